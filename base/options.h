@@ -1,0 +1,83 @@
+#pragma once
+// Options, each declared once. A struct lists its options in `visit`; reading YAML and key=value overrides, --help,
+// the README's table and the saved config.yaml are visitors over that one list.
+//
+//   struct OptimizerOptions {
+//     double lr = 1e-6;
+//     void visit(OptionVisitor& v) { v.option("lr", lr, {.help = "peak learning rate", .min = 0}); }
+//   };
+//
+// An option's YAML key is its section path joined by dots: optimizer.lr.
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace temper {
+
+struct OptionInfo {
+  std::string_view help;
+  std::string_view unit = "";
+  double min = -std::numeric_limits<double>::infinity();  // inclusive, numbers (and each number of a list)
+  double max = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices = {};  // strings (and each string of a list); empty: anything
+};
+
+class OptionVisitor {
+ public:
+  virtual ~OptionVisitor() = default;
+
+  virtual void option(std::string_view name, bool& value, OptionInfo info) = 0;
+  virtual void option(std::string_view name, int64_t& value, OptionInfo info) = 0;
+  virtual void option(std::string_view name, double& value, OptionInfo info) = 0;
+  virtual void option(std::string_view name, std::string& value, OptionInfo info) = 0;
+  virtual void option(std::string_view name, std::vector<int64_t>& value, OptionInfo info) = 0;
+  virtual void option(std::string_view name, std::vector<double>& value, OptionInfo info) = 0;
+  virtual void option(std::string_view name, std::vector<std::string>& value, OptionInfo info) = 0;
+
+  template <class Options>
+  void section(std::string_view name, Options& options, std::string_view help) {
+    begin_section(name, help);
+    options.visit(*this);
+    end_section();
+  }
+
+ protected:
+  virtual void begin_section(std::string_view name, std::string_view help) = 0;
+  virtual void end_section() = 0;
+};
+
+using VisitOptions = std::function<void(OptionVisitor&)>;
+
+// Every problem found in one place, each with where the value came from; thrown together as one ConfigError.
+class Problems {
+ public:
+  // `key` is a dotted path; its origin ("run.yaml:12" or "command line") is put in front where known.
+  void add(std::string_view key, std::string text);
+  void note_origin(std::string key, std::string origin);
+  bool empty() const { return texts_.empty(); }
+  void throw_if_any() const;  // ConfigError, one line a problem
+
+ private:
+  std::map<std::string, std::string, std::less<>> origins_;
+  std::vector<std::string> texts_;
+};
+
+// Fills the options from a YAML file (skipped where `path` is empty) and then from "key=value" words; unset keys
+// keep their defaults. Reports unknown keys (with the nearest known one), wrong types and out-of-range values.
+// The caller adds its own cross-checks to `problems` and then throws.
+void read_options(const VisitOptions& visit, const std::string& path, const std::vector<std::string>& overrides,
+                  Problems& problems);
+
+std::string options_to_yaml(const VisitOptions& visit);      // reads back to the same values
+std::string options_to_help(const VisitOptions& visit);      // for --help
+std::string options_to_markdown(const VisitOptions& visit);  // one table, for the README
+
+// The known name nearest to `name` by edit distance, or "" if none is near. For "did you mean".
+std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
+
+}  // namespace temper

@@ -1,0 +1,57 @@
+#include "base/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/process.h"
+
+namespace temper {
+namespace {
+constexpr int kBarWidth = 24;
+constexpr double kRedrawSeconds = 0.1;
+}  // namespace
+
+Progress::Progress(std::string title, int64_t total)
+    : title_(std::move(title)), total_(total), start_s_(now_s()), terminal_(::isatty(STDERR_FILENO)) {
+  if (terminal_) draw(false);
+}
+
+Progress::~Progress() {
+  if (!finished_) finish();
+}
+
+void Progress::set(int64_t done, const std::string& note) {
+  done_ = done;
+  note_ = note;
+  if (terminal_ && now_s() - drawn_s_ > kRedrawSeconds) draw(false);
+}
+
+void Progress::finish(bool keep) {
+  finished_ = true;
+  if (keep)
+    draw(true);
+  else if (terminal_)
+    fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::draw(bool last) {
+  drawn_s_ = now_s();
+  std::string line = fmt::format("{:<12}", title_);
+  if (total_ > 0) {
+    const int filled = int(std::clamp<int64_t>(kBarWidth * done_ / total_, 0, kBarWidth));
+    line += fmt::format(" [{:#<{}}{:.<{}}] {}/{}", "", filled, "", kBarWidth - filled, done_, total_);
+  } else {
+    line += fmt::format(" {}", done_);
+  }
+  line += fmt::format("  {:.1f} s  {}", drawn_s_ - start_s_, note_);
+  if (terminal_)
+    fmt::print(stderr, "\r\033[K{}{}", line, last ? "\n" : "");
+  else if (last)
+    fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
+}
+
+}  // namespace temper

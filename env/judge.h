@@ -1,0 +1,69 @@
+#pragma once
+// The environment as the rest of the program sees it: candidates in, verdicts out, asynchronously.
+//
+// A judge owns a pool of brokers (env/broker), one per lane. A broker judges one candidate at a time in a compile box,
+// a runner and an oracle of its own; untrusted code never runs in this process. Verdicts are cached by digest of
+// (source, task, toolchain, machine).
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "env/task.h"
+#include "env/verdict.h"
+
+namespace temper {
+
+struct JudgeOptions {
+  int64_t lanes = 0;  // 0: one per core
+  std::string min_sandbox = "S2";
+  double compile_timeout_s = 10, run_timeout_s = 5;
+  int64_t memory_mb = 1024;
+  int64_t min_pairs = 7, max_pairs = 21;
+  std::string cache = "";  // file; empty: memory only
+  void visit(OptionVisitor& v);
+};
+
+using Ticket = uint64_t;
+
+struct Judged {
+  Ticket ticket;
+  Verdict verdict;
+};
+
+struct JudgeStats {  // since construction
+  int64_t submitted = 0, cached = 0, infra = 0, restarts = 0;
+  double compile_s = 0, run_s = 0;  // summed over lanes
+};
+
+class Judge {
+ public:
+  // Starts the lanes and proves the sandbox.
+  // Errors: ConfigError if a task's reference does not compile; WorldError if no compiler is found or the sandbox level
+  // that can be reached is below the one asked for, saying what is missing.
+  Judge(JudgeOptions options, std::vector<Task> tasks);
+  ~Judge();
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+
+  const std::vector<Task>& tasks() const;
+  std::string sandbox_level() const;  // "S2 (namespaces, private root, rlimits, seccomp; …)"
+
+  // Never throws for a candidate's sake. `source` is the candidate's code, not the whole answer.
+  Ticket submit(const std::string& task, const std::string& source);
+  // Verdicts that have arrived since the last call; waits up to `wait` for the first if none has.
+  std::vector<Judged> poll(std::chrono::milliseconds wait);
+  size_t pending() const;  // submitted and not yet handed out by poll
+
+  Verdict judge(const std::string& task, const std::string& source);  // submit and wait for this one
+  JudgeStats stats() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace temper

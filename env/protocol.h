@@ -1,0 +1,95 @@
+#pragma once
+// Messages between the broker and its boxes: fixed-size, versioned, range-checked, one per SOCK_SEQPACKET packet.
+//
+//   broker ⇄ oracle   trusted; OracleRequest / OracleReply on descriptor 3, the arena (memfd) on descriptor 4
+//   broker ⇄ runner   untrusted once the candidate is loaded; RunnerRequest / RunnerReply on descriptor 3, the
+//                     runner's own arena on 4 and the control page on 5
+//
+// The two arenas are different memory: the runner never maps what the oracle writes. The broker copies inputs in and
+// outputs out, and compares guards and inputs itself.
+
+#include <atomic>
+#include <cstdint>
+
+namespace temper {
+
+inline constexpr uint32_t kProtocolMagic = 0x524D5054;  // "TPMR"
+inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr int kMaxDims = 8;
+inline constexpr int kMaxTensors = 16;
+inline constexpr int kMaxTimedDraws = 64;
+
+struct MessageHeader {
+  uint32_t magic = kProtocolMagic;
+  uint32_t version = kProtocolVersion;
+  uint32_t bytes = 0;     // sizeof the whole message
+  uint32_t sequence = 0;  // a reply carries its request's
+};
+
+// ---- broker ⇄ oracle ------------------------------------------------------------------------------------------------
+
+// The oracle arena holds `draws` cases of one layout back to back, each at draw · case_layout().bytes.
+enum class OracleOp : uint32_t {
+  kDraw = 1,     // draw inputs for draws [0, count) under `seed`, write them to the arena, compute the fp64 references
+  kBaseline,     // run the reference eagerly in f32 on draw `draw`, in one thread; its outputs stay in the oracle
+  kCompare,      // compare the outputs the broker wrote to the arena for draw `draw`
+  kNull,         // reply at once: calibrates the hand-over
+};
+
+struct OracleRequest {
+  MessageHeader header;
+  OracleOp op = OracleOp::kNull;
+  uint32_t task = 0;       // index into the task list both sides loaded
+  int32_t shape = -1;      // check shape index, or -1 for the timed shape
+  int32_t count = 0;       // kDraw: number of draws, ≤ kMaxTimedDraws
+  int32_t draw = 0;        // kBaseline, kCompare
+  int32_t perturb = 0;     // kDraw: 1 = draw 1.. repeat draw 0 with one element changed by much (the spike test)
+  double magnitude = 1;    // kDraw: of scaled normal inputs
+  uint64_t seed = 0;       // kDraw: secret, made after the candidate was compiled
+};
+
+enum class OracleStatus : uint32_t { kOk = 0, kMismatch = 1, kError = 2 };
+
+struct OracleReply {
+  MessageHeader header;
+  OracleStatus status = OracleStatus::kError;
+  // kCompare: the worst element, where status is kMismatch
+  int32_t tensor = 0;
+  int64_t index = 0;  // flat
+  double got = 0, expected = 0, allowed = 0;
+  int64_t wrong = 0;  // number of elements out of bounds
+  char error[256] = {};  // kError
+};
+
+// ---- broker ⇄ runner ------------------------------------------------------------------------------------------------
+
+enum class RunnerOp : uint32_t { kLoad = 1, kExit };
+
+struct RunnerRequest {
+  MessageHeader header;
+  RunnerOp op = RunnerOp::kLoad;
+  int64_t arena_bytes = 0;
+};
+
+enum class RunnerStatus : uint32_t { kReady = 1, kLoaded, kLoadFailed, kSandboxFailed };
+
+struct RunnerReply {
+  MessageHeader header;
+  RunnerStatus status = RunnerStatus::kSandboxFailed;
+  uint32_t sandbox_level = 0;
+  char error[256] = {};
+};
+
+// The hand-over page for calls. The broker writes the arguments, sets `go` to a new call number and wakes the runner;
+// the runner calls the candidate and sets `done` to that number. Nothing in it is believed: `done` only ends a wait,
+// after which the outputs as they are then are what is judged.
+struct ControlPage {
+  std::atomic<uint32_t> go{0};
+  std::atomic<uint32_t> done{0};
+  uint32_t null_call = 0;  // 1: do not call the candidate (calibration, before it is loaded)
+  uint32_t tensors = 0, dims = 0;
+  int64_t tensor_offset[kMaxTensors] = {};
+  int64_t dim[kMaxDims] = {};
+};
+
+}  // namespace temper

@@ -1,0 +1,100 @@
+#pragma once
+// The policy: a decoder over packed tokens, with its backward written by hand, and the incremental step that generation
+// uses on the same weights.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policy/model_config.h"
+
+namespace temper {
+
+class ParameterStore;
+
+struct PolicyOptions {
+  DType dtype = DType::kF32;
+  std::string device = "cpu";
+  bool recompute = false;      // keep only each block's input for the backward
+  int64_t logits_chunk = 512;  // rows of the [T, V] logits that exist at once
+};
+
+// Many sequences end to end, no padding. T = ids.size(), S = starts.size() - 1.
+struct PackedTokens {
+  std::vector<int32_t> ids;     // [T]
+  std::vector<int32_t> starts;  // [S + 1], first 0, last T; positions count from each start
+  // [T]: 1 where the token's log-prob is wanted (never a sequence's first token). The head runs for these only.
+  std::vector<uint8_t> scored;
+};
+
+// Per token: log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, both at the given
+// temperature, in nats; 0 where not scored.
+struct TokenScores {
+  std::vector<double> log_prob, entropy;  // [T]
+};
+
+// Given log-probs and entropies of the scored tokens [begin, end) in scored order, writes dLoss/dlog_prob and
+// dLoss/dentropy. Called chunk by chunk, each scored token once. `scored index` k is the k-th scored token of the pack.
+using ScoreGradient = std::function<void(int64_t begin, std::span<const double> log_prob, std::span<const double> entropy,
+                                         std::span<double> d_log_prob, std::span<double> d_entropy)>;
+
+// Keys and values of the sequences being generated. A slot is one sequence.
+class KvCache {
+ public:
+  KvCache(const ModelConfig& config, const PolicyOptions& options, int64_t slots, int64_t max_tokens);
+  ~KvCache();
+  KvCache(KvCache&&) noexcept;
+  int64_t slots() const;
+  int64_t length(int64_t slot) const;  // tokens held
+  void truncate(int64_t slot, int64_t length);
+  // The slot gets another's first `length` tokens: a group's prompt is computed once.
+  void copy_prefix(int64_t from, int64_t to, int64_t length);
+  static int64_t bytes(const ModelConfig& config, DType dtype, int64_t slots, int64_t max_tokens);
+
+ private:
+  friend class Policy;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// New tokens of one sequence, behind what its slot holds.
+struct Extension {
+  int64_t slot;
+  std::span<const int32_t> ids;
+};
+
+class Policy {
+ public:
+  Policy(ModelConfig config, PolicyOptions options);
+  ~Policy();
+  Policy(Policy&&) noexcept;
+
+  const ModelConfig& config() const;
+  const PolicyOptions& options() const;
+  ParameterStore& parameters();
+  const ParameterStore& parameters() const;
+
+  // Exact: independent of how sequences are packed, within f32 rounding of the product kernels.
+  TokenScores forward(const PackedTokens& tokens, double temperature = 1);
+
+  // Forward, then the gradients of sum over scored tokens added into parameters().gradients().
+  TokenScores forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient, double temperature = 1);
+
+  // Appends to the cache; returns the logits [B, V] f32 after the last new token of each extension, valid until the
+  // next call. Prefill, turn 2's feedback behind turn 1's keys and a decode step of one token are all this call.
+  std::span<const float> extend(KvCache& cache, std::span<const Extension> extensions);
+
+  // Bytes of activations that forward_backward needs for `tokens` tokens.
+  int64_t activation_bytes(int64_t tokens, int64_t scored) const;
+  // Multiply-adds count 2; backward counts twice the forward.
+  double train_flops_per_token(int64_t context) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace temper

@@ -1,0 +1,49 @@
+#pragma once
+// Continuous batched generation over the policy's own weights.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "policy/policy.h"
+#include "policy/sampler.h"
+
+namespace temper {
+
+struct GenerationRequest {
+  uint64_t id = 0;                // the caller's
+  uint64_t rng_key = 0;           // token n of the answer uses uniform number n of this key, nothing else
+  std::vector<int32_t> ids;       // the whole row so far; whatever prefix a kept slot holds is not computed again
+  SamplingParams sampling;
+  int64_t max_new_tokens = 0;
+  int32_t stop_id = -1;
+  int64_t slot = -1;              // a slot kept from an earlier turn, or -1
+  bool keep_slot = false;         // leave the keys in place for the next turn; release() gives them back
+};
+
+struct Generation {
+  uint64_t id = 0;
+  std::vector<int32_t> ids;       // new ones, the stop token included
+  std::vector<float> log_probs;
+  bool stopped = false;
+  int64_t slot = -1;              // where its keys are, if kept
+};
+
+class Generator {
+ public:
+  Generator(Policy& policy, int64_t slots, int64_t max_tokens);
+  ~Generator();
+
+  void add(GenerationRequest request);  // waits for a free slot inside
+  // Prefills what waits, decodes one token of every running sequence, returns those that finished.
+  std::vector<Generation> step();
+  bool idle() const;  // nothing waits or runs
+  void release(int64_t slot);
+  int64_t tokens_generated() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace temper

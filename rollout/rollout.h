@@ -1,0 +1,65 @@
+#pragma once
+// Tasks → trajectories: generates, judges finished turns while others still generate, and goes on to the next turn.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "env/judge.h"
+#include "policy/chat_format.h"
+#include "policy/policy.h"
+#include "policy/sampler.h"
+#include "rollout/trajectory.h"
+
+namespace temper {
+
+struct RolloutOptions {
+  int64_t tasks_per_step = 8;
+  int64_t samples_per_task = 8;  // N
+  int64_t turns = 2;             // M
+  bool stop_on_pass = false;     // a trajectory ends with its first PASS
+  double temperature = 1, top_p = 1;
+  int64_t top_k = 0;
+  int64_t max_response_tokens = 192;
+  int64_t max_context_tokens = 768;
+  int64_t max_sequences = 128;   // generated at once
+  void visit(OptionVisitor& v);
+};
+
+struct RolloutRequest {
+  const Task* task;
+  int64_t samples;
+};
+
+struct RolloutStats {
+  double generate_s = 0;       // wall time in the generator
+  double wait_s = 0;           // wall time with nothing to generate, waiting for verdicts
+  int64_t tokens = 0;          // generated
+  int64_t judged = 0, cached = 0;
+};
+
+class Rollout {
+ public:
+  // All references must outlive the rollout.
+  Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions options, uint64_t seed);
+
+  // One group per request, in order. Deterministic in (seed, step, task, sample, turn) but for what timing decides.
+  // `progress` is told (turns judged, turns in all).
+  Batch run(int64_t step, const std::vector<RolloutRequest>& requests,
+            const std::function<void(int64_t, int64_t)>& progress = {});
+  const RolloutStats& stats() const { return stats_; }  // of the last run
+
+  RolloutOptions options;
+
+ private:
+  Policy& policy_;
+  const Tokenizer& tokenizer_;
+  Judge& judge_;
+  ChatFormat format_;
+  uint64_t seed_;
+  RolloutStats stats_;
+};
+
+}  // namespace temper
