@@ -1,0 +1,40 @@
+#pragma once
+// From returns to advantages: what a turn's answer is better by than what it is compared with.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "rollout/trajectory.h"
+#include "trainer/turn_values.h"
+
+namespace temper {
+
+struct AdvantageOptions {
+  std::string name = "trloo";
+  std::string pool = "turn";  // what a group is: the N samples of a (task, turn), or all N·M turns of a task
+  double plan_weight = 0.1;   // hrd: α
+  std::string hrd_baseline = "grpo";  // hrd: how each of the two streams is normalised
+  void visit(OptionVisitor& v);
+};
+
+// Advantages of the kept turns, plan and code each on its own; turns that are not kept get 0.
+TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns);
+
+// Whether a group can teach anything: at some turn two kept samples differ.
+bool has_signal(const GroupValues& returns);
+
+// Of one trajectory's row.
+struct RowAdvantages {
+  std::vector<float> advantage;  // [T]
+  std::vector<uint8_t> mask;     // [T], 1 = in the loss; never outside responses
+};
+using TokenAdvantages = std::vector<RowAdvantages>;  // the batch's rows: group by group, sample by sample
+
+// Plan tokens get the turn's plan value, code tokens its code value. `mask_overlong` leaves out answers that
+// ran into the length limit (DAPO, 2503.14476, overlong filtering); they stay in the baselines.
+TokenAdvantages spread_over_tokens(const Batch& batch, const TurnValues& advantages,
+                                   bool mask_overlong = false);
+
+}  // namespace temper

@@ -1,0 +1,80 @@
+#pragma once
+// A batch with its advantages → updates of the policy.
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "base/options.h"
+#include "policy/policy.h"
+#include "rollout/trajectory.h"
+#include "trainer/advantage.h"
+#include "trainer/loss.h"
+#include "trainer/optimizer.h"
+
+namespace temper {
+
+struct LearnerOptions {
+  int64_t micro_batch_tokens = 4096;  // packed into one forward and backward; a longer row goes alone
+  int64_t updates_per_batch = 1;      // the batch is split into so many; each token is in one of them
+  int64_t epochs = 1;                 // passes over the batch
+  void visit(OptionVisitor& v);
+};
+
+// Means are over the tokens in the loss.
+struct LearnStats {
+  double loss = 0;
+  double entropy = 0;
+  double clip_fraction = 0;
+  double ratio_mean = 1, ratio_max = 1;
+  double approx_kl = 0;     // log π_old − log π
+  double reference_kl = 0;  // k3 to the frozen reference; 0 without one
+  double grad_norm = 0;     // before the clip, mean over the updates
+  double lr = 0;            // of the last update
+  int64_t updates = 0;
+  int64_t skipped_updates = 0;  // gradient not finite
+  int64_t tokens = 0;           // in the loss, each counted once per epoch
+  int64_t packed_tokens = 0;    // computed, prompts and feedback included
+  double seconds = 0;
+
+  // The sampling pass against the trainer, over the first update's tokens: the weights are still those that
+  // sampled.
+  double rollout_kl = 0;  // mean of log π_rollout − log π_train
+  double rollout_max_abs_log_diff = 0;
+};
+
+class Learner {
+ public:
+  // `temperature` is the rollout's. `total_updates` is the whole run's, for the schedule. With a KL
+  // coefficient the weights at this moment become the reference. The policy must outlive the learner.
+  Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
+          double temperature, int64_t total_updates);
+
+  // log π of every response token under the present weights, [row][T], 0 elsewhere.
+  std::vector<std::vector<float>> log_probs(const Batch& batch);
+
+  // options.epochs · options.updates_per_batch optimizer steps; fewer where there is nothing to learn from.
+  LearnStats update(const Batch& batch, const TokenAdvantages& advantages);
+
+  AdamW& optimizer() { return optimizer_; }
+  const at::Tensor& reference() const { return reference_; }  // flat weights; undefined without a KL term
+  void set_reference(const at::Tensor& weights);              // on resume
+
+ private:
+  struct Row;
+  std::vector<Row> make_rows(const Batch& batch) const;
+  void score(std::vector<Row*> rows, std::vector<float> Row::*log_probs);
+  void score_reference(std::vector<Row*> rows);
+  void update_once(std::vector<Row*> rows, bool first, LearnStats& stats);
+
+  Policy& policy_;
+  LearnerOptions options_;
+  LossOptions loss_;
+  AdamW optimizer_;
+  double temperature_;
+  int64_t total_updates_;
+  at::Tensor reference_;
+};
+
+}  // namespace temper

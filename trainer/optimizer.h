@@ -1,0 +1,48 @@
+#pragma once
+// AdamW over the flat buffers of a ParameterStore, and learning rate schedules.
+
+#include <cstdint>
+#include <string>
+
+#include "base/options.h"
+
+namespace temper {
+
+class ParameterStore;
+
+struct OptimizerOptions {
+  double lr = 1e-6;  // peak
+  std::string schedule = "constant";
+  double warmup = 0;    // share of the run
+  double final_lr = 0;  // share of `lr` that linear and cosine end at
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;  // per unit of lr, matrices only
+  double clip = 1;             // largest global gradient norm; 0: off
+  void visit(OptionVisitor& v);
+};
+
+// The learning rate when `progress` of the run is done, in [0, 1]: (k + 0.5) / n for update k of n.
+double learning_rate(const OptimizerOptions& options, double progress);
+
+// Source: Loshchilov and Hutter, 1711.05101, algorithm 2, with the decay multiplied by the learning rate as
+// in torch. Exact:  independent of the number of threads.
+class AdamW {
+ public:
+  AdamW(ParameterStore& parameters, OptimizerOptions options);
+
+  // Clips the accumulated gradients, moves the weights and zeroes the gradients. Returns the norm before the
+  // clip; if that is not finite, weights and moments stay as they were.
+  double update(double lr);
+
+  int64_t updates() const { return updates_; }               // done; decides the bias correction
+  void set_updates(int64_t updates) { updates_ = updates; }  // on resume, together with the store's moments
+  const OptimizerOptions& options() const { return options_; }
+
+ private:
+  ParameterStore& parameters_;
+  OptimizerOptions options_;
+  int64_t updates_ = 0;
+};
+
+}  // namespace temper

@@ -1,0 +1,26 @@
+#pragma once
+// What each answer earns.
+
+#include <string>
+
+#include "base/options.h"
+#include "rollout/trajectory.h"
+#include "trainer/turn_values.h"
+
+namespace temper {
+
+struct RewardOptions {
+  std::string name = "log_speedup";
+  double parse_credit = 0;                 // added for an answer that parses and fails later
+  double compile_credit = 0;               // added for an answer that compiles and fails later
+  double base = 1, slope = 1;              // log_speedup: a, b
+  double log_floor = -2, log_ceiling = 2;  // log_speedup: bounds of the logarithm
+  void visit(OptionVisitor& v);
+};
+
+// The reward of one judged answer. HACK and SUSPECT earn what a failure earns; INFRA is not kept.
+TurnValue reward(const RewardOptions& options, const Verdict& verdict);
+
+TurnValues compute_rewards(const RewardOptions& options, const Batch& batch);
+
+}  // namespace temper
