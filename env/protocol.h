@@ -1,9 +1,13 @@
 #pragma once
 // Messages between the broker and its boxes: fixed-size, versioned, range-checked, one per SOCK_SEQPACKET packet.
 //
-//   broker ⇄ oracle   trusted; OracleRequest / OracleReply on descriptor 3, the arena (memfd) on descriptor 4
+//   broker ⇄ oracle   trusted; OracleRequest / OracleReply on descriptor 3, the oracle's arena (memfd) on 4, a
+//                     control page on 5, the task list as JSON text (memfd, env/task_json.h) on 6
 //   broker ⇄ runner   untrusted once the candidate is loaded; RunnerRequest / RunnerReply on descriptor 3, the
-//                     runner's own arena on 4 and the control page on 5
+//                     runner's own arena on 4, a control page on 5
+//
+// Both speak first: one reply with sequence 0 says that the box is ready, or why it is not (an oracle: which task's
+// reference does not compile). Both sizes of memory are those of the descriptors (fstat).
 //
 // The two arenas are different memory: the runner never maps what the oracle writes. The broker copies inputs in and
 // outputs out, and compares guards and inputs itself.
@@ -28,12 +32,15 @@ struct MessageHeader {
 
 // ---- broker ⇄ oracle ------------------------------------------------------------------------------------------------
 
-// The oracle arena holds `draws` cases of one layout back to back, each at draw · case_layout().bytes.
+// The oracle arena holds `count` cases of one layout back to back, each at draw · case_layout().bytes.
+//
+// While it serves, a call of the control page with dim[0] = draw runs the reference eagerly in f32 on that draw's inputs,
+// in one thread, outputs kept inside the oracle; a call with null_call does nothing. An error is told by the reply.
 enum class OracleOp : uint32_t {
   kDraw = 1,     // draw inputs for draws [0, count) under `seed`, write them to the arena, compute the fp64 references
-  kBaseline,     // run the reference eagerly in f32 on draw `draw`, in one thread; its outputs stay in the oracle
+  kServe,        // answer calls on the control page until kStopServing, then reply: the timed baseline
   kCompare,      // compare the outputs the broker wrote to the arena for draw `draw`
-  kNull,         // reply at once: calibrates the hand-over
+  kNull,         // reply at once
 };
 
 struct OracleRequest {
@@ -42,7 +49,7 @@ struct OracleRequest {
   uint32_t task = 0;       // index into the task list both sides loaded
   int32_t shape = -1;      // check shape index, or -1 for the timed shape
   int32_t count = 0;       // kDraw: number of draws, ≤ kMaxTimedDraws
-  int32_t draw = 0;        // kBaseline, kCompare
+  int32_t draw = 0;        // kCompare
   int32_t perturb = 0;     // kDraw: 1 = draw 1.. repeat draw 0 with one element changed by much (the spike test)
   double magnitude = 1;    // kDraw: of scaled normal inputs
   uint64_t seed = 0;       // kDraw: secret, made after the candidate was compiled
@@ -58,17 +65,15 @@ struct OracleReply {
   int64_t index = 0;  // flat
   double got = 0, expected = 0, allowed = 0;
   int64_t wrong = 0;  // number of elements out of bounds
-  char error[256] = {};  // kError
+  char error[512] = {};  // kError; ends with 0
 };
 
 // ---- broker ⇄ runner ------------------------------------------------------------------------------------------------
 
-enum class RunnerOp : uint32_t { kLoad = 1, kExit };
-
+// kLoad: the shared object lies in the first `object_bytes` of the arena.
 struct RunnerRequest {
   MessageHeader header;
-  RunnerOp op = RunnerOp::kLoad;
-  int64_t arena_bytes = 0;
+  int64_t object_bytes = 0;
 };
 
 enum class RunnerStatus : uint32_t { kReady = 1, kLoaded, kLoadFailed, kSandboxFailed };
@@ -76,20 +81,22 @@ enum class RunnerStatus : uint32_t { kReady = 1, kLoaded, kLoadFailed, kSandboxF
 struct RunnerReply {
   MessageHeader header;
   RunnerStatus status = RunnerStatus::kSandboxFailed;
-  uint32_t sandbox_level = 0;
-  char error[256] = {};
+  char error[256] = {};  // ends with 0; of kLoadFailed: the candidate's words
 };
 
-// The hand-over page for calls. The broker writes the arguments, sets `go` to a new call number and wakes the runner;
-// the runner calls the candidate and sets `done` to that number. Nothing in it is believed: `done` only ends a wait,
-// after which the outputs as they are then are what is judged.
+// The hand-over page for calls (env/handover.h). The broker writes the arguments, sets `go` to a new call number and
+// wakes the box; the box makes the call and sets `done` to that number. Of a runner nothing in it is believed: `done`
+// only ends a wait, after which the outputs as they are then are what is judged.
+// A candidate is called with its tensors' addresses, inputs then outputs, and then its dimensions, in the task's order.
 struct ControlPage {
   std::atomic<uint32_t> go{0};
   std::atomic<uint32_t> done{0};
-  uint32_t null_call = 0;  // 1: do not call the candidate (calibration, before it is loaded)
+  uint32_t null_call = 0;  // 1: make no call, only answer (calibration)
   uint32_t tensors = 0, dims = 0;
   int64_t tensor_offset[kMaxTensors] = {};
   int64_t dim[kMaxDims] = {};
 };
+
+inline constexpr uint32_t kStopServing = 0xFFFFFFFF;  // as `go`
 
 }  // namespace temper
