@@ -22,8 +22,7 @@ class ConfigError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   template <class... Args>
-    requires(sizeof...(Args) > 0)
-  explicit ConfigError(fmt::format_string<Args...> text, Args&&... args)
+  requires(sizeof...(Args) > 0) explicit ConfigError(fmt::format_string<Args...> text, Args&&... args)
       : std::runtime_error(fmt::format(text, std::forward<Args>(args)...)) {}
 };
 
@@ -32,8 +31,7 @@ class WorldError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   template <class... Args>
-    requires(sizeof...(Args) > 0)
-  explicit WorldError(fmt::format_string<Args...> text, Args&&... args)
+  requires(sizeof...(Args) > 0) explicit WorldError(fmt::format_string<Args...> text, Args&&... args)
       : std::runtime_error(fmt::format(text, std::forward<Args>(args)...)) {}
 };
 
@@ -44,9 +42,16 @@ class WorldError : public std::runtime_error {
 }
 
 // Exit codes of every command.
-enum ExitCode : int { kExitOk = 0, kExitCandidateFailed = 1, kExitUser = 2, kExitWorld = 3, kExitInterrupted = 130 };
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitCandidateFailed = 1,
+  kExitUser = 2,
+  kExitWorld = 3,
+  kExitInterrupted = 130
+};
 
-[[noreturn]] inline void check_failed(const char* file, int line, const char* expression, const std::string& detail) {
+[[noreturn]] inline void check_failed(const char* file, int line, const char* expression,
+                                      const std::string& detail) {
   std::fprintf(stderr, "%s:%d: check failed: %s (%s)\n", file, line, expression, detail.c_str());
   std::fflush(stderr);
   std::abort();
@@ -54,16 +59,17 @@ enum ExitCode : int { kExitOk = 0, kExitCandidateFailed = 1, kExitUser = 2, kExi
 
 }  // namespace temper
 
-#define TEMPER_CHECK(cond, ...)                                                                        \
-  do {                                                                                                 \
-    if (!(cond)) [[unlikely]]                                                                          \
-      ::temper::check_failed(__FILE__, __LINE__, #cond, ::fmt::format("" __VA_ARGS__));                \
+#define TEMPER_CHECK(cond, ...)                                                         \
+  do {                                                                                  \
+    if (!(cond)) [[unlikely]]                                                           \
+      ::temper::check_failed(__FILE__, __LINE__, #cond, ::fmt::format("" __VA_ARGS__)); \
   } while (0)
 
-#define TEMPER_CHECK_EQ(a, b)                                                                          \
-  do {                                                                                                 \
-    const auto& check_a_ = (a);                                                                        \
-    const auto& check_b_ = (b);                                                                        \
-    if (!(check_a_ == check_b_)) [[unlikely]]                                                          \
-      ::temper::check_failed(__FILE__, __LINE__, #a " == " #b, ::fmt::format("{} vs {}", check_a_, check_b_)); \
+#define TEMPER_CHECK_EQ(a, b)                                                \
+  do {                                                                       \
+    const auto& check_a_ = (a);                                              \
+    const auto& check_b_ = (b);                                              \
+    if (!(check_a_ == check_b_)) [[unlikely]]                                \
+      ::temper::check_failed(__FILE__, __LINE__, #a " == " #b,               \
+                             ::fmt::format("{} vs {}", check_a_, check_b_)); \
   } while (0)

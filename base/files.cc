@@ -39,7 +39,8 @@ void write_file_atomic(const fs::path& path, std::string_view content) {
       done += size_t(n);
     }
     if (::fsync(file.get()) != 0) throw system_error(fmt::format("fsync {}", path.string()));
-    if (::rename(beside.c_str(), path.c_str()) != 0) throw system_error(fmt::format("rename {}", path.string()));
+    if (::rename(beside.c_str(), path.c_str()) != 0)
+      throw system_error(fmt::format("rename {}", path.string()));
   } catch (...) {
     ::unlink(beside.c_str());
     throw;

@@ -35,7 +35,9 @@ class UniformVisitor : public PathVisitor {
   void option(std::string_view n, std::string& v, OptionInfo i) override { self().visit(n, v, i); }
   void option(std::string_view n, std::vector<int64_t>& v, OptionInfo i) override { self().visit(n, v, i); }
   void option(std::string_view n, std::vector<double>& v, OptionInfo i) override { self().visit(n, v, i); }
-  void option(std::string_view n, std::vector<std::string>& v, OptionInfo i) override { self().visit(n, v, i); }
+  void option(std::string_view n, std::vector<std::string>& v, OptionInfo i) override {
+    self().visit(n, v, i);
+  }
 
  private:
   Derived& self() { return static_cast<Derived&>(*this); }
@@ -84,7 +86,8 @@ std::string allowed(const OptionInfo& info) {
 }
 
 bool in_range(const std::string& value, const OptionInfo& info) {
-  return info.choices.empty() || std::find(info.choices.begin(), info.choices.end(), value) != info.choices.end();
+  return info.choices.empty() ||
+         std::find(info.choices.begin(), info.choices.end(), value) != info.choices.end();
 }
 bool in_range(bool, const OptionInfo&) { return true; }
 template <class T>
@@ -94,10 +97,12 @@ bool in_range(T value, const OptionInfo& info) {
 
 std::string scalar_text(const std::string& value) {
   YAML::Emitter out;
-  out << value;
-  // A string that YAML would read as something else is quoted.
-  const bool plain = !value.empty() && value != "true" && value != "false" && value != "null" && value != "~";
-  return plain ? out.c_str() : fmt::format("\"{}\"", value);
+  out << YAML::DoubleQuoted << value;
+  const bool plain = !value.empty() && value.find_first_not_of(
+                                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789_/.+-") == std::string::npos;
+  const bool word = value != "null" && value.front() != '-' && value.front() != '.';
+  return plain && word ? value : out.c_str();
 }
 std::string scalar_text(bool value) { return value ? "true" : "false"; }
 template <class T>
@@ -118,7 +123,9 @@ std::string value_text(const T& value) {
 struct KeyCollector : UniformVisitor<KeyCollector> {
   std::vector<std::string> keys;
   template <class T>
-  void visit(std::string_view name, T&, const OptionInfo&) { keys.push_back(key(name)); }
+  void visit(std::string_view name, T&, const OptionInfo&) {
+    keys.push_back(key(name));
+  }
 };
 
 // Sets each option that has a node in `nodes`, and reports what does not fit.
@@ -160,13 +167,16 @@ struct Setter : UniformVisitor<Setter> {
     return false;
   }
   void wrong(const std::string& k, const YAML::Node& node, std::string_view type) {
-    const std::string got = node.IsScalar() ? fmt::format("'{}'", node.Scalar()) : node.IsMap() ? "a map" : "a list";
+    const std::string got = node.IsScalar() ? fmt::format("'{}'", node.Scalar())
+                            : node.IsMap()  ? "a map"
+                                            : "a list";
     problems.add(k, fmt::format("{} is not {}", node.IsNull() ? "nothing" : got, type));
   }
 };
 
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& path,
-             const std::set<std::string>& sections, std::map<std::string, YAML::Node>& nodes, Problems& problems) {
+             const std::set<std::string>& sections, std::map<std::string, YAML::Node>& nodes,
+             Problems& problems) {
   std::set<std::string> seen;
   for (const auto& entry : node) {
     const std::string k = prefix.empty() ? entry.first.Scalar() : prefix + "." + entry.first.Scalar();
@@ -215,12 +225,13 @@ struct YamlWriter : UniformVisitor<YamlWriter> {
   std::string text;
   template <class T>
   void visit(std::string_view name, T& value, const OptionInfo&) {
-    text += fmt::format("{:{}}{}: {}\n", "", 2 * path_.size(), name, value_text(value));
+    text += fmt::format("{}{}: {}\n", indent(), name, value_text(value));
   }
 
  protected:
+  std::string indent() const { return std::string(2 * path_.size(), ' '); }
   void begin_section(std::string_view name, std::string_view help) override {
-    text += fmt::format("{:{}}{}:\n", "", 2 * path_.size(), name);
+    text += fmt::format("{}{}:\n", indent(), name);
     PathVisitor::begin_section(name, help);
   }
 };
@@ -252,7 +263,8 @@ struct MarkdownWriter : UniformVisitor<MarkdownWriter> {
   std::string text = "| option | default | unit, range | what it does |\n|---|---|---|---|\n";
   template <class T>
   void visit(std::string_view name, T& value, const OptionInfo& info) {
-    text += fmt::format("| `{}` | `{}` | {} | {} |\n", key(name), value_text(value), with_unit(info), info.help);
+    text +=
+        fmt::format("| `{}` | `{}` | {} | {} |\n", key(name), value_text(value), with_unit(info), info.help);
   }
 };
 
@@ -278,19 +290,22 @@ void Problems::add(std::string_view key, std::string text) {
                                             : fmt::format("{}: {}: {}", origin->second, key, text));
 }
 
-void Problems::note_origin(std::string key, std::string origin) { origins_[std::move(key)] = std::move(origin); }
+void Problems::note_origin(std::string key, std::string origin) {
+  origins_[std::move(key)] = std::move(origin);
+}
 
 void Problems::throw_if_any() const {
   if (!texts_.empty()) throw ConfigError("{}", fmt::join(texts_, "\n"));
 }
 
-void read_options(const VisitOptions& visit, const std::string& path, const std::vector<std::string>& overrides,
-                  Problems& problems) {
+void read_options(const VisitOptions& visit, const std::string& path,
+                  const std::vector<std::string>& overrides, Problems& problems) {
   KeyCollector known;
   visit(known);
   std::set<std::string> sections;
   for (const auto& k : known.keys)
-    for (size_t dot = k.find('.'); dot != std::string::npos; dot = k.find('.', dot + 1)) sections.insert(k.substr(0, dot));
+    for (size_t dot = k.find('.'); dot != std::string::npos; dot = k.find('.', dot + 1))
+      sections.insert(k.substr(0, dot));
 
   std::map<std::string, YAML::Node> nodes;
   if (!path.empty()) read_file_nodes(path, sections, nodes, problems);
@@ -302,7 +317,8 @@ void read_options(const VisitOptions& visit, const std::string& path, const std:
     if (sections.count(k))
       problems.add(k, "is a section, not an option");
     else
-      problems.add(k, near.empty() ? "unknown option" : fmt::format("unknown option; did you mean {}?", near));
+      problems.add(k,
+                   near.empty() ? "unknown option" : fmt::format("unknown option; did you mean {}?", near));
   }
   Setter setter(nodes, problems);
   visit(setter);

@@ -1,6 +1,6 @@
 #pragma once
-// Options, each declared once. A struct lists its options in `visit`; reading YAML and key=value overrides, --help,
-// the README's table and the saved config.yaml are visitors over that one list.
+// Options, each declared once. A struct lists its options in `visit`; reading YAML and key=value overrides,
+// --help, the README's table and the saved config.yaml are visitors over that one list.
 //
 //   struct OptimizerOptions {
 //     double lr = 1e-6;
@@ -67,11 +67,11 @@ class Problems {
   std::vector<std::string> texts_;
 };
 
-// Fills the options from a YAML file (skipped where `path` is empty) and then from "key=value" words; unset keys
-// keep their defaults. Reports unknown keys (with the nearest known one), wrong types and out-of-range values.
-// The caller adds its own cross-checks to `problems` and then throws.
-void read_options(const VisitOptions& visit, const std::string& path, const std::vector<std::string>& overrides,
-                  Problems& problems);
+// Fills the options from a YAML file (skipped where `path` is empty) and then from "key=value" words; unset
+// keys keep their defaults. Reports unknown keys (with the nearest known one), wrong types and out-of-range
+// values. The caller adds its own cross-checks to `problems` and then throws.
+void read_options(const VisitOptions& visit, const std::string& path,
+                  const std::vector<std::string>& overrides, Problems& problems);
 
 std::string options_to_yaml(const VisitOptions& visit);      // reads back to the same values
 std::string options_to_help(const VisitOptions& visit);      // for --help

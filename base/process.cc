@@ -32,9 +32,11 @@ bool send_all(int socket, const char* data, size_t size) {
   return true;
 }
 
-bool receive_all(int socket, char* data, size_t size, std::chrono::steady_clock::time_point deadline, bool forever) {
+bool receive_all(int socket, char* data, size_t size, std::chrono::steady_clock::time_point deadline,
+                 bool forever) {
   while (size > 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd poll_fd{socket, POLLIN, 0};
     const int ready = ::poll(&poll_fd, 1, forever ? -1 : int(std::max<int64_t>(0, left.count())));
     if (ready < 0 && errno == EINTR) continue;
@@ -58,7 +60,8 @@ void on_interrupt(int) {
 
 Subprocess Subprocess::start(const std::vector<std::string>& argv) {
   int pair[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) throw system_error("create a socket pair");
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    throw system_error("create a socket pair");
   Fd ours(pair[0]), theirs(pair[1]);
   int status_pipe[2];
   if (::pipe2(status_pipe, O_CLOEXEC) != 0) throw system_error("create a pipe");
@@ -107,7 +110,8 @@ void Subprocess::kill() {
 
 bool send_message(int socket, const std::string& message) {
   const uint32_t size = uint32_t(message.size());
-  return message.size() <= kMaxMessageBytes && send_all(socket, reinterpret_cast<const char*>(&size), sizeof size) &&
+  return message.size() <= kMaxMessageBytes &&
+         send_all(socket, reinterpret_cast<const char*>(&size), sizeof size) &&
          send_all(socket, message.data(), message.size());
 }
 
@@ -115,7 +119,8 @@ std::optional<std::string> receive_message(int socket, std::chrono::milliseconds
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   const bool forever = timeout.count() < 0;
   uint32_t size = 0;
-  if (!receive_all(socket, reinterpret_cast<char*>(&size), sizeof size, deadline, forever)) return std::nullopt;
+  if (!receive_all(socket, reinterpret_cast<char*>(&size), sizeof size, deadline, forever))
+    return std::nullopt;
   if (size > kMaxMessageBytes) return std::nullopt;
   std::string message(size, '\0');
   if (!receive_all(socket, message.data(), size, deadline, forever)) return std::nullopt;

@@ -33,14 +33,15 @@ class Fd {
   int fd_ = -1;
 };
 
-// A trusted child program of ours with a connected stream socket on its descriptor 3. Killed when destroyed or when
-// the parent dies.
+// A trusted child program of ours with a connected stream socket on its descriptor 3. Killed when destroyed
+// or when the parent dies.
 class Subprocess {
  public:
   // Errors: WorldError if the program cannot be started.
   static Subprocess start(const std::vector<std::string>& argv);
   Subprocess() = default;
-  Subprocess(Subprocess&& other) noexcept : pid_(std::exchange(other.pid_, -1)), socket_(std::move(other.socket_)) {}
+  Subprocess(Subprocess&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), socket_(std::move(other.socket_)) {}
   Subprocess& operator=(Subprocess&& other) noexcept {
     std::swap(pid_, other.pid_);
     std::swap(socket_, other.socket_);
@@ -57,10 +58,11 @@ class Subprocess {
 };
 
 // Length-prefixed messages over a stream socket between processes that trust each other.
-// send_message returns false if the peer is gone; receive_message gives nothing if the peer is gone, sends more than
-// 64 MiB in one message, or stays silent past the timeout (negative: wait for ever).
+// send_message returns false if the peer is gone; receive_message gives nothing if the peer is gone, sends
+// more than 64 MiB in one message, or stays silent past the timeout (negative: wait for ever).
 bool send_message(int socket, const std::string& message);
-std::optional<std::string> receive_message(int socket, std::chrono::milliseconds timeout = std::chrono::milliseconds(-1));
+std::optional<std::string> receive_message(int socket,
+                                           std::chrono::milliseconds timeout = std::chrono::milliseconds(-1));
 
 // First Ctrl-C or SIGTERM sets the flag; a second one ends the process with 130.
 void install_interrupt_handler();

@@ -1,7 +1,7 @@
 #pragma once
-// Counter-based random numbers: the value depends on the key and the counter alone, never on call order, batch
-// neighbours or restarts.
-// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011), Philox4x32-10.
+// Counter-based random numbers: the value depends on the key and the counter alone, never on call order,
+// batch neighbours or restarts. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC
+// 2011), Philox4x32-10.
 
 #include <array>
 #include <cmath>
@@ -14,8 +14,8 @@ inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::
   constexpr uint64_t kMul0 = 0xD2511F53, kMul1 = 0xCD9E8D57;
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = kMul0 * counter[0], p1 = kMul1 * counter[2];
-    counter = {uint32_t(p1 >> 32) ^ counter[1] ^ key[0], uint32_t(p1), uint32_t(p0 >> 32) ^ counter[3] ^ key[1],
-               uint32_t(p0)};
+    counter = {uint32_t(p1 >> 32) ^ counter[1] ^ key[0], uint32_t(p1),
+               uint32_t(p0 >> 32) ^ counter[3] ^ key[1], uint32_t(p0)};
     key[0] += 0x9E3779B9;
     key[1] += 0xBB67AE85;
   }
