@@ -30,7 +30,9 @@ set(TEMPER_RPATH "${TEMPER_TORCH}/lib" "${TEMPER_WHEELS}/nvidia/cu13/lib" "${TEM
 
 # torch_cpu is enough where no CUDA code is built; loading torch_cuda takes longer.
 add_library(torch INTERFACE)
-target_include_directories(torch SYSTEM INTERFACE "${TEMPER_TORCH}/include" "${TEMPER_TORCH}/include/torch/csrc/api/include")
+# Behind the system's headers: the wheel brings a fmt and a protobuf of its own.
+target_compile_options(torch INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter "${TEMPER_TORCH}/include" -idirafter "${TEMPER_TORCH}/include/torch/csrc/api/include">)
 target_link_directories(torch INTERFACE "${TEMPER_TORCH}/lib")
 target_link_libraries(torch INTERFACE torch_cpu c10)
 target_link_options(torch INTERFACE "LINKER:-rpath-link,${TEMPER_WHEELS}/nvidia/cu13/lib"
