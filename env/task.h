@@ -1,8 +1,41 @@
 #pragma once
 // What is asked of a candidate.
 //
-// A task file is YAML and holds one task or a list of them; the README's section on bringing one's own tasks shows
-// one in full. Shapes are written with the task's named dimensions, so that one task runs at many sizes.
+// A task file is YAML: one task, a list of tasks, or `defaults:` and `tasks:`, where a task's own keys win.
+// Shapes are written with the task's named dimensions, so that one task runs at many sizes. One file in full:
+//
+//   defaults: {family: softmax, magnitudes: [1, 30]}
+//   tasks:
+//     - name: row_softmax_bias
+//       reference: torch.softmax(x + b, -1)     # an expression of the inputs, or `def reference(x, b): …`
+//       inputs: {x: [n, m], b: [m]}
+//       outputs: {y: [n, m]}
+//       check: [{n: 3, m: 17}, {n: 16, m: 5}]   # small, odd, unequal
+//       timed: {n: 256, m: 256}
+//       split: heldout
+//       flops: 5*n*m
+//
+// Keys of a task (default):
+//   name         [a-z0-9_]+, unique          language     cpp
+//   family       (other)                     split        train or heldout (train)
+//   reference    PyTorch, TorchScript subset: an expression, or the source of one function `reference` that
+//   takes the
+//                inputs in order and returns the output or outputs
+//   inputs       name: [dimensions], or name: {shape: …} with any of
+//                  type: f32 or i32 (f32)
+//                  normal: true              N(0, 1) times the case's magnitude (default for f32)
+//                  scaled: false             … without the magnitude
+//                  uniform: [low, high]      instead of normal
+//                  below: n                  integers in [0, n), n a dimension or a number (needed for i32)
+//                  nonfinite: true           some elements are NaN, +Inf or -Inf
+//   outputs      name: [dimensions], or name: {shape: …, type: …}
+//   dims         the order of the dimension arguments (order of appearance)
+//   check        sizes, a list of maps       timed        sizes, one map
+//   magnitudes   of normal inputs, each is checked (1)
+//   tolerance    allowed error in units of the output's scale (1e-5)
+//   bytes        least memory traffic at the timed sizes, a number or a product like 4*n*m (inputs + outputs)
+//   flops        least arithmetic at the timed sizes (0)
+//   max_speedup  a faster candidate is SUSPECT (50)
 
 #include <cstdint>
 #include <filesystem>
@@ -28,9 +61,10 @@ struct TensorSpec {
   std::vector<std::string> shape;  // dimension names or integers
   // Inputs only:
   Distribution distribution = Distribution::kNormal;
-  double low = 0, high = 1;    // kUniform
-  std::string index_bound;     // kIndex: the dimension (name or integer) that bounds it, exclusive
-  bool scaled = true;          // kNormal: multiplied by the case's magnitude
+  double low = 0, high = 1;  // kUniform
+  std::string index_bound;   // kIndex: the dimension (name or integer) that bounds it, exclusive
+  bool scaled = true;        // kNormal: multiplied by the case's magnitude
+  bool nonfinite = false;    // kNormal: some elements are NaN, +Inf or -Inf
 };
 
 using Shape = std::map<std::string, int64_t>;  // dimension → size
@@ -40,7 +74,8 @@ struct Task {
   std::string language;  // "cpp"
   std::string family;    // elementwise, reduction, …
   std::string split;     // "train" or "heldout"
-  std::string reference;  // PyTorch source of one function `reference(...)`, TorchScript subset; inputs in order → output(s)
+  std::string
+      reference;  // PyTorch source of one function `reference`, TorchScript subset; inputs → output(s)
   std::vector<std::string> dims;  // dimension names in the order the candidate receives them
   std::vector<TensorSpec> inputs, outputs;
   std::vector<Shape> check_shapes;  // small, odd, unequal; never shown to the policy
@@ -49,15 +84,19 @@ struct Task {
   double tolerance = 0;            // relative floor, in units of the output's scale
   double min_bytes = 0;            // 0: inputs + outputs at the timed shape
   double min_flops = 0;
-  double max_speedup = 0;          // a faster candidate is SUSPECT
+  double max_speedup = 0;  // a faster candidate is SUSPECT
 
-  std::string signature() const;  // the C++ declaration a candidate defines
-  std::string prompt() const;     // what the policy is asked, plain text
-  std::string digest() const;     // of everything that decides a verdict
+  // The C++ declaration a candidate defines: inputs, outputs, dimensions.
+  //   extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)
+  std::string signature() const;
+  // What the policy is asked, plain text, one line a part: shapes, the reference's body, the signature.
+  std::string prompt() const;
+  std::string digest() const;  // of everything that decides a verdict
 };
 
 // One YAML file or every *.yaml below a folder, in name order.
-// Errors: ConfigError naming file, line, task, field, value and what is allowed; all problems of all files at once.
+// Errors: ConfigError naming file, line, task, field, value and what is allowed; all problems of all files at
+// once.
 std::vector<Task> load_tasks(const std::filesystem::path& path);
 
 // Tasks from YAML text; `origin` is named in errors.

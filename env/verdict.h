@@ -9,24 +9,24 @@ namespace temper {
 
 enum class VerdictKind : uint8_t {
   kPass,
-  kFailParse,      // no code block, or no entry point in it
+  kFailParse,  // no code block, or no entry point in it
   kFailCompile,
-  kFailPlan,       // GPU languages: the launcher cannot be expressed as a plan
-  kFailRuntime,    // crashed, exited, out of bounds, over a quota
+  kFailPlan,     // GPU languages: the launcher cannot be expressed as a plan
+  kFailRuntime,  // crashed, exited, out of bounds, over a quota
   kFailTimeout,
   kFailIncorrect,
-  kFailNondet,     // the task asks for the same bits each run
-  kRejectPolicy,   // a forbidden construct
-  kHack,           // tried to look right or fast without being so; `reason` says how
-  kSuspect,        // faster than believable; earns nothing
-  kInfra,          // our failure, with evidence; masked out of loss and baseline
+  kFailNondet,    // the task asks for the same bits each run
+  kRejectPolicy,  // a forbidden construct
+  kHack,          // tried to look right or fast without being so; `reason` says how
+  kSuspect,       // faster than believable; earns nothing
+  kInfra,         // our failure, with evidence; masked out of loss and baseline
 };
-const char* to_string(VerdictKind kind);           // "PASS", "FAIL_PARSE", …
+const char* to_string(VerdictKind kind);                 // "PASS", "FAIL_PARSE", …
 VerdictKind verdict_kind_from(const std::string& text);  // Errors: ConfigError
 
 struct Verdict {
   VerdictKind kind = VerdictKind::kInfra;
-  std::string reason;   // stable code: guard, input_mutation, floor, signal_11, tolerance, …; empty for PASS
+  std::string reason;  // stable code: guard, input_mutation, floor, signal_11, tolerance, …; empty for PASS
   std::string message;  // for the next turn: plain text, bounded, scrubbed of paths and of chat tokens
 
   // Timed candidates only (PASS, SUSPECT, HACK(floor)); microseconds per call at the timed shape.

@@ -1,0 +1,152 @@
+#include "env/message.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+const std::map<std::string, const char*, std::less<>>& reason_words() {
+  static const std::map<std::string, const char*, std::less<>> words{
+      {"no_code_block", "no code block in the answer"},
+      {"unclosed_code_block", "the code block is not closed"},
+      {"two_code_blocks", "two different code blocks"},
+      {"empty_code_block", "the code block is empty"},
+      {"no_entry_point", "no function extern \"C\" void kernel"},
+      {"guard", "wrote outside its buffers"},
+      {"input_mutation", "changed an input"},
+      {"unwritten", "left output elements unwritten"},
+      {"floor", "faster than this machine can be"},
+      {"max_speedup", "faster than believable"},
+      {"exit", "ended the process"},
+      {"timeout", "took too long"},
+      {"compile_timeout", "took too long to compile"},
+  };
+  return words;
+}
+
+std::string words_of(const std::string& reason) {
+  if (const auto it = reason_words().find(reason); it != reason_words().end()) return it->second;
+  if (!reason.starts_with("signal_")) return reason;
+  const char* name = ::sigdescr_np(std::atoi(reason.c_str() + 7));
+  return name ? name : reason;
+}
+
+bool ends_path(char c) { return std::strchr(" \t\n\"'`:;,()<>[]", c) != nullptr; }
+
+// Is there an absolute path of a file at `at`? A quotient ("a/b", "1 / n") is none.
+bool path_at(std::string_view text, size_t at) {
+  if (text[at] != '/' || at + 1 >= text.size()) return false;
+  if (at > 0 && !ends_path(text[at - 1]) && text[at - 1] != '=') return false;
+  return std::isalpha(static_cast<unsigned char>(text[at + 1])) || text[at + 1] == '.' || text[at + 1] == '_';
+}
+
+std::string without_paths(std::string_view text) {
+  std::string clean;
+  for (size_t at = 0; at < text.size();) {
+    if (!path_at(text, at)) {
+      clean += text[at++];
+      continue;
+    }
+    clean += "path";
+    while (at < text.size() && !ends_path(text[at])) ++at;
+  }
+  return clean;
+}
+
+std::string printable(std::string_view text) {
+  std::string clean;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xC0) == 0x80) continue;  // the rest of a character that has already become '?'
+    clean += byte >= 0x80 ? '?' : byte < 0x20 || byte == 0x7F ? ' ' : c;
+  }
+  return clean;
+}
+
+// A space behind the first character of what chat formats treat as a token.
+std::string without_chat_tokens(std::string text) {
+  constexpr std::array kMarks{"<|",    "<s>",    "</s>",  "<think", "</think",
+                              "<tool", "</tool", "[INST", "[/INST", "<<SYS"};
+  for (const std::string_view mark : kMarks) {
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+      text.insert(at + 1, 1, ' ');
+    }
+  }
+  return text;
+}
+
+// "file:LINE:COLUMN: error: TEXT" → "line LINE: TEXT"; empty if the line is no such error.
+std::string compiler_error(std::string_view line) {
+  const size_t mark = line.find("error: ");
+  if (mark == std::string_view::npos) return "";
+  const std::string text(line.substr(mark + 7));
+  for (size_t colon = line.find(':'); colon < mark; colon = line.find(':', colon + 1)) {
+    const size_t digits = line.find_first_not_of("0123456789", colon + 1);
+    if (digits > colon + 1 && digits < mark && line[digits] == ':') {
+      return fmt::format("line {}: {}", line.substr(colon + 1, digits - colon - 1), text);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Mismatch locate_mismatch(const Task& task, const Shape& shape, int64_t tensor, int64_t index) {
+  TEMPER_CHECK(tensor >= 0 && tensor < int64_t(task.outputs.size()), "output {} of {}", tensor, task.name);
+  Mismatch mismatch;
+  mismatch.tensor = task.outputs[size_t(tensor)].name;
+  const auto sizes = tensor_sizes(task.outputs[size_t(tensor)], shape);
+  mismatch.index.assign(sizes.size(), 0);
+  mismatch.elements = 1;
+  for (size_t axis = sizes.size(); axis-- > 0;) {
+    mismatch.index[axis] = index % sizes[axis];
+    index /= sizes[axis];
+    mismatch.elements *= sizes[axis];
+  }
+  return mismatch;
+}
+
+std::string mismatch_text(const Mismatch& mismatch) {
+  return fmt::format("{}[{}] is {:.4g}, not {:.4g}; {} of {} wrong", mismatch.tensor,
+                     fmt::join(mismatch.index, ","), mismatch.got, mismatch.expected, mismatch.wrong,
+                     mismatch.elements);
+}
+
+std::string first_compiler_error(std::string_view diagnostics) {
+  std::string_view undefined;
+  while (!diagnostics.empty()) {
+    const size_t newline = diagnostics.find('\n');
+    const std::string_view line = diagnostics.substr(0, newline);
+    if (const auto error = compiler_error(line); !error.empty()) return scrub(error);
+    const size_t mark = line.find("undefined reference");
+    if (undefined.empty() && mark != std::string_view::npos) undefined = line.substr(mark);
+    diagnostics.remove_prefix(newline == std::string_view::npos ? diagnostics.size() : newline + 1);
+  }
+  return scrub(undefined);
+}
+
+std::string verdict_message(const Verdict& verdict, std::string_view detail) {
+  std::string text = to_string(verdict.kind);
+  if (verdict.pass()) {
+    text += fmt::format(" speedup {:.2f}", verdict.speedup);
+  } else if (!detail.empty()) {
+    text += fmt::format(" {}", detail);
+  } else if (!verdict.reason.empty()) {
+    text += fmt::format(" {}", words_of(verdict.reason));
+  }
+  return scrub(text);
+}
+
+std::string scrub(std::string_view text, size_t max_bytes) {
+  std::string clean = without_chat_tokens(without_paths(printable(text.substr(0, 8 * max_bytes))));
+  if (clean.size() > max_bytes) clean.resize(max_bytes);
+  return clean;
+}
+
+}  // namespace temper

@@ -1,0 +1,92 @@
+#include "env/size_expression.h"
+
+#include <cctype>
+#include <cstdlib>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+class SizeParser {
+ public:
+  SizeParser(const std::string& text, const Shape& shape) : text_(text), shape_(shape) {}
+
+  double whole() {
+    const double value = sum();
+    if (peek() != '\0') throw ConfigError("'{}': unexpected '{}'", text_, text_.substr(at_));
+    return value;
+  }
+
+ private:
+  char peek() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
+  double sum() {
+    double value = product();
+    for (char op = peek(); op == '+' || op == '-'; op = peek()) {
+      ++at_;
+      value += op == '+' ? product() : -product();
+    }
+    return value;
+  }
+
+  double product() {
+    double value = factor();
+    for (char op = peek(); op == '*' || op == '/'; op = peek()) {
+      ++at_;
+      value = op == '*' ? value * factor() : value / factor();
+    }
+    return value;
+  }
+
+  double factor() {
+    const char c = peek();
+    if (c == '(') return parenthesis();
+    if (std::isdigit(static_cast<unsigned char>(c))) return number();
+    if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') return dimension();
+    throw ConfigError("'{}': expected a number or a dimension at '{}'", text_, text_.substr(at_));
+  }
+
+  double parenthesis() {
+    if (++depth_ > 64) throw ConfigError("'{}': nested too deeply", text_);
+    ++at_;
+    const double value = sum();
+    if (peek() != ')') throw ConfigError("'{}': missing ')'", text_);
+    ++at_;
+    --depth_;
+    return value;
+  }
+
+  double number() {
+    char* end = nullptr;
+    const double value = std::strtod(text_.c_str() + at_, &end);
+    at_ = size_t(end - text_.c_str());
+    return value;
+  }
+
+  double dimension() {
+    const size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      ++at_;
+    const std::string name = text_.substr(begin, at_ - begin);
+    const auto it = shape_.find(name);
+    if (it == shape_.end()) throw ConfigError("'{}': undefined dimension '{}'", text_, name);
+    return double(it->second);
+  }
+
+  const std::string& text_;
+  const Shape& shape_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+double evaluate_size(const std::string& expression, const Shape& shape) {
+  return SizeParser(expression, shape).whole();
+}
+
+}  // namespace temper

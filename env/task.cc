@@ -1,0 +1,114 @@
+#include "env/task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/options.h"
+#include "env/task_json.h"
+
+namespace temper {
+namespace {
+
+const char* c_name(ElementType type) { return type == ElementType::kF32 ? "float" : "int"; }
+
+bool is_number(const std::string& size) {
+  return !size.empty() && std::isdigit(static_cast<unsigned char>(size[0]));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+size_t indent_of(const std::string& line) { return line.find_first_not_of(" \t"); }
+
+// The statements below `def reference(…):`, not indented; the final return assigns to the outputs.
+std::string reference_body(const Task& task) {
+  std::string body;
+  size_t indent = std::string::npos;
+  bool inside = false;
+  for (const auto& line : lines_of(task.reference)) {
+    if (indent_of(line) == std::string::npos) continue;
+    if (inside && indent == std::string::npos) indent = indent_of(line);
+    if (inside) body += line.substr(std::min(indent, indent_of(line))) + "\n";
+    if (line.starts_with("def reference")) inside = true;
+  }
+  std::vector<std::string> names;
+  for (const auto& output : task.outputs) names.push_back(output.name);
+  const size_t last = body.rfind("return ");
+  if (last != std::string::npos && (last == 0 || body[last - 1] == '\n')) {
+    body.replace(last, 7, fmt::format("{} = ", fmt::join(names, ", ")));
+  }
+  return body;
+}
+
+std::string shapes_line(const Task& task) {
+  std::vector<std::string> parts;
+  for (const auto* tensors : {&task.inputs, &task.outputs}) {
+    for (const auto& tensor : *tensors) {
+      parts.push_back(fmt::format("{}[{}]", tensor.name, fmt::join(tensor.shape, ", ")));
+    }
+  }
+  return fmt::format("{}\n", fmt::join(parts, " "));
+}
+
+}  // namespace
+
+size_t element_size(ElementType) { return 4; }
+
+std::string Task::signature() const {
+  std::vector<std::string> arguments;
+  for (const auto& input : inputs)
+    arguments.push_back(fmt::format("const {}* {}", c_name(input.type), input.name));
+  for (const auto& output : outputs)
+    arguments.push_back(fmt::format("{}* {}", c_name(output.type), output.name));
+  for (const auto& dim : dims) arguments.push_back("int " + dim);
+  return fmt::format("extern \"C\" void kernel({})", fmt::join(arguments, ", "));
+}
+
+std::string Task::prompt() const { return shapes_line(*this) + reference_body(*this) + signature(); }
+
+std::string Task::digest() const { return sha256(tasks_to_json({*this})); }
+
+const Task& find_task(const std::vector<Task>& tasks, const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& task : tasks) {
+    if (task.name == name) return task;
+    known.push_back(task.name);
+  }
+  const std::string near = nearest_name(name, known);
+  throw ConfigError("task '{}' is unknown{}", name,
+                    near.empty() ? fmt::format("; {} tasks are known", known.size())
+                                 : fmt::format("; did you mean '{}'?", near));
+}
+
+std::vector<int64_t> tensor_sizes(const TensorSpec& tensor, const Shape& shape) {
+  std::vector<int64_t> sizes;
+  for (const auto& size : tensor.shape) {
+    if (is_number(size)) {
+      sizes.push_back(std::stoll(size));
+      continue;
+    }
+    const auto it = shape.find(size);
+    TEMPER_CHECK(it != shape.end(), "tensor {}, dimension {}", tensor.name, size);
+    sizes.push_back(it->second);
+  }
+  return sizes;
+}
+
+int64_t tensor_bytes(const TensorSpec& tensor, const Shape& shape) {
+  auto bytes = int64_t(element_size(tensor.type));
+  for (const int64_t size : tensor_sizes(tensor, shape)) bytes *= size;
+  return bytes;
+}
+
+}  // namespace temper

@@ -1,0 +1,110 @@
+#include "env/timing.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+constexpr double kTightInterval = 0.05;
+constexpr double kFloorShare = 0.5;
+
+// The largest k with 2 · P(Binomial(n, 1/2) < k) ≤ 0.05; 0 if none.
+size_t order_statistic(size_t n) {
+  double term = std::pow(0.5, double(n)), below = 0;
+  size_t k = 0;
+  while (k < n && 2 * (below + term) <= 0.05) {
+    below += term;
+    term *= double(n - k) / double(k + 1);
+    ++k;
+  }
+  return k;
+}
+
+// Seconds of the fastest of some runs.
+template <class Work>
+double best_seconds(Work work) {
+  double best = 1e9;
+  for (int run = 0; run < 20; ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    const auto end = std::chrono::steady_clock::now();
+    best = std::min(best, std::chrono::duration<double>(end - begin).count());
+  }
+  return best;
+}
+
+double copy_bytes_per_s() {
+  constexpr size_t kBytes = 64 << 10;
+  constexpr int kCopies = 16;
+  std::vector<char> from(kBytes, 1), to(kBytes, 0);
+  const double seconds = best_seconds([&] {
+    for (int i = 0; i < kCopies; ++i) {
+      std::memcpy(to.data(), from.data(), kBytes);
+      asm volatile("" : : "r"(to.data()) : "memory");
+    }
+  });
+  return 2.0 * kCopies * kBytes / seconds;
+}
+
+// Independent chains of multiply-adds, enough of them to hide the latency at any vector width.
+double fma_flops_per_s() {
+  constexpr int kLanes = 192, kRounds = 2000;
+  alignas(64) float sums[kLanes] = {};
+  float factor = 0.5f;
+  asm volatile("" : "+x"(factor));
+  const double seconds = best_seconds([&] {
+    for (int round = 0; round < kRounds; ++round) {
+      for (int lane = 0; lane < kLanes; ++lane) sums[lane] = sums[lane] * factor + 1.0f;
+    }
+    asm volatile("" : : "r"(sums) : "memory");
+  });
+  return 2.0 * kLanes * kRounds / seconds;
+}
+
+int usable_cores() {
+  cpu_set_t cores;
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return CPU_SETSIZE;
+  return CPU_COUNT(&cores);
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  TEMPER_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+Interval median_interval(std::vector<double> values) {
+  TEMPER_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const size_t k = std::max<size_t>(order_statistic(values.size()), 1);
+  return {median(values), values[k - 1], values[values.size() - k]};
+}
+
+bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs) {
+  const auto pairs = int64_t(ratios.size());
+  if (pairs >= max_pairs) return true;
+  if (pairs < min_pairs || ratios.empty()) return false;
+  const Interval speedup = median_interval(ratios);
+  return speedup.high < 1 || speedup.high - speedup.low <= kTightInterval * speedup.median;
+}
+
+Roofs measure_roofs() {
+  const double cores = usable_cores();
+  return {copy_bytes_per_s() * cores, fma_flops_per_s() * cores};
+}
+
+double floor_us(double bytes, double flops, const Roofs& roofs) {
+  return kFloorShare * 1e6 * std::max(bytes / roofs.bytes_per_s, flops / roofs.flops_per_s);
+}
+
+}  // namespace temper

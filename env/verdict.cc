@@ -1,0 +1,84 @@
+#include "env/verdict.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/options.h"
+
+namespace temper {
+namespace {
+
+constexpr std::array<std::pair<VerdictKind, const char*>, 12> kNames{{
+    {VerdictKind::kPass, "PASS"},
+    {VerdictKind::kFailParse, "FAIL_PARSE"},
+    {VerdictKind::kFailCompile, "FAIL_COMPILE"},
+    {VerdictKind::kFailPlan, "FAIL_PLAN"},
+    {VerdictKind::kFailRuntime, "FAIL_RUNTIME"},
+    {VerdictKind::kFailTimeout, "FAIL_TIMEOUT"},
+    {VerdictKind::kFailIncorrect, "FAIL_INCORRECT"},
+    {VerdictKind::kFailNondet, "FAIL_NONDET"},
+    {VerdictKind::kRejectPolicy, "REJECT_POLICY"},
+    {VerdictKind::kHack, "HACK"},
+    {VerdictKind::kSuspect, "SUSPECT"},
+    {VerdictKind::kInfra, "INFRA"},
+}};
+
+}  // namespace
+
+const char* to_string(VerdictKind kind) {
+  for (const auto& [known, name] : kNames) {
+    if (known == kind) return name;
+  }
+  TEMPER_CHECK(false, "verdict kind {}", int(kind));
+  return "";
+}
+
+VerdictKind verdict_kind_from(const std::string& text) {
+  std::vector<std::string> known;
+  for (const auto& [kind, name] : kNames) {
+    if (text == name) return kind;
+    known.push_back(name);
+  }
+  throw ConfigError("verdict '{}' is unknown; nearest: '{}'", text, nearest_name(text, known));
+}
+
+void to_json(nlohmann::json& json, const Verdict& verdict) {
+  json = {{"kind", to_string(verdict.kind)},
+          {"reason", verdict.reason},
+          {"message", verdict.message},
+          {"candidate_us", verdict.candidate_us},
+          {"baseline_us", verdict.baseline_us},
+          {"speedup", verdict.speedup},
+          {"speedup_low", verdict.speedup_low},
+          {"speedup_high", verdict.speedup_high},
+          {"pairs", verdict.pairs},
+          {"floor_us", verdict.floor_us},
+          {"profile_share", verdict.profile_share},
+          {"compile_ms", verdict.compile_ms},
+          {"run_ms", verdict.run_ms},
+          {"total_ms", verdict.total_ms},
+          {"cached", verdict.cached}};
+}
+
+void from_json(const nlohmann::json& json, Verdict& verdict) {
+  verdict.kind = verdict_kind_from(json.at("kind").get<std::string>());
+  json.at("reason").get_to(verdict.reason);
+  json.at("message").get_to(verdict.message);
+  json.at("candidate_us").get_to(verdict.candidate_us);
+  json.at("baseline_us").get_to(verdict.baseline_us);
+  json.at("speedup").get_to(verdict.speedup);
+  json.at("speedup_low").get_to(verdict.speedup_low);
+  json.at("speedup_high").get_to(verdict.speedup_high);
+  json.at("pairs").get_to(verdict.pairs);
+  json.at("floor_us").get_to(verdict.floor_us);
+  json.at("profile_share").get_to(verdict.profile_share);
+  json.at("compile_ms").get_to(verdict.compile_ms);
+  json.at("run_ms").get_to(verdict.run_ms);
+  json.at("total_ms").get_to(verdict.total_ms);
+  json.at("cached").get_to(verdict.cached);
+}
+
+}  // namespace temper

@@ -1,0 +1,150 @@
+#include "env/task.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "env/size_expression.h"
+#include "env/task_json.h"
+
+namespace temper {
+namespace {
+
+constexpr const char* kFile = R"(
+defaults: {family: softmax, magnitudes: [1, 30]}
+tasks:
+  - name: row_softmax_bias
+    reference: torch.softmax(x + b, -1)
+    inputs: {x: [n, m], b: {shape: [m], scaled: false}}
+    outputs: {y: [n, m]}
+    check: [{n: 3, m: 17}, {n: 16, m: 5}]
+    timed: {n: 256, m: 128}
+    split: heldout
+    flops: 5*n*m
+  - name: gather_rows
+    family: gather
+    reference: |
+      def reference(x, idx):
+          rows = x[idx]
+          return rows, rows.sum(-1)
+    inputs: {x: [n, m], idx: {shape: [k], type: i32, below: n}}
+    outputs: {y: [k, m], s: [k]}
+    dims: [k, n, m]
+    check: [{n: 3, m: 17, k: 5}]
+    timed: {n: 256, m: 128, k: 64}
+)";
+
+std::string problem_of(const std::string& yaml) {
+  try {
+    parse_tasks(yaml, "tasks.yaml");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string with_line(const std::string& line) {
+  return "name: one\nreference: x + 1\ninputs: {x: [n]}\noutputs: {y: [n]}\ncheck: [{n: 3}]\ntimed: {n: "
+         "64}\n" +
+         line;
+}
+
+TEST(Task, ReadsDefaultsShapesAndDistributions) {
+  const auto tasks = parse_tasks(kFile, "tasks.yaml");
+  ASSERT_EQ(tasks.size(), 2u);
+  const Task& softmax = tasks[0];
+  EXPECT_EQ(softmax.reference, "def reference(x, b):\n    return torch.softmax(x + b, -1)\n");
+  EXPECT_EQ(softmax.family, "softmax");
+  EXPECT_EQ(softmax.split, "heldout");
+  EXPECT_EQ(softmax.magnitudes, (std::vector<double>{1, 30}));
+  EXPECT_EQ(softmax.dims, (std::vector<std::string>{"n", "m"}));
+  EXPECT_FALSE(softmax.inputs[1].scaled);
+  EXPECT_EQ(softmax.min_flops, 5.0 * 256 * 128);
+  EXPECT_EQ(softmax.min_bytes, 4.0 * (2 * 256 * 128 + 128));
+  const Task& gather = tasks[1];
+  EXPECT_EQ(gather.family, "gather");
+  EXPECT_EQ(gather.split, "train");
+  EXPECT_EQ(gather.inputs[1].index_bound, "n");
+  EXPECT_EQ(gather.inputs[1].distribution, Distribution::kIndex);
+  EXPECT_EQ(tensor_sizes(gather.outputs[0], gather.check_shapes[0]), (std::vector<int64_t>{5, 17}));
+}
+
+TEST(Task, SignatureAndPromptAreWhatThePolicySees) {
+  const auto tasks = parse_tasks(kFile, "tasks.yaml");
+  EXPECT_EQ(
+      tasks[1].signature(),
+      "extern \"C\" void kernel(const float* x, const int* idx, float* y, float* s, int k, int n, int m)");
+  EXPECT_EQ(tasks[0].prompt(),
+            "x[n, m] b[m] y[n, m]\n"
+            "y = torch.softmax(x + b, -1)\n"
+            "extern \"C\" void kernel(const float* x, const float* b, float* y, int n, int m)");
+  EXPECT_EQ(tasks[1].prompt(),
+            "x[n, m] idx[k] y[k, m] s[k]\n"
+            "rows = x[idx]\n"
+            "y, s = rows, rows.sum(-1)\n" +
+                tasks[1].signature());
+}
+
+TEST(Task, DigestFollowsWhatDecidesAVerdict) {
+  auto tasks = parse_tasks(kFile, "tasks.yaml");
+  const auto before = tasks[0].digest();
+  EXPECT_EQ(before, tasks_from_json(tasks_to_json(tasks))[0].digest());
+  tasks[0].tolerance *= 2;
+  EXPECT_NE(before, tasks[0].digest());
+}
+
+TEST(Task, EachMistakeNamesFileLineTaskFieldAndWhatIsAllowed) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"tolerence: 1", "tasks.yaml:7: task one, tolerence: unknown key; did you mean 'tolerance'?"},
+      {"split: test", "tasks.yaml:7: task one, split: 'test' is not allowed; allowed: train, heldout"},
+      {"magnitudes: many",
+       "tasks.yaml:7: task one, magnitudes: 'many' is not allowed; expected a list of numbers"},
+      {"dims: [m]", "tasks.yaml:7: task one, dims: undefined dimension 'n'; dims lists: m"},
+      {"flops: 2*k", "tasks.yaml:7: task one, flops: '2*k': undefined dimension 'k'"},
+      {"split: train\nsplit: heldout", "tasks.yaml:8: task one, split: given twice"},
+  };
+  for (const auto& [line, expected] : cases) {
+    EXPECT_NE(problem_of(with_line(line)).find(expected), std::string::npos) << problem_of(with_line(line));
+  }
+}
+
+TEST(Task, AnUndefinedDimensionIsFound) {
+  const auto problem = problem_of(
+      "name: one\nreference: x\ninputs: {x: [n, k]}\noutputs: {y: [n, k]}\ncheck: [{n: 3}]\ntimed: {n: 64, "
+      "k: 2}\n");
+  EXPECT_EQ(problem, "tasks.yaml:5: task one, check[0]: undefined dimension 'k'");
+}
+
+TEST(Task, AllProblemsAreToldAtOnce) {
+  const auto problem = problem_of(with_line("tolerance: 7\nflops: n*\nfoo: 1\n"));
+  EXPECT_NE(problem.find("tolerance: 7"), std::string::npos) << problem;
+  EXPECT_NE(problem.find("flops: "), std::string::npos) << problem;
+  EXPECT_NE(problem.find("foo: unknown key"), std::string::npos) << problem;
+}
+
+TEST(Task, HostileYamlIsAProblemAndNothingWorse) {
+  for (const char* yaml : {"", "[", "7", "- 7", "tasks: 7", "name: [a]", "inputs: {x: {shape: n}}",
+                           "a: &a [*a]", "tasks: [{name: Bad-Name}]", "defaults: 3\ntasks: [1]"}) {
+    EXPECT_NE(problem_of(yaml), "") << yaml;
+  }
+}
+
+TEST(Task, UnknownNamesGetTheNearest) {
+  const auto tasks = parse_tasks(kFile, "tasks.yaml");
+  EXPECT_EQ(&find_task(tasks, "gather_rows"), &tasks[1]);
+  try {
+    find_task(tasks, "gather_row");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "task 'gather_row' is unknown; did you mean 'gather_rows'?");
+  }
+}
+
+TEST(SizeExpression, IsArithmeticOverDimensions) {
+  const Shape shape{{"n", 6}, {"m", 4}};
+  EXPECT_EQ(evaluate_size("2*(n+1)*m/7 - 3", shape), 5);
+  for (const char* bad : {"", "2*", "(n", "n)", "q", "n m", "-"})
+    EXPECT_THROW(evaluate_size(bad, shape), ConfigError);
+}
+
+}  // namespace
+}  // namespace temper
