@@ -1,0 +1,106 @@
+#include "trainer/reward.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/trainer/fixtures.h"
+
+namespace temper {
+namespace {
+
+double code_reward(const std::string& name, const Verdict& verdict) {
+  RewardOptions options;
+  options.name = name;
+  const TurnValue value = reward(options, verdict);
+  EXPECT_TRUE(value.kept);
+  return value.code;
+}
+
+const std::vector<std::string> kNames = {"kevin",      "drkernel", "makora",
+                                         "cuda_agent", "tritonrl", "log_speedup"};
+
+TEST(Reward, Kevin) {
+  EXPECT_DOUBLE_EQ(code_reward("kevin", passed(1.5)), 1.8);  // 0.3 + 1.5
+  EXPECT_EQ(code_reward("kevin", failed()), 0);
+}
+
+TEST(Reward, DrKernelCapsTheSpeedupAndAddsTheProfileShareWhereThereIsOne) {
+  EXPECT_DOUBLE_EQ(code_reward("drkernel", passed(1.5)), 2.5);  // 1 + 1.5
+  EXPECT_DOUBLE_EQ(code_reward("drkernel", passed(7)), 4);      // 1 + min(7, 3)
+  Verdict profiled = passed(2);
+  profiled.profile_share = 0.75;
+  EXPECT_DOUBLE_EQ(code_reward("drkernel", profiled), 3.75);  // 1 + 2 + 0.75
+}
+
+TEST(Reward, Makora) {
+  EXPECT_DOUBLE_EQ(code_reward("makora", passed(0.8)), 0.5);                   // σ(1 + 0.8 − 1.8) = σ(0)
+  EXPECT_NEAR(code_reward("makora", passed(1.8)), 0.7310585786300049, 1e-15);  // σ(1)
+  EXPECT_EQ(code_reward("makora", failed()), 0);
+}
+
+TEST(Reward, CudaAgentHasTiers) {
+  EXPECT_EQ(code_reward("cuda_agent", failed()), -1);
+  EXPECT_EQ(code_reward("cuda_agent", passed(0.5)), 1);
+  EXPECT_EQ(code_reward("cuda_agent", passed(1.04)), 1);
+  EXPECT_EQ(code_reward("cuda_agent", passed(1.06)), 2);
+}
+
+TEST(Reward, TritonRlCreditsPlanWithSpeedAndCodeWithCorrectness) {
+  RewardOptions options;
+  options.name = "tritonrl";
+  const TurnValue value = reward(options, passed(1.7));
+  EXPECT_DOUBLE_EQ(value.plan, 1.7);
+  EXPECT_DOUBLE_EQ(value.code, 1);
+}
+
+TEST(Reward, LogSpeedupTakesTheLowerBoundAndClips) {
+  RewardOptions options;
+  options.base = 0.5;
+  options.slope = 2;
+  Verdict verdict = passed(3);
+  verdict.speedup_low = std::exp(1.0);
+  EXPECT_DOUBLE_EQ(reward(options, verdict).code, 2.5);  // 0.5 + 2·1
+  verdict.speedup_low = 1000;
+  EXPECT_DOUBLE_EQ(reward(options, verdict).code, 4.5);  // 0.5 + 2·2
+  verdict.speedup_low = 0;
+  EXPECT_DOUBLE_EQ(reward(options, verdict).code, -3.5);  // 0.5 − 2·2
+}
+
+TEST(Reward, FastHacksAndSuspectsEarnWhatAFailureEarns) {
+  for (const std::string& name : kNames)
+    for (VerdictKind kind : {VerdictKind::kHack, VerdictKind::kSuspect, VerdictKind::kRejectPolicy}) {
+      Verdict verdict = passed(100);
+      verdict.kind = kind;
+      EXPECT_EQ(code_reward(name, verdict), code_reward(name, failed())) << name;
+    }
+}
+
+TEST(Reward, InfraIsMaskedAndNeverZeroReward) {
+  Batch batch;
+  batch.groups = {{.task = "t", .samples = {make_trajectory({failed(VerdictKind::kInfra), passed(1)})}}};
+  for (const std::string& name : kNames) {
+    RewardOptions options;
+    options.name = name;
+    const TurnValues rewards = compute_rewards(options, batch);
+    ASSERT_EQ(rewards[0][0].size(), 2u);
+    EXPECT_FALSE(rewards[0][0][0].kept) << name;
+    EXPECT_TRUE(rewards[0][0][1].kept) << name;
+  }
+}
+
+TEST(Reward, PartialCreditIsOffUnlessAsked) {
+  RewardOptions options;
+  EXPECT_EQ(reward(options, failed(VerdictKind::kFailCompile)).code, 0);
+  options.parse_credit = 0.1;
+  options.compile_credit = 0.2;
+  EXPECT_EQ(reward(options, failed(VerdictKind::kFailParse)).code, 0);
+  EXPECT_EQ(reward(options, failed(VerdictKind::kFailCompile)).code, 0.1);
+  EXPECT_EQ(reward(options, failed(VerdictKind::kFailTimeout)).code, 0.2);
+  EXPECT_EQ(reward(options, failed(VerdictKind::kHack)).code, 0);
+  options.name = "cuda_agent";
+  EXPECT_EQ(reward(options, failed(VerdictKind::kFailIncorrect)).code, -0.8);
+}
+
+}  // namespace
+}  // namespace temper

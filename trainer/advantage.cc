@@ -1,0 +1,142 @@
+#include "trainer/advantage.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "trainer/advantage/estimators.h"
+
+namespace temper {
+namespace {
+
+enum class Pool { kTurn, kTask, kBatch, kOption };  // kOption: as AdvantageOptions::pool says
+
+struct Step {
+  Pool pool;
+  std::vector<double> (*estimate)(std::span<const double> returns);
+};
+
+struct Recipe {
+  const char* name;
+  std::vector<Step> steps;
+};
+
+const std::vector<Recipe>& recipes() {
+  static const std::vector<Recipe> table = {
+      {"grpo", {{Pool::kOption, normalise}}},
+      {"dr_grpo", {{Pool::kOption, centre}}},
+      {"rloo", {{Pool::kOption, leave_one_out}}},
+      {"trloo", {{Pool::kTurn, leave_one_out}}},
+      {"reinforce++", {{Pool::kBatch, normalise}}},
+      {"reinforce++_baseline", {{Pool::kOption, centre}, {Pool::kBatch, normalise}}},
+  };
+  return table;
+}
+
+std::vector<std::string> recipe_names() {
+  std::vector<std::string> names;
+  for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
+  return names;
+}
+
+const Recipe& find_recipe(const std::string& name) {
+  const auto recipe = std::ranges::find(recipes(), name, &Recipe::name);
+  TEMPER_CHECK(recipe != recipes().end(), "advantage {}", name);
+  return *recipe;
+}
+
+// The kept turns, pool by pool.
+std::map<std::pair<size_t, size_t>, std::vector<TurnValue*>> kept_pools(TurnValues& values, Pool pool) {
+  std::map<std::pair<size_t, size_t>, std::vector<TurnValue*>> pools;
+  for (size_t g = 0; g < values.size(); ++g)
+    for (SampleValues& sample : values[g])
+      for (size_t t = 0; t < sample.size(); ++t)
+        if (sample[t].kept)
+          pools[{pool == Pool::kBatch ? 0 : g, pool == Pool::kTurn ? t : 0}].push_back(&sample[t]);
+  return pools;
+}
+
+void estimate_stream(const std::vector<TurnValue*>& pool, double TurnValue::*stream, const Step& step) {
+  std::vector<double> returns;
+  for (const TurnValue* turn : pool) returns.push_back(turn->*stream);
+  const std::vector<double> advantages = step.estimate(returns);
+  for (size_t i = 0; i < pool.size(); ++i) pool[i]->*stream = advantages[i];
+}
+
+void apply(const Recipe& recipe, Pool option, TurnValues& values) {
+  for (const Step& step : recipe.steps)
+    for (const auto& [key, pool] : kept_pools(values, step.pool == Pool::kOption ? option : step.pool)) {
+      estimate_stream(pool, &TurnValue::plan, step);
+      estimate_stream(pool, &TurnValue::code, step);
+    }
+}
+
+void clear_dropped(TurnValues& values) {
+  for (GroupValues& group : values)
+    for (SampleValues& sample : group)
+      for (TurnValue& turn : sample)
+        if (!turn.kept) turn.plan = turn.code = 0;
+}
+
+RowAdvantages spread(const Trajectory& trajectory, const SampleValues& turns, bool mask_overlong) {
+  TEMPER_CHECK_EQ(trajectory.turns.size(), turns.size());
+  RowAdvantages row{std::vector<float>(trajectory.ids.size()), std::vector<uint8_t>(trajectory.ids.size())};
+  for (size_t i = 0; i < turns.size(); ++i) {
+    const Turn& turn = trajectory.turns[i];
+    if (!turns[i].kept || (mask_overlong && !turn.stopped)) continue;
+    for (int32_t t = turn.begin; t < turn.end; ++t) {
+      row.advantage[t] = float(trajectory.roles[t] == Role::kPlan ? turns[i].plan : turns[i].code);
+      row.mask[t] = is_response(trajectory.roles[t]);
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+void AdvantageOptions::visit(OptionVisitor& v) {
+  std::vector<std::string> names = recipe_names();
+  v.option("hrd_baseline", hrd_baseline,
+           {.help = "hrd: what normalises each of the two streams", .choices = names});
+  names.push_back("hrd");
+  v.option("name", name, {.help = "what an answer is compared with", .choices = names});
+  v.option(
+      "pool", pool,
+      {.help =
+           "the answers compared: those of a task at one turn, or of a task at all turns; trloo is always "
+           "per turn, reinforce++ over the batch",
+       .choices = {"turn", "task"}});
+  v.option("plan_weight", plan_weight, {.help = "hrd: weight of the plan's advantage", .min = 0});
+}
+
+TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns) {
+  TurnValues advantages = returns;
+  const bool hierarchical = options.name == "hrd";
+  const Recipe& recipe = find_recipe(hierarchical ? options.hrd_baseline : options.name);
+  apply(recipe, options.pool == "task" ? Pool::kTask : Pool::kTurn, advantages);
+  if (hierarchical) weigh_plan(advantages, options.plan_weight);
+  clear_dropped(advantages);
+  return advantages;
+}
+
+bool has_signal(const GroupValues& returns) {
+  TurnValues one = {returns};
+  for (const auto& [key, pool] : kept_pools(one, Pool::kTurn))
+    for (const TurnValue* turn : pool)
+      if (turn->plan != pool[0]->plan || turn->code != pool[0]->code) return true;
+  return false;
+}
+
+TokenAdvantages spread_over_tokens(const Batch& batch, const TurnValues& advantages, bool mask_overlong) {
+  TEMPER_CHECK_EQ(batch.groups.size(), advantages.size());
+  TokenAdvantages rows;
+  for (size_t g = 0; g < batch.groups.size(); ++g) {
+    TEMPER_CHECK_EQ(batch.groups[g].samples.size(), advantages[g].size());
+    for (size_t n = 0; n < advantages[g].size(); ++n)
+      rows.push_back(spread(batch.groups[g].samples[n], advantages[g][n], mask_overlong));
+  }
+  return rows;
+}
+
+}  // namespace temper

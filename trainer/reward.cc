@@ -1,0 +1,113 @@
+#include "trainer/reward.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+TurnValue same(double value) { return {.plan = value, .code = value}; }
+
+// Source:  Kevin, 2507.11948: C·(0.3 + s), s against eager
+TurnValue kevin(const RewardOptions&, const Verdict& verdict) { return same(0.3 + verdict.speedup); }
+
+// Source:  Dr. Kernel, 2602.05885: C + C·min(s, 3) + C·PR, PR the profile share | their code halves it; the
+// share
+//          counts only where there is a profile
+TurnValue drkernel(const RewardOptions&, const Verdict& verdict) {
+  return same(1 + std::min(verdict.speedup, 3.0) + std::max(verdict.profile_share, 0.0));
+}
+
+// Source:  Makora, 2602.11000: σ(1 + s − 1.8), s against TorchInductor | s here is against the judge's
+// baseline
+TurnValue makora(const RewardOptions&, const Verdict& verdict) {
+  return same(1 / (1 + std::exp(-(1 + verdict.speedup - 1.8))));
+}
+
+// Source:  CUDA Agent, 2602.24286: 1 correct, 2 more than 5 % faster than eager, 3 also than torch.compile
+//          | verdicts have one baseline, eager: the third tier does not occur
+TurnValue cuda_agent(const RewardOptions&, const Verdict& verdict) {
+  return same(verdict.speedup > 1.05 ? 2 : 1);
+}
+
+// Source:  TritonRL, 2510.17891: the plan earns C·s, the code C
+TurnValue tritonrl(const RewardOptions&, const Verdict& verdict) {
+  return {.plan = verdict.speedup, .code = 1};
+}
+
+// a + b·log s_low, the logarithm clipped: halving the time is worth the same at every speed, and noise that
+// widens the interval earns nothing.
+TurnValue log_speedup(const RewardOptions& options, const Verdict& verdict) {
+  const double gain = std::log(std::max(verdict.speedup_low, 1e-9));
+  return same(options.base + options.slope * std::clamp(gain, options.log_floor, options.log_ceiling));
+}
+
+struct Recipe {
+  const char* name;
+  double failure;
+  TurnValue (*pass)(const RewardOptions&, const Verdict&);
+};
+constexpr Recipe kRecipes[] = {
+    {"kevin", 0, kevin},       {"drkernel", 0, drkernel},
+    {"makora", 0, makora},     {"cuda_agent", -1, cuda_agent},
+    {"tritonrl", 0, tritonrl}, {"log_speedup", 0, log_speedup},
+};
+
+const Recipe& find_recipe(const std::string& name) {
+  const auto* recipe = std::ranges::find(kRecipes, name, &Recipe::name);
+  TEMPER_CHECK(recipe != std::end(kRecipes), "reward {}", name);
+  return *recipe;
+}
+
+double partial_credit(const RewardOptions& options, VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::kFailCompile:
+    case VerdictKind::kFailPlan:
+      return options.parse_credit;
+    case VerdictKind::kFailRuntime:
+    case VerdictKind::kFailTimeout:
+    case VerdictKind::kFailIncorrect:
+    case VerdictKind::kFailNondet:
+      return options.compile_credit;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void RewardOptions::visit(OptionVisitor& v) {
+  std::vector<std::string> names;
+  for (const Recipe& recipe : kRecipes) names.push_back(recipe.name);
+  v.option("name", name, {.help = "what a judged answer earns", .choices = names});
+  v.option("parse_credit", parse_credit,
+           {.help = "added where the answer parses but does not compile", .min = 0});
+  v.option("compile_credit", compile_credit, {.help = "added where it compiles but is not right", .min = 0});
+  v.option("base", base, {.help = "log_speedup: for being right", .min = 0});
+  v.option("slope", slope, {.help = "log_speedup: per e-fold of speedup", .min = 0});
+  v.option("log_floor", log_floor, {.help = "log_speedup: smallest logarithm counted", .max = 0});
+  v.option("log_ceiling", log_ceiling, {.help = "log_speedup: largest logarithm counted", .min = 0});
+}
+
+TurnValue reward(const RewardOptions& options, const Verdict& verdict) {
+  if (verdict.infra()) return {.kept = false};
+  const Recipe& recipe = find_recipe(options.name);
+  if (verdict.pass()) return recipe.pass(options, verdict);
+  return same(recipe.failure + partial_credit(options, verdict.kind));
+}
+
+TurnValues compute_rewards(const RewardOptions& options, const Batch& batch) {
+  TurnValues rewards;
+  for (const Group& group : batch.groups) {
+    GroupValues& samples = rewards.emplace_back();
+    for (const Trajectory& trajectory : group.samples) {
+      SampleValues& turns = samples.emplace_back();
+      for (const Turn& turn : trajectory.turns) turns.push_back(reward(options, turn.verdict));
+    }
+  }
+  return rewards;
+}
+
+}  // namespace temper
