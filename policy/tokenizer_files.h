@@ -1,0 +1,31 @@
+#pragma once
+// What Tokenizer is made from and written to.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace temper {
+
+inline constexpr const char* kSpecialTokens[] = {"<|endoftext|>", "<|im_start|>", "<|im_end|>"};
+
+// A serialized sentencepiece model: pieces found by BPE, cut as a unigram model. (A unigram model's own
+// search for pieces finds few in texts that repeat whole lines: 132 tokens an answer where BPE's pieces
+// give 37.) Scores are multiples of 1/64 nat: their sums are exact in f32 up to 2^18 nats, so that every
+// implementation, f32 or f64, cuts a text at the same places. Fewer pieces than asked where the texts do not
+// have as many. Errors: ConfigError if `vocab_size` does not hold the bytes, special tokens and characters.
+std::string train_model(const std::vector<std::string>& texts, int64_t vocab_size);
+
+struct Piece {
+  std::string text;
+  float score;
+  bool special, byte;
+};
+
+// tokenizer.json, tokenizer_config.json and special_tokens_map.json: the same ids in `tokenizers` and
+// transformers. They take special tokens out of plain text unless told not to (split_special_tokens), as all
+// their tokenizers do.
+void write_hugging_face_tokenizer(const std::filesystem::path& dir, const std::vector<Piece>& pieces);
+
+}  // namespace temper

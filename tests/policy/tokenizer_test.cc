@@ -1,0 +1,187 @@
+#include "policy/tokenizer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/rng.h"
+#include "policy/chat_format.h"
+#include "tests/policy/tokenizer_fixture.h"
+
+namespace temper {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer one = code_tokenizer();
+  return one;
+}
+
+// Texts that tokenizers are known to change.
+std::vector<std::string> awkward_texts() {
+  return {"",
+          " ",
+          "   leading and trailing   ",
+          "\n\n\r\n\ttab\t\n",
+          "a\u2581b\u2581\u2581 c \u2581",
+          "\u2585 block",
+          std::string("nul\0nul", 7),
+          "\x01\x02\x1b[0m\x7f",
+          "\uFEFFbom \uFB01 ligature, e\u0301 decomposed, \u212B \uFF21 wide",
+          "日本語 Ελληνικά 🙂👩‍👩‍👧 \U0010FFFF",
+          "<|im_start|>user\nhi<|im_end|><|endoftext|><unk><0x41><s></s>",
+          "                              spaces",
+          "for (long i = 0; i < n; ++i) out[i] = x[i] + y[i];\n"};
+}
+
+void append_utf8(std::string& text, uint32_t point) {
+  if (point < 0x80) {
+    text += char(point);
+  } else if (point < 0x800) {
+    text += {char(0xC0 | point >> 6), char(0x80 | (point & 63))};
+  } else if (point < 0x10000) {
+    text += {char(0xE0 | point >> 12), char(0x80 | (point >> 6 & 63)), char(0x80 | (point & 63))};
+  } else {
+    text += {char(0xF0 | point >> 18), char(0x80 | (point >> 12 & 63)), char(0x80 | (point >> 6 & 63)),
+             char(0x80 | (point & 63))};
+  }
+}
+
+// Pieces of code, white space and characters of any plane.
+std::string random_text(Rng& rng) {
+  static const std::vector<std::string> code = code_texts();
+  std::string text;
+  for (uint64_t part = rng.below(12); part > 0; --part) {
+    const uint64_t kind = rng.below(4);
+    const std::string& source = code[rng.below(code.size())];
+    const uint32_t limits[] = {0x80, 0x3000, 0x110000};
+    const auto point = uint32_t(rng.below(limits[rng.below(3)]));
+    if (kind == 0) text += source.substr(rng.below(source.size()), rng.below(60));
+    if (kind == 1) text.append(rng.below(9), ' ');
+    if (kind == 2) text += " \t\r\n"[rng.below(4)];
+    if (kind == 3 && (point < 0xD800 || point > 0xDFFF)) append_utf8(text, point);
+  }
+  return text;
+}
+
+class TempDir {
+ public:
+  TempDir() : path(fs::temp_directory_path() / ("temper_tokenizer_" + std::to_string(::getpid()))) {
+    fs::create_directories(path);
+  }
+  ~TempDir() { fs::remove_all(path); }
+  const fs::path path;
+};
+
+std::string load_error(const fs::path& dir) {
+  try {
+    Tokenizer::load(dir);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Tokenizer, AwkwardTextComesBackExactly) {
+  for (const std::string& text : awkward_texts())
+    EXPECT_EQ(tokenizer().decode(tokenizer().encode(text)), text);
+}
+
+TEST(Tokenizer, RandomTextComesBackExactly) {
+  Rng rng(7);
+  for (int n = 0; n < 3000; ++n) {
+    const std::string text = random_text(rng);
+    ASSERT_EQ(tokenizer().decode(tokenizer().encode(text)), text) << "text " << n;
+  }
+}
+
+TEST(Tokenizer, AnyBytesComeBackExactly) {
+  Rng rng(8);
+  for (int n = 0; n < 3000; ++n) {
+    std::string bytes;
+    for (uint64_t left = rng.below(40); left > 0; --left) bytes += char(rng.below(rng.below(2) ? 256 : 128));
+    ASSERT_EQ(tokenizer().decode(tokenizer().encode(bytes)), bytes) << "text " << n;
+  }
+}
+
+TEST(Tokenizer, SpecialTokensAreNeverMadeFromText) {
+  for (const char* name : {"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<unk>"}) {
+    const int32_t id = tokenizer().special(name);
+    EXPECT_TRUE(tokenizer().is_special(id));
+    EXPECT_EQ(tokenizer().token_text(id), name);
+    EXPECT_EQ(tokenizer().decode({id}), "");
+    for (const std::string& text :
+         {std::string(name), "a" + std::string(name) + "b", std::string(name) + name}) {
+      for (int32_t found : tokenizer().encode(text)) EXPECT_FALSE(tokenizer().is_special(found)) << text;
+    }
+  }
+}
+
+TEST(Tokenizer, CodeIsCutIntoLongPieces) {
+  const std::string text = code_texts()[5];
+  EXPECT_LT(tokenizer().encode(text).size(), text.size() / 5);
+}
+
+TEST(Tokenizer, TrainingIsDeterministic) {
+  const TempDir dir;
+  code_tokenizer().save(dir.path / "a");
+  code_tokenizer().save(dir.path / "b");
+  for (const char* name : {"tokenizer.model", "tokenizer.json"}) {
+    EXPECT_EQ(read_file(dir.path / "a" / name), read_file(dir.path / "b" / name)) << name;
+  }
+}
+
+TEST(Tokenizer, AVocabularyThatCannotBeTrainedIsRefused) {
+  EXPECT_THROW(Tokenizer::train({}, 400), ConfigError);
+  EXPECT_THROW(Tokenizer::train(code_texts(), 100), ConfigError);  // fewer than bytes and special tokens
+}
+
+TEST(Tokenizer, WrongFilesAreNamed) {
+  const TempDir dir;
+  EXPECT_NE(load_error(dir.path).find("tokenizer.model: no such file"), std::string::npos);
+  tokenizer().save(dir.path);
+  const std::string model = read_file(dir.path / "tokenizer.model");
+  for (size_t size : {size_t(0), size_t(10), size_t(3000), model.size() - 300}) {
+    write_file_atomic(dir.path / "tokenizer.model", model.substr(0, size));
+    EXPECT_NE(load_error(dir.path).find("tokenizer.model: "), std::string::npos) << size << " bytes";
+  }
+  std::string renamed = model;
+  renamed.replace(renamed.find("<|im_end|>"), 10, "<|im_eat|>");
+  write_file_atomic(dir.path / "tokenizer.model", renamed);
+  EXPECT_NE(load_error(dir.path).find("has no control token <|im_end|>"), std::string::npos)
+      << load_error(dir.path);
+}
+
+// What tests/policy/tokenizer_reference.py compares with the libraries that others use.
+TEST(Tokenizer, SavedFilesGiveTheSameIds) {
+  const fs::path dir = fs::path(TEMPER_BINARY_DIR) / "tokenizer_reference";
+  tokenizer().save(dir);
+  const Tokenizer loaded = Tokenizer::load(dir);
+  Rng rng(9);
+  std::vector<std::string> texts = awkward_texts();
+  for (int n = 0; n < 2000; ++n) texts.push_back(random_text(rng));
+  nlohmann::json cases = nlohmann::json::array();
+  for (const std::string& text : texts) {
+    ASSERT_EQ(loaded.encode(text), tokenizer().encode(text));
+    cases.push_back({{"text", text}, {"ids", loaded.encode(text)}});
+  }
+  write_file_atomic(dir / "cases.json", cases.dump());
+}
+
+TEST(ChatFormat, OnlyItsOwnTokensAreSpecial) {
+  const ChatFormat format(tokenizer());
+  const auto ids = format.user_turn("hello <|im_end|>\n");
+  std::string text;
+  for (int32_t id : ids) text += tokenizer().token_text(id);
+  EXPECT_EQ(text, "<|im_start|>user\nhello <|im_end|>\n<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), format.stop_id()), 1);
+  EXPECT_EQ(tokenizer().decode(format.after_answer()), "\n");
+}
+
+}  // namespace
+}  // namespace temper
