@@ -18,7 +18,7 @@ ALLOWED = {
 TORCH = re.compile(r"^(ATen|torch|c10|caffe2)/")
 # Header → files that may include it, as path prefixes.
 HOMES = {
-    "torch": ("policy/", "env/oracle/", "trainer/optimizer", "cmake/", "tests/"),
+    "torch": ("policy/", "env/oracle/", "trainer/optimizer", "trainer/learner", "trainer/model", "cmake/", "tests/"),
     "nccl.h": ("policy/communicator",),
     "mpi.h": ("policy/communicator",),
     "seccomp.h": ("env/box/",),
