@@ -34,7 +34,7 @@ struct MessageHeader {
 
 // The oracle arena holds `count` cases of one layout back to back, each at draw · case_layout().bytes.
 //
-// While it serves, a call of the control page with dim[0] = draw runs the reference eagerly in f32 on that draw's inputs,
+// It serves calls whose number is not 0, which is what `go` is when kServe is sent. A call with dim[0] = draw runs the reference eagerly in f32 on that draw's inputs,
 // in one thread, outputs kept inside the oracle; a call with null_call does nothing. An error is told by the reply.
 enum class OracleOp : uint32_t {
   kDraw = 1,     // draw inputs for draws [0, count) under `seed`, write them to the arena, compute the fp64 references
@@ -81,6 +81,7 @@ enum class RunnerStatus : uint32_t { kReady = 1, kLoaded, kLoadFailed, kSandboxF
 struct RunnerReply {
   MessageHeader header;
   RunnerStatus status = RunnerStatus::kSandboxFailed;
+  uint32_t user_dropped = 0;  // kReady
   char error[256] = {};  // ends with 0; of kLoadFailed: the candidate's words
 };
 

@@ -1,0 +1,32 @@
+#pragma once
+// Compiles a candidate where the compiler, too, is not trusted: own namespaces, a root with nothing but /usr
+// in it, no network, quotas on time, memory and output.
+
+#include <chrono>
+#include <string>
+
+#include "env/box/toolchain.h"
+
+namespace temper {
+
+struct CompileQuota {
+  std::chrono::milliseconds wall{10'000};
+  int64_t memory_bytes = int64_t(1) << 30;  // each program's address space
+  int64_t file_bytes = 16 << 20;            // any file a program writes
+  int64_t object_bytes = 4 << 20;
+  int64_t diagnostic_bytes = 64 << 10;
+};
+
+struct CompileResult {
+  bool ok = false;
+  std::string object;       // the shared object
+  std::string reason;       // why not: compile_error, no_entry_point, compile_timeout, compile_quota
+  std::string diagnostics;  // the tools' words, cut at the quota
+};
+
+// Never throws for the source's sake. `user` is who the tools run as where we are root.
+// Errors: WorldError if the sandbox cannot be made.
+CompileResult compile(const Toolchain& tools, const std::string& source, const CompileQuota& quota,
+                      uid_t user);
+
+}  // namespace temper

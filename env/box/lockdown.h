@@ -1,0 +1,40 @@
+#pragma once
+// What a process gives up before it meets a candidate: resources, privileges, system calls. Each step throws
+// WorldError when it fails; nothing is skipped in silence.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace temper {
+
+struct Limits {
+  int64_t memory_bytes = 0;  // address space
+  int64_t cpu_s = 0;
+  int64_t file_bytes = 0;
+  int64_t open_files = 64;
+  int64_t processes = 1;  // of the user; binds only after the user was dropped
+  int64_t stack_bytes = 8 << 20;
+};
+void apply_limits(const Limits& limits);
+
+// Becomes `uid` where we are root and the user exists in our namespace, else stays; gives up every capability
+// and the way back to one, and hides our memory from other processes of the user. True if the user was
+// dropped.
+bool drop_privileges(uid_t uid);
+
+// Allow-lists. What is not listed fails with EPERM; for candidates, making processes, tracing and executing
+// kill.
+void allow_only_compiler_calls();
+void allow_only_candidate_calls();
+
+// Tries what must fail now: sockets, files of the machine, new files, signals to others, priorities. Returns
+// the first that worked, or "".
+std::string first_open_door();
+
+// Runs a new process, a trace and an exec under the candidate's filter, each in a box of its own, and returns
+// the first that was not killed for it, or "".
+std::string first_call_not_killed();
+
+}  // namespace temper

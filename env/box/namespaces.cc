@@ -1,0 +1,131 @@
+#include "env/box/namespaces.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <fstream>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+constexpr uint64_t kNamespaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+
+bool may_make_namespaces() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  return ::syscall(SYS_capget, &header, data) == 0 && (data[0].effective >> CAP_SYS_ADMIN & 1);
+}
+
+void write_proc(const char* path, const std::string& text) {
+  const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
+  if (!file || ::write(file.get(), text.data(), text.size()) != ssize_t(text.size()))
+    throw system_error(fmt::format("write {}", path));
+}
+
+// Root inside, ourselves outside.
+void map_user(uid_t uid, gid_t gid) {
+  write_proc("/proc/self/setgroups", "deny");
+  write_proc("/proc/self/uid_map", fmt::format("0 {} 1", uid));
+  write_proc("/proc/self/gid_map", fmt::format("0 {} 1", gid));
+}
+
+[[noreturn]] void run_child(const std::function<int()>& body, bool own_user, uid_t uid, gid_t gid) {
+  int status = 125;
+  try {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (own_user) map_user(uid, gid);
+    status = body();
+  } catch (const std::exception& e) {
+    (void)!::write(STDERR_FILENO, e.what(), std::string_view(e.what()).size());
+  }
+  ::_exit(status);
+}
+
+std::string setting(const char* path) {
+  std::string value;
+  std::ifstream(path) >> value;
+  return value;
+}
+
+}  // namespace
+
+std::string namespace_advice() {
+  if (may_make_namespaces()) return "";
+  if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1")
+    return "; unprivileged user namespaces are restricted here: have an administrator run\n"
+           "  sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
+           "or run as root";
+  if (setting("/proc/sys/kernel/unprivileged_userns_clone") == "0")
+    return "; have an administrator run sysctl -w kernel.unprivileged_userns_clone=1, or run as root";
+  if (setting("/proc/sys/user/max_user_namespaces") == "0")
+    return "; have an administrator run sysctl -w user.max_user_namespaces=10000, or run as root";
+  return "; in a container, allow it to make namespaces (docker run --privileged, or "
+         "--cap-add SYS_ADMIN --security-opt seccomp=unconfined)";
+}
+
+std::string describe_wait_status(int status) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) return "forbidden_call";
+  if (WIFSIGNALED(status)) return fmt::format("signal_{}", WTERMSIG(status));
+  return fmt::format("exit_{}", WEXITSTATUS(status));
+}
+
+BoxProcess BoxProcess::start(const std::function<int()>& body) {
+  const bool own_user = !may_make_namespaces();
+  const uid_t uid = ::geteuid();
+  const gid_t gid = ::getegid();
+  int pidfd = -1;
+  clone_args arguments{};
+  arguments.flags = kNamespaces | CLONE_PIDFD | (own_user ? CLONE_NEWUSER : 0);
+  arguments.pidfd = uint64_t(&pidfd);
+  arguments.exit_signal = SIGCHLD;
+  const pid_t pid = pid_t(::syscall(SYS_clone3, &arguments, sizeof arguments));
+  if (pid == 0) run_child(body, own_user, uid, gid);
+  if (pid < 0)
+    throw WorldError("cannot make a sandbox's namespaces: {}{}", std::strerror(errno), namespace_advice());
+  BoxProcess process;
+  process.pid_ = pid;
+  process.pidfd_ = Fd(pidfd);
+  return process;
+}
+
+std::optional<int> BoxProcess::wait(std::chrono::milliseconds timeout) {
+  TEMPER_CHECK(running());
+  pollfd ended{pidfd_.get(), POLLIN, 0};
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const int ready = ::poll(&ended, 1, int(std::max<int64_t>(0, left.count())));
+    if (ready > 0) break;
+    if (ready == 0) return std::nullopt;
+  }
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pidfd_ = Fd();
+  pid_ = -1;
+  return status;
+}
+
+void BoxProcess::signal(int number) const {
+  if (running()) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
+}
+
+void BoxProcess::kill() {
+  if (!running()) return;
+  signal(SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pidfd_ = Fd();
+  pid_ = -1;
+}
+
+}  // namespace temper

@@ -1,0 +1,46 @@
+#pragma once
+// A child process in namespaces of its own: pid, mount, net, ipc, uts, and user where we are not root. It is
+// the init of its pid namespace, so killing it ends everything it started.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/process.h"
+
+namespace temper {
+
+// How a child ended: "exit_3", "signal_11"; a broken system-call filter rule is "forbidden_call".
+std::string describe_wait_status(int status);
+
+class BoxProcess {
+ public:
+  // Runs `body` in the child and ends it with the value returned. The body must not touch what only the
+  // parent owns. Errors: WorldError that says what an unprivileged user lacks, where that is the reason.
+  static BoxProcess start(const std::function<int()>& body);
+  BoxProcess() = default;
+  BoxProcess(BoxProcess&&) noexcept = default;
+  BoxProcess& operator=(BoxProcess&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    std::swap(pidfd_, other.pidfd_);
+    return *this;
+  }
+  ~BoxProcess() { kill(); }
+
+  pid_t pid() const { return pid_; }
+  bool running() const { return bool(pidfd_); }
+  // The wait status once it has ended (reaped then), nothing if it still runs after `timeout`.
+  std::optional<int> wait(std::chrono::milliseconds timeout);
+  void signal(int number) const;
+  void kill();  // SIGKILL and reap; nothing if it has ended
+
+ private:
+  pid_t pid_ = -1;
+  Fd pidfd_;
+};
+
+// Appended to an error of namespaces or mounts: the kernel setting that forbids them, or "".
+std::string namespace_advice();
+
+}  // namespace temper

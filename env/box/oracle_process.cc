@@ -1,0 +1,130 @@
+#include "env/box/oracle_process.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "env/box/clock.h"
+#include "env/box/execute.h"
+#include "env/box/wire.h"
+#include "env/case.h"
+#include "env/handover.h"
+#include "env/task_json.h"
+
+namespace temper {
+namespace {
+
+constexpr std::chrono::milliseconds kTimeout{60'000};
+constexpr int kNullCalls = 15;
+
+std::string text_of(const OracleReply& reply) {
+  return {reply.error, ::strnlen(reply.error, sizeof reply.error)};
+}
+
+Fd memory_with(const std::string& content) {
+  Fd file = sealed_memory("tasks", int64_t(content.size()));
+  const Mapping memory(file.get(), int64_t(content.size()));
+  std::copy(content.begin(), content.end(), memory.data());
+  return file;
+}
+
+}  // namespace
+
+int64_t largest_case(const std::vector<Task>& tasks) {
+  int64_t bytes = 0;
+  for (const auto& task : tasks) {
+    bytes = std::max(bytes, case_layout(task, task.timed_shape).bytes);
+    for (const auto& shape : task.check_shapes) bytes = std::max(bytes, case_layout(task, shape).bytes);
+  }
+  return bytes;
+}
+
+OracleProcess::OracleProcess(const std::string& program, const std::vector<Task>& tasks) {
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    throw system_error("create a socket pair");
+  socket_ = Fd(pair[0]);
+  const Fd theirs(pair[1]);
+  const int64_t arena_bytes = largest_case(tasks) * kMaxDraws;
+  const Fd arena = sealed_memory("arena", arena_bytes), page = sealed_memory("page", sizeof(ControlPage));
+  const Fd task_list = memory_with(tasks_to_json(tasks));
+  arena_ = Mapping(arena.get(), arena_bytes);
+  page_ = Mapping(page.get(), sizeof(ControlPage));
+  const auto environment = environment_with({"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"});
+  const std::vector<int> descriptors{theirs.get(), arena.get(), page.get(), task_list.get()};
+  process_ = BoxProcess::start([&] { return execute({program}, environment, descriptors, true); });
+}
+
+void OracleProcess::wait_ready() {
+  const auto reply = receive_wire<OracleReply>(socket_.get(), 0, kTimeout);
+  if (!reply) throw WorldError("the oracle does not start");
+  if (reply->status != OracleStatus::kOk) throw ConfigError("{}", text_of(*reply));
+}
+
+OracleReply OracleProcess::await_reply() {
+  const auto reply = receive_wire<OracleReply>(socket_.get(), sequence_, kTimeout);
+  if (!reply) throw WorldError("the oracle does not answer");
+  if (reply->status == OracleStatus::kError) throw WorldError("the oracle failed: {}", text_of(*reply));
+  return *reply;
+}
+
+OracleReply OracleProcess::exchange(OracleRequest request) {
+  if (!send_wire(socket_.get(), request, ++sequence_)) throw WorldError("the oracle is gone");
+  return await_reply();
+}
+
+void OracleProcess::draw(const DrawRequest& wanted) {
+  TEMPER_CHECK(wanted.count >= 1 && wanted.count <= kMaxDraws, "{}", wanted.count);
+  OracleRequest request;
+  request.op = OracleOp::kDraw;
+  request.task = wanted.task;
+  request.shape = wanted.shape;
+  request.count = wanted.count;
+  request.perturb = wanted.perturb;
+  request.magnitude = wanted.magnitude;
+  request.seed = wanted.seed;
+  exchange(request);
+}
+
+OracleReply OracleProcess::compare(int32_t draw) {
+  OracleRequest request;
+  request.op = OracleOp::kCompare;
+  request.draw = draw;
+  return exchange(request);
+}
+
+void OracleProcess::begin_serving() {
+  page().go.store(0);
+  number_ = 0;
+  OracleRequest request;
+  request.op = OracleOp::kServe;
+  if (!send_wire(socket_.get(), request, ++sequence_)) throw WorldError("the oracle is gone");
+}
+
+std::chrono::nanoseconds OracleProcess::serve(uint32_t null_call, int32_t draw) {
+  ControlPage& shared = page();
+  shared.null_call = null_call;
+  shared.dim[0] = draw;
+  const auto start = raw_clock();
+  start_call(shared, ++number_);
+  if (!wait_for_answer(shared, number_, kTimeout)) throw WorldError("the oracle does not answer");
+  return raw_clock() - start;
+}
+
+std::chrono::nanoseconds OracleProcess::baseline(int32_t draw) { return serve(0, draw); }
+
+std::chrono::nanoseconds OracleProcess::null_call_time() {
+  std::vector<std::chrono::nanoseconds> times;
+  for (int i = 0; i < kNullCalls; ++i) times.push_back(serve(1, 0));
+  std::nth_element(times.begin(), times.begin() + kNullCalls / 2, times.end());
+  return times[kNullCalls / 2];
+}
+
+void OracleProcess::end_serving() {
+  start_call(page(), kStopServing);
+  await_reply();
+}
+
+}  // namespace temper

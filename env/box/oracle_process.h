@@ -1,0 +1,61 @@
+#pragma once
+// The broker's side of the oracle: inputs, references, comparison and the timed baseline. Trusted, but it may
+// die. Every call throws WorldError if the oracle is gone, silent for a minute, or reports an error.
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "env/box/namespaces.h"
+#include "env/box/shared_memory.h"
+#include "env/protocol.h"
+#include "env/task.h"
+
+namespace temper {
+
+inline constexpr int kMaxDraws = 8;  // at a time
+
+struct DrawRequest {
+  uint32_t task = 0;
+  int32_t shape = -1;  // check shape, or -1: the timed one
+  int32_t count = 1;   // ≤ kMaxDraws
+  double magnitude = 1;
+  bool perturb = false;
+  uint64_t seed = 0;
+};
+
+class OracleProcess {
+ public:
+  // Starts it and returns at once.
+  OracleProcess(const std::string& program, const std::vector<Task>& tasks);
+  // Errors: ConfigError if a reference does not compile, WorldError if the program does not start.
+  void wait_ready();
+
+  void draw(const DrawRequest& request);
+  OracleReply compare(int32_t draw);  // kOk or kMismatch
+
+  // The timed baseline: between the two only `baseline` and `null_call_time` may be called.
+  void begin_serving();
+  std::chrono::nanoseconds baseline(int32_t draw);
+  std::chrono::nanoseconds null_call_time();  // the median
+  void end_serving();
+
+  uint8_t* arena() const { return arena_.data(); }
+  pid_t pid() const { return process_.pid(); }
+
+ private:
+  OracleReply exchange(OracleRequest request);
+  OracleReply await_reply();
+  std::chrono::nanoseconds serve(uint32_t null_call, int32_t draw);
+  ControlPage& page() const { return *reinterpret_cast<ControlPage*>(page_.data()); }
+
+  Fd socket_;
+  Mapping arena_, page_;
+  BoxProcess process_;
+  uint32_t sequence_ = 0, number_ = 0;
+};
+
+// The most bytes that one case of any task takes.
+int64_t largest_case(const std::vector<Task>& tasks);
+
+}  // namespace temper

@@ -1,0 +1,52 @@
+#include "env/box/private_root.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "env/box/namespaces.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kMountPoint =
+    "/tmp";  // any folder that exists; only our namespace sees what lies on it
+
+void check(int result, const std::string& what) {
+  if (result != 0) throw WorldError("cannot {}: {}{}", what, std::strerror(errno), namespace_advice());
+}
+
+void bind_read_only(const std::string& folder) {
+  const std::string inside = kMountPoint + folder;
+  if (fs::is_symlink(folder)) {
+    fs::create_symlink(fs::read_symlink(folder), inside);
+    return;
+  }
+  fs::create_directories(inside);
+  check(::mount(folder.c_str(), inside.c_str(), nullptr, MS_BIND | MS_REC, nullptr), "bind " + folder);
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  check(::mount_setattr(AT_FDCWD, inside.c_str(), AT_RECURSIVE, &attributes, sizeof attributes),
+        "make " + folder + " read-only");
+}
+
+}  // namespace
+
+void enter_private_root(int64_t bytes, const std::vector<std::string>& read_only) {
+  check(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
+  const std::string size = fmt::format("size={},nr_inodes=256,mode=0755", bytes);
+  check(::mount("tmpfs", kMountPoint, "tmpfs", MS_NOSUID | MS_NODEV, size.c_str()), "mount a private root");
+  for (const auto& folder : read_only)
+    if (fs::exists(folder)) bind_read_only(folder);
+  check(::chdir(kMountPoint), "enter the private root");
+  check(int(::syscall(SYS_pivot_root, ".", ".")), "pivot to the private root");
+  check(::umount2(".", MNT_DETACH), "leave the machine's root");
+  check(::chdir("/"), "enter the private root");
+}
+
+}  // namespace temper

@@ -1,0 +1,129 @@
+#include "env/box/runner_process.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "env/box/clock.h"
+#include "env/box/execute.h"
+#include "env/box/wire.h"
+#include "env/handover.h"
+
+namespace temper {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds kReadyTimeout{20'000};
+constexpr nanoseconds kDeathCheck{2'000'000};  // how long a dead runner can look like a slow one
+constexpr int kNullCalls = 24;
+
+}  // namespace
+
+RunnerProcess::RunnerProcess(const RunnerOptions& options) {
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    throw system_error("create a socket pair");
+  socket_ = Fd(pair[0]);
+  const Fd theirs(pair[1]);
+  const Fd arena = sealed_memory("arena", options.arena_bytes),
+           page = sealed_memory("page", sizeof(ControlPage));
+  arena_ = Mapping(arena.get(), options.arena_bytes);
+  page_ = Mapping(page.get(), sizeof(ControlPage));
+  const std::vector<std::string> argv{options.program, std::to_string(options.memory_bytes),
+                                      std::to_string(options.cpu_s), std::to_string(options.user)};
+  const std::vector<std::string> environment{"OMP_NUM_THREADS=1", "OMP_THREAD_LIMIT=1", "LC_ALL=C"};
+  const std::vector<int> descriptors{theirs.get(), arena.get(), page.get()};
+  process_ = BoxProcess::start([&] { return execute(argv, environment, descriptors, false); });
+}
+
+void RunnerProcess::wait_ready() {
+  const auto reply = receive_wire<RunnerReply>(socket_.get(), 0, kReadyTimeout);
+  if (!reply) throw WorldError("the runner does not start ({})", death(milliseconds(1000)));
+  user_dropped_ = reply->user_dropped != 0;
+  if (reply->status != RunnerStatus::kReady)
+    throw WorldError("the sandbox cannot be made: {}",
+                     std::string(reply->error, ::strnlen(reply->error, sizeof reply->error)));
+}
+
+nanoseconds RunnerProcess::null_call_time() {
+  nanoseconds least = nanoseconds::max();
+  page().null_call = 1;
+  budget_ = kReadyTimeout;
+  for (int i = 0; i < kNullCalls; ++i) {
+    const std::string failed = call({});
+    if (!failed.empty()) throw WorldError("the runner does not answer ({})", failed);
+    least = std::min(least, call_time_);
+  }
+  page().null_call = 0;
+  return least;
+}
+
+std::string RunnerProcess::load(const std::string& object, nanoseconds budget, std::string& detail) {
+  TEMPER_CHECK(int64_t(object.size()) <= arena_.bytes());
+  budget_ = budget;
+  std::copy(object.begin(), object.end(), arena_.data());
+  process_.signal(SIGCONT);
+  start_call(page(), kStopServing);
+  RunnerRequest request;
+  request.object_bytes = int64_t(object.size());
+  if (!send_wire(socket_.get(), request, 1)) return death(milliseconds(1000));
+  const nanoseconds start = raw_clock();
+  const auto reply =
+      receive_wire<RunnerReply>(socket_.get(), 1, std::chrono::duration_cast<milliseconds>(budget_));
+  process_.signal(SIGSTOP);
+  budget_ -= raw_clock() - start;
+  if (!reply) return failure_without_reply();
+  if (reply->status == RunnerStatus::kLoaded) return "";
+  detail = std::string(reply->error, ::strnlen(reply->error, sizeof reply->error));
+  return "load_error";
+}
+
+std::string RunnerProcess::call(const CallArguments& arguments) {
+  ControlPage& shared = page();
+  shared.tensors = uint32_t(arguments.tensor_offsets.size());
+  shared.dims = uint32_t(arguments.dims.size());
+  std::copy(arguments.tensor_offsets.begin(), arguments.tensor_offsets.end(), shared.tensor_offset);
+  std::copy(arguments.dims.begin(), arguments.dims.end(), shared.dim);
+  shared.done.store(0, std::memory_order_relaxed);
+  process_.signal(SIGCONT);
+  const nanoseconds start = raw_clock();
+  start_call(shared, ++number_);
+  const std::string failed = await_answer(number_);
+  call_time_ = raw_clock() - start;
+  process_.signal(SIGSTOP);
+  budget_ -= call_time_;
+  return failed;
+}
+
+std::string RunnerProcess::await_answer(uint32_t number) {
+  const nanoseconds deadline = raw_clock() + budget_;
+  for (;;) {
+    const nanoseconds left = deadline - raw_clock();
+    if (left.count() <= 0) return "timeout";
+    if (wait_for_answer(page(), number, std::min(left, kDeathCheck))) return "";
+    if (const std::string ended = death(milliseconds(0)); ended != "timeout") return ended;
+  }
+}
+
+std::string RunnerProcess::failure_without_reply() {
+  if (budget_.count() <= 0) return "timeout";
+  process_.signal(SIGCONT);  // a stopped process ends too, but let one that is ending do so
+  const std::string ended = death(milliseconds(200));
+  return ended == "timeout" ? "protocol" : ended;
+}
+
+// How it ended, or "timeout" if it still runs after `wait`.
+std::string RunnerProcess::death(milliseconds wait) {
+  if (!process_.running()) return "exit";
+  const auto status = process_.wait(wait);
+  if (!status) return "timeout";
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 128 + SIGABRT) return fmt::format("signal_{}", SIGABRT);
+  return WIFEXITED(*status) ? "exit" : describe_wait_status(*status);
+}
+
+}  // namespace temper

@@ -1,0 +1,116 @@
+#include <fcntl.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+
+#include <initializer_list>
+#include <memory>
+
+#include "base/error.h"
+#include "env/box/lockdown.h"
+
+namespace temper {
+namespace {
+
+using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
+
+Filter make_filter(uint32_t otherwise) {
+  Filter filter(seccomp_init(otherwise), &seccomp_release);
+  if (!filter) throw WorldError("cannot make a system-call filter");
+  return filter;
+}
+
+template <class... Conditions>
+void rule(const Filter& filter, uint32_t action, int call, Conditions... conditions) {
+  const int error = seccomp_rule_add(filter.get(), action, call, sizeof...(conditions), conditions...);
+  if (error != 0) throw WorldError("cannot filter system call {}: {}", call, std::strerror(-error));
+}
+
+void allow(const Filter& filter, std::initializer_list<int> calls) {
+  for (int call : calls) rule(filter, SCMP_ACT_ALLOW, call);
+}
+
+void load(const Filter& filter) {
+  const int error = seccomp_load(filter.get());
+  if (error != 0) throw WorldError("cannot load the system-call filter: {}", std::strerror(-error));
+}
+
+// What any program needs to compute, allocate, read the clock and end.
+void allow_computing(const Filter& filter) {
+  allow(filter, {SCMP_SYS(read),          SCMP_SYS(write),        SCMP_SYS(readv),
+                 SCMP_SYS(writev),        SCMP_SYS(pread64),      SCMP_SYS(lseek),
+                 SCMP_SYS(close),         SCMP_SYS(fstat),        SCMP_SYS(newfstatat),
+                 SCMP_SYS(mmap),          SCMP_SYS(munmap),       SCMP_SYS(mprotect),
+                 SCMP_SYS(mremap),        SCMP_SYS(madvise),      SCMP_SYS(brk),
+                 SCMP_SYS(futex),         SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+                 SCMP_SYS(rt_sigreturn),  SCMP_SYS(sigaltstack),  SCMP_SYS(restart_syscall),
+                 SCMP_SYS(exit),          SCMP_SYS(exit_group),   SCMP_SYS(getpid),
+                 SCMP_SYS(gettid),        SCMP_SYS(tgkill),       SCMP_SYS(pause),
+                 SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_nanosleep),
+                 SCMP_SYS(nanosleep),     SCMP_SYS(gettimeofday), SCMP_SYS(time),
+                 SCMP_SYS(getrandom),     SCMP_SYS(sched_yield),  SCMP_SYS(sched_getaffinity),
+                 SCMP_SYS(getcpu),        SCMP_SYS(sysinfo),      SCMP_SYS(uname),
+                 SCMP_SYS(getrusage),     SCMP_SYS(times)});
+}
+
+// Making processes, tracing and executing end the candidate: no honest kernel does that.
+void kill_on_process_calls(const Filter& filter) {
+  for (int call : {SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve),
+                   SCMP_SYS(execveat), SCMP_SYS(ptrace), SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(mount),
+                   SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(bpf),
+                   SCMP_SYS(io_uring_setup), SCMP_SYS(userfaultfd), SCMP_SYS(perf_event_open)})
+    rule(filter, SCMP_ACT_KILL_PROCESS, call);
+}
+
+}  // namespace
+
+void allow_only_compiler_calls() {
+  const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
+  allow_computing(filter);
+  allow(filter, {SCMP_SYS(execve),
+                 SCMP_SYS(openat),
+                 SCMP_SYS(open),
+                 SCMP_SYS(stat),
+                 SCMP_SYS(lstat),
+                 SCMP_SYS(statx),
+                 SCMP_SYS(access),
+                 SCMP_SYS(faccessat),
+                 SCMP_SYS(faccessat2),
+                 SCMP_SYS(readlink),
+                 SCMP_SYS(readlinkat),
+                 SCMP_SYS(unlink),
+                 SCMP_SYS(unlinkat),
+                 SCMP_SYS(rename),
+                 SCMP_SYS(getcwd),
+                 SCMP_SYS(getdents64),
+                 SCMP_SYS(chmod),
+                 SCMP_SYS(fchmod),
+                 SCMP_SYS(umask),
+                 SCMP_SYS(fcntl),
+                 SCMP_SYS(dup),
+                 SCMP_SYS(dup2),
+                 SCMP_SYS(ftruncate),
+                 SCMP_SYS(fallocate),
+                 SCMP_SYS(fadvise64),
+                 SCMP_SYS(arch_prctl),
+                 SCMP_SYS(set_tid_address),
+                 SCMP_SYS(set_robust_list),
+                 SCMP_SYS(rseq),
+                 SCMP_SYS(prlimit64),
+                 SCMP_SYS(getrlimit),
+                 SCMP_SYS(getuid),
+                 SCMP_SYS(geteuid),
+                 SCMP_SYS(getgid),
+                 SCMP_SYS(getegid)});
+  load(filter);
+}
+
+void allow_only_candidate_calls() {
+  const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
+  allow_computing(filter);
+  kill_on_process_calls(filter);
+  constexpr uint64_t kWriting = O_ACCMODE | O_CREAT | O_TRUNC | __O_TMPFILE;
+  rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), SCMP_A2(SCMP_CMP_MASKED_EQ, kWriting, O_RDONLY));
+  load(filter);
+}
+
+}  // namespace temper

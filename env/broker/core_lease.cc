@@ -1,0 +1,42 @@
+#include "env/broker/core_lease.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/file.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+constexpr double kPatience_s = 300;
+constexpr auto kRetry = std::chrono::milliseconds(2);
+
+}  // namespace
+
+void pin_to_core(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  if (::sched_setaffinity(0, sizeof cores, &cores) != 0)
+    throw system_error(fmt::format("stay on core {}", core));
+}
+
+CoreLease::CoreLease(int core) {
+  const auto path =
+      std::filesystem::temp_directory_path() / fmt::format("temper-{}-core-{}.lock", ::geteuid(), core);
+  lock_ = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!lock_) throw system_error(fmt::format("open {}", path.string()));
+  const double start = now_s();
+  while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) throw system_error(fmt::format("lock {}", path.string()));
+    if (now_s() - start > kPatience_s)
+      throw WorldError("core {} is held by another judge ({})", core, path.string());
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+}  // namespace temper

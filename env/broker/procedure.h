@@ -1,0 +1,77 @@
+#pragma once
+// How one candidate is judged, from its source to its verdict.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/box/compile_box.h"
+#include "env/box/oracle_process.h"
+#include "env/box/runner_process.h"
+#include "env/case.h"
+#include "env/languages/language.h"
+#include "env/task.h"
+#include "env/timing.h"
+#include "env/verdict.h"
+
+namespace temper {
+
+struct ProcedureOptions {
+  CompileQuota compile;
+  std::chrono::nanoseconds run_budget{5'000'000'000};  // the load and all calls of a candidate together
+  int64_t min_pairs = 7, max_pairs = 21;
+  uid_t user = 65534;
+  int core = 0;
+};
+
+class Procedure {
+ public:
+  // `runner` is fresh and is used up.
+  Procedure(const ProcedureOptions& options, const Toolchain& tools, const Roofs& roofs,
+            OracleProcess& oracle, RunnerProcess& runner, const std::vector<Task>& tasks, uint32_t task);
+
+  // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
+  Verdict judge(const std::string& source);
+
+ private:
+  struct Finding {
+    VerdictKind kind;
+    std::string reason;
+    std::string detail;
+  };
+  using Found = std::optional<Finding>;  // nothing: the candidate goes on
+
+  Found compile_source(const std::string& source);
+  Found load_object();
+  Found check_shapes();
+  Found check_shape(int32_t shape);
+  Found check_draws(const DrawRequest& request);
+  Found time_pairs();
+  Found time_draws(int32_t count);
+  Found time_pair(int32_t draw);
+  Found weigh_times();
+
+  Found call_candidate(int32_t draw);
+  Found compare_outputs(int32_t draw);
+  void use_shape(int32_t shape);
+  uint8_t* oracle_case(int32_t draw) const { return oracle_.arena() + draw * layout_.bytes; }
+
+  const ProcedureOptions& options_;
+  const Toolchain& tools_;
+  const Roofs& roofs_;
+  OracleProcess& oracle_;
+  RunnerProcess& runner_;
+  const Task& task_;
+  uint32_t task_index_;
+
+  std::string object_;
+  const Shape* shape_ = nullptr;  // of the calls being made
+  CaseLayout layout_;
+  CallArguments arguments_;
+  std::chrono::nanoseconds runner_null_{0}, oracle_null_{0};
+  std::vector<double> candidate_us_, baseline_us_, ratios_;
+  Verdict verdict_;
+};
+
+}  // namespace temper

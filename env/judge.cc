@@ -1,0 +1,275 @@
+#include "env/judge.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "env/lane.h"
+#include "env/languages/language.h"
+#include "env/message.h"
+#include "env/verdict_cache.h"
+
+namespace temper {
+namespace {
+
+constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our sake
+
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) throw system_error("read the allowed cores");
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
+
+std::string cpu_model() {
+  const std::string info = read_file("/proc/cpuinfo");
+  const size_t at = info.find("model name");
+  return at == std::string::npos ? "" : info.substr(at, info.find('\n', at) - at);
+}
+
+Verdict verdict_of(VerdictKind kind, const std::string& reason) {
+  Verdict verdict;
+  verdict.kind = kind;
+  verdict.reason = reason;
+  verdict.message = verdict_message(verdict);
+  return verdict;
+}
+
+Verdict infra(const std::string& reason) { return verdict_of(VerdictKind::kInfra, scrub(reason)); }
+
+}  // namespace
+
+void JudgeOptions::visit(OptionVisitor& v) {
+  v.option("lanes", lanes, {.help = "candidates judged at a time; 0: one per core", .min = 0, .max = 1024});
+  v.option("min_sandbox", min_sandbox,
+           {.help = "sandbox level below which nothing runs: S2 has namespaces, a private root, limits and a "
+                    "system-call filter",
+            .choices = {"S2"}});
+  v.option("compile_timeout_s", compile_timeout_s,
+           {.help = "for compiling one candidate", .unit = "s", .min = 0.1, .max = 600});
+  v.option("run_timeout_s", run_timeout_s,
+           {.help = "for all calls of one candidate together", .unit = "s", .min = 0.1, .max = 600});
+  v.option("memory_mb", memory_mb,
+           {.help = "address space of a candidate, and of each compiler pass",
+            .unit = "MiB",
+            .min = 256,
+            .max = 1 << 20});
+  v.option("min_pairs", min_pairs,
+           {.help = "fewest timed pairs of candidate and baseline", .min = 5, .max = 1000});
+  v.option("max_pairs", max_pairs,
+           {.help = "most timed pairs of candidate and baseline", .min = 5, .max = 1000});
+  v.option("cache", cache, {.help = "file that keeps verdicts between runs; empty: memory only"});
+}
+
+struct Judge::Impl {
+  struct Job {
+    std::string digest;
+    LaneRequest request;
+    std::vector<Ticket> tickets;
+    int attempts = 0;
+  };
+  using JobRef = std::list<Job>::iterator;
+
+  Impl(JudgeOptions options_in, std::vector<Task> tasks_in)
+      : options(std::move(options_in)), tasks(std::move(tasks_in)), cache(options.cache) {
+    if (options.max_pairs < options.min_pairs)
+      throw ConfigError("max_pairs: {} is less than min_pairs, {}", options.max_pairs, options.min_pairs);
+    for (uint32_t i = 0; i < tasks.size(); ++i)
+      task_index[tasks[i].name] = i, task_digest.push_back(tasks[i].digest());
+    start_lanes();
+    machine = cpu_model() + lanes[0].ready().machine;
+  }
+
+  void start_lanes() {
+    const auto cores = allowed_cores();
+    const size_t count = options.lanes > 0 ? size_t(options.lanes) : cores.size();
+    const double patience_s = 60 + options.compile_timeout_s + 2 * options.run_timeout_s;
+    LaneSetup setup{.tasks = tasks,
+                    .compile_timeout_s = options.compile_timeout_s,
+                    .run_timeout_s = options.run_timeout_s,
+                    .memory_mb = options.memory_mb,
+                    .min_pairs = options.min_pairs,
+                    .max_pairs = options.max_pairs};
+    for (size_t i = 0; i < count; ++i) {
+      setup.core = cores[i % cores.size()];
+      lanes.emplace_back(setup, patience_s);
+    }
+    jobs_of_lanes.resize(count, jobs.end());
+    for (auto& lane : lanes) lane.finish_start();
+  }
+
+  Ticket submit(const std::string& task, const std::string& source) {
+    const Ticket ticket = ++last_ticket;
+    ++stats.submitted;
+    ++waiting;
+    const auto index = task_index.find(task);
+    TEMPER_CHECK(index != task_index.end(), "task {}", task);
+    if (const auto rejection = find_language(tasks[index->second].language).gate(source)) {
+      ready.push_back({ticket, verdict_of(rejection->kind, rejection->reason)});
+      return ticket;
+    }
+    const std::string digest = sha256(source + '\0' + task_digest[index->second] + machine);
+    if (const auto known = cache.find(digest)) {
+      ++stats.cached;
+      ready.push_back({ticket, *known});
+    } else if (const auto running = by_digest.find(digest); running != by_digest.end()) {
+      running->second->tickets.push_back(ticket);
+    } else {
+      jobs.push_back({digest, {index->second, source}, {ticket}});
+      by_digest[digest] = std::prev(jobs.end());
+      queue.push_back(std::prev(jobs.end()));
+      dispatch();
+    }
+    return ticket;
+  }
+
+  void dispatch() {
+    for (size_t i = 0; i < lanes.size() && !queue.empty(); ++i) {
+      if (lanes[i].state() != Lane::State::kIdle) continue;
+      const JobRef job = queue.front();
+      if (!lanes[i].assign(job->request)) {
+        revive(i);
+        continue;
+      }
+      queue.pop_front();
+      jobs_of_lanes[i] = job;
+    }
+  }
+
+  // Waits until a lane has something to say or is overdue.
+  void wait(std::chrono::milliseconds timeout) {
+    std::vector<pollfd> sockets;
+    double until = now_s() + double(timeout.count()) * 1e-3;
+    for (const auto& lane : lanes) {
+      const bool active = lane.state() == Lane::State::kBusy || lane.state() == Lane::State::kStarting;
+      sockets.push_back({active ? lane.socket() : -1, POLLIN, 0});
+      if (active) until = std::min(until, lane.deadline_s());
+    }
+    const double left_s = std::max(0.0, until - now_s());
+    ::poll(sockets.data(), sockets.size(), int(left_s * 1e3 + 0.999));
+    for (size_t i = 0; i < lanes.size(); ++i)
+      if (sockets[i].fd >= 0 && (sockets[i].revents != 0 || now_s() >= lanes[i].deadline_s())) attend(i);
+    dispatch();
+  }
+
+  void attend(size_t i) {
+    if (lanes[i].state() == Lane::State::kStarting) {
+      try {
+        lanes[i].finish_start();
+      } catch (const std::exception& e) {
+        lane_failed(e.what());
+      }
+      return;
+    }
+    const JobRef job = std::exchange(jobs_of_lanes[i], jobs.end());
+    const auto verdict = lanes[i].receive();
+    if (!verdict) revive(i);
+    finish(job, verdict ? *verdict : infra("the broker died or hung"));
+  }
+
+  void revive(size_t i) {
+    ++stats.restarts;
+    try {
+      lanes[i].restart();
+    } catch (const std::exception& e) {
+      lane_failed(e.what());
+    }
+  }
+
+  // A lane that cannot be started again stays dead; with none left, nothing can be judged.
+  void lane_failed(const std::string& why) {
+    const bool any = std::any_of(lanes.begin(), lanes.end(),
+                                 [](const Lane& lane) { return lane.state() != Lane::State::kDead; });
+    if (any) return;
+    while (!queue.empty()) {
+      queue.front()->attempts = kMaxAttempts;
+      const JobRef job = queue.front();
+      queue.pop_front();
+      finish(job, infra(why));
+    }
+  }
+
+  void finish(JobRef job, const Verdict& verdict) {
+    if (verdict.infra() && ++job->attempts < kMaxAttempts) {
+      queue.push_back(job);
+      return;
+    }
+    stats.infra += verdict.infra();
+    stats.compile_s += verdict.compile_ms * 1e-3;
+    stats.run_s += verdict.run_ms * 1e-3;
+    if (!verdict.infra()) cache.add(job->digest, verdict);
+    for (size_t i = 0; i < job->tickets.size(); ++i) {
+      ready.push_back({job->tickets[i], verdict});
+      ready.back().verdict.cached = i > 0;
+      stats.cached += i > 0;
+    }
+    by_digest.erase(job->digest);
+    jobs.erase(job);
+  }
+
+  JudgeOptions options;
+  std::vector<Task> tasks;
+  std::vector<std::string> task_digest;
+  std::unordered_map<std::string, uint32_t> task_index;
+  std::string machine;
+  VerdictCache cache;
+  std::list<Job> jobs;
+  std::unordered_map<std::string, JobRef> by_digest;
+  std::deque<JobRef> queue;
+  std::vector<Lane> lanes;
+  std::vector<JobRef> jobs_of_lanes;
+  std::deque<Judged> ready;
+  Ticket last_ticket = 0;
+  size_t waiting = 0;
+  JudgeStats stats;
+};
+
+Judge::Judge(JudgeOptions options, std::vector<Task> tasks)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(tasks))) {}
+Judge::~Judge() = default;
+
+const std::vector<Task>& Judge::tasks() const { return impl_->tasks; }
+std::string Judge::sandbox_level() const { return impl_->lanes[0].ready().level; }
+size_t Judge::pending() const { return impl_->waiting; }
+JudgeStats Judge::stats() const { return impl_->stats; }
+
+Ticket Judge::submit(const std::string& task, const std::string& source) {
+  return impl_->submit(task, source);
+}
+
+std::vector<Judged> Judge::poll(std::chrono::milliseconds wait) {
+  const double until = now_s() + double(wait.count()) * 1e-3;
+  impl_->wait(std::chrono::milliseconds(0));
+  while (impl_->ready.empty() && impl_->waiting > 0 && now_s() < until)
+    impl_->wait(std::chrono::milliseconds(int64_t(std::max(1.0, (until - now_s()) * 1e3))));
+  std::vector<Judged> verdicts(impl_->ready.begin(), impl_->ready.end());
+  impl_->ready.clear();
+  impl_->waiting -= verdicts.size();
+  return verdicts;
+}
+
+Verdict Judge::judge(const std::string& task, const std::string& source) {
+  const Ticket ticket = submit(task, source);
+  auto& ready = impl_->ready;
+  for (;;) {
+    const auto mine =
+        std::find_if(ready.begin(), ready.end(), [&](const Judged& j) { return j.ticket == ticket; });
+    if (mine != ready.end()) {
+      const Verdict verdict = mine->verdict;
+      ready.erase(mine);
+      --impl_->waiting;
+      return verdict;
+    }
+    impl_->wait(std::chrono::seconds(1));
+  }
+}
+
+}  // namespace temper

@@ -1,0 +1,41 @@
+#pragma once
+// What a judge and its brokers say to each other, over the stream socket of a trusted child.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "env/task.h"
+#include "env/verdict.h"
+
+namespace temper {
+
+struct LaneSetup {  // judge → broker, once
+  std::vector<Task> tasks;
+  int core = 0;
+  double compile_timeout_s = 0, run_timeout_s = 0;
+  int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
+};
+
+struct LaneReady {           // broker → judge, once
+  std::string level = "";    // of the sandbox
+  std::string machine = "";  // compiler and flags: part of every verdict's digest
+  std::string error = "";    // why the lane cannot start
+  bool user_error = false;   // … and whether that is the user's mistake
+};
+
+struct LaneRequest {  // judge → broker; the answer is a verdict
+  uint32_t task = 0;
+  std::string source;  // any bytes
+};
+
+std::string to_text(const LaneSetup& setup);
+std::string to_text(const LaneReady& ready);
+std::string to_text(const LaneRequest& request);
+std::string to_text(const Verdict& verdict);
+LaneSetup lane_setup_from(const std::string& text);
+LaneReady lane_ready_from(const std::string& text);
+LaneRequest lane_request_from(const std::string& text);
+Verdict verdict_from(const std::string& text);
+
+}  // namespace temper

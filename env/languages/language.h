@@ -1,0 +1,34 @@
+#pragma once
+// What differs between the languages of candidates before anything runs. One file a language, one line in the
+// table of language.cc.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/task.h"
+#include "env/verdict.h"
+
+namespace temper {
+
+struct Rejection {
+  VerdictKind kind;
+  std::string reason;
+};
+
+struct Language {
+  std::string name;
+  std::vector<std::string> compiler_flags;  // ours alone: nothing in a candidate changes them
+  std::string entry_point;
+  // What needs no compiler to see; nothing if the source may go on.
+  std::optional<Rejection> (*gate)(const std::string& source);
+  // What the compiler reads.
+  std::string (*translation_unit)(const Task& task, const std::string& source);
+};
+
+// Errors: ConfigError naming the languages there are.
+const Language& find_language(const std::string& name);
+
+extern const Language kCpp;
+
+}  // namespace temper
