@@ -34,7 +34,9 @@ add_library(torch INTERFACE)
 target_compile_options(torch INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter "${TEMPER_TORCH}/include" -idirafter "${TEMPER_TORCH}/include/torch/csrc/api/include">)
 target_link_directories(torch INTERFACE "${TEMPER_TORCH}/lib")
-target_link_libraries(torch INTERFACE torch_cpu c10)
+target_link_libraries(torch INTERFACE torch_cpu c10 gomp)
+# at::parallel_for lives in headers and runs on one thread where OpenMP is off.
+target_compile_options(torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
 target_link_options(torch INTERFACE "LINKER:-rpath-link,${TEMPER_WHEELS}/nvidia/cu13/lib"
                                     "LINKER:-rpath-link,${TEMPER_WHEELS}/nvidia/cudnn/lib"
                                     "LINKER:--allow-shlib-undefined")

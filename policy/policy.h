@@ -1,6 +1,6 @@
 #pragma once
-// The policy: a decoder over packed tokens, with its backward written by hand, and the incremental step that generation
-// uses on the same weights.
+// The policy: a decoder over packed tokens, with its backward written by hand, and the incremental step that
+// generation uses on the same weights.
 
 #include <cstdint>
 #include <functional>
@@ -14,6 +14,7 @@
 namespace temper {
 
 class ParameterStore;
+struct CacheStorage;
 
 struct PolicyOptions {
   DType dtype = DType::kF32;
@@ -26,20 +27,23 @@ struct PolicyOptions {
 struct PackedTokens {
   std::vector<int32_t> ids;     // [T]
   std::vector<int32_t> starts;  // [S + 1], first 0, last T; positions count from each start
-  // [T]: 1 where the token's log-prob is wanted (never a sequence's first token). The head runs for these only.
+  // [T]: 1 where the token's log-prob is wanted (never a sequence's first token). The head runs for these
+  // only.
   std::vector<uint8_t> scored;
 };
 
-// Per token: log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, both at the given
-// temperature, in nats; 0 where not scored.
+// Per token: log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, both at the
+// given temperature, in nats; 0 where not scored.
 struct TokenScores {
   std::vector<double> log_prob, entropy;  // [T]
 };
 
 // Given log-probs and entropies of the scored tokens [begin, end) in scored order, writes dLoss/dlog_prob and
-// dLoss/dentropy. Called chunk by chunk, each scored token once. `scored index` k is the k-th scored token of the pack.
-using ScoreGradient = std::function<void(int64_t begin, std::span<const double> log_prob, std::span<const double> entropy,
-                                         std::span<double> d_log_prob, std::span<double> d_entropy)>;
+// dLoss/dentropy. Called chunk by chunk, each scored token once. `scored index` k is the k-th scored token of
+// the pack.
+using ScoreGradient =
+    std::function<void(int64_t begin, std::span<const double> log_prob, std::span<const double> entropy,
+                       std::span<double> d_log_prob, std::span<double> d_entropy)>;
 
 // Keys and values of the sequences being generated. A slot is one sequence.
 class KvCache {
@@ -56,6 +60,7 @@ class KvCache {
 
  private:
   friend class Policy;
+  CacheStorage& storage();
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
@@ -81,15 +86,20 @@ class Policy {
   TokenScores forward(const PackedTokens& tokens, double temperature = 1);
 
   // Forward, then the gradients of sum over scored tokens added into parameters().gradients().
-  TokenScores forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient, double temperature = 1);
+  TokenScores forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient,
+                               double temperature = 1);
 
-  // Appends to the cache; returns the logits [B, V] f32 after the last new token of each extension, valid until the
-  // next call. Prefill, turn 2's feedback behind turn 1's keys and a decode step of one token are all this call.
+  // Appends to the cache; returns the logits [B, V] f32 after the last new token of each extension, valid
+  // until the next call. Prefill, turn 2's feedback behind turn 1's keys and a decode step of one token are
+  // all this call.
   std::span<const float> extend(KvCache& cache, std::span<const Extension> extensions);
 
   // Bytes of activations that forward_backward needs for `tokens` tokens.
   int64_t activation_bytes(int64_t tokens, int64_t scored) const;
-  // Multiply-adds count 2; backward counts twice the forward.
+  // Bytes of activations and scratch held now: what the largest call so far needed.
+  int64_t workspace_bytes() const;
+  // `context`: keys that a token attends to on average. Multiply-adds count 2; backward counts twice the
+  // forward.
   double train_flops_per_token(int64_t context) const;
 
  private:

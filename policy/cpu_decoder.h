@@ -1,0 +1,54 @@
+#pragma once
+// The decoder on CPUs: ops/*_cpu.cc over pointers, products through BLAS.
+
+#include "policy/activations.h"
+#include "policy/decoder.h"
+#include "policy/ops/rope.h"
+#include "policy/weights.h"
+
+namespace temper {
+
+template <class T>
+class CpuDecoder : public Decoder {
+ public:
+  CpuDecoder(const ModelConfig& config, const PolicyOptions& options);
+
+  TokenScores score(ParameterStore& store, const PackedTokens& pack, double temperature,
+                    const ScoreGradient* gradient) override;
+  std::span<const float> extend(const ParameterStore& store, CacheStorage& cache,
+                                std::span<const Extension> extensions) override;
+  int64_t activation_bytes(int64_t tokens, int64_t scored) const override;
+  int64_t workspace_bytes() const override { return workspace_.bytes(); }
+
+ private:
+  // New tokens of several slots, flat.
+  struct NewTokens {
+    std::vector<int32_t> ids, slots, positions;
+    std::vector<int64_t> last;  // per extension, the index of its last token
+  };
+  struct ExtendScratch;
+
+  void inside_forward(const BlockWeights<T>& w, const PackedTokens& pack, const BlockActivations<T>& b);
+  void out_forward(const BlockWeights<T>& w, int64_t tokens, const BlockActivations<T>& b, T* x_out);
+  void block_backward(const BlockWeights<T>& w, const BlockWeights<T>& g, const PackedTokens& pack,
+                      const BlockActivations<T>& b, const BackwardScratch<T>& s);
+  TokenScores head(const ModelWeights<T>& w, const ModelWeights<T>* g, const PackedTokens& pack,
+                   const Activations<T>& a, double temperature, const ScoreGradient* gradient);
+  void head_backward(const ModelWeights<T>& w, const ModelWeights<T>& g, const HeadScratch<T>& h,
+                     const std::vector<int32_t>& rows, T* dx);
+
+  static ExtendScratch lay_out_extend(Arena& arena, const ModelConfig& config, int64_t rows,
+                                      int64_t extensions);
+  void extend_block(const BlockWeights<T>& w, const cpu::CacheLayer<T>& cache, const NewTokens& tokens,
+                    int64_t begin, int64_t rows, const ExtendScratch& s);
+
+  ModelConfig config_;
+  PolicyOptions options_;
+  cpu::HeadShape shape_;
+  cpu::RopeTable<T> rope_;
+  Workspace workspace_;
+  std::vector<int32_t> positions_;  // of the pack at hand
+  std::vector<float> logits_;       // extend's answer where T is not float
+};
+
+}  // namespace temper

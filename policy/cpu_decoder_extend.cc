@@ -1,0 +1,119 @@
+// CpuDecoder::extend: prefill, chunked prefill and decode over the cache.
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "policy/cpu_decoder.h"
+#include "policy/ops/embedding.h"
+#include "policy/ops/linear.h"
+#include "policy/ops/rms_norm.h"
+#include "policy/ops/swiglu.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kExtendRows = 512;  // tokens that go through the blocks at once
+
+void check_extensions(const CacheStorage& cache, const ModelConfig& config,
+                      std::span<const Extension> extensions) {
+  std::set<int64_t> seen;
+  for (const Extension& e : extensions) {
+    TEMPER_CHECK(e.slot >= 0 && e.slot < int64_t(cache.lengths.size()), "slot {}", e.slot);
+    TEMPER_CHECK(seen.insert(e.slot).second, "slot {} twice", e.slot);
+    const int64_t length = cache.lengths[size_t(e.slot)] + int64_t(e.ids.size());
+    TEMPER_CHECK(!e.ids.empty() && length <= cache.max_tokens && length <= config.max_position_embeddings,
+                 "slot {} would hold {} tokens", e.slot, length);
+    for (int32_t id : e.ids) TEMPER_CHECK(id >= 0 && id < config.vocab_size, "id {}", id);
+  }
+}
+
+}  // namespace
+
+template <class T>
+struct CpuDecoder<T>::ExtendScratch {
+  T *x, *rstd, *normed, *qkv, *rstd_qk, *qk, *mixed, *gate_up, *gated;  // rows as in BlockActivations
+  T *last, *logits;                                                     // [B, D], [B, V]
+};
+
+template <class T>
+typename CpuDecoder<T>::ExtendScratch CpuDecoder<T>::lay_out_extend(Arena& a, const ModelConfig& c,
+                                                                    int64_t rows, int64_t extensions) {
+  const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
+                k = c.num_key_value_heads;
+  const int64_t most = std::max({rows, extensions, cpu::kMinRows}), b = std::max(extensions, cpu::kMinRows);
+  ExtendScratch s{};
+  s.x = a.take<T>(most * d);
+  s.rstd = a.take<T>(most);
+  s.normed = a.take<T>(most * d);
+  s.qkv = a.take<T>(most * (h + 2 * k) * c.head_dim);
+  s.rstd_qk = a.take<T>(most * (h + k));
+  s.qk = a.take<T>(most * (h + k) * c.head_dim);
+  s.mixed = a.take<T>(most * h * c.head_dim);
+  s.gate_up = a.take<T>(most * 2 * f);
+  s.gated = a.take<T>(most * f);
+  s.last = a.take<T>(b * d);
+  s.logits = a.take<T>(b * c.vocab_size);
+  return s;
+}
+
+template <class T>
+void CpuDecoder<T>::extend_block(const BlockWeights<T>& w, const cpu::CacheLayer<T>& cache,
+                                 const NewTokens& tokens, int64_t begin, int64_t rows,
+                                 const ExtendScratch& s) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size;
+  const int32_t *slots = tokens.slots.data() + begin, *positions = tokens.positions.data() + begin;
+  const double eps = config_.rms_norm_eps;
+  cpu::rms_norm(s.x, w.input_norm, eps, rows, d, s.normed, s.rstd);
+  cpu::linear(s.normed, w.qkv, rows, d, shape_.qkv_width(), false, s.qkv);
+  cpu::qk_norm_rope(shape_, {w.q_norm, w.k_norm, eps}, rope_, s.qkv, positions, rows, s.qk, s.rstd_qk);
+  cpu::cache_append(shape_, s.qk, s.qkv, slots, positions, rows, cache);
+  cpu::cached_attention(shape_, s.qk, slots, positions, rows, cache, s.mixed);
+  cpu::linear(s.mixed, w.o, rows, shape_.q_width(), d, true, s.x);
+  cpu::rms_norm(s.x, w.post_norm, eps, rows, d, s.normed, s.rstd);
+  cpu::linear(s.normed, w.gate_up, rows, d, 2 * f, false, s.gate_up);
+  cpu::swiglu(s.gate_up, rows, f, s.gated);
+  cpu::linear(s.gated, w.down, rows, f, d, true, s.x);
+}
+
+template <class T>
+std::span<const float> CpuDecoder<T>::extend(const ParameterStore& store, CacheStorage& cache,
+                                             std::span<const Extension> extensions) {
+  check_extensions(cache, config_, extensions);
+  NewTokens tokens;
+  for (const Extension& e : extensions) {
+    for (int32_t id : e.ids) {
+      tokens.ids.push_back(id);
+      tokens.slots.push_back(int32_t(e.slot));
+      tokens.positions.push_back(int32_t(cache.lengths[size_t(e.slot)]++));
+    }
+    tokens.last.push_back(int64_t(tokens.ids.size()) - 1);
+  }
+  const int64_t total = int64_t(tokens.ids.size()), count = int64_t(extensions.size()),
+                d = config_.hidden_size;
+  const auto w = weight_pointers<T>(store, config_, store.weights());
+  const auto s = workspace_.plan(
+      [&](Arena& arena) { return lay_out_extend(arena, config_, std::min(total, kExtendRows), count); });
+  size_t done = 0;
+  for (int64_t begin = 0; begin < total; begin += kExtendRows) {
+    const int64_t rows = std::min(kExtendRows, total - begin);
+    cpu::embedding(w.embedding, tokens.ids.data() + begin, rows, d, s.x);
+    for (int64_t i = 0; i < config_.num_hidden_layers; ++i)
+      extend_block(w.blocks[size_t(i)], cache.layer<T>(i), tokens, begin, rows, s);
+    for (; done < tokens.last.size() && tokens.last[done] < begin + rows; ++done)
+      std::copy_n(s.x + (tokens.last[done] - begin) * d, d, s.last + int64_t(done) * d);
+  }
+  cpu::rms_norm(s.last, w.norm, config_.rms_norm_eps, count, d, s.normed, s.rstd);
+  cpu::linear(s.normed, w.head, count, d, config_.vocab_size, false, s.logits);
+  const int64_t size = count * config_.vocab_size;
+  if constexpr (std::is_same_v<T, float>) return {s.logits, size_t(size)};
+  logits_.assign(s.logits, s.logits + size);
+  return logits_;
+}
+
+template std::span<const float> CpuDecoder<float>::extend(const ParameterStore&, CacheStorage&,
+                                                          std::span<const Extension>);
+template std::span<const float> CpuDecoder<double>::extend(const ParameterStore&, CacheStorage&,
+                                                           std::span<const Extension>);
+
+}  // namespace temper

@@ -1,0 +1,29 @@
+#pragma once
+// What a device has to do for a Policy. One class per device; the CPU's is a template over f32 and f64.
+
+#include <memory>
+
+#include "policy/kv_cache.h"
+#include "policy/parameter_store.h"
+#include "policy/policy.h"
+
+namespace temper {
+
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+
+  // Without a gradient only the forward runs.
+  virtual TokenScores score(ParameterStore& store, const PackedTokens& pack, double temperature,
+                            const ScoreGradient* gradient) = 0;
+  virtual std::span<const float> extend(const ParameterStore& store, CacheStorage& cache,
+                                        std::span<const Extension> extensions) = 0;
+  virtual int64_t activation_bytes(int64_t tokens, int64_t scored) const = 0;
+  // What is held at this moment.
+  virtual int64_t workspace_bytes() const = 0;
+};
+
+// Errors: ConfigError naming the dtype or the device that is not there.
+std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
+
+}  // namespace temper

@@ -1,0 +1,50 @@
+#include "policy/model_config.h"
+
+#include "base/error.h"
+
+namespace temper {
+
+const char* to_string(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "f32";
+    case DType::kF64:
+      return "f64";
+    case DType::kBF16:
+      return "bf16";
+  }
+  TEMPER_CHECK(false, "dtype {}", int(dtype));
+}
+
+void ModelConfig::visit(OptionVisitor& v) {
+  v.option("model_type", model_type, {.help = "model family", .choices = {"qwen3"}});
+  v.option("vocab_size", vocab_size, {.help = "rows of the embedding", .min = 1, .max = 1 << 24});
+  v.option("hidden_size", hidden_size, {.help = "width of the residual stream", .min = 1, .max = 1 << 16});
+  v.option("intermediate_size", intermediate_size, {.help = "width inside SwiGLU", .min = 1, .max = 1 << 18});
+  v.option("num_hidden_layers", num_hidden_layers, {.help = "decoder blocks", .min = 1, .max = 1024});
+  v.option("num_attention_heads", num_attention_heads, {.help = "query heads", .min = 1, .max = 1024});
+  v.option("num_key_value_heads", num_key_value_heads,
+           {.help = "key and value heads, a divisor of the query heads", .min = 1, .max = 1024});
+  v.option("head_dim", head_dim, {.help = "width of a head, even", .min = 2, .max = 1024});
+  v.option("tie_word_embeddings", tie_word_embeddings, {.help = "the output head is the embedding"});
+  v.option("rope_theta", rope_theta, {.help = "base of the rotary frequencies", .min = 1});
+  v.option("rms_norm_eps", rms_norm_eps, {.help = "added to the mean square", .min = 0, .max = 1});
+  v.option("max_position_embeddings", max_position_embeddings,
+           {.help = "longest sequence", .unit = "tokens", .min = 1, .max = 1 << 22});
+}
+
+void ModelConfig::validate(const std::string& prefix, Problems& problems) const {
+  const auto key = [&](const char* name) { return prefix.empty() ? std::string(name) : prefix + "." + name; };
+  if (num_key_value_heads < 1 || num_attention_heads % num_key_value_heads != 0)
+    problems.add(key("num_key_value_heads"), fmt::format("{} does not divide num_attention_heads = {}",
+                                                         num_key_value_heads, num_attention_heads));
+  if (head_dim % 2 != 0) problems.add(key("head_dim"), fmt::format("{} is odd: must be even", head_dim));
+}
+
+int64_t ModelConfig::parameter_count() const {
+  const int64_t d = hidden_size, q = num_attention_heads * head_dim, kv = num_key_value_heads * head_dim;
+  const int64_t block = d * (q + 2 * kv) + q * d + 3 * d * intermediate_size + 2 * d + 2 * head_dim;
+  return (tie_word_embeddings ? 1 : 2) * vocab_size * d + num_hidden_layers * block + d;
+}
+
+}  // namespace temper

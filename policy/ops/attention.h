@@ -1,0 +1,25 @@
+#pragma once
+// Causal attention over packed sequences, exact (no running maximum), scores in blocks of query rows.
+// Source: Vaswani et al. (2017), eq. 1; grouped queries of Ainslie et al. (2023); backward from probabilities
+// rebuilt
+//         with the kept log-sum-exp as in Dao et al., "FlashAttention" (2022), algorithm 4.
+
+#include <cstdint>
+
+#include "policy/ops/head_shape.h"
+
+namespace temper::cpu {
+
+// out = softmax(q·kᵀ / √hd, keys up to the query) · v, within each sequence [starts[s], starts[s+1]).
+// Shapes: qk [T, (H+K)·hd], queries first · v: the last K·hd columns of qkv [T, (H+2K)·hd] · out [T, H·hd] ·
+// lse [T, H]
+template <class T>
+void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t* starts, int64_t sequences,
+               T* out, T* lse);
+
+// Writes d_qk and the value columns of d_qkv.
+template <class T>
+void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, const T* qkv, const T* out,
+                        const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv);
+
+}  // namespace temper::cpu

@@ -1,0 +1,52 @@
+#include "policy/ops/head.h"
+
+#include "policy/ops/parallel.h"
+#include "policy/ops/softmax_row.h"
+#include "policy/ops/vector_math.h"
+
+namespace temper::cpu {
+
+template <class T>
+void score_rows(const T* logits, int64_t vocab, double temperature, std::span<const int32_t> targets,
+                std::span<double> log_prob, std::span<double> entropy) {
+  const T scale = T(1 / temperature);
+  parallel_rows(int64_t(targets.size()), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T* row = logits + r * vocab;
+      const RowStats stats = row_stats(row, vocab, scale);
+      log_prob[r] = double(row[targets[r]] * scale) - stats.log_sum_exp;
+      entropy[r] = stats.entropy;
+    }
+  });
+}
+
+template <class T>
+void score_rows_backward(T* logits, int64_t vocab, double temperature, std::span<const int32_t> targets,
+                         std::span<const double> log_prob, std::span<const double> entropy,
+                         std::span<const double> d_log_prob, std::span<const double> d_entropy) {
+  const T scale = T(1 / temperature);
+  parallel_rows(int64_t(targets.size()), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      T* row = logits + r * vocab;
+      const T log_sum = T(double(row[targets[r]] * scale) - log_prob[r]), h = T(entropy[r]);
+      const T dl = T(d_log_prob[r]) * scale, de = T(d_entropy[r]) * scale;
+#pragma omp simd
+      for (int64_t j = 0; j < vocab; ++j) {
+        const T log_p = row[j] * scale - log_sum;
+        row[j] = -vector_exp(log_p) * (dl + de * (log_p + h));
+      }
+      row[targets[r]] += dl;
+    }
+  });
+}
+
+#define TEMPER_INSTANTIATE(T)                                                                               \
+  template void score_rows(const T*, int64_t, double, std::span<const int32_t>, std::span<double>,          \
+                           std::span<double>);                                                              \
+  template void score_rows_backward(T*, int64_t, double, std::span<const int32_t>, std::span<const double>, \
+                                    std::span<const double>, std::span<const double>,                       \
+                                    std::span<const double>);
+TEMPER_INSTANTIATE(float)
+TEMPER_INSTANTIATE(double)
+
+}  // namespace temper::cpu

@@ -1,0 +1,37 @@
+#pragma once
+// RMSNorm of each query and key head, then rotary positions, in one pass.
+// Source: Su et al., "RoFormer" (2021), eq. 34, halves rotated as in Llama; norm before rotation as in Qwen3.
+
+#include <cstdint>
+#include <vector>
+
+#include "policy/ops/head_shape.h"
+
+namespace temper::cpu {
+
+// cos and sin of position · theta^(−2i/hd), [positions, hd/2].
+template <class T>
+struct RopeTable {
+  RopeTable(int64_t positions, int64_t head_dim, double theta);
+  std::vector<T> cos, sin;
+};
+
+template <class T>
+struct QkNorm {
+  const T* q_weight;  // [hd]
+  const T* k_weight;  // [hd]
+  double eps;
+};
+
+// Shapes: qkv [rows, (H+2K)·hd] · positions [rows] · qk [rows, (H+K)·hd] · rstd [rows, H+K]
+template <class T>
+void qk_norm_rope(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table, const T* qkv,
+                  const int32_t* positions, int64_t rows, T* qk, T* rstd);
+
+// Writes the query and key columns of d_qkv, adds to dq_weight and dk_weight; d_qk is overwritten.
+template <class T>
+void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table,
+                           const T* qkv, const int32_t* positions, const T* rstd, int64_t rows, T* d_qk,
+                           T* d_qkv, T* dq_weight, T* dk_weight);
+
+}  // namespace temper::cpu

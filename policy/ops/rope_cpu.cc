@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <cmath>
+
+#include "policy/ops/parallel.h"
+#include "policy/ops/rms_norm.h"
+#include "policy/ops/rope.h"
+
+namespace temper::cpu {
+namespace {
+
+// Turns the pair (x[i], x[i + half]) by its angle; by the opposite one with sign −1.
+template <class T>
+void rotate(const T* cos, const T* sin, int64_t half, T sign, T* x) {
+#pragma omp simd
+  for (int64_t i = 0; i < half; ++i) {
+    const T a = x[i], b = x[i + half], s = sign * sin[i];
+    x[i] = a * cos[i] - b * s;
+    x[i + half] = b * cos[i] + a * s;
+  }
+}
+
+}  // namespace
+
+template <class T>
+RopeTable<T>::RopeTable(int64_t positions, int64_t head_dim, double theta) {
+  const int64_t half = head_dim / 2;
+  cos.resize(size_t(positions * half));
+  sin.resize(size_t(positions * half));
+  for (int64_t i = 0; i < half; ++i) {
+    const double frequency = std::pow(theta, -2.0 * double(i) / double(head_dim));
+    for (int64_t p = 0; p < positions; ++p) {
+      cos[size_t(p * half + i)] = T(std::cos(double(p) * frequency));
+      sin[size_t(p * half + i)] = T(std::sin(double(p) * frequency));
+    }
+  }
+}
+
+template <class T>
+void qk_norm_rope(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table, const T* qkv,
+                  const int32_t* positions, int64_t rows, T* qk, T* rstd) {
+  const int64_t hd = shape.head_dim, half = hd / 2, heads = shape.heads + shape.kv_heads;
+  parallel_rows(rows, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T* cos = &table.cos[size_t(positions[r] * half)];
+      const T* sin = &table.sin[size_t(positions[r] * half)];
+      for (int64_t h = 0; h < heads; ++h) {
+        const T* w = h < shape.heads ? norm.q_weight : norm.k_weight;
+        T* y = qk + r * shape.qk_width() + h * hd;
+        rstd[r * heads + h] = rms_norm_row(qkv + r * shape.qkv_width() + h * hd, w, norm.eps, hd, y);
+        rotate(cos, sin, half, T(1), y);
+      }
+    }
+  });
+}
+
+template <class T>
+void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table,
+                           const T* qkv, const int32_t* positions, const T* rstd, int64_t rows, T* d_qk,
+                           T* d_qkv, T* dq_weight, T* dk_weight) {
+  const int64_t hd = shape.head_dim, half = hd / 2, heads = shape.heads + shape.kv_heads;
+  const int64_t blocks = (rows + kRowBlock - 1) / kRowBlock;
+  std::vector<T> partial(size_t(blocks * 2 * hd));  // added in order: the same bits for any number of threads
+  parallel_rows(rows, [&](int64_t begin, int64_t end) {
+    T* dq_block = &partial[size_t(begin / kRowBlock * 2 * hd)];
+    for (int64_t r = begin; r < end; ++r) {
+      const T* cos = &table.cos[size_t(positions[r] * half)];
+      const T* sin = &table.sin[size_t(positions[r] * half)];
+      T* dx = d_qkv + r * shape.qkv_width();
+      std::fill_n(dx, shape.qk_width(), T(0));
+      for (int64_t h = 0; h < heads; ++h) {
+        const bool query = h < shape.heads;
+        T* dy = d_qk + r * shape.qk_width() + h * hd;
+        rotate(cos, sin, half, T(-1), dy);
+        rms_norm_row_backward(dy, qkv + r * shape.qkv_width() + h * hd, query ? norm.q_weight : norm.k_weight,
+                              rstd[r * heads + h], hd, dx + h * hd, dq_block + (query ? 0 : hd));
+      }
+    }
+  });
+  for (int64_t b = 0; b < blocks; ++b) {
+    for (int64_t i = 0; i < hd; ++i) dq_weight[i] += partial[size_t(b * 2 * hd + i)];
+    for (int64_t i = 0; i < hd; ++i) dk_weight[i] += partial[size_t(b * 2 * hd + hd + i)];
+  }
+}
+
+#define TEMPER_INSTANTIATE(T)                                                                            \
+  template struct RopeTable<T>;                                                                          \
+  template void qk_norm_rope(const HeadShape&, const QkNorm<T>&, const RopeTable<T>&, const T*,          \
+                             const int32_t*, int64_t, T*, T*);                                           \
+  template void qk_norm_rope_backward(const HeadShape&, const QkNorm<T>&, const RopeTable<T>&, const T*, \
+                                      const int32_t*, const T*, int64_t, T*, T*, T*, T*);
+TEMPER_INSTANTIATE(float)
+TEMPER_INSTANTIATE(double)
+
+}  // namespace temper::cpu

@@ -1,0 +1,78 @@
+#include "policy/policy.h"
+
+#include "base/error.h"
+#include "policy/cpu_decoder.h"
+
+namespace temper {
+
+std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
+  if (options.device != "cpu")
+    throw ConfigError("device: '{}' is not supported: must be cpu", options.device);
+  if (options.logits_chunk < 1)
+    throw ConfigError("logits_chunk: {} is too small: at least 1", options.logits_chunk);
+  switch (options.dtype) {
+    case DType::kF32:
+      return std::make_unique<CpuDecoder<float>>(config, options);
+    case DType::kF64:
+      return std::make_unique<CpuDecoder<double>>(config, options);
+    case DType::kBF16:
+      break;
+  }
+  throw ConfigError("dtype: '{}' is not supported on {}: must be f32 or f64", to_string(options.dtype),
+                    options.device);
+}
+
+struct Policy::Impl {
+  Impl(ModelConfig c, PolicyOptions o)
+      : config(std::move(c)),
+        options(std::move(o)),
+        decoder(make_decoder(config, options)),
+        parameters(config, options.dtype, at::Device(options.device)) {}
+
+  ModelConfig config;
+  PolicyOptions options;
+  std::unique_ptr<Decoder> decoder;
+  ParameterStore parameters;
+};
+
+Policy::Policy(ModelConfig config, PolicyOptions options)
+    : impl_(std::make_unique<Impl>(std::move(config), std::move(options))) {}
+Policy::~Policy() = default;
+Policy::Policy(Policy&&) noexcept = default;
+
+const ModelConfig& Policy::config() const { return impl_->config; }
+const PolicyOptions& Policy::options() const { return impl_->options; }
+ParameterStore& Policy::parameters() { return impl_->parameters; }
+const ParameterStore& Policy::parameters() const { return impl_->parameters; }
+
+TokenScores Policy::forward(const PackedTokens& tokens, double temperature) {
+  return impl_->decoder->score(impl_->parameters, tokens, temperature, nullptr);
+}
+
+TokenScores Policy::forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient,
+                                     double temperature) {
+  return impl_->decoder->score(impl_->parameters, tokens, temperature, &gradient);
+}
+
+std::span<const float> Policy::extend(KvCache& cache, std::span<const Extension> extensions) {
+  return impl_->decoder->extend(impl_->parameters, cache.storage(), extensions);
+}
+
+int64_t Policy::activation_bytes(int64_t tokens, int64_t scored) const {
+  return impl_->decoder->activation_bytes(tokens, scored);
+}
+
+int64_t Policy::workspace_bytes() const { return impl_->decoder->workspace_bytes(); }
+
+double Policy::train_flops_per_token(int64_t context) const {
+  const ModelConfig& c = impl_->config;
+  const double norms =
+      double(c.num_hidden_layers) * double(2 * c.hidden_size + 2 * c.head_dim) + double(c.hidden_size);
+  const double lookup = c.tie_word_embeddings ? 0.0 : double(c.vocab_size * c.hidden_size);
+  const double products = double(c.parameter_count()) - norms - lookup;
+  const double attention =
+      2.0 * double(c.num_hidden_layers * c.num_attention_heads * c.head_dim) * double(context);
+  return 3.0 * 2.0 * (products + attention);
+}
+
+}  // namespace temper

@@ -1,0 +1,35 @@
+#pragma once
+// The parameters as the decoder's products want them: pointers into a flat buffer of weights or gradients.
+
+#include <vector>
+
+#include "policy/parameter_store.h"
+
+namespace temper {
+
+template <class T>
+struct BlockWeights {
+  T* input_norm;  // [D]
+  T* qkv;         // [(H+2K)·hd, D]
+  T* q_norm;      // [hd]
+  T* k_norm;      // [hd]
+  T* o;           // [D, H·hd]
+  T* post_norm;   // [D]
+  T* gate_up;     // [2F, D]
+  T* down;        // [D, F]
+};
+
+template <class T>
+struct ModelWeights {
+  T* embedding;  // [V, D]
+  std::vector<BlockWeights<T>> blocks;
+  T* norm;  // [D]
+  T* head;  // [V, D], the embedding where tied
+};
+
+// `flat` is the store's weights or gradients.
+template <class T>
+ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& config,
+                                const at::Tensor& flat);
+
+}  // namespace temper

@@ -1,0 +1,54 @@
+#pragma once
+// One buffer handed out in pieces. The same code counts a plan's bytes and hands them out, so a plan cannot
+// be wrong.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace temper {
+
+// With base null, only counts.
+class Arena {
+ public:
+  explicit Arena(std::byte* base = nullptr) : base_(base) {}
+
+  template <class T>
+  T* take(int64_t count) {
+    T* piece = base_ ? reinterpret_cast<T*>(base_ + used_) : nullptr;
+    used_ += (count * int64_t(sizeof(T)) + kAlign - 1) / kAlign * kAlign;
+    return piece;
+  }
+  int64_t used() const { return used_; }
+
+ private:
+  static constexpr int64_t kAlign = 64;
+  std::byte* base_;
+  int64_t used_ = 0;
+};
+
+// Memory kept from call to call; grows to the largest plan.
+class Workspace {
+ public:
+  explicit Workspace(at::Device device) : device_(device) {}
+
+  // Calls lay_out(Arena&) twice: to count, then on memory. What an earlier call handed out is gone.
+  template <class LayOut>
+  auto plan(const LayOut& lay_out) {
+    Arena counter;
+    lay_out(counter);
+    Arena arena(reserve(counter.used()));
+    return lay_out(arena);
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* reserve(int64_t bytes);  // zeroed when fresh: rows that only pad a product are numbers
+
+  at::Device device_;
+  at::Tensor memory_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace temper
