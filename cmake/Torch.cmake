@@ -30,7 +30,7 @@ set(TEMPER_RPATH "${TEMPER_TORCH}/lib" "${TEMPER_WHEELS}/nvidia/cu13/lib" "${TEM
 
 # torch_cpu is enough where no CUDA code is built; loading torch_cuda takes longer.
 add_library(torch INTERFACE)
-# Behind the system's headers: the wheel brings a fmt and a protobuf of its own.
+# Behind the system's headers: the wheel brings a fmt of its own.
 target_compile_options(torch INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter "${TEMPER_TORCH}/include" -idirafter "${TEMPER_TORCH}/include/torch/csrc/api/include">)
 target_link_directories(torch INTERFACE "${TEMPER_TORCH}/lib")

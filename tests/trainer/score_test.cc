@@ -1,0 +1,53 @@
+#include "trainer/score.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/trainer/fixtures.h"
+
+namespace temper {
+namespace {
+
+Score score_of(const std::vector<Verdict>& verdicts) {
+  std::vector<const Verdict*> pointers;
+  for (const Verdict& verdict : verdicts) pointers.push_back(&verdict);
+  RewardOptions reward;
+  reward.name = "kevin";
+  return score(reward, pointers);
+}
+
+TEST(Score, CountsSharesOverWhatWasJudged) {
+  const Score s = score_of({passed(0.5), passed(2), passed(1.3), failed(), failed(VerdictKind::kHack),
+                            failed(VerdictKind::kInfra)});
+  EXPECT_EQ(s.samples, 5);
+  EXPECT_EQ(s.infra, 1);
+  EXPECT_EQ(s.hacks, 1);
+  EXPECT_DOUBLE_EQ(s.correct, 0.6);
+  EXPECT_DOUBLE_EQ(s.fast[0], 0.6);
+  EXPECT_DOUBLE_EQ(s.fast[1], 0.4);  // 2 and 1.3
+  EXPECT_DOUBLE_EQ(s.fast[2], 0.4);
+  EXPECT_DOUBLE_EQ(s.fast[3], 0.2);
+  EXPECT_DOUBLE_EQ(s.fast[4], 0);                     // strictly more than 2×
+  EXPECT_DOUBLE_EQ(s.reward, (0.8 + 2.3 + 1.6) / 5);  // 0.3 + s, or 0
+  EXPECT_NEAR(s.speedup, std::cbrt(0.5 * 2 * 1.3), 1e-12);
+}
+
+TEST(Score, OfNothingIsZero) {
+  const Score s = score_of({failed(VerdictKind::kInfra)});
+  EXPECT_EQ(s.samples, 0);
+  EXPECT_EQ(s.correct, 0);
+  EXPECT_EQ(s.speedup, 0);
+}
+
+TEST(Score, NamesItsMetrics) {
+  Metrics metrics;
+  add_metrics("env", score_of({passed(1.3), failed(VerdictKind::kInfra)}), metrics);
+  EXPECT_EQ(metrics.at("env/correct"), 1);
+  EXPECT_EQ(metrics.at("env/fast_1.2"), 1);
+  EXPECT_EQ(metrics.at("env/fast_1.5"), 0);
+  EXPECT_EQ(metrics.at("env/infra"), 0.5);
+}
+
+}  // namespace
+}  // namespace temper

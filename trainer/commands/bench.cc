@@ -1,0 +1,137 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/rng.h"
+#include "policy/parameter_store.h"
+#include "policy/threads.h"
+#include "rollout/generator.h"
+#include "trainer/commands/bench_judge.h"
+#include "trainer/commands/commands.h"
+#include "trainer/model.h"
+#include "trainer/optimizer.h"
+
+namespace temper {
+namespace {
+
+struct BenchWords {
+  ConfigWords config;
+  int64_t batch = 16, prompt = 64, length = 256;
+  double seconds = 5;
+  bool json = false;
+};
+
+Policy random_policy(const RunConfig& config) {
+  Policy policy(config.model.shape, config.model.policy());
+  policy.parameters().init_random(uint64_t(config.run.seed));
+  return policy;
+}
+
+std::vector<int32_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(int32_t(rng.below(uint64_t(vocab_size))));
+  return ids;
+}
+
+PackedTokens random_pack(int64_t sequences, int64_t length, int64_t vocab_size) {
+  PackedTokens tokens{.ids = random_ids(sequences * length, vocab_size, 1), .starts = {}, .scored = {}};
+  tokens.scored.assign(tokens.ids.size(), 1);
+  for (int64_t i = 0; i <= sequences; ++i) tokens.starts.push_back(int32_t(i * length));
+  for (int64_t i = 0; i < sequences; ++i) tokens.scored[size_t(i * length)] = 0;
+  return tokens;
+}
+
+void report(const BenchWords& words, const std::string& what, int64_t tokens, double seconds,
+            double flops_per_token) {
+  const double rate = double(tokens) / seconds, gflops = rate * flops_per_token * 1e-9;
+  if (words.json)
+    fmt::print("{}\n", nlohmann::json{{"what", what},
+                                      {"tokens_per_s", rate},
+                                      {"tokens", tokens},
+                                      {"seconds", seconds},
+                                      {"gflop_per_s", gflops}}
+                           .dump());
+  else
+    fmt::print("{}: {:.0f} tokens/s, {:.1f} GFLOP/s ({} tokens in {:.2f} s, {} sequences)\n", what, rate,
+               gflops, tokens, seconds, words.batch);
+}
+
+// Supervised updates on random tokens: forward, backward, optimizer.
+int bench_train(const BenchWords& words) {
+  const RunConfig config = words.config.read();
+  use_threads(config.run.threads);
+  Policy policy = random_policy(config);
+  AdamW optimizer(policy.parameters(), config.optimizer);
+  const PackedTokens tokens = random_pack(words.batch, words.length, config.model.shape.vocab_size);
+  const auto update = [&] {
+    policy.forward_backward(tokens, [&](int64_t, std::span<const double>, std::span<const double>,
+                                        std::span<double> d_log_prob, std::span<double> d_entropy) {
+      std::fill(d_log_prob.begin(), d_log_prob.end(), -1 / double(tokens.ids.size()));
+      std::fill(d_entropy.begin(), d_entropy.end(), 0);
+    });
+    optimizer.update(config.optimizer.lr);
+  };
+  update();
+  int64_t done = 0;
+  const double start_s = now_s();
+  for (; now_s() - start_s < words.seconds && !interrupted(); ++done) update();
+  report(words, "train", done * int64_t(tokens.ids.size()), now_s() - start_s,
+         policy.train_flops_per_token(words.length));
+  return kExitOk;
+}
+
+// Batched generation from random prompts, every sequence to its full length.
+int bench_decode(const BenchWords& words) {
+  const RunConfig config = words.config.read();
+  use_threads(config.run.threads);
+  Policy policy = random_policy(config);
+  Generator generator(policy, words.batch, words.prompt + words.length);
+  const auto round = [&](uint64_t seed) {
+    for (int64_t i = 0; i < words.batch; ++i)
+      generator.add(
+          {.id = uint64_t(i),
+           .rng_key = mix_key({seed, uint64_t(i)}),
+           .ids = random_ids(words.prompt, config.model.shape.vocab_size, mix_key({seed, uint64_t(i), 1})),
+           .sampling = {},
+           .max_new_tokens = words.length});
+    while (!generator.idle()) generator.step();
+  };
+  round(0);
+  const int64_t before = generator.tokens_generated();
+  const double start_s = now_s();
+  for (uint64_t seed = 1; now_s() - start_s < words.seconds && !interrupted(); ++seed) round(seed);
+  report(words, "decode", generator.tokens_generated() - before, now_s() - start_s,
+         policy.train_flops_per_token(words.prompt + words.length) / 3);
+  return kExitOk;
+}
+
+std::shared_ptr<BenchWords> declare_speed(CLI::App& command) {
+  const auto words = std::make_shared<BenchWords>();
+  declare_overrides(command, words->config);
+  command.add_option("--config", words->config.path, "RUN.yaml");
+  command.add_option("--batch", words->batch, "sequences")->check(CLI::PositiveNumber);
+  command.add_option("--length", words->length, "tokens of a sequence; decode: new ones")
+      ->check(CLI::Range(2, 1 << 20));
+  command.add_option("--seconds", words->seconds, "how long to measure")->check(CLI::PositiveNumber);
+  command.add_flag("--json", words->json);
+  return words;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  auto* bench = app.add_subcommand("bench", "measure speed");
+  bench->require_subcommand(1);
+  auto* train = bench->add_subcommand("train", "tokens/s of supervised updates on random tokens");
+  const auto train_words = declare_speed(*train);
+  train->callback([=, &exit_code] { exit_code = bench_train(*train_words); });
+  auto* decode = bench->add_subcommand("decode", "tokens/s of batched generation");
+  const auto decode_words = declare_speed(*decode);
+  decode->add_option("--prompt", decode_words->prompt, "tokens of a prompt")->check(CLI::PositiveNumber);
+  decode->callback([=, &exit_code] { exit_code = bench_decode(*decode_words); });
+  add_bench_judge(*bench, exit_code);
+}
+
+}  // namespace temper

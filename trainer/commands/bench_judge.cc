@@ -1,0 +1,113 @@
+#include "trainer/commands/bench_judge.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "env/answer.h"
+#include "rollout/traces.h"
+#include "trainer/commands/commands.h"
+#include "trainer/console.h"
+#include "trainer/interrupted.h"
+#include "trainer/process_tree.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kConversations = 64;
+
+struct Candidate {
+  std::string task, source;
+};
+
+struct Measured {
+  std::vector<double> latency_s;
+  double seconds = 0;
+  std::map<std::string, int64_t> kinds;
+  TreeUsage early, late;  // after a tenth, at the end
+};
+
+std::vector<Candidate> trace_candidates(Judge& judge, uint64_t seed) {
+  std::vector<Candidate> candidates;
+  for (const Trace& trace :
+       make_traces({.conversations = kConversations}, judge, seed, progress_bar("candidates", false)))
+    for (const TraceTurn& turn : trace.turns)
+      if (const Answer answer = extract_code(turn.answer); answer.ok)
+        candidates.push_back({trace.task, answer.code});
+  throw_if_interrupted();
+  if (candidates.empty()) throw WorldError("bench judge: no trace passed the judge");
+  return candidates;
+}
+
+// Keeps `in_flight` candidates at the judge; a comment makes each one new to its cache.
+Measured measure(Judge& judge, const std::vector<Candidate>& candidates, int64_t count, int64_t in_flight) {
+  Measured m;
+  std::map<Ticket, double> sent;
+  const auto bar = progress_bar("judging", false);
+  const double start_s = now_s();
+  for (int64_t submitted = 0, done = 0; done < count && !interrupted();) {
+    for (; submitted < count && submitted - done < in_flight; ++submitted) {
+      const Candidate& c = candidates[size_t(submitted) % candidates.size()];
+      sent[judge.submit(c.task, fmt::format("{}\n// {}\n", c.source, submitted))] = now_s();
+    }
+    for (const Judged& judged : judge.poll(std::chrono::milliseconds(1000))) {
+      m.latency_s.push_back(now_s() - sent.at(judged.ticket));
+      sent.erase(judged.ticket);
+      ++m.kinds[to_string(judged.verdict.kind)];
+      if (++done == std::max<int64_t>(1, count / 10)) m.early = tree_usage();
+      bar(done, count);
+    }
+  }
+  m.seconds = now_s() - start_s;
+  m.late = tree_usage();
+  return m;
+}
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + std::ptrdiff_t(q * double(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+nlohmann::json report(const Measured& m) {
+  const auto usage = [](const TreeUsage& u) {
+    return nlohmann::json{
+        {"processes", u.processes}, {"files", u.files}, {"memory_mib", u.memory_bytes >> 20}};
+  };
+  return {{"verdicts", m.latency_s.size()},
+          {"verdicts_per_s", double(m.latency_s.size()) / m.seconds},
+          {"latency_p50_s", quantile(m.latency_s, 0.5)},
+          {"latency_p95_s", quantile(m.latency_s, 0.95)},
+          {"kinds", m.kinds},
+          {"after_a_tenth", usage(m.early)},
+          {"at_the_end", usage(m.late)}};
+}
+
+int bench_judge(const ConfigWords& words, int64_t count) {
+  RunConfig config = words.read();
+  config.env.cache.clear();
+  Judge judge(config.env, load_tasks(config));
+  const int64_t lanes =
+      config.env.lanes > 0 ? config.env.lanes : int64_t(std::thread::hardware_concurrency());
+  const auto candidates = trace_candidates(judge, uint64_t(config.run.seed));
+  fmt::print("{}\n", report(measure(judge, candidates, count, lanes)).dump(2));
+  return interrupted() ? kExitInterrupted : kExitOk;
+}
+
+}  // namespace
+
+void add_bench_judge(CLI::App& bench, int& exit_code) {
+  auto* command = bench.add_subcommand("judge", "verdicts/s on fresh candidates, latency, growth");
+  const auto words = std::make_shared<ConfigWords>();
+  const auto count = std::make_shared<int64_t>(200);
+  declare_overrides(*command, *words);
+  command->add_option("--config", words->path, "RUN.yaml");
+  command->add_option("--count", *count, "candidates")->check(CLI::PositiveNumber);
+  command->callback([=, &exit_code] { exit_code = bench_judge(*words, *count); });
+}
+
+}  // namespace temper

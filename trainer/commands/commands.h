@@ -1,0 +1,36 @@
+#pragma once
+// The command line: one file per command. Each add_… declares a subcommand whose callback does the work and
+// sets the exit code.
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "trainer/config.h"
+
+namespace temper {
+
+void add_train(CLI::App& app, int& exit_code);
+void add_eval(CLI::App& app, int& exit_code);
+void add_judge(CLI::App& app, int& exit_code);
+void add_generate(CLI::App& app, int& exit_code);
+void add_tokenize(CLI::App& app, int& exit_code);
+void add_logprobs(CLI::App& app, int& exit_code);
+void add_export(CLI::App& app, int& exit_code);
+void add_show(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
+void add_options(CLI::App& app, int& exit_code);
+
+// RUN.yaml and key=value words, as several commands take them.
+struct ConfigWords {
+  std::string path;
+  std::vector<std::string> overrides;
+  RunConfig read() const { return read_config(path, overrides); }
+};
+void declare_config(CLI::App& command, ConfigWords& words);
+void declare_overrides(CLI::App& command, ConfigWords& words);
+
+// A file's content, or standard input for "-". Errors: ConfigError if there is no such file.
+std::string read_input(const std::string& path);
+
+}  // namespace temper

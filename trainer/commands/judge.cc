@@ -1,0 +1,74 @@
+#include "env/judge.h"
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "env/answer.h"
+#include "trainer/commands/commands.h"
+
+namespace temper {
+namespace {
+
+// A task's name among tasks.path, or a file that holds one task.
+Task named_task(const RunConfig& config, const std::string& name) {
+  if (!std::filesystem::is_regular_file(name))
+    return find_task(load_tasks(std::filesystem::path(config.tasks.path)), name);
+  std::vector<Task> tasks = load_tasks(std::filesystem::path(name));
+  if (tasks.size() != 1)
+    throw ConfigError("{}: holds {} tasks; pass tasks.path={} and a name", name, tasks.size(), name);
+  return tasks.front();
+}
+
+bool is_answer(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  return extension == ".md" || extension == ".txt";
+}
+
+Verdict judge_text(const RunConfig& config, const Task& task, const std::string& text, bool whole_answer) {
+  const Answer answer = whole_answer ? extract_code(text) : Answer{.ok = true, .reason = "", .code = text};
+  if (!answer.ok) return {.kind = VerdictKind::kFailParse, .reason = answer.reason, .message = answer.reason};
+  JudgeOptions options = config.env;
+  options.lanes = 1;
+  Judge judge(options, {task});
+  return judge.judge(task.name, answer.code);
+}
+
+void print_verdict(const Verdict& v) {
+  fmt::print("{}{}\n", to_string(v.kind), v.reason.empty() ? "" : " (" + v.reason + ")");
+  if (v.candidate_us > 0)
+    fmt::print(
+        "{:.2f}× [{:.2f}, {:.2f}]  candidate {:.1f} µs, baseline {:.1f} µs, {} pairs, floor {:.1f} µs\n",
+        v.speedup, v.speedup_low, v.speedup_high, v.candidate_us, v.baseline_us, v.pairs, v.floor_us);
+  if (!v.message.empty()) fmt::print("{}\n", v.message);
+  fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);
+}
+
+int run_judge(const ConfigWords& words, const std::string& task_name, const std::string& path, bool json) {
+  const RunConfig config = words.read();
+  const Task task = named_task(config, task_name);
+  const Verdict verdict = judge_text(config, task, read_input(path), is_answer(path));
+  if (json)
+    fmt::print("{}\n", nlohmann::json(verdict).dump(2));
+  else
+    print_verdict(verdict);
+  if (verdict.infra()) return kExitWorld;
+  return verdict.pass() ? kExitOk : kExitCandidateFailed;
+}
+
+}  // namespace
+
+void add_judge(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("judge", "judge one candidate: exit 0 if it passes, 1 if not");
+  const auto words = std::make_shared<ConfigWords>();
+  const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false);
+  command->add_option("task", *task, "a task's name, or a file with one task")->required();
+  command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -")->required();
+  declare_overrides(*command, *words);
+  command->add_flag("--json", *json, "the whole verdict as JSON");
+  command->callback([=, &exit_code] { exit_code = run_judge(*words, *task, *candidate, *json); });
+}
+
+}  // namespace temper

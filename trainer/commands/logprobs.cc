@@ -1,0 +1,65 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "policy/threads.h"
+#include "trainer/commands/commands.h"
+#include "trainer/model.h"
+
+namespace temper {
+namespace {
+
+using Sequences = std::vector<std::vector<int32_t>>;
+
+Sequences parse_sequences(const std::string& text, const ModelConfig& config) {
+  Sequences sequences;
+  try {
+    sequences = nlohmann::json::parse(text).at("ids").get<Sequences>();
+  } catch (const nlohmann::json::exception&) {
+    throw ConfigError(R"(logprobs: the input must be JSON like {{"ids": [[1, 2, 3], [4, 5]]}})");
+  }
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    if (sequences[i].empty() || int64_t(sequences[i].size()) > config.max_position_embeddings)
+      throw ConfigError("logprobs: ids[{}] has {} tokens: must be 1 to {}", i, sequences[i].size(),
+                        config.max_position_embeddings);
+    for (const int32_t id : sequences[i])
+      if (id < 0 || id >= config.vocab_size)
+        throw ConfigError("logprobs: ids[{}] holds {}: must be 0 to {}", i, id, config.vocab_size - 1);
+  }
+  return sequences;
+}
+
+nlohmann::json score(Policy& policy, const std::vector<int32_t>& ids, double temperature) {
+  PackedTokens tokens{
+      .ids = ids, .starts = {0, int32_t(ids.size())}, .scored = std::vector<uint8_t>(ids.size(), 1)};
+  tokens.scored[0] = 0;
+  const TokenScores scores = policy.forward(tokens, temperature);
+  nlohmann::json row = scores.log_prob;
+  row[0] = nullptr;
+  return row;
+}
+
+int run_logprobs(const std::string& dir, const std::string& input, double temperature) {
+  use_threads(0);
+  Model model = load_model(dir);
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& ids : parse_sequences(read_input(input), model.policy.config()))
+    rows.push_back(score(model.policy, ids, temperature));
+  fmt::print("{}\n", nlohmann::json{{"log_probs", rows}}.dump());
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_logprobs(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("logprobs", R"({"ids": [[…], …]} → {"log_probs": [[null, …], …]}, in nats)");
+  const auto model = std::make_shared<std::string>(), input = std::make_shared<std::string>("-");
+  const auto temperature = std::make_shared<double>(1);
+  command->add_option("input", *input, "JSON file, or - for standard input");
+  command->add_option("--model", *model, "Hugging Face directory")->required();
+  command->add_option("--temperature", *temperature)->check(CLI::Range(1e-3, 100.0));
+  command->callback([=, &exit_code] { exit_code = run_logprobs(*model, *input, *temperature); });
+}
+
+}  // namespace temper

@@ -1,0 +1,133 @@
+#include "trainer/config.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+VisitOptions visitor_of(RunConfig& config) {
+  return [&config](OptionVisitor& v) { config.visit(v); };
+}
+
+void check_lengths(const RunConfig& c, Problems& problems) {
+  const RolloutOptions& r = c.rollout;
+  if (r.max_response_tokens >= r.max_context_tokens)
+    problems.add("rollout.max_context_tokens",
+                 fmt::format("{} leaves no room for a prompt: must be above rollout.max_response_tokens, {}",
+                             r.max_context_tokens, r.max_response_tokens));
+  if (c.model.path.empty() && r.max_context_tokens > c.model.shape.max_position_embeddings)
+    problems.add("rollout.max_context_tokens",
+                 fmt::format("{} is more than the model's model.max_position_embeddings, {}",
+                             r.max_context_tokens, c.model.shape.max_position_embeddings));
+}
+
+void check_updates(const RunConfig& c, Problems& problems) {
+  const int64_t rows = c.rollout.tasks_per_step * c.rollout.samples_per_task;
+  if (c.learner.updates_per_batch > rows)
+    problems.add("learner.updates_per_batch",
+                 fmt::format("{} is more than the {} trajectories of a step (rollout.tasks_per_step × "
+                             "rollout.samples_per_task)",
+                             c.learner.updates_per_batch, rows));
+  if (c.loss.clip_low >= 1 && c.loss.clip_high <= 0)
+    problems.add("loss.clip_low", "1 or more with loss.clip_high 0 clips nothing and everything");
+}
+
+}  // namespace
+
+void RunOptions::visit(OptionVisitor& v) {
+  v.option("name", name, {.help = "name of the run; empty: the config file's, without .yaml"});
+  v.option("dir", dir, {.help = "run directory; empty: runs/NAME"});
+  v.option("overwrite", overwrite, {.help = "delete the run that is in the run directory"});
+  v.option("seed", seed, {.help = "of initialisation, traces, task order and sampling", .min = 0});
+  v.option("steps", steps, {.help = "steps of reinforcement learning; 0: cold start only", .min = 0});
+  v.option("max_seconds", max_seconds,
+           {.help = "ends reinforcement learning early; 0: never", .unit = "s", .min = 0});
+  v.option("threads", threads, {.help = "threads of the policy; 0: one per core", .min = 0, .max = 1024});
+}
+
+std::filesystem::path RunOptions::path() const {
+  return dir.empty() ? std::filesystem::path("runs") / name : std::filesystem::path(dir);
+}
+
+void ModelOptions::visit(OptionVisitor& v) {
+  v.option("path", path,
+           {.help = "Hugging Face directory to start from; empty: a new policy of the shape below, its "
+                    "tokenizer trained on the traces"});
+  shape.visit(v);
+  v.option("recompute", recompute,
+           {.help = "keep only the input of each block for the backward: less memory, slower"});
+  v.option("logits_chunk", logits_chunk,
+           {.help = "rows of logits that exist at once", .unit = "tokens", .min = 1});
+}
+
+PolicyOptions ModelOptions::policy() const { return {.recompute = recompute, .logits_chunk = logits_chunk}; }
+
+void TaskOptions::visit(OptionVisitor& v) {
+  v.option("path", path, {.help = "task file, or folder of task files"});
+  v.option("names", names, {.help = "only these tasks; empty: all"});
+}
+
+void RunConfig::visit(OptionVisitor& v) {
+  v.section("run", run, "the run as a whole");
+  v.section("model", model, "the policy");
+  v.section("tasks", tasks, "what is asked");
+  v.section("env", env, "the judge");
+  v.section("traces", traces, "generated conversations for the cold start");
+  v.section("cold_start", cold_start, "supervised fine-tuning on the traces");
+  v.section("rollout", rollout, "how trajectories are made");
+  v.section("reward", reward, "what an answer earns");
+  v.section("returns", returns, "rewards → returns over turns");
+  v.section("advantage", advantage, "returns → advantages over samples");
+  v.section("loss", loss, "the policy-gradient loss");
+  v.section("rejection", rejection, "what is left out of learning");
+  v.section("learner", learner, "a batch → updates");
+  v.section("optimizer", optimizer, "AdamW of reinforcement learning");
+  v.section("eval", eval, "evaluation before and after");
+}
+
+void RunConfig::check(Problems& problems) const {
+  if (model.path.empty()) model.shape.validate("model", problems);
+  check_lengths(*this, problems);
+  check_updates(*this, problems);
+}
+
+RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides) {
+  RunConfig config;
+  Problems problems;
+  read_options(visitor_of(config), path, overrides, problems);
+  if (config.run.name.empty())
+    config.run.name = path.empty() ? "run" : std::filesystem::path(path).stem().string();
+  config.check(problems);
+  problems.throw_if_any();
+  return config;
+}
+
+std::string to_yaml(const RunConfig& config) {
+  RunConfig copy = config;
+  return options_to_yaml(visitor_of(copy));
+}
+
+std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split) {
+  std::vector<const Task*> chosen;
+  for (const Task& task : tasks)
+    if (task.split == split) chosen.push_back(&task);
+  return chosen;
+}
+
+std::vector<Task> load_tasks(const RunConfig& config) {
+  std::vector<Task> tasks = load_tasks(std::filesystem::path(config.tasks.path));
+  if (!config.tasks.names.empty()) {
+    std::vector<Task> chosen;
+    for (const std::string& name : config.tasks.names) chosen.push_back(find_task(tasks, name));
+    tasks = std::move(chosen);
+  }
+  const auto train = int64_t(tasks_of_split(tasks, "train").size());
+  if (config.rollout.tasks_per_step > train)
+    throw ConfigError("rollout.tasks_per_step: {} is more than the {} train tasks of tasks.path {}",
+                      config.rollout.tasks_per_step, train, config.tasks.path);
+  return tasks;
+}
+
+}  // namespace temper

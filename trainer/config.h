@@ -1,0 +1,88 @@
+#pragma once
+// What a run is: every option of every part, read from one YAML file and key=value words.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "env/judge.h"
+#include "env/task.h"
+#include "policy/model_config.h"
+#include "policy/policy.h"
+#include "rollout/rollout.h"
+#include "rollout/traces.h"
+#include "trainer/advantage.h"
+#include "trainer/cold_start.h"
+#include "trainer/evaluate.h"
+#include "trainer/learner.h"
+#include "trainer/loss.h"
+#include "trainer/optimizer.h"
+#include "trainer/rejection.h"
+#include "trainer/returns.h"
+#include "trainer/reward.h"
+
+namespace temper {
+
+struct RunOptions {
+  std::string name = "";  // empty: the config file's, without .yaml
+  std::string dir = "";   // empty: runs/NAME
+  bool overwrite = false;
+  int64_t seed = 1;
+  int64_t steps = 100;
+  double max_seconds = 0;
+  int64_t threads = 0;
+  void visit(OptionVisitor& v);
+  std::filesystem::path path() const;
+};
+
+struct ModelOptions {
+  std::string path = "";  // empty: a new policy of `shape`
+  ModelConfig shape;
+  bool recompute = false;
+  int64_t logits_chunk = 512;
+  void visit(OptionVisitor& v);
+  PolicyOptions policy() const;
+};
+
+struct TaskOptions {
+  std::string path = "env/tasks";
+  std::vector<std::string> names = {};  // empty: all
+  void visit(OptionVisitor& v);
+};
+
+struct RunConfig {
+  RunOptions run;
+  ModelOptions model;
+  TaskOptions tasks;
+  JudgeOptions env;
+  TraceOptions traces;
+  ColdStartOptions cold_start;
+  RolloutOptions rollout;
+  RewardOptions reward;
+  ReturnOptions returns;
+  AdvantageOptions advantage;
+  LossOptions loss;
+  RejectionOptions rejection;
+  LearnerOptions learner;
+  OptimizerOptions optimizer;
+  EvalOptions eval;
+  void visit(OptionVisitor& v);
+  // Adds what no option can know of the others.
+  void check(Problems& problems) const;
+};
+
+// Errors: ConfigError with every problem of the file, the words and their combination.
+RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides);
+
+std::string to_yaml(const RunConfig& config);  // reads back to the same values
+
+// The tasks that the config names. Errors: ConfigError, also where a step or an evaluation would have too
+// few.
+std::vector<Task> load_tasks(const RunConfig& config);
+
+// The tasks of a split ("train", "heldout"), in the order loaded.
+std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split);
+
+}  // namespace temper

@@ -1,0 +1,97 @@
+#include "trainer/console.h"
+
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/progress.h"
+
+namespace temper {
+namespace {
+
+double value(const Metrics& metrics, const std::string& name) {
+  const auto found = metrics.find(name);
+  return found == metrics.end() ? 0 : found->second;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string speedup_text(double speedup) { return speedup > 0 ? fmt::format("{:.2f}×", speedup) : "–"; }
+
+// Pads by what is seen, not by bytes: "×" and "–" are one column.
+std::string padded(const std::string& text, size_t width) {
+  const auto seen =
+      size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return std::string(width > seen ? width - seen : 0, ' ') + text;
+}
+
+std::string score_row(const std::string& name, const Score& s) {
+  std::string row = fmt::format("  {:<18}", name);
+  for (const std::string& cell : {percent(s.correct), percent(s.fast[1]), fmt::format("{:.3f}", s.reward),
+                                  speedup_text(s.speedup), fmt::format("{}", s.samples)})
+    row += padded(cell, 11);
+  return row;
+}
+
+}  // namespace
+
+void say_line(const std::string& line) {
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+  spdlog::info("{}", line);
+}
+
+ProgressFunction progress_bar(const std::string& title, bool keep) {
+  auto bar = std::make_shared<std::unique_ptr<Progress>>();
+  return [=](int64_t done, int64_t total) {
+    if (!*bar) *bar = std::make_unique<Progress>(title, total);
+    (*bar)->set(done);
+    if (done >= total) (*bar)->finish(keep);
+  };
+}
+
+std::function<void(const ColdStartStats&)> cold_start_bar() {
+  auto bar = std::make_shared<std::unique_ptr<Progress>>();
+  return [=](const ColdStartStats& stats) {
+    if (!*bar) *bar = std::make_unique<Progress>("cold start", 100);
+    (*bar)->set(int64_t(100 * stats.progress),
+                fmt::format("loss {:.3f}  {:.0f} tok/s", stats.loss, stats.tokens_per_s()));
+  };
+}
+
+void say_start(const RunConfig& config, const Judge& judge) {
+  say("run {} in {}", config.run.name, config.run.path().string());
+  say("tasks: {} to learn from, {} held out", tasks_of_split(judge.tasks(), "train").size(),
+      tasks_of_split(judge.tasks(), "heldout").size());
+  say("judge: sandbox {}", judge.sandbox_level());
+}
+
+void say_model(const ModelConfig& config, bool fresh) {
+  say("policy: {} {}, {:.2f} M parameters, {} layers × {}, {} tokens", fresh ? "new" : "loaded",
+      config.model_type, double(config.parameter_count()) * 1e-6, config.num_hidden_layers,
+      config.hidden_size, config.vocab_size);
+}
+
+void say_step(int64_t step, int64_t steps, const Metrics& m) {
+  say("step {:>3}/{}  reward {:.3f}  correct {}  speedup {}  fast_1 {}  {:.0f} tok/s  rollout_corr/kl {:.1e} "
+      " "
+      "{:.1f} s (generate {:.1f}, judge {:.1f}, learn {:.1f})",
+      step, steps, value(m, "critic/rewards/mean"), percent(value(m, "env/correct")),
+      speedup_text(value(m, "env/speedup")), percent(value(m, "env/fast_1")), value(m, "perf/throughput"),
+      value(m, "rollout_corr/kl"), value(m, "timing_s/step"), value(m, "timing_s/gen"),
+      value(m, "timing_s/reward"), value(m, "timing_s/update_actor"));
+}
+
+void say_evaluations(const std::string& split, const std::vector<NamedEvaluation>& evaluations) {
+  if (evaluations.empty()) return;
+  say("\n  {:<18}{:>11}{:>11}{:>11}{:>11}{:>11}", split + " tasks", "correct", "fast_1", "reward", "speedup",
+      "samples");
+  for (const auto& [name, evaluation] : evaluations) {
+    say_line(score_row(name + ", sampled", evaluation.sampled.last));
+    say_line(score_row(name + ", best turn", evaluation.sampled.best));
+    say_line(score_row(name + ", greedy", evaluation.greedy.last));
+  }
+}
+
+}  // namespace temper

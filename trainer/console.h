@@ -1,0 +1,41 @@
+#pragma once
+// Everything the terminal shows of a run.
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+
+#include "trainer/cold_start.h"
+#include "trainer/config.h"
+#include "trainer/evaluate.h"
+#include "trainer/metrics.h"
+
+namespace temper {
+
+// One line, on the terminal and in the run's log.
+void say_line(const std::string& line);
+template <class... Args>
+void say(fmt::format_string<Args...> text, Args&&... args) {
+  say_line(fmt::format(text, std::forward<Args>(args)...));
+}
+
+using ProgressFunction = std::function<void(int64_t done, int64_t total)>;
+
+// A bar that starts with the first call and ends with the last; `keep` leaves its line.
+ProgressFunction progress_bar(const std::string& title, bool keep = true);
+std::function<void(const ColdStartStats&)> cold_start_bar();
+
+void say_start(const RunConfig& config, const Judge& judge);
+void say_model(const ModelConfig& config, bool fresh);
+// step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what)
+void say_step(int64_t step, int64_t steps, const Metrics& metrics);
+
+struct NamedEvaluation {
+  std::string name;  // "before", "after"
+  Evaluation evaluation;
+};
+// Sampled beside greedy, one row per evaluation.
+void say_evaluations(const std::string& split, const std::vector<NamedEvaluation>& evaluations);
+
+}  // namespace temper

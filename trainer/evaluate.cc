@@ -1,0 +1,92 @@
+#include "trainer/evaluate.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/rng.h"
+#include "trainer/config.h"
+#include "trainer/model.h"
+
+namespace temper {
+namespace {
+
+constexpr uint64_t kEvalStream = 0xE7A1;  // keeps evaluation's random numbers apart from training's
+
+const Turn& best_turn(const Trajectory& trajectory, const RewardOptions& options) {
+  return *std::max_element(
+      trajectory.turns.begin(), trajectory.turns.end(), [&](const Turn& a, const Turn& b) {
+        return turn_total(reward(options, a.verdict)) < turn_total(reward(options, b.verdict));
+      });
+}
+
+TurnScores turn_scores(const Batch& batch, const RewardOptions& reward) {
+  std::vector<std::vector<const Verdict*>> by_turn;
+  std::vector<const Verdict*> last, best;
+  for (const Group& group : batch.groups)
+    for (const Trajectory& t : group.samples) {
+      if (t.turns.empty()) continue;
+      by_turn.resize(std::max(by_turn.size(), t.turns.size()));
+      for (size_t i = 0; i < t.turns.size(); ++i) by_turn[i].push_back(&t.turns[i].verdict);
+      last.push_back(&t.turns.back().verdict);
+      best.push_back(&best_turn(t, reward).verdict);
+    }
+  TurnScores scores{.by_turn = {}, .last = score(reward, last), .best = score(reward, best)};
+  for (const auto& verdicts : by_turn) scores.by_turn.push_back(score(reward, verdicts));
+  return scores;
+}
+
+void add_metrics(const std::string& prefix, const TurnScores& scores, Metrics& metrics) {
+  add_metrics(prefix, scores.last, metrics);
+  add_metrics(prefix + "/best", scores.best, metrics);
+  for (size_t i = 0; i < scores.by_turn.size(); ++i)
+    add_metrics(fmt::format("{}/turn_{}", prefix, i + 1), scores.by_turn[i], metrics);
+}
+
+}  // namespace
+
+void EvalOptions::visit(OptionVisitor& v) {
+  v.option("split", split, {.help = "tasks to evaluate on", .choices = {"heldout", "train"}});
+  v.option("samples", samples, {.help = "sampled trajectories per task; one greedy one is added", .min = 1});
+  v.option("turns", turns, {.help = "turns per trajectory; 0: rollout.turns", .min = 0});
+  v.option("before", before, {.help = "evaluate before reinforcement learning too"});
+}
+
+Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
+                    const std::filesystem::path& trajectories,
+                    const std::function<void(int64_t, int64_t)>& progress) {
+  const double start_s = now_s();
+  RolloutOptions options = config.rollout;
+  if (config.eval.turns > 0) options.turns = config.eval.turns;
+  const auto tasks = tasks_of_split(judge.tasks(), config.eval.split);
+  if (tasks.empty())
+    throw ConfigError("eval.split: no task of split {} in {}", config.eval.split, config.tasks.path);
+  const int64_t per_sample = int64_t(tasks.size()) * options.turns;
+  const int64_t total = per_sample * (config.eval.samples + 1);
+
+  const auto roll_out = [&](double temperature, int64_t samples, int64_t done_before) {
+    options.temperature = temperature;
+    Rollout rollout(model.policy, model.tokenizer, judge, options,
+                    mix_key({uint64_t(config.run.seed), kEvalStream}));
+    std::vector<RolloutRequest> requests;
+    for (const Task* task : tasks) requests.push_back({task, samples});
+    const Batch batch = rollout.run(0, requests, [&](int64_t done, int64_t) {
+      if (progress) progress(done_before + done, total);
+    });
+    if (!trajectories.empty()) append_trajectories(trajectories, batch);
+    return turn_scores(batch, config.reward);
+  };
+  Evaluation evaluation;
+  evaluation.sampled = roll_out(config.rollout.temperature, config.eval.samples, 0);
+  evaluation.greedy = roll_out(0, 1, per_sample * config.eval.samples);
+  evaluation.seconds = now_s() - start_s;
+  return evaluation;
+}
+
+void add_metrics(const Evaluation& evaluation, Metrics& metrics) {
+  add_metrics("val/sampled", evaluation.sampled, metrics);
+  add_metrics("val/greedy", evaluation.greedy, metrics);
+  metrics["timing_s/testing"] = evaluation.seconds;
+}
+
+}  // namespace temper

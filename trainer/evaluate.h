@@ -1,0 +1,50 @@
+#pragma once
+// How good the policy is: sampled and greedy answers to tasks it never learned from.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "env/judge.h"
+#include "trainer/metrics.h"
+#include "trainer/score.h"
+
+namespace temper {
+
+struct Model;
+struct RunConfig;
+
+struct EvalOptions {
+  std::string split = "heldout";
+  int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
+  int64_t turns = 0;    // 0: as in the rollout
+  bool before = true;   // also before reinforcement learning
+  void visit(OptionVisitor& v);
+};
+
+// The verdicts of one way of sampling.
+struct TurnScores {
+  std::vector<Score> by_turn;  // [turn]
+  Score last;                  // of each trajectory, its last turn: what the policy ends with
+  Score best;                  // of each trajectory, the turn with the highest reward
+};
+
+struct Evaluation {
+  TurnScores sampled, greedy;
+  double seconds = 0;
+};
+
+// Rolls out every task of eval.split, eval.samples times sampled and once greedy. Trajectories are appended
+// to `trajectories` unless that is empty. Deterministic in the seed but for what timing decides; `progress`
+// is told (turns judged, turns in all). Errors: ConfigError if the split has no task.
+Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
+                    const std::filesystem::path& trajectories,
+                    const std::function<void(int64_t, int64_t)>& progress = {});
+
+// val/sampled/correct (last turns), val/sampled/turn_1/fast_1.2, val/greedy/best/reward, …
+void add_metrics(const Evaluation& evaluation, Metrics& metrics);
+
+}  // namespace temper

@@ -1,0 +1,44 @@
+// temper: one native program that teaches a language model to write fast kernels by reinforcement learning.
+
+#include "base/error.h"
+#include "base/process.h"
+#include "trainer/commands/commands.h"
+#include "trainer/interrupted.h"
+
+namespace temper {
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app("Teaches a language model to write fast kernels by reinforcement learning.", "temper");
+  app.require_subcommand(1);
+  int exit_code = kExitOk;
+  for (const auto add : {add_train, add_eval, add_judge, add_generate, add_tokenize, add_logprobs, add_export,
+                         add_show, add_bench, add_options})
+    add(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kExitOk : kExitUser;
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace temper
+
+int main(int argc, char** argv) {
+  using namespace temper;
+  install_interrupt_handler();
+  try {
+    return run(argc, argv);
+  } catch (const ConfigError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return kExitUser;
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "interrupted; nothing was kept\n");
+    return kExitInterrupted;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return interrupted() ? kExitInterrupted : kExitWorld;
+  }
+}

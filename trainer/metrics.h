@@ -1,0 +1,28 @@
+#pragma once
+// Figures of a run, one line per step: metrics.jsonl for people and scripts, an event file for TensorBoard.
+// Names are verl's where it has one (critic/rewards/mean, actor/entropy, timing_s/gen, …) plus env/*.
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace temper {
+
+using Metrics = std::map<std::string, double>;
+
+class MetricsWriter {
+ public:
+  // Opens metrics.jsonl and a new event file in `dir`. Errors: WorldError naming the file.
+  explicit MetricsWriter(const std::filesystem::path& dir);
+  // Adds one line and one record; both are on disk when this returns. Numbers that are not finite are written
+  // as null in the line. Errors: WorldError naming the file.
+  void write(int64_t step, const Metrics& metrics);
+
+ private:
+  std::filesystem::path jsonl_path_, events_path_;
+  std::ofstream jsonl_, events_;
+};
+
+}  // namespace temper

@@ -1,0 +1,13 @@
+#include "trainer/model.h"
+
+#include "policy/hugging_face.h"
+
+namespace temper {
+
+Model load_model(const std::filesystem::path& dir, const PolicyOptions& options) {
+  Tokenizer tokenizer = Tokenizer::load(dir);
+  check_tokenizer_fits(tokenizer, read_model_config(dir));
+  return {import_policy(dir, options), std::move(tokenizer)};
+}
+
+}  // namespace temper

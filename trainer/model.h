@@ -1,0 +1,19 @@
+#pragma once
+// A policy and the tokenizer it speaks through: what a Hugging Face directory holds.
+
+#include <filesystem>
+
+#include "policy/policy.h"
+#include "policy/tokenizer.h"
+
+namespace temper {
+
+struct Model {
+  Policy policy;
+  Tokenizer tokenizer;
+};
+
+// Errors: ConfigError if the directory is not a model that fits together.
+Model load_model(const std::filesystem::path& dir, const PolicyOptions& options = {});
+
+}  // namespace temper

@@ -1,0 +1,120 @@
+#include "trainer/plan.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kF32 = 4;
+constexpr int64_t kOracleBytes = 300ll << 20;   // libtorch and a task's tensors
+constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
+
+int64_t lanes(const JudgeOptions& env) {
+  return env.lanes > 0 ? env.lanes : int64_t(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape) {
+  const int64_t parameters = shape.parameter_count();
+  std::vector<MemoryItem> items = {{"weights", kF32 * parameters},
+                                   {"gradients", kF32 * parameters},
+                                   {"optimizer moments", 2 * kF32 * parameters}};
+  if (config.loss.kl_coefficient > 0) items.push_back({"reference weights", kF32 * parameters});
+  return items;
+}
+
+int64_t total(const std::vector<MemoryItem>& items) {
+  int64_t sum = 0;
+  for (const MemoryItem& item : items) sum += item.bytes;
+  return sum;
+}
+
+int64_t largest_pack(const RunConfig& config) {
+  const int64_t cold =
+      config.model.path.empty() && config.cold_start.epochs > 0 ? config.cold_start.batch_tokens : 0;
+  return std::max({config.learner.micro_batch_tokens, cold, config.rollout.max_context_tokens});
+}
+
+std::string bytes_text(int64_t bytes) {
+  const double mib = double(bytes) / (1 << 20);
+  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
+}
+
+int64_t first_number(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  std::string word;
+  while (file >> word) {
+    if (!key.empty() && word != key) continue;
+    if (!key.empty()) file >> word;
+    return word.find_first_not_of("0123456789") == std::string::npos ? std::stoll(word) : -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+int64_t available_memory_bytes() {
+  int64_t available = std::numeric_limits<int64_t>::max();
+  if (const int64_t kib = first_number("/proc/meminfo", "MemAvailable:"); kib >= 0) available = kib << 10;
+  const int64_t limit = first_number("/sys/fs/cgroup/memory.max", "");
+  const int64_t used = first_number("/sys/fs/cgroup/memory.current", "");
+  if (limit >= 0 && used >= 0) available = std::min(available, limit - used);
+  return available;
+}
+
+Plan make_plan(const RunConfig& config, const ModelConfig& shape) {
+  const RolloutOptions& r = config.rollout;
+  Plan plan{.memory = parameter_memory(config, shape), .available_bytes = available_memory_bytes()};
+  plan.trajectories = r.tasks_per_step * r.samples_per_task;
+  plan.verdicts = plan.trajectories * r.turns;
+  plan.generated_tokens = plan.verdicts * r.max_response_tokens;
+  plan.learned_tokens = plan.trajectories * r.max_context_tokens * config.learner.epochs;
+
+  const int64_t pack = largest_pack(config);
+  // Asking a policy needs one: only where its parameters fit.
+  if (total(plan.memory) < plan.available_bytes) {
+    const Policy policy(shape, config.model.policy());
+    plan.memory.push_back(
+        {fmt::format("activations of {} tokens", pack), policy.activation_bytes(pack, pack)});
+    plan.flops = policy.train_flops_per_token(r.max_context_tokens) *
+                 (double(plan.learned_tokens) + double(plan.trajectories * r.max_context_tokens) / 3);
+  }
+  plan.memory.push_back(
+      {fmt::format("keys and values of {} sequences", r.max_sequences),
+       KvCache::bytes(shape, config.model.policy().dtype, r.max_sequences, r.max_context_tokens)});
+  plan.memory.push_back({fmt::format("judge, {} lanes", lanes(config.env)),
+                         lanes(config.env) * ((config.env.memory_mb << 20) + kOracleBytes)});
+  plan.memory.push_back({"program", kProcessBytes});
+  plan.needed_bytes = total(plan.memory);
+  return plan;
+}
+
+void check_fits(const Plan& plan) {
+  if (plan.needed_bytes <= plan.available_bytes) return;
+  throw ConfigError(
+      "the run needs {} of memory and {} are available:\n{}lower rollout.max_sequences, "
+      "learner.micro_batch_tokens, cold_start.batch_tokens or env.lanes, set model.recompute=true, or "
+      "choose a smaller model",
+      bytes_text(plan.needed_bytes), bytes_text(plan.available_bytes), to_text(plan));
+}
+
+std::string to_text(const Plan& plan) {
+  std::string text = "memory\n";
+  for (const MemoryItem& item : plan.memory)
+    text += fmt::format("  {:<36}{:>12}\n", item.what, bytes_text(item.bytes));
+  text += fmt::format("  {:<36}{:>12}\n", "needed", bytes_text(plan.needed_bytes));
+  text += fmt::format("  {:<36}{:>12}\n", "available", bytes_text(plan.available_bytes));
+  if (plan.needed_bytes <= plan.available_bytes)
+    text += fmt::format("  {:<36}{:>12}\n", "headroom", bytes_text(plan.available_bytes - plan.needed_bytes));
+  text += fmt::format(
+      "a step, at most\n  {} trajectories, {} verdicts, {} generated tokens, {} learned tokens, {:.3g} "
+      "TFLOP\n",
+      plan.trajectories, plan.verdicts, plan.generated_tokens, plan.learned_tokens, plan.flops * 1e-12);
+  return text;
+}
+
+}  // namespace temper

@@ -1,0 +1,37 @@
+#pragma once
+// What a run will take, worked out before it starts.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/config.h"
+
+namespace temper {
+
+struct MemoryItem {
+  std::string what;
+  int64_t bytes = 0;
+};
+
+struct Plan {
+  std::vector<MemoryItem> memory;
+  int64_t needed_bytes = 0;
+  int64_t available_bytes = 0;  // of the machine or of our control group, whichever is less
+  // One step, at most:
+  int64_t trajectories = 0, verdicts = 0;
+  int64_t generated_tokens = 0, learned_tokens = 0;
+  double flops = 0;
+};
+
+Plan make_plan(const RunConfig& config, const ModelConfig& shape);
+
+// Errors: ConfigError naming the largest items and what to change.
+void check_fits(const Plan& plan);
+
+std::string to_text(const Plan& plan);
+
+// Bytes that can be taken before the machine, or our control group, has none.
+int64_t available_memory_bytes();
+
+}  // namespace temper

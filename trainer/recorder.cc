@@ -1,0 +1,50 @@
+#include "trainer/recorder.h"
+
+#include "base/process.h"
+
+namespace temper {
+
+Recorder::Recorder(const RunConfig& config, Model& model, Judge& judge, Run& run)
+    : config_(config), model_(model), judge_(judge), run_(run), step_start_s_(now_s()) {
+  say_model(model.policy.config(), config.model.path.empty());
+}
+
+void Recorder::evaluation_before() {
+  if (config_.eval.before) evaluate_as("before", 0);
+}
+
+void Recorder::evaluation_after() {
+  if (steps_done_ > 0) evaluate_as("after", steps_done_);
+}
+
+void Recorder::evaluate_as(const std::string& name, int64_t step) {
+  if (interrupted()) return;
+  evaluations_.push_back({name, evaluate(model_, judge_, config_, run_.trajectories("eval_" + name),
+                                         progress_bar("eval " + name))});
+  Metrics metrics;
+  add_metrics(evaluations_.back().evaluation, metrics);
+  run_.record(step, metrics);
+  step_start_s_ = now_s();
+}
+
+ProgressFunction Recorder::rollout_bar() const {
+  return progress_bar(fmt::format("step {}", steps_done_ + 1), false);
+}
+
+void Recorder::step(StepRecord record) {
+  const double now = now_s();
+  record.seconds = now - std::exchange(step_start_s_, now);
+  const Metrics metrics = step_metrics(record);
+  run_.record(++steps_done_, metrics, record.batch);
+  say_step(steps_done_, config_.run.steps, metrics);
+}
+
+void Recorder::result() {
+  const auto checkpoint = run_.save_checkpoint("final", model_);
+  say_evaluations(config_.eval.split, evaluations_);
+  if (interrupted()) say("interrupted after step {}", steps_done_);
+  say("\npolicy: {}\nlook at what it wrote: temper show {}\nfigures: {}", checkpoint.string(),
+      run_.dir().string(), (run_.dir() / "metrics.jsonl").string());
+}
+
+}  // namespace temper

@@ -1,0 +1,54 @@
+#pragma once
+// A run's directory and its life: what is recorded, when it stops, what is left behind.
+//
+//   config.yaml          the resolved config
+//   metrics.jsonl        one line per step, and the TensorBoard event file beside it
+//   trajectories/        step_000001.jsonl, …, eval_before.jsonl, eval_after.jsonl
+//   checkpoints/         cold_start, final: Hugging Face directories
+//   log/rank_0.txt       what the terminal showed, with times
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "rollout/trajectory.h"
+#include "trainer/config.h"
+#include "trainer/metrics.h"
+#include "trainer/model.h"
+
+namespace temper {
+
+// Errors: ConfigError if the directory holds a run (unless run.overwrite) or something that is not one;
+// WorldError if it cannot be written or its disk has no room for the checkpoints. Leaves nothing behind.
+void check_run_directory(const RunConfig& config);
+
+class Run {
+ public:
+  // Makes the directory, the run that was in it deleted where run.overwrite says so. Errors: as above.
+  explicit Run(const RunConfig& config);
+  // A run that never recorded anything leaves no directory.
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  const std::filesystem::path& dir() const { return dir_; }
+  std::filesystem::path trajectories(const std::string& name) const;  // file for append_trajectories
+
+  // Whether step `step` (from 1) is to be taken: within run.steps and run.max_seconds of the first call, and
+  // not interrupted.
+  bool goes_on(int64_t step);
+
+  // Errors of both: WorldError naming the file.
+  void record(int64_t step, const Metrics& metrics);
+  void record(int64_t step, const Metrics& metrics, const Batch& batch);
+  std::filesystem::path save_checkpoint(const std::string& name, const Model& model);
+
+ private:
+  RunOptions options_;
+  std::filesystem::path dir_;
+  std::unique_ptr<MetricsWriter> metrics_;
+  bool recorded_ = false;
+  double first_step_s_ = 0;
+};
+
+}  // namespace temper

@@ -1,0 +1,39 @@
+#pragma once
+// How good a set of answers is.
+//
+// Source: Ouyang et al., KernelBench (2502.10517), fast_p: the share of samples that are correct and more
+// than p times as fast as the baseline.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rollout/trajectory.h"
+#include "trainer/metrics.h"
+#include "trainer/reward.h"
+
+namespace temper {
+
+inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
+inline constexpr size_t kFastCount = std::size(kFastThresholds);
+
+// INFRA is counted apart and is in no share and no mean; HACK and SUSPECT are wrong.
+struct Score {
+  int64_t samples = 0;  // without INFRA
+  int64_t infra = 0, hacks = 0;
+  double correct = 0;            // share
+  double fast[kFastCount] = {};  // shares
+  double reward = 0;             // mean
+  double speedup = 0;            // geometric mean of the correct ones'; 0 where there is none
+};
+
+Score score(const RewardOptions& reward, const std::vector<const Verdict*>& verdicts);
+
+// PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/hacks, PREFIX/infra (shares and
+// means).
+void add_metrics(const std::string& prefix, const Score& score, Metrics& metrics);
+
+// One number for a turn whose plan and code earn apart: their mean.
+inline double turn_total(const TurnValue& value) { return (value.plan + value.code) / 2; }
+
+}  // namespace temper

@@ -1,0 +1,64 @@
+#include "trainer/starting_model.h"
+
+#include "base/error.h"
+#include "policy/parameter_store.h"
+#include "rollout/conversation.h"
+#include "trainer/console.h"
+#include "trainer/interrupted.h"
+
+namespace temper {
+namespace {
+
+std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge) {
+  auto traces = make_traces(config.traces, judge, uint64_t(config.run.seed), progress_bar("corpus"));
+  throw_if_interrupted();
+  int64_t repaired = 0;
+  for (const Trace& trace : traces) repaired += trace.turns.size() > 1;
+  say("corpus: {} conversations, {} of them with a repair; every answer judged", traces.size(), repaired);
+  return traces;
+}
+
+std::vector<std::string> texts_of(const std::vector<Trace>& traces, const std::vector<Task>& tasks) {
+  std::vector<std::string> texts;
+  for (const Task* task : tasks_of_split(tasks, "train")) texts.push_back(task->prompt());
+  for (const Trace& trace : traces)
+    for (const TraceTurn& turn : trace.turns) {
+      texts.push_back(turn.answer);
+      texts.push_back(feedback_text(turn.verdict));
+    }
+  return texts;
+}
+
+void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const std::vector<Trace>& traces,
+                Model& model, Run& run) {
+  const auto stats = run_cold_start(model.policy, model.tokenizer, tasks, traces, config.cold_start,
+                                    uint64_t(config.run.seed), cold_start_bar());
+  run.record(0, {{"sft/loss", stats.loss},
+                 {"sft/updates", double(stats.updates)},
+                 {"sft/throughput", stats.tokens_per_s()},
+                 {"timing_s/sft", stats.seconds}});
+}
+
+}  // namespace
+
+ModelConfig starting_shape(const RunConfig& config) {
+  if (config.model.path.empty()) return config.model.shape;
+  ModelConfig shape = read_model_config(config.model.path);
+  if (config.rollout.max_context_tokens > shape.max_position_embeddings)
+    throw ConfigError("rollout.max_context_tokens: {} is more than the {} positions of {}",
+                      config.rollout.max_context_tokens, shape.max_position_embeddings, config.model.path);
+  return shape;
+}
+
+Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
+  if (!config.model.path.empty()) return load_model(config.model.path, config.model.policy());
+  const std::vector<Trace> traces = make_corpus(config, judge);
+  Model model{Policy(config.model.shape, config.model.policy()),
+              Tokenizer::train(texts_of(traces, judge.tasks()), config.model.shape.vocab_size)};
+  model.policy.parameters().init_random(uint64_t(config.run.seed));
+  cold_start(config, judge.tasks(), traces, model, run);
+  run.save_checkpoint("cold_start", model);
+  return model;
+}
+
+}  // namespace temper

@@ -1,0 +1,54 @@
+#include "trainer/train.h"
+
+#include "trainer/recorder.h"
+#include "trainer/starting_model.h"
+#include "trainer/task_order.h"
+
+namespace temper {
+namespace {
+
+std::vector<RolloutRequest> requests_of_step(const RunConfig& config, const std::vector<Task>& tasks,
+                                             int64_t step) {
+  std::vector<RolloutRequest> requests;
+  for (const Task* task : tasks_of_step(tasks_of_split(tasks, "train"), uint64_t(config.run.seed), step,
+                                        config.rollout.tasks_per_step))
+    requests.push_back({task, config.rollout.samples_per_task});
+  return requests;
+}
+
+RejectionStats reject(const RunConfig& config, const Batch& batch, Learner& learner, TurnValues& returns) {
+  RejectionStats stats;
+  if (config.rejection.mismatch)
+    reject_mismatch(config.rejection, batch, learner.log_probs(batch), returns, stats);
+  reject_profile(config.rejection, batch, uint64_t(config.run.seed), returns, stats);
+  return stats;
+}
+
+}  // namespace
+
+void train(const RunConfig& config, Judge& judge, Run& run) {
+  Model model = starting_model(config, judge, run);
+  Rollout rollout(model.policy, model.tokenizer, judge, config.rollout, uint64_t(config.run.seed));
+  Learner learner(model.policy, config.learner, config.loss, config.optimizer, config.rollout.temperature,
+                  config.run.steps);
+  Recorder record(config, model, judge, run);
+  record.evaluation_before();
+
+  for (int64_t step = 1; run.goes_on(step); ++step) {
+    const Batch batch =
+        rollout.run(step, requests_of_step(config, judge.tasks(), step), record.rollout_bar());
+
+    const TurnValues rewards = compute_rewards(config.reward, batch);
+    TurnValues returns = compute_returns(config.returns, rewards);
+    const RejectionStats rejected = reject(config, batch, learner, returns);
+    const TurnValues advantages = compute_advantages(config.advantage, returns);
+
+    const LearnStats learned =
+        learner.update(batch, spread_over_tokens(batch, advantages, config.loss.mask_overlong));
+    record.step({config.reward, batch, rewards, returns, advantages, rejected, learned, rollout.stats()});
+  }
+  record.evaluation_after();
+  record.result();
+}
+
+}  // namespace temper

@@ -1,0 +1,12 @@
+#pragma once
+// The whole job: a starting model, reinforcement learning, what it changed.
+
+#include "env/judge.h"
+#include "trainer/run.h"
+
+namespace temper {
+
+// Errors: ConfigError, WorldError. Interrupted, it finishes the step, writes the checkpoint and returns.
+void train(const RunConfig& config, Judge& judge, Run& run);
+
+}  // namespace temper
