@@ -188,7 +188,10 @@ void TaskReader::read_reference() {
     problem(find("reference"), "reference", "missing; an expression or `def reference(…): …`");
     return;
   }
-  if (task_.reference.starts_with("def reference")) return;
+  if (task_.reference.starts_with("def reference")) {
+    if (!task_.reference.ends_with('\n')) task_.reference += '\n';
+    return;
+  }
   if (task_.reference.find("return") != std::string::npos ||
       task_.reference.find("def ") != std::string::npos) {
     problem(find("reference"), "reference",

@@ -1,0 +1,78 @@
+#include "env/oracle/compare.h"
+
+#include <cmath>
+#include <limits>
+
+namespace temper {
+namespace {
+
+constexpr double kTiny = 0x1p-126;  // below it f32 has few digits or none
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+bool same_special(float got, float expected) {
+  return std::isnan(expected) ? std::isnan(got) : got == expected;
+}
+
+double allowed_at(double expected, Bound bound) {
+  return bound.relative * (std::abs(expected) + bound.scale) + kTiny;
+}
+
+// How far outside its bound an element is: ≤ 1 is inside, and NaN is not.
+double excess(float got, double expected, Bound bound) {
+  if (!std::isfinite(float(expected))) return same_special(got, float(expected)) ? 0 : kInf;
+  const double ratio = std::abs(double(got) - expected) / allowed_at(expected, bound);
+  return std::isnan(ratio) ? kInf : ratio;
+}
+
+// The common case in a loop that vectorises: every element finite and inside.
+bool all_inside(const float* got, const double* expected, int64_t n, Bound bound) {
+  int64_t inside = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double allowed = allowed_at(expected[i], bound);
+    inside += (std::abs(got[i] - expected[i]) <= allowed) & (allowed < kInf);
+  }
+  return inside == n;
+}
+
+}  // namespace
+
+Comparison compare_f32(const float* got, const double* expected, int64_t n, Bound bound) {
+  Comparison result;
+  if (all_inside(got, expected, n, bound)) return result;
+  double furthest = 1;
+  for (int64_t i = 0; i < n; ++i) {
+    const double ratio = excess(got[i], expected[i], bound);
+    if (ratio <= 1) continue;
+    ++result.wrong;
+    if (ratio <= furthest) continue;
+    furthest = ratio;
+    result.worst = i;
+    result.got = got[i];
+    result.expected = expected[i];
+    result.allowed = allowed_at(expected[i], bound);
+  }
+  return result;
+}
+
+Comparison compare_i32(const int32_t* got, const int64_t* expected, int64_t n) {
+  Comparison result;
+  for (int64_t i = 0; i < n; ++i) {
+    if (got[i] == expected[i]) continue;
+    if (result.wrong++ > 0) continue;
+    result.worst = i;
+    result.got = got[i];
+    result.expected = double(expected[i]);
+  }
+  return result;
+}
+
+double relative_error(const float* got, const double* expected, int64_t n, double scale) {
+  double error = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double ratio = std::abs(got[i] - expected[i]) / (std::abs(expected[i]) + scale + kTiny);
+    if (ratio > error && std::isfinite(ratio)) error = ratio;
+  }
+  return error;
+}
+
+}  // namespace temper

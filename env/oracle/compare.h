@@ -1,0 +1,27 @@
+#pragma once
+// Outputs against the fp64 reference, element by element.
+
+#include <cstdint>
+
+namespace temper {
+
+// An element may be off by relative · (|expected| + scale): `scale` is the output's typical size, so that
+// sums that cancel are not asked for more digits than their terms had.
+struct Bound {
+  double relative = 0, scale = 0;
+};
+
+struct Comparison {
+  int64_t wrong = 0;                          // elements out of bounds
+  int64_t worst = 0;                          // flat index of the element furthest out, where any is
+  double got = 0, expected = 0, allowed = 0;  // of that element
+};
+
+// A NaN or an infinity is right only where the reference, rounded to f32, has the same.
+Comparison compare_f32(const float* got, const double* expected, int64_t n, Bound bound);
+Comparison compare_i32(const int32_t* got, const int64_t* expected, int64_t n);
+
+// max |got - expected| / (|expected| + scale) over the elements where both are finite.
+double relative_error(const float* got, const double* expected, int64_t n, double scale);
+
+}  // namespace temper

@@ -1,0 +1,114 @@
+#include "env/oracle/draw.h"
+
+#include <ATen/ATen.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kNonfiniteEvery = 64;
+constexpr double kSpike = 8;  // in units of the draw's magnitude
+
+std::vector<uint32_t> random_words(uint64_t key, int64_t n) {
+  std::vector<uint32_t> words(static_cast<size_t>(n));
+  fill_random(key, words.data(), n);
+  return words;
+}
+
+// Uniform in (0, 1).
+at::Tensor uniform(uint64_t key, int64_t n) {
+  const auto words = random_words(key, n);
+  at::Tensor values = at::empty({n}, at::kFloat);
+  float* out = values.mutable_data_ptr<float>();
+  for (size_t i = 0; i < words.size(); ++i) out[i] = (float(int32_t(words[i] >> 9)) + 0.5f) * 0x1p-23f;
+  return values;
+}
+
+// Source: Box and Muller, "A note on the generation of random normal deviates" (1958).
+void draw_normal(uint64_t key, double scale, at::Tensor out) {
+  const int64_t n = out.numel(), half = (n + 1) / 2;
+  const at::Tensor numbers = uniform(key, 2 * half);
+  const at::Tensor radius = numbers.narrow(0, 0, half).log_().mul_(-2 * scale * scale).sqrt_();
+  const at::Tensor angle = numbers.narrow(0, half, half).mul_(2 * M_PI);
+  out.narrow(0, 0, half).copy_(angle.cos()).mul_(radius);
+  out.narrow(0, half, n - half).copy_(angle.sin_().mul_(radius).narrow(0, 0, n - half));
+}
+
+void make_nonfinite(uint64_t key, float* out, int64_t n) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const float values[] = {std::numeric_limits<float>::quiet_NaN(), kInf, -kInf};
+  Rng rng(key);
+  for (int64_t i = 0; i < std::max<int64_t>(n / kNonfiniteEvery, 1); ++i)
+    out[rng.below(uint64_t(n))] = values[i % 3];
+}
+
+uint64_t index_bound(const TensorSpec& input, const Shape& shape) {
+  const auto it = shape.find(input.index_bound);
+  return uint64_t(it != shape.end() ? it->second : std::stoll(input.index_bound));
+}
+
+void draw_indices(uint64_t key, uint64_t bound, int32_t* out, int64_t n) {
+  const auto words = random_words(key, n);
+  for (size_t i = 0; i < words.size(); ++i) out[i] = int32_t((uint64_t(words[i]) * bound) >> 32);
+}
+
+double normal_scale(const TensorSpec& input, double magnitude) { return input.scaled ? magnitude : 1; }
+
+}  // namespace
+
+void fill_random(uint64_t key, uint32_t* out, int64_t n) {
+  constexpr unsigned char kFirst[16] = {};
+  const uint64_t secret[2] = {key, mix_key({key})};
+  const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> cipher(EVP_CIPHER_CTX_new(),
+                                                                               EVP_CIPHER_CTX_free);
+  auto* bytes = reinterpret_cast<unsigned char*>(out);
+  int written = 0;
+  std::fill_n(out, n, 0);
+  TEMPER_CHECK(EVP_EncryptInit_ex(cipher.get(), EVP_aes_128_ctr(), nullptr,
+                                  reinterpret_cast<const unsigned char*>(secret), kFirst) == 1);
+  TEMPER_CHECK(EVP_EncryptUpdate(cipher.get(), bytes, &written, bytes, int(n * 4)) == 1);
+}
+
+void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* out) {
+  const int64_t n = tensor_bytes(input, shape) / int64_t(element_size(input.type));
+  if (input.distribution == Distribution::kIndex) {
+    draw_indices(key, index_bound(input, shape), static_cast<int32_t*>(out), n);
+    return;
+  }
+  at::Tensor values = at::from_blob(out, {n}, at::kFloat);
+  if (input.distribution == Distribution::kUniform) {
+    values.copy_(uniform(key, n).mul_(input.high - input.low).add_(input.low));
+    return;
+  }
+  draw_normal(key, normal_scale(input, magnitude), values);
+  if (input.nonfinite) make_nonfinite(mix_key({key, 1}), static_cast<float*>(out), n);
+}
+
+void spike_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* data) {
+  Rng rng(key);
+  const int64_t n = tensor_bytes(input, shape) / int64_t(element_size(input.type));
+  const uint64_t at = rng.below(uint64_t(n));
+  if (input.distribution == Distribution::kIndex) {
+    const uint64_t bound = index_bound(input, shape);
+    auto& index = static_cast<int32_t*>(data)[at];
+    if (bound > 1) index = int32_t((uint64_t(index) + 1 + rng.below(bound - 1)) % bound);
+    return;
+  }
+  auto& value = static_cast<float*>(data)[at];
+  if (input.distribution == Distribution::kUniform) {
+    value = float(value < (input.low + input.high) / 2 ? input.high : input.low);
+  } else {
+    value = float(std::copysign(kSpike, rng.uniform() - 0.5) * normal_scale(input, magnitude));
+  }
+}
+
+}  // namespace temper

@@ -1,0 +1,259 @@
+#include "env/oracle/oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "env/oracle/draw.h"
+
+namespace temper {
+namespace {
+
+constexpr double kBaselineErrors = 4;      // a candidate may be this many times as wrong as the f32 baseline
+constexpr double kMaxRelative = 1e-2;      // whatever the baseline does
+constexpr double kRounding = 4 * 0x1p-24;  // times the root of the number of terms, for sums in plain order
+constexpr uint64_t kFixedSeed = 0x7E3;     // for what is measured once and no secret
+constexpr int kScaleDraws = 4;
+
+at::ScalarType dtype_of(ElementType type) { return type == ElementType::kI32 ? at::kInt : at::kFloat; }
+
+int64_t elements(const TensorSpec& tensor, const Shape& shape) {
+  return tensor_bytes(tensor, shape) / int64_t(element_size(tensor.type));
+}
+
+// Rounding of a sum over as many terms as the largest input has elements for each output element.
+double summing_error(const Task& task, const TensorSpec& output, const Shape& shape) {
+  int64_t largest = 1;
+  for (const auto& input : task.inputs) largest = std::max(largest, elements(input, shape));
+  return kRounding * std::sqrt(std::max(1.0, double(largest) / double(elements(output, shape))));
+}
+
+OracleReply error_reply(const std::string& text) {
+  OracleReply reply;
+  reply.status = OracleStatus::kError;
+  text.copy(reply.error, sizeof reply.error - 1);
+  return reply;
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+}
+
+std::vector<at::Tensor> copies(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> result;
+  for (const auto& tensor : tensors) result.push_back(tensor.clone());
+  return result;
+}
+
+}  // namespace
+
+Oracle::Oracle(std::vector<Task> tasks, uint8_t* arena, int64_t arena_bytes)
+    : tasks_(std::move(tasks)), arena_(arena), arena_bytes_(arena_bytes) {
+  for_each_task([&](size_t i) { references_.emplace_back(tasks_[i]); });
+  for_each_task([&](size_t i) { prove(i); });
+}
+
+void Oracle::for_each_task(const std::function<void(size_t)>& work) const {
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    try {
+      work(i);
+    } catch (const ConfigError& error) {
+      problems.emplace_back(error.what());
+    }
+  }
+  if (!problems.empty()) throw ConfigError("{}", fmt::join(problems, "\n"));
+}
+
+const Shape& Oracle::shape_of(size_t task, int32_t shape) const {
+  return shape < 0 ? tasks_[task].timed_shape : tasks_[task].check_shapes.at(size_t(shape));
+}
+
+std::vector<at::Tensor> Oracle::draw_tensors(size_t task, const Shape& shape, double magnitude,
+                                             uint64_t seed) const {
+  std::vector<at::Tensor> tensors;
+  for (const auto& input : tasks_[task].inputs) {
+    tensors.push_back(at::empty(tensor_sizes(input, shape), dtype_of(input.type)));
+    draw_input(input, shape, magnitude, mix_key({seed, tensors.size()}), tensors.back().mutable_data_ptr());
+  }
+  return tensors;
+}
+
+std::vector<at::Tensor> Oracle::run_named(size_t task, const std::vector<at::Tensor>& inputs) const {
+  try {
+    return references_[task](inputs);
+  } catch (const std::exception& error) {
+    throw ConfigError("task {}, reference: {}", tasks_[task].name, torch_words(error));
+  }
+}
+
+void Oracle::prove(size_t task) const {
+  const Task& asked = tasks_[task];
+  for (int32_t shape = -1; shape < int32_t(asked.check_shapes.size()); ++shape) {
+    const Shape& sizes = shape_of(task, shape);
+    const auto inputs = draw_tensors(task, sizes, asked.magnitudes[0], kFixedSeed), before = copies(inputs);
+    const auto outputs = run_named(task, inputs);
+    if (outputs.size() != asked.outputs.size()) {
+      throw ConfigError("task {}, reference: returns {} tensors; the task has {} outputs", asked.name,
+                        outputs.size(), asked.outputs.size());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto expected = tensor_sizes(asked.outputs[i], sizes);
+      if (outputs[i].sizes() == at::IntArrayRef(expected)) continue;
+      throw ConfigError("task {}, reference: output {} is [{}]; the task says [{}]", asked.name,
+                        asked.outputs[i].name, fmt::join(outputs[i].sizes(), ", "),
+                        fmt::join(expected, ", "));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (same_bits(inputs[i], before[i])) continue;
+      throw ConfigError("task {}, reference: changes its input {}", asked.name, asked.inputs[i].name);
+    }
+  }
+}
+
+OracleReply Oracle::answer(const OracleRequest& request) {
+  try {
+    if (request.op == OracleOp::kCompare) return compare(request);
+    if (request.op == OracleOp::kDraw) draw(request);
+    OracleReply reply;
+    reply.status = OracleStatus::kOk;
+    return reply;
+  } catch (const std::exception& error) {
+    return error_reply(error.what());
+  }
+}
+
+void Oracle::draw(const OracleRequest& request) {
+  current_.inputs.clear();
+  if (request.task >= tasks_.size()) throw ConfigError("task {} of {}", request.task, tasks_.size());
+  const Task& task = tasks_[request.task];
+  const Shape& shape = shape_of(request.task, request.shape);
+  current_ = {request.task, request.shape, request.magnitude, case_layout(task, shape), {}};
+  if (request.count < 1 || request.count > kMaxTimedDraws ||
+      request.count * current_.layout.bytes > arena_bytes_) {
+    throw ConfigError("{} draws of {} bytes in an arena of {}", request.count, current_.layout.bytes,
+                      arena_bytes_);
+  }
+  for (int64_t draw = 0; draw < request.count; ++draw) {
+    auto& views = current_.inputs.emplace_back();
+    for (size_t i = 0; i < task.inputs.size(); ++i) {
+      const TensorSpec& input = task.inputs[i];
+      void* data = arena_ + draw * current_.layout.bytes + current_.layout.inputs[i].offset;
+      const int64_t repeated = request.perturb ? 0 : draw;
+      draw_input(input, shape, request.magnitude, mix_key({request.seed, uint64_t(repeated), i}), data);
+      if (request.perturb && draw > 0 && size_t(draw - 1) % task.inputs.size() == i) {
+        spike_input(input, shape, request.magnitude, mix_key({request.seed, uint64_t(draw), i, 1}), data);
+      }
+      views.push_back(at::from_blob(data, tensor_sizes(input, shape), dtype_of(input.type)));
+    }
+  }
+}
+
+std::vector<at::Tensor> Oracle::run_baseline(int64_t draw) const {
+  if (draw < 0 || draw >= int64_t(current_.inputs.size())) {
+    throw ConfigError("draw {} of {}", draw, current_.inputs.size());
+  }
+  return references_[current_.task](current_.inputs[size_t(draw)]);
+}
+
+std::vector<at::Tensor> Oracle::expected_outputs(size_t task, const std::vector<at::Tensor>& inputs) const {
+  std::vector<at::Tensor> wide;
+  for (const auto& input : inputs) wide.push_back(input.is_floating_point() ? input.to(at::kDouble) : input);
+  auto outputs = references_[task](wide);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bool integer = tasks_[task].outputs[i].type == ElementType::kI32;
+    outputs[i] = outputs[i].to(integer ? at::kLong : at::kDouble).contiguous();
+  }
+  return outputs;
+}
+
+std::vector<double> Oracle::measure_scales(const ScaleKey& key) const {
+  const auto& [task, shape, magnitude] = key;
+  std::vector<double> means(tasks_[task].outputs.size(), 0);
+  for (uint64_t draw = 0; draw < kScaleDraws; ++draw) {
+    const auto inputs = draw_tensors(task, shape_of(task, shape), magnitude, mix_key({kFixedSeed, draw}));
+    const auto outputs = expected_outputs(task, inputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const at::Tensor size = outputs[i].to(at::kFloat).abs();
+      const double mean =
+          size.where(size.isfinite(), at::zeros({}, size.options())).mean(at::kDouble).item<double>();
+      means[i] += mean / kScaleDraws;
+    }
+  }
+  return means;
+}
+
+const std::vector<double>& Oracle::scales(const ScaleKey& key) {
+  const auto it = scales_.find(key);
+  return it != scales_.end() ? it->second : scales_.emplace(key, measure_scales(key)).first->second;
+}
+
+Comparison Oracle::compare_floats(size_t output, int64_t draw, const at::Tensor& expected) {
+  const TensorSpec& spec = tasks_[current_.task].outputs[output];
+  const Shape& shape = shape_of(current_.task, current_.shape);
+  const uint8_t* outputs = arena_ + draw * current_.layout.bytes;
+  const auto* got = reinterpret_cast<const float*>(outputs + current_.layout.outputs[output].offset);
+  const auto* right = expected.const_data_ptr<double>();
+  Bound bound;
+  bound.scale = scales({current_.task, current_.shape, current_.magnitude})[output];
+  bound.relative = tasks_[current_.task].tolerance + summing_error(tasks_[current_.task], spec, shape);
+  const Comparison strict = compare_f32(got, right, expected.numel(), bound);
+  if (strict.wrong == 0) return strict;
+  // Only now is it worth asking how wrong the f32 baseline is on this very draw.
+  const at::Tensor baseline = run_baseline(draw)[output].to(at::kFloat).contiguous();
+  const double error = relative_error(baseline.const_data_ptr<float>(), right, expected.numel(), bound.scale);
+  bound.relative = std::min(bound.relative + kBaselineErrors * error, std::max(kMaxRelative, bound.relative));
+  return compare_f32(got, right, expected.numel(), bound);
+}
+
+Comparison Oracle::compare_output(size_t output, int64_t draw, const at::Tensor& expected) {
+  if (tasks_[current_.task].outputs[output].type == ElementType::kF32)
+    return compare_floats(output, draw, expected);
+  const uint8_t* outputs = arena_ + draw * current_.layout.bytes;
+  const auto* got = reinterpret_cast<const int32_t*>(outputs + current_.layout.outputs[output].offset);
+  return compare_i32(got, expected.const_data_ptr<int64_t>(), expected.numel());
+}
+
+OracleReply Oracle::compare(const OracleRequest& request) {
+  if (request.draw < 0 || request.draw >= int64_t(current_.inputs.size())) {
+    throw ConfigError("draw {} of {}", request.draw, current_.inputs.size());
+  }
+  const auto expected = expected_outputs(current_.task, current_.inputs[size_t(request.draw)]);
+  OracleReply reply;
+  reply.status = OracleStatus::kOk;
+  for (size_t output = 0; output < expected.size(); ++output) {
+    const Comparison found = compare_output(output, request.draw, expected[output]);
+    if (found.wrong == 0) continue;
+    reply.status = OracleStatus::kMismatch;
+    reply.tensor = int32_t(output);
+    reply.index = found.worst;
+    reply.got = found.got;
+    reply.expected = found.expected;
+    reply.allowed = found.allowed;
+    reply.wrong = found.wrong;
+    break;
+  }
+  return reply;
+}
+
+std::vector<std::string> Oracle::idle_inputs(size_t task) const {
+  const Task& asked = tasks_[task];
+  const auto inputs = draw_tensors(task, shape_of(task, 0), asked.magnitudes[0], kFixedSeed);
+  const auto outputs = expected_outputs(task, inputs);
+  const auto others = draw_tensors(task, shape_of(task, 0), asked.magnitudes[0], kFixedSeed + 1);
+  std::vector<std::string> idle;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto changed = inputs;
+    changed[i] = others[i];
+    const auto after = expected_outputs(task, changed);
+    bool moved = false;
+    for (size_t o = 0; o < after.size(); ++o) moved = moved || !same_bits(outputs[o], after[o]);
+    if (!moved) idle.push_back(asked.inputs[i].name);
+  }
+  return idle;
+}
+
+}  // namespace temper

@@ -1,0 +1,65 @@
+#include "env/oracle/reference.h"
+
+#include <torch/csrc/jit/api/compilation_unit.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
+
+#include "base/error.h"
+#include "env/oracle/torch_names.h"
+
+namespace temper {
+namespace jit = torch::jit;
+
+struct Reference::Program {
+  jit::CompilationUnit unit;
+  jit::Code code;
+};
+
+namespace {
+
+std::vector<at::Tensor> tensors_of(const c10::IValue& value) {
+  if (value.isTensor()) return {value.toTensor()};
+  std::vector<at::Tensor> tensors;
+  if (value.isTuple()) {
+    for (const auto& element : value.toTupleRef().elements()) {
+      if (element.isTensor()) tensors.push_back(element.toTensor());
+    }
+  }
+  return tensors;
+}
+
+}  // namespace
+
+std::string torch_words(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
+  text.erase(0, text.find_first_not_of(" \n"));
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+Reference::Reference(const Task& task) : program_(std::make_unique<Program>()) {
+  try {
+    program_->unit.define(std::nullopt, task.reference, torch_names(), nullptr);
+    auto& function = jit::toGraphFunction(program_->unit.get_function("reference"));
+    if (function.num_inputs() != task.inputs.size()) {
+      throw ConfigError("it takes {} arguments, the task has {} inputs", function.num_inputs(),
+                        task.inputs.size());
+    }
+    program_->code = jit::Code(function.graph(), "reference");
+  } catch (const std::exception& error) {
+    throw ConfigError("task {}, reference: {}", task.name, torch_words(error));
+  }
+}
+
+Reference::~Reference() = default;
+Reference::Reference(Reference&&) noexcept = default;
+Reference& Reference::operator=(Reference&&) noexcept = default;
+
+std::vector<at::Tensor> Reference::operator()(const std::vector<at::Tensor>& inputs) const {
+  jit::Stack stack(inputs.begin(), inputs.end());
+  jit::InterpreterState(program_->code).run(stack);
+  return tensors_of(stack.back());
+}
+
+}  // namespace temper

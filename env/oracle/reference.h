@@ -1,0 +1,34 @@
+#pragma once
+// A task's reference: PyTorch source, interpreted op by op without Python.
+
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "env/task.h"
+
+namespace temper {
+
+// What torch says, without the C++ stack behind it.
+std::string torch_words(const std::exception& error);
+
+class Reference {
+ public:
+  // Errors: ConfigError naming the task, with TorchScript's words.
+  explicit Reference(const Task& task);
+  ~Reference();
+  Reference(Reference&&) noexcept;
+  Reference& operator=(Reference&&) noexcept;
+
+  // Each op as written, nothing fused or reordered: the cost is that of PyTorch eager. Dtypes follow the
+  // inputs. Errors: whatever torch throws.
+  std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& inputs) const;
+
+ private:
+  struct Program;
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace temper

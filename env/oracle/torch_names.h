@@ -1,0 +1,10 @@
+#pragma once
+// What the names in a reference mean: torch, torch.nn.functional, F and math.
+
+#include <torch/csrc/jit/frontend/resolver.h>
+
+namespace temper {
+
+torch::jit::ResolverPtr torch_names();
+
+}  // namespace temper

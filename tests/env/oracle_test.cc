@@ -1,0 +1,326 @@
+#include "env/oracle/oracle.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "env/oracle/draw.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kArenaBytes = 32 << 20;
+const Shape kManyShape{{"n", 60'000}};
+
+Task task_of(const std::string& fields) {
+  const bool sized = fields.find("timed:") != std::string::npos;
+  const std::string sizes = sized ? "" : "check: [{n: 5, m: 7}], timed: {n: 64, m: 96}, ";
+  return parse_tasks("{name: t, dims: [n, m], " + sizes + fields + "}", "t.yaml")[0];
+}
+
+const char* const kSoftmax =
+    "reference: 'torch.softmax(x, -1)', inputs: {x: [n, m]}, outputs: {y: [n, m]}, magnitudes: [1, 60]";
+
+std::string refusal_of(const std::string& fields) {
+  std::vector<uint8_t> arena(1 << 20);
+  try {
+    Oracle({task_of(fields)}, arena.data(), int64_t(arena.size()));
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TensorSpec many(Distribution distribution) {
+  TensorSpec spec;
+  spec.name = "x";
+  spec.shape = {"n"};
+  spec.distribution = distribution;
+  return spec;
+}
+
+std::vector<float> draw_many(const TensorSpec& spec, uint64_t key, double magnitude = 1) {
+  std::vector<float> values(60'000);
+  draw_input(spec, kManyShape, magnitude, key, values.data());
+  return values;
+}
+
+// An oracle with its arena, and candidates that fill the outputs of a draw.
+class OracleTest : public ::testing::Test {
+ protected:
+  void start(const std::string& fields) {
+    task_ = task_of(fields);
+    oracle_.emplace(std::vector<Task>{task_}, arena_.data(), kArenaBytes);
+  }
+
+  OracleReply draw(int32_t shape, double magnitude = 1, int32_t count = 3, int32_t perturb = 0) {
+    request_ = {.header = {},
+                .op = OracleOp::kDraw,
+                .shape = shape,
+                .count = count,
+                .perturb = perturb,
+                .magnitude = magnitude,
+                .seed = 42};
+    layout_ = case_layout(task_, shape < 0 ? task_.timed_shape : task_.check_shapes[size_t(shape)]);
+    return oracle_->answer(request_);
+  }
+
+  float* input(int64_t draw, size_t i = 0) { return at(draw, layout_.inputs[i]); }
+  float* output(int64_t draw, size_t i = 0) { return at(draw, layout_.outputs[i]); }
+
+  OracleReply compare(int32_t draw) {
+    request_.op = OracleOp::kCompare;
+    request_.draw = draw;
+    return oracle_->answer(request_);
+  }
+
+  // What the judge says of `candidate` on every draw.
+  bool passes(const std::function<void(const float*, float*)>& candidate) {
+    bool right = true;
+    for (int32_t i = 0; i < request_.count; ++i) {
+      std::memset(output(i), kPoisonByte, size_t(layout_.outputs[0].bytes));
+      candidate(input(i), output(i));
+      right = right && compare(i).status == OracleStatus::kOk;
+    }
+    return right;
+  }
+
+  Task task_;
+  std::optional<Oracle> oracle_;
+
+ private:
+  float* at(int64_t draw, const Buffer& buffer) {
+    return reinterpret_cast<float*>(arena_.data() + draw * layout_.bytes + buffer.offset);
+  }
+
+  std::vector<uint8_t> arena_ = std::vector<uint8_t>(size_t(kArenaBytes));
+  OracleRequest request_;
+  CaseLayout layout_;
+};
+
+void softmax(const float* x, float* y, int n, int m, bool shifted, float scale = 1) {
+  for (int i = 0; i < n; ++i, x += m, y += m) {
+    const float shift = shifted ? *std::max_element(x, x + m) : 0;
+    float sum = 0;
+    for (int j = 0; j < m; ++j) sum += y[j] = std::exp(x[j] - shift);
+    for (int j = 0; j < m; ++j) y[j] *= scale / sum;
+  }
+}
+
+TEST(Reference, WhatDoesNotFitIsSaidWithTheTasksName) {
+  const std::string io = "inputs: {x: [n, m]}, outputs: {y: [n, m]}, reference: ";
+  EXPECT_NE(refusal_of(io + "'torch.no_such_op(x)'").find("task t, reference: Unknown builtin op"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(io + "'x +'").find("task t, reference: "), std::string::npos);
+  EXPECT_NE(refusal_of(io + "\"def reference(a, b):\\n  return a\"").find("takes 2 arguments"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(io + "'x.sum(-1)'").find("output y is [64]; the task says [64, 96]"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(io + "'(x, x)'").find("returns 2 tensors"), std::string::npos);
+  EXPECT_NE(refusal_of(io + "'x.add_(1)'").find("changes its input x"), std::string::npos);
+  EXPECT_NE(refusal_of(io + "'x @ x'").find("task t, reference: "), std::string::npos);
+  EXPECT_EQ(refusal_of(io + "'F.leaky_relu(torch.nn.functional.gelu(x) * math.pi, 0.1)'"), "");
+}
+
+TEST(Draw, SameKeySameDrawOtherKeyAnother) {
+  const auto spec = many(Distribution::kNormal);
+  EXPECT_EQ(draw_many(spec, 1), draw_many(spec, 1));
+  EXPECT_NE(draw_many(spec, 1), draw_many(spec, 2));
+}
+
+TEST(Draw, NormalsHaveTheirMoments) {
+  double moments[5] = {};
+  for (const float value : draw_many(many(Distribution::kNormal), 7, 3)) {
+    for (int power = 1; power <= 4; ++power) moments[power] += std::pow(value / 3.0, power) / 60'000;
+  }
+  EXPECT_NEAR(moments[1], 0, 0.02);
+  EXPECT_NEAR(moments[2], 1, 0.03);
+  EXPECT_NEAR(moments[3], 0, 0.08);
+  EXPECT_NEAR(moments[4], 3, 0.2);
+}
+
+TEST(Draw, UniformsFillTheirRange) {
+  auto spec = many(Distribution::kUniform);
+  spec.low = -2;
+  spec.high = 6;
+  const auto values = draw_many(spec, 7);
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  EXPECT_TRUE(*low >= -2 && *low < -1.99 && *high <= 6 && *high > 5.99) << *low << " " << *high;
+}
+
+TEST(Draw, IndicesFillTheirRange) {
+  auto spec = many(Distribution::kIndex);
+  spec.type = ElementType::kI32;
+  spec.index_bound = "17";
+  std::vector<int32_t> values(60'000);
+  draw_input(spec, kManyShape, 1, 7, values.data());
+  EXPECT_EQ(std::set<int32_t>(values.begin(), values.end()).size(), 17u);
+  EXPECT_EQ(*std::max_element(values.begin(), values.end()), 16);
+  EXPECT_EQ(*std::min_element(values.begin(), values.end()), 0);
+}
+
+TEST(Draw, DeclaredNonfiniteElementsAreThere) {
+  auto spec = many(Distribution::kNormal);
+  spec.nonfinite = true;
+  const auto values = draw_many(spec, 7);
+  const auto nan = std::count_if(values.begin(), values.end(), [](float v) { return std::isnan(v); });
+  const auto inf = std::count_if(values.begin(), values.end(), [](float v) { return std::isinf(v); });
+  EXPECT_GT(nan, 200);
+  EXPECT_GT(inf, 400);
+  EXPECT_LT(nan + inf, 1000);
+}
+
+TEST(Compare, NanAndInfinityAreRightOnlyWhereExpected) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
+                   kInf = std::numeric_limits<double>::infinity();
+  const Bound bound{.relative = 1e-3, .scale = 1};
+  const auto wrong = [&](float got, double expected) { return compare_f32(&got, &expected, 1, bound).wrong; };
+  EXPECT_EQ(wrong(NAN, kNan) + wrong(INFINITY, kInf) + wrong(-INFINITY, -kInf) + wrong(INFINITY, 1e60), 0);
+  EXPECT_EQ(wrong(NAN, 1) + wrong(INFINITY, 1) + wrong(1, kNan) + wrong(1, kInf) + wrong(-INFINITY, kInf) +
+                wrong(NAN, kInf) + wrong(INFINITY, kNan),
+            7);
+}
+
+TEST(Compare, CountsAndNamesTheWorst) {
+  const float got[] = {1, 2.1f, 3, 4.5f, 5};
+  const double expected[] = {1, 2, 3, 4, 5.0001};
+  const Comparison found = compare_f32(got, expected, 5, {.relative = 1e-3, .scale = 1});
+  EXPECT_EQ(found.wrong, 2);
+  EXPECT_EQ(found.worst, 3);
+  EXPECT_EQ(found.got, 4.5);
+  EXPECT_EQ(found.expected, 4);
+  EXPECT_NEAR(found.allowed, 5e-3, 1e-12);
+}
+
+TEST_F(OracleTest, HonestPassesAndTheRestFails) {
+  start(kSoftmax);
+  for (const auto& [shape, n, m] : {std::tuple{0, 5, 7}, {-1, 64, 96}}) {
+    const auto run = [n = n, m = m](bool shifted, float scale) {
+      return [=](const float* x, float* y) { softmax(x, y, n, m, shifted, scale); };
+    };
+    ASSERT_EQ(draw(shape).status, OracleStatus::kOk);
+    EXPECT_TRUE(passes(run(true, 1)));
+    EXPECT_TRUE(passes(run(false, 1)));
+    EXPECT_FALSE(passes(run(true, 1.0001f)));
+    EXPECT_FALSE(passes([n = n, m = m](const float*, float* y) { std::fill_n(y, n * m, 0.0f); }));
+    EXPECT_FALSE(passes([n = n, m = m](const float* x, float* y) { std::copy_n(x, n * m, y); }));
+    EXPECT_FALSE(passes([](const float*, float*) {}));
+    draw(shape, 60);
+    EXPECT_TRUE(passes(run(true, 1)));
+    EXPECT_FALSE(passes(run(false, 1)));
+  }
+}
+
+TEST_F(OracleTest, OneUnwrittenOrWrongElementIsFoundAndNamed) {
+  start(kSoftmax);
+  draw(0);
+  softmax(input(1), output(1), 5, 7, true);
+  output(1)[11] += 0.25f;
+  const OracleReply reply = compare(1);
+  EXPECT_EQ(reply.status, OracleStatus::kMismatch);
+  EXPECT_EQ(reply.index, 11);
+  EXPECT_EQ(reply.wrong, 1);
+  EXPECT_NEAR(reply.got - reply.expected, 0.25, 1e-6);
+  std::memset(output(1) + 11, kPoisonByte, 4);
+  EXPECT_EQ(compare(1).status, OracleStatus::kMismatch);
+}
+
+TEST_F(OracleTest, PlainSummationPassesAndHalfPrecisionDoesNot) {
+  start(
+      "reference: 'x.sum(0, keepdim=True)', inputs: {x: [n]}, outputs: {y: [1]}, "
+      "timed: {n: 65536, m: 1}, check: [{n: 3, m: 1}]");
+  draw(-1);
+  EXPECT_TRUE(passes([](const float* x, float* y) {
+    float sum = 0;
+    for (int i = 0; i < 65536; ++i) {
+      sum += x[i];
+      asm volatile("" : "+x"(sum));
+    }
+    *y = sum;
+  }));
+  EXPECT_FALSE(passes([](const float* x, float* y) {
+    float sum = 0;
+    for (int i = 0; i < 65536; ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, x + i, 4);
+      bits &= 0xFFFF0000;  // bfloat16
+      float rounded;
+      std::memcpy(&rounded, &bits, 4);
+      sum += rounded;
+    }
+    *y = sum;
+  }));
+  EXPECT_FALSE(passes([](const float* x, float* y) {
+    float sum = 0;
+    for (int i = 0; i < 64880; ++i) sum += x[i];
+    *y = sum / 0.99f;
+  }));
+}
+
+TEST_F(OracleTest, PerturbedDrawsRepeatTheFirstButForOneElement) {
+  start("reference: x + z, inputs: {x: [n, m], z: [n, m]}, outputs: {y: [n, m]}");
+  ASSERT_EQ(draw(0, 1, 3, 1).status, OracleStatus::kOk);
+  for (int64_t i = 1; i < 3; ++i) {
+    int changed = 0;
+    for (size_t tensor = 0; tensor < 2; ++tensor) {
+      for (int e = 0; e < 35; ++e) {
+        if (input(0, tensor)[e] == input(i, tensor)[e]) continue;
+        ++changed;
+        EXPECT_EQ(tensor, size_t(i - 1));
+        EXPECT_GT(std::abs(input(i, tensor)[e]), 7);
+      }
+    }
+    EXPECT_EQ(changed, 1);
+  }
+}
+
+TEST_F(OracleTest, BaselineIsTheReferenceOnTheDraw) {
+  start(kSoftmax);
+  draw(-1);
+  const auto outputs = oracle_->run_baseline(2);
+  std::memcpy(output(2), outputs[0].const_data_ptr(), outputs[0].nbytes());
+  EXPECT_EQ(compare(2).status, OracleStatus::kOk);
+  EXPECT_THROW(oracle_->run_baseline(3), ConfigError);
+}
+
+TEST_F(OracleTest, BadRequestsAreToldInTheReply) {
+  start(kSoftmax);
+  EXPECT_EQ(draw(0, 1, 0).status, OracleStatus::kError);
+  EXPECT_EQ(draw(0, 1, kMaxTimedDraws + 1).status, OracleStatus::kError);
+  draw(0);
+  EXPECT_EQ(compare(3).status, OracleStatus::kError);
+  EXPECT_EQ(oracle_->answer({.header = {}, .op = OracleOp::kDraw, .task = 1, .count = 1}).status,
+            OracleStatus::kError);
+  EXPECT_EQ(oracle_->answer({.header = {}, .op = OracleOp::kDraw, .shape = 9, .count = 1}).status,
+            OracleStatus::kError);
+}
+
+TEST_F(OracleTest, IntegerOutputsAreExact) {
+  start("reference: x.argmax(-1), inputs: {x: [n, m]}, outputs: {y: {shape: [n], type: i32}}");
+  draw(0);
+  const auto argmax = [](int shift) {
+    return [shift](const float* x, float* y) {
+      for (int i = 0; i < 5; ++i, x += 7) {
+        const auto best = int32_t((std::max_element(x, x + 7) - x + shift) % 7);
+        std::memcpy(y + i, &best, 4);
+      }
+    };
+  };
+  EXPECT_TRUE(passes(argmax(0)));
+  EXPECT_FALSE(passes(argmax(1)));
+}
+
+TEST_F(OracleTest, InputsWithoutInfluenceAreFound) {
+  start("reference: x + 0 * z.sum(), inputs: {x: [n, m], z: [n, m]}, outputs: {y: [n, m]}");
+  EXPECT_EQ(oracle_->idle_inputs(0), std::vector<std::string>{"z"});
+}
+
+}  // namespace
+}  // namespace temper
