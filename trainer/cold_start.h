@@ -17,9 +17,10 @@ namespace temper {
 
 struct ColdStartOptions {
   int64_t epochs = 4;           // 0: no cold start
-  int64_t batch_tokens = 4096;  // of one update
-  double max_seconds = 0;       // ends it early, the schedule following the clock; 0: by steps, reproducible
-  double repaired_weight = 1;   // of answers that a later turn repairs
+  int64_t batch_tokens = 8192;  // of one update
+  int64_t micro_batch_tokens = 4096;
+  double max_seconds = 0;      // ends it early, the schedule following the clock; 0: by steps, reproducible
+  double repaired_weight = 1;  // of answers that a later turn repairs
   OptimizerOptions optimizer = {.lr = 3e-3, .schedule = "linear", .warmup = 0.02};
   void visit(OptionVisitor& v);
 };
@@ -37,8 +38,8 @@ struct ColdStartStats {
 // The trace as the row that a rollout of it would have made.
 Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer);
 
-// Trains on the answers of the traces, shuffled by the seed. `progress` is called after each update.
-// Ends between updates when interrupted() or after max_seconds.
+// Trains on the answers of the traces, shuffled by the seed; leaves the optimizer's moments at zero.
+// `progress` is called after each update. Ends between updates when interrupted() or after max_seconds.
 // Errors: ConfigError if a trace names no known task.
 ColdStartStats run_cold_start(Policy& policy, const Tokenizer& tokenizer, const std::vector<Task>& tasks,
                               const std::vector<Trace>& traces, const ColdStartOptions& options,

@@ -2,9 +2,8 @@
 // A batch with its advantages → updates of the policy.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
-
-#include <ATen/core/Tensor.h>
 
 #include "base/options.h"
 #include "policy/policy.h"
@@ -12,6 +11,11 @@
 #include "trainer/advantage.h"
 #include "trainer/loss.h"
 #include "trainer/optimizer.h"
+#include "trainer/packing.h"
+
+namespace at {
+class Tensor;
+}
 
 namespace temper {
 
@@ -51,6 +55,8 @@ class Learner {
   Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
           double temperature, int64_t total_updates);
 
+  ~Learner();
+
   // log π of every response token under the present weights, [row][T], 0 elsewhere.
   std::vector<std::vector<float>> log_probs(const Batch& batch);
 
@@ -58,15 +64,19 @@ class Learner {
   LearnStats update(const Batch& batch, const TokenAdvantages& advantages);
 
   AdamW& optimizer() { return optimizer_; }
-  const at::Tensor& reference() const { return reference_; }  // flat weights; undefined without a KL term
-  void set_reference(const at::Tensor& weights);              // on resume
+  const at::Tensor* reference() const { return reference_.get(); }  // flat weights; null without a KL term
+  void set_reference(const at::Tensor& weights);                    // on resume
 
  private:
   struct Row;
-  std::vector<Row> make_rows(const Batch& batch) const;
-  void score(std::vector<Row*> rows, std::vector<float> Row::*log_probs);
-  void score_reference(std::vector<Row*> rows);
-  void update_once(std::vector<Row*> rows, bool first, LearnStats& stats);
+  struct Sums;
+  static std::vector<Row> make_rows(const Batch& batch, const TokenAdvantages& advantages);
+  static std::vector<PackRow> pack_rows(const std::vector<Row*>& rows);
+  void score_given(const std::vector<Row*>& rows);
+  void score_sequence_ratios(const std::vector<Row*>& rows);
+  TokenTerms terms(const Row& row, int32_t t) const;
+  void accumulate(const std::vector<Row*>& rows, bool first, Sums& sums);
+  void update_once(const std::vector<Row*>& rows, Sums& sums, LearnStats& stats);
 
   Policy& policy_;
   LearnerOptions options_;
@@ -74,7 +84,7 @@ class Learner {
   AdamW optimizer_;
   double temperature_;
   int64_t total_updates_;
-  at::Tensor reference_;
+  std::unique_ptr<at::Tensor> reference_;
 };
 
 }  // namespace temper

@@ -35,6 +35,7 @@ class AdamW {
   // clip; if that is not finite, weights and moments stay as they were.
   double update(double lr);
 
+  void reset();                                              // as if nothing had been updated: moments zero
   int64_t updates() const { return updates_; }               // done; decides the bias correction
   void set_updates(int64_t updates) { updates_ = updates; }  // on resume, together with the store's moments
   const OptimizerOptions& options() const { return options_; }

@@ -35,7 +35,7 @@ int64_t total(const std::vector<MemoryItem>& items) {
 
 int64_t largest_pack(const RunConfig& config) {
   const int64_t cold =
-      config.model.path.empty() && config.cold_start.epochs > 0 ? config.cold_start.batch_tokens : 0;
+      config.model.path.empty() && config.cold_start.epochs > 0 ? config.cold_start.micro_batch_tokens : 0;
   return std::max({config.learner.micro_batch_tokens, cold, config.rollout.max_context_tokens});
 }
 
@@ -97,7 +97,7 @@ void check_fits(const Plan& plan) {
   if (plan.needed_bytes <= plan.available_bytes) return;
   throw ConfigError(
       "the run needs {} of memory and {} are available:\n{}lower rollout.max_sequences, "
-      "learner.micro_batch_tokens, cold_start.batch_tokens or env.lanes, set model.recompute=true, or "
+      "learner.micro_batch_tokens, cold_start.micro_batch_tokens or env.lanes, set model.recompute=true, or "
       "choose a smaller model",
       bytes_text(plan.needed_bytes), bytes_text(plan.available_bytes), to_text(plan));
 }

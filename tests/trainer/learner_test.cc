@@ -1,0 +1,228 @@
+#include "trainer/learner.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "base/rng.h"
+#include "policy/parameter_store.h"
+#include "tests/trainer/fixtures.h"
+
+namespace temper {
+namespace {
+
+Policy tiny_policy(DType dtype = DType::kF64) {
+  ModelConfig config;
+  config.vocab_size = 11;
+  config.hidden_size = 16;
+  config.intermediate_size = 24;
+  config.num_hidden_layers = 2;
+  config.num_attention_heads = 2;
+  config.num_key_value_heads = 1;
+  config.head_dim = 8;
+  config.max_position_embeddings = 64;
+  PolicyOptions options;
+  options.dtype = dtype;
+  options.logits_chunk = 5;
+  Policy policy(config, options);
+  policy.parameters().init_random(3);
+  policy.parameters().weights().mul_(10);  // far from uniform, so that every term matters
+  return policy;
+}
+
+// Two tasks of three samples with one to three turns; the tokens differ. `rollout` log-probs are the policy's
+// own.
+Batch make_batch(Policy& policy, double temperature = 1) {
+  Batch batch;
+  uint64_t key = 0;
+  for (const std::string task : {"a", "b"}) {
+    Group& group = batch.groups.emplace_back();
+    group.task = task;
+    for (int n = 0; n < 3; ++n) {
+      Trajectory row = make_trajectory(std::vector<Verdict>(n + 1, passed(1)), 1 + n, 3);
+      Rng rng(++key);
+      for (int32_t& id : row.ids) id = int32_t(rng.below(11));
+      group.samples.push_back(std::move(row));
+    }
+  }
+  Learner scorer(policy, {}, {}, {}, temperature, 1);
+  const auto log_probs = scorer.log_probs(batch);
+  size_t index = 0;
+  for (Group& group : batch.groups)
+    for (Trajectory& row : group.samples) row.log_probs = log_probs[index++];
+  return batch;
+}
+
+TokenAdvantages random_advantages(const Batch& batch) {
+  TurnValues values;
+  Rng rng(99);
+  for (const Group& group : batch.groups) {
+    GroupValues& samples = values.emplace_back();
+    for (const Trajectory& row : group.samples) {
+      SampleValues& turns = samples.emplace_back();
+      for (size_t t = 0; t < row.turns.size(); ++t)
+        turns.push_back({.plan = rng.normal(), .code = rng.normal(), .kept = rng.uniform() < 0.8});
+    }
+  }
+  return spread_over_tokens(batch, values);
+}
+
+// SGD in disguise: with beta1 = 0 the first moment is the gradient of the last update.
+OptimizerOptions expose_gradient() { return {.lr = 0, .beta1 = 0, .weight_decay = 0, .clip = 0}; }
+
+at::Tensor gradient_of(Policy& policy, const Batch& batch, const TokenAdvantages& advantages,
+                       LearnerOptions options, LossOptions loss, LearnStats* stats = nullptr,
+                       double temperature = 1) {
+  policy.parameters().moment1().zero_();
+  Learner learner(policy, options, loss, expose_gradient(), temperature, 1);
+  const LearnStats result = learner.update(batch, advantages);
+  if (stats) *stats = result;
+  return policy.parameters().moment1().clone();
+}
+
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+const std::vector<LossOptions>& loss_variants() {
+  static const std::vector<LossOptions> variants = {
+      {},
+      {.normalisation = "seq_mean"},
+      {.kl_coefficient = 0.1, .entropy_coefficient = 0.2, .normalisation = "constant", .constant = 7},
+      {.ratio = "sequence", .importance_cap = 2, .normalisation = "seq_mean"},
+  };
+  return variants;
+}
+
+TEST(Learner, MicroBatchesDoNotChangeTheGradient) {
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy);
+  const TokenAdvantages advantages = random_advantages(batch);
+  for (const LossOptions& loss : loss_variants()) {
+    const at::Tensor whole = gradient_of(policy, batch, advantages, {.micro_batch_tokens = 10000}, loss);
+    EXPECT_GT(whole.abs().max().item<double>(), 1e-3);
+    for (int64_t tokens : {1, 20, 33})
+      EXPECT_LT(largest_difference(
+                    gradient_of(policy, batch, advantages, {.micro_batch_tokens = tokens}, loss), whole),
+                1e-12);
+  }
+}
+
+TEST(Learner, TheGradientIsTheLossesDerivative) {
+  Policy policy = tiny_policy();
+  Batch batch = make_batch(policy);
+  const TokenAdvantages advantages = random_advantages(batch);
+  // Old log-probs a little off: ratios differ from one, none at a clip.
+  Rng rng(5);
+  for (Group& group : batch.groups)
+    for (Trajectory& row : group.samples)
+      for (size_t t = 0; t < row.ids.size(); ++t)
+        if (is_response(row.roles[t])) row.log_probs[t] += float(0.1 * (rng.uniform() - 0.5));
+  const LossOptions loss = {.entropy_coefficient = 0.2};
+  const auto value = [&] {
+    LearnStats stats;
+    gradient_of(policy, batch, advantages, {}, loss, &stats, 0.7);
+    return stats.loss;
+  };
+  const at::Tensor gradient = gradient_of(policy, batch, advantages, {}, loss, nullptr, 0.7);
+  at::Tensor& weights = policy.parameters().weights();
+  for (int64_t i = 0; i < weights.numel(); i += 97) {
+    const double kept = weights[i].item<double>(), step = 1e-6;
+    weights[i] = kept + step;
+    const double up = value();
+    weights[i] = kept - step;
+    const double down = value();
+    weights[i] = kept;
+    EXPECT_NEAR(gradient[i].item<double>(), (up - down) / (2 * step), 1e-7) << i;
+  }
+}
+
+TEST(Learner, ReportsTheMismatchWithTheSampler) {
+  Policy policy = tiny_policy();
+  Batch batch = make_batch(policy);
+  const TokenAdvantages advantages = random_advantages(batch);
+  LearnStats stats;
+  gradient_of(policy, batch, advantages, {}, {}, &stats);
+  EXPECT_NEAR(stats.rollout_kl, 0, 1e-6);
+  EXPECT_LT(stats.rollout_max_abs_log_diff, 1e-6);
+  EXPECT_NEAR(stats.ratio_mean, 1, 1e-6);
+  for (Group& group : batch.groups)
+    for (Trajectory& row : group.samples)
+      for (float& log_prob : row.log_probs) log_prob += 0.5f;
+  gradient_of(policy, batch, advantages, {}, {}, &stats);
+  EXPECT_NEAR(stats.rollout_kl, 0.5, 1e-6);
+  EXPECT_NEAR(stats.rollout_max_abs_log_diff, 0.5, 1e-6);
+  EXPECT_NEAR(stats.ratio_mean, std::exp(-0.5), 1e-6);
+}
+
+TEST(Learner, CountsWhatItLearnedFrom) {
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy);
+  const TokenAdvantages advantages = random_advantages(batch);
+  int64_t kept = 0;
+  for (const RowAdvantages& row : advantages) kept += std::count(row.mask.begin(), row.mask.end(), 1);
+  LearnStats stats;
+  gradient_of(policy, batch, advantages, {.updates_per_batch = 3}, {}, &stats);
+  EXPECT_EQ(stats.updates, 3);
+  EXPECT_EQ(stats.tokens, kept);
+  gradient_of(policy, batch, advantages, {.updates_per_batch = 2, .epochs = 2}, {}, &stats);
+  EXPECT_EQ(stats.updates, 4);
+  EXPECT_EQ(stats.tokens, 2 * kept);
+}
+
+TEST(Learner, WithNothingKeptNothingMoves) {
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy);
+  TokenAdvantages advantages = random_advantages(batch);
+  for (RowAdvantages& row : advantages) std::fill(row.mask.begin(), row.mask.end(), uint8_t(0));
+  const at::Tensor before = policy.parameters().weights().clone();
+  Learner learner(policy, {}, {}, {.lr = 1}, 1, 1);
+  EXPECT_EQ(learner.update(batch, advantages).updates, 0);
+  EXPECT_TRUE(policy.parameters().weights().equal(before));
+}
+
+TEST(Learner, TheReferenceStaysWhereTrainingBegan) {
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy);
+  const TokenAdvantages advantages = random_advantages(batch);
+  const at::Tensor before = policy.parameters().weights().clone();
+  Learner learner(policy, {}, {.kl_coefficient = 0.01}, {.lr = 1e-2}, 1, 10);
+  EXPECT_NEAR(learner.update(batch, advantages).reference_kl, 0, 1e-9);
+  EXPECT_GT(learner.update(batch, advantages).reference_kl, 1e-4);
+  EXPECT_TRUE(learner.reference()->equal(before));
+  EXPECT_FALSE(policy.parameters().weights().equal(before));
+}
+
+// Log-prob of the first sample's and of the second sample's answer.
+std::pair<double, double> answer_log_probs(Learner& learner, const Batch& batch) {
+  const auto log_probs = learner.log_probs(batch);
+  const auto total = [](const std::vector<float>& row) {
+    return std::accumulate(row.begin(), row.end(), 0.0);
+  };
+  return {total(log_probs[0]), total(log_probs[1])};
+}
+
+TEST(Learner, TheBetterAnswerBecomesLikelier) {
+  for (DType dtype : {DType::kF32, DType::kF64}) {
+    Policy policy = tiny_policy(dtype);
+    policy.parameters().init_random(3);
+    Batch batch;
+    batch.groups = {{.task = "t", .samples = {make_trajectory({passed(2)}), make_trajectory({failed()})}}};
+    for (int32_t t : {2, 3, 4}) batch.groups[0].samples[1].ids[t] += 5;
+    Learner learner(policy, {}, {}, {.lr = 3e-3}, 1, 20);
+    const auto before = answer_log_probs(learner, batch);
+    for (int step = 0; step < 20; ++step) {
+      const auto log_probs = learner.log_probs(batch);
+      for (size_t n = 0; n < 2; ++n) batch.groups[0].samples[n].log_probs = log_probs[n];
+      learner.update(batch, spread_over_tokens(batch, {{values({1}), values({-1})}}));
+    }
+    const auto after = answer_log_probs(learner, batch);
+    EXPECT_GT(after.first, before.first + 1);
+    EXPECT_LT(after.second, before.second - 1);
+  }
+}
+
+}  // namespace
+}  // namespace temper

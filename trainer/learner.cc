@@ -1,0 +1,236 @@
+#include "trainer/learner.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "policy/parameter_store.h"
+#include "trainer/packing.h"
+
+namespace temper {
+namespace {
+
+// The policy has other weights for as long as this lives.
+class BorrowedWeights {
+ public:
+  BorrowedWeights(ParameterStore& store, const at::Tensor& weights)
+      : store_(store), own_(store.weights().clone()) {
+    store_.weights().copy_(weights);
+  }
+  ~BorrowedWeights() { store_.weights().copy_(own_); }
+
+ private:
+  ParameterStore& store_;
+  at::Tensor own_;
+};
+
+}  // namespace
+
+// A trajectory with what its tokens' loss takes as given.
+struct Learner::Row {
+  const Trajectory* trajectory;
+  const RowAdvantages* advantages;
+  std::vector<float> trainer = {};         // log-probs before the first update; for importance sampling only
+  std::vector<float> reference = {};       // log-probs; with a KL term only
+  std::vector<float> sequence_ratio = {};  // logarithms; GSPO only
+  std::vector<double> weights = {};        // of the normalisation
+
+  double old_log_prob(int32_t t) const { return trainer.empty() ? trajectory->log_probs[t] : trainer[t]; }
+};
+
+// Over tokens.
+struct Learner::Sums {
+  double loss = 0, entropy = 0, clipped = 0, ratio = 0, ratio_max = 0, approx_kl = 0, reference_kl = 0,
+         tokens = 0;
+  double rollout_kl = 0, rollout_max = 0, rollout_tokens = 0;  // of the first update
+
+  void add(const TokenTerms& terms, const TokenLoss& token, double log_prob, double token_entropy) {
+    loss += token.value;
+    entropy += token_entropy;
+    clipped += token.clipped;
+    ratio += token.ratio;
+    ratio_max = std::max(ratio_max, token.ratio);
+    approx_kl += terms.old_log_prob - log_prob;
+    const double d = terms.reference_log_prob - log_prob;
+    reference_kl += std::exp(d) - d - 1;
+    ++tokens;
+  }
+  void add_rollout(double difference) {
+    rollout_kl += difference;
+    rollout_max = std::max(rollout_max, std::abs(difference));
+    ++rollout_tokens;
+  }
+  void write_means(bool reference, LearnStats& stats) const {
+    const double updates = double(std::max<int64_t>(stats.updates + stats.skipped_updates, 1)),
+                 n = std::max(tokens, 1.0);
+    stats.loss = loss / updates;
+    stats.grad_norm /= double(std::max<int64_t>(stats.updates, 1));
+    stats.entropy = entropy / n;
+    stats.clip_fraction = clipped / n;
+    stats.ratio_mean = ratio / n;
+    stats.ratio_max = ratio_max;
+    stats.approx_kl = approx_kl / n;
+    stats.reference_kl = reference ? reference_kl / n : 0;
+    stats.tokens = int64_t(tokens);
+    stats.rollout_kl = rollout_kl / std::max(rollout_tokens, 1.0);
+    stats.rollout_max_abs_log_diff = rollout_max;
+  }
+};
+
+void LearnerOptions::visit(OptionVisitor& v) {
+  v.option("micro_batch_tokens", micro_batch_tokens,
+           {.help = "packed into one forward and backward", .unit = "tokens", .min = 1});
+  v.option("updates_per_batch", updates_per_batch,
+           {.help = "parts of a batch, one optimizer step each", .min = 1});
+  v.option("epochs", epochs, {.help = "passes over a batch", .min = 1});
+}
+
+Learner::Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
+                 double temperature, int64_t total_updates)
+    : policy_(policy),
+      options_(options),
+      loss_(std::move(loss)),
+      optimizer_(policy.parameters(), std::move(optimizer)),
+      temperature_(temperature),
+      total_updates_(std::max<int64_t>(total_updates, 1)) {
+  if (loss_.kl_coefficient > 0) set_reference(policy_.parameters().weights());
+}
+
+Learner::~Learner() = default;
+
+void Learner::set_reference(const at::Tensor& weights) {
+  reference_ = std::make_unique<at::Tensor>(weights.clone());
+}
+
+std::vector<std::vector<float>> Learner::log_probs(const Batch& batch) {
+  std::vector<std::vector<uint8_t>> masks;
+  for (const Group& group : batch.groups)
+    for (const Trajectory& trajectory : group.samples) masks.push_back(response_mask(trajectory));
+  std::vector<PackRow> rows;
+  for (const Group& group : batch.groups)
+    for (const Trajectory& trajectory : group.samples) rows.push_back({trajectory.ids, masks[rows.size()]});
+  return score_rows(policy_, rows, options_.micro_batch_tokens, temperature_);
+}
+
+std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {
+  std::vector<PackRow> packed;
+  for (const Row* row : rows) packed.push_back({row->trajectory->ids, row->advantages->mask});
+  return packed;
+}
+
+// What stays the same over all updates of the batch.
+void Learner::score_given(const std::vector<Row*>& rows) {
+  const auto score = [&](std::vector<float> Row::*log_probs) {
+    auto scores = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, temperature_);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i]->*log_probs = std::move(scores[i]);
+  };
+  if (loss_.importance_cap > 0) score(&Row::trainer);
+  if (!reference_) return;
+  const BorrowedWeights borrowed(policy_.parameters(), *reference_);
+  score(&Row::reference);
+}
+
+// The mean of log π − log π_old over each answer, for each of its tokens.
+void Learner::score_sequence_ratios(const std::vector<Row*>& rows) {
+  const auto log_probs = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, temperature_);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Row& row = *rows[i];
+    row.sequence_ratio.assign(log_probs[i].size(), 0);
+    for (const Turn& turn : row.trajectory->turns) {
+      double sum = 0, count = 0;
+      for (int32_t t = turn.begin; t < turn.end; ++t) {
+        if (!row.advantages->mask[t]) continue;
+        sum += double(log_probs[i][t]) - row.old_log_prob(t);
+        ++count;
+      }
+      if (count > 0)
+        std::fill_n(row.sequence_ratio.begin() + turn.begin, turn.end - turn.begin, float(sum / count));
+    }
+  }
+}
+
+TokenTerms Learner::terms(const Row& row, int32_t t) const {
+  TokenTerms terms = {.advantage = row.advantages->advantage[t],
+                      .old_log_prob = row.old_log_prob(t),
+                      .weight = row.weights[t]};
+  if (!row.trainer.empty())
+    terms.importance =
+        std::min(std::exp(row.trainer[t] - row.trajectory->log_probs[t]), float(loss_.importance_cap));
+  if (!row.reference.empty()) terms.reference_log_prob = row.reference[t];
+  if (!row.sequence_ratio.empty()) terms.sequence_log_ratio = row.sequence_ratio[t];
+  return terms;
+}
+
+// Adds the gradient of the rows' loss to the policy's.
+void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) {
+  for (const Pack& pack : make_packs(pack_rows(rows), options_.micro_batch_tokens)) {
+    const auto gradient = [&](int64_t begin, std::span<const double> log_prob,
+                              std::span<const double> entropy, std::span<double> d_log_prob,
+                              std::span<double> d_entropy) {
+      for (size_t k = 0; k < log_prob.size(); ++k) {
+        const auto [index, t] = pack.scored[size_t(begin) + k];
+        const TokenTerms given = terms(*rows[index], t);
+        const TokenLoss loss = token_loss(loss_, given, log_prob[k], entropy[k]);
+        d_log_prob[k] = loss.d_log_prob;
+        d_entropy[k] = loss.d_entropy;
+        sums.add(given, loss, log_prob[k], entropy[k]);
+        if (first) sums.add_rollout(rows[index]->trajectory->log_probs[t] - log_prob[k]);
+      }
+    };
+    policy_.forward_backward(pack.tokens, gradient, temperature_);
+  }
+}
+
+void Learner::update_once(const std::vector<Row*>& rows, Sums& sums, LearnStats& stats) {
+  std::vector<const Trajectory*> trajectories;
+  std::vector<const RowAdvantages*> advantages;
+  for (const Row* row : rows) trajectories.push_back(row->trajectory), advantages.push_back(row->advantages);
+  auto weights = normalisation_weights(loss_, trajectories, advantages);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i]->weights = std::move(weights[i]);
+  if (loss_.ratio == "sequence") score_sequence_ratios(rows);
+  accumulate(rows, stats.updates + stats.skipped_updates == 0, sums);
+
+  const double progress = std::min(1.0, (double(optimizer_.updates()) + 0.5) / double(total_updates_));
+  stats.lr = learning_rate(optimizer_.options(), progress);
+  const double norm = optimizer_.update(stats.lr);
+  (std::isfinite(norm) ? stats.updates : stats.skipped_updates) += 1;
+  if (std::isfinite(norm)) stats.grad_norm += norm;
+  for (const Row* row : rows) stats.packed_tokens += int64_t(row->trajectory->ids.size());
+}
+
+std::vector<Learner::Row> Learner::make_rows(const Batch& batch, const TokenAdvantages& advantages) {
+  std::vector<Row> rows;
+  size_t index = 0;
+  for (const Group& group : batch.groups)
+    for (const Trajectory& trajectory : group.samples) {
+      const RowAdvantages& row = advantages.at(index++);
+      if (std::ranges::count(row.mask, 1) > 0)
+        rows.push_back({.trajectory = &trajectory, .advantages = &row});
+    }
+  return rows;
+}
+
+LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages) {
+  const double start = now_s();
+  std::vector<Row> rows = make_rows(batch, advantages);
+  std::vector<Row*> all;
+  for (Row& row : rows) all.push_back(&row);
+  // A group's samples lie next to each other: dealing them out puts each task into every part.
+  std::vector<std::vector<Row*>> parts(options_.updates_per_batch);
+  for (size_t i = 0; i < all.size(); ++i) parts[i % parts.size()].push_back(all[i]);
+
+  LearnStats stats;
+  Sums sums;
+  score_given(all);
+  for (int64_t epoch = 0; epoch < options_.epochs; ++epoch)
+    for (const auto& part : parts)
+      if (!part.empty()) update_once(part, sums, stats);
+  sums.write_means(reference_ != nullptr, stats);
+  stats.seconds = now_s() - start;
+  return stats;
+}
+
+}  // namespace temper

@@ -1,0 +1,39 @@
+#pragma once
+// Rows of tokens → packs that fit into one forward and backward.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policy/policy.h"
+#include "rollout/trajectory.h"
+
+namespace temper {
+
+// A row and which of its tokens are scored.
+struct PackRow {
+  std::span<const int32_t> ids;     // [T]
+  std::span<const uint8_t> scored;  // [T]
+};
+
+struct Place {
+  size_t row;  // index into the rows given
+  int32_t t;   // position in that row
+};
+
+struct Pack {
+  PackedTokens tokens;
+  std::vector<Place> scored;  // of the pack's k-th scored token
+};
+
+// Rows in order, at most `max_tokens` together in a pack; a longer row goes alone.
+std::vector<Pack> make_packs(const std::vector<PackRow>& rows, int64_t max_tokens);
+
+// Log-probs of the scored tokens under the present weights, [row][T], 0 elsewhere.
+std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<PackRow>& rows,
+                                           int64_t max_tokens, double temperature);
+
+// 1 where a response token is.
+std::vector<uint8_t> response_mask(const Trajectory& trajectory);
+
+}  // namespace temper
