@@ -1,6 +1,10 @@
 #pragma once
-// Cold-start traces: conversations written by a grammar of implementation choices and typical defects, each answer
-// judged for real. Held-out tasks never appear.
+// Cold-start traces: conversations written by a grammar of implementation choices and typical defects, each
+// answer judged for real. Held-out tasks never appear.
+//
+// The grammar (traces/) reads a task's reference and writes C++ for it: slow and fast, right, and with the
+// mistakes that the reference invites. A task whose reference it cannot read has no traces; one needs no
+// traces to be learned by reinforcement.
 
 #include <cstdint>
 #include <functional>
@@ -14,8 +18,11 @@ namespace temper {
 
 struct TraceOptions {
   int64_t conversations = 2000;
-  double defect_rate = 0.5;  // first answers that carry a defect
-  double slow_rate = 0.7;    // correct answers written the slow way
+  int64_t generated = 100;    // more tasks, varied from the train tasks, used in traces only
+  double habit_rate = 0.65;   // first answers with the habitual mistakes, where a task invites any
+  double slip_rate = 0.15;    // first answers with a single other mistake
+  double slow_rate = 0.7;     // right answers written the slow way
+  double improve_rate = 0.3;  // slow right answers followed by a fast one
   void visit(OptionVisitor& v);
 };
 
@@ -25,12 +32,19 @@ struct TraceTurn {
   Verdict verdict;
 };
 
+// A mistake, its real feedback, the repair; or a slow right answer and a fast one; or one right answer.
 struct Trace {
   std::string task;
-  std::vector<TraceTurn> turns;  // a defect, the real feedback, the repair; or one right answer
+  std::vector<TraceTurn> turns;
 };
 
-// Deterministic in the seed but for what timing decides. A repair that does not pass is dropped with its trace.
+// The given tasks and then variations of the train tasks among them, named gen_N, of split "traces": for
+// traces only, equal to no given task, held-out ones included. What a judge must know before make_traces.
+std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task> tasks, uint64_t seed);
+
+// Traces for all tasks of the judge but the held-out ones. Each distinct answer is judged once;
+// `progress(judged, all)` counts them. Deterministic in the seed but for what timing decides. Right answers
+// that do not pass and mistakes that do are dropped with their traces.
 std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,
                                const std::function<void(int64_t, int64_t)>& progress = {});
 

@@ -28,7 +28,7 @@ int run_train(const ConfigWords& words, bool dry) {
   check_run_directory(config);
 
   use_threads(config.run.threads);
-  Judge judge(config.env, tasks);
+  Judge judge(config.env, with_trace_tasks(config.traces, tasks, uint64_t(config.run.seed)));
   Run run(config);
   say_start(config, judge);
   train(config, judge, run);

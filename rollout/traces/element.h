@@ -1,0 +1,54 @@
+#pragma once
+// One element of an expression in C++: index arithmetic, operators, and temporaries where a value is used
+// twice.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rollout/traces/program.h"
+#include "rollout/traces/style.h"
+
+namespace temper {
+
+class ElementWriter {
+ public:
+  // `bound`: C++ text of names that are no inputs (steps, kStored).
+  ElementWriter(const Program& program, const Defects& defects, std::map<std::string, std::string> bound)
+      : program_(program), defects_(defects), bound_(std::move(bound)) {}
+
+  // The value at the given index expressions, one a dimension of the context, outermost first.
+  std::string value(const Expression& e, const std::vector<std::string>& at);
+  // The same as the name of a variable.
+  std::string variable(const Expression& e, const std::vector<std::string>& at);
+  // Declarations that must stand before the values handed out since the last call.
+  std::vector<std::string> take_statements();
+
+  bool defect_applied() const { return applied_; }
+
+ private:
+  struct Text {
+    std::string text;
+    int loose = 0;  // 0 atom · 1 product · 2 sum · 3 condition
+  };
+  Text write(const Expression& e, std::vector<std::string> at);
+  Text write_name(const Expression& e, const std::vector<std::string>& at);
+  Text write_index(const Expression& e, std::vector<std::string> at);
+  Text write_binary(const Expression& e, const std::vector<std::string>& at);
+  Text write_call(const Expression& e, const std::vector<std::string>& at);
+  Text write_matmul_factor(const Expression& e, const std::vector<std::string>& at);
+  std::string input_element(const TensorSpec& input, const std::vector<std::string>& at);
+  std::string subscript(const std::string& item, const std::string& at, const std::string& other);
+  std::string temporary(const Text& value);
+  std::string constant(const Expression& number) const;
+  bool hit(Defect defect);  // whether to make this mistake here
+
+  const Program& program_;
+  Defects defects_;
+  std::map<std::string, std::string> bound_;
+  std::vector<std::string> statements_;
+  int temporaries_ = 0;
+  bool applied_ = false;
+};
+
+}  // namespace temper

@@ -1,0 +1,17 @@
+#pragma once
+// More tasks to practise on: train tasks with functions and operators exchanged for others of their kind.
+
+#include <cstdint>
+#include <vector>
+
+#include "env/task.h"
+
+namespace temper {
+
+inline constexpr const char* kTracesSplit = "traces";
+
+// Up to `count` tasks named gen_NUMBER, of split "traces", all different from each other and from every given
+// task, held-out ones included. Deterministic in the seed.
+std::vector<Task> generate_tasks(const std::vector<Task>& tasks, int64_t count, uint64_t seed);
+
+}  // namespace temper

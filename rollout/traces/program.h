@@ -1,0 +1,50 @@
+#pragma once
+// A reference as the loops that compute it: reductions hoisted out as named steps, the rest one expression
+// per element of the output.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "env/task.h"
+#include "rollout/traces/reference.h"
+
+namespace temper {
+
+enum class Skeleton {
+  kMap,      // element by element
+  kRow,      // reductions along rows, then a number or a row each
+  kColumn,   // one reduction down the columns
+  kFull,     // one reduction over everything
+  kSoftmax,  // softmax or log_softmax along rows
+  kScan,     // running reduction
+  kMatmul,   // product of two matrices
+};
+
+// The names under which the result refers to what is not an input.
+inline constexpr const char* kStored =
+    "stored";  // the element of the output buffer written by an earlier pass
+
+struct Step {
+  std::string name;     // s, t, …
+  std::string op;       // sum, mean, amax, amin
+  ExpressionPtr value;  // what is reduced
+  int axis = -1;        // 0: down the columns, 1: along the rows, -1: everything
+};
+
+struct Program {
+  const Task* task = nullptr;
+  Skeleton skeleton = Skeleton::kMap;
+  std::vector<Step> steps;
+  std::map<std::string, ExpressionPtr> aliases;  // named intermediates that are no reduction
+  ExpressionPtr result;                          // of one element of the output
+
+  // The dimensions of an expression, outermost first; "?" where a slice changed them.
+  std::vector<std::string> dims(const Expression& e) const;
+};
+
+// Keeps a pointer to the task.
+// Errors: ConfigError where the reference is outside what the grammar writes.
+Program lower(const Task& task);
+
+}  // namespace temper

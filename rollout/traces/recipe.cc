@@ -1,0 +1,91 @@
+#include "rollout/traces/recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "rollout/traces/generated.h"
+#include "rollout/traces/habit.h"
+#include "rollout/traces/kernel.h"
+
+namespace temper {
+namespace {
+
+constexpr size_t kSlips = 2;
+
+std::optional<Program> lowered(const Task& task) {
+  try {
+    return lower(task);
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
+Variant variant(const Program& program, Variant::Kind kind, const Style& style, size_t repair) {
+  const auto source = write_kernel(program, style);
+  TEMPER_CHECK(source.has_value(), "task {}", program.task->name);
+  return {.kind = kind,
+          .fast = style.fast,
+          .repair = repair,
+          .answer = fmt::format("{}\n```cpp\n{}```", plan_sentence(program, style), *source),
+          .source = *source,
+          .verdict = {}};
+}
+
+Style with(Style style, const Defects& defects) {
+  style.defects = defects;
+  return style;
+}
+
+// The commonest slow way and the first fast one.
+std::vector<Style> two_ways(const std::vector<Style>& all) {
+  std::vector<Style> two = {all.front()};
+  for (const auto& style : all) {
+    if (style.fast && two.size() < 2) two.push_back(style);
+  }
+  return two;
+}
+
+}  // namespace
+
+std::vector<size_t> Recipe::usable(Variant::Kind kind) const {
+  std::vector<size_t> found;
+  for (size_t k = 0; k < variants.size(); ++k) {
+    if (variants[k].usable() && variants[k].kind == kind) found.push_back(k);
+  }
+  return found;
+}
+
+std::vector<size_t> Recipe::usable_right(bool fast) const {
+  auto found = usable(Variant::Kind::kRight);
+  std::erase_if(found, [&](size_t k) { return variants[k].fast != fast; });
+  return found;
+}
+
+Recipe write_recipe(const Task& task, uint64_t seed) {
+  Recipe recipe{task.name, {}};
+  const auto program = lowered(task);
+  if (!program) return recipe;
+  const bool generated = task.split == kTracesSplit;
+  const auto all = generated ? two_ways(styles(*program)) : styles(*program);
+  for (const auto& style : all) {
+    recipe.variants.push_back(variant(*program, Variant::Kind::kRight, style, recipe.variants.size()));
+  }
+  bool invited = false;
+  for (size_t k = 0; k < all.size(); ++k) {
+    const auto defects = habits(*program, all[k]);
+    if (defects.none() || (k > 0 && (generated || !all[k].fast || all[k].restricted))) continue;
+    recipe.variants.push_back(variant(*program, Variant::Kind::kHabit, with(all[k], defects), k));
+    invited = true;
+  }
+  Rng rng{seed};
+  const size_t count = generated ? (invited ? 0 : 1) : kSlips;
+  for (const auto& defects : slips(*program, all[0], count, rng)) {
+    recipe.variants.push_back(variant(*program, Variant::Kind::kSlip, with(all[0], defects), 0));
+  }
+  return recipe;
+}
+
+}  // namespace temper

@@ -1,0 +1,39 @@
+#pragma once
+// All answers to one task that traces are made of.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "env/task.h"
+#include "env/verdict.h"
+
+namespace temper {
+
+struct Variant {
+  enum class Kind { kRight, kHabit, kSlip };
+  Kind kind = Kind::kRight;
+  bool fast = false;   // written the fast way
+  size_t repair = 0;   // mistakes: the index of the right variant in the same style
+  std::string answer;  // plan and code block
+  std::string source;
+  Verdict verdict = {};  // once judged
+
+  // Right and passes, or a mistake and fails.
+  bool usable() const { return !verdict.infra() && verdict.pass() == (kind == Kind::kRight); }
+};
+
+struct Recipe {
+  std::string task;
+  std::vector<Variant> variants;
+
+  // Indices of usable variants of a kind.
+  std::vector<size_t> usable(Variant::Kind kind) const;
+  std::vector<size_t> usable_right(bool fast) const;
+};
+
+// The right ways to write the task, its habitual mistakes in the commonest and the fast way, and a few slips;
+// fewer of each for a generated task. Empty if the grammar cannot read the reference.
+Recipe write_recipe(const Task& task, uint64_t seed);
+
+}  // namespace temper

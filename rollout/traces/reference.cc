@@ -1,0 +1,287 @@
+#include "rollout/traces/reference.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+using Kind = Expression::Kind;
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+
+// Recursive descent over one expression.
+class Parser {
+ public:
+  explicit Parser(const std::string& text) : text_(text) {}
+
+  ExpressionPtr parse() {
+    auto value = sum();
+    if (peek() != '\0') fail();
+    return value;
+  }
+
+ private:
+  ExpressionPtr sum() {
+    auto left = product();
+    while (peek() == '+' || peek() == '-') {
+      const std::string op(1, take());
+      left = binary(op, left, product());
+    }
+    return left;
+  }
+
+  ExpressionPtr product() {
+    auto left = factor();
+    while (peek() == '*' || peek() == '/' || peek() == '@') {
+      const std::string op(1, take());
+      left = binary(op, left, factor());
+    }
+    return left;
+  }
+
+  ExpressionPtr factor() {
+    if (peek() != '-') return postfix();
+    take();
+    auto operand = factor();
+    if (operand->kind == Kind::kNumber) return number("-" + operand->text);
+    return std::make_shared<Expression>(Expression{Kind::kNegate, "-", {operand}, {}});
+  }
+
+  ExpressionPtr postfix() {
+    auto value = atom();
+    for (;;) {
+      if (peek() == '[') {
+        value = index(value, subscripts());
+      } else if (peek() == '.') {
+        take();
+        const std::string method = word();
+        auto more = arguments();
+        more.insert(more.begin(), value);
+        value = call(method, std::move(more));
+      } else {
+        return value;
+      }
+    }
+  }
+
+  ExpressionPtr atom() {
+    if (peek() == '(') {
+      take();
+      auto inner = sum();
+      expect(')');
+      return inner;
+    }
+    if (is_digit(peek())) return number(number_text());
+    std::string function = word();
+    if (function != "torch") return name(function);
+    while (peek() == '.') {
+      take();
+      function = word();
+    }
+    return call(function, arguments());
+  }
+
+  std::vector<ExpressionPtr> arguments() {
+    std::vector<ExpressionPtr> values;
+    expect('(');
+    while (peek() != ')') {
+      values.push_back(sum());
+      if (peek() == ',') take();
+    }
+    take();
+    return values;
+  }
+
+  std::vector<std::string> subscripts() {
+    std::vector<std::string> items(1);
+    expect('[');
+    for (char c = take(); c != ']'; c = take()) {
+      if (c == '\0') fail();
+      if (c == ',')
+        items.emplace_back();
+      else if (c != ' ')
+        items.back() += c;
+    }
+    return items;
+  }
+
+  std::string word() {
+    peek();
+    std::string taken;
+    while (at_ < text_.size() && is_word(text_[at_])) taken += text_[at_++];
+    if (taken.empty() || is_digit(taken[0])) fail();
+    return taken;
+  }
+
+  std::string number_text() {
+    std::string taken;
+    while (at_ < text_.size() &&
+           (is_word(text_[at_]) || text_[at_] == '.' || (text_[at_] == '-' && taken.back() == 'e'))) {
+      taken += text_[at_++];
+    }
+    return taken;
+  }
+
+  char peek() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  char take() { return at_ < text_.size() ? text_[at_++] : '\0'; }
+  void expect(char c) {
+    if (peek() != c) fail();
+    take();
+  }
+  [[noreturn]] void fail() const {
+    throw ConfigError("the trace grammar cannot read '{}' at column {}", text_, at_ + 1);
+  }
+
+  const std::string& text_;
+  size_t at_ = 0;
+};
+
+std::string source_of(const Expression& e);
+
+std::string operand_source(const Expression& e, bool tight) {
+  const bool wrap = e.kind == Kind::kBinary && (tight || e.text == "+" || e.text == "-");
+  return wrap ? "(" + source_of(e) + ")" : source_of(e);
+}
+
+std::string binary_source(const Expression& e) {
+  const bool additive = e.text == "+" || e.text == "-";
+  const auto& left = *e.children[0];
+  const auto& right = *e.children[1];
+  const std::string left_source = additive ? source_of(left) : operand_source(left, false);
+  const bool right_tight = !additive || right.is_binary("+") || right.is_binary("-");
+  return left_source + " " + e.text + " " + (right_tight ? operand_source(right, true) : source_of(right));
+}
+
+std::string call_source(const Expression& e) {
+  static const std::set<std::string> methods = {"sum", "mean", "amax", "amin", "t", "flip", "reshape"};
+  std::vector<std::string> arguments;
+  for (const auto& child : e.children) arguments.push_back(source_of(*child));
+  if (methods.contains(e.text)) {
+    arguments.erase(arguments.begin());
+    return fmt::format("{}.{}({})", operand_source(*e.children[0], true), e.text, fmt::join(arguments, ", "));
+  }
+  const char* module = e.text == "leaky_relu" ? "torch.nn.functional." : "torch.";
+  return fmt::format("{}{}({})", module, e.text, fmt::join(arguments, ", "));
+}
+
+std::string source_of(const Expression& e) {
+  switch (e.kind) {
+    case Kind::kNumber:
+    case Kind::kName:
+      return e.text;
+    case Kind::kNegate:
+      return "-" + operand_source(*e.children[0], true);
+    case Kind::kBinary:
+      return binary_source(e);
+    case Kind::kCall:
+      return call_source(e);
+    case Kind::kIndex:
+      return fmt::format("{}[{}]", operand_source(*e.children[0], true), fmt::join(e.subscripts, ", "));
+  }
+  return "";
+}
+
+void collect(const Expression& e, const std::string& op, std::vector<std::string>& parts,
+             const std::map<std::string, std::string>& names);
+
+std::string canonical(const Expression& e, const std::map<std::string, std::string>& names) {
+  if (e.kind == Kind::kName && names.contains(e.text)) return names.at(e.text);
+  if (e.is_call("square")) return canonical(*binary("*", e.children[0], e.children[0]), names);
+  std::vector<std::string> parts;
+  const bool commutes = e.is_binary("+") || e.is_binary("*");
+  if (commutes)
+    collect(e, e.text, parts, names);
+  else
+    for (const auto& child : e.children) parts.push_back(canonical(*child, names));
+  if (commutes || e.is_call("maximum") || e.is_call("minimum")) std::sort(parts.begin(), parts.end());
+  return fmt::format("{}({}){}", e.text, fmt::join(parts, ","), fmt::join(e.subscripts, ","));
+}
+
+void collect(const Expression& e, const std::string& op, std::vector<std::string>& parts,
+             const std::map<std::string, std::string>& names) {
+  if (!e.is_binary(op)) return parts.push_back(canonical(e, names));
+  for (const auto& child : e.children) collect(*child, op, parts, names);
+}
+
+std::string trimmed(const std::string& line) {
+  const size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string::npos) return "";
+  return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+Statement parse_statement(const std::string& line) {
+  if (line.starts_with("return ")) return {"", Parser(line.substr(7)).parse()};
+  const size_t equals = line.find(" = ");
+  if (equals == std::string::npos || !std::all_of(line.begin(), line.begin() + long(equals), is_word)) {
+    throw ConfigError("the trace grammar cannot read '{}'", line);
+  }
+  return {line.substr(0, equals), Parser(line.substr(equals + 3)).parse()};
+}
+
+}  // namespace
+
+ExpressionPtr number(const std::string& text) {
+  return std::make_shared<Expression>(Expression{Kind::kNumber, text, {}, {}});
+}
+ExpressionPtr name(const std::string& text) {
+  return std::make_shared<Expression>(Expression{Kind::kName, text, {}, {}});
+}
+ExpressionPtr binary(const std::string& op, ExpressionPtr left, ExpressionPtr right) {
+  return std::make_shared<Expression>(Expression{Kind::kBinary, op, {std::move(left), std::move(right)}, {}});
+}
+ExpressionPtr call(const std::string& function, std::vector<ExpressionPtr> arguments) {
+  return std::make_shared<Expression>(Expression{Kind::kCall, function, std::move(arguments), {}});
+}
+ExpressionPtr index(ExpressionPtr value, std::vector<std::string> subscripts) {
+  return std::make_shared<Expression>(
+      Expression{Kind::kIndex, "", {std::move(value)}, std::move(subscripts)});
+}
+ExpressionPtr with_children(const Expression& node, std::vector<ExpressionPtr> children) {
+  return std::make_shared<Expression>(Expression{node.kind, node.text, std::move(children), node.subscripts});
+}
+
+std::vector<Statement> parse_reference(const std::string& source) {
+  std::vector<Statement> statements;
+  for (size_t at = 0; at < source.size();) {
+    const size_t end = std::min(source.find('\n', at), source.size());
+    const std::string line = trimmed(source.substr(at, end - at));
+    if (!line.empty() && !line.starts_with("def ") && !line.starts_with("#")) {
+      statements.push_back(parse_statement(line));
+    }
+    at = end + 1;
+  }
+  if (statements.empty() || !statements.back().name.empty()) {
+    throw ConfigError("the trace grammar misses a return in '{}'", source);
+  }
+  return statements;
+}
+
+std::string reference_source(const std::vector<Statement>& statements,
+                             const std::vector<std::string>& inputs) {
+  std::string source = fmt::format("def reference({}):\n", fmt::join(inputs, ", "));
+  for (const auto& [target, value] : statements) {
+    source += fmt::format("    {}{}\n", target.empty() ? "return " : target + " = ", source_of(*value));
+  }
+  return source;
+}
+
+std::string canonical_reference(const std::string& source) {
+  std::map<std::string, std::string> names;
+  std::string last;
+  for (const auto& [target, value] : parse_reference(source)) {
+    last = canonical(*value, names);
+    if (!target.empty()) names[target] = last;
+  }
+  return last;
+}
+
+}  // namespace temper

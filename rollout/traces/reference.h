@@ -1,0 +1,53 @@
+#pragma once
+// The subset of PyTorch that the trace grammar reads: a task's reference as a list of expressions.
+//
+//   s = (x * x).mean(1)                          Statement{"s", call mean(x * x, 1)}
+//   return x * torch.rsqrt(s + 1e-5)[:, None]    Statement{"", …}
+//
+// torch.relu(x), x.relu() and torch.nn.functional.relu(x) are the same call.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace temper {
+
+struct Expression;
+using ExpressionPtr = std::shared_ptr<const Expression>;
+
+struct Expression {
+  enum class Kind { kNumber, kName, kNegate, kBinary, kCall, kIndex };
+  Kind kind;
+  std::string text;                     // the number, name, operator (+ - * / @) or function
+  std::vector<ExpressionPtr> children;  // operands, arguments, or what is indexed
+  std::vector<std::string> subscripts;  // kIndex: "1:-1", "None", "r", …
+
+  bool is_call(const std::string& name) const { return kind == Kind::kCall && text == name; }
+  bool is_binary(const std::string& op) const { return kind == Kind::kBinary && text == op; }
+};
+
+ExpressionPtr number(const std::string& text);
+ExpressionPtr name(const std::string& text);
+ExpressionPtr binary(const std::string& op, ExpressionPtr left, ExpressionPtr right);
+ExpressionPtr call(const std::string& function, std::vector<ExpressionPtr> arguments);
+ExpressionPtr index(ExpressionPtr value, std::vector<std::string> subscripts);
+
+// The same node over other children.
+ExpressionPtr with_children(const Expression& node, std::vector<ExpressionPtr> children);
+
+struct Statement {
+  std::string name;  // empty: the returned value
+  ExpressionPtr value;
+};
+
+// Errors: ConfigError naming what is outside the subset.
+std::vector<Statement> parse_reference(const std::string& source);
+
+// PyTorch source of `reference` again; parses back to the same statements.
+std::string reference_source(const std::vector<Statement>& statements,
+                             const std::vector<std::string>& inputs);
+
+// Equal for references that differ in spelling, names of intermediates or the order of factors and summands.
+std::string canonical_reference(const std::string& source);
+
+}  // namespace temper

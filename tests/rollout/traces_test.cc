@@ -1,0 +1,147 @@
+#include "rollout/traces.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "env/answer.h"
+#include "rollout/traces/generated.h"
+#include "rollout/traces/recipe.h"
+#include "rollout/traces/reference.h"
+
+namespace temper {
+namespace {
+
+const std::vector<Task>& native_tasks() {
+  static const auto tasks = load_tasks(TEMPER_SOURCE_DIR "/env/tasks/cpp");
+  return tasks;
+}
+
+std::vector<Task> native_tasks_of(const std::string& split) {
+  std::vector<Task> chosen;
+  for (const auto& task : native_tasks()) {
+    if (task.split == split) chosen.push_back(task);
+  }
+  return chosen;
+}
+
+std::vector<Task> named(const std::vector<std::string>& names) {
+  std::vector<Task> chosen;
+  for (const auto& name : names) chosen.push_back(find_task(native_tasks(), name));
+  return chosen;
+}
+
+TEST(Reference, SourceReadsBackToTheSame) {
+  for (const auto& task : native_tasks()) {
+    std::vector<std::string> inputs;
+    for (const auto& input : task.inputs) inputs.push_back(input.name);
+    const std::string source = reference_source(parse_reference(task.reference), inputs);
+    EXPECT_EQ(canonical_reference(source), canonical_reference(task.reference)) << source;
+  }
+}
+
+TEST(Reference, CanonicalFormIgnoresOrderNamesAndSpelling) {
+  const auto canonical = [](const std::string& body) {
+    return canonical_reference("def reference(x, a):\n" + body);
+  };
+  EXPECT_EQ(canonical("  return torch.relu(a * x + 1)"), canonical("  h = 1 + x * a\n  return h.relu()"));
+  EXPECT_EQ(canonical("  return torch.square(x)"), canonical("  return x * x"));
+  EXPECT_NE(canonical("  return x - a"), canonical("  return a - x"));
+  EXPECT_NE(canonical("  return x.sum(0)"), canonical("  return x.sum(1)"));
+}
+
+TEST(Traces, NativeTasksAreAllDifferent) {
+  std::set<std::string> seen;
+  for (const auto& task : native_tasks()) {
+    EXPECT_TRUE(seen.insert(canonical_reference(task.reference)).second) << task.name;
+  }
+}
+
+TEST(Traces, EveryTrainTaskIsWrittenSlowFastAndWrong) {
+  for (const auto& task : native_tasks_of("train")) {
+    int slow = 0, fast = 0;
+    std::set<std::string> mistakes, sources;
+    for (const auto& variant : write_recipe(task, 1).variants) {
+      if (variant.kind != Variant::Kind::kRight)
+        mistakes.insert(variant.source);
+      else
+        (variant.fast ? fast : slow) += 1;
+      EXPECT_EQ(extract_code(variant.answer).code, variant.source);
+      EXPECT_TRUE(sources.insert(variant.source).second) << variant.source;
+    }
+    EXPECT_GE(slow, 1) << task.name;
+    EXPECT_GE(fast, 1) << task.name;
+    EXPECT_GE(mistakes.size(), 2u) << task.name;
+  }
+}
+
+TEST(Traces, RecipesAreDeterministic) {
+  const auto task = native_tasks_of("train")[3];
+  const auto once = write_recipe(task, 7), again = write_recipe(task, 7);
+  ASSERT_EQ(once.variants.size(), again.variants.size());
+  for (size_t k = 0; k < once.variants.size(); ++k)
+    EXPECT_EQ(once.variants[k].answer, again.variants[k].answer);
+}
+
+TEST(Traces, AReferenceThatTheGrammarCannotReadHasNoRecipe) {
+  auto task = native_tasks()[0];
+  task.reference = "def reference(x, b, a):\n    return torch.fft(x)\n";
+  EXPECT_TRUE(write_recipe(task, 1).variants.empty());
+}
+
+TEST(Traces, GeneratedTasksAreNewAndDeterministic) {
+  const auto tasks = generate_tasks(native_tasks(), 150, 5), again = generate_tasks(native_tasks(), 150, 5);
+  ASSERT_EQ(tasks.size(), 150u);
+  std::set<std::string> given;
+  for (const auto& task : native_tasks()) given.insert(canonical_reference(task.reference));
+  for (size_t k = 0; k < tasks.size(); ++k) {
+    EXPECT_EQ(tasks[k].split, kTracesSplit);
+    EXPECT_EQ(tasks[k].reference, again[k].reference);
+    EXPECT_TRUE(given.insert(canonical_reference(tasks[k].reference)).second) << tasks[k].reference;
+    EXPECT_FALSE(write_recipe(tasks[k], 1).variants.empty()) << tasks[k].reference;
+  }
+  EXPECT_NE(tasks[0].reference, generate_tasks(native_tasks(), 150, 6)[0].reference);
+}
+
+TEST(Traces, TheJudgeAgreesWithTheGrammar) {
+  Judge judge({.lanes = 2},
+              named({"clamp_scale_rows", "column_max_shifted", "softmax_difference", "row_blur"}));
+  std::map<Ticket, Variant> waiting;
+  for (const auto& task : judge.tasks()) {
+    for (const auto& variant : write_recipe(task, 1).variants) {
+      waiting[judge.submit(task.name, variant.source)] = variant;
+    }
+  }
+  while (!waiting.empty()) {
+    for (const auto& [ticket, verdict] : judge.poll(std::chrono::seconds(1))) {
+      EXPECT_EQ(verdict.pass(), waiting[ticket].kind == Variant::Kind::kRight)
+          << to_string(verdict.kind) << " " << verdict.message << "\n"
+          << waiting[ticket].answer;
+      waiting.erase(ticket);
+    }
+  }
+}
+
+TEST(Traces, MistakesAreRepairedAndHeldOutTasksAbsent) {
+  auto tasks = with_trace_tasks({.generated = 1}, named({"row_mean_abs", "matmul_bias"}), 1);
+  tasks.push_back(native_tasks_of("heldout")[0]);
+  Judge judge({.lanes = 2}, tasks);
+  int64_t left = -1;
+  const auto traces =
+      make_traces({.conversations = 90}, judge, 3, [&](int64_t done, int64_t all) { left = all - done; });
+  EXPECT_EQ(left, 0);
+  EXPECT_EQ(traces.size(), 90u);
+  int repaired = 0;
+  for (const auto& trace : traces) {
+    EXPECT_NE(trace.task, tasks.back().name);
+    ASSERT_FALSE(trace.turns.empty());
+    EXPECT_TRUE(trace.turns.back().verdict.pass());
+    repaired += !trace.turns.front().verdict.pass();
+  }
+  EXPECT_GT(repaired, 15);
+  EXPECT_LT(repaired, 75);
+}
+
+}  // namespace
+}  // namespace temper
