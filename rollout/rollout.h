@@ -1,5 +1,6 @@
 #pragma once
-// Tasks → trajectories: generates, judges finished turns while others still generate, and goes on to the next turn.
+// Tasks → trajectories: generates, judges finished turns while others still generate, and goes on to the next
+// turn.
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +25,7 @@ struct RolloutOptions {
   int64_t top_k = 0;
   int64_t max_response_tokens = 192;
   int64_t max_context_tokens = 768;
-  int64_t max_sequences = 128;   // generated at once
+  int64_t max_sequences = 128;  // generated at once
   void visit(OptionVisitor& v);
 };
 
@@ -34,19 +35,22 @@ struct RolloutRequest {
 };
 
 struct RolloutStats {
-  double generate_s = 0;       // wall time in the generator
-  double wait_s = 0;           // wall time with nothing to generate, waiting for verdicts
-  int64_t tokens = 0;          // generated
+  double generate_s = 0;  // wall time in the generator
+  double wait_s = 0;      // wall time with nothing to generate, waiting for verdicts
+  int64_t tokens = 0;     // generated
   int64_t judged = 0, cached = 0;
 };
 
 class Rollout {
  public:
   // All references must outlive the rollout.
+  // Errors: ConfigError if a task's prompt leaves no room for an answer in max_context_tokens.
   Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions options, uint64_t seed);
 
-  // One group per request, in order. Deterministic in (seed, step, task, sample, turn) but for what timing decides.
-  // `progress` is told (turns judged, turns in all).
+  // One group per request, in order. Deterministic in (seed, step, task, sample, turn) but for what timing
+  // decides. A verdict of our own failure (INFRA) ends its trajectory. After interrupted() it returns at once
+  // with what there is; an answer whose verdict did not arrive keeps the verdict INFRA. `progress` is told
+  // (turns judged, turns in all).
   Batch run(int64_t step, const std::vector<RolloutRequest>& requests,
             const std::function<void(int64_t, int64_t)>& progress = {});
   const RolloutStats& stats() const { return stats_; }  // of the last run
@@ -54,6 +58,8 @@ class Rollout {
   RolloutOptions options;
 
  private:
+  void check_prompt_fits(const Task& task) const;
+
   Policy& policy_;
   const Tokenizer& tokenizer_;
   Judge& judge_;

@@ -19,7 +19,8 @@ enum class Role : uint8_t {
 };
 inline bool is_response(Role role) { return role == Role::kPlan || role == Role::kCode; }
 
-// One answer and its verdict. Response tokens are [begin, end) of the trajectory's row, the stop token included.
+// One answer and its verdict. Response tokens are [begin, end) of the trajectory's row, the stop token
+// included.
 struct Turn {
   int32_t begin = 0, end = 0;
   bool stopped = false;  // ended with the stop token, not at a length limit

@@ -1,0 +1,208 @@
+#include "rollout/generator.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+namespace temper {
+namespace {
+
+constexpr size_t kPrefillTokens = 4096;  // of one call, which bounds its activations
+
+struct Sequence {
+  GenerationRequest request;
+  Generation generation;
+  bool done = false;
+};
+
+bool starts_with(const std::vector<int32_t>& ids, const std::vector<int32_t>& prefix) {
+  return ids.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), ids.begin());
+}
+
+}  // namespace
+
+struct Generator::Impl {
+  Policy& policy;
+  KvCache cache;
+  const size_t max_tokens, vocab;
+  std::set<int64_t> free_slots;
+  std::vector<std::vector<int32_t>> held;  // by slot: the ids whose keys it holds, in use or not
+  std::deque<GenerationRequest> waiting;
+  std::vector<Sequence> running;
+  int64_t generated = 0, prefilled = 0;
+
+  Impl(Policy& p, int64_t slots, int64_t most)
+      : policy(p),
+        cache(p.config(), p.options(), slots, most),
+        max_tokens(size_t(most)),
+        vocab(size_t(p.config().vocab_size)),
+        held(size_t(slots)) {
+    for (int64_t slot = 0; slot < slots; ++slot) free_slots.insert(slot);
+  }
+
+  Sequence start(GenerationRequest request);
+  std::vector<Sequence> admit();
+  void copy_keys(int64_t from, int64_t to, size_t length);
+  void borrow_prompt(const Sequence& sequence);
+  void prefill(std::vector<Sequence>& admitted);
+  std::span<const float> extend(const std::vector<Extension>& extensions);
+  void decode();
+  void take_token(Sequence& sequence, std::span<const float> logits);
+  std::vector<Generation> collect();
+};
+
+Sequence Generator::Impl::start(GenerationRequest request) {
+  int64_t slot = request.slot;
+  if (slot < 0) {
+    slot = *free_slots.begin();
+    free_slots.erase(free_slots.begin());
+    cache.truncate(slot, 0);
+    held[size_t(slot)].clear();
+  }
+  const auto& keys = held[size_t(slot)];
+  TEMPER_CHECK(keys.size() < request.ids.size() && starts_with(request.ids, keys),
+               "slot {} holds another row", slot);
+  Generation generation;
+  generation.id = request.id;
+  generation.slot = slot;
+  return {std::move(request), std::move(generation)};
+}
+
+// Requests with a kept slot, and as many others as slots are free, in order.
+std::vector<Sequence> Generator::Impl::admit() {
+  std::vector<Sequence> admitted;
+  std::deque<GenerationRequest> left;
+  for (GenerationRequest& request : waiting) {
+    if (request.slot < 0 && free_slots.empty()) {
+      left.push_back(std::move(request));
+    } else {
+      admitted.push_back(start(std::move(request)));
+    }
+  }
+  waiting = std::move(left);
+  return admitted;
+}
+
+void Generator::Impl::copy_keys(int64_t from, int64_t to, size_t length) {
+  cache.copy_prefix(from, to, int64_t(length));
+  held[size_t(to)].assign(held[size_t(from)].begin(), held[size_t(from)].begin() + ptrdiff_t(length));
+}
+
+// Another slot may still hold the keys of this very prompt; its last token is computed again for its logits.
+void Generator::Impl::borrow_prompt(const Sequence& sequence) {
+  const int64_t slot = sequence.generation.slot;
+  if (!held[size_t(slot)].empty()) return;
+  for (size_t other = 0; other < held.size(); ++other) {
+    if (int64_t(other) == slot || !starts_with(held[other], sequence.request.ids)) continue;
+    return copy_keys(int64_t(other), slot, sequence.request.ids.size() - 1);
+  }
+}
+
+std::span<const float> Generator::Impl::extend(const std::vector<Extension>& extensions) {
+  for (const Extension& extension : extensions) {
+    auto& keys = held[size_t(extension.slot)];
+    keys.insert(keys.end(), extension.ids.begin(), extension.ids.end());
+  }
+  return policy.extend(cache, extensions);
+}
+
+// The first of several sequences with the same ids is computed; the others get its keys and its logits.
+void Generator::Impl::prefill(std::vector<Sequence>& admitted) {
+  std::map<std::vector<int32_t>, std::vector<Sequence*>> prompts;
+  for (Sequence& sequence : admitted) prompts[sequence.request.ids].push_back(&sequence);
+  for (auto next = prompts.begin(); next != prompts.end();) {
+    std::vector<Extension> extensions;
+    const auto first = next;
+    for (size_t tokens = 0; next != prompts.end() && (extensions.empty() || tokens < kPrefillTokens);
+         ++next) {
+      const Sequence& leader = *next->second.front();
+      borrow_prompt(leader);
+      const std::span<const int32_t> ids = leader.request.ids;
+      extensions.push_back(
+          {leader.generation.slot, ids.subspan(held[size_t(leader.generation.slot)].size())});
+      tokens += extensions.back().ids.size();
+    }
+    for (const Extension& extension : extensions) prefilled += int64_t(extension.ids.size());
+    std::span<const float> logits = extend(extensions);
+    for (auto prompt = first; prompt != next; ++prompt, logits = logits.subspan(vocab)) {
+      for (Sequence* sequence : prompt->second) {
+        const int64_t from = prompt->second.front()->generation.slot, to = sequence->generation.slot;
+        if (to != from) copy_keys(from, to, sequence->request.ids.size());
+        take_token(*sequence, logits.first(vocab));
+      }
+    }
+  }
+}
+
+void Generator::Impl::decode() {
+  std::vector<Extension> extensions;
+  for (const Sequence& sequence : running) {
+    extensions.push_back({sequence.generation.slot, std::span(sequence.generation.ids).last(1)});
+  }
+  if (extensions.empty()) return;
+  std::span<const float> logits = extend(extensions);
+  for (Sequence& sequence : running) {
+    take_token(sequence, logits.first(vocab));
+    logits = logits.subspan(vocab);
+  }
+}
+
+void Generator::Impl::take_token(Sequence& sequence, std::span<const float> logits) {
+  auto& [request, generation, done] = sequence;
+  const double u = Rng(request.rng_key).uniform_at(generation.ids.size());
+  const SampledToken token = sample_token(logits, request.sampling, u);
+  generation.ids.push_back(token.id);
+  generation.log_probs.push_back(token.log_prob);
+  ++generated;
+  generation.stopped = token.id == request.stop_id;
+  done = generation.stopped || int64_t(generation.ids.size()) >= request.max_new_tokens ||
+         request.ids.size() + generation.ids.size() >= max_tokens;
+}
+
+std::vector<Generation> Generator::Impl::collect() {
+  std::vector<Generation> finished;
+  for (Sequence& sequence : running) {
+    if (!sequence.done) continue;
+    if (!sequence.request.keep_slot) free_slots.insert(std::exchange(sequence.generation.slot, -1));
+    finished.push_back(std::move(sequence.generation));
+  }
+  std::erase_if(running, [](const Sequence& sequence) { return sequence.done; });
+  return finished;
+}
+
+Generator::Generator(Policy& policy, int64_t slots, int64_t max_tokens)
+    : impl_(std::make_unique<Impl>(policy, slots, max_tokens)) {}
+
+Generator::~Generator() = default;
+
+void Generator::add(GenerationRequest request) {
+  TEMPER_CHECK(!request.ids.empty() && request.ids.size() < impl_->max_tokens, "{} ids, at most {}",
+               request.ids.size(), impl_->max_tokens - 1);
+  TEMPER_CHECK(request.max_new_tokens > 0);
+  impl_->waiting.push_back(std::move(request));
+}
+
+std::vector<Generation> Generator::step() {
+  impl_->decode();
+  std::vector<Sequence> admitted = impl_->admit();
+  impl_->prefill(admitted);
+  std::move(admitted.begin(), admitted.end(), std::back_inserter(impl_->running));
+  return impl_->collect();
+}
+
+bool Generator::idle() const { return impl_->waiting.empty() && impl_->running.empty(); }
+
+void Generator::release(int64_t slot) {
+  TEMPER_CHECK(slot >= 0 && size_t(slot) < impl_->held.size() && impl_->free_slots.insert(slot).second,
+               "slot {} is not in use", slot);
+}
+
+int64_t Generator::tokens_generated() const { return impl_->generated; }
+int64_t Generator::tokens_prefilled() const { return impl_->prefilled; }
+
+}  // namespace temper

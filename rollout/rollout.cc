@@ -1,0 +1,232 @@
+#include "rollout/rollout.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "base/rng.h"
+#include "rollout/conversation.h"
+#include "rollout/generator.h"
+
+namespace temper {
+namespace {
+
+constexpr auto kWait = std::chrono::milliseconds(100);  // then interrupted() is looked at again
+
+uint64_t hash_name(const std::string& name) { return std::stoull(sha256(name).substr(0, 16), nullptr, 16); }
+
+// One trajectory on its way.
+struct Line {
+  Conversation conversation;
+  uint64_t task_hash;
+  int64_t slot = -1;
+};
+
+// One call of Rollout::run.
+class Run {
+ public:
+  Run(Policy& policy, const Tokenizer& tokenizer, const ChatFormat& format, Judge& judge,
+      const RolloutOptions& options, uint64_t seed, int64_t step, RolloutStats& stats)
+      : tokenizer_(tokenizer),
+        format_(format),
+        judge_(judge),
+        options_(options),
+        seed_(seed),
+        step_(step),
+        stats_(stats),
+        policy_(policy) {}
+
+  Batch run(const std::vector<RolloutRequest>& requests,
+            const std::function<void(int64_t, int64_t)>& progress);
+
+ private:
+  void open_lines(const std::vector<RolloutRequest>& requests);
+  void ask(size_t line);
+  void generate();
+  void answered(const Generation& generation);
+  void collect_verdicts();
+  void judged(size_t line, const Verdict& verdict);
+  bool goes_on(Line& line, const Verdict& verdict);
+  void end(Line& line);
+  Batch take(const std::vector<RolloutRequest>& requests);
+
+  const Tokenizer& tokenizer_;
+  const ChatFormat& format_;
+  Judge& judge_;
+  const RolloutOptions& options_;
+  const uint64_t seed_;
+  const int64_t step_;
+  RolloutStats& stats_;
+  Policy& policy_;
+  std::optional<Generator> generator_;
+  std::vector<Line> lines_;           // group by group
+  std::map<Ticket, size_t> tickets_;  // at the judge
+  int64_t turns_done_ = 0, turns_left_ = 0;
+};
+
+void Run::open_lines(const std::vector<RolloutRequest>& requests) {
+  std::map<std::string, int64_t> samples;  // a task asked for twice goes on counting
+  for (const RolloutRequest& request : requests) {
+    for (int64_t n = 0; n < request.samples; ++n) {
+      const int64_t sample = samples[request.task->name]++;
+      lines_.push_back(
+          {Conversation(format_, tokenizer_, *request.task, step_, sample), hash_name(request.task->name)});
+    }
+  }
+  turns_left_ = int64_t(lines_.size()) * options_.turns;
+}
+
+// Queues the line's next answer.
+void Run::ask(size_t index) {
+  Line& line = lines_[index];
+  const Trajectory& trajectory = line.conversation.trajectory();
+  const uint64_t turn = trajectory.turns.size();
+  GenerationRequest request;
+  request.id = index;
+  request.rng_key = mix_key({seed_, uint64_t(step_), line.task_hash, uint64_t(trajectory.sample), turn});
+  request.ids = trajectory.ids;
+  request.sampling = {options_.temperature, options_.top_p, options_.top_k};
+  request.max_new_tokens = options_.max_response_tokens;
+  request.stop_id = format_.stop_id();
+  request.slot = line.slot;
+  request.keep_slot = int64_t(turn) + 1 < options_.turns;
+  generator_->add(std::move(request));
+}
+
+void Run::generate() {
+  const double start = now_s();
+  const auto finished = generator_->step();
+  stats_.generate_s += now_s() - start;
+  for (const Generation& generation : finished) answered(generation);
+}
+
+void Run::answered(const Generation& generation) {
+  Line& line = lines_[generation.id];
+  line.slot = generation.slot;
+  const std::string code =
+      line.conversation.add_answer(generation.ids, generation.log_probs, generation.stopped);
+  const Trajectory& trajectory = line.conversation.trajectory();
+  if (trajectory.turns.back().verdict.kind == VerdictKind::kFailParse) {
+    return judged(generation.id, trajectory.turns.back().verdict);
+  }
+  tickets_[judge_.submit(trajectory.task, code)] = generation.id;
+}
+
+// Waits only where nothing can be generated.
+void Run::collect_verdicts() {
+  const bool wait = generator_->idle() && !tickets_.empty();
+  const double start = now_s();
+  const auto arrived = judge_.poll(wait ? kWait : std::chrono::milliseconds(0));
+  if (wait) stats_.wait_s += now_s() - start;
+  for (const Judged& one : arrived) {
+    const auto ticket = tickets_.find(one.ticket);
+    if (ticket == tickets_.end()) continue;  // of a run that was interrupted
+    const size_t line = ticket->second;
+    tickets_.erase(ticket);
+    ++stats_.judged;
+    stats_.cached += one.verdict.cached;
+    judged(line, one.verdict);
+  }
+}
+
+void Run::judged(size_t index, const Verdict& verdict) {
+  Line& line = lines_[index];
+  line.conversation.add_verdict(verdict);
+  ++turns_done_;
+  --turns_left_;
+  goes_on(line, verdict) ? ask(index) : end(line);
+}
+
+// Opens the next turn if there is one. Our own failure is no feedback, so it ends the trajectory.
+bool Run::goes_on(Line& line, const Verdict& verdict) {
+  const auto turns = int64_t(line.conversation.trajectory().turns.size());
+  if (turns >= options_.turns || verdict.infra() || (options_.stop_on_pass && verdict.pass())) return false;
+  return line.conversation.open_turn(size_t(options_.max_context_tokens - options_.max_response_tokens)) > 0;
+}
+
+void Run::end(Line& line) {
+  turns_left_ -= options_.turns - int64_t(line.conversation.trajectory().turns.size());
+  if (line.slot >= 0) generator_->release(std::exchange(line.slot, -1));
+}
+
+Batch Run::take(const std::vector<RolloutRequest>& requests) {
+  Batch batch;
+  batch.step = step_;
+  auto line = lines_.begin();
+  for (const RolloutRequest& request : requests) {
+    Group group;
+    group.task = request.task->name;
+    for (int64_t n = 0; n < request.samples; ++n) group.samples.push_back((line++)->conversation.take());
+    batch.groups.push_back(std::move(group));
+  }
+  return batch;
+}
+
+Batch Run::run(const std::vector<RolloutRequest>& requests,
+               const std::function<void(int64_t, int64_t)>& progress) {
+  open_lines(requests);
+  if (lines_.empty()) return take(requests);
+  generator_.emplace(policy_, std::min<int64_t>(options_.max_sequences, int64_t(lines_.size())),
+                     options_.max_context_tokens);
+  for (size_t line = 0; line < lines_.size(); ++line) ask(line);
+  while (turns_left_ > 0 && !interrupted()) {
+    const int64_t before = turns_done_;
+    if (!generator_->idle()) generate();
+    collect_verdicts();
+    if (progress && turns_done_ > before) progress(turns_done_, turns_done_ + turns_left_);
+  }
+  stats_.tokens = generator_->tokens_generated();
+  return take(requests);
+}
+
+}  // namespace
+
+void RolloutOptions::visit(OptionVisitor& v) {
+  v.option("tasks_per_step", tasks_per_step, {.help = "tasks of a step", .min = 1});
+  v.option("samples_per_task", samples_per_task, {.help = "samples of a task, N", .min = 1});
+  v.option("turns", turns, {.help = "answers of a trajectory at most, M", .min = 1});
+  v.option("stop_on_pass", stop_on_pass, {.help = "end a trajectory with its first PASS"});
+  v.option("temperature", temperature, {.help = "of sampling; 0 is greedy", .min = 0});
+  v.option("top_p", top_p,
+           {.help = "sample from the likeliest tokens of this total probability", .min = 1e-6, .max = 1});
+  v.option("top_k", top_k, {.help = "sample from so many likeliest tokens; 0 is all", .min = 0});
+  v.option("max_response_tokens", max_response_tokens,
+           {.help = "length of an answer at most", .unit = "tokens", .min = 1});
+  v.option("max_context_tokens", max_context_tokens,
+           {.help = "length of a trajectory at most; a turn that might not fit is not begun",
+            .unit = "tokens",
+            .min = 2});
+  v.option("max_sequences", max_sequences, {.help = "sequences generated at once", .min = 1});
+}
+
+Rollout::Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions opts, uint64_t seed)
+    : options(std::move(opts)),
+      policy_(policy),
+      tokenizer_(tokenizer),
+      judge_(judge),
+      format_(tokenizer),
+      seed_(seed) {
+  for (const Task& task : judge.tasks()) check_prompt_fits(task);
+}
+
+void Rollout::check_prompt_fits(const Task& task) const {
+  const auto prompt = int64_t(format_.user_turn(task.prompt()).size());
+  if (prompt + options.max_response_tokens <= options.max_context_tokens) return;
+  throw ConfigError(
+      "rollout.max_context_tokens is {}: task {} needs at least {} (a prompt of {} and max_response_tokens "
+      "{})",
+      options.max_context_tokens, task.name, prompt + options.max_response_tokens, prompt,
+      options.max_response_tokens);
+}
+
+Batch Rollout::run(int64_t step, const std::vector<RolloutRequest>& requests,
+                   const std::function<void(int64_t, int64_t)>& progress) {
+  stats_ = {};
+  return Run(policy_, tokenizer_, format_, judge_, options, seed_, step, stats_).run(requests, progress);
+}
+
+}  // namespace temper

@@ -1,0 +1,174 @@
+#include "rollout/generator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/rng.h"
+#include "tests/policy/small_model.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kMaxTokens = 128;
+
+Policy& policy() {
+  static Policy one = random_policy(small_config(), {}, 3, 0.15);
+  return one;
+}
+
+GenerationRequest request_of(uint64_t id) {
+  GenerationRequest request;
+  request.id = id;
+  request.rng_key = mix_key({11, id});
+  request.ids = random_ids(5 + int64_t(id % 7) * 9, 37, id % 13);  // some share their prompt
+  request.max_new_tokens = 10 + int64_t(id % 30);
+  request.stop_id = 3;
+  return request;
+}
+
+std::map<uint64_t, Generation> generate(Generator& generator) {
+  std::map<uint64_t, Generation> all;
+  while (!generator.idle()) {
+    for (Generation& one : generator.step()) all.emplace(one.id, std::move(one));
+  }
+  return all;
+}
+
+std::map<uint64_t, Generation> generate(const std::vector<GenerationRequest>& requests, int64_t slots) {
+  Generator generator(policy(), slots, kMaxTokens);
+  for (const GenerationRequest& request : requests) generator.add(request);
+  return generate(generator);
+}
+
+std::vector<GenerationRequest> many_requests(uint64_t count) {
+  std::vector<GenerationRequest> requests;
+  for (uint64_t id = 0; id < count; ++id) requests.push_back(request_of(id));
+  return requests;
+}
+
+void expect_same(const Generation& a, const Generation& b) {
+  EXPECT_EQ(a.ids, b.ids) << "request " << a.id;
+  EXPECT_EQ(a.stopped, b.stopped);
+  EXPECT_EQ(a.log_probs, b.log_probs);  // to the bit
+}
+
+TEST(Generator, AloneEqualsInABatchOf64) {
+  const auto requests = many_requests(64);
+  const auto together = generate(requests, 64);
+  ASSERT_EQ(together.size(), 64u);
+  for (const GenerationRequest& request : requests) {
+    expect_same(together.at(request.id), generate({request}, 1).at(request.id));
+  }
+}
+
+TEST(Generator, OrderAndSlotsDoNotMatter) {
+  auto requests = many_requests(40);
+  const auto expected = generate(requests, 40);
+  std::reverse(requests.begin(), requests.end());
+  for (int64_t slots : {1, 7, 64}) {
+    const auto found = generate(requests, slots);
+    for (const auto& [id, generation] : expected) expect_same(generation, found.at(id));
+  }
+}
+
+TEST(Generator, LogProbsAreThePolicys) {
+  for (const auto& [id, generation] : generate(many_requests(20), 8)) {
+    PackedTokens row;
+    row.ids = request_of(id).ids;
+    row.scored.assign(row.ids.size(), 0);
+    row.ids.insert(row.ids.end(), generation.ids.begin(), generation.ids.end());
+    row.scored.resize(row.ids.size(), 1);
+    row.starts = {0, int32_t(row.ids.size())};
+    const TokenScores scores = policy().forward(row);
+    const size_t prompt = row.ids.size() - generation.ids.size();
+    for (size_t n = 0; n < generation.ids.size(); ++n) {
+      EXPECT_NEAR(generation.log_probs[n], scores.log_prob[prompt + n], 1e-5);
+    }
+  }
+}
+
+TEST(Generator, AGroupsPromptIsComputedOnce) {
+  Generator generator(policy(), 4, kMaxTokens);
+  GenerationRequest request = request_of(5);
+  const auto prompt = int64_t(request.ids.size());
+  std::map<uint64_t, Generation> expected;
+  for (uint64_t sample = 0; sample < 8; ++sample) {
+    request.id = sample;
+    request.rng_key = sample;
+    generator.add(request);
+    expected.merge(generate({request}, 1));
+  }
+  const auto found = generate(generator);
+  for (const auto& [id, generation] : expected) expect_same(generation, found.at(id));
+  // Four at once; those that come later, at most four times, compute the prompt's last token again.
+  EXPECT_GT(generator.tokens_prefilled(), prompt);
+  EXPECT_LE(generator.tokens_prefilled(), prompt + 4);
+  EXPECT_NE(found.at(0).ids, found.at(1).ids);
+}
+
+TEST(Generator, StopsAtTheStopTokenAndAtTheLimits) {
+  const auto free = generate({request_of(4)}, 1).at(4);
+  GenerationRequest request = request_of(4);
+  request.stop_id = free.ids[3];
+  const auto stopped = generate({request}, 1).at(4);
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_EQ(stopped.ids.back(), request.stop_id);
+  EXPECT_LE(stopped.ids.size(), 4u);
+  request.stop_id = -1;
+  request.max_new_tokens = 1000;
+  const auto full = generate({request}, 1).at(4);
+  EXPECT_FALSE(full.stopped);
+  EXPECT_EQ(int64_t(request.ids.size() + full.ids.size()), kMaxTokens);
+  request.max_new_tokens = 6;
+  EXPECT_EQ(generate({request}, 1).at(4).ids.size(), 6u);
+}
+
+TEST(Generator, AKeptSlotEqualsARecomputedRow) {
+  Generator generator(policy(), 3, kMaxTokens);
+  for (uint64_t id = 0; id < 3; ++id) {
+    GenerationRequest request = request_of(id);
+    request.keep_slot = true;
+    generator.add(request);
+  }
+  const auto first = generate(generator);
+  const int64_t before = generator.tokens_prefilled();
+  std::vector<GenerationRequest> second;
+  for (const auto& [id, generation] : first) {
+    GenerationRequest request = request_of(id);
+    request.rng_key = 100 + id;
+    request.ids.insert(request.ids.end(), generation.ids.begin(), generation.ids.end());
+    request.ids.insert(request.ids.end(), {1, 2, 4, 5});
+    second.push_back(request);
+    request.slot = generation.slot;
+    ASSERT_GE(request.slot, 0);
+    generator.add(request);
+  }
+  const auto kept = generate(generator);
+  EXPECT_EQ(generator.tokens_prefilled() - before, 3 * 5);  // the last sampled token and the four behind it
+  for (const auto& [id, generation] : generate(second, 3)) expect_same(generation, kept.at(id));
+}
+
+TEST(Generator, AKeptSlotIsNotGivenAwayBeforeItsRelease) {
+  Generator generator(policy(), 1, kMaxTokens);
+  GenerationRequest request = request_of(1);
+  request.keep_slot = true;
+  generator.add(request);
+  const int64_t slot = generate(generator).at(1).slot;
+  generator.add(request_of(2));
+  for (int n = 0; n < 5; ++n) EXPECT_TRUE(generator.step().empty());
+  generator.release(slot);
+  expect_same(generate({request_of(2)}, 1).at(2), generate(generator).at(2));
+}
+
+TEST(Generator, GreedyTakesTheLikeliest) {
+  GenerationRequest request = request_of(6);
+  request.sampling.temperature = 0;
+  const auto one = generate({request}, 1).at(6);
+  request.rng_key = 999;
+  expect_same(one, generate({request}, 1).at(6));
+}
+
+}  // namespace
+}  // namespace temper

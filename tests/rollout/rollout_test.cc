@@ -1,0 +1,213 @@
+#include "rollout/rollout.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "policy/parameter_store.h"
+#include "rollout/conversation.h"
+#include "tests/policy/small_model.h"
+#include "tests/policy/tokenizer_fixture.h"
+
+namespace temper {
+namespace {
+
+constexpr const char* kTask = R"(
+name: add
+family: elementwise
+reference: x + z
+inputs: {x: [n, m], z: [n, m]}
+outputs: {y: [n, m]}
+check: [{n: 5, m: 33}, {n: 33, m: 2}]
+timed: {n: 256, m: 256}
+)";
+
+// One judge for the whole program: starting its boxes and compiling references takes a second.
+Judge& judge() {
+  JudgeOptions options;
+  options.lanes = 1;
+  static Judge one(options, parse_tasks(kTask, "rollout_test.cc"));
+  return one;
+}
+
+const Task& task() { return judge().tasks().front(); }
+
+std::string right_answer() {
+  std::string dims, loop;
+  for (const std::string& dim : task().dims) loop += (loop.empty() ? "" : " * ") + dim;
+  return "One pass.\n```cpp\n" + task().signature() + " {\n  for (long i = 0; i < " + loop +
+         "; ++i) y[i] = x[i] + z[i];\n}\n```\n";
+}
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer one = [] {
+    std::vector<std::string> texts = code_texts();
+    texts.insert(texts.end(), 9, right_answer());
+    texts.insert(texts.end(), 9, task().prompt());
+    return Tokenizer::train(texts, 700);
+  }();
+  return one;
+}
+
+ModelConfig config() {
+  ModelConfig c = tool_config();
+  c.vocab_size = tokenizer().vocab_size();
+  c.num_hidden_layers = 2;
+  return c;
+}
+
+RolloutOptions short_options() {
+  RolloutOptions options;
+  options.turns = 2;
+  options.max_response_tokens = 96;
+  options.max_context_tokens = 512;
+  return options;
+}
+
+// Adam on one row until the policy knows it by heart.
+void memorise(Policy& policy, const std::vector<int32_t>& prompt, const std::vector<int32_t>& answer) {
+  PackedTokens row{
+      prompt, {0, int32_t(prompt.size() + answer.size())}, std::vector<uint8_t>(prompt.size(), 0)};
+  row.ids.insert(row.ids.end(), answer.begin(), answer.end());
+  row.scored.resize(row.ids.size(), 1);
+  const ScoreGradient nll = [](int64_t, auto, auto, std::span<double> d_log_prob,
+                               std::span<double> d_entropy) {
+    std::fill(d_log_prob.begin(), d_log_prob.end(), -1);
+    std::fill(d_entropy.begin(), d_entropy.end(), 0);
+  };
+  ParameterStore& store = policy.parameters();
+  for (int step = 1; step <= 60; ++step) {
+    store.gradients().zero_();
+    policy.forward_backward(row, nll);
+    const at::Tensor gradient = store.gradients();
+    store.moment1().mul_(0.9).add_(gradient, 0.1);
+    store.moment2().mul_(0.99).addcmul_(gradient, gradient, 0.01);
+    const double correction = std::sqrt(1 - std::pow(0.99, step)) / (1 - std::pow(0.9, step));
+    store.weights().addcdiv_(store.moment1(), store.moment2().sqrt().add_(1e-8), -3e-3 * correction);
+  }
+}
+
+Policy& taught_policy() {
+  static Policy policy = [] {
+    Policy one(config(), {});
+    one.parameters().init_random(1);
+    const ChatFormat format(tokenizer());
+    auto answer = tokenizer().encode(right_answer());
+    answer.push_back(format.stop_id());
+    memorise(one, format.user_turn(task().prompt()), answer);
+    return one;
+  }();
+  return policy;
+}
+
+void expect_well_formed(const Trajectory& trajectory) {
+  ASSERT_EQ(trajectory.roles.size(), trajectory.ids.size());
+  ASSERT_EQ(trajectory.log_probs.size(), trajectory.ids.size());
+  std::vector<bool> in_turn(trajectory.ids.size(), false);
+  for (const Turn& turn : trajectory.turns) {
+    EXPECT_LT(turn.begin, turn.end);
+    for (int32_t t = turn.begin; t < turn.end; ++t) in_turn[size_t(t)] = true;
+  }
+  for (size_t t = 0; t < in_turn.size(); ++t) {
+    EXPECT_EQ(is_response(trajectory.roles[t]), in_turn[t]) << t;
+    EXPECT_EQ(trajectory.log_probs[t] < 0, bool(in_turn[t])) << t;
+  }
+}
+
+// The trainer's log-probs of a trajectory are those of the sampling pass, in every turn.
+void expect_policys_log_probs(Policy& policy, const Trajectory& trajectory) {
+  PackedTokens row{trajectory.ids, {0, int32_t(trajectory.ids.size())}, {}};
+  for (Role role : trajectory.roles) row.scored.push_back(is_response(role));
+  const TokenScores scores = policy.forward(row);
+  for (size_t t = 0; t < row.ids.size(); ++t)
+    EXPECT_NEAR(trajectory.log_probs[t], scores.log_prob[t], 1e-5) << t;
+}
+
+TEST(Rollout, ARandomPolicysAnswersDoNotParse) {
+  Policy policy = random_policy(config(), {}, 2, 0.05);
+  Rollout rollout(policy, tokenizer(), judge(), short_options(), 5);
+  int64_t reports = 0;
+  const Batch batch = rollout.run(3, {{&task(), 4}, {&task(), 2}}, [&](int64_t done, int64_t all) {
+    ++reports;
+    EXPECT_LE(done, all);
+  });
+  EXPECT_GT(reports, 0);
+  ASSERT_EQ(batch.groups.size(), 2u);
+  EXPECT_EQ(batch.step, 3);
+  EXPECT_EQ(batch.groups[0].samples.size(), 4u);
+  for (const Group& group : batch.groups) {
+    for (const Trajectory& trajectory : group.samples) {
+      expect_well_formed(trajectory);
+      expect_policys_log_probs(policy, trajectory);
+      ASSERT_EQ(trajectory.turns.size(), 2u);
+      EXPECT_EQ(trajectory.turns[0].verdict.kind, VerdictKind::kFailParse);
+    }
+  }
+  EXPECT_EQ(batch.groups[1].samples[0].sample, 4);  // goes on counting, so that no sample is drawn twice
+}
+
+TEST(Rollout, SamplesDependOnSeedStepAndSampleOnly) {
+  Policy policy = random_policy(config(), {}, 2, 0.05);
+  const auto run = [&](uint64_t seed, int64_t step, int64_t at_once, int64_t samples) {
+    RolloutOptions options = short_options();
+    options.max_sequences = at_once;
+    return Rollout(policy, tokenizer(), judge(), options, seed)
+        .run(step, {{&task(), samples}})
+        .groups[0]
+        .samples;
+  };
+  const auto all = run(5, 1, 128, 6);
+  const auto few = run(5, 1, 2, 3);
+  for (size_t n = 0; n < few.size(); ++n) EXPECT_EQ(few[n].ids, all[n].ids);
+  EXPECT_NE(run(6, 1, 128, 1)[0].ids, all[0].ids);
+  EXPECT_NE(run(5, 2, 128, 1)[0].ids, all[0].ids);
+  EXPECT_NE(all[0].ids, all[1].ids);
+}
+
+TEST(Rollout, ARightAnswerPassesAndItsVerdictIsTheFeedback) {
+  Rollout rollout(taught_policy(), tokenizer(), judge(), short_options(), 5);
+  rollout.options.temperature = 0;
+  const Batch batch = rollout.run(0, {{&task(), 3}});
+  for (const Trajectory& trajectory : batch.groups[0].samples) {
+    expect_well_formed(trajectory);
+    ASSERT_EQ(trajectory.turns.size(), 2u) << to_text(trajectory, tokenizer());
+    const Verdict& verdict = trajectory.turns[0].verdict;
+    EXPECT_EQ(verdict.kind, VerdictKind::kPass) << to_text(trajectory, tokenizer());
+    EXPECT_GT(verdict.speedup, 0);
+    EXPECT_TRUE(trajectory.turns[0].stopped);
+    std::vector<int32_t> feedback(trajectory.ids.begin() + trajectory.turns[0].end,
+                                  trajectory.ids.begin() + trajectory.turns[1].begin);
+    EXPECT_NE(tokenizer().decode(feedback).find(feedback_text(verdict)), std::string::npos);
+  }
+  EXPECT_GE(rollout.stats().judged, 3);
+  EXPECT_GT(rollout.stats().tokens, 0);
+}
+
+TEST(Rollout, ItsFirstPassCanEndATrajectory) {
+  Rollout rollout(taught_policy(), tokenizer(), judge(), short_options(), 5);
+  rollout.options.temperature = 0;
+  rollout.options.stop_on_pass = true;
+  EXPECT_EQ(rollout.run(0, {{&task(), 1}}).groups[0].samples[0].turns.size(), 1u);
+}
+
+TEST(Rollout, ATurnThatMightNotFitIsNotBegun) {
+  RolloutOptions options = short_options();
+  const auto prompt = int64_t(ChatFormat(tokenizer()).user_turn(task().prompt()).size());
+  options.max_context_tokens = prompt + options.max_response_tokens;
+  Rollout rollout(taught_policy(), tokenizer(), judge(), options, 5);
+  EXPECT_EQ(rollout.run(0, {{&task(), 1}}).groups[0].samples[0].turns.size(), 1u);
+  --options.max_context_tokens;
+  try {
+    Rollout(taught_policy(), tokenizer(), judge(), options, 5);
+    FAIL() << "a prompt without room for an answer was taken";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("rollout.max_context_tokens"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("task add"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace temper
