@@ -74,9 +74,23 @@ Toolchain find_toolchain(const std::vector<std::string>& flags, const std::strin
     throw WorldError("no C++ compiler: {} does not run; install g++ (apt-get install g++)", driver);
   tools.compile = compile_command(driver, flags);
   tools.assemble = {program(driver, "as"), "-o", kRelocatableFile, kAssemblyFile};
-  tools.link = {
-      program(driver, "ld"), "-shared",       "--require-defined=" + entry, "-z", "noexecstack", "-o",
-      kObjectFile,           kRelocatableFile};
+  // Of the driver's own files those that static objects and wide arithmetic need; all libraries are in the
+  // runner.
+  const auto file = [&](const char* name) {
+    return fs::canonical(first_line(output_of(driver + " -print-file-name=" + name)));
+  };
+  tools.link = {program(driver, "ld"),
+                "-shared",
+                "--eh-frame-hdr",
+                "--require-defined=" + entry,
+                "-z",
+                "noexecstack",
+                "-o",
+                kObjectFile,
+                file("crtbeginS.o"),
+                kRelocatableFile,
+                file("libgcc.a"),
+                file("crtendS.o")};
   return tools;
 }
 

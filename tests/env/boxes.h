@@ -1,0 +1,45 @@
+#pragma once
+// What tests of the boxes share: the system's compiler and fresh runners.
+
+#include <chrono>
+#include <string>
+
+#include "env/box/compile_box.h"
+#include "env/box/runner_process.h"
+#include "env/languages/language.h"
+
+namespace temper {
+
+inline constexpr uid_t kTestUser = 64'900;
+
+inline const Toolchain& test_toolchain() {
+  static const Toolchain tools = find_toolchain(kCpp.compiler_flags, kCpp.entry_point);
+  return tools;
+}
+
+inline CompileResult compile_here(const std::string& source, CompileQuota quota = {}) {
+  return compile(test_toolchain(), source, quota, kTestUser);
+}
+
+inline RunnerOptions test_runner_options() {
+  return {.program = TEMPER_BINARY_DIR "/temper-runner",
+          .memory_bytes = 512 << 20,
+          .cpu_s = 5,
+          .arena_bytes = 4 << 20,
+          .user = kTestUser};
+}
+
+// What became of a candidate: of its load or of the first of three calls that failed, "" if all was well.
+inline std::string run_here(const std::string& source,
+                            std::chrono::milliseconds budget = std::chrono::seconds(2)) {
+  const auto compiled = compile_here(source);
+  if (!compiled.ok) return compiled.reason + " " + compiled.diagnostics;
+  RunnerProcess runner(test_runner_options());
+  runner.wait_ready();
+  std::string detail;
+  std::string failed = runner.load(compiled.object, budget, detail);
+  for (int i = 0; i < 3 && failed.empty(); ++i) failed = runner.call({{4096, 1 << 20}, {1000}});
+  return failed;
+}
+
+}  // namespace temper
