@@ -56,6 +56,7 @@ bool drop_privileges(uid_t uid) {
   const __user_cap_data_struct none[2] = {};
   check(int(::syscall(SYS_capset, &header, none)), "give up capabilities");
   check(::prctl(PR_SET_DUMPABLE, 0), "become undumpable");
+  check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "end with the parent");  // a change of user forgets it
   check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
   return dropped;
 }

@@ -42,8 +42,10 @@ RunnerProcess::RunnerProcess(const RunnerOptions& options) {
 }
 
 void RunnerProcess::wait_ready() {
+  if (ready_) return;
   const auto reply = receive_wire<RunnerReply>(socket_.get(), 0, kReadyTimeout);
   if (!reply) throw WorldError("the runner does not start ({})", death(milliseconds(1000)));
+  ready_ = true;
   user_dropped_ = reply->user_dropped != 0;
   if (reply->status != RunnerStatus::kReady)
     throw WorldError("the sandbox cannot be made: {}",

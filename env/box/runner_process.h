@@ -56,7 +56,7 @@ class RunnerProcess {
   Mapping arena_, page_;
   BoxProcess process_;
   uint32_t number_ = 0;
-  bool user_dropped_ = false;
+  bool ready_ = false, user_dropped_ = false;
   std::chrono::nanoseconds budget_{0}, call_time_{0};
 };
 
