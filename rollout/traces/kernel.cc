@@ -185,7 +185,7 @@ class Kernel {
   }
 
   void softmax() {
-    const bool logarithm = program_.result->text == "-";
+    const bool logarithm = program_.log_softmax;
     const bool no_maximum = hit(Defect::kNoMaximum);
     open(loop("i", dim(0)));
     if (!no_maximum) line("float t = -1e30f;");

@@ -74,8 +74,9 @@ class Lowering {
     if (axis_of(e) != 1) throw ConfigError("{} along an axis other than 1", e.text);
     auto value = hoist(e.children[0]);
     program_.skeleton = Skeleton::kSoftmax;
+    program_.log_softmax = e.is_call("log_softmax");
     program_.steps = {{"t", "amax", value, 1}, {"s", "sum", value, 1}};
-    if (e.is_call("softmax")) return binary("/", name(kStored), name("s"));
+    if (!program_.log_softmax) return binary("/", name(kStored), name("s"));
     return binary("-", binary("-", name(kStored), name("t")), call("log", {name("s")}));
   }
 

@@ -38,6 +38,7 @@ struct Program {
   std::vector<Step> steps;
   std::map<std::string, ExpressionPtr> aliases;  // named intermediates that are no reduction
   ExpressionPtr result;                          // of one element of the output
+  bool log_softmax = false;                      // kSoftmax: the logarithm is asked for
 
   // The dimensions of an expression, outermost first; "?" where a slice changed them.
   std::vector<std::string> dims(const Expression& e) const;

@@ -144,7 +144,7 @@ std::vector<Style> styles(const Program& program) {
     case Skeleton::kColumn:
       return {{.order = Order::kColumns}, {.order = Order::kRows, .fast = true}};
     case Skeleton::kSoftmax:
-      if (program.result->text == "-") return {{}, {.restricted = true, .fast = true}};
+      if (program.log_softmax) return {{}, {.restricted = true, .fast = true}};
       return {{.twice = true}, {.fast = true}};
     case Skeleton::kScan:
       return scan_styles(program);
