@@ -148,9 +148,9 @@ ElementWriter::Text ElementWriter::write_binary(const Expression& e, const At& a
   const auto left = write(*e.children[0], at);
   if (epsilon && hit(Defect::kNoEpsilon)) return left;
   const auto right = write(right_node, at);
-  std::string op = e.text;
-  const bool inexact = op == "+" || op == "-" || op == "*";
-  if (inexact && !epsilon && hit(Defect::kWrongOperator)) op = op == "+" ? "-" : "+";
+  const bool inexact = e.text == "+" || e.text == "-" || e.text == "*";
+  const bool wrong = inexact && !epsilon && hit(Defect::kWrongOperator);
+  const std::string_view op = !wrong ? std::string_view(e.text) : e.text == "+" ? "-" : "+";
   const int loose = op == "+" || op == "-" ? 2 : 1;
   const bool wrap_left = left.loose > loose;
   const bool wrap_right = right.loose > loose || (right.loose == loose && op != "+") || right.text[0] == '-';

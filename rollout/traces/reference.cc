@@ -149,7 +149,7 @@ std::string source_of(const Expression& e);
 
 std::string operand_source(const Expression& e, bool tight) {
   const bool wrap = e.kind == Kind::kBinary && (tight || e.text == "+" || e.text == "-");
-  return wrap ? "(" + source_of(e) + ")" : source_of(e);
+  return wrap ? fmt::format("({})", source_of(e)) : source_of(e);
 }
 
 std::string binary_source(const Expression& e) {
@@ -179,7 +179,7 @@ std::string source_of(const Expression& e) {
     case Kind::kName:
       return e.text;
     case Kind::kNegate:
-      return "-" + operand_source(*e.children[0], true);
+      return fmt::format("-{}", operand_source(*e.children[0], true));
     case Kind::kBinary:
       return binary_source(e);
     case Kind::kCall:
