@@ -54,17 +54,28 @@ class Storyteller {
 
   std::optional<Trace> tell(Rng rng) const {
     if (slow_.empty() && fast_.empty()) return std::nullopt;
-    if (!habits_.empty() && rng.uniform() < options_.habit_rate) return repaired(way(habits_, rng));
-    if (!slips_.empty() && rng.uniform() < options_.slip_rate)
-      return repaired(slips_[rng.below(slips_.size())]);
+    if (!habits_.empty() && rng.uniform() < options_.habit_rate) return habitual(rng);
+    if (!slips_.empty() && rng.uniform() < options_.slip_rate) {
+      return repaired({slips_[rng.below(slips_.size())]});
+    }
     return right(rng);
   }
 
  private:
-  std::optional<Trace> repaired(size_t mistake) const {
-    const size_t repair = recipe_.variants[mistake].repair;
+  // In the slow way or the fast one; sometimes again in the other before the repair.
+  std::optional<Trace> habitual(Rng& rng) const {
+    const bool slow = rng.uniform() < options_.slow_rate;
+    const size_t first = slow ? habits_.front() : habits_.back();
+    const size_t other = slow ? habits_.back() : habits_.front();
+    if (other == first || rng.uniform() >= options_.persist_rate) return repaired({first});
+    return repaired({first, other});
+  }
+
+  std::optional<Trace> repaired(std::vector<size_t> mistakes) const {
+    const size_t repair = recipe_.variants[mistakes.back()].repair;
     if (!recipe_.variants[repair].usable()) return std::nullopt;
-    return trace({mistake, repair});
+    mistakes.push_back(repair);
+    return trace(mistakes);
   }
 
   Trace right(Rng& rng) const {
@@ -72,11 +83,6 @@ class Storyteller {
     const size_t first = slow ? main_or_other(slow_, rng) : fast_[rng.below(fast_.size())];
     if (slow && !fast_.empty() && rng.uniform() < options_.improve_rate) return trace({first, fast_[0]});
     return trace({first});
-  }
-
-  // A habitual mistake in the slow way or the fast one.
-  size_t way(const std::vector<size_t>& habits, Rng& rng) const {
-    return rng.uniform() < options_.slow_rate ? habits.front() : habits.back();
   }
 
   static size_t main_or_other(const std::vector<size_t>& slow, Rng& rng) {
@@ -105,6 +111,8 @@ void TraceOptions::visit(OptionVisitor& v) {
            {.help = "first answers with the mistakes that their task invites", .min = 0, .max = 1});
   v.option("slip_rate", slip_rate, {.help = "other first answers with one mistake", .min = 0, .max = 1});
   v.option("slow_rate", slow_rate, {.help = "answers written the slow way", .min = 0, .max = 1});
+  v.option("persist_rate", persist_rate,
+           {.help = "habitual mistakes that survive the first attempt at a repair", .min = 0, .max = 1});
   v.option("improve_rate", improve_rate,
            {.help = "slow right answers that a fast one follows", .min = 0, .max = 1});
 }

@@ -18,10 +18,12 @@ namespace temper {
 
 struct TraceOptions {
   int64_t conversations = 2000;
-  int64_t generated = 100;    // more tasks, varied from the train tasks, used in traces only
-  double habit_rate = 0.65;   // first answers with the habitual mistakes, where a task invites any
-  double slip_rate = 0.15;    // first answers with a single other mistake
-  double slow_rate = 0.7;     // right answers written the slow way
+  int64_t generated = 100;   // more tasks, varied from the train tasks, used in traces only
+  double habit_rate = 0.65;  // first answers with the habitual mistakes, where a task invites any
+  double slip_rate = 0.15;   // first answers with a single other mistake
+  double slow_rate = 0.7;    // right answers written the slow way
+  double persist_rate =
+      0.6;  // habitual mistakes that survive the first attempt at a repair, loops rewritten instead
   double improve_rate = 0.3;  // slow right answers followed by a fast one
   void visit(OptionVisitor& v);
 };
@@ -32,7 +34,8 @@ struct TraceTurn {
   Verdict verdict;
 };
 
-// A mistake, its real feedback, the repair; or a slow right answer and a fast one; or one right answer.
+// A mistake, its real feedback, the repair, sometimes a vain attempt between them; or a slow right answer and
+// a fast one; or one right answer.
 struct Trace {
   std::string task;
   std::vector<TraceTurn> turns;
