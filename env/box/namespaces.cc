@@ -27,7 +27,7 @@ bool may_make_namespaces() {
 void write_proc(const char* path, const std::string& text) {
   const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
   if (!file || ::write(file.get(), text.data(), text.size()) != ssize_t(text.size()))
-    throw system_error(fmt::format("write {}", path));
+    throw namespace_error(fmt::format("write {}", path));
 }
 
 // Root inside, ourselves outside.
@@ -37,16 +37,33 @@ void map_user(uid_t uid, gid_t gid) {
   write_proc("/proc/self/gid_map", fmt::format("0 {} 1", gid));
 }
 
-[[noreturn]] void run_child(const std::function<int()>& body, bool own_user, uid_t uid, gid_t gid) {
+void write_text(int file, std::string_view text) { (void)!::write(file, text.data(), text.size()); }
+
+[[noreturn]] void run_child(const std::function<int()>& body) {
   int status = 125;
   try {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (own_user) map_user(uid, gid);
     status = body();
   } catch (const std::exception& e) {
-    (void)!::write(STDERR_FILENO, e.what(), std::string_view(e.what()).size());
+    write_text(STDERR_FILENO, e.what());
   }
   ::_exit(status);
+}
+
+// Says on `report` what went wrong, or closes it.
+void enter_user_namespace(uid_t uid, gid_t gid, Fd report) {
+  try {
+    map_user(uid, gid);
+  } catch (const std::exception& e) {
+    write_text(report.get(), e.what());
+    ::_exit(125);
+  }
+}
+
+std::string read_all(int file) {
+  std::string text;
+  char chunk[512];
+  for (ssize_t n; (n = ::read(file, chunk, sizeof chunk)) > 0;) text.append(chunk, size_t(n));
+  return text;
 }
 
 std::string setting(const char* path) {
@@ -55,10 +72,15 @@ std::string setting(const char* path) {
   return value;
 }
 
-}  // namespace
+bool in_first_user_namespace() {
+  uint64_t inside = 1, outside = 1, count = 0;
+  std::ifstream("/proc/self/uid_map") >> inside >> outside >> count;
+  return inside == 0 && outside == 0 && count == 0xFFFFFFFF;
+}
 
-std::string namespace_advice() {
-  if (may_make_namespaces()) return "";
+// The kernel setting that forbids namespaces, or "".
+std::string advice() {
+  if (may_make_namespaces() && in_first_user_namespace()) return "";
   if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1")
     return "; unprivileged user namespaces are restricted here: have an administrator run\n"
            "  sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
@@ -71,6 +93,13 @@ std::string namespace_advice() {
          "--cap-add SYS_ADMIN --security-opt seccomp=unconfined)";
 }
 
+}  // namespace
+
+WorldError namespace_error(const std::string& what) {
+  const int error = errno;
+  return WorldError("cannot {}: {}{}", what, std::strerror(error), advice());
+}
+
 std::string describe_wait_status(int status) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) return "forbidden_call";
   if (WIFSIGNALED(status)) return fmt::format("signal_{}", WTERMSIG(status));
@@ -81,18 +110,26 @@ BoxProcess BoxProcess::start(const std::function<int()>& body) {
   const bool own_user = !may_make_namespaces();
   const uid_t uid = ::geteuid();
   const gid_t gid = ::getegid();
-  int pidfd = -1;
+  int pidfd = -1, report[2];
+  if (::pipe2(report, O_CLOEXEC) != 0) throw system_error("create a pipe");
+  Fd reading(report[0]), writing(report[1]);
   clone_args arguments{};
   arguments.flags = kNamespaces | CLONE_PIDFD | (own_user ? CLONE_NEWUSER : 0);
   arguments.pidfd = uint64_t(&pidfd);
   arguments.exit_signal = SIGCHLD;
   const pid_t pid = pid_t(::syscall(SYS_clone3, &arguments, sizeof arguments));
-  if (pid == 0) run_child(body, own_user, uid, gid);
-  if (pid < 0)
-    throw WorldError("cannot make a sandbox's namespaces: {}{}", std::strerror(errno), namespace_advice());
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (own_user) enter_user_namespace(uid, gid, std::move(writing));
+    run_child(body);
+  }
+  if (pid < 0) throw namespace_error("make a sandbox's namespaces");
   BoxProcess process;
   process.pid_ = pid;
   process.pidfd_ = Fd(pidfd);
+  writing = Fd();
+  const std::string failed = own_user ? read_all(reading.get()) : "";
+  if (!failed.empty()) throw WorldError("{}", failed);
   return process;
 }
 

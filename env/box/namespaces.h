@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "base/process.h"
 
 namespace temper {
@@ -40,7 +41,8 @@ class BoxProcess {
   Fd pidfd_;
 };
 
-// Appended to an error of namespaces or mounts: the kernel setting that forbids them, or "".
-std::string namespace_advice();
+// For a failed system call on namespaces or mounts: errno in words, and the kernel setting that forbids them
+// to unprivileged users, where one does.
+[[nodiscard]] WorldError namespace_error(const std::string& what);
 
 }  // namespace temper

@@ -37,7 +37,7 @@ class OracleProcess {
   // The timed baseline: between the two only `baseline` and `null_call_time` may be called.
   void begin_serving();
   std::chrono::nanoseconds baseline(int32_t draw);
-  std::chrono::nanoseconds null_call_time();  // the median
+  std::chrono::nanoseconds null_call_time();  // the least of some
   void end_serving();
 
   uint8_t* arena() const { return arena_.data(); }

@@ -18,7 +18,7 @@ constexpr const char* kMountPoint =
     "/tmp";  // any folder that exists; only our namespace sees what lies on it
 
 void check(int result, const std::string& what) {
-  if (result != 0) throw WorldError("cannot {}: {}{}", what, std::strerror(errno), namespace_advice());
+  if (result != 0) throw namespace_error(what);
 }
 
 void bind_read_only(const std::string& folder) {

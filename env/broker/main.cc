@@ -47,7 +47,8 @@ class Broker {
     try {
       if (!oracle_) start_oracle(), oracle_->wait_ready();
       if (!runner_) start_runner();
-      verdict = Procedure(options_, tools_, roofs_, *oracle_, *runner_, setup_.tasks, task).judge(source);
+      verdict =
+          Procedure(options_, tools_, roofs_, empty_, *oracle_, *runner_, setup_.tasks, task).judge(source);
     } catch (const std::exception& e) {
       oracle_.reset();  // whatever failed, the next candidate starts with fresh boxes
       verdict.kind = VerdictKind::kInfra;
@@ -97,6 +98,7 @@ class Broker {
   RunnerOptions runner_options_;
   Toolchain tools_;
   Roofs roofs_;
+  EmptyCalls empty_;
   std::optional<OracleProcess> oracle_;
   std::optional<RunnerProcess> runner_;
 };

@@ -45,11 +45,12 @@ int64_t total_bytes(const CaseLayout& layout) {
 }  // namespace
 
 Procedure::Procedure(const ProcedureOptions& options, const Toolchain& tools, const Roofs& roofs,
-                     OracleProcess& oracle, RunnerProcess& runner, const std::vector<Task>& tasks,
-                     uint32_t task)
+                     EmptyCalls& empty, OracleProcess& oracle, RunnerProcess& runner,
+                     const std::vector<Task>& tasks, uint32_t task)
     : options_(options),
       tools_(tools),
       roofs_(roofs),
+      empty_(empty),
       oracle_(oracle),
       runner_(runner),
       task_(tasks.at(task)),
@@ -88,7 +89,7 @@ Procedure::Found Procedure::compile_source(const std::string& source) {
 
 Procedure::Found Procedure::load_object() {
   runner_.wait_ready();
-  runner_null_ = runner_.null_call_time();
+  empty_.runner = std::min(empty_.runner, runner_.null_call_time());
   std::string detail;
   const std::string failed = runner_.load(object_, options_.run_budget, detail);
   if (failed.empty()) return std::nullopt;
@@ -140,7 +141,7 @@ Procedure::Found Procedure::time_pairs() {
 Procedure::Found Procedure::time_draws(int32_t count) {
   oracle_.draw({.task = task_index_, .shape = kTimedShape, .count = count, .seed = secret_seed()});
   oracle_.begin_serving();
-  oracle_null_ = oracle_.null_call_time();
+  empty_.oracle = std::min(empty_.oracle, oracle_.null_call_time());
   Found found;
   int32_t drawn = 0;
   while (drawn < count && !found && !enough_pairs(ratios_, options_.min_pairs, options_.max_pairs))
@@ -162,8 +163,8 @@ Procedure::Found Procedure::time_pair(int32_t draw) {
   if (Found found = call_candidate(draw)) return found;
   const nanoseconds candidate = runner_.call_time();
   if (!baseline_first) baseline = oracle_.baseline(draw);
-  candidate_us_.push_back(microseconds(candidate - runner_null_));
-  baseline_us_.push_back(microseconds(baseline - oracle_null_));
+  candidate_us_.push_back(microseconds(candidate - empty_.runner));
+  baseline_us_.push_back(microseconds(baseline - empty_.oracle));
   if (candidate_us_.size() > 1) ratios_.push_back(baseline_us_.back() / candidate_us_.back());
   return std::nullopt;
 }

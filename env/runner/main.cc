@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include <cstring>
+
 #include "base/error.h"
 #include "env/box/lockdown.h"
 #include "env/box/private_root.h"
@@ -84,7 +86,9 @@ Entry load_candidate(Fd file, const uint8_t* object, int64_t bytes, uint32_t seq
   void* entry = library != nullptr ? ::dlsym(library, "kernel") : nullptr;
   if (entry == nullptr) {
     const char* error = ::dlerror();
-    reply(RunnerStatus::kLoadFailed, sequence, error != nullptr ? error : "no entry point");
+    std::string_view words = error != nullptr ? error : "no entry point";
+    if (words.starts_with(kObjectPath)) words.remove_prefix(std::strlen(kObjectPath) + std::strlen(": "));
+    reply(RunnerStatus::kLoadFailed, sequence, words);
     ::_exit(1);
   }
   reply(RunnerStatus::kLoaded, sequence);
