@@ -61,8 +61,9 @@ Sequence Generator::Impl::start(GenerationRequest request) {
   if (slot < 0) {
     slot = *free_slots.begin();
     free_slots.erase(free_slots.begin());
-    cache.truncate(slot, 0);
-    held[size_t(slot)].clear();
+    auto& keys = held[size_t(slot)];
+    keys.resize(starts_with(keys, request.ids) ? request.ids.size() - 1 : 0);
+    cache.truncate(slot, int64_t(keys.size()));
   }
   const auto& keys = held[size_t(slot)];
   TEMPER_CHECK(keys.size() < request.ids.size() && starts_with(request.ids, keys),
