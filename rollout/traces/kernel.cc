@@ -138,10 +138,10 @@ class Kernel {
     const auto shape = program_.dims(*step.value);
     open(loop("j", inner_bound(output_.shape[0])));
     declare(step);
-    open(loop("i", rows_of(shape)));
+    open(loop("i", shape.at(0)));
     accumulate(step, step.name, {"i", "j"}, {});
     close();
-    divide(step, rows_of(shape));
+    divide(step, shape.at(0));
     assign(fmt::format("{}[j]", output_.name), *program_.result, {"j"}, scalars());
     close();
   }
@@ -151,12 +151,12 @@ class Kernel {
     const auto shape = program_.dims(*step.value);
     const std::string target = fmt::format("{}[j]", output_.name);
     if (!hit(Defect::kNoInit)) each_column([&] { line(fmt::format("{} = {};", target, start(step))); });
-    open(loop("i", rows_of(shape)));
+    open(loop("i", shape.at(0)));
     each_column([&] { accumulate(step, target, {"i", "j"}, {}); });
     close();
     const bool divided = step.op == "mean" && !hit(Defect::kNoDivide);
     if (!divided && program_.result->text == step.name) return;
-    const std::string bound = divided ? fmt::format("{} / {}", target, rows_of(shape)) : target;
+    const std::string bound = divided ? fmt::format("{} / {}", target, shape.at(0)) : target;
     each_column([&] { assign(target, *program_.result, {"j"}, {{step.name, bound}}); });
   }
 
@@ -351,8 +351,6 @@ class Kernel {
   }
 
   std::string dim(size_t k) { return output_.shape[hit(Defect::kSwapBounds) ? 1 - k : k]; }
-  std::string rows_of(const std::vector<std::string>& shape) const { return shape.at(0); }
-
   std::string inner_bound(const std::string& length) {
     return hit(Defect::kShortBound) ? length + " - 1" : length;
   }

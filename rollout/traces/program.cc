@@ -93,6 +93,11 @@ class Lowering {
     const auto& task = *program_.task;
     if (task.outputs.size() != 1)
       throw ConfigError("task {}: the trace grammar writes one output", task.name);
+    static const std::set<std::string> taken = {"i", "j", "l", "v", "e",
+                                                "f", "s", "t", "g", "o"};  // by the kernel
+    for (const auto& input : task.inputs) {
+      if (taken.contains(input.name)) throw ConfigError("task {}: input '{}'", task.name, input.name);
+    }
     const size_t rank = task.outputs[0].shape.size();
     const bool fits = rank == 2 || (rank == 1 && program_.skeleton != Skeleton::kMap);
     if (!fits || (program_.steps.size() > 1 && program_.skeleton == Skeleton::kColumn)) {

@@ -88,6 +88,9 @@ TEST(Traces, AReferenceThatTheGrammarCannotReadHasNoRecipe) {
   auto task = native_tasks()[0];
   task.reference = "def reference(x, b, a):\n    return torch.fft(x)\n";
   EXPECT_TRUE(write_recipe(task, 1).variants.empty());
+  task = native_tasks()[0];
+  task.inputs[0].name = "s";
+  EXPECT_TRUE(write_recipe(task, 1).variants.empty());
 }
 
 TEST(Traces, GeneratedTasksAreNewAndDeterministic) {
