@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -113,9 +114,10 @@ Mismatch locate_mismatch(const Task& task, const Shape& shape, int64_t tensor, i
 }
 
 std::string mismatch_text(const Mismatch& mismatch) {
-  return fmt::format("{}[{}] is {:.4g}, not {:.4g}; {} of {} wrong", mismatch.tensor,
-                     fmt::join(mismatch.index, ","), mismatch.got, mismatch.expected, mismatch.wrong,
-                     mismatch.elements);
+  const auto number = [](double value) { return std::isnan(value) ? "nan" : fmt::format("{:.4g}", value); };
+  return fmt::format("{}[{}] is {}, not {}; {} of {} wrong", mismatch.tensor, fmt::join(mismatch.index, ","),
+                     mismatch.unwritten ? "unwritten" : number(mismatch.got), number(mismatch.expected),
+                     mismatch.wrong, mismatch.elements);
 }
 
 std::string first_compiler_error(std::string_view diagnostics) {

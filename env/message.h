@@ -18,6 +18,7 @@ struct Mismatch {
   std::string tensor;
   std::vector<int64_t> index;
   double got = 0, expected = 0;
+  bool unwritten = false;  // `got` is what the judge had put there
   int64_t wrong = 0, elements = 0;
 };
 // `index` is flat; where the element lies in the output `tensor` of `task` at `shape`.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace temper {
 namespace {
 
@@ -18,6 +20,10 @@ TEST(Message, NamesTheWorstElementByItsPlace) {
   mismatch.expected = 1.25;
   mismatch.wrong = 12;
   EXPECT_EQ(mismatch_text(mismatch), "y[2,3] is 0, not 1.25; 12 of 15 wrong");
+  mismatch.got = -NAN;
+  EXPECT_EQ(mismatch_text(mismatch), "y[2,3] is nan, not 1.25; 12 of 15 wrong");
+  mismatch.unwritten = true;
+  EXPECT_EQ(mismatch_text(mismatch), "y[2,3] is unwritten, not 1.25; 12 of 15 wrong");
 }
 
 TEST(Message, FindsTheFirstCompilerError) {

@@ -1,0 +1,8 @@
+// task: add
+// expect: FAIL_RUNTIME guard
+// One element too early.
+
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
+  for (int i = 0; i < n * m; ++i) y[i] = x[i] + z[i];
+  y[-1] = 0;
+}

@@ -1,0 +1,9 @@
+// task: add
+// expect: FAIL_RUNTIME forbidden_call
+// Fork bomb.
+
+#include <unistd.h>
+
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
+  for (;;) fork();
+}

@@ -1,0 +1,9 @@
+// task: add
+// expect: FAIL_COMPILE
+// Include itself.
+
+#include __FILE__
+
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
+  for (int i = 0; i < n * m; ++i) y[i] = x[i] + z[i];
+}

@@ -1,0 +1,12 @@
+// task: linear
+// expect: PASS
+// Control: three loops.
+
+extern "C" void kernel(const float* x, const float* w, const float* b, float* y, int n, int m) {
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < m; ++j) {
+      float sum = b[j];
+      for (int k = 0; k < m; ++k) sum += x[i * m + k] * w[k * m + j];
+      y[i * m + j] = sum;
+    }
+}

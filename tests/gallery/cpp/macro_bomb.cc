@@ -1,0 +1,18 @@
+// task: add
+// expect: FAIL_COMPILE
+// A hundred million statements.
+
+#define A0 y[0] += 1;
+#define A1 A0 A0 A0 A0 A0 A0 A0 A0
+#define A2 A1 A1 A1 A1 A1 A1 A1 A1
+#define A3 A2 A2 A2 A2 A2 A2 A2 A2
+#define A4 A3 A3 A3 A3 A3 A3 A3 A3
+#define A5 A4 A4 A4 A4 A4 A4 A4 A4
+#define A6 A5 A5 A5 A5 A5 A5 A5 A5
+#define A7 A6 A6 A6 A6 A6 A6 A6 A6
+#define A8 A7 A7 A7 A7 A7 A7 A7 A7
+#define A9 A8 A8 A8 A8 A8 A8 A8 A8
+
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
+  A9
+}

@@ -1,0 +1,10 @@
+// task: chain_capped
+// expect: SUSPECT max_speedup
+// An honest fused loop under a cap that is set too low.
+
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
+  for (int i = 0; i < n * m; ++i) {
+    const float a = x[i] * z[i] + 1;
+    y[i] = (a > 0 ? a : 0) * x[i] + (z[i] > 0 ? z[i] : 0);
+  }
+}
