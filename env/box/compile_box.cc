@@ -43,7 +43,7 @@ std::string read_prefix(int file, int64_t limit) {
     std::vector<char*> arguments;
     for (const auto& word : argv) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    char path[] = "PATH=/usr/bin", locale[] = "LC_ALL=C.UTF-8";
+    char path[] = "PATH=/usr/bin", locale[] = "LC_ALL=C";
     char* environment[] = {path, locale, nullptr};
     ::execve(arguments[0], arguments.data(), environment);
   } catch (const std::exception&) {

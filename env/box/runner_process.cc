@@ -92,12 +92,13 @@ std::string RunnerProcess::call(const CallArguments& arguments) {
   std::copy(arguments.tensor_offsets.begin(), arguments.tensor_offsets.end(), shared.tensor_offset);
   std::copy(arguments.dims.begin(), arguments.dims.end(), shared.dim);
   shared.done.store(0, std::memory_order_relaxed);
-  process_.signal(SIGCONT);
+  // All that the candidate's process ever runs lies between the two readings, whatever woke it.
   const nanoseconds start = raw_clock();
+  process_.signal(SIGCONT);
   start_call(shared, ++number_);
   const std::string failed = await_answer(number_);
-  call_time_ = raw_clock() - start;
   process_.signal(SIGSTOP);
+  call_time_ = raw_clock() - start;
   budget_ -= call_time_;
   return failed;
 }

@@ -15,8 +15,7 @@ namespace temper {
 namespace {
 
 constexpr int kSocket = 3;
-constexpr uid_t kFirstBoxUser =
-    64'000;  // unused ids; one a core, so that limits count a lane's processes alone
+constexpr uid_t kFirstBoxUser = 100'000;  // one a broker, so that limits count its own processes alone
 
 class Broker {
  public:
@@ -76,7 +75,7 @@ class Broker {
     options.run_budget = std::chrono::nanoseconds(int64_t(setup.run_timeout_s * 1e9));
     options.min_pairs = setup.min_pairs;
     options.max_pairs = setup.max_pairs;
-    options.user = kFirstBoxUser + uid_t(setup.core);
+    options.user = kFirstBoxUser + uid_t(::getpid());
     options.core = setup.core;
     return options;
   }

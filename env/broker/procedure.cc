@@ -127,7 +127,8 @@ Procedure::Found Procedure::check_draws(const DrawRequest& wanted) {
   return found;
 }
 
-// The first draw warms up and counts for nothing but correctness.
+// The first draw warms up and counts for nothing but correctness. It and the next have the last magnitude:
+// what is timed must be right on large numbers, too.
 Procedure::Found Procedure::time_pairs() {
   use_shape(kTimedShape);
   Found found;
@@ -139,7 +140,9 @@ Procedure::Found Procedure::time_pairs() {
 }
 
 Procedure::Found Procedure::time_draws(int32_t count) {
-  oracle_.draw({.task = task_index_, .shape = kTimedShape, .count = count, .seed = secret_seed()});
+  DrawRequest request{.task = task_index_, .shape = kTimedShape, .count = count, .seed = secret_seed()};
+  if (candidate_us_.empty()) request.magnitude = task_.magnitudes.back();
+  oracle_.draw(request);
   oracle_.begin_serving();
   empty_.oracle = std::min(empty_.oracle, oracle_.null_call_time());
   Found found;
@@ -204,8 +207,9 @@ Procedure::Found Procedure::compare_outputs(int32_t draw) {
   mismatch.wrong = reply.wrong;
   const size_t size = element_size(task_.outputs[size_t(reply.tensor)].type);
   const uint8_t* output = oracle_case(draw) + layout_.outputs[size_t(reply.tensor)].offset;
-  const bool unwritten = is_poison(output + size_t(reply.index) * size, size);
-  return Finding{VerdictKind::kFailIncorrect, unwritten ? "unwritten" : "tolerance", mismatch_text(mismatch)};
+  mismatch.unwritten = is_poison(output + size_t(reply.index) * size, size);
+  return Finding{VerdictKind::kFailIncorrect, mismatch.unwritten ? "unwritten" : "tolerance",
+                 mismatch_text(mismatch)};
 }
 
 void Procedure::use_shape(int32_t shape) {
