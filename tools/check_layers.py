@@ -38,7 +38,7 @@ def vendor(header):
 def check_file(root, path):
     relative = path.relative_to(root).as_posix()
     folder = relative.split("/")[0]
-    for header in INCLUDE.findall(path.read_text(encoding="utf-8")):
+    for header in INCLUDE.findall(path.read_text(encoding="utf-8", errors="replace")):
         target = header.split("/")[0]
         if folder in ALLOWED and target in ALLOWED and "/" in header and target not in ALLOWED[folder]:
             yield f"{relative}: includes {header}, but {folder} may only see {', '.join(sorted(ALLOWED[folder]))}"
