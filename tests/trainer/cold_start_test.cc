@@ -1,0 +1,184 @@
+#include "trainer/cold_start.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "policy/chat_format.h"
+#include "policy/parameter_store.h"
+#include "rollout/conversation.h"
+#include "tests/trainer/fixtures.h"
+
+namespace temper {
+namespace {
+
+constexpr const char* kTasks = R"(
+defaults:
+  family: elementwise
+  outputs: {y: [n]}
+  check: [{n: 5}]
+  timed: {n: 1024}
+  tolerance: 1e-5
+tasks:
+  - name: double_it
+    reference: x + x
+    inputs: {x: [n]}
+)";
+
+std::string answer_text(const std::string& expression) {
+  return "One pass.\n```cpp\nextern \"C\" void kernel(const float* x, float* y, long n) {\n"
+         "  for (long i = 0; i < n; ++i) y[i] = " +
+         expression + ";\n}\n```\n";
+}
+
+Verdict judged(Verdict verdict, const std::string& message) {
+  verdict.message = message;
+  return verdict;
+}
+
+// A defect with its repair, and one answer that is right at once.
+std::vector<Trace> make_traces() {
+  return {{"double_it",
+           {{answer_text("x[i]"), judged(failed(), "Incorrect: y[0] is 1, should be 2.")},
+            {answer_text("x[i] + x[i]"), judged(passed(1.5), "Correct.")}}},
+          {"double_it", {{answer_text("2 * x[i]"), judged(passed(1.5), "Correct.")}}}};
+}
+
+class ColdStart : public ::testing::Test {
+ protected:
+  std::vector<Task> tasks = parse_tasks(kTasks, "test");
+  std::vector<Trace> traces = make_traces();
+  Tokenizer tokenizer =
+      Tokenizer::train({tasks[0].prompt(), answer_text("x[i]"), answer_text("2 * x[i]")}, 400);
+
+  Policy tiny_policy() const {
+    ModelConfig config;
+    config.vocab_size = tokenizer.vocab_size();
+    config.hidden_size = 32;
+    config.intermediate_size = 48;
+    config.num_hidden_layers = 1;
+    config.num_attention_heads = 2;
+    config.num_key_value_heads = 1;
+    config.head_dim = 16;
+    Policy policy(config, {});
+    policy.parameters().init_random(1);
+    return policy;
+  }
+
+  ColdStartStats run(Policy& policy, const ColdStartOptions& options) {
+    return run_cold_start(policy, tokenizer, tasks, traces, options, 7);
+  }
+
+  // Mean −log p of the answer tokens of these turns of the traces' rows.
+  double answer_loss(Policy& policy, const std::vector<std::pair<size_t, size_t>>& turns) {
+    double sum = 0, count = 0;
+    for (const auto& [trace, turn] : turns) {
+      const Trajectory row = to_trajectory(traces[trace], tasks[0], tokenizer);
+      PackedTokens tokens{row.ids, {0, int32_t(row.ids.size())}, std::vector<uint8_t>(row.ids.size())};
+      const Turn& place = row.turns[turn];
+      std::fill(tokens.scored.begin() + place.begin, tokens.scored.begin() + place.end, uint8_t(1));
+      const TokenScores scores = policy.forward(tokens);
+      for (int32_t t = place.begin; t < place.end; ++t) sum -= scores.log_prob[t];
+      count += place.end - place.begin;
+    }
+    return sum / count;
+  }
+};
+
+TEST_F(ColdStart, RowsHaveTheLayoutOfRollouts) {
+  const Trajectory row = to_trajectory(traces[0], tasks[0], tokenizer);
+  const ChatFormat format(tokenizer);
+  std::vector<int32_t> expected, answers;
+  const auto append = [&expected](const std::vector<int32_t>& ids) {
+    expected.insert(expected.end(), ids.begin(), ids.end());
+  };
+  append(format.user_turn(tasks[0].prompt()));
+  EXPECT_EQ(row.turns[0].begin, int32_t(expected.size()));
+  append(tokenizer.encode(traces[0].turns[0].answer));
+  append({format.stop_id()});
+  EXPECT_EQ(row.turns[0].end, int32_t(expected.size()));
+  append(format.after_answer());
+  append(format.user_turn(feedback_text(traces[0].turns[0].verdict)));
+  append(tokenizer.encode(traces[0].turns[1].answer));
+  append({format.stop_id()});
+  EXPECT_EQ(row.ids, expected);
+  EXPECT_EQ(row.turns[1].end, int32_t(expected.size()));
+  for (size_t t = 0; t < row.ids.size(); ++t) {
+    const int32_t place = int32_t(t);
+    const bool answer =
+        (place >= row.turns[0].begin && place < row.turns[0].end) || place >= row.turns[1].begin;
+    EXPECT_EQ(is_response(row.roles[t]), answer) << t;
+  }
+  EXPECT_TRUE(row.turns[1].verdict.pass());
+}
+
+TEST_F(ColdStart, TheLossIsTheMeanOverAnswerTokens) {
+  const std::vector<std::pair<size_t, size_t>> all = {{0, 0}, {0, 1}, {1, 0}}, final_ones = {{0, 1}, {1, 0}};
+  for (int64_t micro_batch_tokens : {1, 100000}) {
+    ColdStartOptions options;
+    options.epochs = 1;
+    options.batch_tokens = 100000;
+    options.micro_batch_tokens = micro_batch_tokens;
+    Policy policy = tiny_policy();
+    const double expected = answer_loss(policy, all);
+    EXPECT_NEAR(run(policy, options).loss, expected, 1e-5);
+  }
+  ColdStartOptions options;
+  options.epochs = 1;
+  options.batch_tokens = 100000;
+  options.repaired_weight = 0;
+  Policy policy = tiny_policy();
+  const double expected = answer_loss(policy, final_ones);
+  EXPECT_NEAR(run(policy, options).loss, expected, 1e-5);
+}
+
+TEST_F(ColdStart, LearnsTheAnswers) {
+  ColdStartOptions options;
+  options.epochs = 25;
+  options.batch_tokens = 1;
+  options.optimizer.lr = 1e-2;
+  Policy policy = tiny_policy();
+  const double before = answer_loss(policy, {{1, 0}});
+  const ColdStartStats stats = run(policy, options);
+  EXPECT_EQ(stats.updates, 50);
+  EXPECT_DOUBLE_EQ(stats.progress, 1);
+  EXPECT_GT(before, 5);
+  EXPECT_LT(answer_loss(policy, {{1, 0}}), 0.5);
+  EXPECT_EQ(policy.parameters().moment2().abs().max().item<double>(), 0);
+}
+
+TEST_F(ColdStart, TheSeedDecidesTheResult) {
+  ColdStartOptions options;
+  options.epochs = 2;
+  options.batch_tokens = 1;
+  Policy first = tiny_policy(), second = tiny_policy(), other = tiny_policy();
+  run(first, options);
+  run(second, options);
+  run_cold_start(other, tokenizer, tasks, traces, options, 8);
+  EXPECT_TRUE(first.parameters().weights().equal(second.parameters().weights()));
+  EXPECT_FALSE(first.parameters().weights().equal(other.parameters().weights()));
+}
+
+TEST_F(ColdStart, EndsWithTheClockAndTheScheduleFollows) {
+  ColdStartOptions options;
+  options.epochs = 20000;
+  options.batch_tokens = 100000;
+  options.max_seconds = 0.5;
+  Policy policy = tiny_policy();
+  std::vector<double> rates;
+  const ColdStartStats stats = run_cold_start(policy, tokenizer, tasks, traces, options, 7,
+                                              [&](const ColdStartStats& now) { rates.push_back(now.lr); });
+  EXPECT_LT(stats.updates, stats.total_updates);
+  EXPECT_LT(stats.seconds, 2);
+  EXPECT_EQ(int64_t(rates.size()), stats.updates);
+  EXPECT_LT(rates.back(), 0.3 * options.optimizer.lr);
+}
+
+TEST_F(ColdStart, ATraceOfAnUnknownTaskIsTheUsersMistake) {
+  traces[0].task = "dubble_it";
+  Policy policy = tiny_policy();
+  EXPECT_THROW(run(policy, {}), ConfigError);
+}
+
+}  // namespace
+}  // namespace temper
