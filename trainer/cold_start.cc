@@ -92,6 +92,11 @@ double accumulate(Policy& policy, const Update& update, int64_t micro_batch_toke
   return loss;
 }
 
+// Of the time limit; 0 without one.
+double clock_share(double seconds, double max_seconds) {
+  return max_seconds > 0 ? std::min(1.0, seconds / max_seconds) : 0;
+}
+
 int64_t count_tokens(const Update& update) {
   int64_t tokens = 0;
   for (const Row* row : update) tokens += int64_t(row->trajectory.ids.size());
@@ -136,7 +141,7 @@ ColdStartStats run_cold_start(Policy& policy, const Tokenizer& tokenizer, const 
   AdamW optimizer(policy.parameters(), options.optimizer);
   ColdStartStats stats{.total_updates = int64_t(updates.size())};
   for (const Update& update : updates) {
-    const double by_clock = options.max_seconds > 0 ? (now_s() - start) / options.max_seconds : 0;
+    const double by_clock = clock_share(now_s() - start, options.max_seconds);
     if (by_clock >= 1 || interrupted()) break;
     const double by_updates = (double(stats.updates) + 0.5) / double(updates.size());
     stats.lr = learning_rate(options.optimizer, std::max(by_updates, by_clock));
@@ -145,7 +150,8 @@ ColdStartStats run_cold_start(Policy& policy, const Tokenizer& tokenizer, const 
     stats.updates += 1;
     stats.tokens += count_tokens(update);
     stats.seconds = now_s() - start;
-    stats.progress = std::max(double(stats.updates) / double(updates.size()), by_clock);
+    stats.progress = std::max(double(stats.updates) / double(updates.size()),
+                              clock_share(stats.seconds, options.max_seconds));
     if (progress) progress(stats);
   }
   optimizer.reset();
