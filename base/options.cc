@@ -311,9 +311,11 @@ void read_options(const VisitOptions& visit, const std::string& path,
   if (!path.empty()) read_file_nodes(path, sections, nodes, problems);
   for (const auto& word : overrides) read_override(word, nodes, problems);
 
+  std::vector<std::string> names = known.keys;
+  names.insert(names.end(), sections.begin(), sections.end());
   for (const auto& [k, node] : nodes) {
     if (std::find(known.keys.begin(), known.keys.end(), k) != known.keys.end()) continue;
-    const std::string near = nearest_name(k, known.keys);
+    const std::string near = nearest_name(k, names);
     if (sections.count(k))
       problems.add(k, "is a section, not an option");
     else

@@ -32,7 +32,7 @@ set(TEMPER_RPATH "${TEMPER_TORCH}/lib" "${TEMPER_WHEELS}/nvidia/cu13/lib" "${TEM
 add_library(torch INTERFACE)
 # Behind the system's headers: the wheel brings a fmt of its own.
 target_compile_options(torch INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter "${TEMPER_TORCH}/include" -idirafter "${TEMPER_TORCH}/include/torch/csrc/api/include">)
+  "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter '${TEMPER_TORCH}/include' -idirafter '${TEMPER_TORCH}/include/torch/csrc/api/include'>")
 target_link_directories(torch INTERFACE "${TEMPER_TORCH}/lib")
 target_link_libraries(torch INTERFACE torch_cpu c10 gomp)
 # at::parallel_for lives in headers and runs on one thread where OpenMP is off.

@@ -23,15 +23,31 @@ void check_lengths(const RunConfig& c, Problems& problems) {
                              r.max_context_tokens, c.model.shape.max_position_embeddings));
 }
 
-void check_updates(const RunConfig& c, Problems& problems) {
-  const int64_t rows = c.rollout.tasks_per_step * c.rollout.samples_per_task;
+void check_learning(const RunConfig& c, Problems& problems) {
+  const RolloutOptions& r = c.rollout;
+  const int64_t rows = r.tasks_per_step * r.samples_per_task;
   if (c.learner.updates_per_batch > rows)
     problems.add("learner.updates_per_batch",
                  fmt::format("{} is more than the {} trajectories of a step (rollout.tasks_per_step × "
                              "rollout.samples_per_task)",
                              c.learner.updates_per_batch, rows));
-  if (c.loss.clip_low >= 1 && c.loss.clip_high <= 0)
-    problems.add("loss.clip_low", "1 or more with loss.clip_high 0 clips nothing and everything");
+  if (c.run.steps > 0 && r.temperature == 0)
+    problems.add("rollout.temperature", "0 samples nothing to learn from; set it above 0, or run.steps to 0");
+  const int64_t compared = r.samples_per_task * (c.advantage.pool == "task" ? r.turns : 1);
+  if (compared < 2 &&
+      (c.advantage.name == "grpo" || c.advantage.name == "dr_grpo" || c.advantage.name == "rloo"))
+    problems.add("rollout.samples_per_task",
+                 fmt::format("1 leaves advantage.name {} nothing to compare with: must be at least 2",
+                             c.advantage.name));
+  if (c.loss.dual_clip > 0 && c.loss.dual_clip <= 1 + c.loss.clip_high)
+    problems.add("loss.dual_clip", fmt::format("{} must be 0 or above 1 + loss.clip_high, {}",
+                                               c.loss.dual_clip, 1 + c.loss.clip_high));
+}
+
+void check_judge(const RunConfig& c, Problems& problems) {
+  if (c.env.min_pairs > c.env.max_pairs)
+    problems.add("env.min_pairs",
+                 fmt::format("{} is more than env.max_pairs, {}", c.env.min_pairs, c.env.max_pairs));
 }
 
 }  // namespace
@@ -90,7 +106,8 @@ void RunConfig::visit(OptionVisitor& v) {
 void RunConfig::check(Problems& problems) const {
   if (model.path.empty()) model.shape.validate("model", problems);
   check_lengths(*this, problems);
-  check_updates(*this, problems);
+  check_learning(*this, problems);
+  check_judge(*this, problems);
 }
 
 RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides) {
@@ -123,11 +140,20 @@ std::vector<Task> load_tasks(const RunConfig& config) {
     for (const std::string& name : config.tasks.names) chosen.push_back(find_task(tasks, name));
     tasks = std::move(chosen);
   }
+  return tasks;
+}
+
+void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
+  Problems problems;
   const auto train = int64_t(tasks_of_split(tasks, "train").size());
   if (config.rollout.tasks_per_step > train)
-    throw ConfigError("rollout.tasks_per_step: {} is more than the {} train tasks of tasks.path {}",
-                      config.rollout.tasks_per_step, train, config.tasks.path);
-  return tasks;
+    problems.add("rollout.tasks_per_step",
+                 fmt::format("{} is more than the {} train tasks of tasks.path {}",
+                             config.rollout.tasks_per_step, train, config.tasks.path));
+  if (tasks_of_split(tasks, config.eval.split).empty())
+    problems.add("eval.split",
+                 fmt::format("no task of tasks.path {} is {}", config.tasks.path, config.eval.split));
+  problems.throw_if_any();
 }
 
 }  // namespace temper

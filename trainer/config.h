@@ -78,9 +78,11 @@ RunConfig read_config(const std::string& path, const std::vector<std::string>& o
 
 std::string to_yaml(const RunConfig& config);  // reads back to the same values
 
-// The tasks that the config names. Errors: ConfigError, also where a step or an evaluation would have too
-// few.
+// The tasks that the config names. Errors: ConfigError.
 std::vector<Task> load_tasks(const RunConfig& config);
+
+// Errors: ConfigError where a step or an evaluation would have too few tasks.
+void check_tasks(const RunConfig& config, const std::vector<Task>& tasks);
 
 // The tasks of a split ("train", "heldout"), in the order loaded.
 std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split);

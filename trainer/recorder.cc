@@ -5,9 +5,7 @@
 namespace temper {
 
 Recorder::Recorder(const RunConfig& config, Model& model, Judge& judge, Run& run)
-    : config_(config), model_(model), judge_(judge), run_(run), step_start_s_(now_s()) {
-  say_model(model.policy.config(), config.model.path.empty());
-}
+    : config_(config), model_(model), judge_(judge), run_(run), step_start_s_(now_s()) {}
 
 void Recorder::evaluation_before() {
   if (config_.eval.before) evaluate_as("before", 0);

@@ -43,7 +43,9 @@ fs::path existing_parent(fs::path dir) {
 
 void check_room(const RunConfig& config, const fs::path& dir) {
   const fs::path disk = existing_parent(dir);
-  const uint64_t needed = uint64_t(2 * kWeightBytes * config.model.shape.parameter_count() + kRecordBytes);
+  const ModelConfig shape =
+      config.model.path.empty() ? config.model.shape : read_model_config(config.model.path);
+  const uint64_t needed = uint64_t(2 * kWeightBytes * shape.parameter_count() + kRecordBytes);
   if (const uint64_t available = free_disk_bytes(disk); available < needed)
     throw WorldError(
         "run.dir: {} needs about {} MiB and its disk has {} MiB free; make room or choose another run.dir",
@@ -118,13 +120,11 @@ bool Run::goes_on(int64_t step) {
   return step <= options_.steps && in_time && !interrupted();
 }
 
-void Run::record(int64_t step, const Metrics& metrics) {
-  metrics_->write(step, metrics);
-  recorded_ = true;
-}
+void Run::record(int64_t step, const Metrics& metrics) { metrics_->write(step, metrics); }
 
 void Run::record(int64_t step, const Metrics& metrics, const Batch& batch) {
   record(step, metrics);
+  recorded_ = true;
   append_trajectories(trajectories(fmt::format("step_{:06}", step)), batch);
 }
 

@@ -26,7 +26,7 @@ class Run {
  public:
   // Makes the directory, the run that was in it deleted where run.overwrite says so. Errors: as above.
   explicit Run(const RunConfig& config);
-  // A run that never recorded anything leaves no directory.
+  // A run that recorded no step and no checkpoint leaves no directory.
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -38,9 +38,9 @@ class Run {
   // not interrupted.
   bool goes_on(int64_t step);
 
-  // Errors of both: WorldError naming the file.
+  // Errors of all: WorldError naming the file.
   void record(int64_t step, const Metrics& metrics);
-  void record(int64_t step, const Metrics& metrics, const Batch& batch);
+  void record(int64_t step, const Metrics& metrics, const Batch& batch);  // a step of reinforcement learning
   std::filesystem::path save_checkpoint(const std::string& name, const Model& model);
 
  private:

@@ -20,7 +20,8 @@ std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge) {
 
 std::vector<std::string> texts_of(const std::vector<Trace>& traces, const std::vector<Task>& tasks) {
   std::vector<std::string> texts;
-  for (const Task* task : tasks_of_split(tasks, "train")) texts.push_back(task->prompt());
+  for (const Task& task : tasks)
+    if (task.split != "heldout") texts.push_back(task.prompt());
   for (const Trace& trace : traces)
     for (const TraceTurn& turn : trace.turns) {
       texts.push_back(turn.answer);
@@ -41,6 +42,11 @@ void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const s
 
 }  // namespace
 
+std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task>& tasks) {
+  return config.model.path.empty() ? with_trace_tasks(config.traces, tasks, uint64_t(config.run.seed))
+                                   : tasks;
+}
+
 ModelConfig starting_shape(const RunConfig& config) {
   if (config.model.path.empty()) return config.model.shape;
   ModelConfig shape = read_model_config(config.model.path);
@@ -51,6 +57,7 @@ ModelConfig starting_shape(const RunConfig& config) {
 }
 
 Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
+  say_model(starting_shape(config), config.model.path.empty());
   if (!config.model.path.empty()) return load_model(config.model.path, config.model.policy());
   const std::vector<Trace> traces = make_corpus(config, judge);
   Model model{Policy(config.model.shape, config.model.policy()),

@@ -13,6 +13,9 @@ namespace temper {
 // The shape of the model a run starts from. Errors: ConfigError if model.path's does not fit the run.
 ModelConfig starting_shape(const RunConfig& config);
 
+// What the run's judge must know: the tasks, and those of the traces where there will be traces.
+std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task>& tasks);
+
 // model.path's model as it is. Without a path: traces, a tokenizer trained on them, a random policy, the cold
 // start, and checkpoints/cold_start. Errors: ConfigError, WorldError; Interrupted before there is anything to
 // keep.

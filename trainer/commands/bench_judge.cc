@@ -32,8 +32,8 @@ struct Measured {
 
 std::vector<Candidate> trace_candidates(Judge& judge, uint64_t seed) {
   std::vector<Candidate> candidates;
-  for (const Trace& trace :
-       make_traces({.conversations = kConversations}, judge, seed, progress_bar("candidates", false)))
+  for (const Trace& trace : make_traces({.conversations = kConversations, .generated = 0}, judge, seed,
+                                        progress_bar("candidates", false)))
     for (const TraceTurn& turn : trace.turns)
       if (const Answer answer = extract_code(turn.answer); answer.ok)
         candidates.push_back({trace.task, answer.code});

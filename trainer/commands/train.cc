@@ -22,6 +22,7 @@ int dry_run(const RunConfig& config, const Plan& plan) {
 int run_train(const ConfigWords& words, bool dry) {
   const RunConfig config = words.read();
   const std::vector<Task> tasks = load_tasks(config);
+  check_tasks(config, tasks);
   const Plan plan = make_plan(config, starting_shape(config));
   if (dry) return dry_run(config, plan);
   check_fits(plan);

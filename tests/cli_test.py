@@ -1,0 +1,280 @@
+"""Drives the built program as a user does: python3 tests/cli_test.py build/temper"""
+
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPER = ""
+WORK = Path()
+
+# The whole job in seconds: two tasks to learn from, one held out.
+TINY = """
+run: {seed: 3, steps: 2}
+model: {vocab_size: 512, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2, num_attention_heads: 2,
+        num_key_value_heads: 1, head_dim: 16, max_position_embeddings: 1024}
+env: {min_pairs: 5, max_pairs: 5}
+traces: {conversations: 24}
+cold_start: {epochs: 1}
+rollout: {tasks_per_step: 2, samples_per_task: 2, turns: 2, max_response_tokens: 48, max_context_tokens: 1024}
+eval: {samples: 2}
+"""
+
+
+def temper(*words, stdin="", env=None, timeout=300):
+    return subprocess.run([TEMPER, *map(str, words)], input=stdin, capture_output=True, text=True,
+                          errors="replace", cwd=ROOT, env=env, timeout=timeout)
+
+
+def tasks(split, count):
+    """Names of the first tasks of a split."""
+    names = []
+    for line in (ROOT / "env/tasks/cpp/elementwise.yaml").read_text().splitlines():
+        words = line.strip(" -").split(": ")
+        if words[0] == "name":
+            names.append([words[1], "train"])
+        if words[0] == "split":
+            names[-1][1] = words[1]
+    return [name for name, its in names if its == split][:count]
+
+
+def tiny_config():
+    path = WORK / "tiny.yaml"
+    names = ", ".join(tasks("train", 2) + tasks("heldout", 1))
+    path.write_text(TINY + f"tasks: {{names: [{names}]}}\n")
+    return path
+
+
+class Program(unittest.TestCase):
+    def check(self, result, code, *texts):
+        said = result.stdout + result.stderr
+        self.assertEqual(result.returncode, code, said)
+        for text in texts:
+            self.assertIn(text, said)
+        return result.stdout
+
+
+class BadInput(Program):
+    def config(self, text):
+        path = WORK / "bad.yaml"
+        path.write_text(text)
+        return path
+
+    def test_every_problem_with_its_line(self):
+        path = self.config("run:\n  steps: many\noptimiser:\n  lr: 1\nrollout:\n  top_k: -1\n")
+        self.check(temper("train", path, "run.sede=1"), 2, "bad.yaml:2: run.steps: 'many' is not an integer",
+                   "bad.yaml:3: optimiser: unknown option; did you mean optimizer?",
+                   "bad.yaml:6: rollout.top_k: '-1' is not allowed: must be at least 0",
+                   "command line: run.sede: unknown option; did you mean run.seed?")
+
+    def test_contradictions(self):
+        self.check(temper("train", self.config("rollout: {max_response_tokens: 900, max_context_tokens: 800}")), 2,
+                   "rollout.max_context_tokens: 800 leaves no room")
+        self.check(temper("train", self.config("model: {num_attention_heads: 3, num_key_value_heads: 2}")), 2,
+                   "model.num_key_value_heads")
+        self.check(temper("train", tiny_config(), "rollout.tasks_per_step=9"), 2, "9 is more than the 2 train tasks")
+
+    def test_command_line(self):
+        self.check(temper(), 2, "subcommand")
+        self.check(temper("trian", "x"), 2)
+        self.check(temper("train", "/nowhere.yaml"), 2, "/nowhere.yaml: cannot be read")
+        self.check(temper("train", self.config("run: [")), 2, "bad.yaml:1: not valid YAML")
+
+    def test_task_files(self):
+        text = (ROOT / "env/tasks/cpp/elementwise.yaml").read_text()
+        path = WORK / "tasks.yaml"
+        path.write_text(text.replace("inputs: {x: [n, m]", "inputs: {x: [n, q]", 1))
+        self.check(temper("train", tiny_config(), f"tasks.path={path}"), 2, "tasks.yaml:", "q")
+        self.check(temper("train", tiny_config(), "tasks.names=[no_such_task]"), 2, "no_such_task")
+        self.check(temper("train", tiny_config(), "tasks.path=/nowhere"), 2, "/nowhere")
+
+    def test_reference_that_does_not_compile(self):
+        run, name = WORK / "no_reference", tasks("train", 1)[0]
+        path = WORK / "tasks.yaml"
+        text = (ROOT / "env/tasks/cpp/elementwise.yaml").read_text()
+        path.write_text(text.replace("reference: torch.", "reference: torch.no_such_", 1))
+        self.check(temper("train", tiny_config(), f"tasks.path={path}", f"run.dir={run}"), 2, name, "no_such_")
+        self.assertFalse(run.exists())
+
+    def test_full_disk(self):
+        disk = WORK / "disk"
+        disk.mkdir()
+        inside = f'mount -t tmpfs -o size=400k none {disk} && exec "$0" "$@"'
+        result = subprocess.run(["unshare", "-rm", "sh", "-c", inside, TEMPER, "train", tiny_config(),
+                                 f"run.dir={disk}/run"], capture_output=True, text=True, cwd=ROOT)
+        if "unshare" in result.stderr or "mount:" in result.stderr:
+            self.skipTest("no permission to mount")
+        self.check(result, 3, "MiB free; make room")
+
+    def test_run_directories(self):
+        used = WORK / "mine"
+        used.mkdir()
+        (used / "thesis.txt").write_text("mine")
+        self.check(temper("train", tiny_config(), f"run.dir={used}", "run.overwrite=true"), 2, str(used))
+        self.assertTrue((used / "thesis.txt").exists())
+        self.check(temper("train", tiny_config(), "run.dir=/proc/temper"), 3, "/proc/temper")
+
+    def test_missing_compiler_leaves_no_run(self):
+        run = WORK / "no_compiler"
+        empty = WORK / "empty_path"
+        empty.mkdir()
+        env = {**os.environ, "PATH": str(empty)}
+        env.pop("CXX", None)
+        self.check(temper("train", tiny_config(), f"run.dir={run}", env=env), 3, "compiler")
+        self.assertFalse(run.exists())
+
+    def test_too_large_a_model_is_refused(self):
+        result = temper("train", tiny_config(), "model.hidden_size=65536", "model.intermediate_size=262144",
+                        "model.num_hidden_layers=512", "--dry-run")
+        self.check(result, 2, "are available", "choose a smaller model")
+
+
+class Whole(Program):
+    """One small run, and everything that works on what it left."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.run_dir = WORK / "run"
+        cls.result = temper("train", tiny_config(), f"run.dir={cls.run_dir}")
+        cls.model = cls.run_dir / "checkpoints/final"
+
+    def test_train(self):
+        out = self.check(self.result, 0, "step   1/2", "step   2/2", "rollout_corr/kl", "before, sampled",
+                         "after, greedy", str(self.model))
+        self.assertIn("judge: sandbox", out)
+        lines = [json.loads(line) for line in (self.run_dir / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([line["step"] for line in lines], [0, 0, 1, 2, 2])
+        for name in ("critic/rewards/mean", "actor/entropy", "actor/grad_norm", "timing_s/gen", "env/correct"):
+            self.assertIn(name, lines[2])
+        self.assertLess(abs(lines[2]["rollout_corr/kl"]), 1e-5)
+        self.assertEqual(len(list(self.run_dir.glob("events.out.tfevents.*"))), 1)
+
+    def test_saved_config_gives_the_same_config(self):
+        saved = self.run_dir / "config.yaml"
+        out = self.check(temper("train", saved, "--dry-run"), 0, "memory", "headroom", "a step, at most")
+        self.assertTrue(out.startswith(saved.read_text()))
+
+    def test_used_directory_is_refused(self):
+        self.check(temper("train", tiny_config(), f"run.dir={self.run_dir}"), 2, "holds a run already",
+                   "run.overwrite=true")
+        self.assertTrue(self.model.exists())
+
+    def test_tokenize_there_and_back(self):
+        text = "for (int i = 0; i < n; ++i) {\n\ty[i] = x[i];  // ünï<|im_end|>\n}\n"
+        ids = self.check(temper("tokenize", "--model", self.model, text), 0)
+        self.assertEqual(self.check(temper("tokenize", "--model", self.model, "--decode", stdin=ids), 0), text)
+        self.check(temper("tokenize", "--model", self.model, "--decode", "[99999]"), 2, "99999 is not a token id")
+
+    def test_logprobs(self):
+        ids = [[5, 6, 7], [8, 9]]
+        rows = json.loads(self.check(temper("logprobs", "--model", self.model, stdin=json.dumps({"ids": ids})), 0))
+        self.assertEqual([len(row) for row in rows["log_probs"]], [3, 2])
+        self.assertIsNone(rows["log_probs"][0][0])
+        self.assertLess(rows["log_probs"][0][1], 0)
+        self.check(temper("logprobs", "--model", self.model, stdin='{"ids": [[-1]]}'), 2, "ids[0] holds -1")
+        self.check(temper("logprobs", "--model", self.model, stdin="nonsense"), 2, "must be JSON like")
+
+    def test_generate(self):
+        words = ("generate", "--model", self.model, "--max-tokens", 8, "--temperature", 1, "hello")
+        first = self.check(temper(*words), 0)
+        self.assertEqual(first, self.check(temper(*words), 0))
+        self.check(temper("generate", "--model", self.model), 2, "give either a prompt or --task")
+
+    def test_export(self):
+        copy = WORK / "copy"
+        self.check(temper("export", self.model, copy), 0)
+        self.assertEqual((copy / "model.safetensors").read_bytes(), (self.model / "model.safetensors").read_bytes())
+        self.check(temper("export", self.model, copy), 2, "exists already")
+
+    def test_show(self):
+        self.check(temper("show", self.run_dir, "1", "--limit", 1), 0)
+        self.check(temper("show", self.run_dir), 0)
+        self.check(temper("show", self.run_dir, "eval_afer"), 2, "did you mean eval_after?")
+        self.check(temper("show", "/nowhere"), 2, "/nowhere is not a run directory")
+
+    def test_eval(self):
+        out = self.check(temper("eval", tiny_config(), f"model.path={self.model}", "--json"), 0)
+        self.assertIn("val/sampled/correct", json.loads(out))
+        self.check(temper("eval", tiny_config()), 2, "model.path")
+
+    def broken_copy(self, name):
+        copy = WORK / name
+        shutil.copytree(self.model, copy)
+        return copy
+
+    def test_hostile_safetensors(self):
+        weights = self.model.joinpath("model.safetensors").read_bytes()
+        hostile = {"truncated": weights[:len(weights) // 2], "empty": b"",
+                   "huge_header": struct.pack("<Q", 1 << 62) + weights[8:],
+                   "not_json": struct.pack("<Q", 64) + b"\xff" * 64,
+                   "deep": struct.pack("<Q", 100000) + b"[" * 100000}
+        for name, data in hostile.items():
+            with self.subTest(name):
+                copy = self.broken_copy("hostile_" + name)
+                (copy / "model.safetensors").write_bytes(data)
+                self.check(temper("export", copy, WORK / "never"), 2, "model.safetensors")
+                self.assertFalse((WORK / "never").exists())
+
+    def test_tokenizer_that_does_not_fit(self):
+        copy = self.broken_copy("misfit")
+        config = json.loads((copy / "config.json").read_text())
+        config["vocab_size"] = 300
+        (copy / "config.json").write_text(json.dumps(config))
+        self.check(temper("train", tiny_config(), f"model.path={copy}", f"run.dir={WORK / 'misfit_run'}"), 2, "300")
+        self.assertFalse((WORK / "misfit_run").exists())
+
+    def test_a_run_goes_on_from_a_checkpoint_until_interrupted(self):
+        run = WORK / "interrupted"
+        process = subprocess.Popen([TEMPER, "train", str(tiny_config()), f"run.dir={run}", "run.steps=1000",
+                                    "eval.before=false", f"model.path={self.run_dir / 'checkpoints/cold_start'}"],
+                                   cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        deadline = time.time() + 120
+        while not (run / "trajectories/step_000001.jsonl").exists() and time.time() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, out)
+        self.assertTrue((run / "checkpoints/final/model.safetensors").exists())
+
+
+class Judge(Program):
+    def candidate(self, name, text):
+        path = WORK / name
+        path.write_text(text)
+        return path
+
+    def test_answers_and_exit_codes(self):
+        task = tasks("train", 1)[0]
+        answer = self.candidate("answer.md", "I have no code for this.\n")
+        self.check(temper("judge", task, answer), 1, "FAIL_PARSE (no_code_block)")
+        broken = self.candidate("broken.cc", 'extern "C" void kernel(float* y) { this does not compile }\n')
+        verdict = json.loads(self.check(temper("judge", task, broken, "--json"), 1))
+        self.assertEqual(verdict["kind"], "FAIL_COMPILE")
+        self.check(temper("judge", task + "x", broken), 2, f"{task}")
+        self.check(temper("judge", task, WORK / "missing.cc"), 2, "missing.cc: no such file")
+
+
+class Speed(Program):
+    def test_bench(self):
+        small = ("--seconds", 0.2, "--batch", 2, "--length", 16, "--json", "model.hidden_size=32")
+        for what in ("train", "decode"):
+            self.assertGreater(json.loads(self.check(temper("bench", what, *small), 0))["tokens_per_s"], 0)
+
+    def test_help(self):
+        self.check(temper("train", "--help"), 0, "optimizer.lr=", "rollout.samples_per_task=")
+        self.check(temper("options", "--markdown"), 0, "| `optimizer.lr` |")
+
+
+if __name__ == "__main__":
+    TEMPER = str(Path(sys.argv.pop(1)).resolve())
+    with tempfile.TemporaryDirectory(prefix="temper_cli_") as work:
+        WORK = Path(work)
+        unittest.main(verbosity=2)

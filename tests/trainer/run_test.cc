@@ -1,0 +1,98 @@
+#include "trainer/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace temper {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class RunDirectory : public testing::Test {
+ protected:
+  RunDirectory() {
+    fs::create_directories(root_);
+    config_.run.dir = (root_ / "run").string();
+  }
+  ~RunDirectory() override { fs::remove_all(root_); }
+
+  template <class Error>
+  std::string error_of_check() const {
+    try {
+      check_run_directory(config_);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+
+  const fs::path root_ = fs::temp_directory_path() / fmt::format("temper_run_{}", ::getpid());
+  RunConfig config_ = read_config("", {});
+};
+
+TEST_F(RunDirectory, HoldsTheConfigAndWhatIsRecorded) {
+  {
+    temper::Run run(config_);
+    run.record(1, {{"a", 2}}, {});
+  }
+  const fs::path dir = config_.run.dir;
+  EXPECT_EQ(read_file(dir / "config.yaml"), to_yaml(config_));
+  EXPECT_EQ(read_file(dir / "metrics.jsonl"), "{\"a\":2.0,\"step\":1}\n");
+  EXPECT_TRUE(fs::exists(dir / "log" / "rank_0.txt"));
+}
+
+TEST_F(RunDirectory, LeavesNothingWhereNoStepWasRecorded) {
+  temper::Run(config_).record(0, {{"a", 1}});
+  EXPECT_FALSE(fs::exists(config_.run.dir));
+}
+
+TEST_F(RunDirectory, RefusesAUsedOneUnlessToldToOverwrite) {
+  temper::Run(config_).record(1, {{"a", 1}}, {});
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("holds a run already"));
+  EXPECT_THROW(temper::Run{config_}, ConfigError);
+  config_.run.overwrite = true;
+  temper::Run(config_).record(1, {{"a", 3}}, {});
+  EXPECT_EQ(read_file(fs::path(config_.run.dir) / "metrics.jsonl"), "{\"a\":3.0,\"step\":1}\n");
+}
+
+TEST_F(RunDirectory, NeverDeletesWhatIsNotARun) {
+  fs::create_directories(config_.run.dir);
+  std::ofstream(fs::path(config_.run.dir) / "thesis.txt") << "mine";
+  config_.run.overwrite = true;
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("is not a run of this program"));
+  EXPECT_EQ(read_file(fs::path(config_.run.dir) / "thesis.txt"), "mine");
+}
+
+TEST_F(RunDirectory, SaysWhereItCannotWrite) {
+  config_.run.dir = "/proc/temper";
+  EXPECT_THAT(error_of_check<WorldError>(), HasSubstr("run.dir: /proc/temper"));
+}
+
+TEST_F(RunDirectory, CheckLeavesNothingBehind) {
+  EXPECT_EQ(error_of_check<std::exception>(), "no error");
+  EXPECT_TRUE(fs::is_empty(root_));
+}
+
+TEST_F(RunDirectory, StopsAfterItsSteps) {
+  config_.run.steps = 2;
+  temper::Run run(config_);
+  EXPECT_TRUE(run.goes_on(1));
+  EXPECT_TRUE(run.goes_on(2));
+  EXPECT_FALSE(run.goes_on(3));
+}
+
+TEST_F(RunDirectory, StopsAfterItsTime) {
+  config_.run.max_seconds = 1e-9;
+  temper::Run run(config_);
+  run.goes_on(1);
+  EXPECT_FALSE(run.goes_on(2));
+}
+
+}  // namespace
+}  // namespace temper
