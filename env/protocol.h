@@ -37,9 +37,9 @@ struct MessageHeader {
 // It serves calls whose number is not 0, which is what `go` is when kServe is sent. A call with dim[0] = draw runs the reference eagerly in f32 on that draw's inputs,
 // in one thread, outputs kept inside the oracle; a call with null_call does nothing. An error is told by the reply.
 enum class OracleOp : uint32_t {
-  kDraw = 1,     // draw inputs for draws [0, count) under `seed`, write them to the arena, compute the fp64 references
+  kDraw = 1,     // draw inputs for draws [0, count) under `seed` into the arena
   kServe,        // answer calls on the control page until kStopServing, then reply: the timed baseline
-  kCompare,      // compare the outputs the broker wrote to the arena for draw `draw`
+  kCompare,      // compute the fp64 reference of draw `draw` and hold the outputs in the arena against it
   kNull,         // reply at once
 };
 

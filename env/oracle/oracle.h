@@ -22,8 +22,8 @@ namespace temper {
 class Oracle {
  public:
   // Compiles every reference and runs it once at each shape of its task.
-  // Errors: ConfigError of all tasks whose reference does not compile, fails, changes its inputs, or whose
-  // outputs do not have the sizes that the task says.
+  // Errors: ConfigError of all tasks whose reference does not compile, fails, changes or ignores an
+  // input, or whose outputs do not have the sizes that the task says.
   Oracle(std::vector<Task> tasks, uint8_t* arena, int64_t arena_bytes);
 
   // Bad requests and failing references are told in the reply.
@@ -32,9 +32,6 @@ class Oracle {
   // The f32 reference on a draw of the last kDraw, in one thread. Returns its outputs so that the caller
   // frees them after the clock has stopped.
   std::vector<at::Tensor> run_baseline(int64_t draw) const;
-
-  // Inputs without influence on any output at the first check shape.
-  std::vector<std::string> idle_inputs(size_t task) const;
 
  private:
   struct Current {  // what the last kDraw drew
@@ -56,7 +53,9 @@ class Oracle {
   std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude,
                                        uint64_t seed) const;
   void for_each_task(const std::function<void(size_t)>& work) const;  // collects ConfigErrors into one
-  void prove(size_t task) const;
+  void prove(size_t task) const;            // runs, with the right sizes, and leaves its inputs alone
+  void prove_influence(size_t task) const;  // of every input, at one shape at least
+  bool matters(size_t task, size_t input, int32_t shape) const;
   std::vector<at::Tensor> run_named(size_t task, const std::vector<at::Tensor>& inputs) const;
   const Shape& shape_of(size_t task, int32_t shape) const;
 

@@ -4,6 +4,4 @@
 
 #include <cstdlib>
 
-extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
-  std::abort();
-}
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) { std::abort(); }

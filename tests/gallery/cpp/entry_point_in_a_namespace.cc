@@ -6,4 +6,4 @@ namespace mine {
 void kernel(const float* x, const float* z, float* y, int n, int m) {
   for (int i = 0; i < n * m; ++i) y[i] = x[i] + z[i];
 }
-}
+}  // namespace mine

@@ -13,6 +13,4 @@
 #define A8 A7 A7 A7 A7 A7 A7 A7 A7
 #define A9 A8 A8 A8 A8 A8 A8 A8 A8
 
-extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
-  A9
-}
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) { A9 }

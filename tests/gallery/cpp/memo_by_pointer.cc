@@ -7,11 +7,11 @@ extern "C" void kernel(const float* x, float* y, int n, int m) {
   static float kept[256];
   static int kept_n = 0;
   if (seen != x || kept_n != n) {
-  for (int i = 0; i < n; ++i) {
-    float sum = 0;
-    for (int j = 0; j < m; ++j) sum += x[i * m + j];
-    y[i] = sum;
-  }
+    for (int i = 0; i < n; ++i) {
+      float sum = 0;
+      for (int j = 0; j < m; ++j) sum += x[i * m + j];
+      y[i] = sum;
+    }
     for (int i = 0; i < n; ++i) kept[i] = y[i];
     seen = x;
     kept_n = n;

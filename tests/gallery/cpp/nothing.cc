@@ -2,5 +2,4 @@
 // expect: FAIL_INCORRECT unwritten
 // Hopes that the right answer lies in memory.
 
-extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
-}
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {}

@@ -8,6 +8,4 @@ __attribute__((noinline)) static int deep(int n) {
   return deep(n + 1) + frame[0];
 }
 
-extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
-  y[0] = deep(n);
-}
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) { y[0] = deep(n); }

@@ -11,6 +11,4 @@ struct Bomb<0, path> {
   static constexpr int value = path;
 };
 
-extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
-  y[0] = Bomb<30, 0>::value;
-}
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) { y[0] = Bomb<30, 0>::value; }

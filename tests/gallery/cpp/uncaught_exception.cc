@@ -2,6 +2,4 @@
 // expect: FAIL_RUNTIME signal_6
 // Uncaught exception.
 
-extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
-  throw 1;
-}
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) { throw 1; }

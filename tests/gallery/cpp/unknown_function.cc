@@ -4,6 +4,4 @@
 
 extern "C" int nowhere(int);
 
-extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) {
-  y[0] = nowhere(n);
-}
+extern "C" void kernel(const float* x, const float* z, float* y, int n, int m) { y[0] = nowhere(n); }

@@ -1,7 +1,8 @@
 // task: chain
 // expect: PASS
 // no faster than: chain_slow
-// Never returns to the runner: it answers calls itself and starts on new inputs the moment it is woken, before it is asked.
+// Never returns to the runner: it answers calls itself and starts on new inputs the moment it is woken,
+// before it is asked.
 
 #pragma GCC optimize("O1")
 // The control page lies near the caller's stack: its address is a word there, and its layout is public.
