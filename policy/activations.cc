@@ -1,9 +1,5 @@
 #include "policy/activations.h"
 
-#include <algorithm>
-
-#include "policy/ops/linear.h"
-
 namespace temper {
 namespace {
 
@@ -60,7 +56,7 @@ HeadScratch<T> lay_out_head(Arena& a, const ModelConfig& c, int64_t rows, bool b
 template <class T>
 Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int64_t tokens, int64_t chunk,
                                    Keep keep) {
-  const int64_t rows = std::max(tokens, cpu::kMinRows), width = rows * config.hidden_size;
+  const int64_t rows = tokens, width = rows * config.hidden_size;
   Activations<T> all{};
   const auto shared = keep == Keep::kAll ? BlockActivations<T>{} : lay_out_inside<T>(arena, config, rows);
   T* ping_pong[2] = {};
@@ -73,7 +69,7 @@ Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int6
   }
   all.x_out = keep == Keep::kNothing ? ping_pong[config.num_hidden_layers % 2] : arena.take<T>(width);
   if (keep != Keep::kNothing) all.backward = lay_out_backward<T>(arena, config, rows);
-  all.head = lay_out_head<T>(arena, config, std::max(chunk, cpu::kMinRows), keep != Keep::kNothing);
+  all.head = lay_out_head<T>(arena, config, chunk, keep != Keep::kNothing);
   return all;
 }
 

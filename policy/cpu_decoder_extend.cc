@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "policy/cpu_decoder.h"
 #include "policy/ops/embedding.h"
-#include "policy/ops/linear.h"
 #include "policy/ops/rms_norm.h"
+#include "policy/ops/row_linear.h"
 #include "policy/ops/swiglu.h"
 
 namespace temper {
@@ -41,7 +41,7 @@ typename CpuDecoder<T>::ExtendScratch CpuDecoder<T>::lay_out_extend(Arena& a, co
                                                                     int64_t rows, int64_t extensions) {
   const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
                 k = c.num_key_value_heads;
-  const int64_t most = std::max({rows, extensions, cpu::kMinRows}), b = std::max(extensions, cpu::kMinRows);
+  const int64_t most = std::max(rows, extensions);
   ExtendScratch s{};
   s.x = a.take<T>(most * d);
   s.rstd = a.take<T>(most);
@@ -52,8 +52,8 @@ typename CpuDecoder<T>::ExtendScratch CpuDecoder<T>::lay_out_extend(Arena& a, co
   s.mixed = a.take<T>(most * h * c.head_dim);
   s.gate_up = a.take<T>(most * 2 * f);
   s.gated = a.take<T>(most * f);
-  s.last = a.take<T>(b * d);
-  s.logits = a.take<T>(b * c.vocab_size);
+  s.last = a.take<T>(extensions * d);
+  s.logits = a.take<T>(extensions * c.vocab_size);
   return s;
 }
 
@@ -65,15 +65,15 @@ void CpuDecoder<T>::extend_block(const BlockWeights<T>& w, const cpu::CacheLayer
   const int32_t *slots = tokens.slots.data() + begin, *positions = tokens.positions.data() + begin;
   const double eps = config_.rms_norm_eps;
   cpu::rms_norm(s.x, w.input_norm, eps, rows, d, s.normed, s.rstd);
-  cpu::linear(s.normed, w.qkv, rows, d, shape_.qkv_width(), false, s.qkv);
+  cpu::row_linear(s.normed, w.qkv, rows, d, shape_.qkv_width(), false, s.qkv);
   cpu::qk_norm_rope(shape_, {w.q_norm, w.k_norm, eps}, rope_, s.qkv, positions, rows, s.qk, s.rstd_qk);
   cpu::cache_append(shape_, s.qk, s.qkv, slots, positions, rows, cache);
   cpu::cached_attention(shape_, s.qk, slots, positions, rows, cache, s.mixed);
-  cpu::linear(s.mixed, w.o, rows, shape_.q_width(), d, true, s.x);
+  cpu::row_linear(s.mixed, w.o, rows, shape_.q_width(), d, true, s.x);
   cpu::rms_norm(s.x, w.post_norm, eps, rows, d, s.normed, s.rstd);
-  cpu::linear(s.normed, w.gate_up, rows, d, 2 * f, false, s.gate_up);
+  cpu::row_linear(s.normed, w.gate_up, rows, d, 2 * f, false, s.gate_up);
   cpu::swiglu(s.gate_up, rows, f, s.gated);
-  cpu::linear(s.gated, w.down, rows, f, d, true, s.x);
+  cpu::row_linear(s.gated, w.down, rows, f, d, true, s.x);
 }
 
 template <class T>
@@ -104,7 +104,7 @@ std::span<const float> CpuDecoder<T>::extend(const ParameterStore& store, CacheS
       std::copy_n(s.x + (tokens.last[done] - begin) * d, d, s.last + int64_t(done) * d);
   }
   cpu::rms_norm(s.last, w.norm, config_.rms_norm_eps, count, d, s.normed, s.rstd);
-  cpu::linear(s.normed, w.head, count, d, config_.vocab_size, false, s.logits);
+  cpu::row_linear(s.normed, w.head, count, d, config_.vocab_size, false, s.logits);
   const int64_t size = count * config_.vocab_size;
   if constexpr (std::is_same_v<T, float>) return {s.logits, size_t(size)};
   logits_.assign(s.logits, s.logits + size);

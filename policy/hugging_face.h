@@ -1,6 +1,6 @@
 #pragma once
-// Hugging Face directories in and out: config.json, safetensors, tokenizer files. transformers, vLLM and SGLang load
-// what is written here as it is.
+// Hugging Face directories in and out: config.json, safetensors, tokenizer files. transformers, vLLM and
+// SGLang load what is written here as it is.
 
 #include <filesystem>
 
@@ -12,8 +12,8 @@ namespace temper {
 // Writes the directory beside and renames it: never half of one. Errors: WorldError naming the path.
 void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir);
 
-// Errors: ConfigError naming the file, the tensor, what was found and what was expected. Nothing of the file's header is
-// believed before it is checked against the file's size.
+// Errors: ConfigError naming the file, the tensor, what was found and what was expected. Nothing of the
+// file's header is believed before it is checked against the file's size.
 Policy import_policy(const std::filesystem::path& dir, const PolicyOptions& options);
 
 // Errors: ConfigError if the tokenizer has more ids than the policy has rows.

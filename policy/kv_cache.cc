@@ -1,5 +1,7 @@
 #include "policy/kv_cache.h"
 
+#include <ATen/ATen.h>
+
 #include "base/error.h"
 #include "policy/policy.h"
 

@@ -1,5 +1,7 @@
 #include "policy/parameter_store.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 
 #include "base/error.h"

@@ -44,7 +44,7 @@ class Workspace {
   int64_t bytes() const { return bytes_; }
 
  private:
-  std::byte* reserve(int64_t bytes);  // zeroed when fresh: rows that only pad a product are numbers
+  std::byte* reserve(int64_t bytes);
 
   at::Device device_;
   at::Tensor memory_;

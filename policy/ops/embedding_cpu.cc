@@ -15,7 +15,7 @@ void embedding(const T* table, const int32_t* ids, int64_t rows, int64_t width, 
 
 template <class T>
 void embedding_backward(const T* dy, const int32_t* ids, int64_t rows, int64_t width, T* d_table) {
-  const int64_t owners = at::get_num_threads();  // each owns every owners-th row of the table
+  const int64_t owners = thread_count();  // each owns every owners-th row of the table
   parallel_tasks(owners, [&](int64_t owner) {
     for (int64_t r = 0; r < rows; ++r) {
       if (ids[r] % owners != owner) continue;

@@ -1,6 +1,6 @@
 #pragma once
 // Row-major products through the BLAS inside libtorch, straight from pointers: ATen's dispatch costs as much
-// as a small product. Runs on one thread where the caller is already inside a parallel region.
+// as a small product. On one thread where called from a parallel task.
 
 #include <cstdint>
 

@@ -1,14 +1,9 @@
 #pragma once
-// Products of a linear layer, w [out, in].
-// Exact: a row of `linear` has the same bits whatever the other rows, and however many.
+// Products of a linear layer in training, w [out, in], by BLAS.
 
 #include <cstdint>
 
 namespace temper::cpu {
-
-// Below this many rows BLAS takes kernels that add in another order, so fewer are padded with whatever lies
-// behind them: the buffers of `linear` have room for kMinRows rows.
-constexpr int64_t kMinRows = 8;
 
 // y [rows, out] = x [rows, in] · wᵀ, or y += where `accumulate`.
 template <class T>

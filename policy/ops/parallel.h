@@ -1,28 +1,27 @@
 #pragma once
-// Rows over the threads of libtorch's pool. Results never depend on the number of threads.
-
-#include <ATen/Parallel.h>
+// Rows over threads. Results never depend on the number of threads.
+//
+// A pool of our own, as many threads as at::get_num_threads(): whoever is free takes the next task, the
+// caller too, and helpers that the machine gives no time are not waited for. OpenMP's regions wait for every
+// thread: beside busy compilers a decode step took ten times as long.
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 namespace temper::cpu {
 
 constexpr int64_t kRowBlock = 32;
 
-// f(i) once for each i in [0, n), in any order; whoever is free takes the next.
+int64_t thread_count();
+
+// task(context, i) once for each i in [0, n), in any order, BLAS on one thread inside each.
+void run_tasks(int64_t n, void (*task)(const void* context, int64_t i), const void* context);
+
+// f(i) once for each i in [0, n).
 template <class F>
 void parallel_tasks(int64_t n, const F& f) {
-  if (n <= 1) {
-    if (n == 1) f(int64_t{0});
-    return;
-  }
-  std::atomic<int64_t> next{0};
-  const int64_t threads = std::min<int64_t>(at::get_num_threads(), n);
-  at::parallel_for(0, threads, 1, [&](int64_t, int64_t) {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) f(i);
-  });
+  run_tasks(
+      n, [](const void* context, int64_t i) { (*static_cast<const F*>(context))(i); }, &f);
 }
 
 // f(begin, end) for consecutive blocks of at most kRowBlock rows.
