@@ -10,7 +10,7 @@ namespace temper::cpu {
 
 // Keys lie in tiles, [tile, hd, kKeyTile]: the scores of a tile are kKeyTile lanes wide and need no sum
 // across lanes.
-constexpr int64_t kKeyTile = 16;
+constexpr int64_t kKeyTile = 32;
 
 // One layer of a cache: key (slot, head) at keys + slot·slot_stride + head·head_stride; values likewise,
 // [token, hd].

@@ -4,38 +4,69 @@
 #include <cmath>
 #include <vector>
 
+#include "policy/ops/lanes.h"
 #include "policy/ops/parallel.h"
 #include "policy/ops/softmax_row.h"
 
 namespace temper::cpu {
 namespace {
 
-// s [kKeyTile] = q · tile, coordinates in order.
-template <class T>
-void score_tile(const T* q, const T* tile, int64_t hd, T* s) {
-  T sum[kKeyTile] = {};
+// s [G, stride]: scores of G queries, hd apart, against one tile of keys; coordinates in order.
+template <int G, class T>
+void score_tile(const T* q, const T* tile, int64_t hd, int64_t stride, T* s) {
+  using L = Lanes<T>;
+  constexpr int kVectors = kKeyTile / L::kCount;
+  typename L::Vector sums[G][kVectors] = {};
   for (int64_t d = 0; d < hd; ++d)
-#pragma omp simd
-    for (int64_t j = 0; j < kKeyTile; ++j) sum[j] += q[d] * tile[d * kKeyTile + j];
-  for (int64_t j = 0; j < kKeyTile; ++j) s[j] = sum[j];
+    for (int g = 0; g < G; ++g)
+      for (int v = 0; v < kVectors; ++v)
+        sums[g][v] += L::load(tile + d * kKeyTile + v * L::kCount) * q[g * hd + d];
+  for (int g = 0; g < G; ++g)
+    for (int v = 0; v < kVectors; ++v) L::store(s + g * stride + v * L::kCount, sums[g][v]);
 }
 
-// out [kWidth] = inverse_sum · Σ_j p[j] · v[j], tokens in order.
-template <int64_t kWidth, class T>
-void mix_values(const T* p, const T* v, int64_t tokens, int64_t hd, T inverse_sum, T* out) {
-  T sum[kWidth] = {};
+// out [G, hd], V vectors of it: inverse_sum · Σ_j p[j] · v[j], tokens in order.
+template <int G, int V, class T>
+void mix_values(const T* p, int64_t stride, const T* values, int64_t tokens, int64_t hd, const T* inverse_sum,
+                T* out) {
+  using L = Lanes<T>;
+  typename L::Vector sums[G][V] = {};
   for (int64_t j = 0; j < tokens; ++j)
-#pragma omp simd
-    for (int64_t d = 0; d < kWidth; ++d) sum[d] += p[j] * v[j * hd + d];
-  for (int64_t d = 0; d < kWidth; ++d) out[d] = sum[d] * inverse_sum;
+    for (int g = 0; g < G; ++g)
+      for (int v = 0; v < V; ++v) sums[g][v] += L::load(values + j * hd + v * L::kCount) * p[g * stride + j];
+  for (int g = 0; g < G; ++g)
+    for (int v = 0; v < V; ++v) L::store(out + g * hd + v * L::kCount, sums[g][v] * inverse_sum[g]);
 }
 
-template <class T>
-void mix_all_values(const T* p, const T* v, int64_t tokens, int64_t hd, T inverse_sum, T* out) {
+template <int G, class T>
+void mix_all_values(const T* p, int64_t stride, const T* values, int64_t tokens, int64_t hd,
+                    const T* inverse_sum, T* out) {
+  constexpr int64_t kCount = Lanes<T>::kCount;
   int64_t d = 0;
-  for (; d + 32 <= hd; d += 32) mix_values<32>(p, v + d, tokens, hd, inverse_sum, out + d);
-  for (; d + 8 <= hd; d += 8) mix_values<8>(p, v + d, tokens, hd, inverse_sum, out + d);
-  for (; d < hd; ++d) mix_values<1>(p, v + d, tokens, hd, inverse_sum, out + d);
+  for (; d + 2 * kCount <= hd; d += 2 * kCount)
+    mix_values<G, 2>(p, stride, values + d, tokens, hd, inverse_sum, out + d);
+  for (; d + kCount <= hd; d += kCount)
+    mix_values<G, 1>(p, stride, values + d, tokens, hd, inverse_sum, out + d);
+  for (; d < hd; ++d)
+    for (int g = 0; g < G; ++g) {
+      T sum = 0;
+      for (int64_t j = 0; j < tokens; ++j) sum += p[g * stride + j] * values[j * hd + d];
+      out[g * hd + d] = sum * inverse_sum[g];
+    }
+}
+
+// G query heads of one key head, each over `tokens` keys.
+template <int G, class T>
+void attend(const T* q, const T* keys, const T* values, int64_t tokens, int64_t hd, T* out) {
+  static thread_local std::vector<T> p;
+  const int64_t tiles = (tokens + kKeyTile - 1) / kKeyTile, stride = tiles * kKeyTile;
+  if (int64_t(p.size()) < G * stride) p.resize(size_t(G * stride));
+  const T scale = T(1) / std::sqrt(T(hd));
+  for (int64_t t = 0; t < tiles; ++t)
+    score_tile<G>(q, keys + t * hd * kKeyTile, hd, stride, p.data() + t * kKeyTile);
+  T inverse_sum[G];
+  for (int g = 0; g < G; ++g) inverse_sum[g] = T(1) / exp_row(p.data() + g * stride, tokens, scale).sum;
+  mix_all_values<G>(p.data(), stride, values, tokens, hd, inverse_sum, out);
 }
 
 }  // namespace
@@ -63,19 +94,16 @@ template <class T>
 void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots, const int32_t* positions,
                       int64_t rows, const CacheLayer<T>& cache, T* out) {
   const int64_t hd = shape.head_dim;
-  const T scale = T(1) / std::sqrt(T(hd));
   parallel_tasks(rows, [&](int64_t r) {
-    static thread_local std::vector<T> p;
-    const int64_t tokens = positions[r] + 1, tiles = (tokens + kKeyTile - 1) / kKeyTile;
-    if (int64_t(p.size()) < tiles * kKeyTile) p.resize(size_t(tiles * kKeyTile));
-    for (int64_t h = 0; h < shape.heads; ++h) {
-      const int64_t base = slots[r] * cache.slot_stride + h / shape.group() * cache.head_stride;
-      const T* q = qk + r * shape.qk_width() + h * hd;
-      for (int64_t t = 0; t < tiles; ++t)
-        score_tile(q, cache.keys + base + t * hd * kKeyTile, hd, &p[size_t(t * kKeyTile)]);
-      const T sum = exp_row(p.data(), tokens, scale).sum;
-      mix_all_values(p.data(), cache.values + base, tokens, hd, T(1) / sum,
-                     out + r * shape.q_width() + h * hd);
+    for (int64_t kv = 0; kv < shape.kv_heads; ++kv) {
+      const int64_t base = slots[r] * cache.slot_stride + kv * cache.head_stride, tokens = positions[r] + 1;
+      const T *keys = cache.keys + base, *values = cache.values + base;
+      const T* q = qk + r * shape.qk_width() + kv * shape.group() * hd;
+      T* o = out + r * shape.q_width() + kv * shape.group() * hd;
+      int64_t g = 0;
+      for (; g + 4 <= shape.group(); g += 4) attend<4>(q + g * hd, keys, values, tokens, hd, o + g * hd);
+      for (; g + 2 <= shape.group(); g += 2) attend<2>(q + g * hd, keys, values, tokens, hd, o + g * hd);
+      for (; g < shape.group(); ++g) attend<1>(q + g * hd, keys, values, tokens, hd, o + g * hd);
     }
   });
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "policy/ops/lanes.h"
 #include "policy/ops/parallel.h"
 #include "policy/ops/row_linear.h"
 
@@ -9,20 +10,11 @@ namespace {
 
 // Lanes are rows, so weights are read as they lie, one broadcast each. A tile of kVectors · kColumns sums
 // stays in registers.
-#ifdef __AVX512F__
-constexpr int kVectorBytes = 64, kColumns = 4;
-#else
-constexpr int kVectorBytes = 32, kColumns = 2;
-#endif
+constexpr int kColumns = kVectorBytes / 16;
 constexpr int kVectors = 4;
 constexpr int64_t kColumnBlock = 32;
-
 template <class T>
-struct Lanes {
-  typedef T Vector __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
-  static constexpr int64_t kCount = kVectorBytes / sizeof(T);
-  static constexpr int64_t kTileRows = kVectors * kCount;
-};
+constexpr int64_t kTileRows = kVectors* Lanes<T>::kCount;
 
 // One tile: `rows` rows of y (at most V vectors) by C columns. xt [in, kTileRows].
 template <int V, int C, class T>
@@ -30,9 +22,9 @@ void multiply_tile(const T* xt, const T* w, int64_t rows, int64_t in, int64_t ou
   using L = Lanes<T>;
   typename L::Vector sums[C][V] = {};
   for (int64_t k = 0; k < in; ++k) {
-    const auto* x = reinterpret_cast<const typename L::Vector*>(xt + k * L::kTileRows);
+    const T* x = xt + k * kTileRows<T>;
     for (int c = 0; c < C; ++c)
-      for (int v = 0; v < V; ++v) sums[c][v] += x[v] * w[c * in + k];
+      for (int v = 0; v < V; ++v) sums[c][v] += L::load(x + v * L::kCount) * w[c * in + k];
   }
   for (int64_t r = 0; r < rows; ++r)
     for (int c = 0; c < C; ++c) {
@@ -71,20 +63,19 @@ void multiply_block(const T* xt, const T* w, int64_t rows, int64_t in, int64_t o
 
 template <class T>
 void row_linear(const T* x, const T* w, int64_t rows, int64_t in, int64_t out, bool accumulate, T* y) {
-  constexpr int64_t kTileRows = Lanes<T>::kTileRows;
-  const int64_t tiles = (rows + kTileRows - 1) / kTileRows, blocks = (out + kColumnBlock - 1) / kColumnBlock;
-  static thread_local std::vector<T>
-      kept;  // x in tiles, [tile, in, kTileRows]; rows that are not there are 0
-  kept.assign(size_t(tiles * in * kTileRows), T(0));
+  constexpr int64_t kTile = kTileRows<T>;
+  const int64_t tiles = (rows + kTile - 1) / kTile, blocks = (out + kColumnBlock - 1) / kColumnBlock;
+  static thread_local std::vector<T> kept;  // x in tiles, [tile, in, kTile]; rows that are not there are 0
+  kept.assign(size_t(tiles * in * kTile), T(0));
   T* transposed = kept.data();
   parallel_tasks(tiles, [&](int64_t tile) {
-    T* xt = transposed + tile * in * kTileRows;
-    for (int64_t r = tile * kTileRows; r < std::min(rows, (tile + 1) * kTileRows); ++r)
-      for (int64_t k = 0; k < in; ++k) xt[k * kTileRows + r % kTileRows] = x[r * in + k];
+    T* xt = transposed + tile * in * kTile;
+    for (int64_t r = tile * kTile; r < std::min(rows, (tile + 1) * kTile); ++r)
+      for (int64_t k = 0; k < in; ++k) xt[k * kTile + r % kTile] = x[r * in + k];
   });
   parallel_tasks(tiles * blocks, [&](int64_t i) {
-    const int64_t r = i / blocks * kTileRows, c = i % blocks * kColumnBlock;
-    multiply_block(transposed + r * in, w + c * in, std::min(kTileRows, rows - r), in, out,
+    const int64_t r = i / blocks * kTile, c = i % blocks * kColumnBlock;
+    multiply_block(transposed + r * in, w + c * in, std::min(kTile, rows - r), in, out,
                    std::min(kColumnBlock, out - c), accumulate, y + r * out + c);
   });
 }

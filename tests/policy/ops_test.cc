@@ -185,7 +185,7 @@ std::vector<double> attend(const HeadShape& s, const T* qk, const T* qkv, int64_
   return out;
 }
 
-const HeadShape kShapes[] = {{1, 1, 2}, {4, 2, 6}, {3, 1, 40}, {4, 4, 32}};
+const HeadShape kShapes[] = {{1, 1, 2}, {4, 2, 6}, {3, 1, 40}, {4, 4, 32}, {7, 1, 16}};
 
 TYPED_TEST(Ops, AttentionOverPackedSequences) {
   const std::vector<int32_t> starts = {0, 1, 66, 69, 200};
@@ -206,7 +206,7 @@ TYPED_TEST(Ops, AttentionOverPackedSequences) {
 
 TYPED_TEST(Ops, CachedAttentionOfSeveralSlots) {
   for (const HeadShape& shape : kShapes) {
-    const int64_t capacity = 48, tokens = 37, head_stride = capacity * shape.head_dim;
+    const int64_t capacity = 64, tokens = 37, head_stride = capacity * shape.head_dim;
     std::vector<TypeParam> keys(size_t(2 * shape.kv_heads * head_stride)), values(keys.size());
     const CacheLayer<TypeParam> cache{keys.data(), values.data(), shape.kv_heads * head_stride, head_stride};
     const auto qk = this->random(2 * tokens * shape.qk_width()),

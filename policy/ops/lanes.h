@@ -1,0 +1,24 @@
+#pragma once
+// As many numbers as the machine adds at once. Plain arrays leave it to the compiler which of them stay in
+// registers.
+
+#include <cstdint>
+
+namespace temper::cpu {
+
+#ifdef __AVX512F__
+constexpr int kVectorBytes = 64;
+#else
+constexpr int kVectorBytes = 32;
+#endif
+
+template <class T>
+struct Lanes {
+  typedef T Vector __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
+  static constexpr int64_t kCount = kVectorBytes / sizeof(T);
+
+  static Vector load(const T* x) { return *reinterpret_cast<const Vector*>(x); }
+  static void store(T* x, const Vector& v) { *reinterpret_cast<Vector*>(x) = v; }
+};
+
+}  // namespace temper::cpu
