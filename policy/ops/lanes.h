@@ -6,10 +6,12 @@
 
 namespace temper::cpu {
 
-#ifdef __AVX512F__
+#if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
-#else
+#elif defined(__AVX2__)
 constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
 #endif
 
 template <class T>
@@ -17,7 +19,7 @@ struct Lanes {
   typedef T Vector __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
   static constexpr int64_t kCount = kVectorBytes / sizeof(T);
 
-  static Vector load(const T* x) { return *reinterpret_cast<const Vector*>(x); }
+  static const Vector& load(const T* x) { return *reinterpret_cast<const Vector*>(x); }
   static void store(T* x, const Vector& v) { *reinterpret_cast<Vector*>(x) = v; }
 };
 

@@ -1,0 +1,10 @@
+#include "base/error.h"
+#include "policy/ops/cuda.h"
+
+namespace temper::cuda {
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw WorldError("{}: {}", what, cudaGetErrorString(error));
+}
+
+}  // namespace temper::cuda
