@@ -27,7 +27,7 @@ TEST(Admission, TasksThatNeedNoWorkAreNot) {
       "  - {name: tiny, reference: x * 3 - 1, timed: {n: 2, m: 2}}\n"
       "  - {name: nearly_zero, reference: x * 1e-42}\n");
   ASSERT_EQ(rows.size(), 3u);
-  ASSERT_EQ(rows[0].problems.size(), 1u);
+  ASSERT_FALSE(rows[0].problems.empty());
   EXPECT_EQ(rows[0].problems[0].find("the trivial solver input_copy gets PASS"), 0u) << rows[0].problems[0];
   ASSERT_EQ(rows[1].problems.size(), 1u);
   EXPECT_EQ(rows[1].problems[0].find("eager takes "), 0u) << rows[1].problems[0];
