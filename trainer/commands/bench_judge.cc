@@ -42,27 +42,39 @@ std::vector<Candidate> trace_candidates(Judge& judge, uint64_t seed) {
   return candidates;
 }
 
-// Keeps `in_flight` candidates at the judge; a comment makes each one new to its cache.
-Measured measure(Judge& judge, const std::vector<Candidate>& candidates, int64_t count, int64_t in_flight) {
-  Measured m;
+// Judges candidates [begin, end), keeping `in_flight` of them at the judge; a comment makes each one new to
+// its cache.
+void judge_range(Judge& judge, const std::vector<Candidate>& candidates, int64_t begin, int64_t end,
+                 int64_t in_flight, Measured& m) {
   std::map<Ticket, double> sent;
-  const auto bar = progress_bar("judging", false);
   const double start_s = now_s();
-  for (int64_t submitted = 0, done = 0; done < count && !interrupted();) {
-    for (; submitted < count && submitted - done < in_flight; ++submitted) {
-      const Candidate& c = candidates[size_t(submitted) % candidates.size()];
-      sent[judge.submit(c.task, fmt::format("{}\n// {}\n", c.source, submitted))] = now_s();
+  for (int64_t next = begin; (next < end && !interrupted()) || !sent.empty();) {
+    for (; next < end && !interrupted() && int64_t(sent.size()) < in_flight; ++next) {
+      const Candidate& c = candidates[size_t(next) % candidates.size()];
+      sent[judge.submit(c.task, fmt::format("{}\n// {}\n", c.source, next))] = now_s();
     }
     for (const Judged& judged : judge.poll(std::chrono::milliseconds(1000))) {
       m.latency_s.push_back(now_s() - sent.at(judged.ticket));
       sent.erase(judged.ticket);
       ++m.kinds[to_string(judged.verdict.kind)];
-      if (++done == std::max<int64_t>(1, count / 10)) m.early = tree_usage();
-      bar(done, count);
     }
   }
-  m.seconds = now_s() - start_s;
-  m.late = tree_usage();
+  m.seconds += now_s() - start_s;
+}
+
+// Of this process and its judge at rest: the lanes prepare their next boxes for a moment after a verdict.
+TreeUsage usage_at_rest() {
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return tree_usage();
+}
+
+Measured measure(Judge& judge, const std::vector<Candidate>& candidates, int64_t count, int64_t in_flight) {
+  Measured m;
+  const int64_t tenth = std::max<int64_t>(1, count / 10);
+  judge_range(judge, candidates, 0, tenth, in_flight, m);
+  m.early = usage_at_rest();
+  judge_range(judge, candidates, tenth, count, in_flight, m);
+  m.late = usage_at_rest();
   return m;
 }
 
