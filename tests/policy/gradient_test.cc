@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "tests/policy/small_model.h"
 
 namespace temper {
@@ -28,6 +30,10 @@ struct Case {
   bool recompute;
   int64_t logits_chunk;
 };
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << (c.tied ? "tied" : "untied") << (c.recompute ? ", recompute" : "") << ", chunks of "
+             << c.logits_chunk;
+}
 
 class Gradient : public testing::TestWithParam<Case> {};
 
