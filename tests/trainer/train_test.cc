@@ -1,0 +1,153 @@
+// The loop itself: a policy that is right half of the time, judged for real, learns to be right.
+
+#include "trainer/train.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "policy/hugging_face.h"
+#include "policy/parameter_store.h"
+
+namespace temper {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr const char* kTask = R"(
+name: add
+family: elementwise
+reference: x + z
+inputs: {x: [n], z: [n]}
+outputs: {y: [n]}
+check: [{n: 33}, {n: 5}]
+timed: {n: 65536}
+)";
+
+class Train : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root_ = fs::temp_directory_path() / fmt::format("temper_train_{}", ::getpid());
+    fs::create_directories(root_);
+    judge_ = new Judge({.lanes = 1}, parse_tasks(kTask, "train_test.cc"));
+    save_divided_model();
+  }
+  static void TearDownTestSuite() {
+    delete judge_;
+    fs::remove_all(root_);
+  }
+
+  static std::string answer(const std::string& expression) {
+    return "One pass.\n```cpp\n" + judge_->tasks()[0].signature() +
+           " {\n  for (int i = 0; i < n; ++i) y[i] = " + expression + ";\n}\n```\n";
+  }
+
+  // Knows a right and a wrong answer by heart, and says one as often as the other.
+  static void save_divided_model() {
+    Verdict verdict;
+    verdict.kind = VerdictKind::kFailIncorrect;
+    const std::vector<Trace> traces = {{"add", {{answer("x[i] + z[i]"), verdict}}},
+                                       {"add", {{answer("x[i] - z[i]"), verdict}}}};
+    Tokenizer tokenizer = Tokenizer::train(
+        {judge_->tasks()[0].prompt(), traces[0].turns[0].answer, traces[1].turns[0].answer}, 400);
+    Policy policy(config().model.shape, {});
+    policy.parameters().init_random(1);
+    ColdStartOptions options;
+    options.epochs = 400;
+    options.optimizer.lr = 1e-2;
+    run_cold_start(policy, tokenizer, judge_->tasks(), traces, options, 1);
+    export_hugging_face(policy, tokenizer, root_ / "model");
+  }
+
+  static RunConfig config(std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"model.vocab_size=400",
+                                      "model.hidden_size=48",
+                                      "model.intermediate_size=96",
+                                      "model.num_hidden_layers=2",
+                                      "model.num_attention_heads=2",
+                                      "model.num_key_value_heads=1",
+                                      "model.head_dim=24",
+                                      "run.dir=" + (root_ / "run").string(),
+                                      "run.overwrite=true",
+                                      "rollout.tasks_per_step=1",
+                                      "rollout.samples_per_task=32",
+                                      "rollout.turns=1",
+                                      "rollout.max_response_tokens=96",
+                                      "rollout.max_context_tokens=400",
+                                      "optimizer.lr=2e-3",
+                                      "run.steps=25",
+                                      "reward.name=kevin",
+                                      "eval.split=train",
+                                      "eval.samples=64",
+                                      "model.path=" + (root_ / "model").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return read_config("", words);
+  }
+
+  static std::vector<nlohmann::json> metrics() {
+    std::vector<nlohmann::json> lines;
+    std::istringstream text(read_file(root_ / "run" / "metrics.jsonl"));
+    for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  }
+
+  static inline fs::path root_;
+  static inline Judge* judge_ = nullptr;
+};
+
+TEST_F(Train, LearnsToBeRight) {
+  const RunConfig c = config();
+  {
+    temper::Run run(c);
+    train(c, *judge_, run);
+  }
+  const auto lines = metrics();
+  ASSERT_EQ(lines.size(), 27u);
+  const double before = lines.front().at("val/sampled/correct"),
+               after = lines.back().at("val/sampled/correct");
+  EXPECT_GT(before, 0.2);
+  EXPECT_LT(before, 0.8);
+  EXPECT_GT(after, before + 0.25);
+  EXPECT_EQ(lines.back().at("val/greedy/correct"), 1.0);
+  EXPECT_GT(double(lines.back().at("val/sampled/reward")), double(lines.front().at("val/sampled/reward")));
+  for (size_t i = 1; i <= 25; ++i) EXPECT_LT(std::abs(double(lines[i].at("rollout_corr/kl"))), 1e-5);
+}
+
+TEST_F(Train, EvaluatesTheSameAnswersUnderTheSameSeed) {
+  const RunConfig c = config({"eval.samples=4", "eval.turns=2", "rollout.max_context_tokens=800"});
+  Model model = load_model(c.model.path);
+  const fs::path first = root_ / "first.jsonl", second = root_ / "second.jsonl";
+  const Evaluation evaluation = evaluate(model, *judge_, c, first);
+  evaluate(model, *judge_, c, second);
+  const auto a = read_trajectories(first), b = read_trajectories(second);
+  ASSERT_EQ(a.size(), 5u);  // four sampled, one greedy
+  ASSERT_EQ(b.size(), 5u);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const auto begin = size_t(a[i].turns[0].begin), end = size_t(a[i].turns[0].end);
+    EXPECT_TRUE(std::equal(a[i].ids.begin(), a[i].ids.begin() + std::ptrdiff_t(end), b[i].ids.begin()));
+    EXPECT_LT(begin, end);
+  }
+  ASSERT_EQ(evaluation.sampled.by_turn.size(), 2u);
+  EXPECT_EQ(evaluation.sampled.by_turn[0].samples, 4);
+  EXPECT_EQ(evaluation.greedy.last.samples, 1);
+  EXPECT_GE(evaluation.sampled.best.reward, evaluation.sampled.last.reward);
+}
+
+TEST_F(Train, SaysWhichSplitHasNoTask) {
+  const RunConfig c = config({"eval.split=heldout"});
+  Model model = load_model(c.model.path);
+  try {
+    evaluate(model, *judge_, c, "");
+    FAIL() << "no error";
+  } catch (const ConfigError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("eval.split: no task of split heldout"));
+  }
+}
+
+}  // namespace
+}  // namespace temper
