@@ -83,6 +83,9 @@ PolicyOptions ModelOptions::policy() const { return {.recompute = recompute, .lo
 void TaskOptions::visit(OptionVisitor& v) {
   v.option("path", path, {.help = "task file, or folder of task files"});
   v.option("names", names, {.help = "only these tasks; empty: all"});
+  v.option("learn", learn,
+           {.help = "splits that reinforcement learning draws from; traces: the generated ones",
+            .choices = {"train", "traces"}});
 }
 
 void RunConfig::visit(OptionVisitor& v) {
@@ -133,6 +136,13 @@ std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const st
   return chosen;
 }
 
+std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::vector<Task>& tasks) {
+  std::vector<const Task*> chosen;
+  for (const Task& task : tasks)
+    if (std::ranges::count(options.learn, task.split) > 0) chosen.push_back(&task);
+  return chosen;
+}
+
 std::vector<Task> load_tasks(const RunConfig& config) {
   std::vector<Task> tasks = load_tasks(std::filesystem::path(config.tasks.path));
   if (!config.tasks.names.empty()) {
@@ -145,11 +155,11 @@ std::vector<Task> load_tasks(const RunConfig& config) {
 
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
   Problems problems;
-  const auto train = int64_t(tasks_of_split(tasks, "train").size());
-  if (config.rollout.tasks_per_step > train)
+  const auto learned = int64_t(tasks_to_learn(config.tasks, tasks).size());
+  if (config.rollout.tasks_per_step > learned)
     problems.add("rollout.tasks_per_step",
-                 fmt::format("{} is more than the {} train tasks of tasks.path {}",
-                             config.rollout.tasks_per_step, train, config.tasks.path));
+                 fmt::format("{} is more than the {} tasks of tasks.path {} to learn from",
+                             config.rollout.tasks_per_step, learned, config.tasks.path));
   if (tasks_of_split(tasks, config.eval.split).empty())
     problems.add("eval.split",
                  fmt::format("no task of tasks.path {} is {}", config.tasks.path, config.eval.split));

@@ -49,6 +49,7 @@ struct ModelOptions {
 struct TaskOptions {
   std::string path = "env/tasks";
   std::vector<std::string> names = {};  // empty: all
+  std::vector<std::string> learn = {"train"};
   void visit(OptionVisitor& v);
 };
 
@@ -84,7 +85,10 @@ std::vector<Task> load_tasks(const RunConfig& config);
 // Errors: ConfigError where a step or an evaluation would have too few tasks.
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks);
 
-// The tasks of a split ("train", "heldout"), in the order loaded.
+// The tasks of a split ("train", "heldout", "traces"), in the order loaded.
 std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split);
+
+// The tasks that reinforcement learning draws from.
+std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::vector<Task>& tasks);
 
 }  // namespace temper

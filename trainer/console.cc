@@ -62,7 +62,7 @@ std::function<void(const ColdStartStats&)> cold_start_bar() {
 
 void say_start(const RunConfig& config, const Judge& judge) {
   say("run {} in {}", config.run.name, config.run.path().string());
-  say("tasks: {} to learn from, {} held out", tasks_of_split(judge.tasks(), "train").size(),
+  say("tasks: {} to learn from, {} held out", tasks_to_learn(config.tasks, judge.tasks()).size(),
       tasks_of_split(judge.tasks(), "heldout").size());
   say("judge: sandbox {}", judge.sandbox_level());
 }

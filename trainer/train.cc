@@ -10,7 +10,7 @@ namespace {
 std::vector<RolloutRequest> requests_of_step(const RunConfig& config, const std::vector<Task>& tasks,
                                              int64_t step) {
   std::vector<RolloutRequest> requests;
-  for (const Task* task : tasks_of_step(tasks_of_split(tasks, "train"), uint64_t(config.run.seed), step,
+  for (const Task* task : tasks_of_step(tasks_to_learn(config.tasks, tasks), uint64_t(config.run.seed), step,
                                         config.rollout.tasks_per_step))
     requests.push_back({task, config.rollout.samples_per_task});
   return requests;
