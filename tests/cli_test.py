@@ -80,7 +80,7 @@ class BadInput(Program):
                    "rollout.max_context_tokens: 800 leaves no room")
         self.check(temper("train", self.config("model: {num_attention_heads: 3, num_key_value_heads: 2}")), 2,
                    "model.num_key_value_heads")
-        self.check(temper("train", tiny_config(), "rollout.tasks_per_step=9"), 2, "9 is more than the 2 train tasks")
+        self.check(temper("train", tiny_config(), "rollout.tasks_per_step=9"), 2, "9 is more than the 2 tasks to learn from")
 
     def test_command_line(self):
         self.check(temper(), 2, "subcommand")

@@ -155,10 +155,11 @@ std::vector<Task> load_tasks(const RunConfig& config) {
 
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
   Problems problems;
-  const auto learned = int64_t(tasks_to_learn(config.tasks, tasks).size());
+  auto learned = int64_t(tasks_to_learn(config.tasks, tasks).size());
+  if (std::ranges::count(config.tasks.learn, "traces") > 0) learned += config.traces.generated;
   if (config.rollout.tasks_per_step > learned)
     problems.add("rollout.tasks_per_step",
-                 fmt::format("{} is more than the {} tasks of tasks.path {} to learn from",
+                 fmt::format("{} is more than the {} tasks to learn from, tasks.path {}",
                              config.rollout.tasks_per_step, learned, config.tasks.path));
   if (tasks_of_split(tasks, config.eval.split).empty())
     problems.add("eval.split",

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <fstream>
 
 #include "base/error.h"
@@ -41,7 +43,7 @@ VisitOptions visit(Outer& options) {
 }
 
 std::string write_config(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "options_test.yaml";
+  const std::string path = ::testing::TempDir() + std::to_string(::getpid()) + "options_test.yaml";
   std::ofstream(path) << text;
   return path;
 }

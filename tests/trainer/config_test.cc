@@ -78,7 +78,7 @@ TEST(Config, RefusesMoreTasksPerStepThanThereAre) {
     check_tasks(config, tasks);
     FAIL() << "no error";
   } catch (const ConfigError& e) {
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("rollout.tasks_per_step: 3 is more than the 2 train tasks"),
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("rollout.tasks_per_step: 3 is more than the 2 tasks to learn from"),
                                 HasSubstr("eval.split: no task of tasks.path env/tasks is heldout")));
   }
 }
