@@ -262,6 +262,49 @@ class Judge(Program):
         self.check(temper("judge", task, WORK / "missing.cc"), 2, "missing.cc: no such file")
 
 
+class Admission(Program):
+    def test_each_task_and_why_not(self):
+        name = tasks("train", 1)[0]
+        path = WORK / "admission.yaml"
+        path.write_text("""
+defaults: {inputs: {x: [n, m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 5}], timed: {n: 256, m: 256}}
+tasks:
+  - {name: honest, reference: 'torch.softmax(torch.exp(x) * 2 - x, -1)'}
+  - {name: copied, reference: x.clone()}
+  - {name: deaf, reference: torch.exp(x), inputs: {x: [n, m], b: [m]}}
+""")
+        said = self.check(temper("judge", "--admit", f"tasks.path={path}"), 1, "1 of 3 tasks admitted")
+        self.assertRegex(said, r"honest +other +train +[0-9.]+  yes\n")
+        self.assertRegex(said, r"copied .* no\n    the trivial solver input_copy gets PASS")
+        self.assertRegex(said, r"deaf .* -  no\n    reference: input b has no influence")
+        self.check(temper("judge", "honest", "--admit", f"tasks.path={path}"), 0, "1 of 1 tasks admitted")
+        rows = json.loads(temper("judge", "--admit", path, name, "--json").stdout)
+        self.assertEqual([(row["task"], row["admitted"]) for row in rows],
+                         [("honest", True), ("copied", False), ("deaf", False), (name, True)])
+        self.assertGreater(rows[0]["eager_us"], 20)
+
+    def test_mistakes(self):
+        self.check(temper("judge", "--admit", "no_such_task"), 2, "task 'no_such_task' is unknown")
+        self.check(temper("judge", "--admit", "tasks.pat=x"), 2, "did you mean tasks.path?")
+        name = tasks("train", 1)[0]
+        self.check(temper("judge", "--admit", name, name), 2, f"task '{name}' is named twice")
+        self.check(temper("judge"), 2, "give a task and a candidate, or --admit")
+        self.check(temper("judge", name), 2, "give a task and a candidate, or --admit")
+
+    def test_no_sandbox(self):
+        self.check(temper("judge", "--admit", env={**os.environ, "PATH": "/nowhere", "CXX": ""}), 3, "no C++ compiler")
+
+
+class Readme(Program):
+    def test_option_table(self):
+        table = self.check(temper("options", "--markdown"), 0)
+        text = (ROOT / "README.md").read_text()
+        written = text.split("<!-- options:begin -->\n")[1].split("<!-- options:end -->")[0]
+        mend = ("build/temper options --markdown | sed -i -e '/options:begin/r /dev/stdin' "
+                "-e '/options:begin/,/options:end/{//!d}' README.md")
+        self.assertEqual(written, table, f"the README's options are not the program's; write them anew with\n  {mend}\n")
+
+
 class Speed(Program):
     def test_bench(self):
         small = ("--seconds", 0.2, "--batch", 2, "--length", 16, "--json", "model.hidden_size=32")

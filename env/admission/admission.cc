@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "env/box/oracle_process.h"
 
@@ -44,22 +45,102 @@ double least_eager_us(OracleProcess& oracle, uint32_t task) {
   return *std::min_element(times.begin(), times.end()) - null_us;
 }
 
-void judge_trivial_solvers(Judge& judge, std::vector<Admission>& rows) {
-  std::map<Ticket, std::pair<size_t, std::string>> solvers;  // → row, name
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (const auto& solver : trivial_solvers(judge.tasks()[i])) {
-      solvers[judge.submit(rows[i].task, solver.source)] = {i, solver.name};
-    }
-  }
-  while (judge.pending() > 0) {
-    for (const auto& [ticket, verdict] : judge.poll(std::chrono::milliseconds(100))) {
-      if (verdict.kind == VerdictKind::kFailIncorrect) continue;
-      const auto& [row, name] = solvers.at(ticket);
-      rows[row].problems.push_back(
-          fmt::format("the trivial solver {} gets {} {}", name, to_string(verdict.kind), verdict.message));
-    }
-  }
+OracleProcess start_oracle(const std::vector<Task>& tasks) {
+  OracleProcess oracle((executable_dir() / "temper-oracle").string(), tasks);
+  oracle.wait_ready();
+  return oracle;
 }
+
+class Admittance {
+ public:
+  Admittance(const std::vector<Task>& tasks, const std::function<void(int64_t, int64_t)>& progress)
+      : tasks_(tasks), progress_(progress) {
+    for (const Task& task : tasks) {
+      rows_.emplace_back().task = task.name;
+      all_ += steps_of(task);
+    }
+    count(0);
+  }
+
+  // An oracle refuses all its tasks for the sake of one: halving finds that one.
+  void prove_references(size_t begin, size_t end) {
+    try {
+      start_oracle({tasks_.begin() + ptrdiff_t(begin), tasks_.begin() + ptrdiff_t(end)});
+      for (size_t i = begin; i < end; ++i) sound_.push_back(i);
+    } catch (const ConfigError& e) {
+      if (end - begin == 1) {
+        rows_[begin].problems.push_back(without_task(e.what(), tasks_[begin].name));
+        return count(steps_of(tasks_[begin]));
+      }
+      const size_t middle = begin + (end - begin) / 2;
+      prove_references(begin, middle);
+      prove_references(middle, end);
+    }
+  }
+
+  void try_trivial_solvers(const JudgeOptions& options) {
+    Judge judge(options, sound_tasks());
+    std::map<Ticket, std::pair<size_t, std::string>> solvers;  // → row, name
+    for (const size_t row : sound_) {
+      for (const auto& solver : trivial_solvers(tasks_[row])) {
+        solvers[judge.submit(tasks_[row].name, solver.source)] = {row, solver.name};
+      }
+    }
+    while (judge.pending() > 0) {
+      for (const auto& [ticket, verdict] : judge.poll(std::chrono::milliseconds(100))) {
+        const auto& [row, name] = solvers.at(ticket);
+        weigh(rows_[row], name, verdict);
+        count(1);
+      }
+    }
+  }
+
+  void time_eager() {
+    OracleProcess oracle = start_oracle(sound_tasks());
+    for (size_t i = 0; i < sound_.size(); ++i, count(1)) {
+      Admission& row = rows_[sound_[i]];
+      row.eager_us = least_eager_us(oracle, uint32_t(i));
+      if (row.eager_us >= kLeastEager_us) continue;
+      row.problems.push_back(fmt::format("eager takes {:.1f} us at the timed shape; at least {} is needed",
+                                         row.eager_us, kLeastEager_us));
+    }
+  }
+
+  bool any_sound() const { return !sound_.empty(); }
+  std::vector<Admission> take() { return std::move(rows_); }
+
+ private:
+  // The solvers, and eager.
+  static int64_t steps_of(const Task& task) { return int64_t(trivial_solvers(task).size()) + 1; }
+
+  static std::string without_task(const std::string& text, const std::string& name) {
+    const std::string prefix = fmt::format("task {}, ", name);
+    return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+  }
+
+  static void weigh(Admission& row, const std::string& solver, const Verdict& verdict) {
+    if (verdict.infra()) throw WorldError("task {}, solver {}: {}", row.task, solver, verdict.message);
+    if (verdict.kind == VerdictKind::kFailIncorrect) return;
+    row.problems.push_back(fmt::format("the trivial solver {} gets {}", solver, verdict.message));
+  }
+
+  std::vector<Task> sound_tasks() const {
+    std::vector<Task> tasks;
+    for (const size_t row : sound_) tasks.push_back(tasks_[row]);
+    return tasks;
+  }
+
+  void count(int64_t more) {
+    done_ += more;
+    if (progress_) progress_(done_, all_);
+  }
+
+  const std::vector<Task>& tasks_;
+  const std::function<void(int64_t, int64_t)>& progress_;
+  std::vector<Admission> rows_;
+  std::vector<size_t> sound_;  // rows whose reference has been proved, in order
+  int64_t done_ = 0, all_ = 0;
+};
 
 }  // namespace
 
@@ -75,19 +156,15 @@ std::vector<TrivialSolver> trivial_solvers(const Task& task) {
   };
 }
 
-std::vector<Admission> admit(Judge& judge) {
-  std::vector<Admission> rows;
-  for (const auto& task : judge.tasks()) rows.emplace_back().task = task.name;
-  judge_trivial_solvers(judge, rows);
-  OracleProcess oracle((executable_dir() / "temper-oracle").string(), judge.tasks());
-  oracle.wait_ready();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].eager_us = least_eager_us(oracle, uint32_t(i));
-    if (rows[i].eager_us >= kLeastEager_us) continue;
-    rows[i].problems.push_back(fmt::format("eager takes {:.1f} us at the timed shape; at least {} is needed",
-                                           rows[i].eager_us, kLeastEager_us));
+std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
+                             const std::function<void(int64_t, int64_t)>& progress) {
+  Admittance admittance(tasks, progress);
+  if (!tasks.empty()) admittance.prove_references(0, tasks.size());
+  if (admittance.any_sound()) {
+    admittance.try_trivial_solvers(options);
+    admittance.time_eager();
   }
-  return rows;
+  return admittance.take();
 }
 
 }  // namespace temper

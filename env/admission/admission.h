@@ -1,7 +1,8 @@
 #pragma once
-// Whether a task may be asked: what does not do its work must fail it, and eager must take long enough to be
-// timed. (That every input matters is checked whenever an oracle starts.)
+// Whether a task may be asked: its reference must run and every input matter, what does not do its work must
+// fail it, and eager must take long enough to be timed.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,14 @@ std::vector<TrivialSolver> trivial_solvers(const Task& task);
 
 struct Admission {
   std::string task;
-  double eager_us = 0;                // the fastest of some calls at the timed shape
+  double eager_us = 0;                // the fastest of some calls at the timed shape; 0: not timed
   std::vector<std::string> problems;  // empty: admitted
 };
 
-// Judges the trivial solvers of every task of `judge` and times its reference; one row a task, in order.
-std::vector<Admission> admit(Judge& judge);
+// One row a task, in order. A task whose reference does not run, or ignores an input, is not tried further.
+// `progress(done, all)` counts what is judged and timed; what it throws ends all.
+// Errors: WorldError if a solver cannot be judged; ConfigError if the judge's options contradict each other.
+std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
+                             const std::function<void(int64_t, int64_t)>& progress = {});
 
 }  // namespace temper

@@ -6,12 +6,11 @@ namespace temper {
 namespace {
 
 std::vector<Admission> admit_tasks(const std::string& tasks) {
-  Judge judge({.lanes = 1},
-              parse_tasks("defaults: {inputs: {x: [n, m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 5}], "
-                          "timed: {n: 256, m: 256}}\ntasks:\n" +
-                              tasks,
-                          "tasks.yaml"));
-  return admit(judge);
+  return admit({.lanes = 1},
+               parse_tasks("defaults: {inputs: {x: [n, m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 5}], "
+                           "timed: {n: 256, m: 256}}\ntasks:\n" +
+                               tasks,
+                           "tasks.yaml"));
 }
 
 TEST(Admission, AHonestTaskIsAdmitted) {
@@ -33,6 +32,30 @@ TEST(Admission, TasksThatNeedNoWorkAreNot) {
   EXPECT_EQ(rows[1].problems[0].find("eager takes "), 0u) << rows[1].problems[0];
   ASSERT_FALSE(rows[2].problems.empty());
   EXPECT_EQ(rows[2].problems[0].find("the trivial solver zeros gets PASS"), 0u) << rows[2].problems[0];
+}
+
+TEST(Admission, AReferenceThatCannotBeAskedIsARowAmongOthers) {
+  const auto rows = admit_tasks(
+      "  - {name: sound, reference: 'torch.softmax(torch.exp(x) * 2 - x, -1)'}\n"
+      "  - {name: misspelt, reference: torch.sofmax(x)}\n"
+      "  - {name: deaf, reference: torch.exp(x), inputs: {x: [n, m], b: [m]}}\n");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_TRUE(rows[0].problems.empty()) << rows[0].problems[0];
+  ASSERT_EQ(rows[1].problems.size(), 1u);
+  EXPECT_NE(rows[1].problems[0].find("sofmax"), std::string::npos) << rows[1].problems[0];
+  EXPECT_EQ(rows[2].problems, std::vector<std::string>{"reference: input b has no influence on any output"});
+}
+
+TEST(Admission, ProgressEndsAtTheWhole) {
+  std::vector<std::pair<int64_t, int64_t>> seen;
+  admit({.lanes = 1},
+        parse_tasks("{name: t, reference: torch.sofmax(x), inputs: {x: [n]}, outputs: {y: [n]}, "
+                    "check: [{n: 3}], timed: {n: 64}}",
+                    "t.yaml"),
+        [&](int64_t done, int64_t all) { seen.emplace_back(done, all); });
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen.front(), (std::pair<int64_t, int64_t>(0, 6)));
+  EXPECT_EQ(seen.back(), (std::pair<int64_t, int64_t>(6, 6)));
 }
 
 }  // namespace

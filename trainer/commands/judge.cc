@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "env/answer.h"
+#include "env/message.h"
+#include "trainer/commands/admit.h"
 #include "trainer/commands/commands.h"
 
 namespace temper {
@@ -60,15 +62,27 @@ int run_judge(const ConfigWords& words, const std::string& task_name, const std:
 }  // namespace
 
 void add_judge(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("judge", "judge one candidate: exit 0 if it passes, 1 if not");
+  auto* command = app.add_subcommand(
+      "judge", "judge one candidate: exit 0 if it passes, 1 if not; or say which tasks may be asked");
   const auto words = std::make_shared<ConfigWords>();
   const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
-  const auto json = std::make_shared<bool>(false);
-  command->add_option("task", *task, "a task's name, or a file with one task")->required();
-  command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -")->required();
+  const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false);
+  command->add_option("task", *task, "a task's name, or a file with one task");
+  command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
   declare_overrides(*command, *words);
   command->add_flag("--json", *json, "the whole verdict as JSON");
-  command->callback([=, &exit_code] { exit_code = run_judge(*words, *task, *candidate, *json); });
+  command->add_flag(
+      "--admit", *admit,
+      "instead of a candidate, judge the tasks themselves, those named or all of tasks.path: exit 0 "
+      "if each may be asked, 1 if not");
+  command->callback([=, &exit_code] {
+    if (*admit)
+      exit_code = run_admit({*task, *candidate}, *words, *json);
+    else if (candidate->empty())
+      throw ConfigError("judge: give a task and a candidate, or --admit");
+    else
+      exit_code = run_judge(*words, *task, *candidate, *json);
+  });
 }
 
 }  // namespace temper

@@ -1,0 +1,14 @@
+#pragma once
+// temper judge --admit: which tasks may be asked, and why the others may not.
+
+#include <string>
+#include <vector>
+
+#include "trainer/commands/commands.h"
+
+namespace temper {
+
+// `names` and words.overrides are names of tasks, task files, or options; without names all of tasks.path.
+int run_admit(std::vector<std::string> names, ConfigWords words, bool json);
+
+}  // namespace temper
