@@ -26,7 +26,14 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
       {"max_speedup", "faster than believable"},
       {"exit", "ended the process"},
       {"timeout", "took too long"},
+      {"source_too_long", "the source is too long; write less code"},
+      {"nul_byte", "a zero byte in the source"},
+      {"compile_error", "does not compile"},
       {"compile_timeout", "took too long to compile"},
+      {"compile_quota", "took too much memory to compile; use less static data and fewer templates"},
+      {"load_error", "cannot be loaded; define all that it uses"},
+      {"protocol", "disturbed its runner while being loaded; do all work inside kernel"},
+      {"forbidden_call", "made a forbidden system call; only compute, without processes or threads"},
   };
   return words;
 }

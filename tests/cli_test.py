@@ -254,7 +254,7 @@ class Judge(Program):
     def test_answers_and_exit_codes(self):
         task = tasks("train", 1)[0]
         answer = self.candidate("answer.md", "I have no code for this.\n")
-        self.check(temper("judge", task, answer), 1, "FAIL_PARSE (no_code_block)")
+        self.check(temper("judge", task, answer), 1, "FAIL_PARSE (no_code_block)", "FAIL_PARSE no code block in the answer")
         broken = self.candidate("broken.cc", 'extern "C" void kernel(float* y) { this does not compile }\n')
         verdict = json.loads(self.check(temper("judge", task, broken, "--json"), 1))
         self.assertEqual(verdict["kind"], "FAIL_COMPILE")

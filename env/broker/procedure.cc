@@ -80,9 +80,11 @@ Procedure::Found Procedure::compile_source(const std::string& source) {
   const Language& language = find_language(task_.language);
   const auto compiled =
       compile(tools_, language.translation_unit(task_, source), options_.compile, options_.user);
+  // What the compiler says as it runs out of memory is not what the candidate could mend.
+  const bool quota = compiled.reason == "compile_quota";
   if (!compiled.ok)
     return Finding{compiled.reason == "no_entry_point" ? VerdictKind::kFailParse : VerdictKind::kFailCompile,
-                   compiled.reason, first_compiler_error(compiled.diagnostics)};
+                   compiled.reason, quota ? "" : first_compiler_error(compiled.diagnostics)};
   object_ = compiled.object;
   return std::nullopt;
 }

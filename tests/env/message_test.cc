@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace temper {
@@ -52,6 +53,31 @@ TEST(Message, SaysKindThenSpeedupOrDetailOrReason) {
   EXPECT_EQ(verdict_message(verdict), "FAIL_RUNTIME wrote outside its buffers");
   verdict.kind = VerdictKind::kFailCompile;
   EXPECT_EQ(verdict_message(verdict, "line 2: oops"), "FAIL_COMPILE line 2: oops");
+}
+
+TEST(Message, EveryReasonHasWordsThatSayWhatToDo) {
+  const std::pair<VerdictKind, std::string> reasons[] = {
+      {VerdictKind::kFailParse, "no_code_block"},     {VerdictKind::kFailParse, "unclosed_code_block"},
+      {VerdictKind::kFailParse, "two_code_blocks"},   {VerdictKind::kFailParse, "empty_code_block"},
+      {VerdictKind::kFailParse, "no_entry_point"},    {VerdictKind::kFailCompile, "source_too_long"},
+      {VerdictKind::kFailCompile, "nul_byte"},        {VerdictKind::kFailCompile, "compile_error"},
+      {VerdictKind::kFailCompile, "compile_timeout"}, {VerdictKind::kFailCompile, "compile_quota"},
+      {VerdictKind::kFailRuntime, "load_error"},      {VerdictKind::kFailRuntime, "protocol"},
+      {VerdictKind::kFailRuntime, "forbidden_call"},  {VerdictKind::kFailRuntime, "exit"},
+      {VerdictKind::kFailRuntime, "guard"},           {VerdictKind::kFailRuntime, "signal_8"},
+      {VerdictKind::kFailTimeout, "timeout"},         {VerdictKind::kFailIncorrect, "unwritten"},
+      {VerdictKind::kHack, "input_mutation"},         {VerdictKind::kHack, "floor"},
+      {VerdictKind::kSuspect, "max_speedup"},
+  };
+  for (const auto& [kind, reason] : reasons) {
+    const std::string message = verdict_message({.kind = kind, .reason = reason, .message = ""});
+    const std::string prefix = std::string(to_string(kind)) + " ";
+    ASSERT_TRUE(message.starts_with(prefix)) << message;
+    const std::string words = message.substr(prefix.size());
+    EXPECT_EQ(words.find('_'), std::string::npos) << message;
+    EXPECT_NE(words, reason);
+    EXPECT_GE(std::count(words.begin(), words.end(), ' '), 1) << message;
+  }
 }
 
 TEST(Message, NothingPosesAsAChatToken) {

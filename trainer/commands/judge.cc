@@ -30,7 +30,11 @@ bool is_answer(const std::string& path) {
 
 Verdict judge_text(const RunConfig& config, const Task& task, const std::string& text, bool whole_answer) {
   const Answer answer = whole_answer ? extract_code(text) : Answer{.ok = true, .reason = "", .code = text};
-  if (!answer.ok) return {.kind = VerdictKind::kFailParse, .reason = answer.reason, .message = answer.reason};
+  if (!answer.ok) {
+    Verdict verdict{.kind = VerdictKind::kFailParse, .reason = answer.reason, .message = ""};
+    verdict.message = verdict_message(verdict);
+    return verdict;
+  }
   JudgeOptions options = config.env;
   options.lanes = 1;
   Judge judge(options, {task});

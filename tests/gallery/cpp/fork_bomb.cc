@@ -1,5 +1,6 @@
 // task: add
 // expect: FAIL_RUNTIME forbidden_call
+// message: made a forbidden system call
 // Fork bomb.
 
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // task: add
 // expect: FAIL_COMPILE compile_quota
+// message: took too much memory to compile
 // Quarter gigabyte of data.
 
 extern "C" const char table[];

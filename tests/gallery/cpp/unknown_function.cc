@@ -1,5 +1,6 @@
 // task: add
 // expect: FAIL_RUNTIME load_error
+// message: undefined symbol: nowhere
 // A function that is nowhere.
 
 extern "C" int nowhere(int);
