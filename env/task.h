@@ -73,7 +73,7 @@ struct Task {
   std::string name;      // unique, [a-z0-9_]+
   std::string language;  // "cpp"
   std::string family;    // elementwise, reduction, …
-  std::string split;     // "train" or "heldout"
+  std::string split;     // "train" or "heldout", or kGenerated
   std::string
       reference;  // PyTorch source of one function `reference`, TorchScript subset; inputs → output(s)
   std::vector<std::string> dims;  // dimension names in the order the candidate receives them
@@ -85,6 +85,10 @@ struct Task {
   double min_bytes = 0;            // 0: inputs + outputs at the timed shape
   double min_flops = 0;
   double max_speedup = 0;  // a faster candidate is SUSPECT
+
+  // The split of tasks that the program varies from others, for practice: no task file may name it.
+  static constexpr const char* kGenerated = "traces";
+  bool generated() const { return split == kGenerated; }
 
   // The C++ declaration a candidate defines: inputs, outputs, dimensions.
   //   extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)

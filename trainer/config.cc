@@ -85,7 +85,7 @@ void TaskOptions::visit(OptionVisitor& v) {
   v.option("names", names, {.help = "only these tasks; empty: all"});
   v.option("learn", learn,
            {.help = "splits that reinforcement learning draws from; traces: the generated ones",
-            .choices = {"train", "traces"}});
+            .choices = {"train", Task::kGenerated}});
 }
 
 void RunConfig::visit(OptionVisitor& v) {
@@ -156,7 +156,7 @@ std::vector<Task> load_tasks(const RunConfig& config) {
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
   Problems problems;
   auto learned = int64_t(tasks_to_learn(config.tasks, tasks).size());
-  if (std::ranges::count(config.tasks.learn, "traces") > 0) learned += config.traces.generated;
+  if (std::ranges::count(config.tasks.learn, Task::kGenerated) > 0) learned += config.traces.generated;
   if (config.rollout.tasks_per_step > learned)
     problems.add("rollout.tasks_per_step",
                  fmt::format("{} is more than the {} tasks to learn from, tasks.path {}",

@@ -56,7 +56,7 @@ Oracle::Oracle(std::vector<Task> tasks, uint8_t* arena, int64_t arena_bytes)
   for_each_task([&](size_t i) { prove(i); });
   // Generated tasks are practice: a variation may cancel an input out.
   for_each_task([&](size_t i) {
-    if (tasks_[i].split != "traces") prove_influence(i);
+    if (!tasks_[i].generated()) prove_influence(i);
   });
 }
 
