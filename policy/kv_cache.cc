@@ -25,8 +25,8 @@ CacheStorage::CacheStorage(const ModelConfig& config, DType dtype, at::Device de
       capacity(round_up(max, cpu::kKeyTile)),
       lengths(size_t(slots), 0) {
   const auto options = at::TensorOptions().dtype(scalar_type(dtype)).device(device);
-  keys = at::zeros({slots, layers, kv_heads, capacity * head_dim}, options);
-  values = at::zeros({slots, layers, kv_heads, capacity * head_dim}, options);
+  keys = at::empty({slots, layers, kv_heads, capacity * head_dim}, options);
+  values = at::empty({slots, layers, kv_heads, capacity * head_dim}, options);
 }
 
 struct KvCache::Impl : CacheStorage {

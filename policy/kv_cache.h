@@ -1,6 +1,7 @@
 #pragma once
 // How a KvCache lies in memory: per slot and layer, K heads of [capacity, hd] keys (in tiles, see
-// ops/cached_attention.h) and as many values.
+// ops/cached_attention.h) and as many values. Behind a slot's length lies what the memory held before: the
+// scores of a tile's unwritten keys are computed, and never looked at.
 
 #include <ATen/core/Tensor.h>
 

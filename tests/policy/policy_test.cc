@@ -207,6 +207,29 @@ TEST(KvCache, CopiesPrefixesAndTruncates) {
   EXPECT_EQ(extended(policy, cache, 0, std::span(other).first(5)), extended(policy, fresh, 0, branch));
 }
 
+// A cache in fresh memory that holds NaN in every element.
+KvCache poisoned_cache(const Policy& policy, int64_t slots, int64_t max_tokens) {
+  at::globalContext().setDeterministicAlgorithms(true, true);
+  EXPECT_TRUE(at::empty({4}, at::kFloat).isnan().all().item<bool>()) << "the poison works";
+  KvCache cache(policy.config(), policy.options(), slots, max_tokens);
+  at::globalContext().setDeterministicAlgorithms(false, false);
+  return cache;
+}
+
+TEST(KvCache, WhatHasNotBeenWrittenDoesNotMatter) {
+  Policy policy = random_policy(small_config(), {}, 5);
+  const auto ids = random_ids(67, 37, 8);
+  for (const size_t prefix : {1, 31, 32, 33, 66}) {
+    KvCache cache = poisoned_cache(policy, 2, 70);
+    extended(policy, cache, 0, std::span(ids).first(prefix));
+    cache.copy_prefix(0, 1, int64_t(prefix));
+    KvCache whole(policy.config(), policy.options(), 1, 70);
+    const auto expected = extended(policy, whole, 0, std::span(ids).first(prefix + 1));
+    for (const int64_t slot : {0, 1})
+      EXPECT_EQ(extended(policy, cache, slot, std::span(ids).subspan(prefix, 1)), expected) << prefix;
+  }
+}
+
 TEST(KvCache, BytesAreThoseAllocated) {
   const ModelConfig config = small_config();
   EXPECT_EQ(KvCache::bytes(config, DType::kF32, 3, 50), 2 * 4 * 3 * 2 * 2 * 64 * 6);
