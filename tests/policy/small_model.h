@@ -1,5 +1,5 @@
 #pragma once
-// Small random policies and packs for the tests of this folder.
+// Small random policies and packs.
 
 #include <ATen/ATen.h>
 

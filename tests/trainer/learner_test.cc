@@ -8,27 +8,19 @@
 
 #include "base/rng.h"
 #include "policy/parameter_store.h"
+#include "tests/policy/small_model.h"
 #include "tests/trainer/fixtures.h"
 
 namespace temper {
 namespace {
 
 Policy tiny_policy(DType dtype = DType::kF64) {
-  ModelConfig config;
-  config.vocab_size = 11;
-  config.hidden_size = 16;
-  config.intermediate_size = 24;
-  config.num_hidden_layers = 2;
-  config.num_attention_heads = 2;
-  config.num_key_value_heads = 1;
-  config.head_dim = 8;
-  config.max_position_embeddings = 64;
   PolicyOptions options;
   options.dtype = dtype;
   options.logits_chunk = 5;
-  Policy policy(config, options);
+  Policy policy(small_config(), options);
   policy.parameters().init_random(3);
-  policy.parameters().weights().mul_(10);  // far from uniform, so that every term matters
+  policy.parameters().weights().mul_(6);  // far from uniform, so that every term matters
   return policy;
 }
 

@@ -5,25 +5,13 @@
 
 #include <cmath>
 
-#include "policy/parameter_store.h"
+#include "tests/policy/small_model.h"
 
 namespace temper {
 namespace {
 
-ModelConfig tiny_config() {
-  ModelConfig config;
-  config.vocab_size = 16;
-  config.hidden_size = 8;
-  config.intermediate_size = 12;
-  config.num_hidden_layers = 1;
-  config.num_attention_heads = 2;
-  config.num_key_value_heads = 1;
-  config.head_dim = 4;
-  return config;
-}
-
 ParameterStore tiny_store(DType dtype) {
-  ParameterStore store(tiny_config(), dtype, at::kCPU);
+  ParameterStore store(small_config(), dtype, at::kCPU);
   store.init_random(1);
   return store;
 }
