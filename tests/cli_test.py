@@ -23,7 +23,7 @@ model: {vocab_size: 512, hidden_size: 32, intermediate_size: 64, num_hidden_laye
         num_key_value_heads: 1, head_dim: 16, max_position_embeddings: 1024}
 env: {min_pairs: 5, max_pairs: 5}
 traces: {conversations: 24}
-cold_start: {epochs: 1}
+cold_start: {epochs: 1, batch_tokens: 2048}
 rollout: {tasks_per_step: 2, samples_per_task: 2, turns: 2, max_response_tokens: 48, max_context_tokens: 1024}
 eval: {samples: 2}
 """
@@ -151,10 +151,17 @@ class Whole(Program):
                          "after, greedy", str(self.model))
         self.assertIn("judge: sandbox", out)
         lines = [json.loads(line) for line in (self.run_dir / "metrics.jsonl").read_text().splitlines()]
-        self.assertEqual([line["step"] for line in lines], [0, 0, 1, 2, 2])
+        cold_start = [line for line in lines if "cold_start/loss" in line]
+        lines = [line for line in lines if line not in cold_start]
+        self.assertEqual([line["step"] for line in lines], [0, 1, 2, 2])
         for name in ("critic/rewards/mean", "actor/entropy", "actor/grad_norm", "timing_s/gen", "env/correct"):
-            self.assertIn(name, lines[2])
-        self.assertLess(abs(lines[2]["rollout_corr/kl"]), 1e-5)
+            self.assertIn(name, lines[1])
+        self.assertLess(abs(lines[1]["rollout_corr/kl"]), 1e-5)
+        self.assertEqual([line["step"] for line in cold_start], [*range(1, len(cold_start) + 1)])
+        self.assertLess(cold_start[-1]["cold_start/loss"], cold_start[0]["cold_start/loss"])
+        self.assertEqual(cold_start[-1]["cold_start/progress"], 1)
+        self.assertGreater(cold_start[-1]["cold_start/tokens"], cold_start[0]["cold_start/tokens"])
+        self.assertGreater(cold_start[0]["cold_start/lr"], 0)
         self.assertEqual(len(list(self.run_dir.glob("events.out.tfevents.*"))), 1)
 
     def test_saved_config_gives_the_same_config(self):

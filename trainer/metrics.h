@@ -1,6 +1,7 @@
 #pragma once
 // Figures of a run, one line per step: metrics.jsonl for people and scripts, an event file for TensorBoard.
-// Names are verl's where it has one (critic/rewards/mean, actor/entropy, timing_s/gen, …) plus env/*.
+// Names are verl's where it has one (critic/rewards/mean, actor/entropy, timing_s/gen, …) plus env/* and
+// cold_start/*. The latter have lines of their own, whose steps are the cold start's updates.
 
 #include <cstdint>
 #include <filesystem>

@@ -30,14 +30,22 @@ std::vector<std::string> texts_of(const std::vector<Trace>& traces, const std::v
   return texts;
 }
 
+Metrics cold_start_metrics(const ColdStartStats& now) {
+  return {{"cold_start/loss", now.loss},           {"cold_start/lr", now.lr},
+          {"cold_start/grad_norm", now.grad_norm}, {"cold_start/tokens", double(now.tokens)},
+          {"cold_start/progress", now.progress},   {"cold_start/throughput", now.tokens_per_s()},
+          {"cold_start/seconds", now.seconds}};
+}
+
 void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const std::vector<Trace>& traces,
                 Model& model, Run& run) {
-  const auto stats = run_cold_start(model.policy, model.tokenizer, tasks, traces, config.cold_start,
-                                    uint64_t(config.run.seed), cold_start_bar());
-  run.record(0, {{"sft/loss", stats.loss},
-                 {"sft/updates", double(stats.updates)},
-                 {"sft/throughput", stats.tokens_per_s()},
-                 {"timing_s/sft", stats.seconds}});
+  const auto bar = cold_start_bar();
+  const auto record = [&](const ColdStartStats& now) {
+    bar(now);
+    run.record(now.updates, cold_start_metrics(now));
+  };
+  run_cold_start(model.policy, model.tokenizer, tasks, traces, config.cold_start, uint64_t(config.run.seed),
+                 record);
 }
 
 }  // namespace
