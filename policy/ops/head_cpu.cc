@@ -5,6 +5,21 @@
 #include "policy/ops/vector_math.h"
 
 namespace temper::cpu {
+namespace {
+
+// x becomes −p · (dl + de · (log p + h)) with log p = scale · x − log_sum. A function of its own: within its
+// caller compilers do not vectorise the loop.
+template <class T>
+void gradient_row(T* x, int64_t n, T scale, T log_sum, T dl, T de, T h) {
+  const T constant = dl + de * h;
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) {
+    const T log_p = x[j] * scale - log_sum;
+    x[j] = -vector_exp(log_p) * (constant + de * log_p);
+  }
+}
+
+}  // namespace
 
 template <class T>
 void score_rows(const T* logits, int64_t vocab, double temperature, std::span<const int32_t> targets,
@@ -30,11 +45,7 @@ void score_rows_backward(T* logits, int64_t vocab, double temperature, std::span
       T* row = logits + r * vocab;
       const T log_sum = T(double(row[targets[r]] * scale) - log_prob[r]), h = T(entropy[r]);
       const T dl = T(d_log_prob[r]) * scale, de = T(d_entropy[r]) * scale;
-#pragma omp simd
-      for (int64_t j = 0; j < vocab; ++j) {
-        const T log_p = row[j] * scale - log_sum;
-        row[j] = -vector_exp(log_p) * (dl + de * (log_p + h));
-      }
+      gradient_row(row, vocab, scale, log_sum, dl, de, h);
       row[targets[r]] += dl;
     }
   });

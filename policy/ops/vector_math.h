@@ -23,9 +23,8 @@ inline float vector_exp(float x) {
   p = p * r + 0.166665763f;
   p = p * r + 0.5f;
   p = p * (r * r) + r + 1.0f;
-  const float result =
-      std::bit_cast<float>(std::bit_cast<int32_t>(p) + (std::bit_cast<int32_t>(shifted) << 23));
-  return x < -87.0f ? 0.0f : result;
+  const int32_t result = std::bit_cast<int32_t>(p) + (std::bit_cast<int32_t>(shifted) << 23);
+  return std::bit_cast<float>(result & -int32_t(!(x < -87.0f)));  // a choice between floats may become a jump
 }
 
 inline double vector_exp(double x) { return std::exp(x); }
