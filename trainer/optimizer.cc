@@ -1,7 +1,6 @@
 #include "trainer/optimizer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "policy/ops/parallel.h"
 #include "policy/parameter_store.h"
 
 namespace temper {
@@ -23,13 +23,21 @@ double share_left(const std::string& schedule, double progress) {
   return 1;
 }
 
+// f(begin, end) for chunks of [0, size), on any thread.
+template <class F>
+void for_each_chunk(int64_t size, const F& f) {
+  cpu::parallel_tasks((size + kChunk - 1) / kChunk,
+                      [&](int64_t i) { f(i * kChunk, std::min(size, (i + 1) * kChunk)); });
+}
+
 template <class T>
 double squared_norm(const T* values, int64_t size) {
   std::vector<double> sums((size + kChunk - 1) / kChunk);
-  at::parallel_for(0, int64_t(sums.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t chunk = begin; chunk < end; ++chunk)
-      for (int64_t i = chunk * kChunk; i < std::min(size, (chunk + 1) * kChunk); ++i)
-        sums[chunk] += double(values[i]) * double(values[i]);
+  for_each_chunk(size, [&](int64_t begin, int64_t end) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = begin; i < end; ++i) sum += double(values[i]) * double(values[i]);
+    sums[size_t(begin / kChunk)] = sum;
   });
   double total = 0;
   for (double sum : sums) total += sum;
@@ -60,7 +68,8 @@ template <class T>
 void update_elements(T* weights, const T* gradients, T* moment1, T* moment2, int64_t size, const Factors& f) {
   const T scale = T(f.gradient_scale), keep = T(f.keep), step = T(f.step), epsilon = T(f.epsilon);
   const T beta1 = T(f.beta1), beta2 = T(f.beta2), root_correction = T(f.root_correction);
-  at::parallel_for(0, size, kChunk, [&](int64_t begin, int64_t end) {
+  for_each_chunk(size, [&](int64_t begin, int64_t end) {
+#pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
       const T gradient = scale * gradients[i];
       moment1[i] = beta1 * moment1[i] + (1 - beta1) * gradient;
