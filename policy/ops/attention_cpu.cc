@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "policy/ops/gemm.h"
@@ -12,9 +13,11 @@
 namespace temper::cpu {
 namespace {
 
-constexpr int64_t kQueryBlock = 64;
+constexpr int64_t kQueryBlock = 48;
 
-// One key head of one sequence: where its rows begin and how far apart they lie.
+int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+// One key head of one sequence: where its rows begin.
 template <class T>
 struct HeadRows {
   HeadRows(const HeadShape& s, T* qk, T* qkv, int64_t start, int64_t kv)
@@ -33,32 +36,51 @@ void for_each_head(const HeadShape& shape, const int32_t* starts, int64_t sequen
   });
 }
 
-// s [rows, keys] = a · bᵀ for `rows` rows of a and `keys` of b.
-template <class T>
-void scores(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t keys,
-            int64_t hd, T* s) {
-  gemm(Op::kPlain, Op::kTransposed, rows, keys, hd, T(1), a, a_stride, b, b_stride, T(0), s, keys);
-}
-
-// Probabilities and their gradients of one block of queries.
+// Of one key head: its keys and values as products read them best, and one block of queries against them.
 template <class T>
 struct Scratch {
-  T *p, *d;
-  explicit Scratch(int64_t keys) {
+  T *k, *v;                // [keys, hd]
+  T *k_panels, *v_panels;  // transposed
+  T *dk, *dv;              // [keys, hd]
+  T *p, *d;                // [kQueryBlock, stride] probabilities and their gradients
+  int64_t stride;  // off the powers of two: rows of one column would share few places in the nearest cache
+
+  Scratch(int64_t keys, int64_t hd) : stride(round_up(keys, kPanel<T>) + Lanes<T>::kCount) {
     static thread_local std::vector<T> kept;
-    const size_t size = size_t(kQueryBlock * keys);
-    if (kept.size() < 2 * size) kept.resize(2 * size);
-    p = kept.data();
-    d = p + size;
+    const int64_t rows = keys * hd, panels = panels_size<T>(keys, hd), block = kQueryBlock * stride;
+    const size_t size = size_t(4 * rows + 2 * panels + 2 * block);
+    if (kept.size() < size) kept.resize(size);
+    T* next = kept.data();
+    for (auto [piece, count] : {std::pair{&k_panels, panels},
+                                {&v_panels, panels},
+                                {&p, block},
+                                {&d, block},
+                                {&k, rows},
+                                {&v, rows},
+                                {&dk, rows},
+                                {&dv, rows}})
+      *piece = next, next += count;
   }
 };
 
+template <class T>
+void copy_rows(const T* x, int64_t x_stride, int64_t rows, int64_t width, T* y, int64_t y_stride) {
+  for (int64_t r = 0; r < rows; ++r) std::copy_n(x + r * x_stride, width, y + r * y_stride);
+}
+
+// s [rows, stride]: `rows` rows of a, times the panels' columns, whole vectors of them.
+template <class T>
+void scores(const T* a, int64_t a_stride, const T* panels, int64_t rows, int64_t keys, int64_t hd, T* s,
+            int64_t stride) {
+  gemm_panels(rows, round_up(keys, Lanes<T>::kCount), hd, a, a_stride, panels, false, s, stride);
+}
+
 // Rows [i0, i0 + rows) of p hold scores against keys [0, keys): unnormalised probabilities, then out /= sum.
 template <class T>
-void exp_rows(T* p, int64_t i0, int64_t rows, int64_t keys, T scale, int64_t lse_stride, T* lse,
-              T* inverse_sum) {
+void exp_rows(T* p, int64_t stride, int64_t i0, int64_t rows, int64_t keys, T scale, int64_t lse_stride,
+              T* lse, T* inverse_sum) {
   for (int64_t i = 0; i < rows; ++i) {
-    T* row = p + i * keys;
+    T* row = p + i * stride;
     const int64_t visible = i0 + i + 1;
     const RowSum<T> r = exp_row(row, visible, scale);
     std::fill(row + visible, row + keys, T(0));
@@ -70,13 +92,13 @@ void exp_rows(T* p, int64_t i0, int64_t rows, int64_t keys, T scale, int64_t lse
 // d becomes p · (d − δ) · scale where p = exp(scale · p − lse), δ = d_out · out of that row.
 template <class T>
 void softmax_backward_rows(const T* d_out, const T* out, int64_t out_stride, int64_t hd, int64_t i0,
-                           int64_t rows, int64_t keys, T scale, int64_t lse_stride, const T* lse, T* p,
-                           T* d) {
+                           int64_t rows, int64_t keys, T scale, int64_t lse_stride, const T* lse, T* p, T* d,
+                           int64_t stride) {
   for (int64_t i = 0; i < rows; ++i) {
     T delta = 0;
 #pragma omp simd reduction(+ : delta)
     for (int64_t c = 0; c < hd; ++c) delta += d_out[i * out_stride + c] * out[i * out_stride + c];
-    T *pi = p + i * keys, *di = d + i * keys;
+    T *pi = p + i * stride, *di = d + i * stride;
     const int64_t visible = i0 + i + 1;
     const T lse_i = lse[i * lse_stride];
 #pragma omp simd
@@ -89,11 +111,6 @@ void softmax_backward_rows(const T* d_out, const T* out, int64_t out_stride, int
   }
 }
 
-template <class T>
-void zero_rows(T* x, int64_t rows, int64_t width, int64_t stride) {
-  for (int64_t r = 0; r < rows; ++r) std::fill_n(x + r * stride, width, T(0));
-}
-
 }  // namespace
 
 template <class T>
@@ -102,20 +119,20 @@ void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t*
   const int64_t hd = shape.head_dim, qk_stride = shape.qk_width(), v_stride = shape.qkv_width();
   const T scale = T(1) / std::sqrt(T(hd));
   for_each_head(shape, starts, sequences, [&](int64_t start, int64_t length, int64_t kv) {
-    const HeadRows<const T> rows_of(shape, qk, qkv, start, kv);
-    const Scratch<T> scratch(length);
+    const HeadRows<const T> in(shape, qk, qkv, start, kv);
+    const Scratch<T> s(length, hd);
+    pack_transposed(in.k, length, hd, qk_stride, s.k_panels);
+    copy_rows(in.v, v_stride, length, hd, s.v, hd);
     for (int64_t i0 = 0; i0 < length; i0 += kQueryBlock) {
       const int64_t rows = std::min(kQueryBlock, length - i0), keys = i0 + rows;
       for (int64_t g = 0; g < shape.group(); ++g) {
         const int64_t h = kv * shape.group() + g;
         T* o = out + (start + i0) * shape.q_width() + h * hd;
         T inverse_sum[kQueryBlock];
-        scores(rows_of.q + i0 * qk_stride + g * hd, qk_stride, rows_of.k, qk_stride, rows, keys, hd,
-               scratch.p);
-        exp_rows(scratch.p, i0, rows, keys, scale, shape.heads, lse + (start + i0) * shape.heads + h,
+        scores(in.q + i0 * qk_stride + g * hd, qk_stride, s.k_panels, rows, keys, hd, s.p, s.stride);
+        exp_rows(s.p, s.stride, i0, rows, keys, scale, shape.heads, lse + (start + i0) * shape.heads + h,
                  inverse_sum);
-        gemm(Op::kPlain, Op::kPlain, rows, hd, keys, T(1), scratch.p, keys, rows_of.v, v_stride, T(0), o,
-             shape.q_width());
+        gemm(Op::kPlain, rows, hd, keys, s.p, s.stride, s.v, hd, false, o, shape.q_width());
         for (int64_t i = 0; i < rows; ++i)
           for (int64_t c = 0; c < hd; ++c) o[i * shape.q_width() + c] *= inverse_sum[i];
       }
@@ -132,27 +149,29 @@ void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, con
   for_each_head(shape, starts, sequences, [&](int64_t start, int64_t length, int64_t kv) {
     const HeadRows<const T> in(shape, qk, qkv, start, kv);
     const HeadRows<T> grad(shape, d_qk, d_qkv, start, kv);
-    const Scratch<T> scratch(length);
-    zero_rows(grad.k, length, hd, qk_stride);
-    zero_rows(grad.v, length, hd, v_stride);
+    const Scratch<T> s(length, hd);
+    pack_transposed(in.k, length, hd, qk_stride, s.k_panels);
+    pack_transposed(in.v, length, hd, v_stride, s.v_panels);
+    copy_rows(in.k, qk_stride, length, hd, s.k, hd);
+    std::fill_n(s.dk, length * hd, T(0));
+    std::fill_n(s.dv, length * hd, T(0));
     for (int64_t i0 = 0; i0 < length; i0 += kQueryBlock) {
       const int64_t rows = std::min(kQueryBlock, length - i0), keys = i0 + rows;
       for (int64_t g = 0; g < shape.group(); ++g) {
         const int64_t h = kv * shape.group() + g, at = (start + i0) * o_stride + h * hd;
         const T* q = in.q + i0 * qk_stride + g * hd;
-        T *p = scratch.p, *d = scratch.d;
-        scores(q, qk_stride, in.k, qk_stride, rows, keys, hd, p);
-        scores(d_out + at, o_stride, in.v, v_stride, rows, keys, hd, d);
+        scores(q, qk_stride, s.k_panels, rows, keys, hd, s.p, s.stride);
+        scores(d_out + at, o_stride, s.v_panels, rows, keys, hd, s.d, s.stride);
         softmax_backward_rows(d_out + at, out + at, o_stride, hd, i0, rows, keys, scale, shape.heads,
-                              lse + (start + i0) * shape.heads + h, p, d);
-        gemm(Op::kTransposed, Op::kPlain, keys, hd, rows, T(1), p, keys, d_out + at, o_stride, T(1), grad.v,
-             v_stride);
-        gemm(Op::kPlain, Op::kPlain, rows, hd, keys, T(1), d, keys, in.k, qk_stride, T(0),
-             grad.q + i0 * qk_stride + g * hd, qk_stride);
-        gemm(Op::kTransposed, Op::kPlain, keys, hd, rows, T(1), d, keys, q, qk_stride, T(1), grad.k,
+                              lse + (start + i0) * shape.heads + h, s.p, s.d, s.stride);
+        gemm(Op::kTransposed, keys, hd, rows, s.p, s.stride, d_out + at, o_stride, true, s.dv, hd);
+        gemm(Op::kPlain, rows, hd, keys, s.d, s.stride, s.k, hd, false, grad.q + i0 * qk_stride + g * hd,
              qk_stride);
+        gemm(Op::kTransposed, keys, hd, rows, s.d, s.stride, q, qk_stride, true, s.dk, hd);
       }
     }
+    copy_rows(s.dk, hd, length, hd, grad.k, qk_stride);
+    copy_rows(s.dv, hd, length, hd, grad.v, v_stride);
   });
 }
 

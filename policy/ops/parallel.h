@@ -14,7 +14,7 @@ constexpr int64_t kRowBlock = 32;
 
 int64_t thread_count();
 
-// task(context, i) once for each i in [0, n), in any order, BLAS on one thread inside each.
+// task(context, i) once for each i in [0, n), in any order. A task's own tasks run on its thread.
 void run_tasks(int64_t n, void (*task)(const void* context, int64_t i), const void* context);
 
 // f(i) once for each i in [0, n).

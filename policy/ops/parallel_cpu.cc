@@ -1,15 +1,11 @@
+#include "policy/ops/parallel.h"
+
 #include <ATen/Parallel.h>
-#include <omp.h>
 
 #include <atomic>
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include "policy/ops/parallel.h"
-
-// MKL's own setting goes before OpenMP's; absent where libtorch has another BLAS.
-extern "C" int MKL_Set_Num_Threads_Local(int threads) __attribute__((weak));
 
 namespace temper::cpu {
 namespace {
@@ -22,22 +18,6 @@ void pause() {
   __builtin_ia32_pause();
 #endif
 }
-
-// BLAS stays on this thread while one lives.
-class SerialBlas {
- public:
-  SerialBlas() : omp_(omp_get_max_threads()) {
-    omp_set_num_threads(1);
-    if (MKL_Set_Num_Threads_Local) mkl_ = MKL_Set_Num_Threads_Local(1);
-  }
-  ~SerialBlas() {
-    omp_set_num_threads(omp_);
-    if (MKL_Set_Num_Threads_Local) MKL_Set_Num_Threads_Local(mkl_);
-  }
-
- private:
-  int omp_, mkl_ = 0;
-};
 
 class Pool {
  public:
@@ -75,7 +55,6 @@ class Pool {
   }
 
   void help() {
-    const SerialBlas serial;
     for (uint64_t seen = 0; !stopping_;) {
       for (int i = 0; i < kSpins && epoch_ == seen; ++i) pause();
       epoch_.wait(seen);
@@ -113,7 +92,6 @@ void run_tasks(int64_t n, void (*task)(const void* context, int64_t i), const vo
     return;
   }
   inside = true;
-  const SerialBlas serial;
   pool().run(n, task, context);
   inside = false;
 }
