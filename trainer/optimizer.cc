@@ -64,20 +64,19 @@ Factors factors(const OptimizerOptions& options, double lr, double norm, int64_t
           .epsilon = options.epsilon};
 }
 
+// The gradients end as zeros: ATen's own zero_ would wake OpenMP's threads, which then spin beside ours.
 template <class T>
-void update_elements(T* weights, const T* gradients, T* moment1, T* moment2, int64_t size, const Factors& f) {
+void update_elements(T* weights, T* gradients, T* moment1, T* moment2, int64_t size, const Factors& f) {
   const T scale = T(f.gradient_scale), keep = T(f.keep), step = T(f.step), epsilon = T(f.epsilon);
   const T beta1 = T(f.beta1), beta2 = T(f.beta2), root_correction = T(f.root_correction);
-  for_each_chunk(size, [&](int64_t begin, int64_t end) {
 #pragma omp simd
-    for (int64_t i = begin; i < end; ++i) {
-      const T gradient = scale * gradients[i];
-      moment1[i] = beta1 * moment1[i] + (1 - beta1) * gradient;
-      moment2[i] = beta2 * moment2[i] + (1 - beta2) * gradient * gradient;
-      weights[i] =
-          keep * weights[i] - step * moment1[i] / (std::sqrt(moment2[i]) * root_correction + epsilon);
-    }
-  });
+  for (int64_t i = 0; i < size; ++i) {
+    const T gradient = scale * gradients[i];
+    moment1[i] = beta1 * moment1[i] + (1 - beta1) * gradient;
+    moment2[i] = beta2 * moment2[i] + (1 - beta2) * gradient * gradient;
+    weights[i] = keep * weights[i] - step * moment1[i] / (std::sqrt(moment2[i]) * root_correction + epsilon);
+    gradients[i] = 0;
+  }
 }
 
 template <class T>
@@ -85,11 +84,14 @@ void update_all(ParameterStore& store, const Factors& decayed) {
   Factors plain = decayed;
   plain.keep = 1;
   T* weights = store.weights().data_ptr<T>();
-  const T* gradients = store.gradients().data_ptr<T>();
+  T* gradients = store.gradients().data_ptr<T>();
   T *moment1 = store.moment1().data_ptr<T>(), *moment2 = store.moment2().data_ptr<T>();
   for (const ParameterInfo& p : store.parameters())
-    update_elements(weights + p.offset, gradients + p.offset, moment1 + p.offset, moment2 + p.offset, p.size,
-                    p.decays ? decayed : plain);
+    for_each_chunk(p.size, [&](int64_t begin, int64_t end) {
+      const int64_t at = p.offset + begin;
+      update_elements(weights + at, gradients + at, moment1 + at, moment2 + at, end - begin,
+                      p.decays ? decayed : plain);
+    });
 }
 
 }  // namespace
@@ -127,13 +129,14 @@ double AdamW::update(double lr) {
   const double norm = AT_DISPATCH_FLOATING_TYPES(gradients.scalar_type(), "gradient norm", [&] {
     return std::sqrt(squared_norm(gradients.const_data_ptr<scalar_t>(), gradients.numel()));
   });
-  if (std::isfinite(norm)) {
-    ++updates_;
-    AT_DISPATCH_FLOATING_TYPES(gradients.scalar_type(), "AdamW", [&] {
-      update_all<scalar_t>(parameters_, factors(options_, lr, norm, updates_));
-    });
+  if (!std::isfinite(norm)) {
+    gradients.zero_();
+    return norm;
   }
-  gradients.zero_();
+  ++updates_;
+  AT_DISPATCH_FLOATING_TYPES(gradients.scalar_type(), "AdamW", [&] {
+    update_all<scalar_t>(parameters_, factors(options_, lr, norm, updates_));
+  });
   return norm;
 }
 
