@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 #include "base/error.h"
@@ -194,6 +195,7 @@ void read_file_nodes(const std::string& path, const std::set<std::string>& secti
                      std::map<std::string, YAML::Node>& nodes, Problems& problems) {
   YAML::Node root;
   try {
+    if (std::filesystem::is_directory(path)) throw ConfigError("config {}: is a folder", path);
     root = YAML::LoadFile(path);
   } catch (const YAML::BadFile&) {
     throw ConfigError("config {}: cannot be read", path);

@@ -13,7 +13,7 @@ VerdictCache::VerdictCache(const std::string& path) {
   if (path.empty()) return;
   if (std::filesystem::exists(path)) read(path);
   file_.reset(std::fopen(path.c_str(), "ae"));
-  if (!file_) throw system_error(fmt::format("open the verdict cache {}", path));
+  if (!file_) throw system_error(fmt::format("open the verdict cache (env.cache) {}", path));
 }
 
 void VerdictCache::read(const std::string& path) {

@@ -32,7 +32,12 @@ const char* stored_dtype(at::ScalarType type) {
 
 std::set<std::string> weight_files(const fs::path& dir) {
   const fs::path index = dir / "model.safetensors.index.json";
-  if (!fs::exists(index)) return {"model.safetensors"};
+  if (!fs::exists(index)) {
+    if (!fs::exists(dir / "model.safetensors"))
+      throw ConfigError("{}: holds neither model.safetensors nor {}", dir.string(),
+                        index.filename().string());
+    return {"model.safetensors"};
+  }
   const auto json = nlohmann::json::parse(read_file(index), nullptr, false);
   if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
     throw ConfigError("{}: has no weight_map", index.string());
@@ -90,6 +95,20 @@ class DirectoryBeside {
 
 fs::path without_trailing_slash(const fs::path& dir) { return dir.has_filename() ? dir : dir.parent_path(); }
 
+// Before memory is asked for: a config of another model may want any amount of it.
+void check_size(const fs::path& dir, const ModelConfig& config) {
+  constexpr int64_t kLeastBytes = 2;  // of a stored parameter
+  const auto files = weight_files(dir);
+  int64_t bytes = 0;
+  for (const std::string& name : files) {
+    if (!fs::exists(dir / name)) throw ConfigError("{}: no such file", (dir / name).string());
+    bytes += int64_t(fs::file_size(dir / name));
+  }
+  if (bytes / kLeastBytes < config.parameter_count())
+    throw ConfigError("{}: {}, {} bytes, cannot hold the {} parameters that config.json describes",
+                      dir.string(), fmt::join(files, " and "), bytes, config.parameter_count());
+}
+
 }  // namespace
 
 void write_weights(const fs::path& dir, const Policy& policy) {
@@ -134,7 +153,9 @@ void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const
 }
 
 Policy import_policy(const fs::path& dir, const PolicyOptions& options) {
-  Policy policy(read_model_config(dir), options);
+  const ModelConfig config = read_model_config(dir);
+  check_size(dir, config);
+  Policy policy(config, options);
   read_weights(dir, policy);
   return policy;
 }

@@ -84,6 +84,8 @@ void lift_rope_theta(Json& json, const std::string& path) {
 
 ModelConfig read_model_config(const std::filesystem::path& dir) {
   const std::string path = (dir / "config.json").string();
+  if (!std::filesystem::is_regular_file(path))
+    throw ConfigError("{}: no such file; a Hugging Face directory has one", path);
   Json json = Json::parse(read_file(path), nullptr, false);
   if (!json.is_object()) throw ConfigError("{}: is not a JSON object", path);
   lift_rope_theta(json, path);

@@ -7,6 +7,7 @@
 #include "trainer/event_file.h"
 
 namespace temper {
+namespace fs = std::filesystem;
 namespace {
 
 double wall_time() {
@@ -19,10 +20,16 @@ std::ofstream open_for_append(const std::filesystem::path& path) {
   return file;
 }
 
-void append(std::ofstream& file, const std::filesystem::path& path, const std::string& data) {
+// All of `data` or nothing.
+void append(std::ofstream& file, const fs::path& path, const std::string& data) {
+  const uint64_t before = fs::file_size(path);
   errno = 0;
   file.write(data.data(), std::streamsize(data.size())).flush();
-  if (!file) throw system_error(fmt::format("write {}", path.string()));
+  if (file) return;
+  const WorldError error = system_error(fmt::format("write {}", path.string()));
+  std::error_code ignored;
+  fs::resize_file(path, before, ignored);
+  throw error;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class MetricsWriter {
   // Opens metrics.jsonl and a new event file in `dir`. Errors: WorldError naming the file.
   explicit MetricsWriter(const std::filesystem::path& dir);
   // Adds one line and one record; both are on disk when this returns. Numbers that are not finite are written
-  // as null in the line. Errors: WorldError naming the file.
+  // as null in the line. Errors: WorldError naming the file, which is left without half a line.
   void write(int64_t step, const Metrics& metrics);
 
  private:

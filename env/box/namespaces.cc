@@ -79,7 +79,11 @@ bool in_first_user_namespace() {
 }
 
 // The kernel setting that forbids namespaces, or "".
-std::string advice() {
+std::string advice(int error) {
+  const bool no_users = setting("/proc/sys/user/max_user_namespaces") == "0";
+  if (error == ENOSPC && !no_users)
+    return "; the limit on namespaces is reached: have an administrator raise it, see sysctl -a -r "
+           "'^user.max_.*_namespaces'";
   if (may_make_namespaces() && in_first_user_namespace()) return "";
   if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1")
     return "; unprivileged user namespaces are restricted here: have an administrator run\n"
@@ -87,8 +91,7 @@ std::string advice() {
            "or run as root";
   if (setting("/proc/sys/kernel/unprivileged_userns_clone") == "0")
     return "; have an administrator run sysctl -w kernel.unprivileged_userns_clone=1, or run as root";
-  if (setting("/proc/sys/user/max_user_namespaces") == "0")
-    return "; have an administrator run sysctl -w user.max_user_namespaces=10000, or run as root";
+  if (no_users) return "; have an administrator run sysctl -w user.max_user_namespaces=10000, or run as root";
   return "; in a container, allow it to make namespaces (docker run --privileged, or "
          "--cap-add SYS_ADMIN --security-opt seccomp=unconfined)";
 }
@@ -97,7 +100,7 @@ std::string advice() {
 
 WorldError namespace_error(const std::string& what) {
   const int error = errno;
-  return WorldError("cannot {}: {}{}", what, std::strerror(error), advice());
+  return WorldError("cannot {}: {}{}", what, std::strerror(error), advice(error));
 }
 
 std::string describe_wait_status(int status) {

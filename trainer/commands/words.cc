@@ -23,7 +23,8 @@ void declare_overrides(CLI::App& command, ConfigWords& words) {
 
 std::string read_input(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  if (!std::filesystem::is_regular_file(path)) throw ConfigError("{}: no such file", path);
+  if (std::filesystem::is_directory(path)) throw ConfigError("{}: is a folder, not a file", path);
+  if (!std::filesystem::exists(path)) throw ConfigError("{}: no such file", path);
   return read_file(path);
 }
 
