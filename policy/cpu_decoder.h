@@ -28,14 +28,22 @@ class CpuDecoder : public Decoder {
   };
   struct ExtendScratch;
 
-  void inside_forward(const BlockWeights<T>& w, const PackedTokens& pack, const BlockActivations<T>& b);
-  void out_forward(const BlockWeights<T>& w, int64_t tokens, const BlockActivations<T>& b, T* x_out);
+  struct HeadChunk;
+
+  void pack_weights(const ModelWeights<T>& w, const Activations<T>& a);
+  void block_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels, const PackedTokens& pack,
+                     const BlockActivations<T>& b, T* x_out);
+  void feed_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels, int64_t rows,
+                    const BlockActivations<T>& b, T* x_out);
   void block_backward(const BlockWeights<T>& w, const BlockWeights<T>& g, const PackedTokens& pack,
                       const BlockActivations<T>& b, const BackwardScratch<T>& s);
+  void weights_backward(const BlockWeights<T>& g, int64_t tokens, const BlockActivations<T>& b,
+                        const BackwardScratch<T>& s);
   TokenScores head(const ModelWeights<T>& w, const ModelWeights<T>* g, const PackedTokens& pack,
                    const Activations<T>& a, double temperature, const ScoreGradient* gradient);
-  void head_backward(const ModelWeights<T>& w, const ModelWeights<T>& g, const HeadScratch<T>& h,
-                     const std::vector<int32_t>& rows, T* dx);
+  void head_forward(const ModelWeights<T>& w, const Activations<T>& a, double temperature, HeadChunk& chunk);
+  void head_backward(const ModelWeights<T>& w, const ModelWeights<T>& g, const Activations<T>& a,
+                     double temperature, const HeadChunk& chunk);
 
   static ExtendScratch lay_out_extend(Arena& arena, const ModelConfig& config, int64_t rows,
                                       int64_t extensions);

@@ -1,21 +1,40 @@
 #pragma once
 // Products of a linear layer in training, w [out, in].
-// Exact: independent of the number of threads; a row of y or dx does not depend on the other rows.
+// Exact: a row of y or dx depends on no other row, nothing on the number of threads.
 
 #include <cstdint>
+#include <span>
+
+#include "policy/ops/gemm.h"
 
 namespace temper::cpu {
 
-// y [rows, out] = x [rows, in] · wᵀ, or y += where `accumulate`.
+// A weight by panels, as `linear` reads it: panels_size<T>(out, in) elements.
 template <class T>
-void linear(const T* x, const T* w, int64_t rows, int64_t in, int64_t out, bool accumulate, T* y);
+struct LinearPanels {
+  const T* w;
+  int64_t in, out;
+  T* panels;
+};
+template <class T>
+void pack_linears(std::span<const LinearPanels<T>> linears);
 
-// dx [rows, in] = dy [rows, out] · w.
+// y [rows, out] = x [rows, in] · wᵀ, or y += where `accumulate`. On the calling thread, for a tile of rows.
+template <class T>
+void linear(const T* x, const T* panels, int64_t rows, int64_t in, int64_t out, bool accumulate, T* y);
+
+// dx [rows, in] = dy [rows, out] · w. On the calling thread, for a tile of rows.
 template <class T>
 void linear_backward_input(const T* dy, const T* w, int64_t rows, int64_t in, int64_t out, T* dx);
 
-// dw [out, in] += dyᵀ · x.
+// dw [out, in] += dyᵀ · x, for each.
 template <class T>
-void linear_backward_weight(const T* dy, const T* x, int64_t rows, int64_t in, int64_t out, T* dw);
+struct WeightGradient {
+  const T *dy, *x;  // [rows, out], [rows, in]
+  int64_t in, out;
+  T* dw;
+};
+template <class T>
+void linear_backward_weights(std::span<const WeightGradient<T>> gradients, int64_t rows);
 
 }  // namespace temper::cpu

@@ -31,4 +31,14 @@ void parallel_rows(int64_t rows, const F& f) {
                  [&](int64_t block) { f(block * kRowBlock, std::min(rows, (block + 1) * kRowBlock)); });
 }
 
+// f(first row, rows) for consecutive tiles of a few dozen rows, each a multiple of kRowBlock but the last.
+// What several ops in f leave of a tile stays in one core's cache from op to op.
+template <class F>
+void parallel_tiles(int64_t rows, const F& f) {
+  constexpr int64_t kMostBlocks = 3;
+  const int64_t blocks = (rows + kRowBlock - 1) / kRowBlock;
+  const int64_t tile = kRowBlock * std::clamp<int64_t>(blocks / (4 * thread_count()), 1, kMostBlocks);
+  parallel_tasks((rows + tile - 1) / tile, [&](int64_t i) { f(i * tile, std::min(tile, rows - i * tile)); });
+}
+
 }  // namespace temper::cpu

@@ -12,10 +12,16 @@ namespace temper::cpu {
 template <class T>
 void rms_norm(const T* x, const T* w, double eps, int64_t rows, int64_t width, T* y, T* rstd);
 
-// dx += rstd · (w·dy − x̂ · mean(w·dy·x̂)) and dw += Σ_rows dy·x̂, with x̂ = x · rstd.
+// dx = residual + rstd · (w·dy − x̂ · mean(w·dy·x̂)) and dw_blocks = Σ dy·x̂ over each kRowBlock rows, with x̂ =
+// x · rstd. Shapes: residual, dx [rows, width], dx may be residual · dw_blocks [⌈rows / kRowBlock⌉, width]
 template <class T>
-void rms_norm_backward(const T* dy, const T* x, const T* w, const T* rstd, int64_t rows, int64_t width, T* dx,
-                       T* dw);
+void rms_norm_backward(const T* dy, const T* x, const T* w, const T* rstd, int64_t rows, int64_t width,
+                       const T* residual, T* dx, T* dw_blocks);
+
+// dw [width] += Σ of `blocks` rows of dw_blocks [blocks, stride], in order: the same bits for any number of
+// threads.
+template <class T>
+void add_blocks(const T* dw_blocks, int64_t blocks, int64_t stride, int64_t width, T* dw);
 
 // One row of each, for ops that fuse the norm.
 template <class T>

@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "policy/ops/parallel.h"
 #include "policy/ops/rms_norm.h"
@@ -38,24 +38,31 @@ void rms_norm(const T* x, const T* w, double eps, int64_t rows, int64_t width, T
 }
 
 template <class T>
-void rms_norm_backward(const T* dy, const T* x, const T* w, const T* rstd, int64_t rows, int64_t width, T* dx,
-                       T* dw) {
-  const int64_t blocks = (rows + kRowBlock - 1) / kRowBlock;
-  std::vector<T> partial(size_t(blocks * width));  // added in order: the same bits for any number of threads
+void rms_norm_backward(const T* dy, const T* x, const T* w, const T* rstd, int64_t rows, int64_t width,
+                       const T* residual, T* dx, T* dw_blocks) {
   parallel_rows(rows, [&](int64_t begin, int64_t end) {
-    T* dw_block = partial.data() + begin / kRowBlock * width;
-    for (int64_t r = begin; r < end; ++r)
-      rms_norm_row_backward(dy + r * width, x + r * width, w, rstd[r], width, dx + r * width, dw_block);
+    T* dw = dw_blocks + begin / kRowBlock * width;
+    std::fill_n(dw, width, T(0));
+    for (int64_t r = begin; r < end; ++r) {
+      if (dx != residual) std::copy_n(residual + r * width, width, dx + r * width);
+      rms_norm_row_backward(dy + r * width, x + r * width, w, rstd[r], width, dx + r * width, dw);
+    }
   });
-  for (int64_t b = 0; b < blocks; ++b)
-    for (int64_t i = 0; i < width; ++i) dw[i] += partial[size_t(b * width + i)];
 }
 
-#define TEMPER_INSTANTIATE(T)                                                            \
-  template T rms_norm_row(const T*, const T*, double, int64_t, T*);                      \
-  template void rms_norm_row_backward(const T*, const T*, const T*, T, int64_t, T*, T*); \
-  template void rms_norm(const T*, const T*, double, int64_t, int64_t, T*, T*);          \
-  template void rms_norm_backward(const T*, const T*, const T*, const T*, int64_t, int64_t, T*, T*);
+template <class T>
+void add_blocks(const T* dw_blocks, int64_t blocks, int64_t stride, int64_t width, T* dw) {
+  for (int64_t b = 0; b < blocks; ++b)
+    for (int64_t i = 0; i < width; ++i) dw[i] += dw_blocks[b * stride + i];
+}
+
+#define TEMPER_INSTANTIATE(T)                                                                             \
+  template T rms_norm_row(const T*, const T*, double, int64_t, T*);                                       \
+  template void rms_norm_row_backward(const T*, const T*, const T*, T, int64_t, T*, T*);                  \
+  template void rms_norm(const T*, const T*, double, int64_t, int64_t, T*, T*);                           \
+  template void rms_norm_backward(const T*, const T*, const T*, const T*, int64_t, int64_t, const T*, T*, \
+                                  T*);                                                                    \
+  template void add_blocks(const T*, int64_t, int64_t, int64_t, T*);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 

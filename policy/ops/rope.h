@@ -28,10 +28,11 @@ template <class T>
 void qk_norm_rope(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table, const T* qkv,
                   const int32_t* positions, int64_t rows, T* qk, T* rstd);
 
-// Writes the query and key columns of d_qkv, adds to dq_weight and dk_weight; d_qk is overwritten.
+// Writes the query and key columns of d_qkv and, as rms_norm_backward, the norms' dw_blocks
+// [⌈rows / kRowBlock⌉, 2·hd], queries first; d_qk is overwritten.
 template <class T>
 void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table,
                            const T* qkv, const int32_t* positions, const T* rstd, int64_t rows, T* d_qk,
-                           T* d_qkv, T* dq_weight, T* dk_weight);
+                           T* d_qkv, T* dw_blocks);
 
 }  // namespace temper::cpu

@@ -56,12 +56,11 @@ void qk_norm_rope(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable
 template <class T>
 void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table,
                            const T* qkv, const int32_t* positions, const T* rstd, int64_t rows, T* d_qk,
-                           T* d_qkv, T* dq_weight, T* dk_weight) {
+                           T* d_qkv, T* dw_blocks) {
   const int64_t hd = shape.head_dim, half = hd / 2, heads = shape.heads + shape.kv_heads;
-  const int64_t blocks = (rows + kRowBlock - 1) / kRowBlock;
-  std::vector<T> partial(size_t(blocks * 2 * hd));  // added in order: the same bits for any number of threads
   parallel_rows(rows, [&](int64_t begin, int64_t end) {
-    T* dq_block = &partial[size_t(begin / kRowBlock * 2 * hd)];
+    T* dw = dw_blocks + begin / kRowBlock * 2 * hd;
+    std::fill_n(dw, 2 * hd, T(0));
     for (int64_t r = begin; r < end; ++r) {
       const T* cos = &table.cos[size_t(positions[r] * half)];
       const T* sin = &table.sin[size_t(positions[r] * half)];
@@ -72,14 +71,10 @@ void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const 
         T* dy = d_qk + r * shape.qk_width() + h * hd;
         rotate(cos, sin, half, T(-1), dy);
         rms_norm_row_backward(dy, qkv + r * shape.qkv_width() + h * hd, query ? norm.q_weight : norm.k_weight,
-                              rstd[r * heads + h], hd, dx + h * hd, dq_block + (query ? 0 : hd));
+                              rstd[r * heads + h], hd, dx + h * hd, dw + (query ? 0 : hd));
       }
     }
   });
-  for (int64_t b = 0; b < blocks; ++b) {
-    for (int64_t i = 0; i < hd; ++i) dq_weight[i] += partial[size_t(b * 2 * hd + i)];
-    for (int64_t i = 0; i < hd; ++i) dk_weight[i] += partial[size_t(b * 2 * hd + hd + i)];
-  }
 }
 
 #define TEMPER_INSTANTIATE(T)                                                                            \
@@ -87,7 +82,7 @@ void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const 
   template void qk_norm_rope(const HeadShape&, const QkNorm<T>&, const RopeTable<T>&, const T*,          \
                              const int32_t*, int64_t, T*, T*);                                           \
   template void qk_norm_rope_backward(const HeadShape&, const QkNorm<T>&, const RopeTable<T>&, const T*, \
-                                      const int32_t*, const T*, int64_t, T*, T*, T*, T*);
+                                      const int32_t*, const T*, int64_t, T*, T*, T*);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 

@@ -41,15 +41,23 @@ struct Size {
 };
 const Size kSizes[] = {{1, 1}, {1, 7}, {3, 16}, {31, 17}, {33, 64}, {64, 33}, {100, 130}};
 
+template <class T>
+std::vector<T> packed(const std::vector<T>& w, int64_t in, int64_t out) {
+  std::vector<T> panels(size_t(panels_size<T>(out, in)));
+  pack_linears<T>(std::vector<LinearPanels<T>>{{w.data(), in, out, panels.data()}});
+  return panels;
+}
+
 // More rows than one sum of the weight's gradient holds, widths beside whole vectors.
 TYPED_TEST(Ops, LinearAndItsGradients) {
   for (const auto& [rows, in] :
        {Size{1, 1}, Size{1, 7}, Size{3, 16}, Size{33, 64}, Size{64, 33}, Size{500, 35}}) {
     const int64_t out = 2 * in + 1;
     const auto x = this->random(rows * in), w = this->random(out * in), start = this->random(rows * out);
+    const auto panels = packed(w, in, out);
     for (bool accumulate : {false, true}) {
       auto y = start;
-      linear(x.data(), w.data(), rows, in, out, accumulate, y.data());
+      linear(x.data(), panels.data(), rows, in, out, accumulate, y.data());
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t o = 0; o < out; ++o) {
           double sum = accumulate ? double(start[r * out + o]) : 0;
@@ -59,7 +67,8 @@ TYPED_TEST(Ops, LinearAndItsGradients) {
     }
     std::vector<TypeParam> dx(size_t(rows * in)), dw = w;
     linear_backward_input(start.data(), w.data(), rows, in, out, dx.data());
-    linear_backward_weight(start.data(), x.data(), rows, in, out, dw.data());
+    linear_backward_weights<TypeParam>(
+        std::vector<WeightGradient<TypeParam>>{{start.data(), x.data(), in, out, dw.data()}}, rows);
     for (int64_t i = 0; i < in; ++i) {
       for (int64_t r = 0; r < rows; ++r) {
         double sum = 0;
@@ -80,9 +89,10 @@ TYPED_TEST(Ops, LinearEqualsRowLinear) {
   for (const auto& [rows, in] : kSizes) {
     const int64_t out = 2 * in + 1;
     const auto x = this->random(rows * in), w = this->random(out * in), start = this->random(rows * out);
+    const auto panels = packed(w, in, out);
     for (bool accumulate : {false, true}) {
       auto trained = start, generated = start;
-      linear(x.data(), w.data(), rows, in, out, accumulate, trained.data());
+      linear(x.data(), panels.data(), rows, in, out, accumulate, trained.data());
       row_linear(x.data(), w.data(), rows, in, out, accumulate, generated.data());
       ASSERT_EQ(trained, generated) << rows << " x " << in;
     }
