@@ -1,6 +1,7 @@
 // task: add
-// expect: FAIL_INCORRECT
-// Says that it is done before it is, and works on while the clock stands.
+// expect: FAIL_INCORRECT|PASS
+// no faster than: add_plain
+// Says that it is done before it is, and works on while the clock stands: wrong where it finds the page, else slow.
 
 // The control page lies near the caller's stack: its address is a word there, and its layout is public.
 struct Page {
