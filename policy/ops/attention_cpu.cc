@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -27,11 +29,15 @@ struct HeadRows {
   T *q, *k, *v;
 };
 
-// f(sequence start, length, key head), each once, on any thread.
+// f(sequence start, length, key head), each once, on any thread; the longest first, so that none is left
+// alone with one at the end.
 template <class F>
 void for_each_head(const HeadShape& shape, const int32_t* starts, int64_t sequences, const F& f) {
+  std::vector<int64_t> order(static_cast<size_t>(sequences));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](int64_t s) { return starts[s + 1] - starts[s]; });
   parallel_tasks(sequences * shape.kv_heads, [&](int64_t task) {
-    const int64_t s = task / shape.kv_heads;
+    const int64_t s = order[size_t(task / shape.kv_heads)];
     f(int64_t(starts[s]), int64_t(starts[s + 1] - starts[s]), task % shape.kv_heads);
   });
 }
