@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/rng.h"
 #include "rollout/traces/generated.h"
@@ -23,11 +24,85 @@ std::vector<Recipe> write_recipes(const std::vector<Task>& tasks, uint64_t seed)
   return recipes;
 }
 
-void judge_all(std::vector<Recipe>& recipes, Judge& judge,
-               const std::function<void(int64_t, int64_t)>& progress) {
+// A conversation before it has been judged: the variants of a recipe, one a turn.
+struct Story {
+  size_t recipe;
+  std::vector<size_t> variants;
+};
+
+// Draws conversations about one task.
+class Storyteller {
+ public:
+  Storyteller(const TraceOptions& options, const Recipe& recipe)
+      : options_(options),
+        recipe_(recipe),
+        slow_(recipe.right(false)),
+        fast_(recipe.right(true)),
+        habits_(recipe.of_kind(Variant::Kind::kHabit)),
+        slips_(recipe.of_kind(Variant::Kind::kSlip)) {}
+
+  // The variants, one a turn.
+  std::vector<size_t> tell(Rng rng) const {
+    if (!habits_.empty() && rng.uniform() < options_.habit_rate) return habitual(rng);
+    if (!slips_.empty() && rng.uniform() < options_.slip_rate) {
+      return repaired({slips_[rng.below(slips_.size())]});
+    }
+    return right(rng);
+  }
+
+ private:
+  // In the slow way or the fast one; sometimes again in the other before the repair.
+  std::vector<size_t> habitual(Rng& rng) const {
+    const bool slow = rng.uniform() < options_.slow_rate;
+    const size_t first = slow ? habits_.front() : habits_.back();
+    const size_t other = slow ? habits_.back() : habits_.front();
+    if (other == first || rng.uniform() >= options_.persist_rate) return repaired({first});
+    return repaired({first, other});
+  }
+
+  std::vector<size_t> repaired(std::vector<size_t> mistakes) const {
+    mistakes.push_back(recipe_.variants[mistakes.back()].repair);
+    return mistakes;
+  }
+
+  std::vector<size_t> right(Rng& rng) const {
+    const bool slow = fast_.empty() || (!slow_.empty() && rng.uniform() < options_.slow_rate);
+    const size_t first = slow ? main_or_other(slow_, rng) : fast_[rng.below(fast_.size())];
+    if (fast_.empty() || rng.uniform() >= options_.improve_rate) return {first};
+    return {first, slow ? fast_[0] : first};
+  }
+
+  static size_t main_or_other(const std::vector<size_t>& slow, Rng& rng) {
+    if (slow.size() == 1 || rng.uniform() < kMainWay) return slow[0];
+    return slow[1 + rng.below(slow.size() - 1)];
+  }
+
+  const TraceOptions& options_;
+  const Recipe& recipe_;
+  std::vector<size_t> slow_, fast_, habits_, slips_;
+};
+
+std::vector<Story> tell_all(const TraceOptions& options, const std::vector<Recipe>& recipes, uint64_t seed) {
+  std::vector<Story> stories;
+  for (int64_t k = 0; k < options.conversations && !recipes.empty(); ++k) {
+    const size_t chosen = size_t(k) % recipes.size();
+    const Storyteller storyteller(options, recipes[chosen]);
+    stories.push_back({chosen, storyteller.tell(Rng{seed, uint64_t(k), 0x7461})});
+  }
+  return stories;
+}
+
+// Those variants that a conversation needs.
+void judge_told(const std::vector<Story>& stories, std::vector<Recipe>& recipes, Judge& judge,
+                const std::function<void(int64_t, int64_t)>& progress) {
+  std::set<Variant*> told;
   std::map<Ticket, Variant*> waiting;
-  for (auto& recipe : recipes) {
-    for (auto& variant : recipe.variants) waiting[judge.submit(recipe.task, variant.source)] = &variant;
+  for (const auto& story : stories) {
+    auto& recipe = recipes[story.recipe];
+    for (const size_t k : story.variants) {
+      Variant* const variant = &recipe.variants[k];
+      if (told.insert(variant).second) waiting[judge.submit(recipe.task, variant->source)] = variant;
+    }
   }
   const auto all = int64_t(waiting.size());
   while (!waiting.empty()) {
@@ -41,66 +116,15 @@ void judge_all(std::vector<Recipe>& recipes, Judge& judge,
   }
 }
 
-// Draws conversations about one task.
-class Storyteller {
- public:
-  Storyteller(const TraceOptions& options, const Recipe& recipe)
-      : options_(options),
-        recipe_(recipe),
-        slow_(recipe.usable_right(false)),
-        fast_(recipe.usable_right(true)),
-        habits_(recipe.usable(Variant::Kind::kHabit)),
-        slips_(recipe.usable(Variant::Kind::kSlip)) {}
-
-  std::optional<Trace> tell(Rng rng) const {
-    if (slow_.empty() && fast_.empty()) return std::nullopt;
-    if (!habits_.empty() && rng.uniform() < options_.habit_rate) return habitual(rng);
-    if (!slips_.empty() && rng.uniform() < options_.slip_rate) {
-      return repaired({slips_[rng.below(slips_.size())]});
-    }
-    return right(rng);
+std::optional<Trace> written(const Story& story, const Recipe& recipe) {
+  Trace trace{recipe.task, {}};
+  for (const size_t k : story.variants) {
+    const auto& variant = recipe.variants[k];
+    if (!variant.usable()) return std::nullopt;
+    trace.turns.push_back({variant.answer, variant.verdict});
   }
-
- private:
-  // In the slow way or the fast one; sometimes again in the other before the repair.
-  std::optional<Trace> habitual(Rng& rng) const {
-    const bool slow = rng.uniform() < options_.slow_rate;
-    const size_t first = slow ? habits_.front() : habits_.back();
-    const size_t other = slow ? habits_.back() : habits_.front();
-    if (other == first || rng.uniform() >= options_.persist_rate) return repaired({first});
-    return repaired({first, other});
-  }
-
-  std::optional<Trace> repaired(std::vector<size_t> mistakes) const {
-    const size_t repair = recipe_.variants[mistakes.back()].repair;
-    if (!recipe_.variants[repair].usable()) return std::nullopt;
-    mistakes.push_back(repair);
-    return trace(mistakes);
-  }
-
-  Trace right(Rng& rng) const {
-    const bool slow = fast_.empty() || (!slow_.empty() && rng.uniform() < options_.slow_rate);
-    const size_t first = slow ? main_or_other(slow_, rng) : fast_[rng.below(fast_.size())];
-    if (slow && !fast_.empty() && rng.uniform() < options_.improve_rate) return trace({first, fast_[0]});
-    return trace({first});
-  }
-
-  static size_t main_or_other(const std::vector<size_t>& slow, Rng& rng) {
-    if (slow.size() == 1 || rng.uniform() < kMainWay) return slow[0];
-    return slow[1 + rng.below(slow.size() - 1)];
-  }
-
-  Trace trace(const std::vector<size_t>& indices) const {
-    Trace told{recipe_.task, {}};
-    for (const size_t k : indices)
-      told.turns.push_back({recipe_.variants[k].answer, recipe_.variants[k].verdict});
-    return told;
-  }
-
-  const TraceOptions& options_;
-  const Recipe& recipe_;
-  std::vector<size_t> slow_, fast_, habits_, slips_;
-};
+  return trace;
+}
 
 }  // namespace
 
@@ -114,7 +138,7 @@ void TraceOptions::visit(OptionVisitor& v) {
   v.option("persist_rate", persist_rate,
            {.help = "habitual mistakes that survive the first attempt at a repair", .min = 0, .max = 1});
   v.option("improve_rate", improve_rate,
-           {.help = "slow right answers that a fast one follows", .min = 0, .max = 1});
+           {.help = "right answers followed by a fast one; a fast one by itself", .min = 0, .max = 1});
 }
 
 std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task> tasks, uint64_t seed) {
@@ -125,12 +149,11 @@ std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task
 std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,
                                const std::function<void(int64_t, int64_t)>& progress) {
   auto recipes = write_recipes(judge.tasks(), seed);
-  judge_all(recipes, judge, progress);
+  const auto stories = tell_all(options, recipes, seed);
+  judge_told(stories, recipes, judge, progress);
   std::vector<Trace> traces;
-  if (recipes.empty()) return traces;
-  for (int64_t k = 0; k < options.conversations; ++k) {
-    const Storyteller storyteller(options, recipes[size_t(k) % recipes.size()]);
-    if (auto trace = storyteller.tell(Rng{seed, uint64_t(k), 0x7461})) traces.push_back(std::move(*trace));
+  for (const auto& story : stories) {
+    if (auto trace = written(story, recipes[story.recipe])) traces.push_back(std::move(*trace));
   }
   return traces;
 }

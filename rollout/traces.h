@@ -24,7 +24,7 @@ struct TraceOptions {
   double slow_rate = 0.7;    // right answers written the slow way
   double persist_rate =
       0.6;  // habitual mistakes that survive the first attempt at a repair, loops rewritten instead
-  double improve_rate = 0.3;  // slow right answers followed by a fast one
+  double improve_rate = 0.3;  // right answers followed by a fast one; a fast one by itself
   void visit(OptionVisitor& v);
 };
 
@@ -34,8 +34,8 @@ struct TraceTurn {
   Verdict verdict;
 };
 
-// A mistake, its real feedback, the repair, sometimes a vain attempt between them; or a slow right answer and
-// a fast one; or one right answer.
+// A mistake, its real feedback, the repair, sometimes a vain attempt between them; or a right answer and a
+// fast one, which is the same if it was fast already; or one right answer.
 struct Trace {
   std::string task;
   std::vector<TraceTurn> turns;
@@ -45,7 +45,7 @@ struct Trace {
 // traces only, equal to no given task, held-out ones included. What a judge must know before make_traces.
 std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task> tasks, uint64_t seed);
 
-// Traces for all tasks of the judge but the held-out ones. Each distinct answer is judged once;
+// Traces for all tasks of the judge but the held-out ones. Each distinct answer that a trace needs is judged once;
 // `progress(judged, all)` counts them. Deterministic in the seed but for what timing decides. Right answers
 // that do not pass and mistakes that do are dropped with their traces.
 std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,

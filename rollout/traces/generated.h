@@ -1,5 +1,5 @@
 #pragma once
-// More tasks to practise on: train tasks with functions and operators exchanged for others of their kind.
+// More tasks to practise on: variations of the train tasks (variation.h).
 
 #include <cstdint>
 #include <vector>

@@ -50,16 +50,16 @@ std::vector<Style> two_ways(const std::vector<Style>& all) {
 
 }  // namespace
 
-std::vector<size_t> Recipe::usable(Variant::Kind kind) const {
+std::vector<size_t> Recipe::of_kind(Variant::Kind kind) const {
   std::vector<size_t> found;
   for (size_t k = 0; k < variants.size(); ++k) {
-    if (variants[k].usable() && variants[k].kind == kind) found.push_back(k);
+    if (variants[k].kind == kind) found.push_back(k);
   }
   return found;
 }
 
-std::vector<size_t> Recipe::usable_right(bool fast) const {
-  auto found = usable(Variant::Kind::kRight);
+std::vector<size_t> Recipe::right(bool fast) const {
+  auto found = of_kind(Variant::Kind::kRight);
   std::erase_if(found, [&](size_t k) { return variants[k].fast != fast; });
   return found;
 }
@@ -76,7 +76,7 @@ Recipe write_recipe(const Task& task, uint64_t seed) {
   bool invited = false;
   for (size_t k = 0; k < all.size(); ++k) {
     const auto defects = habits(*program, all[k]);
-    if (defects.none() || (k > 0 && (generated || !all[k].fast || all[k].restricted))) continue;
+    if (defects.none() || (k > 0 && (!all[k].fast || all[k].restricted))) continue;
     recipe.variants.push_back(variant(*program, Variant::Kind::kHabit, with(all[k], defects), k));
     invited = true;
   }

@@ -27,13 +27,13 @@ struct Recipe {
   std::string task;
   std::vector<Variant> variants;
 
-  // Indices of usable variants of a kind.
-  std::vector<size_t> usable(Variant::Kind kind) const;
-  std::vector<size_t> usable_right(bool fast) const;
+  // Indices of the variants of a kind.
+  std::vector<size_t> of_kind(Variant::Kind kind) const;
+  std::vector<size_t> right(bool fast) const;
 };
 
 // The right ways to write the task, its habitual mistakes in the commonest and the fast way, and a few slips;
-// fewer of each for a generated task. Empty if the grammar cannot read the reference.
+// fewer ways and slips for a generated task. Empty if the grammar cannot read the reference.
 Recipe write_recipe(const Task& task, uint64_t seed);
 
 }  // namespace temper

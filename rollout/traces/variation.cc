@@ -1,0 +1,240 @@
+#include "rollout/traces/variation.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "rollout/traces/program.h"
+
+namespace temper {
+namespace {
+
+using Kind = Expression::Kind;
+using Names = std::set<std::string>;
+
+constexpr double kExchange = 0.6;  // of functions, operators and operands
+constexpr double kWrap = 0.2;      // sums and products given a function
+constexpr double kUnwrap = 0.15;   // functions taken away
+constexpr double kExtend = 0.25;   // results given one more operand
+
+const Names kFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
+const Names kOperators = {"+", "-", "*"};
+const Names kReductions = {"sum", "mean", "amax", "amin"};
+const Names kChoices = {"maximum", "minimum"};
+
+bool is_root(const Expression& e) { return e.is_call("sqrt") || e.is_call("rsqrt"); }
+
+bool any_of(const Expression& e, const std::function<bool(const Expression&)>& holds) {
+  return holds(e) ||
+         std::any_of(e.children.begin(), e.children.end(), [&](const auto& c) { return any_of(*c, holds); });
+}
+
+void collect_names(const Expression& e, std::vector<std::string>& names) {
+  const auto add = [&](const std::string& text) {
+    if (std::find(names.begin(), names.end(), text) == names.end()) names.push_back(text);
+  };
+  for (const auto& child : e.children) collect_names(*child, names);
+  if (e.kind == Kind::kName) add(e.text);
+  for (const auto& item : e.subscripts) add(item);
+}
+
+// The names that a quotient or a root stands on.
+Names delicate_names(const std::vector<Statement>& statements) {
+  std::vector<std::string> names;
+  for (const auto& statement : statements) {
+    any_of(*statement.value, [&](const Expression& e) {
+      if (e.is_binary("/")) collect_names(*e.children[1], names);
+      if (is_root(e)) collect_names(*e.children[0], names);
+      return false;
+    });
+  }
+  return {names.begin(), names.end()};
+}
+
+class Variation {
+ public:
+  Variation(const Task& parent, Rng& rng)
+      : parent_(parent), rng_(rng), statements_(parse_reference(parent.reference)) {
+    const auto& output = parent.outputs[0].shape;
+    std::vector<std::string> rows_columns = output;
+    for (const auto& input : parent.inputs) {
+      known_[input.name] = input;
+      if (rows_columns.size() < 2 && input.shape.size() == 2) rows_columns = input.shape;
+    }
+    if (rows_columns.size() < 2) return;
+    offer("z", rows_columns);
+    offer("a", {rows_columns[1]});
+    offer("c", {rows_columns[1]});
+    offer("b", {rows_columns[0]});
+  }
+
+  Task run() {
+    const Names delicate = delicate_names(statements_);
+    for (auto& [name, value] : statements_) {
+      value = delicate.contains(name) ? delicately_varied(value) : varied(value, false);
+      ranks_[name] = rank(*value);
+    }
+    extend(statements_.back().value);
+    return task();
+  }
+
+ private:
+  // An operand to draw from, unless the parent has another input of that name.
+  void offer(const std::string& name, const std::vector<std::string>& shape) {
+    TensorSpec spec;
+    spec.name = name;
+    spec.shape = shape;
+    const auto [it, fresh] = known_.try_emplace(name, spec);
+    if (it->second.shape == shape && it->second.distribution == Distribution::kNormal)
+      operands_.push_back(name);
+  }
+
+  Task task() const {
+    std::vector<std::string> used;
+    for (const auto& statement : statements_) collect_names(*statement.value, used);
+    Task task = parent_;
+    task.inputs.clear();
+    std::vector<std::string> names;
+    for (const auto& name : used) {
+      if (!known_.contains(name) || ranks_.contains(name)) continue;
+      task.inputs.push_back(known_.at(name));
+      names.push_back(name);
+    }
+    task.reference = reference_source(statements_, names);
+    return task;
+  }
+
+  size_t rank(const Expression& e) const {
+    if (e.kind == Kind::kNumber) return 0;
+    if (e.kind == Kind::kName) return ranks_.contains(e.text) ? ranks_.at(e.text) : known_.at(e.text).shape.size();
+    if (e.kind == Kind::kIndex) {
+      return rank(*e.children[0]) + size_t(std::count(e.subscripts.begin(), e.subscripts.end(), "None"));
+    }
+    if (e.is_call("reshape")) return 1;
+    const size_t first = rank(*e.children[0]);
+    if (e.kind == Kind::kCall && kReductions.contains(e.text)) return e.children.size() > 1 ? first - 1 : 0;
+    if (e.is_binary("@")) return first + rank(*e.children[1]) - 2;
+    return e.children.size() > 1 ? std::max(first, rank(*e.children[1])) : first;
+  }
+
+  // z, a, c, or b[:, None]
+  bool is_operand(const Expression& e) const {
+    if (e.kind == Kind::kIndex) return e.children[0]->kind == Kind::kName && e.children[0]->text == "b";
+    return e.kind == Kind::kName && e.text != "b" && among(operands_, e.text);
+  }
+
+  // For a table with rows and columns; one that is not there yet, if any is left.
+  ExpressionPtr operand() {
+    std::vector<std::string> used, fresh;
+    for (const auto& statement : statements_) collect_names(*statement.value, used);
+    for (const auto& candidate : operands_)
+      if (!among(used, candidate)) fresh.push_back(candidate);
+    const auto& from = fresh.empty() ? operands_ : fresh;
+    const auto& chosen = from[rng_.below(from.size())];
+    return chosen == "b" ? index(name("b"), {":", "None"}) : name(chosen);
+  }
+
+  ExpressionPtr varied(const ExpressionPtr& e, bool inside_function) {
+    if (is_root(*e)) return e;
+    auto children = e->children;
+    const bool function = e->kind == Kind::kCall && kFunctions.contains(e->text);
+    const size_t open = e->is_binary("/") ? 1 : children.size();
+    for (size_t k = 0; k < open; ++k) children[k] = varied(children[k], function);
+    const auto same = with_children(*e, std::move(children));
+    if (function) return exchanged_function(same);
+    if (e->kind == Kind::kBinary) return exchanged_binary(same, inside_function);
+    return e->kind == Kind::kCall ? exchanged_call(same) : same;
+  }
+
+  // A sum of magnitudes stays one.
+  ExpressionPtr delicately_varied(const ExpressionPtr& e) {
+    if (e->is_call("sum") || e->is_call("mean")) return call(rng_.below(2) ? "sum" : "mean", e->children);
+    return e;
+  }
+
+  ExpressionPtr function_of(const ExpressionPtr& value) {
+    switch (rng_.below(6)) {
+      case 0:
+        return call("relu", {value});
+      case 1:
+        return call("abs", {value});
+      case 2:
+        return call("square", {value});
+      case 3:
+        return call("clamp", {value, number("-1"), number("1")});
+      case 4:
+        return call("clamp", {value, number("0"), number("1")});
+      default:
+        return call("leaky_relu", {value, number("0.1")});
+    }
+  }
+
+  ExpressionPtr exchanged_function(const ExpressionPtr& e) {
+    const double draw = rng_.uniform();
+    if (draw < kUnwrap) return e->children[0];
+    return draw < kUnwrap + kExchange ? function_of(e->children[0]) : e;
+  }
+
+  ExpressionPtr exchanged_call(const ExpressionPtr& e) {
+    if (rng_.uniform() > kExchange) return e;
+    if (kReductions.contains(e->text)) return call(pick(kReductions), e->children);
+    if (kChoices.contains(e->text)) return call(pick(kChoices), e->children);
+    return e;
+  }
+
+  ExpressionPtr exchanged_binary(ExpressionPtr e, bool inside_function) {
+    if (!kOperators.contains(e->text)) return e;
+    const bool scaled = any_of(*e->children[1], is_root);  // x * rsqrt(…) is what makes it a norm
+    auto left = e->children[0], right = e->children[1];
+    const bool table = rank(*left) == 2 && !is_operand(*left);
+    if (table && is_operand(*right) && rng_.uniform() < kExchange) right = operand();
+    const bool number = left->kind == Kind::kNumber || right->kind == Kind::kNumber;
+    const bool other = !scaled && !number && rng_.uniform() < kExchange;
+    e = binary(other ? pick(kOperators) : e->text, left, right);
+    return table && !inside_function && rng_.uniform() < kWrap ? function_of(e) : e;
+  }
+
+  // One more operand on the result: of a table any, of a row or column of numbers the one as long.
+  void extend(ExpressionPtr& value) {
+    if (rng_.uniform() > kExtend || operands_.empty() || value->is_call("reshape")) return;
+    const auto op = pick(kOperators);
+    if (rank(*value) == 2) {
+      value = binary(op, value, operand());
+      return;
+    }
+    for (const char* vector : {"a", "b"}) {
+      if (!among(operands_, vector) || known_.at(vector).shape != parent_.outputs[0].shape) continue;
+      value = binary(op, value, name(vector));
+      return;
+    }
+  }
+
+  std::string pick(const Names& from) { return *std::next(from.begin(), long(rng_.below(from.size()))); }
+  static bool among(const std::vector<std::string>& list, const std::string& text) {
+    return std::find(list.begin(), list.end(), text) != list.end();
+  }
+
+  const Task& parent_;
+  Rng& rng_;
+  std::vector<Statement> statements_;
+  std::map<std::string, TensorSpec> known_;
+  std::vector<std::string> operands_;
+  std::map<std::string, size_t> ranks_;  // of named intermediates
+};
+
+}  // namespace
+
+bool can_vary(const Task& task) {
+  try {
+    lower(task);
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+Task vary(const Task& parent, Rng& rng) { return Variation(parent, rng).run(); }
+
+}  // namespace temper

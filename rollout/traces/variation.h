@@ -1,0 +1,18 @@
+#pragma once
+// Another task of the same family: functions, operators and operands exchanged for others of their kind, put
+// around or taken away.
+
+#include "base/rng.h"
+#include "env/task.h"
+
+namespace temper {
+
+// Whether the grammar writes kernels for the task, and so for what becomes of it.
+bool can_vary(const Task& task);
+
+// The parent with another reference and the inputs that it needs, in order of appearance; everything else is
+// the parent's. What a quotient or a root stands on is left alone: an exchanged operand may bring it near
+// zero.
+Task vary(const Task& parent, Rng& rng);
+
+}  // namespace temper
