@@ -14,10 +14,12 @@ namespace {
 using Kind = Expression::Kind;
 using Names = std::set<std::string>;
 
-constexpr double kExchange = 0.6;  // of functions, operators and operands
-constexpr double kWrap = 0.2;      // sums and products given a function
-constexpr double kUnwrap = 0.15;   // functions taken away
+constexpr double kExchange = 0.6;  // functions, operators and operands
+constexpr double kWrap = 0.2;      // functions put around sums, products and, more rarely, functions
+constexpr double kUnwrap = 0.15;   // functions and constant factors taken away
 constexpr double kExtend = 0.25;   // results given one more operand
+constexpr double kJoin = 0.1;      // operands joined with another one
+constexpr double kChoose = 0.08;   // sums and products that become a maximum or minimum
 
 const Names kFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
 const Names kOperators = {"+", "-", "*"};
@@ -108,7 +110,8 @@ class Variation {
 
   size_t rank(const Expression& e) const {
     if (e.kind == Kind::kNumber) return 0;
-    if (e.kind == Kind::kName) return ranks_.contains(e.text) ? ranks_.at(e.text) : known_.at(e.text).shape.size();
+    if (e.kind == Kind::kName)
+      return ranks_.contains(e.text) ? ranks_.at(e.text) : known_.at(e.text).shape.size();
     if (e.kind == Kind::kIndex) {
       return rank(*e.children[0]) + size_t(std::count(e.subscripts.begin(), e.subscripts.end(), "None"));
     }
@@ -143,7 +146,7 @@ class Variation {
     const size_t open = e->is_binary("/") ? 1 : children.size();
     for (size_t k = 0; k < open; ++k) children[k] = varied(children[k], function);
     const auto same = with_children(*e, std::move(children));
-    if (function) return exchanged_function(same);
+    if (function) return exchanged_function(same, inside_function);
     if (e->kind == Kind::kBinary) return exchanged_binary(same, inside_function);
     return e->kind == Kind::kCall ? exchanged_call(same) : same;
   }
@@ -171,29 +174,45 @@ class Variation {
     }
   }
 
-  ExpressionPtr exchanged_function(const ExpressionPtr& e) {
+  ExpressionPtr exchanged_function(const ExpressionPtr& e, bool inside_function) {
     const double draw = rng_.uniform();
     if (draw < kUnwrap) return e->children[0];
-    return draw < kUnwrap + kExchange ? function_of(e->children[0]) : e;
+    if (draw < kUnwrap + kExchange) return function_of(e->children[0]);
+    return !inside_function && rng_.uniform() < kWrap ? function_of(e) : e;
   }
 
   ExpressionPtr exchanged_call(const ExpressionPtr& e) {
-    if (rng_.uniform() > kExchange) return e;
-    if (kReductions.contains(e->text)) return call(pick(kReductions), e->children);
-    if (kChoices.contains(e->text)) return call(pick(kChoices), e->children);
-    return e;
+    if (kChoices.contains(e->text)) {
+      auto right = exchanged_operand(e->children[1]);
+      return call(exchanged_name(e->text, kChoices), {e->children[0], right});
+    }
+    return kReductions.contains(e->text) ? call(exchanged_name(e->text, kReductions), e->children) : e;
   }
 
-  ExpressionPtr exchanged_binary(ExpressionPtr e, bool inside_function) {
+  ExpressionPtr exchanged_binary(const ExpressionPtr& e, bool inside_function) {
     if (!kOperators.contains(e->text)) return e;
-    const bool scaled = any_of(*e->children[1], is_root);  // x * rsqrt(…) is what makes it a norm
-    auto left = e->children[0], right = e->children[1];
+    const auto& left = e->children[0];
+    auto right = e->children[1];
+    if (right->kind == Kind::kNumber) return rng_.uniform() < kUnwrap ? left : e;
+    if (left->kind == Kind::kNumber) return e;
     const bool table = rank(*left) == 2 && !is_operand(*left);
-    if (table && is_operand(*right) && rng_.uniform() < kExchange) right = operand();
-    const bool number = left->kind == Kind::kNumber || right->kind == Kind::kNumber;
-    const bool other = !scaled && !number && rng_.uniform() < kExchange;
-    e = binary(other ? pick(kOperators) : e->text, left, right);
-    return table && !inside_function && rng_.uniform() < kWrap ? function_of(e) : e;
+    const bool norm = any_of(*right, is_root);  // x * rsqrt(…): another operator would make it none
+    if (table) right = exchanged_operand(right);
+    if (table && !norm && rng_.uniform() < kChoose) return call(pick(kChoices), {left, right});
+    const auto same = binary(norm ? e->text : exchanged_name(e->text, kOperators), left, right);
+    return table && !inside_function && rng_.uniform() < kWrap ? function_of(same) : same;
+  }
+
+  ExpressionPtr exchanged_operand(const ExpressionPtr& e) {
+    if (!is_operand(*e)) return e;
+    const auto one = rng_.uniform() < kExchange ? operand() : e;
+    if (rng_.uniform() > kJoin) return one;
+    const auto op = pick(kOperators);
+    return binary(op, one, operand());
+  }
+
+  std::string exchanged_name(const std::string& name, const Names& kind) {
+    return rng_.uniform() < kExchange ? pick(kind) : name;
   }
 
   // One more operand on the result: of a table any, of a row or column of numbers the one as long.

@@ -9,6 +9,7 @@
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 #include "rollout/traces/reference.h"
+#include "rollout/traces/variation.h"
 
 namespace temper {
 namespace {
@@ -105,6 +106,46 @@ TEST(Traces, GeneratedTasksAreNewAndDeterministic) {
     EXPECT_FALSE(write_recipe(tasks[k], 1).variants.empty()) << tasks[k].reference;
   }
   EXPECT_NE(tasks[0].reference, generate_tasks(native_tasks(), 150, 6)[0].reference);
+}
+
+std::vector<std::string> input_names(const Task& task) {
+  std::vector<std::string> names;
+  for (const auto& input : task.inputs) names.push_back(input.name);
+  return names;
+}
+
+TEST(Variation, HasTheInputsThatItsReferenceNames) {
+  const auto parent = find_task(native_tasks(), "scale_columns_relu");
+  std::set<std::vector<std::string>> seen;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Rng rng{seed};
+    const auto task = vary(parent, rng);
+    const auto names = input_names(task);
+    EXPECT_EQ(reference_source(parse_reference(task.reference), names), task.reference);
+    for (const auto& name : names) EXPECT_NE(task.reference.rfind(name), std::string::npos) << task.reference;
+    for (const auto& input : task.inputs) {
+      if (input.shape.size() == 2) continue;
+      EXPECT_EQ(input.shape, std::vector<std::string>{input.name == "b" ? "n" : "m"}) << task.reference;
+    }
+    EXPECT_EQ(names.front(), "x");
+    EXPECT_EQ(task.outputs[0].shape, parent.outputs[0].shape);
+    seen.insert(names);
+  }
+  EXPECT_GT(seen.size(), 5u);
+}
+
+TEST(Variation, LeavesAloneWhatAQuotientStandsOn) {
+  for (const auto& [name, kept] :
+       std::map<std::string, std::string>{{"scaled_l1_norm", "/ (s + 1e-3)[:, None]"},
+                                          {"rms_norm_shift", "torch.rsqrt(s + 1e-5)"},
+                                          {"max_norm", "s = torch.abs(x).amax(1)"}}) {
+    const auto& parent = find_task(native_tasks(), name);
+    for (uint64_t seed = 0; seed < 40; ++seed) {
+      Rng rng{seed};
+      const auto task = vary(parent, rng);
+      EXPECT_NE(task.reference.find(kept), std::string::npos) << task.reference;
+    }
+  }
 }
 
 TEST(Traces, TheJudgeAgreesWithTheGrammar) {
