@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "policy/tokenizer_files.h"
+#include "policy/tokenizer_phrases.h"
 
 namespace temper {
 namespace {
@@ -143,7 +144,7 @@ std::string train_model(const std::vector<std::string>& texts, int64_t vocab_siz
       {"eos_id", "-1"},
       {"minloglevel", "3"},
   };
-  std::vector<std::string> parts = sentences(texts);
+  std::vector<std::string> parts = sentences(phrases(texts));
   if (parts.empty()) throw ConfigError("no text to train a tokenizer on");
   parts.push_back(printable_ascii());
   Sentences all(parts);

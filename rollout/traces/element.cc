@@ -163,7 +163,7 @@ ElementWriter::Text ElementWriter::write_call(const Expression& e, const At& at)
   const auto& f = e.text;
   if (f == "t") return write(*e.children[0], hit(Defect::kTranspose) ? at : At{at[1], at[0]});
   if (f == "flip") {
-    const auto& length = program_.dims(*e.children[0]).at(1);
+    const auto length = program_.dims(*e.children[0]).at(1);
     return write(*e.children[0],
                  {at[0], hit(Defect::kFlip) ? length + " - " + at[1] : length + " - 1 - " + at[1]});
   }

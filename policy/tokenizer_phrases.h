@@ -1,0 +1,15 @@
+#pragma once
+// Where a text leaves no choice.
+
+#include <string>
+#include <vector>
+
+namespace temper {
+
+// The texts cut into phrases: runs of words, digits and marks in which each is all but certain once the three
+// before it are known ("for (int", " i = 0; i <", "; ++i) {"). Pieces that stay inside a phrase hold one
+// decision each, so that a name is the same token wherever it stands; merges by frequency alone would glue
+// it to whatever it often stands beside. The phrases of a text, put together, are the text.
+std::vector<std::string> phrases(const std::vector<std::string>& texts);
+
+}  // namespace temper
