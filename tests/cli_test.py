@@ -181,7 +181,7 @@ class Whole(Program):
         cls.model = cls.run_dir / "checkpoints/final"
 
     def test_train(self):
-        out = self.check(self.result, 0, "step   1/2", "step   2/2", "rollout_corr/kl", "before, sampled",
+        out = self.check(self.result, 0, "step   1/2", "step   2/2", "rollout_corr/kl", "before, turn 1",
                          "after, greedy", str(self.model))
         self.assertIn("judge: sandbox", out)
         lines = [json.loads(line) for line in (self.run_dir / "metrics.jsonl").read_text().splitlines()]

@@ -88,7 +88,9 @@ void say_evaluations(const std::string& split, const std::vector<NamedEvaluation
   say("\n  {:<18}{:>11}{:>11}{:>11}{:>11}{:>11}", split + " tasks", "correct", "fast_1", "reward", "speedup",
       "samples");
   for (const auto& [name, evaluation] : evaluations) {
-    say_line(score_row(name + ", sampled", evaluation.sampled.last));
+    const auto& turns = evaluation.sampled.by_turn;
+    for (size_t i = 0; i < turns.size(); ++i)
+      say_line(score_row(fmt::format("{}, turn {}", name, i + 1), turns[i]));
     say_line(score_row(name + ", best turn", evaluation.sampled.best));
     say_line(score_row(name + ", greedy", evaluation.greedy.last));
   }

@@ -13,8 +13,9 @@ std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge) {
   auto traces = make_traces(config.traces, judge, uint64_t(config.run.seed), progress_bar("corpus"));
   throw_if_interrupted();
   int64_t repaired = 0;
-  for (const Trace& trace : traces) repaired += trace.turns.size() > 1;
-  say("corpus: {} conversations, {} of them with a repair; every answer judged", traces.size(), repaired);
+  for (const Trace& trace : traces) repaired += !trace.turns.front().verdict.pass();
+  say("corpus: {} conversations, {} of them begin with a mistake; every answer judged", traces.size(),
+      repaired);
   return traces;
 }
 

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/box/core_lease.h"
 #include "env/box/lockdown.h"
-#include "env/broker/core_lease.h"
 #include "env/broker/procedure.h"
 #include "env/lane_messages.h"
 #include "env/message.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "env/box/case_memory.h"
-#include "env/broker/core_lease.h"
+#include "env/box/core_lease.h"
 #include "env/message.h"
 
 namespace temper {

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
 #include "policy/chat_format.h"
+#include "policy/tokenizer_phrases.h"
 #include "tests/policy/tokenizer_fixture.h"
 
 namespace temper {
@@ -181,6 +183,47 @@ TEST(ChatFormat, OnlyItsOwnTokensAreSpecial) {
   EXPECT_EQ(text, "<|im_start|>user\nhello <|im_end|>\n<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(std::count(ids.begin(), ids.end(), format.stop_id()), 1);
   EXPECT_EQ(tokenizer().decode(format.after_answer()), "\n");
+}
+
+std::vector<std::string> loops() {
+  std::vector<std::string> texts;
+  for (int k = 0; k < 40; ++k) {
+    const std::string i = k % 2 ? "i" : "j", n = k % 3 ? "n" : "m";
+    texts.push_back("for (int " + i + " = 0; " + i + " < " + n + "; ++" + i + ") {\n  y[" + i +
+                    "] = 0;\n}\n");
+  }
+  return texts;
+}
+
+TEST(Phrases, PutTogetherAreTheTexts) {
+  auto texts = awkward_texts();
+  for (const auto& text : loops()) texts.push_back(text);
+  std::string all, together;
+  for (const auto& text : texts) all += text;
+  for (const auto& phrase : phrases(texts)) together += phrase;
+  EXPECT_EQ(together, all);
+}
+
+TEST(Phrases, EndWhereThereIsAChoice) {
+  const auto found = phrases(loops());
+  const std::set<std::string> distinct(found.begin(), found.end());
+  EXPECT_TRUE(distinct.contains(" i = 0; i <")) << fmt::format("{}", fmt::join(distinct, "|"));
+  EXPECT_TRUE(distinct.contains(" n; ++"));
+  for (const auto& phrase : distinct) EXPECT_EQ(phrase.find("(int i"), std::string::npos) << phrase;
+}
+
+TEST(Tokenizer, ANameIsTheSamePieceBesideOthers) {
+  std::vector<std::string> texts;
+  for (int k = 0; k < 300; ++k) {
+    const std::string left(1, "xyz"[k % 3]), right(1, "abc"[k / 3 % 3]);
+    texts.push_back("q = f(" + left + " * " + right + ")\n");
+  }
+  const auto trained = Tokenizer::train(texts, 420);
+  const auto one = trained.encode("q = f(x * a)\n"), other = trained.encode("q = f(z * a)\n");
+  ASSERT_EQ(one.size(), other.size());
+  int different = 0;
+  for (size_t k = 0; k < one.size(); ++k) different += one[k] != other[k];
+  EXPECT_EQ(different, 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "env/broker/core_lease.h"
+#include "env/box/core_lease.h"
 
 #include <fcntl.h>
 #include <sched.h>
