@@ -274,8 +274,7 @@ std::string reference_source(const std::vector<Statement>& statements,
   return source;
 }
 
-std::string canonical_reference(const std::string& source) {
-  std::map<std::string, std::string> names;
+std::string canonical_reference(const std::string& source, std::map<std::string, std::string> names) {
   std::string last;
   for (const auto& [target, value] : parse_reference(source)) {
     last = canonical(*value, names);

@@ -6,6 +6,7 @@
 //
 // torch.relu(x), x.relu() and torch.nn.functional.relu(x) are the same call.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,7 +48,8 @@ std::vector<Statement> parse_reference(const std::string& source);
 std::string reference_source(const std::vector<Statement>& statements,
                              const std::vector<std::string>& inputs);
 
-// Equal for references that differ in spelling, names of intermediates or the order of factors and summands.
-std::string canonical_reference(const std::string& source);
+// Equal for references that differ in spelling, names of intermediates or the order of factors and summands;
+// `names`: what inputs are called instead.
+std::string canonical_reference(const std::string& source, std::map<std::string, std::string> names = {});
 
 }  // namespace temper

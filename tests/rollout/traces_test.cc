@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <regex>
 #include <set>
 
 #include "env/answer.h"
@@ -55,7 +56,7 @@ TEST(Reference, CanonicalFormIgnoresOrderNamesAndSpelling) {
 TEST(Traces, NativeTasksAreAllDifferent) {
   std::set<std::string> seen;
   for (const auto& task : native_tasks()) {
-    EXPECT_TRUE(seen.insert(canonical_reference(task.reference)).second) << task.name;
+    EXPECT_TRUE(seen.insert(canonical_task(task)).second) << task.name;
   }
 }
 
@@ -145,6 +146,30 @@ TEST(Variation, LeavesAloneWhatAQuotientStandsOn) {
       const auto task = vary(parent, rng);
       EXPECT_NE(task.reference.find(kept), std::string::npos) << task.reference;
     }
+  }
+}
+
+std::string with_a_and_c_exchanged(const std::string& reference) {
+  const auto marked = std::regex_replace(reference, std::regex("\\ba\\b"), "@");
+  return std::regex_replace(std::regex_replace(marked, std::regex("\\bc\\b"), "a"), std::regex("@"), "c");
+}
+
+TEST(Traces, AGeneratedTaskIsNoGivenOneUnderOtherNames) {
+  auto tasks = named({"scale_columns_relu"});
+  auto renamed = tasks;  // and what was generated from it, under other names
+  for (const auto& task : generate_tasks(tasks, 40, 5)) {
+    if (task.reference.find('c') == std::string::npos) continue;
+    auto twin = task;
+    twin.split = "heldout";
+    for (auto& input : twin.inputs)
+      input.name = input.name == "a" ? "c" : input.name == "c" ? "a" : input.name;
+    twin.reference = with_a_and_c_exchanged(twin.reference);
+    renamed.push_back(twin);
+  }
+  ASSERT_GT(renamed.size(), 5u);
+  for (const auto& task : generate_tasks(renamed, 40, 5)) {
+    for (size_t k = 1; k < renamed.size(); ++k)
+      EXPECT_NE(task.reference, with_a_and_c_exchanged(renamed[k].reference));
   }
 }
 
