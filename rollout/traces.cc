@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "base/process.h"
 #include "base/rng.h"
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
@@ -105,7 +106,7 @@ void judge_told(const std::vector<Story>& stories, std::vector<Recipe>& recipes,
     }
   }
   const auto all = int64_t(waiting.size());
-  while (!waiting.empty()) {
+  while (!waiting.empty() && !interrupted()) {
     for (auto& [ticket, verdict] : judge.poll(std::chrono::milliseconds(200))) {
       const auto it = waiting.find(ticket);
       if (it == waiting.end()) continue;

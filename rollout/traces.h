@@ -47,7 +47,7 @@ std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task
 
 // Traces for all tasks of the judge but the held-out ones. Each distinct answer that a trace needs is judged once;
 // `progress(judged, all)` counts them. Deterministic in the seed but for what timing decides. Right answers
-// that do not pass and mistakes that do are dropped with their traces.
+// that do not pass and mistakes that do are dropped with their traces, and so is what an interrupt left unjudged.
 std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,
                                const std::function<void(int64_t, int64_t)>& progress = {});
 

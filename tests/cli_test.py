@@ -306,6 +306,20 @@ class Whole(Program):
         self.assertEqual(process.returncode, 130, out)
         self.assertTrue((run / "checkpoints/final/model.safetensors").exists())
 
+    def test_an_interrupt_ends_the_corpus_at_once(self):
+        run, config = WORK / "interrupted_corpus", WORK / "all_tasks.yaml"
+        config.write_text(TINY)
+        process = subprocess.Popen([TEMPER, "train", str(config), f"run.dir={run}", "traces.conversations=5000"],
+                                   cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = ""
+        while "policy: new" not in said and (line := process.stdout.readline()):
+            said += line
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130, said + out)
+        self.assertIn("nothing was kept", out)
+        self.assertFalse(run.exists())
+
 
 class Judge(Program):
     def candidate(self, name, text):
