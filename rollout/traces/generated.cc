@@ -64,7 +64,7 @@ std::vector<Task> generate_tasks(const std::vector<Task>& tasks, int64_t count, 
     if (task.inputs.size() > kInputs || !can_vary(task)) continue;
     if (!taken.insert(canonical_task(task)).second) continue;
     task.name = fmt::format("gen_{}", generated.size());
-    task.split = kTracesSplit;
+    task.split = Task::kGenerated;
     generated.push_back(std::move(task));
   }
   return generated;

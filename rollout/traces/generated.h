@@ -9,8 +9,6 @@
 
 namespace temper {
 
-inline constexpr const char* kTracesSplit = "traces";
-
 // Equal for tasks that differ only in spelling or in what their inputs are called. Empty where the grammar
 // cannot read the reference.
 std::string canonical_task(const Task& task);

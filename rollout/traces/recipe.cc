@@ -68,7 +68,7 @@ Recipe write_recipe(const Task& task, uint64_t seed) {
   Recipe recipe{task.name, {}};
   const auto program = lowered(task);
   if (!program) return recipe;
-  const bool generated = task.split == kTracesSplit;
+  const bool generated = task.generated();
   const auto all = generated ? two_ways(styles(*program)) : styles(*program);
   for (const auto& style : all) {
     recipe.variants.push_back(variant(*program, Variant::Kind::kRight, style, recipe.variants.size()));
