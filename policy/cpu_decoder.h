@@ -52,7 +52,7 @@ class CpuDecoder : public Decoder {
 
   ModelConfig config_;
   PolicyOptions options_;
-  cpu::HeadShape shape_;
+  HeadShape shape_;
   cpu::RopeTable<T> rope_;
   Workspace workspace_;
   std::vector<int32_t> positions_;  // of the pack at hand

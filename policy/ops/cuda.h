@@ -1,23 +1,121 @@
 #pragma once
 // The CUDA twins of the ops beside it: raw device pointers and a stream, no torch. Numbers are f32 or bf16 by
-// `dtype`, sums f32. Async: each call enqueues on `stream` and returns. Errors: WorldError with CUDA's text
-// if the launch fails.
+// `dtype`, computed with in f32; sums are f32.
+//
+// Async:  each call enqueues on `stream` and returns; all may be captured into a graph.
+// Exact:  a row's bits depend on that row alone, not on how many rows there are nor where it lies. No atomics:
+//         the same call gives the same bits.
+// Errors: WorldError with CUDA's text if the launch fails. Widths are multiples of 8.
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
 #include "policy/model_config.h"
+#include "policy/ops/head_shape.h"
 
 namespace temper::cuda {
 
 void check(cudaError_t error, const char* what);
 
-// cpu::rms_norm. Shapes: x, y [rows, width] · w [width] · rstd [rows] f32
-void rms_norm(DType dtype, const void* x, const void* w, double eps, int64_t rows, int64_t width, void* y,
-              float* rstd, cudaStream_t stream);
+constexpr int64_t kNormBlocks = 264;  // partial sums of a norm's weight gradient, two blocks a multiprocessor
+
+// cpu::rms_norm of rows `index` of x; index null: all, in order.
+// Shapes: x [·, width] · index [rows] or null · w [width] · y [rows, width]
+void rms_norm(DType dtype, const void* x, const int32_t* index, const void* w, double eps, int64_t rows,
+              int64_t width, void* y, cudaStream_t stream);
+
+// Adds the gradient of rms_norm's input to rows `index` of dx, and writes partial sums over rows of its
+// weight's.
+// Shapes: dy [rows, width] · x, dx [·, width] · dw_blocks [kNormBlocks, width] f32
+void rms_norm_backward(DType dtype, const void* dy, const void* x, const int32_t* index, const void* w,
+                       double eps, int64_t rows, int64_t width, void* dx, float* dw_blocks,
+                       cudaStream_t stream);
+
+// dw [width] += Σ of `blocks` rows of dw_blocks [blocks, stride], in order.
+void add_blocks(const float* dw_blocks, int64_t blocks, int64_t stride, int64_t width, float* dw,
+                cudaStream_t stream);
 
 // cpu::swiglu. Shapes: gate_up [rows, 2·width], gate first · y [rows, width]
 void swiglu(DType dtype, const void* gate_up, int64_t rows, int64_t width, void* y, cudaStream_t stream);
+
+// gate_up becomes its gradient; y [rows, width] is swiglu's output again, for the weights' gradient.
+void swiglu_backward(DType dtype, const void* d_y, void* gate_up, int64_t rows, int64_t width, void* y,
+                     cudaStream_t stream);
+
+// x[r] = table[ids[r]]. Shapes: table [V, width] · x [rows, width]
+void embedding(DType dtype, const void* table, const int32_t* ids, int64_t rows, int64_t width, void* x,
+               cudaStream_t stream);
+
+// d_table[ids[i]] += Σ dx[order[k]] for k in [begins[i], begins[i+1]), in that order; ids are distinct.
+// Shapes: dx [·, width] · order [begins[count]] · ids [count] · begins [count + 1] · d_table [V, width] f32
+void embedding_backward(DType dtype, const void* dx, const int32_t* order, const int32_t* ids,
+                        const int32_t* begins, int64_t count, int64_t width, float* d_table,
+                        cudaStream_t stream);
+
+// Keys and values of one layer, in pages of kPageTokens tokens: page p of key head k holds
+// [kPageTokens, 128] keys, then as many values, both bf16, at base + ((p · K + k) · 2 + is_value) · kPageTokens
+// · 128. Within a row of 128 numbers, the chunk c of 8 numbers of token t lies at chunk c ^ (t % 8): one bulk
+// copy brings a page ready for ldmatrix without bank conflicts.
+constexpr int64_t kPageTokens = 128;
+struct Pages {
+  void* base = nullptr;
+  const int32_t* table = nullptr;  // [·, max_pages] page numbers, one row per sequence
+  const int32_t* row = nullptr;    // [rows] which row of the table; null: row r has row r
+  int64_t max_pages = 0;
+};
+
+// cos and sin of position · theta^(−2i/hd), computed in f64: [positions, 2, hd/2], on the host.
+void fill_rope_table(int64_t positions, int64_t head_dim, double theta, float* table);
+
+// cpu::qk_norm_rope; with `pages.base` it also puts keys and values in place as tokens `positions` of their
+// sequences (bf16, head_dim 128 only).
+// Shapes: qkv [rows, (H+2K)·hd] · positions [rows] · qk [rows, (H+K)·hd]
+void qk_norm_rope(DType dtype, const HeadShape& shape, const void* q_weight, const void* k_weight, double eps,
+                  const float* table, const void* qkv, const int32_t* positions, int64_t rows,
+                  const Pages& pages, void* qk, cudaStream_t stream);
+
+// In place: d_qkv holds the gradient of qk in its query and key columns and leaves with that of qkv; value
+// columns stay. dw_blocks [kNormBlocks, 2·hd]: q_weight's, then k_weight's.
+void qk_norm_rope_backward(DType dtype, const HeadShape& shape, const void* q_weight, const void* k_weight,
+                           double eps, const float* table, const void* qkv, const int32_t* positions,
+                           int64_t rows, void* d_qkv, float* dw_blocks, cudaStream_t stream);
+
+// cpu::score_rows. Shapes: logits [rows, V] · targets, log_prob, entropy [rows]; entropy may be null.
+void score_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, float scale,
+                const int32_t* targets, float* log_prob, float* entropy, cudaStream_t stream);
+
+// cpu::score_rows_backward: logits become dLoss/dlogits. All but logits [rows] f32.
+void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, float scale,
+                         const int32_t* targets, const float* log_prob, const float* entropy,
+                         const float* d_log_prob, const float* d_entropy, cudaStream_t stream);
+
+// One draw from a row of logits, as sample_token without top_k and top_p.
+struct Draw {
+  int32_t row;     // of logits
+  int32_t greedy;  // 1: the largest logit, the first of equals
+  float scale;     // 1 / temperature; 1 where greedy
+  float u;         // uniform in [0, 1)
+};
+// The first id where the running sum over ids passes u of the whole. log_prob has the bits that score_rows
+// gives that id at that scale.
+// Shapes: draws, ids, log_prob [count], on the device
+void sample_rows(DType dtype, const void* logits, int64_t vocab, const Draw* draws, int64_t count,
+                 int32_t* ids, float* log_prob, cudaStream_t stream);
+
+// Σ x² as f64 into *sum, in an order that depends on `size` alone. scratch [kSumBlocks].
+constexpr int64_t kSumBlocks = 1024;
+void squared_norm(const float* x, int64_t size, double* scratch, double* sum, cudaStream_t stream);
+
+// The factors of one AdamW update, see trainer/optimizer.h.
+struct AdamWFactors {
+  float gradient_scale, keep, beta1, beta2, step, root_correction, epsilon;
+};
+// Moves master and moments; weights are master rounded to `dtype`; gradients end as zeros. All [size].
+void adamw(DType dtype, float* master, void* weights, float* gradients, float* moment1, float* moment2,
+           int64_t size, const AdamWFactors& factors, cudaStream_t stream);
+
+// values[i] = std · normal number i of Rng(key), rounded to `dtype`.
+void fill_normal(DType dtype, void* values, int64_t size, uint64_t key, double std, cudaStream_t stream);
 
 }  // namespace temper::cuda

@@ -1,0 +1,46 @@
+#pragma once
+// Causal attention over packed sequences on a GPU, through cuDNN's frontend: bf16, head dimension 128, grouped
+// queries; the backward deterministic.
+//
+// Exact:  a row does not depend on how sequences are packed nor on later tokens; paged_attention has its
+//         arithmetic.
+// Async:  enqueues on `stream`. The first call of a shape bucket builds a plan (up to a second).
+// Errors: WorldError with cuDNN's text.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "policy/ops/head_shape.h"
+
+namespace temper::cuda {
+
+class PackedAttention {
+ public:
+  explicit PackedAttention(const HeadShape& shape);  // on the current device
+  ~PackedAttention();
+
+  // The pack that forward and backward speak of from now on: sequence s has rows [starts[s], starts[s+1]).
+  // Uploads what cuDNN wants to know of it. `starts` is used before the call returns.
+  void set_pack(const std::vector<int32_t>& starts, cudaStream_t stream);
+
+  // Shapes: qk [T, (H+K)·hd], queries first · v: the last K·hd columns of qkv [T, (H+2K)·hd] · out [T, H·hd]
+  // · lse [T, H] f32, null: not wanted
+  void forward(const void* qk, const void* qkv, void* out, float* lse, cudaStream_t stream);
+
+  // Writes the gradients of queries, keys and values into the columns of d_qkv [T, (H+2K)·hd].
+  void backward(const void* d_out, const void* qk, const void* qkv, const void* out, const float* lse,
+                void* d_qkv, cudaStream_t stream);
+
+  // Device memory held: plans' workspaces. It grows with the largest pack seen.
+  int64_t workspace_bytes() const;
+  static int64_t library_version();  // cudnnGetVersion
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace temper::cuda

@@ -1,0 +1,40 @@
+#pragma once
+// The products of the decoder on a GPU, through cuBLASLt: bf16 in, f32 sums, k in order.
+//
+// Exact:  a row's bits are the same whatever the number of rows: algorithms that split k are forbidden, and
+//         all others add k in order (measured; Policy's self-check looks again at every start).
+// Async:  enqueues on `stream`; may be captured into a graph once the same shape has run before.
+// Errors: WorldError naming the shape if cuBLASLt knows no algorithm for it.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace temper::cuda {
+
+class Products {
+ public:
+  Products();  // on the current device
+  ~Products();
+
+  // y [rows, n] = x [rows, k] · wᵀ (+ residual [rows, n]), w [n, k]; residual null: none; y may be residual.
+  void linear(const void* x, const void* w, const void* residual, int64_t rows, int64_t k, int64_t n, void* y,
+              cudaStream_t stream);
+
+  // dx [rows, k] = dy [rows, n] · w [n, k]
+  void linear_backward_input(const void* dy, const void* w, int64_t rows, int64_t k, int64_t n, void* dx,
+                             cudaStream_t stream);
+
+  // dw [n, k] f32 += dyᵀ · x, dy [rows, n], x [rows, k]
+  void linear_backward_weight(const void* dy, const void* x, int64_t rows, int64_t k, int64_t n, float* dw,
+                              cudaStream_t stream);
+
+  static int64_t library_version();  // cublasLtGetVersion
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace temper::cuda
