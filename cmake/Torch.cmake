@@ -40,3 +40,8 @@ target_compile_options(torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
 target_link_options(torch INTERFACE "LINKER:-rpath-link,${TEMPER_WHEELS}/nvidia/cu13/lib"
                                     "LINKER:-rpath-link,${TEMPER_WHEELS}/nvidia/cudnn/lib"
                                     "LINKER:--allow-shlib-undefined")
+
+# ATen's GPU half registers itself when it is loaded: nothing refers to it.
+add_library(torch_gpu INTERFACE)
+target_link_libraries(torch_gpu INTERFACE "-Wl,--push-state,--no-as-needed" torch_cuda c10_cuda "-Wl,--pop-state")
+target_link_options(torch_gpu INTERFACE "LINKER:-rpath-link,${TEMPER_WHEELS}/nvidia/nccl/lib")

@@ -12,30 +12,6 @@
 #include "policy/ops/swiglu.h"
 
 namespace temper {
-namespace {
-
-void check_pack(const PackedTokens& pack, const ModelConfig& config) {
-  TEMPER_CHECK(pack.starts.size() >= 1 && pack.starts.front() == 0);
-  TEMPER_CHECK_EQ(size_t(pack.starts.back()), pack.ids.size());
-  TEMPER_CHECK_EQ(pack.scored.size(), pack.ids.size());
-  for (size_t s = 0; s + 1 < pack.starts.size(); ++s) {
-    const int64_t length = pack.starts[s + 1] - pack.starts[s];
-    TEMPER_CHECK(length > 0 && length <= config.max_position_embeddings, "sequence {} has {} tokens", s,
-                 length);
-    TEMPER_CHECK(!pack.scored[size_t(pack.starts[s])], "sequence {}: its first token is scored", s);
-  }
-  for (int32_t id : pack.ids) TEMPER_CHECK(id >= 0 && id < config.vocab_size, "id {}", id);
-}
-
-std::vector<int32_t> positions_of(const PackedTokens& pack) {
-  std::vector<int32_t> positions(pack.ids.size());
-  for (size_t s = 0; s + 1 < pack.starts.size(); ++s)
-    for (int32_t t = pack.starts[s]; t < pack.starts[s + 1]; ++t) positions[size_t(t)] = t - pack.starts[s];
-  return positions;
-}
-
-}  // namespace
-
 template <class T>
 CpuDecoder<T>::CpuDecoder(const ModelConfig& config, const PolicyOptions& options)
     : config_(config),

@@ -17,6 +17,9 @@ class CpuDecoder : public Decoder {
                     const ScoreGradient* gradient) override;
   std::span<const float> extend(const ParameterStore& store, CacheStorage& cache,
                                 std::span<const Extension> extensions) override;
+  std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
+                                   std::span<const Extension> extensions,
+                                   std::span<const Draw> draws) override;
   int64_t activation_bytes(int64_t tokens, int64_t scored) const override;
   int64_t workspace_bytes() const override { return workspace_.bytes(); }
 

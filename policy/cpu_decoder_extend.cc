@@ -1,7 +1,6 @@
 // CpuDecoder::extend: prefill, chunked prefill and decode over the cache.
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "policy/cpu_decoder.h"
@@ -14,19 +13,6 @@ namespace temper {
 namespace {
 
 constexpr int64_t kExtendRows = 512;  // tokens that go through the blocks at once
-
-void check_extensions(const CacheStorage& cache, const ModelConfig& config,
-                      std::span<const Extension> extensions) {
-  std::set<int64_t> seen;
-  for (const Extension& e : extensions) {
-    TEMPER_CHECK(e.slot >= 0 && e.slot < int64_t(cache.lengths.size()), "slot {}", e.slot);
-    TEMPER_CHECK(seen.insert(e.slot).second, "slot {} twice", e.slot);
-    const int64_t length = cache.lengths[size_t(e.slot)] + int64_t(e.ids.size());
-    TEMPER_CHECK(!e.ids.empty() && length <= cache.max_tokens && length <= config.max_position_embeddings,
-                 "slot {} would hold {} tokens", e.slot, length);
-    for (int32_t id : e.ids) TEMPER_CHECK(id >= 0 && id < config.vocab_size, "id {}", id);
-  }
-}
 
 }  // namespace
 
@@ -77,9 +63,10 @@ void CpuDecoder<T>::extend_block(const BlockWeights<T>& w, const cpu::CacheLayer
 }
 
 template <class T>
-std::span<const float> CpuDecoder<T>::extend(const ParameterStore& store, CacheStorage& cache,
+std::span<const float> CpuDecoder<T>::extend(const ParameterStore& store, CacheStorage& storage,
                                              std::span<const Extension> extensions) {
-  check_extensions(cache, config_, extensions);
+  check_extensions(storage, config_, extensions);
+  auto& cache = static_cast<CpuCache&>(storage);
   NewTokens tokens;
   for (const Extension& e : extensions) {
     for (int32_t id : e.ids) {
@@ -111,9 +98,28 @@ std::span<const float> CpuDecoder<T>::extend(const ParameterStore& store, CacheS
   return logits_;
 }
 
+template <class T>
+std::vector<SampledToken> CpuDecoder<T>::sample(const ParameterStore& store, CacheStorage& cache,
+                                                std::span<const Extension> extensions,
+                                                std::span<const Draw> draws) {
+  const std::span<const float> logits = extend(store, cache, extensions);
+  const auto vocab = size_t(config_.vocab_size);
+  std::vector<SampledToken> tokens;
+  for (const Draw& draw : draws)
+    tokens.push_back(
+        sample_token(logits.subspan(size_t(draw.extension) * vocab, vocab), draw.params, draw.u));
+  return tokens;
+}
+
 template std::span<const float> CpuDecoder<float>::extend(const ParameterStore&, CacheStorage&,
                                                           std::span<const Extension>);
 template std::span<const float> CpuDecoder<double>::extend(const ParameterStore&, CacheStorage&,
                                                            std::span<const Extension>);
+template std::vector<SampledToken> CpuDecoder<float>::sample(const ParameterStore&, CacheStorage&,
+                                                             std::span<const Extension>,
+                                                             std::span<const Draw>);
+template std::vector<SampledToken> CpuDecoder<double>::sample(const ParameterStore&, CacheStorage&,
+                                                              std::span<const Extension>,
+                                                              std::span<const Draw>);
 
 }  // namespace temper

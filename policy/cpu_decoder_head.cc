@@ -9,17 +9,6 @@
 #include "policy/ops/rms_norm.h"
 
 namespace temper {
-namespace {
-
-std::vector<int32_t> scored_tokens(const PackedTokens& pack) {
-  std::vector<int32_t> scored;
-  for (size_t t = 0; t < pack.ids.size(); ++t)
-    if (pack.scored[t]) scored.push_back(int32_t(t));
-  return scored;
-}
-
-}  // namespace
-
 template <class T>
 struct CpuDecoder<T>::HeadChunk {
   HeadChunk(const PackedTokens& pack, std::span<const int32_t> scored)

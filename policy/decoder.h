@@ -18,10 +18,21 @@ class Decoder {
                             const ScoreGradient* gradient) = 0;
   virtual std::span<const float> extend(const ParameterStore& store, CacheStorage& cache,
                                         std::span<const Extension> extensions) = 0;
+  virtual std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
+                                           std::span<const Extension> extensions,
+                                           std::span<const Draw> draws) = 0;
+  virtual std::string check_exactness() { return ""; }
   virtual int64_t activation_bytes(int64_t tokens, int64_t scored) const = 0;
   // What is held at this moment.
   virtual int64_t workspace_bytes() const = 0;
 };
+
+// Errors: TEMPER_CHECK of a pack or extensions that do not fit the model.
+void check_pack(const PackedTokens& pack, const ModelConfig& config);
+void check_extensions(const CacheStorage& cache, const ModelConfig& config,
+                      std::span<const Extension> extensions);
+std::vector<int32_t> positions_of(const PackedTokens& pack);   // [T]
+std::vector<int32_t> scored_tokens(const PackedTokens& pack);  // in order
 
 // Errors: ConfigError naming the dtype or the device that is not there.
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);

@@ -1,7 +1,5 @@
 #pragma once
-// How a KvCache lies in memory: per slot and layer, K heads of [capacity, hd] keys (in tiles, see
-// ops/cached_attention.h) and as many values. Behind a slot's length lies what the memory held before: the
-// scores of a tile's unwritten keys are computed, and never looked at.
+// What lies behind a KvCache: on each device in its own way.
 
 #include <ATen/core/Tensor.h>
 
@@ -13,7 +11,21 @@
 namespace temper {
 
 struct CacheStorage {
-  CacheStorage(const ModelConfig& config, DType dtype, at::Device device, int64_t slots, int64_t max_tokens);
+  CacheStorage(int64_t slots, int64_t most) : max_tokens(most), lengths(size_t(slots), 0) {}
+  virtual ~CacheStorage() = default;
+  virtual void truncate(int64_t slot, int64_t length) { lengths[size_t(slot)] = length; }
+  virtual void copy_prefix(int64_t from, int64_t to, int64_t length) = 0;
+
+  int64_t max_tokens;
+  std::vector<int64_t> lengths;  // [slots]
+};
+
+// Per slot and layer, K heads of [capacity, hd] keys (in tiles, see ops/cached_attention.h) and as many
+// values. Behind a slot's length lies what the memory held before: the scores of a tile's unwritten keys are
+// computed, and never looked at.
+struct CpuCache : CacheStorage {
+  CpuCache(const ModelConfig& config, DType dtype, int64_t slots, int64_t max_tokens);
+  void copy_prefix(int64_t from, int64_t to, int64_t length) override;
 
   // Pointers of one layer; T must be the cache's dtype.
   template <class T>
@@ -24,10 +36,8 @@ struct CacheStorage {
   }
 
   int64_t layers, kv_heads, head_dim;
-  int64_t max_tokens;
   int64_t capacity;  // max_tokens rounded up to whole tiles
   at::Tensor keys, values;
-  std::vector<int64_t> lengths;  // [slots]
 };
 
 }  // namespace temper

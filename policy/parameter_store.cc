@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "policy/flat.h"
 
 namespace temper {
 namespace {
@@ -72,8 +73,9 @@ at::Tensor view_of(const at::Tensor& flat, const std::vector<ParameterInfo>& par
   TEMPER_CHECK(false, "no parameter '{}'", name);
 }
 
-at::Tensor& zeros_once(at::Tensor& tensor, const at::Tensor& like, at::ScalarType dtype) {
-  if (!tensor.defined()) tensor = at::zeros({like.numel()}, like.options().dtype(dtype));
+at::Tensor& zeros_once(at::Tensor& tensor, const at::Tensor& weights) {
+  const auto dtype = weights.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  if (!tensor.defined()) tensor = at::zeros({weights.numel()}, weights.options().dtype(dtype));
   return tensor;
 }
 
@@ -87,15 +89,15 @@ ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Devic
       at::zeros({last.offset + last.size}, at::TensorOptions().dtype(scalar_type(dtype)).device(device));
 }
 
-at::Tensor& ParameterStore::gradients() { return zeros_once(gradients_, weights_, weights_.scalar_type()); }
-
-at::Tensor& ParameterStore::moment1() {
-  return zeros_once(moment1_, weights_, weights_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+at::Tensor& ParameterStore::master() {
+  if (weights_.scalar_type() != at::kBFloat16) return weights_;
+  if (!master_.defined()) master_ = weights_.to(at::kFloat);
+  return master_;
 }
 
-at::Tensor& ParameterStore::moment2() {
-  return zeros_once(moment2_, weights_, weights_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
-}
+at::Tensor& ParameterStore::gradients() { return zeros_once(gradients_, weights_); }
+at::Tensor& ParameterStore::moment1() { return zeros_once(moment1_, weights_); }
+at::Tensor& ParameterStore::moment2() { return zeros_once(moment2_, weights_); }
 
 at::Tensor ParameterStore::weight(const std::string& name) const {
   return view_of(weights_, parameters_, name);
@@ -108,16 +110,17 @@ at::Tensor ParameterStore::gradient(const std::string& name) {
 void ParameterStore::init_random(uint64_t seed) {
   int64_t blocks = 0;
   for (const auto& p : parameters_) blocks += p.name.ends_with("o_proj.weight");
-  at::Tensor values = at::ones({size()}, at::kDouble);
-  double* data = values.data_ptr<double>();
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const ParameterInfo& p = parameters_[i];
-    if (!p.decays) continue;
+    const at::Tensor values = weights_.narrow(0, p.offset, p.size);
     const double std = 0.02 / (is_residual_projection(p.name) ? std::sqrt(2.0 * double(blocks)) : 1.0);
-    Rng rng{seed, i};
-    for (int64_t k = 0; k < p.size; ++k) data[p.offset + k] = std * rng.normal();
+    if (p.decays) {
+      fill_normal(values, mix_key({seed, i}), std);
+    } else {
+      values.fill_(1);
+    }
   }
-  weights_.copy_(values);
+  master_ = at::Tensor();  // made anew from these
 }
 
 }  // namespace temper

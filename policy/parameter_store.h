@@ -1,6 +1,6 @@
 #pragma once
-// Flat weights, gradients and optimizer moments, and the names and shapes inside them. The only place that knows how
-// they are laid out and, later, sharded.
+// Flat weights, gradients and optimizer moments, and the names and shapes inside them. The only place that
+// knows how they are laid out and, later, sharded.
 
 #include <ATen/core/Tensor.h>
 
@@ -26,9 +26,11 @@ class ParameterStore {
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
   int64_t size() const { return weights_.numel(); }
 
-  // Flat, [size()]. Weights and gradients in the store's dtype, moments in f32 (f64 for f64 weights).
+  // Flat, [size()]. Weights in the store's dtype; gradients, master and moments in f32 (f64 for f64 weights).
   at::Tensor& weights() { return weights_; }
   const at::Tensor& weights() const { return weights_; }
+  // What the optimizer moves: the weights themselves, or, where they are bf16, their f32 origin.
+  at::Tensor& master();
   at::Tensor& gradients();  // allocated and zeroed on first use: a policy that only generates has none
   at::Tensor& moment1();
   at::Tensor& moment2();
@@ -37,12 +39,13 @@ class ParameterStore {
   at::Tensor weight(const std::string& name) const;
   at::Tensor gradient(const std::string& name);
 
-  // HF initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2L), norms 1. Keyed: depends on seed only.
+  // HF initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2L), norms 1. Keyed: depends on
+  // seed only.
   void init_random(uint64_t seed);
 
  private:
   std::vector<ParameterInfo> parameters_;
-  at::Tensor weights_, gradients_, moment1_, moment2_;
+  at::Tensor weights_, master_, gradients_, moment1_, moment2_;
 };
 
 }  // namespace temper

@@ -2,14 +2,17 @@
 
 #include "base/error.h"
 #include "policy/cpu_decoder.h"
+#include "policy/cuda_device.h"
+#include "policy/kv_cache.h"
 
 namespace temper {
 
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
-  if (options.device != "cpu")
-    throw ConfigError("device: '{}' is not supported: must be cpu", options.device);
   if (options.logits_chunk < 1)
     throw ConfigError("logits_chunk: {} is too small: at least 1", options.logits_chunk);
+  if (options.on_gpu()) return cuda::make_decoder(config, options);
+  if (options.device != "cpu")
+    throw ConfigError("device: '{}' is not supported: must be cpu, cuda or cuda:N", options.device);
   switch (options.dtype) {
     case DType::kF32:
       return std::make_unique<CpuDecoder<float>>(config, options);
@@ -55,8 +58,15 @@ TokenScores Policy::forward_backward(const PackedTokens& tokens, const ScoreGrad
 }
 
 std::span<const float> Policy::extend(KvCache& cache, std::span<const Extension> extensions) {
-  return impl_->decoder->extend(impl_->parameters, cache.storage(), extensions);
+  return impl_->decoder->extend(impl_->parameters, *cache.storage_, extensions);
 }
+
+std::vector<SampledToken> Policy::sample(KvCache& cache, std::span<const Extension> extensions,
+                                         std::span<const Draw> draws) {
+  return impl_->decoder->sample(impl_->parameters, *cache.storage_, extensions, draws);
+}
+
+std::string Policy::check_exactness() { return impl_->decoder->check_exactness(); }
 
 int64_t Policy::activation_bytes(int64_t tokens, int64_t scored) const {
   return impl_->decoder->activation_bytes(tokens, scored);

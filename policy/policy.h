@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policy/model_config.h"
+#include "policy/sampler.h"
 
 namespace temper {
 
@@ -17,10 +18,12 @@ class ParameterStore;
 struct CacheStorage;
 
 struct PolicyOptions {
-  DType dtype = DType::kF32;
-  std::string device = "cpu";
+  DType dtype = DType::kF32;   // f32 or f64 on the CPU, bf16 on a GPU
+  std::string device = "cpu";  // or cuda, cuda:N
   bool recompute = false;      // keep only each block's input for the backward
   int64_t logits_chunk = 512;  // rows of the [T, V] logits that exist at once
+
+  bool on_gpu() const { return device.starts_with("cuda"); }
 };
 
 // Many sequences end to end, no padding. T = ids.size(), S = starts.size() - 1.
@@ -56,19 +59,25 @@ class KvCache {
   void truncate(int64_t slot, int64_t length);
   // The slot gets another's first `length` tokens: a group's prompt is computed once.
   void copy_prefix(int64_t from, int64_t to, int64_t length);
-  static int64_t bytes(const ModelConfig& config, DType dtype, int64_t slots, int64_t max_tokens);
+  static int64_t bytes(const ModelConfig& config, const PolicyOptions& options, int64_t slots,
+                       int64_t max_tokens);
 
  private:
   friend class Policy;
-  CacheStorage& storage();
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<CacheStorage> storage_;
 };
 
 // New tokens of one sequence, behind what its slot holds.
 struct Extension {
   int64_t slot;
   std::span<const int32_t> ids;
+};
+
+// A token to be drawn behind what an extension leaves; a group's samples draw from the same one.
+struct Draw {
+  int64_t extension;  // index
+  SamplingParams params;
+  double u;  // uniform in [0, 1)
 };
 
 class Policy {
@@ -93,6 +102,15 @@ class Policy {
   // until the next call. Prefill, turn 2's feedback behind turn 1's keys and a decode step of one token are
   // all this call.
   std::span<const float> extend(KvCache& cache, std::span<const Extension> extensions);
+
+  // Extends and draws. On a GPU neither logits nor choices wait for the host; a token's log-prob has the very
+  // bits that forward computes for it, if the self-check of the device says so.
+  std::vector<SampledToken> sample(KvCache& cache, std::span<const Extension> extensions,
+                                   std::span<const Draw> draws);
+
+  // What the device promises of log-probs while sampling and while training, found out on a random case;
+  // empty where there is nothing to find out.
+  std::string check_exactness();
 
   // Bytes of activations that forward_backward needs for `tokens` tokens.
   int64_t activation_bytes(int64_t tokens, int64_t scored) const;

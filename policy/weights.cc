@@ -30,5 +30,7 @@ ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& 
 
 template ModelWeights<float> weight_pointers(const ParameterStore&, const ModelConfig&, const at::Tensor&);
 template ModelWeights<double> weight_pointers(const ParameterStore&, const ModelConfig&, const at::Tensor&);
+template ModelWeights<at::BFloat16> weight_pointers(const ParameterStore&, const ModelConfig&,
+                                                    const at::Tensor&);
 
 }  // namespace temper

@@ -23,7 +23,7 @@ class Arena {
   int64_t used() const { return used_; }
 
  private:
-  static constexpr int64_t kAlign = 64;
+  static constexpr int64_t kAlign = 256;  // what cuBLASLt takes for granted
   std::byte* base_;
   int64_t used_ = 0;
 };

@@ -29,7 +29,7 @@ bool starts_with(const std::vector<int32_t>& ids, const std::vector<int32_t>& pr
 struct Generator::Impl {
   Policy& policy;
   KvCache cache;
-  const size_t max_tokens, vocab;
+  const size_t max_tokens;
   std::set<int64_t> free_slots;
   std::vector<std::vector<int32_t>> held;  // by slot: the ids whose keys it holds, in use or not
   std::deque<GenerationRequest> waiting;
@@ -40,7 +40,6 @@ struct Generator::Impl {
       : policy(p),
         cache(p.config(), p.options(), slots, most),
         max_tokens(size_t(most)),
-        vocab(size_t(p.config().vocab_size)),
         held(size_t(slots)) {
     for (int64_t slot = 0; slot < slots; ++slot) free_slots.insert(slot);
   }
@@ -50,9 +49,9 @@ struct Generator::Impl {
   void copy_keys(int64_t from, int64_t to, size_t length);
   void borrow_prompt(const Sequence& sequence);
   void prefill(std::vector<Sequence>& admitted);
-  std::span<const float> extend(const std::vector<Extension>& extensions);
+  void sample(const std::vector<Extension>& extensions, const std::vector<std::vector<Sequence*>>& drawing);
   void decode();
-  void take_token(Sequence& sequence, std::span<const float> logits);
+  void take_token(Sequence& sequence, const SampledToken& token);
   std::vector<Generation> collect();
 };
 
@@ -104,12 +103,21 @@ void Generator::Impl::borrow_prompt(const Sequence& sequence) {
   }
 }
 
-std::span<const float> Generator::Impl::extend(const std::vector<Extension>& extensions) {
-  for (const Extension& extension : extensions) {
-    auto& keys = held[size_t(extension.slot)];
-    keys.insert(keys.end(), extension.ids.begin(), extension.ids.end());
+// One token for each sequence that draws behind an extension.
+void Generator::Impl::sample(const std::vector<Extension>& extensions,
+                             const std::vector<std::vector<Sequence*>>& drawing) {
+  std::vector<Draw> draws;
+  for (size_t i = 0; i < extensions.size(); ++i) {
+    auto& keys = held[size_t(extensions[i].slot)];
+    keys.insert(keys.end(), extensions[i].ids.begin(), extensions[i].ids.end());
+    for (const Sequence* sequence : drawing[i])
+      draws.push_back({int64_t(i), sequence->request.sampling,
+                       Rng(sequence->request.rng_key).uniform_at(sequence->generation.ids.size())});
   }
-  return policy.extend(cache, extensions);
+  const std::vector<SampledToken> tokens = policy.sample(cache, extensions, draws);
+  auto token = tokens.begin();
+  for (const auto& sequences : drawing)
+    for (Sequence* sequence : sequences) take_token(*sequence, *token++);
 }
 
 // The first of several sequences with the same ids is computed; the others get its keys and its logits.
@@ -118,7 +126,7 @@ void Generator::Impl::prefill(std::vector<Sequence>& admitted) {
   for (Sequence& sequence : admitted) prompts[sequence.request.ids].push_back(&sequence);
   for (auto next = prompts.begin(); next != prompts.end();) {
     std::vector<Extension> extensions;
-    const auto first = next;
+    std::vector<std::vector<Sequence*>> drawing;
     for (size_t tokens = 0; next != prompts.end() && (extensions.empty() || tokens < kPrefillTokens);
          ++next) {
       const Sequence& leader = *next->second.front();
@@ -126,37 +134,30 @@ void Generator::Impl::prefill(std::vector<Sequence>& admitted) {
       const std::span<const int32_t> ids = leader.request.ids;
       extensions.push_back(
           {leader.generation.slot, ids.subspan(held[size_t(leader.generation.slot)].size())});
+      drawing.push_back(next->second);
       tokens += extensions.back().ids.size();
     }
     for (const Extension& extension : extensions) prefilled += int64_t(extension.ids.size());
-    std::span<const float> logits = extend(extensions);
-    for (auto prompt = first; prompt != next; ++prompt, logits = logits.subspan(vocab)) {
-      for (Sequence* sequence : prompt->second) {
-        const int64_t from = prompt->second.front()->generation.slot, to = sequence->generation.slot;
-        if (to != from) copy_keys(from, to, sequence->request.ids.size());
-        take_token(*sequence, logits.first(vocab));
-      }
-    }
+    sample(extensions, drawing);
+    for (const auto& sequences : drawing)
+      for (const Sequence* sequence : std::span(sequences).subspan(1))
+        copy_keys(sequences.front()->generation.slot, sequence->generation.slot,
+                  sequence->request.ids.size());
   }
 }
 
 void Generator::Impl::decode() {
   std::vector<Extension> extensions;
-  for (const Sequence& sequence : running) {
-    extensions.push_back({sequence.generation.slot, std::span(sequence.generation.ids).last(1)});
-  }
-  if (extensions.empty()) return;
-  std::span<const float> logits = extend(extensions);
+  std::vector<std::vector<Sequence*>> drawing;
   for (Sequence& sequence : running) {
-    take_token(sequence, logits.first(vocab));
-    logits = logits.subspan(vocab);
+    extensions.push_back({sequence.generation.slot, std::span(sequence.generation.ids).last(1)});
+    drawing.push_back({&sequence});
   }
+  if (!extensions.empty()) sample(extensions, drawing);
 }
 
-void Generator::Impl::take_token(Sequence& sequence, std::span<const float> logits) {
+void Generator::Impl::take_token(Sequence& sequence, const SampledToken& token) {
   auto& [request, generation, done] = sequence;
-  const double u = Rng(request.rng_key).uniform_at(generation.ids.size());
-  const SampledToken token = sample_token(logits, request.sampling, u);
   generation.ids.push_back(token.id);
   generation.log_probs.push_back(token.log_prob);
   ++generated;

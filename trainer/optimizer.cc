@@ -5,16 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <vector>
 
 #include "base/error.h"
-#include "policy/ops/parallel.h"
+#include "policy/flat.h"
 #include "policy/parameter_store.h"
 
 namespace temper {
 namespace {
-
-constexpr int64_t kChunk = 1 << 14;  // elements; fixed, so that sums do not depend on the number of threads
 
 double share_left(const std::string& schedule, double progress) {
   if (schedule == "linear") return 1 - progress;
@@ -23,38 +20,7 @@ double share_left(const std::string& schedule, double progress) {
   return 1;
 }
 
-// f(begin, end) for chunks of [0, size), on any thread.
-template <class F>
-void for_each_chunk(int64_t size, const F& f) {
-  cpu::parallel_tasks((size + kChunk - 1) / kChunk,
-                      [&](int64_t i) { f(i * kChunk, std::min(size, (i + 1) * kChunk)); });
-}
-
-template <class T>
-double squared_norm(const T* values, int64_t size) {
-  std::vector<double> sums((size + kChunk - 1) / kChunk);
-  for_each_chunk(size, [&](int64_t begin, int64_t end) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = begin; i < end; ++i) sum += double(values[i]) * double(values[i]);
-    sums[size_t(begin / kChunk)] = sum;
-  });
-  double total = 0;
-  for (double sum : sums) total += sum;
-  return total;
-}
-
-// The factors of one update, the same for every element but for the decay.
-struct Factors {
-  double gradient_scale;  // of the clip
-  double keep;            // 1 − lr · weight_decay
-  double beta1, beta2;
-  double step;             // lr / (1 − beta1^n)
-  double root_correction;  // 1 / √(1 − beta2^n)
-  double epsilon;
-};
-
-Factors factors(const OptimizerOptions& options, double lr, double norm, int64_t n) {
+AdamWFactors factors(const OptimizerOptions& options, double lr, double norm, int64_t n) {
   return {.gradient_scale = options.clip > 0 && norm > options.clip ? options.clip / norm : 1,
           .keep = 1 - lr * options.weight_decay,
           .beta1 = options.beta1,
@@ -64,34 +30,14 @@ Factors factors(const OptimizerOptions& options, double lr, double norm, int64_t
           .epsilon = options.epsilon};
 }
 
-// The gradients end as zeros: ATen's own zero_ would wake OpenMP's threads, which then spin beside ours.
-template <class T>
-void update_elements(T* weights, T* gradients, T* moment1, T* moment2, int64_t size, const Factors& f) {
-  const T scale = T(f.gradient_scale), keep = T(f.keep), step = T(f.step), epsilon = T(f.epsilon);
-  const T beta1 = T(f.beta1), beta2 = T(f.beta2), root_correction = T(f.root_correction);
-#pragma omp simd
-  for (int64_t i = 0; i < size; ++i) {
-    const T gradient = scale * gradients[i];
-    moment1[i] = beta1 * moment1[i] + (1 - beta1) * gradient;
-    moment2[i] = beta2 * moment2[i] + (1 - beta2) * gradient * gradient;
-    weights[i] = keep * weights[i] - step * moment1[i] / (std::sqrt(moment2[i]) * root_correction + epsilon);
-    gradients[i] = 0;
-  }
-}
-
-template <class T>
-void update_all(ParameterStore& store, const Factors& decayed) {
-  Factors plain = decayed;
+void update_all(ParameterStore& store, const AdamWFactors& decayed) {
+  AdamWFactors plain = decayed;
   plain.keep = 1;
-  T* weights = store.weights().data_ptr<T>();
-  T* gradients = store.gradients().data_ptr<T>();
-  T *moment1 = store.moment1().data_ptr<T>(), *moment2 = store.moment2().data_ptr<T>();
-  for (const ParameterInfo& p : store.parameters())
-    for_each_chunk(p.size, [&](int64_t begin, int64_t end) {
-      const int64_t at = p.offset + begin;
-      update_elements(weights + at, gradients + at, moment1 + at, moment2 + at, end - begin,
-                      p.decays ? decayed : plain);
-    });
+  for (const ParameterInfo& p : store.parameters()) {
+    const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, p.offset, p.size); };
+    adamw(part(store.master()), part(store.weights()), part(store.gradients()), part(store.moment1()),
+          part(store.moment2()), p.decays ? decayed : plain);
+  }
 }
 
 }  // namespace
@@ -126,17 +72,13 @@ void AdamW::reset() {
 
 double AdamW::update(double lr) {
   at::Tensor& gradients = parameters_.gradients();
-  const double norm = AT_DISPATCH_FLOATING_TYPES(gradients.scalar_type(), "gradient norm", [&] {
-    return std::sqrt(squared_norm(gradients.const_data_ptr<scalar_t>(), gradients.numel()));
-  });
+  const double norm = std::sqrt(squared_norm(gradients));
   if (!std::isfinite(norm)) {
     gradients.zero_();
     return norm;
   }
   ++updates_;
-  AT_DISPATCH_FLOATING_TYPES(gradients.scalar_type(), "AdamW", [&] {
-    update_all<scalar_t>(parameters_, factors(options_, lr, norm, updates_));
-  });
+  update_all(parameters_, factors(options_, lr, norm, updates_));
   return norm;
 }
 

@@ -85,7 +85,7 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape) {
   }
   plan.memory.push_back(
       {fmt::format("keys and values of {} sequences", r.max_sequences),
-       KvCache::bytes(shape, config.model.policy().dtype, r.max_sequences, r.max_context_tokens)});
+       KvCache::bytes(shape, config.model.policy(), r.max_sequences, r.max_context_tokens)});
   plan.memory.push_back({fmt::format("judge, {} lanes", lanes(config.env)),
                          lanes(config.env) * ((config.env.memory_mb << 20) + kOracleBytes)});
   plan.memory.push_back({"program", kProcessBytes});

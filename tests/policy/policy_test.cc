@@ -232,7 +232,7 @@ TEST(KvCache, WhatHasNotBeenWrittenDoesNotMatter) {
 
 TEST(KvCache, BytesAreThoseAllocated) {
   const ModelConfig config = small_config();
-  EXPECT_EQ(KvCache::bytes(config, DType::kF32, 3, 50), 2 * 4 * 3 * 2 * 2 * 64 * 6);
+  EXPECT_EQ(KvCache::bytes(config, {}, 3, 50), 2 * 4 * 3 * 2 * 2 * 64 * 6);
 }
 
 TEST(Policy, RefusesWhatIsNotThere) {

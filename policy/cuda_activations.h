@@ -1,0 +1,71 @@
+#pragma once
+// What the GPU's forward leaves for its backward, and the scratch of both. Norms, rotations and SwiGLU's
+// product are computed again in the backward: at the speed of memory they cost less than the room.
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "policy/activations.h"
+#include "policy/model_config.h"
+#include "policy/workspace.h"
+
+namespace temper {
+
+// T rows, in whole kRowUnit.
+struct GpuBlock {
+  at::BFloat16* x;        // [T, D] the block's input
+  at::BFloat16* qkv;      // [T, (H+2K)·hd]
+  float* lse;             // [T, H]
+  at::BFloat16* mixed;    // [T, H·hd] attention's output
+  at::BFloat16* middle;   // [T, D] after the attention's residual
+  at::BFloat16* gate_up;  // [T, 2F]
+};
+
+struct GpuScratch {
+  at::BFloat16* normed;  // [T, D]
+  at::BFloat16* qk;      // [T, (H+K)·hd]
+  at::BFloat16* gated;   // [T, F]
+  // The backward's:
+  at::BFloat16* dx;        // [T, D] of the residual stream
+  at::BFloat16* d_normed;  // [T, D]
+  at::BFloat16* d_mixed;   // [T, H·hd]
+  at::BFloat16* d_qkv;     // [T, (H+2K)·hd]
+  at::BFloat16* d_gated;   // [T, F]
+  float* norm_blocks;      // [kNormBlocks, max(D, 2·hd)]
+};
+
+// One chunk of scored rows, C = min(scored, logits_chunk).
+struct GpuHead {
+  at::BFloat16* normed;    // [C, D]
+  at::BFloat16* logits;    // [C, V], then their gradients
+  at::BFloat16* d_normed;  // [C, D]
+  float* scores;           // [4, C] log-prob, entropy, and their gradients
+};
+
+// The pack, as the kernels want it.
+struct GpuPack {
+  int32_t* ids;        // [T]
+  int32_t* positions;  // [T]
+  int32_t* before;     // [scored] the row that predicts a scored token
+  int32_t* targets;    // [scored]
+  int32_t* order;      // [T] rows by id, for the embedding's gradient
+  int32_t* distinct;   // [≤ T] ids that occur
+  int32_t* begins;     // [≤ T + 1] where each one's rows begin in `order`
+};
+
+struct GpuActivations {
+  GpuPack pack;
+  std::vector<GpuBlock> blocks;
+  at::BFloat16* x_out;  // [T, D] the last block's output
+  GpuScratch scratch;
+  GpuHead head;
+};
+
+constexpr int64_t kRowUnit = 32;  // below it products fall off a cliff
+inline int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
+                                       int64_t scored, int64_t chunk, Keep keep);
+
+}  // namespace temper

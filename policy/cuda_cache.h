@@ -1,0 +1,42 @@
+#pragma once
+// Keys and values of the sequences being generated, in pages of 128 tokens; sequences share the whole pages
+// of a common prefix.
+
+#include "policy/kv_cache.h"
+#include "policy/ops/cuda.h"
+
+namespace temper {
+
+class GpuCache : public CacheStorage {
+ public:
+  GpuCache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
+
+  void truncate(int64_t slot, int64_t length) override;
+  void copy_prefix(int64_t from, int64_t to, int64_t length) override;
+
+  // Makes room for tokens up to `length`, none of it shared, and counts them as held.
+  void grow(int64_t slot, int64_t length);
+
+  // A row of a page table: the slot's pages, then spare ones. row [max_pages]
+  void fill_row(int64_t slot, int32_t* row) const;
+  // For rows that only fill up a batch: all of them one page that nobody reads.
+  void fill_spare_row(int32_t* row) const;
+  int64_t max_pages() const { return max_pages_; }
+
+  cuda::Pages layer(int64_t index, const int32_t* table, const int32_t* row) const;
+  const void* address() const { return pool_.data_ptr(); }
+
+ private:
+  int32_t take_page();
+  void drop_page(int32_t page);
+  void keep_pages(int64_t slot, size_t count);
+  void copy_page(int32_t from, int32_t to);
+
+  int64_t max_pages_;                        // of a slot
+  at::Tensor pool_;                          // [L, pages + 1, K, 2, kPageTokens, hd] bf16; the last is spare
+  std::vector<std::vector<int32_t>> pages_;  // by slot
+  std::vector<int32_t> users_;               // by page
+  std::vector<int32_t> free_;
+};
+
+}  // namespace temper

@@ -1,0 +1,190 @@
+#include "policy/cuda_decoder.h"
+
+#include <ATen/ATen.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+at::Tensor rope_table(const ModelConfig& config) {
+  const at::Tensor table = at::empty({config.max_position_embeddings, config.head_dim}, at::kFloat);
+  cuda::fill_rope_table(config.max_position_embeddings, config.head_dim, config.rope_theta,
+                        table.data_ptr<float>());
+  return table.to(at::kCUDA);
+}
+
+void copy_to_gpu(int32_t* to, const std::vector<int32_t>& from, cudaStream_t stream) {
+  cuda::check(cudaMemcpyAsync(to, from.data(), from.size() * sizeof(int32_t), cudaMemcpyHostToDevice, stream),
+              "cudaMemcpyAsync");
+}
+
+// Rows of equal ids side by side: each id's gradient is then one sum, in the order of the rows.
+struct RowsById {
+  std::vector<int32_t> order, distinct, begins;
+};
+
+RowsById rows_by_id(const std::vector<int32_t>& ids) {
+  RowsById rows;
+  rows.order.resize(ids.size());
+  std::iota(rows.order.begin(), rows.order.end(), 0);
+  std::ranges::stable_sort(rows.order, {}, [&](int32_t row) { return ids[size_t(row)]; });
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int32_t id = ids[size_t(rows.order[i])];
+    if (!rows.distinct.empty() && rows.distinct.back() == id) continue;
+    rows.distinct.push_back(id);
+    rows.begins.push_back(int32_t(i));
+  }
+  rows.begins.push_back(int32_t(ids.size()));
+  return rows;
+}
+
+}  // namespace
+
+CudaDecoder::CudaDecoder(const ModelConfig& config, const PolicyOptions& options)
+    : config_(config),
+      options_(options),
+      shape_{config.num_attention_heads, config.num_key_value_heads, config.head_dim},
+      stream_(c10::cuda::getCurrentCUDAStream()),
+      attention_(shape_),
+      rope_table_(rope_table(config)),
+      training_(at::kCUDA),
+      extending_(at::kCUDA),
+      drawing_(at::kCUDA),
+      graphs_(config) {}
+
+int64_t CudaDecoder::activation_bytes(int64_t tokens, int64_t scored) const {
+  Arena arena;
+  lay_out_gpu_activations(arena, config_, tokens, scored, std::min(scored, options_.logits_chunk),
+                          options_.recompute ? Keep::kInputs : Keep::kAll);
+  return arena.used();
+}
+
+int64_t CudaDecoder::workspace_bytes() const {
+  return training_.bytes() + extending_.bytes() + graphs_.bytes() + attention_.workspace_bytes();
+}
+
+void CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to,
+                         bool backward) {
+  std::vector<int32_t> before, targets;
+  for (int32_t t : scored) {
+    before.push_back(t - 1);
+    targets.push_back(pack.ids[size_t(t)]);
+  }
+  copy_to_gpu(to.ids, pack.ids, stream_);
+  copy_to_gpu(to.positions, positions_of(pack), stream_);
+  copy_to_gpu(to.before, before, stream_);
+  copy_to_gpu(to.targets, targets, stream_);
+  attention_.set_pack(pack.starts, stream_);
+  if (!backward) return;
+  const RowsById rows = rows_by_id(pack.ids);
+  copy_to_gpu(to.order, rows.order, stream_);
+  copy_to_gpu(to.distinct, rows.distinct, stream_);
+  copy_to_gpu(to.begins, rows.begins, stream_);
+}
+
+TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, double temperature,
+                               const ScoreGradient* gradient) {
+  check_pack(pack, config_);
+  const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
+  const std::vector<int32_t> scored = scored_tokens(pack);
+  if (scored.empty()) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
+  const Keep keep = !gradient ? Keep::kNothing : options_.recompute ? Keep::kInputs : Keep::kAll;
+  const auto a = training_.plan([&](Arena& arena) {
+    return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
+                                   std::min(int64_t(scored.size()), options_.logits_chunk), keep);
+  });
+  const auto w = weight_pointers<bf16>(store, config_, store.weights());
+  upload(pack, scored, a.pack, gradient != nullptr);
+
+  cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
+  for (size_t i = 0; i < a.blocks.size(); ++i)
+    block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch,
+                  i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
+  if (!gradient) return head(w, nullptr, pack, scored, a, temperature, nullptr);
+
+  const auto g = weight_pointers<float>(store, config_, store.gradients());
+  cuda::check(cudaMemsetAsync(a.scratch.dx, 0, size_t(tokens * width) * sizeof(bf16), stream_), "memset");
+  TokenScores scores = head(w, &g, pack, scored, a, temperature, gradient);
+  for (size_t i = a.blocks.size(); i-- > 0;) {
+    if (keep == Keep::kInputs) block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch, nullptr);
+    block_backward(w.blocks[i], g.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
+  }
+  cuda::embedding_backward(DType::kBF16, a.scratch.dx, a.pack.order, a.pack.distinct, a.pack.begins,
+                           int64_t(rows_by_id(pack.ids).distinct.size()), width, g.embedding, stream_);
+  return scores;
+}
+
+// x_out null: only what the backward reads.
+void CudaDecoder::block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
+                                const GpuBlock& b, const GpuScratch& s, bf16* x_out) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size, rows = round_up(tokens, kRowUnit);
+  const double eps = config_.rms_norm_eps;
+  cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
+  products_.linear(s.normed, w.qkv, nullptr, rows, d, shape_.qkv_width(), b.qkv, stream_);
+  cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, rope_table_.data_ptr<float>(), b.qkv,
+                     pack.positions, tokens, {}, s.qk, stream_);
+  attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_);
+  products_.linear(b.mixed, w.o, b.x, rows, shape_.q_width(), d, b.middle, stream_);
+  cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, eps, tokens, d, s.normed, stream_);
+  products_.linear(s.normed, w.gate_up, nullptr, rows, d, 2 * f, b.gate_up, stream_);
+  if (!x_out) return;
+  cuda::swiglu(DType::kBF16, b.gate_up, tokens, f, s.gated, stream_);
+  products_.linear(s.gated, w.down, b.middle, rows, f, d, x_out, stream_);
+}
+
+// s.dx holds the gradient at the block's output, and then that at its input.
+void CudaDecoder::block_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+                                 const GpuPack& pack, const GpuBlock& b, const GpuScratch& s) {
+  feed_forward_backward(w, g, tokens, b, s);
+  attention_backward(w, g, tokens, pack, b, s);
+}
+
+void CudaDecoder::feed_forward_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g,
+                                        int64_t tokens, const GpuBlock& b, const GpuScratch& s) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size, rows = round_up(tokens, kRowUnit);
+  products_.linear_backward_input(s.dx, w.down, rows, f, d, s.d_gated, stream_);
+  cuda::swiglu_backward(DType::kBF16, s.d_gated, b.gate_up, tokens, f, s.gated, stream_);
+  products_.linear_backward_weight(s.dx, s.gated, tokens, f, d, g.down, stream_);
+  cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, config_.rms_norm_eps, tokens, d, s.normed,
+                 stream_);
+  products_.linear_backward_weight(b.gate_up, s.normed, tokens, d, 2 * f, g.gate_up, stream_);
+  products_.linear_backward_input(b.gate_up, w.gate_up, rows, d, 2 * f, s.d_normed, stream_);
+  norm_backward(b.middle, nullptr, w.post_norm, tokens, s.d_normed, g.post_norm, s);
+}
+
+void CudaDecoder::attention_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g,
+                                     int64_t tokens, const GpuPack& pack, const GpuBlock& b,
+                                     const GpuScratch& s) {
+  const int64_t d = config_.hidden_size, hd = config_.head_dim, rows = round_up(tokens, kRowUnit);
+  const double eps = config_.rms_norm_eps;
+  const float* table = rope_table_.data_ptr<float>();
+  products_.linear_backward_input(s.dx, w.o, rows, shape_.q_width(), d, s.d_mixed, stream_);
+  products_.linear_backward_weight(s.dx, b.mixed, tokens, shape_.q_width(), d, g.o, stream_);
+  cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions, tokens, {},
+                     s.qk, stream_);
+  attention_.backward(s.d_mixed, s.qk, b.qkv, b.mixed, b.lse, s.d_qkv, stream_);
+  cuda::qk_norm_rope_backward(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions,
+                              tokens, s.d_qkv, s.norm_blocks, stream_);
+  cuda::add_blocks(s.norm_blocks, cuda::kNormBlocks, 2 * hd, hd, g.q_norm, stream_);
+  cuda::add_blocks(s.norm_blocks + hd, cuda::kNormBlocks, 2 * hd, hd, g.k_norm, stream_);
+  cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
+  products_.linear_backward_weight(s.d_qkv, s.normed, tokens, d, shape_.qkv_width(), g.qkv, stream_);
+  products_.linear_backward_input(s.d_qkv, w.qkv, rows, d, shape_.qkv_width(), s.d_normed, stream_);
+  norm_backward(b.x, nullptr, w.input_norm, tokens, s.d_normed, g.input_norm, s);
+}
+
+// Adds to s.dx and to the norm's weight.
+void CudaDecoder::norm_backward(const bf16* x, const int32_t* index, const bf16* w, int64_t rows,
+                                const bf16* dy, float* dw, const GpuScratch& s) {
+  const int64_t d = config_.hidden_size;
+  cuda::rms_norm_backward(DType::kBF16, dy, x, index, w, config_.rms_norm_eps, rows, d, s.dx, s.norm_blocks,
+                          stream_);
+  cuda::add_blocks(s.norm_blocks, cuda::kNormBlocks, d, d, dw, stream_);
+}
+
+}  // namespace temper

@@ -1,0 +1,285 @@
+// CudaDecoder's generation: prefill, chunked prefill, decode steps.
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "policy/cuda_decoder.h"
+
+namespace temper {
+namespace {
+
+bool is_truncated(const SamplingParams& p) { return p.temperature > 0 && (p.top_k > 0 || p.top_p < 1); }
+
+cuda::Draw on_device(const Draw& draw, int32_t row) {
+  const double t = draw.params.temperature;
+  return {.row = row, .greedy = t == 0, .scale = t > 0 ? float(1 / t) : 1.0f, .u = float(draw.u)};
+}
+
+void copy_async(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  cuda::check(cudaMemcpyAsync(to, from, size_t(bytes), kind, stream), "cudaMemcpyAsync");
+}
+
+}  // namespace
+
+// One block for new tokens of several sequences. `fresh`: they begin their sequences, which lie packed as
+// attention_ knows.
+void CudaDecoder::extend_block(const BlockWeights<bf16>& w, const cuda::Pages& pages,
+                               const int32_t* positions, int64_t rows, bool fresh, const ExtendRows& r) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size, padded = round_up(rows, kRowUnit);
+  const double eps = config_.rms_norm_eps;
+  cuda::rms_norm(DType::kBF16, r.x, nullptr, w.input_norm, eps, rows, d, r.normed, stream_);
+  products_.linear(r.normed, w.qkv, nullptr, padded, d, shape_.qkv_width(), r.qkv, stream_);
+  cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, rope_table_.data_ptr<float>(), r.qkv,
+                     positions, rows, pages, r.qk, stream_);
+  if (fresh) {
+    attention_.forward(r.qk, r.qkv, r.mixed, nullptr, stream_);
+  } else {
+    cuda::paged_attention(shape_, r.qk, positions, rows, pages, r.mixed, stream_);
+  }
+  products_.linear(r.mixed, w.o, r.x, padded, shape_.q_width(), d, r.x, stream_);
+  cuda::rms_norm(DType::kBF16, r.x, nullptr, w.post_norm, eps, rows, d, r.normed, stream_);
+  products_.linear(r.normed, w.gate_up, nullptr, padded, d, 2 * f, r.gate_up, stream_);
+  cuda::swiglu(DType::kBF16, r.gate_up, rows, f, r.gated, stream_);
+  products_.linear(r.gated, w.down, r.x, padded, f, d, r.x, stream_);
+}
+
+// One new token and one draw for each sequence.
+bool CudaDecoder::is_step(std::span<const Extension> extensions, std::span<const Draw> draws) const {
+  if (extensions.size() != draws.size()) return false;
+  for (size_t i = 0; i < draws.size(); ++i)
+    if (extensions[i].ids.size() != 1 || draws[i].extension != int64_t(i)) return false;
+  return true;
+}
+
+// What a decode step does on the GPU, from the host's words to what it hears.
+void CudaDecoder::enqueue_step(const Weights& w, const GpuCache& cache, const StepBuffers& s, int64_t rows) {
+  const int64_t d = config_.hidden_size, v = config_.vocab_size;
+  copy_async(s.device.ids, s.host.ids, s.host.input_bytes, cudaMemcpyHostToDevice, stream_);
+  cuda::embedding(DType::kBF16, w.embedding, s.device.ids, rows, d, s.rows.x, stream_);
+  for (int64_t i = 0; i < config_.num_hidden_layers; ++i)
+    extend_block(w.blocks[size_t(i)], cache.layer(i, s.device.table, nullptr), s.device.positions, rows,
+                 false, s.rows);
+  cuda::rms_norm(DType::kBF16, s.rows.x, nullptr, w.norm, config_.rms_norm_eps, rows, d, s.rows.normed,
+                 stream_);
+  products_.linear(s.rows.normed, w.head, nullptr, rows, d, v, s.logits, stream_);
+  cuda::sample_rows(DType::kBF16, s.logits, v, s.device.draws, rows, s.device.tokens, s.device.log_probs,
+                    stream_);
+  copy_async(s.host.tokens, s.device.tokens, rows * 4, cudaMemcpyDeviceToHost, stream_);
+  copy_async(s.host.log_probs, s.device.log_probs, rows * 4, cudaMemcpyDeviceToHost, stream_);
+}
+
+std::vector<SampledToken> CudaDecoder::step(const Weights& w, GpuCache& cache,
+                                            std::span<const Extension> extensions,
+                                            std::span<const Draw> draws) {
+  const auto count = int64_t(extensions.size()), rows = step_rows(count), pages = cache.max_pages();
+  const StepBuffers& s = graphs_.buffers(rows, pages, cache.address());
+  for (int64_t r = 0; r < rows; ++r) {
+    if (r >= count) {
+      s.host.ids[r] = s.host.positions[r] = 0;
+      s.host.draws[r] = {.row = int32_t(r), .greedy = 1, .scale = 1, .u = 0};
+      cache.fill_spare_row(s.host.table + r * pages);
+      continue;
+    }
+    const Extension& e = extensions[size_t(r)];
+    const int64_t position = cache.lengths[size_t(e.slot)];
+    cache.grow(e.slot, position + 1);
+    s.host.ids[r] = e.ids[0];
+    s.host.positions[r] = int32_t(position);
+    s.host.draws[r] = on_device(draws[size_t(r)], int32_t(r));
+    cache.fill_row(e.slot, s.host.table + r * pages);
+  }
+  graphs_.run(rows, stream_, [&] { enqueue_step(w, cache, s, rows); });
+  cuda::check(cudaStreamSynchronize(stream_), "decode step");
+  if (std::ranges::any_of(draws, is_truncated, &Draw::params)) {
+    std::vector<int32_t> places(draws.size());
+    std::iota(places.begin(), places.end(), 0);
+    return draw_truncated({s.logits, places}, draws);
+  }
+  std::vector<SampledToken> tokens;
+  for (int64_t r = 0; r < count; ++r) tokens.push_back({s.host.tokens[r], s.host.log_probs[r]});
+  return tokens;
+}
+
+// New tokens of some sequences, one after another.
+struct CudaDecoder::NewTokens {
+  std::vector<int32_t> ids, positions;
+  std::vector<int32_t> row;     // of the page table
+  std::vector<int32_t> starts;  // of each sequence's new tokens, and the end
+  std::vector<int32_t> last;    // of each sequence, its last token's row
+  std::vector<int32_t> table;   // [sequences, max_pages]
+
+  void add(const Extension& extension, GpuCache& cache);
+};
+
+void CudaDecoder::NewTokens::add(const Extension& extension, GpuCache& cache) {
+  if (starts.empty()) starts.push_back(0);
+  const int64_t held = cache.lengths[size_t(extension.slot)], count = int64_t(extension.ids.size());
+  cache.grow(extension.slot, held + count);
+  for (int64_t i = 0; i < count; ++i) {
+    ids.push_back(extension.ids[size_t(i)]);
+    positions.push_back(int32_t(held + i));
+    row.push_back(int32_t(last.size()));
+  }
+  table.resize(table.size() + size_t(cache.max_pages()));
+  cache.fill_row(extension.slot, &*table.end() - cache.max_pages());
+  starts.push_back(int32_t(ids.size()));
+  last.push_back(int32_t(ids.size()) - 1);
+}
+
+struct CudaDecoder::Prefill {
+  int32_t *ids, *positions, *row, *last, *table;
+  ExtendRows rows;
+  bf16 *normed, *logits;  // [extensions, D], [extensions, V]
+
+  static Prefill lay_out(Arena& a, const ModelConfig& c, int64_t tokens, int64_t sequences,
+                         int64_t max_pages) {
+    Prefill p{};
+    p.ids = a.take<int32_t>(tokens);
+    p.positions = a.take<int32_t>(tokens);
+    p.row = a.take<int32_t>(tokens);
+    p.last = a.take<int32_t>(sequences);
+    p.table = a.take<int32_t>(sequences * max_pages);
+    p.rows = lay_out_rows(a, c, round_up(tokens, kRowUnit));
+    p.normed = a.take<bf16>(round_up(sequences, kRowUnit) * c.hidden_size);
+    p.logits = a.take<bf16>(round_up(sequences, kRowUnit) * c.vocab_size);
+    return p;
+  }
+};
+
+// The normed hidden rows of the sequences' last tokens, to `normed`.
+void CudaDecoder::prefill_rows(const Weights& w, const GpuCache& cache, const NewTokens& tokens, bool fresh,
+                               const Prefill& p, bf16* normed) {
+  const auto rows = int64_t(tokens.ids.size()), sequences = int64_t(tokens.last.size());
+  const auto upload_words = [&](int32_t* to, const std::vector<int32_t>& from) {
+    copy_async(to, from.data(), int64_t(from.size()) * 4, cudaMemcpyHostToDevice, stream_);
+  };
+  upload_words(p.ids, tokens.ids);
+  upload_words(p.positions, tokens.positions);
+  upload_words(p.row, tokens.row);
+  upload_words(p.last, tokens.last);
+  upload_words(p.table, tokens.table);
+  if (fresh) attention_.set_pack(tokens.starts, stream_);
+  cuda::embedding(DType::kBF16, w.embedding, p.ids, rows, config_.hidden_size, p.rows.x, stream_);
+  for (int64_t i = 0; i < config_.num_hidden_layers; ++i)
+    extend_block(w.blocks[size_t(i)], cache.layer(i, p.table, p.row), p.positions, rows, fresh, p.rows);
+  cuda::rms_norm(DType::kBF16, p.rows.x, p.last, w.norm, config_.rms_norm_eps, sequences, config_.hidden_size,
+                 normed, stream_);
+}
+
+// Sequences that begin go through the packed attention, the others over the pages of what they hold.
+CudaDecoder::Logits CudaDecoder::prefill(const Weights& w, GpuCache& cache,
+                                         std::span<const Extension> extensions) {
+  NewTokens fresh, behind;
+  Logits logits;
+  for (const Extension& e : extensions)
+    if (cache.lengths[size_t(e.slot)] == 0) {
+      logits.row.push_back(int32_t(fresh.last.size()));
+      fresh.add(e, cache);
+    } else {
+      logits.row.push_back(-1 - int32_t(behind.last.size()));
+      behind.add(e, cache);
+    }
+  for (int32_t& row : logits.row)
+    if (row < 0) row = int32_t(fresh.last.size()) - 1 - row;
+  const auto count = int64_t(extensions.size()), d = config_.hidden_size;
+  const auto p = extending_.plan([&](Arena& arena) {
+    return Prefill::lay_out(arena, config_, int64_t(std::max(fresh.ids.size(), behind.ids.size())), count,
+                            cache.max_pages());
+  });
+  if (!fresh.ids.empty()) prefill_rows(w, cache, fresh, true, p, p.normed);
+  if (!behind.ids.empty())
+    prefill_rows(w, cache, behind, false, p, p.normed + int64_t(fresh.last.size()) * d);
+  products_.linear(p.normed, w.head, nullptr, round_up(count, kRowUnit), d, config_.vocab_size, p.logits,
+                   stream_);
+  logits.values = p.logits;
+  return logits;
+}
+
+std::vector<SampledToken> CudaDecoder::draw(const Logits& logits, std::span<const Draw> draws) {
+  const auto count = int64_t(draws.size());
+  std::vector<cuda::Draw> words;
+  for (const Draw& one : draws) words.push_back(on_device(one, logits.row[size_t(one.extension)]));
+  struct Words {
+    cuda::Draw* draws;
+    int32_t* tokens;
+    float* log_probs;
+  };
+  const auto words_of = [&](Arena& a) {
+    return Words{a.take<cuda::Draw>(count), a.take<int32_t>(count), a.take<float>(count)};
+  };
+  const Words on_gpu = drawing_.plan(words_of);
+  std::vector<int32_t> tokens(draws.size());
+  std::vector<float> log_probs(draws.size());
+  copy_async(on_gpu.draws, words.data(), count * int64_t(sizeof(cuda::Draw)), cudaMemcpyHostToDevice,
+             stream_);
+  cuda::sample_rows(DType::kBF16, logits.values, config_.vocab_size, on_gpu.draws, count, on_gpu.tokens,
+                    on_gpu.log_probs, stream_);
+  copy_async(tokens.data(), on_gpu.tokens, count * 4, cudaMemcpyDeviceToHost, stream_);
+  copy_async(log_probs.data(), on_gpu.log_probs, count * 4, cudaMemcpyDeviceToHost, stream_);
+  cuda::check(cudaStreamSynchronize(stream_), "prefill");
+  std::vector<SampledToken> sampled;
+  for (size_t i = 0; i < draws.size(); ++i) sampled.push_back({tokens[i], log_probs[i]});
+  return sampled;
+}
+
+std::vector<float> CudaDecoder::logits_on_host(const bf16* logits, int64_t rows) {
+  std::vector<bf16> values(size_t(rows * config_.vocab_size));
+  copy_async(values.data(), logits, int64_t(values.size() * sizeof(bf16)), cudaMemcpyDeviceToHost, stream_);
+  cuda::check(cudaStreamSynchronize(stream_), "logits");
+  return {values.begin(), values.end()};
+}
+
+// With top_k or top_p the host chooses; the log-prob stays the GPU's, which is that of the whole
+// distribution.
+std::vector<SampledToken> CudaDecoder::draw_truncated(const Logits& logits, std::span<const Draw> draws) {
+  const int64_t v = config_.vocab_size;
+  std::vector<SampledToken> sampled;
+  for (const Draw& one : draws) {
+    const bf16* row = logits.values + logits.row[size_t(one.extension)] * v;
+    const std::vector<float> values = logits_on_host(row, 1);
+    SampledToken token = sample_token(values, one.params, one.u);
+    struct Words {
+      int32_t* target;
+      float* log_prob;
+    };
+    const auto words_of = [](Arena& a) { return Words{a.take<int32_t>(1), a.take<float>(1)}; };
+    const Words on_gpu = drawing_.plan(words_of);
+    copy_async(on_gpu.target, &token.id, 4, cudaMemcpyHostToDevice, stream_);
+    cuda::score_rows(DType::kBF16, row, 1, v, on_device(one, 0).scale, on_gpu.target, on_gpu.log_prob,
+                     nullptr, stream_);
+    copy_async(&token.log_prob, on_gpu.log_prob, 4, cudaMemcpyDeviceToHost, stream_);
+    cuda::check(cudaStreamSynchronize(stream_), "draw");
+    sampled.push_back(token);
+  }
+  return sampled;
+}
+
+std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, CacheStorage& storage,
+                                              std::span<const Extension> extensions,
+                                              std::span<const Draw> draws) {
+  check_extensions(storage, config_, extensions);
+  auto& cache = static_cast<GpuCache&>(storage);
+  const auto w = weight_pointers<bf16>(store, config_, store.weights());
+  if (is_step(extensions, draws)) return step(w, cache, extensions, draws);
+  const Logits logits = prefill(w, cache, extensions);
+  return std::ranges::any_of(draws, is_truncated, &Draw::params) ? draw_truncated(logits, draws)
+                                                                 : draw(logits, draws);
+}
+
+std::span<const float> CudaDecoder::extend(const ParameterStore& store, CacheStorage& storage,
+                                           std::span<const Extension> extensions) {
+  check_extensions(storage, config_, extensions);
+  const auto w = weight_pointers<bf16>(store, config_, store.weights());
+  const Logits logits = prefill(w, static_cast<GpuCache&>(storage), extensions);
+  const std::vector<float> rows = logits_on_host(logits.values, int64_t(extensions.size()));
+  const auto v = size_t(config_.vocab_size);
+  logits_.clear();
+  for (int32_t row : logits.row)
+    logits_.insert(logits_.end(), &rows[size_t(row) * v], &rows[size_t(row) * v] + v);
+  return logits_;
+}
+
+}  // namespace temper

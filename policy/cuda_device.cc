@@ -1,0 +1,114 @@
+#include "policy/cuda_device.h"
+
+#include <ATen/ATen.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+
+#include "base/error.h"
+#include "policy/cuda_cache.h"
+#include "policy/cuda_decoder.h"
+#include "policy/ops/attention_cuda.h"
+#include "policy/ops/cuda.h"
+#include "policy/ops/products_cuda.h"
+
+namespace temper::cuda {
+namespace {
+
+cudaStream_t stream() { return c10::cuda::getCurrentCUDAStream(); }
+
+DType dtype_of(const at::Tensor& values) {
+  return values.scalar_type() == at::kBFloat16 ? DType::kBF16 : DType::kF32;
+}
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+std::string libraries_text() {
+  int driver = 0, runtime = 0;
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  return fmt::format("driver for CUDA {}, CUDA {}, cuBLASLt {}, cuDNN {}", version_text(driver),
+                     version_text(runtime), Products::library_version(), PackedAttention::library_version());
+}
+
+void refuse_unless(bool known, const char* field, int64_t value, const char* what) {
+  if (!known) throw ConfigError("model.{}: {} is not supported on a GPU: {}", field, value, what);
+}
+
+}  // namespace
+
+int gpu_count() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::string no_gpu_reason() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  return error == cudaSuccess ? "no GPU is visible" : cudaGetErrorString(error);
+}
+
+Gpu describe_gpu(int ordinal) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return {properties.name, int64_t(free), int64_t(total), libraries_text()};
+}
+
+void use_gpu(int ordinal) {
+  const int count = gpu_count();
+  if (count == 0) throw ConfigError("model.device: cuda is not available: {}", no_gpu_reason());
+  if (ordinal >= count)
+    throw ConfigError("model.device: cuda:{} is not there: {} visible, from cuda:0", ordinal,
+                      count == 1 ? "1 GPU is" : fmt::format("{} GPUs are", count));
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  if (properties.major != 9)
+    throw ConfigError("model.device: cuda:{} is a {} of compute capability {}.{}: must be 9.0 (H100, H200)",
+                      ordinal, properties.name, properties.major, properties.minor);
+  check(cudaSetDevice(ordinal), "cudaSetDevice");
+  c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, c10::DeviceIndex(ordinal)));
+}
+
+std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
+  if (options.dtype != DType::kBF16)
+    throw ConfigError("model.dtype: '{}' is not supported on a GPU: must be bf16", to_string(options.dtype));
+  refuse_unless(config.head_dim == 128, "head_dim", config.head_dim,
+                "must be 128, whose attention has the same bits in training and in sampling");
+  refuse_unless(config.num_attention_heads <= 8 * config.num_key_value_heads, "num_attention_heads",
+                config.num_attention_heads, "must be at most 8 times num_key_value_heads");
+  refuse_unless(config.hidden_size % 128 == 0 && config.hidden_size <= 8192, "hidden_size",
+                config.hidden_size, "must be a multiple of 128, at most 8192");
+  refuse_unless(config.intermediate_size % 64 == 0, "intermediate_size", config.intermediate_size,
+                "must be a multiple of 64");
+  refuse_unless(config.vocab_size % 8 == 0, "vocab_size", config.vocab_size, "must be a multiple of 8");
+  return std::make_unique<CudaDecoder>(config, options);
+}
+
+std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens) {
+  return std::make_unique<GpuCache>(config, slots, max_tokens);
+}
+
+double squared_norm(const at::Tensor& values) {
+  const auto options = values.options().dtype(at::kDouble);
+  const at::Tensor scratch = at::empty({kSumBlocks}, options), sum = at::empty({1}, options);
+  squared_norm(values.const_data_ptr<float>(), values.numel(), scratch.data_ptr<double>(),
+               sum.data_ptr<double>(), stream());
+  return sum.item<double>();
+}
+
+void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,
+           const at::Tensor& moment1, const at::Tensor& moment2, const temper::AdamWFactors& f) {
+  adamw(dtype_of(weights), master.data_ptr<float>(), weights.data_ptr(), gradients.data_ptr<float>(),
+        moment1.data_ptr<float>(), moment2.data_ptr<float>(), weights.numel(),
+        AdamWFactors{float(f.gradient_scale), float(f.keep), float(f.beta1), float(f.beta2), float(f.step),
+                     float(f.root_correction), float(f.epsilon)},
+        stream());
+}
+
+void fill_normal(const at::Tensor& values, uint64_t key, double std) {
+  fill_normal(dtype_of(values), values.data_ptr(), values.numel(), key, std, stream());
+}
+
+}  // namespace temper::cuda

@@ -1,0 +1,41 @@
+#pragma once
+// What the rest of the policy knows of CUDA: declarations alone. Where Temper is built without CUDA, or finds
+// no GPU, every function but gpu_count throws.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "policy/decoder.h"
+#include "policy/ops/adamw.h"
+
+namespace temper::cuda {
+
+// 0 where there is none, or no driver that fits, or Temper is built without CUDA.
+int gpu_count();
+// Why gpu_count() is 0, for people.
+std::string no_gpu_reason();
+
+struct Gpu {
+  std::string name;
+  int64_t free_bytes, total_bytes;
+  std::string libraries;  // versions of driver, CUDA, cuBLASLt, cuDNN
+};
+Gpu describe_gpu(int ordinal);
+
+// Makes it the calling thread's device and gives that thread a stream of its own. Once per process.
+// Errors: ConfigError if there is no such GPU; WorldError if it cannot be used.
+void use_gpu(int ordinal);
+
+// Errors: ConfigError naming the field that the GPU path does not know.
+std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
+std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
+
+double squared_norm(const at::Tensor& values);
+void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,
+           const at::Tensor& moment1, const at::Tensor& moment2, const AdamWFactors& factors);
+void fill_normal(const at::Tensor& values, uint64_t key, double std);
+
+}  // namespace temper::cuda

@@ -1,0 +1,27 @@
+// Temper built without CUDA.
+
+#include "base/error.h"
+#include "policy/cuda_device.h"
+#include "policy/kv_cache.h"
+
+namespace temper::cuda {
+namespace {
+
+[[noreturn]] void refuse() { throw ConfigError("model.device: cuda is not available: {}", no_gpu_reason()); }
+
+}  // namespace
+
+int gpu_count() { return 0; }
+std::string no_gpu_reason() { return "this program was built without CUDA"; }
+Gpu describe_gpu(int) { refuse(); }
+void use_gpu(int) { refuse(); }
+std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) { refuse(); }
+std::unique_ptr<CacheStorage> make_cache(const ModelConfig&, int64_t, int64_t) { refuse(); }
+double squared_norm(const at::Tensor&) { refuse(); }
+void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+           const AdamWFactors&) {
+  refuse();
+}
+void fill_normal(const at::Tensor&, uint64_t, double) { refuse(); }
+
+}  // namespace temper::cuda

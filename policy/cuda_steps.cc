@@ -1,0 +1,101 @@
+#include "policy/cuda_steps.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "policy/cuda_activations.h"
+
+namespace temper {
+namespace {
+
+using bf16 = at::BFloat16;
+
+StepWords lay_out_words(Arena& a, int64_t rows, int64_t max_pages) {
+  StepWords w{};
+  w.ids = a.take<int32_t>(rows);
+  w.positions = a.take<int32_t>(rows);
+  w.table = a.take<int32_t>(rows * max_pages);
+  w.draws = a.take<cuda::Draw>(rows);
+  w.input_bytes = a.used();
+  w.tokens = a.take<int32_t>(rows);
+  w.log_probs = a.take<float>(rows);
+  return w;
+}
+
+StepBuffers lay_out_step(Arena& host, Arena& device, const ModelConfig& c, int64_t rows, int64_t max_pages) {
+  StepBuffers s{};
+  s.host = lay_out_words(host, rows, max_pages);
+  s.device = lay_out_words(device, rows, max_pages);
+  s.rows = lay_out_rows(device, c, rows);
+  s.logits = device.take<bf16>(rows * c.vocab_size);
+  return s;
+}
+
+std::byte* bytes_of(const at::Tensor& tensor) { return static_cast<std::byte*>(tensor.data_ptr()); }
+
+}  // namespace
+
+ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
+  const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
+                k = c.num_key_value_heads;
+  ExtendRows r{};
+  r.x = a.take<bf16>(rows * d);
+  r.normed = a.take<bf16>(rows * d);
+  r.qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
+  r.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
+  r.mixed = a.take<bf16>(rows * h * c.head_dim);
+  r.gate_up = a.take<bf16>(rows * 2 * f);
+  r.gated = a.take<bf16>(rows * f);
+  return r;
+}
+
+int64_t step_rows(int64_t sequences) {
+  return round_up(sequences, sequences <= 256 ? kRowUnit : 2 * kRowUnit);
+}
+
+StepGraphs::~StepGraphs() { clear(); }
+
+void StepGraphs::clear() {
+  for (auto& [rows, step] : steps_)
+    if (step.graph) cudaGraphExecDestroy(step.graph);
+  steps_.clear();
+}
+
+const StepBuffers& StepGraphs::buffers(int64_t rows, int64_t max_pages, const void* cache) {
+  if (rows > max_rows_ || max_pages != max_pages_ || cache != cache_) {
+    clear();
+    max_rows_ = std::max(rows, max_rows_), max_pages_ = max_pages, cache_ = cache;
+    Arena host, device;
+    lay_out_step(host, device, config_, max_rows_, max_pages_);
+    host_ = at::empty({host.used()}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+    device_ = at::empty({device.used()}, at::TensorOptions().dtype(at::kByte).device(at::kCUDA));
+  }
+  auto [step, fresh] = steps_.try_emplace(rows);
+  if (fresh) {
+    Arena host(bytes_of(host_)), device(bytes_of(device_));
+    step->second.buffers = lay_out_step(host, device, config_, rows, max_pages);
+  }
+  return step->second.buffers;
+}
+
+void StepGraphs::run(int64_t rows, cudaStream_t stream, const std::function<void()>& enqueue) {
+  Step& step = steps_.at(rows);
+  if (!step.ran) {
+    enqueue();
+    step.ran = true;
+    return;
+  }
+  if (!step.graph) {
+    cudaGraph_t graph;
+    cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    enqueue();
+    cuda::check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    cuda::check(cudaGraphInstantiate(&step.graph, graph, 0), "cudaGraphInstantiate");
+    cuda::check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  }
+  cuda::check(cudaGraphLaunch(step.graph, stream), "cudaGraphLaunch");
+}
+
+int64_t StepGraphs::bytes() const { return device_.defined() ? device_.numel() : 0; }
+
+}  // namespace temper

@@ -1,0 +1,78 @@
+#pragma once
+// What one decode step reads and writes, and its CUDA graphs, one for each size of batch.
+
+#include <ATen/core/Tensor.h>
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "policy/model_config.h"
+#include "policy/ops/cuda.h"
+#include "policy/workspace.h"
+
+namespace temper {
+
+// Activations of rows on their way through the blocks while generating.
+struct ExtendRows {
+  at::BFloat16* x;        // [R, D]
+  at::BFloat16* normed;   // [R, D]
+  at::BFloat16* qkv;      // [R, (H+2K)·hd]
+  at::BFloat16* qk;       // [R, (H+K)·hd]
+  at::BFloat16* mixed;    // [R, H·hd]
+  at::BFloat16* gate_up;  // [R, 2F]
+  at::BFloat16* gated;    // [R, F]
+};
+ExtendRows lay_out_rows(Arena& arena, const ModelConfig& config, int64_t rows);
+
+// What the host says of a step, and what it hears. The same layout in pinned memory and on the GPU.
+struct StepWords {
+  int32_t* ids;        // [R]
+  int32_t* positions;  // [R]
+  int32_t* table;      // [R, max_pages]
+  cuda::Draw* draws;   // [R]
+  int32_t* tokens;     // [R] drawn
+  float* log_probs;    // [R]
+  int64_t input_bytes;
+};
+
+struct StepBuffers {
+  StepWords host, device;
+  ExtendRows rows;
+  at::BFloat16* logits;  // [R, V]
+};
+
+// A batch is filled up to one of few sizes, so that few graphs are captured.
+int64_t step_rows(int64_t sequences);
+
+class StepGraphs {
+ public:
+  explicit StepGraphs(const ModelConfig& config) : config_(config) {}
+  ~StepGraphs();
+
+  // Valid until a larger step, or one over another cache (`cache` is its address), asks for its own.
+  const StepBuffers& buffers(int64_t rows, int64_t max_pages, const void* cache);
+
+  // Runs what `enqueue` puts on the stream: as it is the first time, which lets libraries choose their
+  // kernels, then captured, then replayed.
+  void run(int64_t rows, cudaStream_t stream, const std::function<void()>& enqueue);
+
+  int64_t bytes() const;
+
+ private:
+  struct Step {
+    StepBuffers buffers;
+    bool ran = false;
+    cudaGraphExec_t graph = nullptr;
+  };
+  void clear();
+
+  const ModelConfig config_;
+  std::map<int64_t, Step> steps_;  // by rows
+  at::Tensor host_, device_;
+  const void* cache_ = nullptr;
+  int64_t max_rows_ = 0, max_pages_ = 0;
+};
+
+}  // namespace temper

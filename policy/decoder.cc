@@ -1,0 +1,49 @@
+#include "policy/decoder.h"
+
+#include <set>
+
+#include "base/error.h"
+
+namespace temper {
+
+void check_pack(const PackedTokens& pack, const ModelConfig& config) {
+  TEMPER_CHECK(pack.starts.size() >= 1 && pack.starts.front() == 0);
+  TEMPER_CHECK_EQ(size_t(pack.starts.back()), pack.ids.size());
+  TEMPER_CHECK_EQ(pack.scored.size(), pack.ids.size());
+  for (size_t s = 0; s + 1 < pack.starts.size(); ++s) {
+    const int64_t length = pack.starts[s + 1] - pack.starts[s];
+    TEMPER_CHECK(length > 0 && length <= config.max_position_embeddings, "sequence {} has {} tokens", s,
+                 length);
+    TEMPER_CHECK(!pack.scored[size_t(pack.starts[s])], "sequence {}: its first token is scored", s);
+  }
+  for (int32_t id : pack.ids) TEMPER_CHECK(id >= 0 && id < config.vocab_size, "id {}", id);
+}
+
+std::vector<int32_t> positions_of(const PackedTokens& pack) {
+  std::vector<int32_t> positions(pack.ids.size());
+  for (size_t s = 0; s + 1 < pack.starts.size(); ++s)
+    for (int32_t t = pack.starts[s]; t < pack.starts[s + 1]; ++t) positions[size_t(t)] = t - pack.starts[s];
+  return positions;
+}
+
+void check_extensions(const CacheStorage& cache, const ModelConfig& config,
+                      std::span<const Extension> extensions) {
+  std::set<int64_t> seen;
+  for (const Extension& e : extensions) {
+    TEMPER_CHECK(e.slot >= 0 && e.slot < int64_t(cache.lengths.size()), "slot {}", e.slot);
+    TEMPER_CHECK(seen.insert(e.slot).second, "slot {} twice", e.slot);
+    const int64_t length = cache.lengths[size_t(e.slot)] + int64_t(e.ids.size());
+    TEMPER_CHECK(!e.ids.empty() && length <= cache.max_tokens && length <= config.max_position_embeddings,
+                 "slot {} would hold {} tokens", e.slot, length);
+    for (int32_t id : e.ids) TEMPER_CHECK(id >= 0 && id < config.vocab_size, "id {}", id);
+  }
+}
+
+std::vector<int32_t> scored_tokens(const PackedTokens& pack) {
+  std::vector<int32_t> scored;
+  for (size_t t = 0; t < pack.ids.size(); ++t)
+    if (pack.scored[t]) scored.push_back(int32_t(t));
+  return scored;
+}
+
+}  // namespace temper

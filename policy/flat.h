@@ -1,0 +1,23 @@
+#pragma once
+// Passes over flat buffers, wherever they lie: on the CPU's threads or the GPU.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "policy/ops/adamw.h"
+
+namespace temper {
+
+// Σ x² in f64, in an order that depends on the size alone.
+double squared_norm(const at::Tensor& values);
+
+// Moves master and moments; weights become master, rounded where their dtype is narrower (else they are the
+// same tensor); gradients end as zeros. All [size].
+void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,
+           const at::Tensor& moment1, const at::Tensor& moment2, const AdamWFactors& factors);
+
+// values[i] = std · the i-th standard normal of Rng(key).
+void fill_normal(const at::Tensor& values, uint64_t key, double std);
+
+}  // namespace temper
