@@ -1,5 +1,5 @@
-# CUDA code is built wherever an nvcc is found: the toolkit's, else the one from PyPI beside the torch wheel.
-# Sets TEMPER_CUDA.
+# CUDA code is built wherever an nvcc is found: the toolkit's, else the one from PyPI beside the torch wheel; and
+# cuDNN's headers, of the wheels nvidia-cudnn and nvidia-cudnn-frontend. Sets TEMPER_CUDA.
 
 set(TEMPER_CUDA_ARCHITECTURES "90a" CACHE STRING "GPU architectures to compile for")
 option(TEMPER_CUDA "build the CUDA code" ON)
@@ -15,7 +15,12 @@ if(TEMPER_CUDA)
   set(CMAKE_CUDA_ARCHITECTURES "${TEMPER_CUDA_ARCHITECTURES}")
   check_language(CUDA)
 endif()
-if(TEMPER_CUDA AND CMAKE_CUDA_COMPILER)
+find_path(TEMPER_CUDNN_FRONTEND cudnn_frontend.h HINTS "${TEMPER_WHEELS}/include")
+set(TEMPER_CUDNN "${TEMPER_WHEELS}/nvidia/cudnn")
+if(TEMPER_CUDA AND CMAKE_CUDA_COMPILER AND NOT (TEMPER_CUDNN_FRONTEND AND EXISTS "${TEMPER_CUDNN}/include/cudnn.h"))
+  set(TEMPER_CUDA OFF)
+  message(STATUS "CUDA: cudnn_frontend.h or cudnn.h is missing: tools/bootstrap installs them; CPU only")
+elseif(TEMPER_CUDA AND CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION}: ${CMAKE_CUDA_COMPILER}, architectures ${CMAKE_CUDA_ARCHITECTURES}")

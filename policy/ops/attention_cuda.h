@@ -1,10 +1,12 @@
 #pragma once
-// Causal attention over packed sequences on a GPU, through cuDNN's frontend: bf16, head dimension 128, grouped
-// queries; the backward deterministic.
+// Causal attention over packed sequences on a GPU, through cuDNN's frontend: bf16, head dimension 128,
+// grouped queries; the backward deterministic.
 //
 // Exact:  a row does not depend on how sequences are packed nor on later tokens; paged_attention has its
 //         arithmetic.
-// Async:  enqueues on `stream`. The first call of a shape bucket builds a plan (up to a second).
+// Async:  enqueues on `stream`, always the same one: calls share a workspace. The first call of a shape
+// bucket
+//         builds a plan (up to a second).
 // Errors: WorldError with cuDNN's text.
 
 #include <cuda_runtime_api.h>
@@ -19,7 +21,8 @@ namespace temper::cuda {
 
 class PackedAttention {
  public:
-  explicit PackedAttention(const HeadShape& shape);  // on the current device
+  // On the current device. `scale` multiplies q·k; 0: head_dim^-½.
+  explicit PackedAttention(const HeadShape& shape, float scale = 0);
   ~PackedAttention();
 
   // The pack that forward and backward speak of from now on: sequence s has rows [starts[s], starts[s+1]).

@@ -17,6 +17,7 @@
 namespace temper::cuda {
 
 void check(cudaError_t error, const char* what);
+void require(bool right, const char* what);  // TEMPER_CHECK for nvcc, which cannot read fmt's headers
 
 constexpr int64_t kNormBlocks = 264;  // partial sums of a norm's weight gradient, two blocks a multiprocessor
 

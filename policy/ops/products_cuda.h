@@ -3,7 +3,9 @@
 //
 // Exact:  a row's bits are the same whatever the number of rows: algorithms that split k are forbidden, and
 //         all others add k in order (measured; Policy's self-check looks again at every start).
-// Async:  enqueues on `stream`; may be captured into a graph once the same shape has run before.
+// Async:  enqueues on `stream`, always the same one: calls share a workspace. The first call of a shape asks
+//         cuBLASLt for algorithms; up to kTimedRows rows it also tries the best of them on the operands and
+//         waits for the result. May be captured into a graph; what has not run before is then taken untried.
 // Errors: WorldError naming the shape if cuBLASLt knows no algorithm for it.
 
 #include <cuda_runtime_api.h>
@@ -12,6 +14,10 @@
 #include <memory>
 
 namespace temper::cuda {
+
+// Decoding sees few row counts, each very often; training sees new ones all the time, where the library's
+// first choice is good.
+constexpr int64_t kTimedRows = 512;
 
 class Products {
  public:
