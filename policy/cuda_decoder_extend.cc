@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "policy/cuda_decoder.h"
+#include "policy/ops/paged_attention.h"
 
 namespace temper {
 namespace {

@@ -30,10 +30,6 @@ std::string libraries_text() {
                      version_text(runtime), Products::library_version(), PackedAttention::library_version());
 }
 
-void refuse_unless(bool known, const char* field, int64_t value, const char* what) {
-  if (!known) throw ConfigError("model.{}: {} is not supported on a GPU: {}", field, value, what);
-}
-
 }  // namespace
 
 int gpu_count() {
@@ -71,18 +67,31 @@ void use_gpu(int ordinal) {
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, c10::DeviceIndex(ordinal)));
 }
 
+std::string unknown_to_gpu(const ModelConfig& c) {
+  struct Rule {
+    bool known;
+    const char* field;
+    int64_t value;
+    const char* what;
+  };
+  const Rule rules[] = {
+      {c.head_dim == 128, "head_dim", c.head_dim, "128, whose attention samples with the bits of training"},
+      {c.num_attention_heads <= 8 * c.num_key_value_heads, "num_attention_heads", c.num_attention_heads,
+       "at most 8 times num_key_value_heads"},
+      {c.hidden_size % 128 == 0 && c.hidden_size <= 8192, "hidden_size", c.hidden_size,
+       "a multiple of 128, at most 8192"},
+      {c.intermediate_size % 64 == 0, "intermediate_size", c.intermediate_size, "a multiple of 64"},
+      {c.vocab_size % 8 == 0, "vocab_size", c.vocab_size, "a multiple of 8"}};
+  for (const Rule& rule : rules)
+    if (!rule.known) return fmt::format("{} is {}, must be {}", rule.field, rule.value, rule.what);
+  return "";
+}
+
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
   if (options.dtype != DType::kBF16)
-    throw ConfigError("model.dtype: '{}' is not supported on a GPU: must be bf16", to_string(options.dtype));
-  refuse_unless(config.head_dim == 128, "head_dim", config.head_dim,
-                "must be 128, whose attention has the same bits in training and in sampling");
-  refuse_unless(config.num_attention_heads <= 8 * config.num_key_value_heads, "num_attention_heads",
-                config.num_attention_heads, "must be at most 8 times num_key_value_heads");
-  refuse_unless(config.hidden_size % 128 == 0 && config.hidden_size <= 8192, "hidden_size",
-                config.hidden_size, "must be a multiple of 128, at most 8192");
-  refuse_unless(config.intermediate_size % 64 == 0, "intermediate_size", config.intermediate_size,
-                "must be a multiple of 64");
-  refuse_unless(config.vocab_size % 8 == 0, "vocab_size", config.vocab_size, "must be a multiple of 8");
+    throw ConfigError("dtype: '{}' is not supported on a GPU: must be bf16", to_string(options.dtype));
+  if (const std::string problem = unknown_to_gpu(config); !problem.empty())
+    throw ConfigError("model on a GPU: {}", problem);
   return std::make_unique<CudaDecoder>(config, options);
 }
 

@@ -29,7 +29,10 @@ Gpu describe_gpu(int ordinal);
 // Errors: ConfigError if there is no such GPU; WorldError if it cannot be used.
 void use_gpu(int ordinal);
 
-// Errors: ConfigError naming the field that the GPU path does not know.
+// The field of a shape that the GPU path does not know, its value, and what it must be; empty: it knows all.
+std::string unknown_to_gpu(const ModelConfig& config);
+
+// Errors: ConfigError with unknown_to_gpu's text.
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
 

@@ -13,6 +13,7 @@ namespace {
 
 int gpu_count() { return 0; }
 std::string no_gpu_reason() { return "this program was built without CUDA"; }
+std::string unknown_to_gpu(const ModelConfig&) { return no_gpu_reason(); }
 Gpu describe_gpu(int) { refuse(); }
 void use_gpu(int) { refuse(); }
 std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) { refuse(); }

@@ -72,13 +72,22 @@ void ModelOptions::visit(OptionVisitor& v) {
            {.help = "Hugging Face directory to start from; empty: a new policy of the shape below, its "
                     "tokenizer trained on the traces"});
   shape.visit(v);
+  v.option("device", device,
+           {.help = "cpu, cuda or cuda:N; auto: a GPU where there is one that knows the model's shape"});
   v.option("recompute", recompute,
            {.help = "keep only the input of each block for the backward: less memory, slower"});
   v.option("logits_chunk", logits_chunk,
-           {.help = "rows of logits that exist at once", .unit = "tokens", .min = 1});
+           {.help = "rows of logits that exist at once; 0: 512 on the CPU, 4096 on a GPU",
+            .unit = "tokens",
+            .min = 0});
 }
 
-PolicyOptions ModelOptions::policy() const { return {.recompute = recompute, .logits_chunk = logits_chunk}; }
+PolicyOptions ModelOptions::policy() const {
+  PolicyOptions options{.device = device == "auto" ? "cpu" : device, .recompute = recompute};
+  if (options.on_gpu()) options.dtype = DType::kBF16;
+  options.logits_chunk = logits_chunk > 0 ? logits_chunk : options.on_gpu() ? 4096 : 512;
+  return options;
+}
 
 void TaskOptions::visit(OptionVisitor& v) {
   v.option("path", path, {.help = "task file, or folder of task files"});

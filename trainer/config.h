@@ -40,9 +40,11 @@ struct RunOptions {
 struct ModelOptions {
   std::string path = "";  // empty: a new policy of `shape`
   ModelConfig shape;
+  std::string device = "auto";
   bool recompute = false;
-  int64_t logits_chunk = 512;
+  int64_t logits_chunk = 0;
   void visit(OptionVisitor& v);
+  // model.device must be decided: trainer/device.h.
   PolicyOptions policy() const;
 };
 

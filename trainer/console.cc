@@ -67,10 +67,11 @@ void say_start(const RunConfig& config, const Judge& judge) {
   say("judge: sandbox {}", judge.sandbox_level());
 }
 
-void say_model(const ModelConfig& config, bool fresh) {
+void say_model(const ModelConfig& config, bool fresh, const std::string& device) {
   say("policy: {} {}, {:.2f} M parameters, {} layers × {}, {} tokens", fresh ? "new" : "loaded",
       config.model_type, double(config.parameter_count()) * 1e-6, config.num_hidden_layers,
       config.hidden_size, config.vocab_size);
+  say("device: {}", device);
 }
 
 void say_step(int64_t step, int64_t steps, const Metrics& m) {

@@ -27,7 +27,7 @@ ProgressFunction progress_bar(const std::string& title, bool keep = true);
 std::function<void(const ColdStartStats&)> cold_start_bar();
 
 void say_start(const RunConfig& config, const Judge& judge);
-void say_model(const ModelConfig& config, bool fresh);
+void say_model(const ModelConfig& config, bool fresh, const std::string& device);
 // step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what)
 void say_step(int64_t step, int64_t steps, const Metrics& metrics);
 

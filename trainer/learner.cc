@@ -45,7 +45,7 @@ struct Learner::Row {
 struct Learner::Sums {
   double loss = 0, entropy = 0, clipped = 0, ratio = 0, ratio_max = 0, approx_kl = 0, reference_kl = 0,
          tokens = 0;
-  double rollout_kl = 0, rollout_max = 0, rollout_tokens = 0;  // of the first update
+  double rollout_kl = 0, rollout_max = 0, rollout_tokens = 0, rollout_unequal = 0;  // of the first update
 
   void add(const TokenTerms& terms, const TokenLoss& token, double log_prob, double token_entropy) {
     loss += token.value;
@@ -58,7 +58,9 @@ struct Learner::Sums {
     reference_kl += std::exp(d) - d - 1;
     ++tokens;
   }
-  void add_rollout(double difference) {
+  void add_rollout(float sampled, double log_prob) {
+    const double difference = sampled - log_prob;
+    rollout_unequal += sampled != float(log_prob);
     rollout_kl += difference;
     rollout_max = std::max(rollout_max, std::abs(difference));
     ++rollout_tokens;
@@ -77,6 +79,7 @@ struct Learner::Sums {
     stats.tokens = int64_t(tokens);
     stats.rollout_kl = rollout_kl / std::max(rollout_tokens, 1.0);
     stats.rollout_max_abs_log_diff = rollout_max;
+    stats.rollout_unequal = int64_t(rollout_unequal);
   }
 };
 
@@ -177,7 +180,7 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
         d_log_prob[k] = loss.d_log_prob;
         d_entropy[k] = loss.d_entropy;
         sums.add(given, loss, log_prob[k], entropy[k]);
-        if (first) sums.add_rollout(rows[index]->trajectory->log_probs[t] - log_prob[k]);
+        if (first) sums.add_rollout(rows[index]->trajectory->log_probs[t], log_prob[k]);
       }
     };
     policy_.forward_backward(pack.tokens, gradient, temperature_);

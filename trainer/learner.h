@@ -46,6 +46,7 @@ struct LearnStats {
   // sampled.
   double rollout_kl = 0;  // mean of log π_rollout − log π_train
   double rollout_max_abs_log_diff = 0;
+  int64_t rollout_unequal = 0;  // tokens whose log-prob has other bits
 };
 
 class Learner {

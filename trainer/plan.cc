@@ -6,13 +6,15 @@
 #include <thread>
 
 #include "base/error.h"
+#include "trainer/device.h"
 
 namespace temper {
 namespace {
 
-constexpr int64_t kF32 = 4;
-constexpr int64_t kOracleBytes = 300ll << 20;   // libtorch and a task's tensors
-constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
+constexpr int64_t kF32 = 4, kBF16 = 2;
+constexpr int64_t kOracleBytes = 300ll << 20;    // libtorch and a task's tensors
+constexpr int64_t kProcessBytes = 300ll << 20;   // libtorch and our own data
+constexpr int64_t kGpuLibraryBytes = 2ll << 30;  // CUDA, cuBLASLt, cuDNN: contexts, kernels, workspaces
 
 int64_t lanes(const JudgeOptions& env) {
   return env.lanes > 0 ? env.lanes : int64_t(std::max(1u, std::thread::hardware_concurrency()));
@@ -20,17 +22,14 @@ int64_t lanes(const JudgeOptions& env) {
 
 std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape) {
   const int64_t parameters = shape.parameter_count();
-  std::vector<MemoryItem> items = {{"weights", kF32 * parameters},
-                                   {"gradients", kF32 * parameters},
-                                   {"optimizer moments", 2 * kF32 * parameters}};
-  if (config.loss.kl_coefficient > 0) items.push_back({"reference weights", kF32 * parameters});
+  const bool gpu = config.model.policy().on_gpu();
+  const int64_t weight_bytes = gpu ? kBF16 : kF32;
+  std::vector<MemoryItem> items = {{"weights", weight_bytes * parameters}};
+  if (gpu) items.push_back({"master weights", kF32 * parameters});
+  items.push_back({"gradients", kF32 * parameters});
+  items.push_back({"optimizer moments", 2 * kF32 * parameters});
+  if (config.loss.kl_coefficient > 0) items.push_back({"reference weights", weight_bytes * parameters});
   return items;
-}
-
-int64_t total(const std::vector<MemoryItem>& items) {
-  int64_t sum = 0;
-  for (const MemoryItem& item : items) sum += item.bytes;
-  return sum;
 }
 
 int64_t largest_pack(const RunConfig& config) {
@@ -66,50 +65,72 @@ int64_t available_memory_bytes() {
   return available;
 }
 
+int64_t MemoryPlan::needed_bytes() const {
+  int64_t sum = 0;
+  for (const MemoryItem& item : items) sum += item.bytes;
+  return sum;
+}
+
 Plan make_plan(const RunConfig& config, const ModelConfig& shape) {
   const RolloutOptions& r = config.rollout;
-  Plan plan{.memory = parameter_memory(config, shape), .available_bytes = available_memory_bytes()};
+  const PolicyOptions options = config.model.policy();
+  Plan plan;
   plan.trajectories = r.tasks_per_step * r.samples_per_task;
   plan.verdicts = plan.trajectories * r.turns;
   plan.generated_tokens = plan.verdicts * r.max_response_tokens;
   plan.learned_tokens = plan.trajectories * r.max_context_tokens * config.learner.epochs;
 
+  MemoryPlan host{.name = "memory", .items = {}, .available_bytes = available_memory_bytes()}, gpu;
+  if (options.on_gpu())
+    gpu = {.name = "GPU memory", .items = {}, .available_bytes = device_free_bytes(options)};
+  MemoryPlan& device = options.on_gpu() ? gpu : host;
+  device.items = parameter_memory(config, shape);
   const int64_t pack = largest_pack(config);
   // Asking a policy needs one: only where its parameters fit.
-  if (total(plan.memory) < plan.available_bytes) {
-    const Policy policy(shape, config.model.policy());
-    plan.memory.push_back(
+  if (device.fits()) {
+    const Policy policy(shape, options);
+    device.items.push_back(
         {fmt::format("activations of {} tokens", pack), policy.activation_bytes(pack, pack)});
     plan.flops = policy.train_flops_per_token(r.max_context_tokens) *
                  (double(plan.learned_tokens) + double(plan.trajectories * r.max_context_tokens) / 3);
   }
-  plan.memory.push_back(
-      {fmt::format("keys and values of {} sequences", r.max_sequences),
-       KvCache::bytes(shape, config.model.policy(), r.max_sequences, r.max_context_tokens)});
-  plan.memory.push_back({fmt::format("judge, {} lanes", lanes(config.env)),
-                         lanes(config.env) * ((config.env.memory_mb << 20) + kOracleBytes)});
-  plan.memory.push_back({"program", kProcessBytes});
-  plan.needed_bytes = total(plan.memory);
+  device.items.push_back({fmt::format("keys and values of {} sequences", r.max_sequences),
+                          KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});
+  host.items.push_back({fmt::format("judge, {} lanes", lanes(config.env)),
+                        lanes(config.env) * ((config.env.memory_mb << 20) + kOracleBytes)});
+  host.items.push_back({"program", kProcessBytes});
+  if (options.on_gpu()) gpu.items.push_back({"libraries", kGpuLibraryBytes});
+  plan.memories = {host};
+  if (options.on_gpu()) plan.memories.push_back(gpu);
   return plan;
 }
 
 void check_fits(const Plan& plan) {
-  if (plan.needed_bytes <= plan.available_bytes) return;
-  throw ConfigError(
-      "the run needs {} of memory and {} are available:\n{}lower rollout.max_sequences, "
-      "learner.micro_batch_tokens, cold_start.micro_batch_tokens or env.lanes, set model.recompute=true, or "
-      "choose a smaller model",
-      bytes_text(plan.needed_bytes), bytes_text(plan.available_bytes), to_text(plan));
+  for (const MemoryPlan& memory : plan.memories)
+    if (!memory.fits())
+      throw ConfigError(
+          "the run needs {} of {} and {} are available:\n{}lower rollout.max_sequences, "
+          "learner.micro_batch_tokens, cold_start.micro_batch_tokens or env.lanes, set model.recompute=true, "
+          "or "
+          "choose a smaller model",
+          bytes_text(memory.needed_bytes()), memory.name, bytes_text(memory.available_bytes), to_text(plan));
+}
+
+std::string to_text(const MemoryPlan& memory) {
+  std::string text = memory.name + "\n";
+  const auto line = [&](const std::string& what, int64_t bytes) {
+    text += fmt::format("  {:<36}{:>12}\n", what, bytes_text(bytes));
+  };
+  for (const MemoryItem& item : memory.items) line(item.what, item.bytes);
+  line("needed", memory.needed_bytes());
+  line("available", memory.available_bytes);
+  if (memory.fits()) line("headroom", memory.available_bytes - memory.needed_bytes());
+  return text;
 }
 
 std::string to_text(const Plan& plan) {
-  std::string text = "memory\n";
-  for (const MemoryItem& item : plan.memory)
-    text += fmt::format("  {:<36}{:>12}\n", item.what, bytes_text(item.bytes));
-  text += fmt::format("  {:<36}{:>12}\n", "needed", bytes_text(plan.needed_bytes));
-  text += fmt::format("  {:<36}{:>12}\n", "available", bytes_text(plan.available_bytes));
-  if (plan.needed_bytes <= plan.available_bytes)
-    text += fmt::format("  {:<36}{:>12}\n", "headroom", bytes_text(plan.available_bytes - plan.needed_bytes));
+  std::string text;
+  for (const MemoryPlan& memory : plan.memories) text += to_text(memory);
   text += fmt::format(
       "a step, at most\n  {} trajectories, {} verdicts, {} generated tokens, {} learned tokens, {:.3g} "
       "TFLOP\n",

@@ -14,10 +14,17 @@ struct MemoryItem {
   int64_t bytes = 0;
 };
 
+// What lies in one memory: the machine's, or a GPU's.
+struct MemoryPlan {
+  std::string name;
+  std::vector<MemoryItem> items;
+  int64_t available_bytes = 0;  // the machine's: or our control group's, whichever is less
+  int64_t needed_bytes() const;
+  bool fits() const { return needed_bytes() <= available_bytes; }
+};
+
 struct Plan {
-  std::vector<MemoryItem> memory;
-  int64_t needed_bytes = 0;
-  int64_t available_bytes = 0;  // of the machine or of our control group, whichever is less
+  std::vector<MemoryPlan> memories;
   // One step, at most:
   int64_t trajectories = 0, verdicts = 0;
   int64_t generated_tokens = 0, learned_tokens = 0;
@@ -29,6 +36,7 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape);
 // Errors: ConfigError naming the largest items and what to change.
 void check_fits(const Plan& plan);
 
+std::string to_text(const MemoryPlan& memory);
 std::string to_text(const Plan& plan);
 
 // Bytes that can be taken before the machine, or our control group, has none.

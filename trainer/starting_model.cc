@@ -4,6 +4,7 @@
 #include "policy/parameter_store.h"
 #include "rollout/conversation.h"
 #include "trainer/console.h"
+#include "trainer/device.h"
 #include "trainer/interrupted.h"
 
 namespace temper {
@@ -66,7 +67,7 @@ ModelConfig starting_shape(const RunConfig& config) {
 }
 
 Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
-  say_model(starting_shape(config), config.model.path.empty());
+  say_model(starting_shape(config), config.model.path.empty(), device_text(config.model.policy()));
   if (!config.model.path.empty()) return load_model(config.model.path, config.model.policy());
   const std::vector<Trace> traces = make_corpus(config, judge);
   Model model{Policy(config.model.shape, config.model.policy()),

@@ -85,6 +85,7 @@ void add_learned(const LearnStats& learned, const RejectionStats& rejected, Metr
   metrics["actor/skipped_updates"] = double(learned.skipped_updates);
   metrics["rollout_corr/kl"] = learned.rollout_kl;
   metrics["rollout_corr/max_abs_log_diff"] = learned.rollout_max_abs_log_diff;
+  metrics["rollout_corr/unequal_tokens"] = double(learned.rollout_unequal);
   metrics["rollout_corr/rejected"] = double(rejected.mismatch);
   metrics["rollout_corr/vetoed"] = double(rejected.vetoed);
   metrics["env/profile_rejected"] = double(rejected.profile);

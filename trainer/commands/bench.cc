@@ -7,9 +7,10 @@
 #include "policy/parameter_store.h"
 #include "policy/threads.h"
 #include "rollout/generator.h"
+#include "trainer/commands/bench_exactness.h"
 #include "trainer/commands/bench_judge.h"
 #include "trainer/commands/commands.h"
-#include "trainer/model.h"
+#include "trainer/device.h"
 #include "trainer/optimizer.h"
 
 namespace temper {
@@ -19,6 +20,7 @@ struct BenchWords {
   ConfigWords config;
   int64_t batch = 16, prompt = 64, length = 256;
   double seconds = 5;
+  bool gradients_only = false;
   bool json = false;
 };
 
@@ -43,6 +45,15 @@ PackedTokens random_pack(int64_t sequences, int64_t length, int64_t vocab_size) 
   return tokens;
 }
 
+// Where the policy of random weights computes.
+RunConfig read_and_use(const BenchWords& words) {
+  RunConfig config = words.config.read();
+  use_device(config.model, config.model.shape);
+  use_threads(config.run.threads);
+  if (!words.json) fmt::print("{}\n", device_text(config.model.policy()));
+  return config;
+}
+
 void report(const BenchWords& words, const std::string& what, int64_t tokens, double seconds,
             double flops_per_token) {
   const double rate = double(tokens) / seconds, gflops = rate * flops_per_token * 1e-9;
@@ -60,8 +71,7 @@ void report(const BenchWords& words, const std::string& what, int64_t tokens, do
 
 // Supervised updates on random tokens: forward, backward, optimizer.
 int bench_train(const BenchWords& words) {
-  const RunConfig config = words.config.read();
-  use_threads(config.run.threads);
+  const RunConfig config = read_and_use(words);
   Policy policy = random_policy(config);
   AdamW optimizer(policy.parameters(), config.optimizer);
   const PackedTokens tokens = random_pack(words.batch, words.length, config.model.shape.vocab_size);
@@ -71,9 +81,9 @@ int bench_train(const BenchWords& words) {
       std::fill(d_log_prob.begin(), d_log_prob.end(), -1 / double(tokens.ids.size()));
       std::fill(d_entropy.begin(), d_entropy.end(), 0);
     });
-    optimizer.update(config.optimizer.lr);
+    if (!words.gradients_only) optimizer.update(config.optimizer.lr);
   };
-  update();
+  for (int warm_up = 0; warm_up < 2; ++warm_up) update();
   int64_t done = 0;
   const double start_s = now_s();
   for (; now_s() - start_s < words.seconds && !interrupted(); ++done) update();
@@ -82,28 +92,44 @@ int bench_train(const BenchWords& words) {
   return kExitOk;
 }
 
-// Batched generation from random prompts, every sequence to its full length.
+struct DecodeTimes {
+  double prefill_s = 0, decode_s = 0;
+  int64_t prompt_tokens = 0, decoded = 0;
+};
+
+// One batch of random prompts, every sequence to its full length. The first step computes the prompts and one
+// token of each.
+void generate_once(const BenchWords& words, int64_t vocab, uint64_t seed, Generator& generator,
+                   DecodeTimes& times) {
+  for (int64_t i = 0; i < words.batch; ++i)
+    generator.add({.id = uint64_t(i),
+                   .rng_key = mix_key({seed, uint64_t(i)}),
+                   .ids = random_ids(words.prompt, vocab, mix_key({seed, uint64_t(i), 1})),
+                   .sampling = {},
+                   .max_new_tokens = words.length});
+  const double start_s = now_s();
+  generator.step();
+  const double begun_s = now_s();
+  while (!generator.idle()) generator.step();
+  times.prefill_s += begun_s - start_s;
+  times.decode_s += now_s() - begun_s;
+  times.prompt_tokens += words.batch * words.prompt;
+  times.decoded += words.batch * (words.length - 1);
+}
+
 int bench_decode(const BenchWords& words) {
-  const RunConfig config = words.config.read();
-  use_threads(config.run.threads);
+  const RunConfig config = read_and_use(words);
   Policy policy = random_policy(config);
   Generator generator(policy, words.batch, words.prompt + words.length);
-  const auto round = [&](uint64_t seed) {
-    for (int64_t i = 0; i < words.batch; ++i)
-      generator.add(
-          {.id = uint64_t(i),
-           .rng_key = mix_key({seed, uint64_t(i)}),
-           .ids = random_ids(words.prompt, config.model.shape.vocab_size, mix_key({seed, uint64_t(i), 1})),
-           .sampling = {},
-           .max_new_tokens = words.length});
-    while (!generator.idle()) generator.step();
-  };
-  round(0);
-  const int64_t before = generator.tokens_generated();
+  const int64_t vocab = config.model.shape.vocab_size;
+  DecodeTimes warm_up, times;
+  generate_once(words, vocab, 0, generator, warm_up);
   const double start_s = now_s();
-  for (uint64_t seed = 1; now_s() - start_s < words.seconds && !interrupted(); ++seed) round(seed);
-  report(words, "decode", generator.tokens_generated() - before, now_s() - start_s,
-         policy.train_flops_per_token(words.prompt + words.length) / 3);
+  for (uint64_t seed = 1; now_s() - start_s < words.seconds && !interrupted(); ++seed)
+    generate_once(words, vocab, seed, generator, times);
+  const auto flops = [&](int64_t context) { return policy.train_flops_per_token(context) / 3; };
+  report(words, "prefill", times.prompt_tokens, times.prefill_s, flops(words.prompt / 2));
+  report(words, "decode", times.decoded, times.decode_s, flops(words.prompt + words.length / 2));
   return kExitOk;
 }
 
@@ -126,11 +152,14 @@ void add_bench(CLI::App& app, int& exit_code) {
   bench->require_subcommand(1);
   auto* train = bench->add_subcommand("train", "tokens/s of supervised updates on random tokens");
   const auto train_words = declare_speed(*train);
+  train->add_flag("--gradients-only", train_words->gradients_only,
+                  "forward and backward, without the optimizer");
   train->callback([=, &exit_code] { exit_code = bench_train(*train_words); });
-  auto* decode = bench->add_subcommand("decode", "tokens/s of batched generation");
+  auto* decode = bench->add_subcommand("decode", "tokens/s of prefill and of batched generation");
   const auto decode_words = declare_speed(*decode);
   decode->add_option("--prompt", decode_words->prompt, "tokens of a prompt")->check(CLI::PositiveNumber);
   decode->callback([=, &exit_code] { exit_code = bench_decode(*decode_words); });
+  add_bench_exactness(*bench, exit_code);
   add_bench_judge(*bench, exit_code);
 }
 

@@ -5,6 +5,7 @@
 #include "policy/threads.h"
 #include "trainer/commands/commands.h"
 #include "trainer/console.h"
+#include "trainer/device.h"
 #include "trainer/model.h"
 #include "trainer/starting_model.h"
 
@@ -12,11 +13,11 @@ namespace temper {
 namespace {
 
 int run_eval(const ConfigWords& words, bool json, const std::string& trajectories) {
-  const RunConfig config = words.read();
+  RunConfig config = words.read();
   if (config.model.path.empty())
     throw ConfigError("model.path: eval needs a model; pass model.path=DIR, such as {}",
                       (config.run.path() / "checkpoints" / "final").string());
-  starting_shape(config);
+  use_device(config.model, starting_shape(config));
   const std::vector<Task> tasks = load_tasks(config);
   use_threads(config.run.threads);
   Model model = load_model(config.model.path, config.model.policy());

@@ -7,13 +7,14 @@
 #include "policy/threads.h"
 #include "rollout/generator.h"
 #include "trainer/commands/commands.h"
+#include "trainer/device.h"
 #include "trainer/model.h"
 
 namespace temper {
 namespace {
 
 struct GenerateWords {
-  std::string model, prompt, task;
+  std::string model, prompt, task, device = "auto";
   ConfigWords config;
   SamplingParams sampling;
   int64_t max_tokens = 256, samples = 1;
@@ -53,7 +54,7 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
 
 int run_generate(const GenerateWords& words) {
   use_threads(0);
-  Model model = load_model(words.model);
+  Model model = load_model(words.model, use_device(words.device, words.model));
   const auto answers = generate(model, words);
   for (size_t i = 0; i < answers.size(); ++i)
     fmt::print("{}{}\n", answers.size() > 1 ? fmt::format("--- sample {}\n", i) : "", answers[i]);
@@ -67,6 +68,7 @@ void add_generate(CLI::App& app, int& exit_code) {
   const auto words = std::make_shared<GenerateWords>();
   command->add_option("prompt", words->prompt, "the user's message, or -");
   command->add_option("--model", words->model, "Hugging Face directory")->required();
+  command->add_option("--device", words->device, "auto, cpu, cuda or cuda:N");
   command->add_option("--task", words->task, "ask this task instead");
   command->add_option("--set", words->config.overrides, "options, as key=value (tasks.path)");
   command->add_option("--temperature", words->sampling.temperature, "0: greedy")

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "policy/threads.h"
 #include "trainer/commands/commands.h"
+#include "trainer/device.h"
 #include "trainer/model.h"
 
 namespace temper {
@@ -39,9 +40,10 @@ nlohmann::json score(Policy& policy, const std::vector<int32_t>& ids, double tem
   return row;
 }
 
-int run_logprobs(const std::string& dir, const std::string& input, double temperature) {
+int run_logprobs(const std::string& dir, const std::string& input, double temperature,
+                 const std::string& device) {
   use_threads(0);
-  Model model = load_model(dir);
+  Model model = load_model(dir, use_device(device, dir));
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& ids : parse_sequences(read_input(input), model.policy.config()))
     rows.push_back(score(model.policy, ids, temperature));
@@ -55,11 +57,13 @@ void add_logprobs(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("logprobs", R"({"ids": [[…], …]} → {"log_probs": [[null, …], …]}, in nats)");
   const auto model = std::make_shared<std::string>(), input = std::make_shared<std::string>("-");
+  const auto device = std::make_shared<std::string>("auto");
   const auto temperature = std::make_shared<double>(1);
   command->add_option("input", *input, "JSON file, or - for standard input");
   command->add_option("--model", *model, "Hugging Face directory")->required();
+  command->add_option("--device", *device, "auto, cpu, cuda or cuda:N");
   command->add_option("--temperature", *temperature)->check(CLI::Range(1e-3, 100.0));
-  command->callback([=, &exit_code] { exit_code = run_logprobs(*model, *input, *temperature); });
+  command->callback([=, &exit_code] { exit_code = run_logprobs(*model, *input, *temperature, *device); });
 }
 
 }  // namespace temper

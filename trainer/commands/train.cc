@@ -7,6 +7,7 @@
 #include "policy/threads.h"
 #include "trainer/commands/commands.h"
 #include "trainer/console.h"
+#include "trainer/device.h"
 #include "trainer/plan.h"
 #include "trainer/starting_model.h"
 
@@ -20,7 +21,8 @@ int dry_run(const RunConfig& config, const Plan& plan) {
 }
 
 int run_train(const ConfigWords& words, bool dry) {
-  const RunConfig config = words.read();
+  RunConfig config = words.read();
+  use_device(config.model, starting_shape(config));
   const std::vector<Task> tasks = load_tasks(config);
   check_tasks(config, tasks);
   const Plan plan = make_plan(config, starting_shape(config));

@@ -1,0 +1,60 @@
+#include "trainer/device.h"
+
+#include <charconv>
+
+#include "base/error.h"
+#include "policy/cuda_device.h"
+
+namespace temper {
+namespace {
+
+// N of cuda:N; cuda is 0.
+int ordinal_of(const std::string& device) {
+  if (device == "cuda") return 0;
+  int ordinal = -1;
+  const char *begin = device.data() + std::string_view("cuda:").size(), *end = device.data() + device.size();
+  const auto [stop, error] = begin <= end ? std::from_chars(begin, end, ordinal) : std::from_chars_result{};
+  if (!device.starts_with("cuda:") || error != std::errc() || stop != end || ordinal < 0)
+    throw ConfigError("model.device: '{}' is not a device: must be auto, cpu, cuda or cuda:N", device);
+  return ordinal;
+}
+
+std::string decide(const std::string& device, const ModelConfig& shape) {
+  if (device != "auto") return device;
+  return cuda::gpu_count() > 0 && cuda::unknown_to_gpu(shape).empty() ? "cuda" : "cpu";
+}
+
+std::string decide_and_take(const std::string& wish, const ModelConfig& shape) {
+  const std::string device = decide(wish, shape);
+  if (device == "cpu") return device;
+  const int ordinal = ordinal_of(device);
+  if (const std::string problem = cuda::unknown_to_gpu(shape); !problem.empty())
+    throw ConfigError("model.device: {} does not know this model: {}", device, problem);
+  cuda::use_gpu(ordinal);
+  return fmt::format("cuda:{}", ordinal);
+}
+
+}  // namespace
+
+void use_device(ModelOptions& model, const ModelConfig& shape) {
+  model.device = decide_and_take(model.device, shape);
+}
+
+PolicyOptions use_device(const std::string& device, const std::filesystem::path& model) {
+  ModelOptions options;
+  options.device = decide_and_take(device, read_model_config(model));
+  return options.policy();
+}
+
+int64_t device_free_bytes(const PolicyOptions& options) {
+  return cuda::describe_gpu(ordinal_of(options.device)).free_bytes;
+}
+
+std::string device_text(const PolicyOptions& options) {
+  if (!options.on_gpu()) return "CPU, f32";
+  const cuda::Gpu gpu = cuda::describe_gpu(ordinal_of(options.device));
+  return fmt::format("{} ({}), bf16 with f32 master weights, {} of {} GiB free; {}", gpu.name, options.device,
+                     gpu.free_bytes >> 30, gpu.total_bytes >> 30, gpu.libraries);
+}
+
+}  // namespace temper

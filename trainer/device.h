@@ -1,0 +1,22 @@
+#pragma once
+// Where the policy computes.
+
+#include "trainer/config.h"
+
+namespace temper {
+
+// Decides model.device where it is auto, and takes the GPU where it is one.
+// Errors: ConfigError if there is no such GPU, or it does not know the shape; WorldError if it cannot be
+// used.
+void use_device(ModelOptions& model, const ModelConfig& shape);
+
+// The same for a command that takes a model's directory and a --device.
+PolicyOptions use_device(const std::string& device, const std::filesystem::path& model);
+
+// Of the GPU, as long as nothing of ours is on it.
+int64_t device_free_bytes(const PolicyOptions& options);
+
+// One line: the device, what else is on it, the versions that decide its bits.
+std::string device_text(const PolicyOptions& options);
+
+}  // namespace temper
