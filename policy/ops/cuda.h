@@ -3,7 +3,8 @@
 // `dtype`, computed with in f32; sums are f32.
 //
 // Async:  each call enqueues on `stream` and returns; all may be captured into a graph.
-// Exact:  a row's bits depend on that row alone, not on how many rows there are nor where it lies. No atomics:
+// Exact:  a row's bits depend on that row alone, not on how many rows there are nor where it lies. No
+// atomics:
 //         the same call gives the same bits.
 // Errors: WorldError with CUDA's text if the launch fails. Widths are multiples of 8.
 
@@ -33,7 +34,7 @@ void rms_norm_backward(DType dtype, const void* dy, const void* x, const int32_t
                        double eps, int64_t rows, int64_t width, void* dx, float* dw_blocks,
                        cudaStream_t stream);
 
-// dw [width] += Σ of `blocks` rows of dw_blocks [blocks, stride], in order.
+// dw [width] += Σ of `blocks` rows of dw_blocks [blocks, stride], in an order that depends on `blocks` alone.
 void add_blocks(const float* dw_blocks, int64_t blocks, int64_t stride, int64_t width, float* dw,
                 cudaStream_t stream);
 
@@ -55,9 +56,9 @@ void embedding_backward(DType dtype, const void* dx, const int32_t* order, const
                         cudaStream_t stream);
 
 // Keys and values of one layer, in pages of kPageTokens tokens: page p of key head k holds
-// [kPageTokens, 128] keys, then as many values, both bf16, at base + ((p · K + k) · 2 + is_value) · kPageTokens
-// · 128. Within a row of 128 numbers, the chunk c of 8 numbers of token t lies at chunk c ^ (t % 8): one bulk
-// copy brings a page ready for ldmatrix without bank conflicts.
+// [kPageTokens, 128] keys, then as many values, both bf16, at base + ((p · K + k) · 2 + is_value) ·
+// kPageTokens · 128. Within a row of 128 numbers, the chunk c of 8 numbers of token t lies at chunk c ^ (t %
+// 8): one bulk copy brings a page ready for ldmatrix without bank conflicts.
 constexpr int64_t kPageTokens = 128;
 struct Pages {
   void* base = nullptr;

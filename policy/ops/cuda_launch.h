@@ -1,0 +1,18 @@
+#pragma once
+// What the host code of kernels checks, compiled apart from them: nvcc need not read the formatting library.
+
+#include <cstdint>
+
+#include "policy/model_config.h"
+
+namespace temper::cuda {
+
+// WorldError if the launch just made failed.
+void check_launch(const char* op);
+
+// Our own mistakes: f32 and bf16 only; widths are multiples of 8, so that rows begin at multiples of 16
+// bytes.
+void check_numbers(const char* op, DType dtype, int64_t width, int64_t widest = int64_t(1) << 30);
+void check_heads(const char* op, DType dtype, int64_t head_dim, bool pages);
+
+}  // namespace temper::cuda

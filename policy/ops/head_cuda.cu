@@ -1,0 +1,96 @@
+#include "policy/ops/cuda.h"
+#include "policy/ops/cuda_launch.h"
+#include "policy/ops/head_row.cuh"
+
+namespace temper::cuda {
+namespace {
+
+template <class T>
+__global__ void __launch_bounds__(kHeadThreads, 2)
+    score_rows_kernel(const T* logits, int vocab, float scale, const int32_t* targets, float* log_prob,
+                      float* entropy) {
+  const T* row = logits + int64_t(blockIdx.x) * vocab;
+  const RowStats stats = row_stats(row, vocab, scale, [](int, float, float, float) {});
+  if (threadIdx.x != 0) return;
+  log_prob[blockIdx.x] = stats.log_prob(to_float(row[targets[blockIdx.x]]), scale);
+  if (entropy) entropy[blockIdx.x] = stats.entropy;
+}
+
+// The gradient of one row's loss: −p · (constant + de · log p), and dl more at the target.
+struct RowGradient {
+  float scale, log_sum, constant, de, dl;
+  int target;
+
+  __device__ float at(float x) const {
+    const float log_p = fmaf(x, scale, -log_sum);
+    return -exp2_fast(log_p * kLog2E) * fmaf(de, log_p, constant);
+  }
+};
+
+// Pack `at` / kNumbers of the row becomes its gradient.
+template <class T, int kNumbers>
+__device__ void store_gradient(const RowGradient& gradient, const Pack<T, kNumbers>& pack, int at, T* row) {
+  float x[kNumbers];
+  unpack(pack, x);
+#pragma unroll
+  for (float& v : x) v = gradient.at(v);
+  if (unsigned(gradient.target - at) < unsigned(kNumbers)) {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i) x[i] += at + i == gradient.target ? gradient.dl : 0;
+  }
+  store_numbers(x, row + at);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kHeadThreads, 2)
+    score_rows_backward_kernel(T* logits, int vocab, float scale, const int32_t* targets,
+                               const float* log_prob, const float* entropy, const float* d_log_prob,
+                               const float* d_entropy) {
+  constexpr int kNumbers = kTileNumbers<T>;
+  T* row = logits + int64_t(blockIdx.x) * vocab;
+  TilePacks<T> next = load_tile(row, vocab, threadIdx.x / 32);
+  RowGradient gradient;
+  gradient.scale = scale;
+  gradient.target = targets[blockIdx.x];
+  gradient.log_sum = to_float(row[gradient.target]) * scale - log_prob[blockIdx.x];
+  gradient.dl = d_log_prob[blockIdx.x] * scale;
+  gradient.de = d_entropy[blockIdx.x] * scale;
+  gradient.constant = fmaf(gradient.de, entropy[blockIdx.x], gradient.dl);
+  __syncthreads();  // the target's logit is read before it becomes its gradient
+  for (int tile = threadIdx.x / 32; tile * kTile<T> < vocab; tile += kHeadWarps) {
+    const TilePacks<T> packs = next;
+    next = load_tile(row, vocab, tile + kHeadWarps);
+#pragma unroll
+    for (int p = 0; p < kTilePacks; ++p) {
+      const int at = tile_at<T>(tile, p);
+      if (at < vocab) store_gradient<T, kNumbers>(gradient, packs.packs[p], at, row);
+    }
+  }
+}
+
+}  // namespace
+
+void score_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, float scale,
+                const int32_t* targets, float* log_prob, float* entropy, cudaStream_t stream) {
+  check_numbers("score_rows", dtype, vocab);
+  if (rows == 0) return;
+  with_type(dtype, [&]<class T>(T) {
+    score_rows_kernel<<<unsigned(rows), kHeadThreads, 0, stream>>>(static_cast<const T*>(logits), int(vocab),
+                                                                   scale, targets, log_prob, entropy);
+  });
+  check_launch("score_rows");
+}
+
+void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, float scale,
+                         const int32_t* targets, const float* log_prob, const float* entropy,
+                         const float* d_log_prob, const float* d_entropy, cudaStream_t stream) {
+  check_numbers("score_rows_backward", dtype, vocab);
+  if (rows == 0) return;
+  with_type(dtype, [&]<class T>(T) {
+    score_rows_backward_kernel<<<unsigned(rows), kHeadThreads, 0, stream>>>(
+        static_cast<T*>(logits), int(vocab), scale, targets, log_prob, entropy, d_log_prob, d_entropy);
+  });
+  check_launch("score_rows_backward");
+}
+
+}  // namespace temper::cuda

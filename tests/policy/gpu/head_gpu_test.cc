@@ -1,0 +1,204 @@
+// CUDA score_rows and its backward against the CPU's; sample_rows against the probabilities it draws from.
+
+#include <cmath>
+
+#include "base/rng.h"
+#include "policy/ops/head.h"
+#include "tests/policy/gpu/gpu_test.h"
+
+namespace temper {
+namespace {
+
+const std::pair<int64_t, int64_t> kSizes[] = {{1, 8},     {3, 40},    {129, 1000}, {5, 1024},
+                                              {33, 4104}, {3, 32000}, {2, 151936}, {1, 262144}};
+
+struct Scores {
+  at::Tensor log_prob, entropy;
+};
+
+Scores score(DType dtype, const at::Tensor& logits, const at::Tensor& targets, float scale) {
+  const int64_t rows = logits.size(0);
+  const Buffer glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows}));
+  cuda::score_rows(dtype, glogits.data(), rows, logits.size(1), scale, gtargets.i32(), log_prob.f32(),
+                   entropy.f32(), nullptr);
+  return {log_prob.host(), entropy.host()};
+}
+
+Scores score_twin(const at::Tensor& logits, const at::Tensor& targets, double temperature) {
+  const int64_t rows = logits.size(0);
+  const at::Tensor l = doubles(logits), log_prob = doubles(at::empty({rows})),
+                   entropy = doubles(at::empty({rows}));
+  cpu::score_rows(data(l), logits.size(1), temperature,
+                  std::span(targets.const_data_ptr<int32_t>(), size_t(rows)),
+                  std::span(data(log_prob), size_t(rows)), std::span(data(entropy), size_t(rows)));
+  return {log_prob, entropy};
+}
+
+class GpuHead : public GpuOps {
+ protected:
+  // Rows of very different spread, with equal logits among them where they are bf16.
+  at::Tensor logits(int64_t rows, int64_t vocab) const {
+    return (at::randn({rows, vocab}) * at::linspace(0.1, 6, rows).reshape({rows, 1}) + 5).to(type());
+  }
+};
+
+TEST_P(GpuHead, ScoresEqualTheirTwin) {
+  for (const auto& [rows, vocab] : kSizes)
+    for (const double temperature : {1.0, 0.5, 2.0}) {
+      const at::Tensor x = logits(rows, vocab), targets = at::randint(vocab, {rows}, at::kInt);
+      const Scores actual = score(GetParam(), x, targets, float(1 / temperature));
+      const Scores expected = score_twin(x, targets, temperature);
+      const at::Tensor range = (doubles(x).amax(1) - doubles(x).amin(1)) / temperature;
+      const std::string what = fmt::format("{} x {}, temperature {}", rows, vocab, temperature);
+      expect_close(actual.log_prob, expected.log_prob, 1 + range, 16, "log_prob " + what);
+      expect_close(actual.entropy, expected.entropy, 1 + range, 32, "entropy " + what);
+    }
+}
+
+TEST_P(GpuHead, ACertainTargetHasAPreciseLogProb) {
+  at::Tensor x = at::full({1, 1000}, 60.0).to(type());
+  x[0][517] = 80;  // log p = −log(1 + 999 e^−20)
+  const Scores scores = score(GetParam(), x, ints({517}), 1);
+  EXPECT_NEAR(scores.log_prob[0].item<float>(), -std::log1p(999 * std::exp(-20.0)), 2e-7);
+}
+
+TEST_P(GpuHead, ARowsScoresHaveTheSameBitsAlone) {
+  const at::Tensor x = logits(1000, 1000), targets = at::randint(1000, {1000}, at::kInt);
+  const Scores all = score(GetParam(), x, targets, 0.7f), again = score(GetParam(), x, targets, 0.7f);
+  EXPECT_TRUE(same_bits(all.log_prob, again.log_prob) && same_bits(all.entropy, again.entropy));
+  for (const int64_t r : {0, 517, 999}) {
+    const Scores alone = score(GetParam(), x.narrow(0, r, 1), targets.narrow(0, r, 1), 0.7f);
+    EXPECT_EQ(alone.log_prob[0].item<float>(), all.log_prob[r].item<float>());
+    EXPECT_EQ(alone.entropy[0].item<float>(), all.entropy[r].item<float>());
+  }
+}
+
+TEST_P(GpuHead, BackwardEqualsItsTwin) {
+  for (const auto& [rows, vocab] : kSizes) {
+    const double temperature = 0.5;
+    const at::Tensor x = logits(rows, vocab), targets = at::randint(vocab, {rows}, at::kInt);
+    const Scores scores = score(GetParam(), x, targets, 2);
+    const at::Tensor dl = at::randn({rows}), de = at::randn({rows});
+    const Buffer glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy), gdl(dl),
+        gde(de);
+    cuda::score_rows_backward(GetParam(), glogits.data(), rows, vocab, 2, gtargets.i32(), log_prob.f32(),
+                              entropy.f32(), gdl.f32(), gde.f32(), nullptr);
+    const at::Tensor expected = doubles(x), lp = doubles(scores.log_prob), h = doubles(scores.entropy),
+                     dl64 = doubles(dl), de64 = doubles(de);
+    const auto span = [&](const at::Tensor& t) { return std::span<const double>(data(t), size_t(rows)); };
+    cpu::score_rows_backward(data(expected), vocab, temperature,
+                             std::span(targets.const_data_ptr<int32_t>(), size_t(rows)), span(lp), span(h),
+                             span(dl64), span(de64));
+    const auto column = [&](const at::Tensor& t) { return t.reshape({rows, 1}); };
+    const at::Tensor log_p = at::log_softmax(doubles(x) * 2, 1), z = (doubles(x) * 2).abs().amax(1, true);
+    at::Tensor size =
+        log_p.exp() * (column(dl64).abs() + column(de64).abs() * (log_p.abs() + column(h).abs())) * 2;
+    size = size * (1 + z);  // an error of log p is one of p, relatively
+    size.scatter_add_(1, column(targets).to(at::kLong), column(dl64).abs() * 2);
+    expect_close(glogits.host(), expected, size, 16, fmt::format("{} x {}", rows, vocab));
+  }
+}
+
+struct Sampled {
+  at::Tensor ids, log_prob;
+};
+
+Sampled sample(DType dtype, const at::Tensor& logits, const std::vector<cuda::Draw>& draws) {
+  static_assert(sizeof(cuda::Draw) == 16);
+  const int64_t count = int64_t(draws.size());
+  const at::Tensor bytes = at::empty({16 * count}, at::kByte);
+  std::memcpy(bytes.data_ptr(), draws.data(), size_t(bytes.numel()));
+  const Buffer glogits(logits), gdraws(bytes), ids(at::full({count}, -1, at::kInt)),
+      log_prob(at::empty({count}));
+  cuda::sample_rows(dtype, glogits.data(), logits.size(1), static_cast<const cuda::Draw*>(gdraws.data()),
+                    count, ids.i32(), log_prob.f32(), nullptr);
+  return {ids.host(), log_prob.host()};
+}
+
+float uniform(Rng& rng) { return std::min(float(rng.uniform()), 0x1.fffffep-1f); }
+
+TEST_P(GpuHead, GreedyTakesTheFirstOfTheLargest) {
+  for (const auto& [rows, vocab] : kSizes) {
+    at::Tensor x = logits(rows, vocab);
+    if (vocab >= 1000) x[0][vocab - 1] = x[0][vocab / 3] = x[0][vocab / 3 + 1] = 100;
+    std::vector<cuda::Draw> draws;
+    for (int64_t r = 0; r < rows; ++r) draws.push_back({int32_t(r), 1, 1, 0});
+    const Sampled sampled = sample(GetParam(), x, draws);
+    const at::Tensor x32 = x.to(at::kFloat);
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* row = x32.const_data_ptr<float>() + r * vocab;
+      ASSERT_EQ(sampled.ids[r].item<int32_t>(), std::max_element(row, row + vocab) - row)
+          << rows << " x " << vocab;
+    }
+    EXPECT_TRUE(same_bits(sampled.log_prob, score(GetParam(), x, sampled.ids, 1).log_prob));
+  }
+}
+
+// Each draw's u lies between the running sums before and behind its id, but for the rounding of the sums.
+TEST_P(GpuHead, DrawsInvertTheRunningSum) {
+  Rng rng(5);
+  for (const auto& [rows, vocab] : kSizes) {
+    const at::Tensor x = logits(rows, vocab), sums = at::softmax(doubles(x) / 0.8, 1).cumsum(1);
+    std::vector<cuda::Draw> draws;
+    for (int64_t r = 0; r < rows; ++r)
+      for (const float u : {0.f, uniform(rng), uniform(rng), uniform(rng), 0x1.fffffep-1f})
+        draws.push_back({int32_t(r), 0, 1.25f, u});
+    const Sampled sampled = sample(GetParam(), x, draws);
+    const double slack = 64 * kEps * (1 + doubles(x).abs().max().item<double>());
+    for (size_t i = 0; i < draws.size(); ++i) {
+      const at::Tensor row = sums[draws[i].row];
+      const int32_t id = sampled.ids[int64_t(i)].item<int32_t>();
+      ASSERT_GE(id, 0);
+      ASSERT_LT(id, vocab);
+      EXPECT_GT(row[id].item<double>(), double(draws[i].u) - slack)
+          << rows << " x " << vocab << ", id " << id;
+      EXPECT_LE(id ? row[id - 1].item<double>() : 0, double(draws[i].u) + slack) << rows << " x " << vocab;
+    }
+  }
+}
+
+TEST_P(GpuHead, ADrawsLogProbHasTheBitsOfItsScore) {
+  Rng rng(7);
+  for (const auto& [rows, vocab] : kSizes)
+    for (const float scale : {1.0f, 1.25f, 1 / 0.7f}) {
+      const at::Tensor x = logits(rows, vocab);
+      std::vector<cuda::Draw> draws;  // rows in falling order
+      for (int64_t r = rows; r-- > 0;) draws.push_back({int32_t(r), 0, scale, uniform(rng)});
+      const Sampled sampled = sample(GetParam(), x, draws), again = sample(GetParam(), x, draws);
+      const at::Tensor scored = score(GetParam(), x, sampled.ids.flip(0).contiguous(), scale).log_prob;
+      EXPECT_TRUE(same_bits(sampled.log_prob, scored.flip(0).contiguous()))
+          << rows << " x " << vocab << " " << scale;
+      EXPECT_TRUE(same_bits(sampled.ids, again.ids));
+    }
+}
+
+TEST_P(GpuHead, FrequenciesFollowProbabilities) {
+  constexpr int64_t kDraws = 40000, kVocab = 2056;
+  const at::Tensor x = (at::randn({1, kVocab}) * 4).to(type());
+  Rng rng(9);
+  std::vector<cuda::Draw> draws;
+  for (int64_t i = 0; i < kDraws; ++i) draws.push_back({0, 0, 1, uniform(rng)});
+  const at::Tensor counts = at::bincount(sample(GetParam(), x, draws).ids, {}, kVocab).to(at::kDouble);
+  const at::Tensor expected = at::softmax(doubles(x)[0], 0) * kDraws, often = expected >= 5;
+  const at::Tensor chi = ((counts - expected).square() / expected).masked_select(often);
+  const double n = double(chi.numel());
+  ASSERT_GT(n, 100);
+  EXPECT_LT(chi.sum().item<double>(), n + 5 * std::sqrt(2 * n));  // five standard deviations
+}
+
+TEST_P(GpuHead, OnlyWhatHasWeightIsDrawn) {
+  for (const int64_t vocab : {8, 1000, 151936})
+    for (const int64_t only : {int64_t(0), vocab / 2, vocab - 1}) {
+      at::Tensor x = at::full({1, vocab}, -500.0).to(type());
+      x[0][only] = 0;
+      const Sampled sampled =
+          sample(GetParam(), x, {{0, 0, 1, 0}, {0, 0, 1, 0.5f}, {0, 0, 1, 0x1.fffffep-1f}});
+      EXPECT_TRUE((sampled.ids == only).all().item<bool>()) << sampled.ids << vocab;
+      EXPECT_TRUE((sampled.log_prob == 0).all().item<bool>()) << sampled.log_prob;
+    }
+}
+
+TEMPER_BOTH_TYPES(GpuHead);
+
+}  // namespace
+}  // namespace temper
