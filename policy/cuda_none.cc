@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "policy/cuda_device.h"
+#include "policy/kernel_bench.h"
 #include "policy/kv_cache.h"
 
 namespace temper::cuda {
@@ -26,3 +27,11 @@ void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Te
 void fill_normal(const at::Tensor&, uint64_t, double) { refuse(); }
 
 }  // namespace temper::cuda
+
+namespace temper {
+
+std::vector<KernelTime> bench_kernels(const KernelBenchShape&) {
+  throw WorldError("kernels cannot be timed: {}", cuda::no_gpu_reason());
+}
+
+}  // namespace temper

@@ -388,6 +388,14 @@ class Speed(Program):
         for what in ("train", "decode"):
             self.assertGreater(json.loads(self.check(temper("bench", what, *small), 0))["tokens_per_s"], 0)
 
+    def test_bench_kernels(self):
+        self.check(temper("bench", "kernels", "--width", 200), 2, "--width: 200", "multiple of 128")
+        result = temper("bench", "kernels", "--rows", 8, "--width", 128, "--vocab", 1024, "--json")
+        if result.returncode == 3:  # no GPU
+            self.check(result, 3, "bench kernels: ")
+        else:
+            self.assertGreater(len(json.loads(self.check(result, 0))), 10)
+
     def test_help(self):
         self.check(temper("train", "--help"), 0, "optimizer.lr=", "rollout.samples_per_task=")
         self.check(temper("options", "--markdown"), 0, "| `optimizer.lr` |")

@@ -9,6 +9,7 @@
 #include "rollout/generator.h"
 #include "trainer/commands/bench_exactness.h"
 #include "trainer/commands/bench_judge.h"
+#include "trainer/commands/bench_kernels.h"
 #include "trainer/commands/commands.h"
 #include "trainer/device.h"
 #include "trainer/optimizer.h"
@@ -161,6 +162,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   decode->callback([=, &exit_code] { exit_code = bench_decode(*decode_words); });
   add_bench_exactness(*bench, exit_code);
   add_bench_judge(*bench, exit_code);
+  add_bench_kernels(*bench, exit_code);
 }
 
 }  // namespace temper

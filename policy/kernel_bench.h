@@ -1,0 +1,28 @@
+#pragma once
+// How fast the CUDA ops move their bytes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace temper {
+
+// bf16 ops of a decoder of Qwen3's proportions: heads of 128, a key head for four query heads, three times
+// the width inside SwiGLU.
+struct KernelBenchShape {
+  int64_t rows = 16384;
+  int64_t width = 4096;    // a multiple of 128
+  int64_t vocab = 151936;  // a multiple of 8
+};
+
+struct KernelTime {
+  std::string name;
+  double seconds;  // of one call, the median of several graphs of calls
+  int64_t bytes;   // that a call must read and write
+};
+
+// The first is the copy to compare with. Buffers alternate: none is still in the cache when its turn comes.
+// Errors: WorldError if there is no GPU or too little memory on it.
+std::vector<KernelTime> bench_kernels(const KernelBenchShape& shape);
+
+}  // namespace temper
