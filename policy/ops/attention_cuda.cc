@@ -2,18 +2,13 @@
 
 #include <cudnn_frontend.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <map>
-#include <numeric>
-#include <span>
 #include <unordered_map>
 
 #include "base/error.h"
-#include "policy/ops/cuda.h"
+#include "policy/ops/attention_groups.h"
+#include "policy/ops/cuda_memory.h"
 
 namespace temper::cuda {
 namespace {
@@ -23,29 +18,12 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 constexpr int64_t kHeadDim = 128;
 
-// The deterministic backward keeps a whole matrix of scores a head and sequence: a pack of unequal lengths is
-// taken in several calls that stay under this where a single sequence does.
-constexpr int64_t kBackwardBytes = int64_t(4) << 30;
-
 void check_dnn(cudnnStatus_t status, const char* what) {
   if (status != CUDNN_STATUS_SUCCESS) throw WorldError("cuDNN: {}: {}", what, cudnnGetErrorString(status));
 }
 
 void check_dnn(fe::error_t status, const char* what) {
   if (status.is_bad()) throw WorldError("cuDNN: {}: {}", what, status.get_message());
-}
-
-// The next of 1, 2, 3, 4, then four steps an octave: 5, 6, 7, 8, 10, 12, …
-int64_t bucket(int64_t n) {
-  const int64_t step = std::max<int64_t>(1, int64_t(std::bit_floor(uint64_t(n - 1) | 1)) / 4);
-  return (n + step - 1) / step * step;
-}
-
-// Few shapes, little waste: a plan takes up to a second to build, and each begun block of 256 rows costs
-// time.
-int64_t length_bucket(int64_t length) {
-  const int64_t blocks = (length + 255) / 256;
-  return 256 * (blocks <= 8 ? blocks : bucket(blocks));
 }
 
 // Names of a graph's tensors.
@@ -70,23 +48,16 @@ using Pointers = std::unordered_map<int64_t, void*>;
 
 struct PlanKey {
   bool backward;
-  int64_t sequences, length, tokens;  // tokens: most of a pack, only of backward
+  int64_t sequences, length;
+  int64_t parts;  // of the heads, one a call
   auto operator<=>(const PlanKey&) const = default;
-};
-
-// A call's sequences, each where it lies in the pack.
-struct Group {
-  std::vector<int32_t> members;
-  int64_t length = 0;  // bucket of the longest
-  int64_t sequences() const { return bucket(int64_t(members.size())); }
-  size_t device_at = 0;  // in the uploaded bytes
 };
 
 // One graph of cuDNN's: a packed causal attention of at most `sequences` of at most `length` rows.
 class Plan {
  public:
   Plan(cudnnHandle_t handle, const HeadShape& shape, float scale, const PlanKey& key)
-      : shape_(shape), key_(key) {
+      : shape_(shape), key_(key), heads_(shape.heads / key.parts), kv_heads_(shape.kv_heads / key.parts) {
     graph_.set_io_data_type(fe::DataType_t::BFLOAT16)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
@@ -142,9 +113,8 @@ class Plan {
     Tensor q, k, v;
   };
   Inputs inputs() {
-    return {matrix(kQ, shape_.heads, shape_.qk_width(), at_qk_),
-            matrix(kK, shape_.kv_heads, shape_.qk_width(), at_qk_),
-            matrix(kV, shape_.kv_heads, shape_.qkv_width(), at_qkv_)};
+    return {matrix(kQ, heads_, shape_.qk_width(), at_qk_), matrix(kK, kv_heads_, shape_.qk_width(), at_qk_),
+            matrix(kV, kv_heads_, shape_.qkv_width(), at_qkv_)};
   }
 
   void describe_forward(float scale) {
@@ -152,176 +122,51 @@ class Plan {
     auto attributes = causal<fe::graph::SDPA_attributes>(scale);
     attributes.set_generate_stats(true);
     const auto [out, lse] = graph_.sdpa(q, k, v, attributes);
-    output(out, kOut, shape_.heads, shape_.q_width(), at_out_);
-    lay(lse, kLse, shape_.heads, 1, shape_.heads, at_lse_);
+    output(out, kOut, heads_, shape_.q_width(), at_out_);
+    lay(lse, kLse, heads_, 1, shape_.heads, at_lse_);
     lse->set_output(true).set_data_type(fe::DataType_t::FLOAT);
   }
 
   void describe_backward(float scale) {
     const auto [q, k, v] = inputs();
-    const Tensor out = matrix(kOut, shape_.heads, shape_.q_width(), at_out_);
-    const Tensor d_out = matrix(kDOut, shape_.heads, shape_.q_width(), at_out_);
+    const Tensor out = matrix(kOut, heads_, shape_.q_width(), at_out_);
+    const Tensor d_out = matrix(kDOut, heads_, shape_.q_width(), at_out_);
     const Tensor lse = graph_.tensor(fe::graph::Tensor_attributes().set_data_type(fe::DataType_t::FLOAT));
-    lay(lse, kLse, shape_.heads, 1, shape_.heads, at_lse_);
+    lay(lse, kLse, heads_, 1, shape_.heads, at_lse_);
     auto attributes = causal<fe::graph::SDPA_backward_attributes>(scale);
     attributes.set_deterministic_algorithm(true);
-    attributes.set_max_total_seq_len_q(key_.tokens).set_max_total_seq_len_kv(key_.tokens);
     const auto [dq, dk, dv] = graph_.sdpa_backward(q, k, v, out, d_out, lse, attributes);
-    output(dq, kDQ, shape_.heads, shape_.qkv_width(), at_qkv_);
-    output(dk, kDK, shape_.kv_heads, shape_.qkv_width(), at_qkv_);
-    output(dv, kDV, shape_.kv_heads, shape_.qkv_width(), at_qkv_);
+    output(dq, kDQ, heads_, shape_.qkv_width(), at_qkv_);
+    output(dk, kDK, kv_heads_, shape_.qkv_width(), at_qkv_);
+    output(dv, kDV, kv_heads_, shape_.qkv_width(), at_qkv_);
   }
 
   fe::graph::Graph graph_;
   HeadShape shape_;
   PlanKey key_;
+  int64_t heads_, kv_heads_;
   Tensor lengths_q_, lengths_k_, at_qk_, at_qkv_, at_out_, at_lse_;
   int64_t workspace_bytes_ = 0;
 };
 
-// Device memory that grows. Freeing waits for what still uses it.
-class Memory {
- public:
-  ~Memory() { cudaFree(data_); }
-  void* at_least(int64_t bytes, const char* what) {
-    if (bytes <= bytes_) return data_;
-    check(cudaFree(std::exchange(data_, nullptr)), what);
-    bytes_ = 0;
-    check(cudaMalloc(&data_, size_t(bytes)), what);
-    bytes_ = bytes;
-    return data_;
-  }
-  int64_t bytes() const { return bytes_; }
-
- private:
-  void* data_ = nullptr;
-  int64_t bytes_ = 0;
-};
-
-// Host memory from which copies run on their own; each of two waits for its copy before it is written again.
-class Staging {
- public:
-  ~Staging() {
-    for (auto& slot : slots_) {
-      cudaFreeHost(slot.data);
-      if (slot.copied) cudaEventDestroy(slot.copied);
-    }
-  }
-  void upload(std::span<const std::byte> bytes, void* to, cudaStream_t stream) {
-    Slot& slot = slots_[next_++ % slots_.size()];
-    if (!slot.copied)
-      check(cudaEventCreateWithFlags(&slot.copied, cudaEventDisableTiming), "cudaEventCreate");
-    check(cudaEventSynchronize(slot.copied), "upload of a pack");
-    if (slot.size < bytes.size()) {
-      check(cudaFreeHost(std::exchange(slot.data, nullptr)), "cudaFreeHost");
-      check(cudaMallocHost(&slot.data, bytes.size()), "cudaMallocHost");
-      slot.size = bytes.size();
-    }
-    std::memcpy(slot.data, bytes.data(), bytes.size());
-    check(cudaMemcpyAsync(to, slot.data, bytes.size(), cudaMemcpyHostToDevice, stream), "upload of a pack");
-    check(cudaEventRecord(slot.copied, stream), "cudaEventRecord");
-  }
-
- private:
-  struct Slot {
-    void* data = nullptr;
-    size_t size = 0;
-    cudaEvent_t copied = nullptr;
-  };
-  std::array<Slot, 2> slots_;
-  size_t next_ = 0;
-};
-
-int64_t score_bytes(int64_t sequences, int64_t length, int64_t heads) {
-  return bucket(sequences) * heads * length * length * 2;
-}
-
-// Sequences by length, the longest first, as many to a call as the workspace takes.
-std::vector<Group> backward_groups(const std::vector<int32_t>& starts, int64_t heads) {
-  const auto length = [&](int32_t s) { return starts[size_t(s) + 1] - starts[size_t(s)]; };
-  std::vector<int32_t> order(starts.size() - 1);
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), length);
-  std::vector<Group> groups;
-  for (const int32_t s : order) {
-    if (groups.empty() ||
-        score_bytes(int64_t(groups.back().members.size()) + 1, groups.back().length, heads) > kBackwardBytes)
-      groups.emplace_back().length = length_bucket(length(s));
-    groups.back().members.push_back(s);
-  }
-  for (Group& g : groups) std::ranges::sort(g.members);
-  return groups;
-}
-
-template <class T>
-T* offset(T* base, int64_t bytes) {
-  using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
-  return static_cast<T*>(static_cast<Byte*>(base) + bytes);
-}
-
 }  // namespace
 
 struct PackedAttention::Impl {
-  Impl(const HeadShape& s, float x) : shape(s), scale(x != 0 ? x : 1 / std::sqrt(float(kHeadDim))) {
+  Impl(const HeadShape& s, float x, int64_t most)
+      : shape(s), scale(x != 0 ? x : 1 / std::sqrt(float(kHeadDim))), backward_bytes(most) {
     TEMPER_CHECK_EQ(shape.head_dim, kHeadDim);
     check_dnn(cudnnCreate(&handle), "cudnnCreate");
   }
   ~Impl() { cudnnDestroy(handle); }
 
-  // Elements from the pack's first row to row `row`, in the order of kAtQk …
-  std::array<int64_t, 4> offsets(int64_t row) const {
-    return {row * shape.qk_width(), row * shape.qkv_width(), row * shape.q_width(), row * shape.heads};
-  }
-
-  // Behind each other for each group: four lists of offsets, then lengths. Sequences that fill up a bucket
-  // are empty and lie at the end.
-  void describe(Group& group, const std::vector<int32_t>& starts, std::vector<std::byte>& bytes) const {
-    group.device_at = bytes.size();
-    const size_t n = size_t(group.sequences());
-    std::vector<int64_t> at(4 * (n + 1));
-    std::vector<int32_t> lengths(n + n % 2);  // the next group's offsets stay aligned
-    for (size_t i = 0; i <= n; ++i) {
-      const bool filled = i < group.members.size();
-      const size_t s = filled ? size_t(group.members[i]) : starts.size() - 1;
-      const auto here = offsets(starts[s]);
-      for (size_t list = 0; list < here.size(); ++list) at[list * (n + 1) + i] = here[list];
-      if (filled) lengths[i] = starts[s + 1] - starts[s];
-    }
-    const auto append = [&](const auto& list) {
-      const auto piece = std::as_bytes(std::span(list));
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-    };
-    append(at);
-    append(lengths);
-  }
-
   void set_pack(const std::vector<int32_t>& starts, cudaStream_t stream) {
-    TEMPER_CHECK(starts.size() >= 2 && starts.front() == 0, "{} starts", starts.size());
     tokens = starts.back();
-    whole = {};
-    int64_t longest = 0;
-    for (size_t s = 0; s + 1 < starts.size(); ++s) {
-      TEMPER_CHECK(starts[s] < starts[s + 1], "sequence {} is empty", s);
-      longest = std::max<int64_t>(longest, starts[s + 1] - starts[s]);
-      whole.members.push_back(int32_t(s));
-    }
-    whole.length = length_bucket(longest);
-    groups = backward_groups(starts, shape.heads);
+    whole = whole_pack(starts);
+    groups = backward_groups(starts, shape, backward_bytes);
     std::vector<std::byte> bytes;
-    describe(whole, starts, bytes);
-    for (Group& g : groups) describe(g, starts, bytes);
+    describe(whole, starts, shape, bytes);
+    for (AttentionGroup& g : groups) describe(g, starts, shape, bytes);
     staging.upload(bytes, indices.at_least(int64_t(bytes.size()), "description of a pack"), stream);
-  }
-
-  // A larger pack than any before makes plans for that size; smaller ones use them too.
-  PlanKey key(const Group& group, bool backward, cudaStream_t stream) {
-    if (!backward) return {false, group.sequences(), group.length, 0};
-    if (tokens > most_tokens) {
-      check(cudaStreamSynchronize(stream), "packed attention");
-      std::erase_if(plans, [](const auto& p) { return p.first.backward; });
-      most_tokens = 1024 * bucket((tokens + 1023) / 1024);
-    }
-    return {true, group.sequences(), group.length, most_tokens};
   }
 
   const Plan& plan(const PlanKey& k) {
@@ -330,38 +175,49 @@ struct PackedAttention::Impl {
     return *slot;
   }
 
-  void run(const Group& group, bool backward, Pointers pointers, cudaStream_t stream) {
-    const Plan& p = plan(key(group, backward, stream));
-    char* at = static_cast<char*>(indices.at_least(0, "")) + group.device_at;
-    const int64_t list = (group.sequences() + 1) * int64_t(sizeof(int64_t));
-    for (const Id id : {kAtQk, kAtQkv, kAtOut, kAtLse}) pointers[id] = std::exchange(at, at + list);
-    pointers[kLengthsQ] = pointers[kLengthsK] = at;
+  // pointers_of(key head): of the tensors, from that head on.
+  template <class F>
+  void run(const AttentionGroup& group, bool backward, const F& pointers_of, cudaStream_t stream) {
+    const Plan& p = plan({backward, group.sequences(), group.length, group.parts});
+    void* const space = workspace.at_least(p.workspace_bytes(), "workspace of attention");
     check_dnn(cudnnSetStream(handle, stream), "cudnnSetStream");
-    p.run(handle, pointers, workspace.at_least(p.workspace_bytes(), "workspace of attention"));
+    for (int64_t part = 0; part < group.parts; ++part) {
+      Pointers pointers = pointers_of(shape.kv_heads / group.parts * part);
+      char* at = static_cast<char*>(indices.at_least(0, "")) + group.described_at;
+      const int64_t list = (group.sequences() + 1) * int64_t(sizeof(int64_t));
+      for (const Id id : {kAtQk, kAtQkv, kAtOut, kAtLse}) pointers[id] = std::exchange(at, at + list);
+      pointers[kLengthsQ] = pointers[kLengthsK] = at;
+      p.run(handle, pointers, space);
+    }
   }
 
-  Pointers inputs(const void* qk, const void* qkv, const void* out, const float* lse) const {
-    const auto writable = [](const void* p) { return const_cast<void*>(p); };
-    return {{kQ, writable(qk)},
-            {kK, writable(offset(qk, shape.q_width() * 2))},
-            {kV, writable(offset(qkv, shape.qk_width() * 2))},
-            {kOut, writable(out)},
-            {kLse, writable(lse)}};
+  // Of the tensors that both directions have, from key head `first` on.
+  Pointers pointers(const void* qk, const void* qkv, const void* out, const float* lse, int64_t first) const {
+    const auto head = [](const void* base, int64_t index) {
+      return const_cast<char*>(static_cast<const char*>(base)) + index * kHeadDim * 2;
+    };
+    const int64_t first_query = first * shape.group();
+    return {{kQ, head(qk, first_query)},
+            {kK, head(qk, shape.heads + first)},
+            {kV, head(qkv, shape.heads + shape.kv_heads + first)},
+            {kOut, head(out, first_query)},
+            {kLse, const_cast<float*>(lse) + first_query}};
   }
 
   HeadShape shape;
   float scale;
+  int64_t backward_bytes;
   cudnnHandle_t handle = nullptr;
   std::map<PlanKey, std::unique_ptr<Plan>> plans;
-  Memory workspace, indices, unwanted_lse;
+  DeviceMemory workspace, indices, unwanted_lse;
   Staging staging;
-  Group whole;
-  std::vector<Group> groups;  // of the backward
-  int64_t tokens = 0, most_tokens = 0;
+  AttentionGroup whole;
+  std::vector<AttentionGroup> groups;  // of the backward
+  int64_t tokens = 0;
 };
 
-PackedAttention::PackedAttention(const HeadShape& shape, float scale)
-    : impl_(std::make_unique<Impl>(shape, scale)) {}
+PackedAttention::PackedAttention(const HeadShape& shape, float scale, int64_t backward_bytes)
+    : impl_(std::make_unique<Impl>(shape, scale, backward_bytes)) {}
 PackedAttention::~PackedAttention() = default;
 
 void PackedAttention::set_pack(const std::vector<int32_t>& starts, cudaStream_t stream) {
@@ -373,18 +229,23 @@ void PackedAttention::forward(const void* qk, const void* qkv, void* out, float*
     const int64_t bytes = impl_->tokens * impl_->shape.heads * int64_t(sizeof(float));
     lse = static_cast<float*>(impl_->unwanted_lse.at_least(bytes, "log-sum-exp of attention"));
   }
-  impl_->run(impl_->whole, false, impl_->inputs(qk, qkv, out, lse), stream);
+  impl_->run(
+      impl_->whole, false, [&](int64_t first) { return impl_->pointers(qk, qkv, out, lse, first); }, stream);
 }
 
 void PackedAttention::backward(const void* d_out, const void* qk, const void* qkv, const void* out,
                                const float* lse, void* d_qkv, cudaStream_t stream) {
-  const HeadShape& s = impl_->shape;
-  Pointers pointers = impl_->inputs(qk, qkv, out, lse);
-  pointers[kDOut] = const_cast<void*>(d_out);
-  pointers[kDQ] = d_qkv;
-  pointers[kDK] = offset(d_qkv, s.q_width() * 2);
-  pointers[kDV] = offset(d_qkv, s.qk_width() * 2);
-  for (const Group& group : impl_->groups) impl_->run(group, true, pointers, stream);
+  const auto pointers = [&](int64_t first) {
+    Pointers result = impl_->pointers(qk, qkv, out, lse, first);
+    // Gradients lie as queries, keys and values do in qkv, and so does that of out as out.
+    const Pointers of_gradients = impl_->pointers(d_qkv, d_qkv, d_out, lse, first);
+    result[kDQ] = of_gradients.at(kQ);
+    result[kDK] = of_gradients.at(kK);
+    result[kDV] = of_gradients.at(kV);
+    result[kDOut] = of_gradients.at(kOut);
+    return result;
+  };
+  for (const AttentionGroup& group : impl_->groups) impl_->run(group, true, pointers, stream);
 }
 
 int64_t PackedAttention::workspace_bytes() const {

@@ -21,8 +21,10 @@ namespace temper::cuda {
 
 class PackedAttention {
  public:
-  // On the current device. `scale` multiplies q·k; 0: head_dim^-½.
-  explicit PackedAttention(const HeadShape& shape, float scale = 0);
+  // On the current device. `scale` multiplies q·k; 0: head_dim^-½. The backward takes a pack in as many calls
+  // as keep its workspace near `backward_bytes`; the bits are the same.
+  explicit PackedAttention(const HeadShape& shape, float scale = 0,
+                           int64_t backward_bytes = int64_t(2) << 30);
   ~PackedAttention();
 
   // The pack that forward and backward speak of from now on: sequence s has rows [starts[s], starts[s+1]).
@@ -37,7 +39,9 @@ class PackedAttention {
   void backward(const void* d_out, const void* qk, const void* qkv, const void* out, const float* lse,
                 void* d_qkv, cudaStream_t stream);
 
-  // Device memory held: plans' workspaces. It grows with the largest pack seen.
+  // Device memory held: plans' workspaces. It grows with the largest pack seen. The deterministic backward
+  // keeps a matrix of scores for each head of a sequence: one key head of 32,768 tokens, 4 query heads on it,
+  // takes 8 GiB.
   int64_t workspace_bytes() const;
   static int64_t library_version();  // cudnnGetVersion
 

@@ -24,7 +24,8 @@ class Products {
   Products();  // on the current device
   ~Products();
 
-  // y [rows, n] = x [rows, k] · wᵀ (+ residual [rows, n]), w [n, k]; residual null: none; y may be residual.
+  // y [rows, n] = x [rows, k] · wᵀ (+ residual [rows, n]), w [n, k]; residual null: none. y may be residual,
+  // which costs a copy of it: the bits are the same.
   void linear(const void* x, const void* w, const void* residual, int64_t rows, int64_t k, int64_t n, void* y,
               cudaStream_t stream);
 

@@ -26,6 +26,10 @@ class Buffer {
   void* data() const { return data_; }
   float* f32() const { return static_cast<float*>(data_); }
   int32_t* i32() const { return static_cast<int32_t*>(data_); }
+  // Row `row` of the first dimension.
+  void* row(int64_t row) const {
+    return static_cast<char*>(data_) + row * like_.stride(0) * like_.element_size();
+  }
   at::Tensor host() const {
     at::Tensor result = at::empty_like(like_);
     cuda::check(cudaMemcpy(result.data_ptr(), data_, like_.nbytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
@@ -37,14 +41,21 @@ class Buffer {
   void* data_ = nullptr;
 };
 
+inline void begin_gpu_test() {
+  int devices = 0;
+  if (const auto error = cudaGetDeviceCount(&devices); error != cudaSuccess || devices == 0)
+    GTEST_SKIP() << "no GPU: " << cudaGetErrorString(error);
+  at::manual_seed(1);
+}
+
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override { begin_gpu_test(); }
+};
+
 class GpuOps : public testing::TestWithParam<DType> {
  protected:
-  void SetUp() override {
-    int devices = 0;
-    if (const auto error = cudaGetDeviceCount(&devices); error != cudaSuccess || devices == 0)
-      GTEST_SKIP() << "no GPU: " << cudaGetErrorString(error);
-    at::manual_seed(1);
-  }
+  void SetUp() override { begin_gpu_test(); }
   at::ScalarType type() const { return GetParam() == DType::kBF16 ? at::kBFloat16 : at::kFloat; }
   at::Tensor random(at::IntArrayRef shape, double scale = 1) const {
     return (at::randn(shape, at::kFloat) * scale).to(type());
@@ -73,6 +84,24 @@ inline at::Tensor ints(const std::vector<int32_t>& values) {
 }
 inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.nbytes() == b.nbytes() && std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+}
+
+inline at::Tensor random_bf16(at::IntArrayRef shape, double scale = 1) {
+  return (at::randn(shape, at::kFloat) * scale).to(at::kBFloat16);
+}
+// What nothing has written yet: not a number.
+inline at::Tensor unwritten(at::IntArrayRef shape, at::ScalarType type = at::kBFloat16) {
+  return at::full(shape, NAN, at::TensorOptions(type));
+}
+// How many bf16 or f32 numbers have other bits.
+inline int64_t unequal_bits(const at::Tensor& a, const at::Tensor& b) {
+  const auto bits = a.element_size() == 2 ? at::kShort : at::kInt;
+  return a.contiguous().view(bits).ne(b.contiguous().view(bits)).sum().item<int64_t>();
+}
+// The largest difference beside the largest value.
+inline double relative_error(const at::Tensor& actual, const at::Tensor& expected) {
+  const at::Tensor want = expected.to(at::kDouble);
+  return ((actual.to(at::kDouble) - want).abs().max() / want.abs().max()).item<double>();
 }
 
 #define TEMPER_BOTH_TYPES(Fixture)                                                   \

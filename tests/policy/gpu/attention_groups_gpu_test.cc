@@ -1,0 +1,85 @@
+// Needs no GPU.
+
+#include "policy/ops/attention_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+namespace temper::cuda {
+namespace {
+
+constexpr HeadShape kShape{32, 8, 128};
+
+std::vector<int32_t> starts_of(const std::vector<int32_t>& lengths) {
+  std::vector<int32_t> starts{0};
+  std::partial_sum(lengths.begin(), lengths.end(), std::back_inserter(starts));
+  return starts;
+}
+
+TEST(AttentionGroups, BucketsAreFewAndNearlyFull) {
+  EXPECT_EQ(bucket(1), 1);
+  EXPECT_EQ(bucket(5), 5);
+  EXPECT_EQ(bucket(9), 10);
+  EXPECT_EQ(bucket(17), 20);
+  EXPECT_EQ(bucket(64), 64);
+  EXPECT_EQ(length_bucket(1), 256);
+  EXPECT_EQ(length_bucket(257), 512);
+  EXPECT_EQ(length_bucket(2048), 2048);
+  EXPECT_EQ(length_bucket(2049), 2560);
+  for (int64_t n = 1; n < 5000; ++n) {
+    EXPECT_GE(bucket(n), n);
+    EXPECT_LE(bucket(n) * 4, n * 5) << n;
+    EXPECT_GE(length_bucket(n), n);
+  }
+}
+
+TEST(AttentionGroups, TakeEverySequenceOnceAndKeepTheirMemory) {
+  const auto starts = starts_of({8192, 300, 20000, 1, 4096, 4096, 700, 300, 5});
+  for (const int64_t most : {int64_t(1) << 28, int64_t(1) << 30, int64_t(1) << 36}) {
+    std::vector<int> seen(9);
+    for (const AttentionGroup& g : backward_groups(starts, kShape, most)) {
+      for (const int32_t s : g.members) {
+        ++seen[size_t(s)];
+        EXPECT_LE(starts[size_t(s) + 1] - starts[size_t(s)], g.length);
+      }
+      EXPECT_TRUE(std::ranges::is_sorted(g.members));
+      EXPECT_TRUE(score_bytes(g, kShape) <= most || (g.members.size() == 1 && g.parts == kShape.kv_heads));
+    }
+    EXPECT_EQ(seen, std::vector<int>(9, 1));
+  }
+  EXPECT_EQ(backward_groups(starts, kShape, int64_t(1) << 60).size(), 1u);
+}
+
+TEST(AttentionGroups, PartsKeepFourQueryHeads) {
+  const auto parts = [](const HeadShape& shape) {
+    return backward_groups({0, 4096}, shape, 1).front().parts;
+  };
+  EXPECT_EQ(parts({32, 8, 128}), 8);
+  EXPECT_EQ(parts({8, 8, 128}), 2);
+  EXPECT_EQ(parts({2, 2, 128}), 1);
+}
+
+TEST(AttentionGroups, DescribeWhereSequencesLie) {
+  const auto starts = starts_of({10, 20, 30});
+  AttentionGroup first, second;
+  first.members = {0};
+  second.members = {1, 2};
+  std::vector<std::byte> bytes;
+  describe(first, starts, kShape, bytes);
+  describe(second, starts, kShape, bytes);
+  EXPECT_EQ(second.described_at, size_t(4 * 2 * 8 + 2 * 4));
+  int64_t offsets[4][3];
+  int32_t lengths[2];
+  std::memcpy(offsets, bytes.data() + second.described_at, sizeof offsets);
+  std::memcpy(lengths, bytes.data() + second.described_at + sizeof offsets, sizeof lengths);
+  const int64_t widths[] = {kShape.qk_width(), kShape.qkv_width(), kShape.q_width(), kShape.heads};
+  for (int list = 0; list < 4; ++list)
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(offsets[list][i], starts[size_t(i) + 1] * widths[list]);
+  EXPECT_EQ(lengths[0], 20);
+  EXPECT_EQ(lengths[1], 30);
+}
+
+}  // namespace
+}  // namespace temper::cuda
