@@ -29,7 +29,7 @@ TEST_P(GpuEmbedding, PicksRows) {
 TEST_P(GpuEmbedding, BackwardEqualsItsTwin) {
   for (const auto& [rows, width] : kSizes) {
     const at::Tensor dx = random({rows, width}), ids = some_ids(rows), d_table = at::randn({kVocab, width});
-    const at::Tensor order = std::get<1>(at::sort(ids, /*stable=*/true, 0)).to(at::kInt);
+    const at::Tensor order = std::get<1>(at::sort(ids, std::optional<bool>(true), 0)).to(at::kInt);
     const auto [distinct, inverse, counts] = at::unique_consecutive(ids.index_select(0, order), false, true);
     const at::Tensor begins = at::cat({at::zeros({1}, at::kLong), counts.cumsum(0)}).to(at::kInt);
     const Buffer gdx(dx), gorder(order), gids(distinct.to(at::kInt)), gbegins(begins), gtable(d_table);
