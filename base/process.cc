@@ -50,7 +50,8 @@ bool receive_all(int socket, char* data, size_t size, std::chrono::steady_clock:
   return true;
 }
 
-std::atomic<int> g_interrupts{0};
+std::atomic<int> g_interrupts{0};  // signals
+std::atomic<bool> g_told{false};   // without one
 
 void on_interrupt(int) {
   if (g_interrupts.fetch_add(1) > 0) ::_exit(kExitInterrupted);
@@ -135,7 +136,9 @@ void install_interrupt_handler() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-bool interrupted() { return g_interrupts.load(std::memory_order_relaxed) > 0; }
+bool interrupted() { return g_interrupts.load(std::memory_order_relaxed) > 0 || g_told; }
+
+void interrupt() { g_told = true; }
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

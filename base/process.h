@@ -67,6 +67,7 @@ std::optional<std::string> receive_message(int socket,
 // First Ctrl-C or SIGTERM sets the flag; a second one ends the process with 130.
 void install_interrupt_handler();
 bool interrupted();
+void interrupt();  // sets the flag; a signal that follows is the first one
 
 // Monotonic seconds, for durations.
 double now_s();

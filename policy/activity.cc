@@ -1,0 +1,75 @@
+#include "policy/activity.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+std::atomic<const char*> g_phase{"start-up"};
+std::atomic<const char*> g_collective{nullptr};
+std::atomic<uint64_t> g_progress{0};
+std::function<void()> g_listener;  // the main thread's
+
+// For tests: TEMPER_FAULT=PLACE:KIND lets this process fail where it first enters a phase or a collective of
+// that name.
+void fail_if_asked(const char* place) {
+  static const char* const fault = std::getenv("TEMPER_FAULT");
+  if (!fault) return;
+  const std::string wanted = fault;
+  const size_t colon = wanted.rfind(':');
+  static bool failed = false;
+  if (failed || colon == std::string::npos || wanted.substr(0, colon) != place) return;
+  failed = true;
+  const std::string kind = wanted.substr(colon + 1);
+  if (kind == "kill") ::raise(SIGKILL);
+  if (kind == "crash") ::raise(SIGSEGV);
+  if (kind == "stop") ::raise(SIGSTOP);
+  if (kind == "exit") ::_exit(0);
+  if (kind == "interrupt") ::raise(SIGTERM);
+  if (kind == "throw") throw WorldError("this failure was asked for");
+  while (kind == "hang") ::sleep(1);
+  if (kind == "slow") ::sleep(5);
+}
+
+}  // namespace
+
+Phase::Phase(const char* name) : before_(g_phase.exchange(name)), exceptions_(std::uncaught_exceptions()) {
+  made_progress();
+  if (g_listener) g_listener();
+  fail_if_asked(name);
+}
+
+Phase::~Phase() {
+  if (std::uncaught_exceptions() != exceptions_) return;
+  g_phase = before_;
+  if (g_listener) g_listener();
+}
+
+CollectiveWait::CollectiveWait(const char* name) : exceptions_(std::uncaught_exceptions()) {
+  fail_if_asked(name);
+  g_collective = name;
+}
+
+CollectiveWait::~CollectiveWait() {
+  if (std::uncaught_exceptions() == exceptions_) g_collective = nullptr;
+  made_progress();
+}
+
+void listen_to_phases(std::function<void()> listener) { g_listener = std::move(listener); }
+
+void made_progress() { g_progress.fetch_add(1, std::memory_order_relaxed); }
+
+Activity present_activity() {
+  const char* collective = g_collective.load();
+  return {g_phase.load(), g_progress.load(), collective ? collective : ""};
+}
+
+}  // namespace temper

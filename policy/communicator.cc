@@ -1,0 +1,163 @@
+#include "policy/communicator.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "policy/activity.h"
+#include "policy/communicator/mpi.h"
+#include "policy/communicator/nccl.h"
+#include "policy/communicator/rendezvous.h"
+#include "policy/communicator/tcp.h"
+
+namespace temper {
+namespace {
+
+Number number_of(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return Number::kF32;
+    case at::kDouble:
+      return Number::kF64;
+    case at::kBFloat16:
+      return Number::kBF16;
+    default:
+      TEMPER_CHECK(false, "tensor of {}", toString(tensor.scalar_type()));
+  }
+}
+
+// CPUs do not add bf16.
+bool needs_f32(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.scalar_type() == at::kBFloat16; }
+
+std::string machine_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
+}  // namespace
+
+Communicator::Communicator(const RankPlace& place, double patience_s) : rank_(place.rank), size_(place.size) {
+  if (size_ == 1) return;
+  if (place.launcher == Launcher::kMpi) {
+    host_ = make_mpi_transport(rank_, size_);
+    find_local_ranks(place.local_rank);
+    return;
+  }
+  Rendezvous rendezvous(place, patience_s);  // on rank 0 it must outlive the others' questions
+  const auto exchange = [&](const std::string& text) { return rendezvous.exchange("ring", text); };
+  host_ = make_tcp_transport(rank_, size_, exchange, patience_s);
+  find_local_ranks(place.local_rank);
+}
+
+void Communicator::find_local_ranks(int given) {
+  const auto machines = all_gather(machine_id(), "meeting");
+  local_size_ = int(std::ranges::count(machines, machines[size_t(rank_)]));
+  const auto before = std::count(machines.begin(), machines.begin() + rank_, machines[size_t(rank_)]);
+  local_rank_ = given >= 0 ? given : int(before);
+}
+
+Transport& Communicator::transport_of(const at::Tensor& tensor) {
+  TEMPER_CHECK(tensor.is_contiguous());
+  if (tensor.is_cpu()) return *host_;
+  TEMPER_CHECK(gpus_, "a tensor on {} before use_gpus()", tensor.device().str());
+  return *gpus_;
+}
+
+void Communicator::all_reduce(at::Tensor& values, const char* what) {
+  if (size_ == 1) return;
+  const CollectiveWait wait(what);
+  at::Tensor summed = needs_f32(values) ? values.to(at::kFloat) : values;
+  transport_of(summed).all_reduce(summed.data_ptr(), summed.numel(), number_of(summed));
+  if (needs_f32(values)) values.copy_(summed);
+}
+
+void Communicator::reduce_scatter(at::Tensor& whole, at::Tensor& share, const char* what) {
+  TEMPER_CHECK_EQ(whole.numel(), share.numel() * size_);
+  if (size_ == 1) {
+    share.copy_(whole);
+    return;
+  }
+  const CollectiveWait wait(what);
+  at::Tensor from = needs_f32(whole) ? whole.to(at::kFloat) : whole;
+  at::Tensor to = needs_f32(whole) ? at::empty_like(share, at::kFloat) : share;
+  transport_of(from).reduce_scatter(from.data_ptr(), to.data_ptr(), to.numel(), number_of(from));
+  if (needs_f32(whole)) share.copy_(to);
+}
+
+void Communicator::all_gather(at::Tensor& whole, const char* what) {
+  if (size_ == 1) return;
+  const CollectiveWait wait(what);
+  TEMPER_CHECK_EQ(whole.numel() % size_, 0);
+  transport_of(whole).all_gather(whole.data_ptr(), whole.numel() / size_ * whole.element_size());
+}
+
+void Communicator::broadcast(at::Tensor& values, int root, const char* what) {
+  if (size_ == 1) return;
+  const CollectiveWait wait(what);
+  transport_of(values).broadcast(values.data_ptr(), values.numel() * values.element_size(), root);
+}
+
+void Communicator::barrier(const char* what) { sum(0, what); }
+
+double Communicator::sum(double value, const char* what) {
+  if (size_ == 1) return value;
+  const CollectiveWait wait(what);
+  host_->all_reduce(&value, 1, Number::kF64);
+  return value;
+}
+
+double Communicator::largest(double value, const char* what) {
+  if (size_ == 1) return value;
+  const CollectiveWait wait(what);
+  std::vector<double> values(size_t(size_), value);
+  host_->all_gather(values.data(), sizeof(double));
+  return *std::ranges::max_element(values);
+}
+
+bool Communicator::any(bool value, const char* what) { return sum(value, what) > 0; }
+
+std::string Communicator::broadcast(std::string text, int root, const char* what) {
+  if (size_ == 1) return text;
+  const CollectiveWait wait(what);
+  auto bytes = int64_t(text.size());
+  host_->broadcast(&bytes, sizeof bytes, root);
+  text.resize(size_t(bytes));
+  host_->broadcast(text.data(), bytes, root);
+  return text;
+}
+
+std::vector<std::string> Communicator::all_gather(const std::string& text, const char* what) {
+  if (size_ == 1) return {text};
+  const CollectiveWait wait(what);
+  std::vector<int64_t> sizes(size_t(size_), int64_t(text.size()));
+  host_->all_gather(sizes.data(), sizeof(int64_t));
+  const int64_t longest = *std::ranges::max_element(sizes);
+  std::string all(size_t(longest) * size_t(size_), '\0');
+  std::ranges::copy(text, all.begin() + rank_ * longest);
+  host_->all_gather(all.data(), longest);
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < size_; ++rank)
+    texts.push_back(all.substr(size_t(rank * longest), size_t(sizes[size_t(rank)])));
+  return texts;
+}
+
+void Communicator::use_gpus() {
+  if (size_ > 1)
+    gpus_ = make_nccl_transport(rank_, size_,
+                                [this](std::string id) { return broadcast(id, 0, "NCCL's start"); });
+}
+
+void Communicator::set_deadline(double seconds) {
+  for (const auto& transport : {host_.get(), gpus_.get()})
+    if (transport) transport->deadline_s = seconds;
+}
+
+Communicator& alone() {
+  static Communicator communicator;
+  return communicator;
+}
+
+}  // namespace temper

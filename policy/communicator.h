@@ -1,0 +1,67 @@
+#pragma once
+// What ranks do together. All ranks make the same calls in the same order, from one thread; each call names
+// what it is for, so that whoever waits too long can say for what.
+//
+// Source: MPI's collectives; tensors go over NCCL where they are on a GPU, else over MPI or TCP.
+// Errors of all: LostRanks.
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policy/communicator/place.h"
+#include "policy/communicator/transport.h"
+
+namespace temper {
+
+class Communicator {
+ public:
+  Communicator() = default;  // a single rank: nothing waits, nothing is copied
+  // Meets the other ranks. Errors: WorldError naming the ranks that did not come within `patience_s`.
+  Communicator(const RankPlace& place, double patience_s);
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int local_rank() const {
+    return local_rank_;
+  }  // among the ranks of this machine, which share its cores and GPUs
+  int local_size() const { return local_size_; }
+
+  // Tensors are contiguous, f32, f64 or bf16; a bf16 sum is done in f32. Valid at the return on the CPU, on
+  // the current stream on a GPU.
+  void all_reduce(at::Tensor& values,
+                  const char* what);  // the sum over ranks, in place; the same bits everywhere
+  // whole [size · n] → share [n], this rank's n of the sum over ranks. `whole` may be used up.
+  void reduce_scatter(at::Tensor& whole, at::Tensor& share, const char* what);
+  void all_gather(at::Tensor& whole,
+                  const char* what);  // [size · n] in place: this rank's n are there before
+  void broadcast(at::Tensor& values, int root, const char* what);
+
+  void barrier(const char* what);
+  double sum(double value, const char* what);
+  double largest(double value, const char* what);
+  bool any(bool value, const char* what);
+  std::string broadcast(std::string text, int root, const char* what);
+  std::vector<std::string> all_gather(const std::string& text, const char* what);  // by rank
+
+  // From now on tensors on GPUs can be exchanged too: each rank's device is its thread's present one.
+  void use_gpus();
+  // After this long in one collective it is given up.
+  void set_deadline(double seconds);
+
+ private:
+  void find_local_ranks(int given);
+  Transport& transport_of(const at::Tensor& tensor);
+
+  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  std::unique_ptr<Transport> host_, gpus_;
+};
+
+// The single rank of a program that nobody started as several.
+Communicator& alone();
+
+}  // namespace temper

@@ -1,0 +1,14 @@
+#pragma once
+// MPI between CPUs. Lives in a library of its own, libtemper-mpi.so beside the program, loaded where mpirun
+// started us: a program that runs alone needs no MPI and waits for none.
+
+#include <memory>
+
+#include "policy/communicator/transport.h"
+
+namespace temper {
+
+// Initialises MPI. Errors: WorldError if the library is not there or MPI's rank and size are not those given.
+std::unique_ptr<Transport> make_mpi_transport(int rank, int size);
+
+}  // namespace temper

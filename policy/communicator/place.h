@@ -1,0 +1,39 @@
+#pragma once
+// Which rank of how many this process is, as its launcher says in environment variables.
+//
+//   TEMPER_RANK, TEMPER_WORLD_SIZE, TEMPER_LOCAL_RANK          by hand; also TEMPER_MASTER, host:port of rank
+//   0 OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK                   mpirun RANK, WORLD_SIZE, LOCAL_RANK,
+//   MASTER_ADDR, MASTER_PORT     torchrun SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_JOB_NODELIST srun
+//
+// The first set that is there counts; none: a single rank.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace temper {
+
+enum class Launcher : uint8_t { kNone, kByHand, kMpi, kTorchrun, kSlurm };
+
+struct RankPlace {
+  Launcher launcher = Launcher::kNone;
+  int rank = 0, size = 1;
+  int local_rank = -1;  // among the ranks of this host; -1: the launcher does not say
+  // Where the ranks meet; not with mpirun.
+  std::string master_host = {};
+  int master_port = 0;
+  bool master_listens = false;  // the launcher has a store there already (torchrun's agent)
+  // Another set that contradicts this one, "" if none: to be said once the ranks can talk.
+  std::string contradiction = {};
+};
+
+using Environment = std::function<const char*(const char* name)>;
+
+// Errors: ConfigError naming variable and value where the set is incomplete or impossible.
+RankPlace find_rank_place(const Environment& environment);
+RankPlace find_rank_place();  // of this process
+
+// "node[03-05,9],gpu1" → "node03". Source: slurm's hostlist format.
+std::string first_host(const std::string& node_list);
+
+}  // namespace temper

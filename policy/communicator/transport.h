@@ -1,0 +1,45 @@
+#pragma once
+// How numbers go from rank to rank. Between CPUs over MPI (mpi.cc) or TCP (tcp.cc), between GPUs over NCCL
+// (nccl.cc).
+
+#include <cstdint>
+#include <memory>
+
+#include "base/error.h"
+
+namespace temper {
+
+enum class Number : uint8_t { kBF16, kF32, kF64 };  // bf16 between GPUs only
+inline int64_t bytes_of(Number number) { return int64_t(2) << int(number); }
+
+// The other ranks cannot be reached. Whoever watches the ranks knows better which one failed and why.
+class LostRanks : public WorldError {
+ public:
+  using WorldError::WorldError;
+};
+
+// The job cannot be; another rank says why.
+class SaidElsewhere : public WorldError {
+ public:
+  using WorldError::WorldError;
+};
+
+// All ranks make the same calls in the same order, from one thread. Calls return when this rank's data are
+// there. Errors of all: LostRanks, also where nothing moved for `deadline_s`.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // Sums over ranks, in place. Exact: the same bits on every rank.
+  virtual void all_reduce(void* data, int64_t count, Number number) = 0;
+  // `share` gets the sum of every rank's share_count numbers at rank · share_count of `whole`, which may be
+  // used up.
+  virtual void reduce_scatter(void* whole, void* share, int64_t share_count, Number number) = 0;
+  // In place: this rank's share lies at rank · share_bytes.
+  virtual void all_gather(void* whole, int64_t share_bytes) = 0;
+  virtual void broadcast(void* data, int64_t bytes, int root) = 0;
+
+  double deadline_s = 600;
+};
+
+}  // namespace temper

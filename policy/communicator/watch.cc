@@ -1,0 +1,290 @@
+#include "policy/communicator/watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "policy/communicator/socket.h"
+
+namespace temper {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kBeat_s = 1;
+constexpr int kTick_ms = 200;
+constexpr auto kWholeMessage = std::chrono::milliseconds(2000);
+constexpr double kLastWords_s = 1;      // for the others to hear the end
+constexpr double kBetterReason_s = 10;  // for whoever knows why a rank was lost
+
+// Who a rank is, told once.
+struct Identity {
+  std::string host;
+  int pid = 0;
+  std::string processes;  // equal where one may signal the other
+};
+
+std::string process_space() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  file >> boot;
+  std::error_code ignored;
+  return boot + std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string();
+}
+
+void say_on_terminal(const std::string& text) {
+  const std::string line = text + "\n";
+  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+}  // namespace
+
+std::string rank_text(int rank, int size, const std::string& host, int pid) {
+  return fmt::format("rank {} of {} (host {}, pid {})", rank, size, host, pid);
+}
+
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+struct Watch::Impl {
+  Impl(Communicator& ranks, const WatchOptions& options_in, double patience_s)
+      : rank(ranks.rank()), size(ranks.size()), options(options_in) {
+    exchange_identities(ranks);
+    connect(ranks, patience_s);
+    for (Watched& one : watched) one.heard_s = one.moved_s = now_s();
+    thread = std::thread([this] { run(); });
+    // Whoever dies in a phase has said so before: it can say nothing afterwards.
+    listen_to_phases([this] { send_all(status()); });
+  }
+
+  void exchange_identities(Communicator& ranks) {
+    const Json mine = {{"host", host_name()}, {"pid", ::getpid()}, {"processes", process_space()}};
+    for (const std::string& text : ranks.all_gather(mine.dump(), "meeting")) {
+      const Json json = Json::parse(text);
+      identities.push_back({json.at("host"), json.at("pid"), json.at("processes")});
+    }
+  }
+
+  // Rank 0 to every rank, every rank to rank 0.
+  void connect(Communicator& ranks, double patience_s) {
+    const Listener listener;
+    const Address address = address_from(ranks.broadcast(to_text(listener.address()), 0, "meeting"));
+    const double until_s = now_s() + patience_s;
+    sockets.resize(size_t(size));
+    watched.resize(size_t(size));
+    if (rank > 0) {
+      sockets[0] = connect_to(address, rank, until_s);
+      if (!sockets[0]) throw LostRanks("rank {} cannot reach rank 0 within {:.0f} s", rank, patience_s);
+      return;
+    }
+    for (int connected = 1; connected < size; ++connected) {
+      auto arrived = listener.accept(until_s);
+      if (!arrived)
+        throw LostRanks("{} of {} ranks cannot reach rank 0 within {:.0f} s", size - connected, size,
+                        patience_s);
+      sockets.at(size_t(arrived->first)) = std::move(arrived->second);
+    }
+  }
+
+  // The thread.
+
+  void run() {
+    double beat_s = 0, said_s = now_s();
+    while (!stopping) {
+      listen();
+      tell_failure();
+      const double now = now_s();
+      if (now - beat_s >= kBeat_s) beat(), beat_s = now;
+      rank == 0 ? look_at_all(now, said_s) : look_at_first(now);
+    }
+    send_all({{"kind", "left"}});
+  }
+
+  void listen() {
+    std::vector<pollfd> polled;
+    for (size_t r = 0; r < sockets.size(); ++r)
+      polled.push_back({sockets[r] && !watched[r].lost ? sockets[r].get() : -1, POLLIN, 0});
+    if (::poll(polled.data(), polled.size(), kTick_ms) <= 0) return;
+    for (size_t r = 0; r < polled.size(); ++r)
+      if (polled[r].revents != 0) hear(r);
+  }
+
+  void hear(size_t from) {
+    const auto message = receive_message(sockets[from].get(), kWholeMessage);
+    if (!message) {
+      watched[from].lost = true;
+      return;
+    }
+    const Json json = Json::parse(*message);
+    watched[from].heard_s = now_s();
+    const std::string kind = json.at("kind");
+    if (kind == "status") return note(from, json);
+    if (kind == "left") watched[from].left = true;
+    if (kind == "failed") end_all({int(from), json.at("text"), false}, json.at("code"));
+    if (kind == "end") obey(json);
+  }
+
+  void note(size_t from, const Json& json) {
+    Activity activity{json.at("phase"), json.at("progress"), json.at("collective")};
+    Watched& one = watched[from];
+    if (activity.progress != one.activity.progress || activity.collective != one.activity.collective)
+      one.moved_s = now_s();
+    one.activity = std::move(activity);
+    if (json.at("interrupted")) interrupt();
+  }
+
+  Json status() const {
+    const Activity activity = present_activity();
+    return {{"kind", "status"},
+            {"phase", activity.phase},
+            {"progress", activity.progress},
+            {"collective", activity.collective},
+            {"interrupted", interrupted()}};
+  }
+
+  void beat() {
+    const Json mine = status();
+    watched[size_t(rank)].heard_s = now_s();
+    note(size_t(rank), mine);
+    send_all(mine);
+  }
+
+  void send_all(const Json& message) {
+    const std::scoped_lock lock(sending);
+    for (size_t r = 0; r < sockets.size(); ++r)
+      if (sockets[r]) send_message(sockets[r].get(), message.dump());
+  }
+
+  // What the main thread handed in.
+  void tell_failure() {
+    const std::scoped_lock lock(failing);
+    if (!failure || failure->told) return;
+    failure->told = true;
+    if (rank == 0) end_all({0, failure->what, false}, failure->code);
+    send_all({{"kind", "failed"}, {"code", failure->code}, {"text", failure->what}});
+  }
+
+  void look_at_all(double now, double& said_s) {
+    auto trouble = find_lost(watched, now, options);
+    if (!trouble) trouble = find_hung(watched, now, options);
+    if (trouble) end_all(*trouble, kExitWorld);
+    if (now - said_s < options.report_s) return;
+    if (const std::string text = waiting_text(watched, now, options); !text.empty()) {
+      say_on_terminal(text);
+      said_s = now;
+    }
+  }
+
+  // Rank 0 is watched by all, and rank 1 speaks of it.
+  void look_at_first(double now) {
+    const std::vector<Watched> first(watched.begin(), watched.begin() + 1);
+    const auto trouble = find_lost(first, now, options);
+    if (!trouble) return;
+    if (rank > 1) std::this_thread::sleep_for(std::chrono::duration<double>(kLastWords_s));
+    if (rank == 1) say_of(0, trouble->what);
+    if (trouble->alive) end_process(0);
+    ::_exit(kExitWorld);
+  }
+
+  // The end.
+
+  void say_of(int whose, const std::string& what) const {
+    const std::string who =
+        whose < 0
+            ? ""
+            : rank_text(whose, size, identities[size_t(whose)].host, identities[size_t(whose)].pid) + " ";
+    say_on_terminal(who + what + "; all ranks end");
+  }
+
+  // On rank 0: says why, once, and ends all ranks.
+  [[noreturn]] void end_all(const Trouble& trouble, int code) {
+    say_of(trouble.rank, trouble.what);
+    const int kill = trouble.alive ? trouble.rank : -1;
+    send_all({{"kind", "end"}, {"code", code}, {"kill", kill}});
+    end_process(kill);
+    wait_for_silence();
+    ::_exit(code);
+  }
+
+  [[noreturn]] void obey(const Json& end) {
+    end_process(end.at("kill"));
+    ::_exit(end.at("code"));
+  }
+
+  // A stopped or hung rank does not hear that all end.
+  void end_process(int whose) const {
+    if (whose < 0 || whose == rank) return;
+    const Identity &its = identities[size_t(whose)], &mine = identities[size_t(rank)];
+    if (its.processes == mine.processes) ::kill(its.pid, SIGKILL);
+  }
+
+  // Leaving at once could take the last message from those who have not read it yet.
+  void wait_for_silence() {
+    const double until_s = now_s() + kLastWords_s;
+    for (size_t r = 0; r < sockets.size(); ++r)
+      while (sockets[r] && !watched[r].lost && now_s() < until_s)
+        if (!receive_message(sockets[r].get(),
+                             std::chrono::milliseconds(int64_t((until_s - now_s()) * 1e3) + 1)))
+          break;
+  }
+
+  const int rank, size;
+  const WatchOptions options;
+  std::vector<Identity> identities;
+  std::vector<Fd> sockets;  // by rank; empty where there is no connection
+  std::vector<Watched> watched;
+  struct Failure {
+    int code;
+    std::string what;
+    bool told = false;
+  };
+  std::mutex failing, sending;
+  std::optional<Failure> failure;
+  std::atomic<bool> stopping{false};
+  std::thread thread;
+};
+
+Watch::Watch(Communicator& ranks, const WatchOptions& options, double patience_s)
+    : impl_(std::make_unique<Impl>(ranks, options, patience_s)) {}
+
+Watch::~Watch() { leave(); }
+
+void Watch::leave() {
+  if (!impl_->thread.joinable()) return;
+  listen_to_phases(nullptr);
+  impl_->stopping = true;
+  impl_->thread.join();
+}
+
+void Watch::fail(int code, const std::string& text, bool lost) {
+  const auto wait = [](double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  };
+  if (lost) wait(kBetterReason_s);  // the watch ends the process meanwhile
+  const std::string what = fmt::format("failed {}: {}", place_text(present_activity()), text);
+  {
+    const std::scoped_lock lock(impl_->failing);
+    impl_->failure = {code, what};
+  }
+  wait(kBetterReason_s);
+  impl_->say_of(impl_->rank, what);
+  ::_exit(code);
+}
+
+}  // namespace temper

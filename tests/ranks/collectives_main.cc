@@ -1,0 +1,94 @@
+// Every collective on every rank, checked; prints "ok RANK SIZE LOCAL_RANK LOCAL_SIZE". Started by
+// tests/ranks_test.py.
+
+#include <ATen/ATen.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "policy/communicator.h"
+
+namespace temper {
+namespace {
+
+// Number i of rank r: exact in every dtype, also when summed.
+double value(int rank, int64_t i) { return double((rank + 1) * (i % 7 - 3)); }
+
+at::Tensor values_of(int rank, int64_t count, at::ScalarType dtype) {
+  at::Tensor values = at::empty({count}, at::kDouble);
+  for (int64_t i = 0; i < count; ++i) values.data_ptr<double>()[i] = value(rank, i);
+  return values.to(dtype);
+}
+
+at::Tensor sum_of_all(int size, int64_t count, at::ScalarType dtype) {
+  at::Tensor sum = values_of(0, count, at::kDouble);
+  for (int rank = 1; rank < size; ++rank) sum += values_of(rank, count, at::kDouble);
+  return sum.to(dtype);
+}
+
+void expect(const at::Tensor& got, const at::Tensor& wanted, const char* what) {
+  if (!at::equal(got, wanted))
+    throw WorldError("{} of {} numbers of {}: wrong", what, got.numel(), toString(got.scalar_type()));
+}
+
+void check_tensors(Communicator& ranks, at::ScalarType dtype, int64_t share) {
+  const int64_t whole = share * ranks.size(), begin = share * ranks.rank();
+  at::Tensor sum = values_of(ranks.rank(), whole, dtype);
+  ranks.all_reduce(sum, "all-reduce");
+  expect(sum, sum_of_all(ranks.size(), whole, dtype), "all-reduce");
+
+  at::Tensor all = values_of(ranks.rank(), whole, dtype), mine = at::empty({share}, dtype);
+  ranks.reduce_scatter(all, mine, "reduce-scatter");
+  expect(mine, sum_of_all(ranks.size(), whole, dtype).narrow(0, begin, share), "reduce-scatter");
+
+  at::Tensor gathered = at::zeros({whole}, dtype);
+  gathered.narrow(0, begin, share).copy_(values_of(9, whole, dtype).narrow(0, begin, share));
+  ranks.all_gather(gathered, "all-gather");
+  expect(gathered, values_of(9, whole, dtype), "all-gather");
+
+  for (int root = 0; root < ranks.size(); ++root) {
+    at::Tensor sent = values_of(ranks.rank(), whole, dtype);
+    ranks.broadcast(sent, root, "broadcast");
+    expect(sent, values_of(root, whole, dtype), "broadcast");
+  }
+}
+
+void check_texts(Communicator& ranks) {
+  const auto text = [](int rank) { return std::string(size_t(rank * 1000), char('a' + rank)) + '\0'; };
+  const auto texts = ranks.all_gather(text(ranks.rank()), "texts");
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    if (texts.at(size_t(rank)) != text(rank)) throw WorldError("the text of rank {} is wrong", rank);
+  if (ranks.broadcast(text(ranks.rank()), ranks.size() - 1, "text") != text(ranks.size() - 1))
+    throw WorldError("a broadcast text is wrong");
+  if (ranks.sum(0.5 + ranks.rank(), "sum") != 0.5 * ranks.size() * ranks.size())
+    throw WorldError("a sum is wrong");
+  if (!ranks.any(ranks.rank() == ranks.size() - 1, "any") || ranks.any(false, "none"))
+    throw WorldError("any is wrong");
+}
+
+int run() {
+  Communicator ranks(find_rank_place(), 20);
+  for (const auto dtype : {at::kFloat, at::kDouble, at::kBFloat16})
+    for (const int64_t share : {1, 7, 4096, 300'001}) check_tensors(ranks, dtype, share);
+  check_texts(ranks);
+  ranks.barrier("end");
+  fmt::print("ok {} {} {} {}\n", ranks.rank(), ranks.size(), ranks.local_rank(), ranks.local_size());
+  return 0;
+}
+
+}  // namespace
+}  // namespace temper
+
+int main() {
+  try {
+    return temper::run();
+  } catch (const temper::ConfigError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 2;
+  } catch (const temper::SaidElsewhere&) {
+    return 3;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 3;
+  }
+}
