@@ -48,7 +48,7 @@ Verdict infra(const std::string& reason) { return verdict_of(VerdictKind::kInfra
 }  // namespace
 
 void JudgeOptions::visit(OptionVisitor& v) {
-  v.option("lanes", lanes, {.help = "candidates judged at a time; 0: one per core", .min = 0, .max = 1024});
+  v.option("lanes", lanes, {.help = "candidates judged at a time by a rank; 0: one per core, the cores shared by its machine's ranks", .min = 0, .max = 1024});
   v.option("min_sandbox", min_sandbox,
            {.help = "sandbox level below which nothing runs: S2 has namespaces, a private root, limits and a "
                     "system-call filter",
@@ -99,7 +99,7 @@ struct Judge::Impl {
                     .min_pairs = options.min_pairs,
                     .max_pairs = options.max_pairs};
     for (size_t i = 0; i < count; ++i) {
-      setup.core = cores[i % cores.size()];
+      setup.core = cores[(size_t(options.first_lane) + i) % cores.size()];
       lanes.emplace_back(setup, patience_s);
     }
     jobs_of_lanes.resize(count, jobs.end());

@@ -24,6 +24,7 @@ struct JudgeOptions {
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
   std::string cache = "";  // file; empty: memory only
+  int64_t first_lane = 0;  // lane i runs on core first_lane + i: several judges of a machine keep apart. No option
   void visit(OptionVisitor& v);
 };
 

@@ -35,12 +35,13 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const int64_t scored =
       std::count_if(pack.scored.begin(), pack.scored.end(), [](uint8_t s) { return s != 0; });
+  if (scored == 0 && gradient) store.finish_without_backward();
   if (scored == 0) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
   const Keep keep = !gradient ? Keep::kNothing : options_.recompute ? Keep::kInputs : Keep::kAll;
   const auto a = workspace_.plan([&](Arena& arena) {
     return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.logits_chunk), keep);
   });
-  const auto w = weight_pointers<T>(store, config_, store.weights());
+  const auto w = weight_pointers<T>(store, config_);
   positions_ = positions_of(pack);
 
   pack_weights(w, a);
@@ -50,16 +51,19 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
                   i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
   if (!gradient) return head(w, nullptr, pack, a, temperature, nullptr);
 
-  const auto g = weight_pointers<T>(store, config_, store.gradients());
+  const auto g = gradient_pointers<T>(store, config_);
   BackwardScratch<T> s = a.backward;
   std::fill_n(s.dx_out, tokens * width, T(0));
   TokenScores scores = head(w, &g, pack, a, temperature, gradient);
+  store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     if (keep == Keep::kInputs) block_forward(w.blocks[i], a.panels[i], pack, a.blocks[i], nullptr);
     block_backward(w.blocks[i], g.blocks[i], pack, a.blocks[i], s);
+    store.finish_unit(i + 1);
     std::swap(s.dx_out, s.dx_in);
   }
   cpu::embedding_backward(s.dx_out, pack.ids.data(), tokens, width, g.embedding);
+  store.finish_unit(0);
   return scores;
 }
 

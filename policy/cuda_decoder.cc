@@ -92,13 +92,14 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   check_pack(pack, config_);
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const std::vector<int32_t> scored = scored_tokens(pack);
+  if (scored.empty() && gradient) store.finish_without_backward();
   if (scored.empty()) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
   const Keep keep = !gradient ? Keep::kNothing : options_.recompute ? Keep::kInputs : Keep::kAll;
   const auto a = training_.plan([&](Arena& arena) {
     return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
                                    std::min(int64_t(scored.size()), options_.logits_chunk), keep);
   });
-  const auto w = weight_pointers<bf16>(store, config_, store.weights());
+  const auto w = weight_pointers<bf16>(store, config_);
   upload(pack, scored, a.pack, gradient != nullptr);
 
   cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
@@ -107,15 +108,18 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
                   i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
   if (!gradient) return head(w, nullptr, pack, scored, a, temperature, nullptr);
 
-  const auto g = weight_pointers<float>(store, config_, store.gradients());
+  const auto g = gradient_pointers<float>(store, config_);
   cuda::check(cudaMemsetAsync(a.scratch.dx, 0, size_t(tokens * width) * sizeof(bf16), stream_), "memset");
   TokenScores scores = head(w, &g, pack, scored, a, temperature, gradient);
+  store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     if (keep == Keep::kInputs) block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch, nullptr);
     block_backward(w.blocks[i], g.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
+    store.finish_unit(i + 1);
   }
   cuda::embedding_backward(DType::kBF16, a.scratch.dx, a.pack.order, a.pack.distinct, a.pack.begins,
                            int64_t(rows_by_id(pack.ids).distinct.size()), width, g.embedding, stream_);
+  store.finish_unit(0);
   return scores;
 }
 

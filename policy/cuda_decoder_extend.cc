@@ -40,11 +40,11 @@ void CudaDecoder::extend_block(const BlockWeights<bf16>& w, const cuda::Pages& p
   } else {
     cuda::paged_attention(shape_, r.qk, positions, rows, pages, r.mixed, stream_);
   }
-  products_.linear(r.mixed, w.o, r.x, padded, shape_.q_width(), d, r.middle, stream_);
-  cuda::rms_norm(DType::kBF16, r.middle, nullptr, w.post_norm, eps, rows, d, r.normed, stream_);
+  products_.linear(r.mixed, w.o, r.x, padded, shape_.q_width(), d, r.x, stream_);
+  cuda::rms_norm(DType::kBF16, r.x, nullptr, w.post_norm, eps, rows, d, r.normed, stream_);
   products_.linear(r.normed, w.gate_up, nullptr, padded, d, 2 * f, r.gate_up, stream_);
   cuda::swiglu(DType::kBF16, r.gate_up, rows, f, r.gated, stream_);
-  products_.linear(r.gated, w.down, r.middle, padded, f, d, r.x, stream_);
+  products_.linear(r.gated, w.down, r.x, padded, f, d, r.x, stream_);
 }
 
 // One new token and one draw for each sequence.
@@ -263,7 +263,7 @@ std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, Cache
                                               std::span<const Draw> draws) {
   check_extensions(storage, config_, extensions);
   auto& cache = static_cast<GpuCache&>(storage);
-  const auto w = weight_pointers<bf16>(store, config_, store.weights());
+  const auto w = weight_pointers<bf16>(store, config_);
   if (is_step(extensions, draws)) return step(w, cache, extensions, draws);
   const Logits logits = prefill(w, cache, extensions);
   return std::ranges::any_of(draws, is_truncated, &Draw::params) ? draw_truncated(logits, draws)
@@ -273,7 +273,7 @@ std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, Cache
 std::span<const float> CudaDecoder::extend(const ParameterStore& store, CacheStorage& storage,
                                            std::span<const Extension> extensions) {
   check_extensions(storage, config_, extensions);
-  const auto w = weight_pointers<bf16>(store, config_, store.weights());
+  const auto w = weight_pointers<bf16>(store, config_);
   const Logits logits = prefill(w, static_cast<GpuCache&>(storage), extensions);
   const std::vector<float> rows = logits_on_host(logits.values, int64_t(extensions.size()));
   const auto v = size_t(config_.vocab_size);

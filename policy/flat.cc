@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cstring>
+
 #include "base/error.h"
 #include "base/rng.h"
 #include "policy/cuda_device.h"
@@ -34,6 +36,27 @@ void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor
     cpu::adamw(weights.data_ptr<scalar_t>(), gradients.data_ptr<scalar_t>(), moment1.data_ptr<scalar_t>(),
                moment2.data_ptr<scalar_t>(), weights.numel(), factors);
   });
+}
+
+// On CPUs not by ATen: that would wake OpenMP's threads, which then spin beside ours.
+void add_to(const at::Tensor& to, const at::Tensor& values) {
+  if (to.is_cuda()) {
+    to.add_(values);
+    return;
+  }
+  TEMPER_CHECK_EQ(to.numel(), values.numel());
+  AT_DISPATCH_FLOATING_TYPES(to.scalar_type(), "add_to", [&] {
+    scalar_t* y = to.data_ptr<scalar_t>();
+    const scalar_t* x = values.const_data_ptr<scalar_t>();
+    for (int64_t i = 0; i < to.numel(); ++i) y[i] += x[i];
+  });
+}
+
+void clear(const at::Tensor& values) {
+  if (values.is_cuda())
+    values.zero_();
+  else
+    std::memset(values.data_ptr(), 0, values.nbytes());
 }
 
 void fill_normal(const at::Tensor& values, uint64_t key, double std) {

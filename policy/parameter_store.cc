@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -19,21 +20,35 @@ at::ScalarType scalar_type(DType dtype) {
 // covers them.
 class Layout {
  public:
+  explicit Layout(int64_t ranks) : ranks_(ranks) {}
+  // What follows belongs to a unit of its own.
+  void begin_unit() {
+    end_unit();
+    units_.push_back({end_, 0});
+  }
+  void end_unit() {
+    if (units_.empty()) return;
+    end_ += (ranks_ - end_ % ranks_) % ranks_;
+    units_.back().size = end_ - units_.back().offset;
+  }
   void matrix(std::string name, int64_t rows, int64_t columns) {
     add(std::move(name), {rows, columns}, true);
   }
   void norm(std::string name, int64_t width) { add(std::move(name), {width}, false); }
   void block(const std::string& prefix, const ModelConfig& c);
-  std::vector<ParameterInfo> take() { return std::move(parameters_); }
+  const std::vector<ParameterInfo>& parameters() const { return parameters_; }
+  const std::vector<ParameterUnit>& units() const { return units_; }
 
  private:
   void add(std::string name, std::vector<int64_t> shape, bool decays) {
     int64_t size = 1;
     for (int64_t n : shape) size *= n;
-    parameters_.push_back({std::move(name), std::move(shape), end_, size, decays});
+    parameters_.push_back({std::move(name), std::move(shape), end_, size, decays, units_.size() - 1});
     end_ += size;
   }
+  const int64_t ranks_;
   std::vector<ParameterInfo> parameters_;
+  std::vector<ParameterUnit> units_;
   int64_t end_ = 0;
 };
 
@@ -53,58 +68,133 @@ void Layout::block(const std::string& prefix, const ModelConfig& c) {
   matrix(prefix + "mlp.down_proj.weight", d, c.intermediate_size);
 }
 
-std::vector<ParameterInfo> lay_out_parameters(const ModelConfig& c) {
-  Layout layout;
+Layout lay_out_parameters(const ModelConfig& c, int64_t ranks) {
+  Layout layout(ranks);
+  layout.begin_unit();
   layout.matrix("model.embed_tokens.weight", c.vocab_size, c.hidden_size);
-  for (int64_t i = 0; i < c.num_hidden_layers; ++i) layout.block(fmt::format("model.layers.{}.", i), c);
+  for (int64_t i = 0; i < c.num_hidden_layers; ++i) {
+    layout.begin_unit();
+    layout.block(fmt::format("model.layers.{}.", i), c);
+  }
+  layout.begin_unit();
   layout.norm("model.norm.weight", c.hidden_size);
   if (!c.tie_word_embeddings) layout.matrix("lm_head.weight", c.vocab_size, c.hidden_size);
-  return layout.take();
+  layout.end_unit();
+  return layout;
 }
 
 bool is_residual_projection(const std::string& name) {
   return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
 }
 
-at::Tensor view_of(const at::Tensor& flat, const std::vector<ParameterInfo>& parameters,
-                   const std::string& name) {
+const ParameterInfo& find(const std::vector<ParameterInfo>& parameters, const std::string& name) {
   for (const auto& p : parameters)
-    if (p.name == name) return flat.narrow(0, p.offset, p.size).view(p.shape);
+    if (p.name == name) return p;
   TEMPER_CHECK(false, "no parameter '{}'", name);
 }
 
-at::Tensor& zeros_once(at::Tensor& tensor, const at::Tensor& weights) {
-  const auto dtype = weights.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  if (!tensor.defined()) tensor = at::zeros({weights.numel()}, weights.options().dtype(dtype));
-  return tensor;
+at::Tensor zeros(int64_t size, const at::Tensor& weights) {
+  return at::zeros({size},
+                   weights.options().dtype(weights.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
 }
 
 }  // namespace
 
-ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device)
-    : parameters_(lay_out_parameters(config)) {
-  const auto& last = parameters_.back();
-  TEMPER_CHECK_EQ(last.offset + last.size, config.parameter_count());
-  weights_ =
-      at::zeros({last.offset + last.size}, at::TensorOptions().dtype(scalar_type(dtype)).device(device));
+ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks)
+    : ranks_(ranks) {
+  const Layout layout = lay_out_parameters(config, ranks.size());
+  parameters_ = layout.parameters();
+  units_ = layout.units();
+  int64_t named = 0;
+  for (const auto& p : parameters_) named += p.size;
+  TEMPER_CHECK_EQ(named, config.parameter_count());
+  weights_ = at::zeros({units_.back().offset + units_.back().size},
+                       at::TensorOptions().dtype(scalar_type(dtype)).device(device));
 }
 
+at::Tensor& ParameterStore::share_once(at::Tensor& tensor) {
+  if (!tensor.defined()) tensor = zeros(share_size(), weights_);
+  return tensor;
+}
+
+at::Tensor& ParameterStore::gradients() { return share_once(gradients_); }
+at::Tensor& ParameterStore::moment1() { return share_once(moment1_); }
+at::Tensor& ParameterStore::moment2() { return share_once(moment2_); }
+
+// This rank's part of a unit.
+at::Tensor ParameterStore::share_of(size_t unit, const at::Tensor& flat) const {
+  const int64_t part = units_[unit].size / ranks_.size();
+  return flat.numel() == size() ? flat.narrow(0, units_[unit].offset + ranks_.rank() * part, part)
+                                : flat.narrow(0, units_[unit].offset / ranks_.size(), part);
+}
+
+// Flat as the weights where it is them, else this rank's share.
 at::Tensor& ParameterStore::master() {
   if (weights_.scalar_type() != at::kBFloat16) return weights_;
-  if (!master_.defined()) master_ = weights_.to(at::kFloat);
+  if (master_.defined()) return master_;
+  share_once(master_);
+  for (size_t unit = 0; unit < units_.size(); ++unit) share_of(unit, master_).copy_(share_of(unit, weights_));
   return master_;
 }
 
-at::Tensor& ParameterStore::gradients() { return zeros_once(gradients_, weights_); }
-at::Tensor& ParameterStore::moment1() { return zeros_once(moment1_, weights_); }
-at::Tensor& ParameterStore::moment2() { return zeros_once(moment2_, weights_); }
-
-at::Tensor ParameterStore::weight(const std::string& name) const {
-  return view_of(weights_, parameters_, name);
+std::vector<ParameterPart> ParameterStore::parts() {
+  std::vector<ParameterPart> parts;
+  for (const ParameterInfo& p : parameters_) {
+    const ParameterUnit& unit = units_[p.unit];
+    const int64_t share = unit.size / ranks_.size(), first = unit.offset + ranks_.rank() * share;
+    const int64_t begin = std::max(p.offset, first), end = std::min(p.offset + p.size, first + share);
+    if (begin >= end) continue;
+    const auto part = [&](const at::Tensor& flat) {
+      return share_of(p.unit, flat).narrow(0, begin - first, end - begin);
+    };
+    parts.push_back(
+        {part(master()), part(weights_), part(gradients()), part(moment1()), part(moment2()), p.decays});
+  }
+  return parts;
 }
 
-at::Tensor ParameterStore::gradient(const std::string& name) {
-  return view_of(gradients(), parameters_, name);
+void ParameterStore::gather_weights() {
+  if (ranks_.size() == 1) return;
+  for (const ParameterUnit& unit : units_) {
+    at::Tensor whole = weights_.narrow(0, unit.offset, unit.size);
+    ranks_.all_gather(whole, "weights");
+  }
+}
+
+at::Tensor ParameterStore::weight(const std::string& name) const {
+  const ParameterInfo& p = find(parameters_, name);
+  return weights_.narrow(0, p.offset, p.size).view(p.shape);
+}
+
+at::Tensor ParameterStore::gradient(const std::string& name) { return gradient(find(parameters_, name)); }
+
+at::Tensor ParameterStore::gradient(const ParameterInfo& p) {
+  if (ranks_.size() == 1) return gradients().narrow(0, p.offset, p.size).view(p.shape);
+  return unit_gradient(p.unit).narrow(0, p.offset - units_[p.unit].offset, p.size).view(p.shape);
+}
+
+// The blocks' gradients are made and summed one after the other, in the same memory.
+at::Tensor& ParameterStore::unit_gradient(size_t unit) {
+  at::Tensor& gradient = unit == 0                   ? embedding_gradient_
+                         : unit == units_.size() - 1 ? final_gradient_
+                                                     : block_gradient_;
+  if (!gradient.defined()) gradient = zeros(units_[unit].size, weights_);
+  return gradient;
+}
+
+void ParameterStore::finish_unit(size_t unit) {
+  if (ranks_.size() == 1) return;
+  at::Tensor& whole = unit_gradient(unit);
+  const int64_t part = whole.numel() / ranks_.size();
+  if (!summed_.defined() || summed_.numel() < part) summed_ = zeros(part, weights_);
+  at::Tensor sum = summed_.narrow(0, 0, part);
+  ranks_.reduce_scatter(whole, sum, "gradients");
+  add_to(share_of(unit, gradients()), sum);
+  clear(whole);
+}
+
+void ParameterStore::finish_without_backward() {
+  for (size_t unit = units_.size(); unit-- > 0;) finish_unit(unit);
 }
 
 void ParameterStore::init_random(uint64_t seed) {

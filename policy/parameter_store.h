@@ -1,12 +1,18 @@
 #pragma once
 // Flat weights, gradients and optimizer moments, and the names and shapes inside them. The only place that
-// knows how they are laid out and, later, sharded.
+// knows how they are laid out and sharded.
+//
+// Sharding (ZeRO-2). Source: Rajbhandari et al., 1910.02054, section 5. Each rank holds all weights, and of
+// gradients, master and moments its share: of every unit (embedding, block, final norm with an untied head)
+// the rank-th of `size` equal parts, one unit's behind the other's. A single rank's share is everything, at
+// the same offsets.
 
 #include <ATen/core/Tensor.h>
 
 #include <string>
 #include <vector>
 
+#include "policy/communicator.h"
 #include "policy/model_config.h"
 
 namespace temper {
@@ -14,38 +20,73 @@ namespace temper {
 struct ParameterInfo {
   std::string name;  // Hugging Face's, e.g. model.layers.0.self_attn.q_proj.weight
   std::vector<int64_t> shape;
-  int64_t offset = 0;  // elements into the flat buffers
+  int64_t offset = 0;  // elements into the flat weights
   int64_t size = 0;    // elements
   bool decays = true;  // weight decay applies: matrices yes, norms no
+  size_t unit = 0;
+};
+
+// Parameters whose gradients the backward finishes together. Padded to a multiple of the number of ranks.
+struct ParameterUnit {
+  int64_t offset = 0, size = 0;  // elements into the flat weights
+};
+
+// What one rank's optimizer moves of one parameter, [n] each.
+struct ParameterPart {
+  at::Tensor master, weights, gradients, moment1, moment2;
+  bool decays;
 };
 
 class ParameterStore {
  public:
-  ParameterStore(const ModelConfig& config, DType dtype, at::Device device);
+  ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks = alone());
 
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
-  int64_t size() const { return weights_.numel(); }
+  const std::vector<ParameterUnit>& units() const { return units_; }  // embedding, blocks, final
+  int64_t size() const { return weights_.numel(); }                   // of the flat weights, padding included
+  int64_t share_size() const { return size() / ranks_.size(); }
+  Communicator& ranks() const { return ranks_; }
 
-  // Flat, [size()]. Weights in the store's dtype; gradients, master and moments in f32 (f64 for f64 weights).
+  // Flat, [size()], in the store's dtype.
   at::Tensor& weights() { return weights_; }
   const at::Tensor& weights() const { return weights_; }
-  // What the optimizer moves: the weights themselves, or, where they are bf16, their f32 origin.
-  at::Tensor& master();
-  at::Tensor& gradients();  // allocated and zeroed on first use: a policy that only generates has none
+  // This rank's share, [share_size()], f32 (f64 for f64 weights); allocated and zeroed on first use: a policy
+  // that only generates has none.
+  at::Tensor& gradients();
   at::Tensor& moment1();
   at::Tensor& moment2();
+  // What the optimizer moves of this rank's share, parameter by parameter. Its master is the weights
+  // themselves, or, where those are bf16, their f32 origin.
+  std::vector<ParameterPart> parts();
+  // Every rank's share of the weights to all, after the optimizer moved them.
+  void gather_weights();
 
-  // Views into the flat buffers. Errors: TEMPER_CHECK on an unknown name.
+  // Views. Errors: TEMPER_CHECK on an unknown name.
   at::Tensor weight(const std::string& name) const;
   at::Tensor gradient(const std::string& name);
+  // Where the backward adds the parameter's gradient: its place in gradients() or, with several ranks, in
+  // memory that the blocks have in common, zero when their backward begins.
+  at::Tensor gradient(const ParameterInfo& parameter);
+  // The backward has added all of a unit's gradient: sums it over ranks into their shares. Units are finished
+  // from the last to the first, once a backward, on all ranks.
+  void finish_unit(size_t unit);
+  void finish_without_backward();  // where the other ranks have a pack more
 
   // HF initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2L), norms 1. Keyed: depends on
   // seed only.
   void init_random(uint64_t seed);
 
  private:
+  at::Tensor& share_once(at::Tensor& tensor);
+  at::Tensor& unit_gradient(size_t unit);
+  at::Tensor share_of(size_t unit, const at::Tensor& flat) const;
+  at::Tensor& master();
+
+  Communicator& ranks_;
   std::vector<ParameterInfo> parameters_;
+  std::vector<ParameterUnit> units_;
   at::Tensor weights_, master_, gradients_, moment1_, moment2_;
+  at::Tensor embedding_gradient_, block_gradient_, final_gradient_, summed_;  // of several ranks
 };
 
 }  // namespace temper

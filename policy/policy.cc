@@ -30,7 +30,8 @@ struct Policy::Impl {
       : config(std::move(c)),
         options(std::move(o)),
         decoder(make_decoder(config, options)),
-        parameters(config, options.dtype, at::Device(options.device)) {}
+        parameters(config, options.dtype, at::Device(options.device),
+                   options.ranks ? *options.ranks : alone()) {}
 
   ModelConfig config;
   PolicyOptions options;
@@ -47,6 +48,7 @@ const ModelConfig& Policy::config() const { return impl_->config; }
 const PolicyOptions& Policy::options() const { return impl_->options; }
 ParameterStore& Policy::parameters() { return impl_->parameters; }
 const ParameterStore& Policy::parameters() const { return impl_->parameters; }
+Communicator& Policy::ranks() const { return impl_->parameters.ranks(); }
 
 TokenScores Policy::forward(const PackedTokens& tokens, double temperature) {
   return impl_->decoder->score(impl_->parameters, tokens, temperature, nullptr);

@@ -14,6 +14,7 @@
 
 namespace temper {
 
+class Communicator;
 class ParameterStore;
 struct CacheStorage;
 
@@ -22,6 +23,8 @@ struct PolicyOptions {
   std::string device = "cpu";  // or cuda, cuda:N
   bool recompute = false;      // keep only each block's input for the backward
   int64_t logits_chunk = 512;  // rows of the [T, V] logits that exist at once
+  Communicator* ranks =
+      nullptr;  // that train the policy together, each with the same weights; null: this one alone
 
   bool on_gpu() const { return device.starts_with("cuda"); }
 };
@@ -90,11 +93,13 @@ class Policy {
   const PolicyOptions& options() const;
   ParameterStore& parameters();
   const ParameterStore& parameters() const;
+  Communicator& ranks() const;
 
   // Exact: independent of how sequences are packed, within f32 rounding of the product kernels.
   TokenScores forward(const PackedTokens& tokens, double temperature = 1);
 
-  // Forward, then the gradients of sum over scored tokens added into parameters().gradients().
+  // Forward, then the gradients of sum over scored tokens added into parameters().gradients(), over all
+  // ranks. They call it equally often: where a rank has no tokens left, with none.
   TokenScores forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient,
                                double temperature = 1);
 

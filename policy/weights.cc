@@ -6,12 +6,10 @@
 
 namespace temper {
 
+namespace {
+
 template <class T>
-ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& config,
-                                const at::Tensor& flat) {
-  TEMPER_CHECK_EQ(flat.numel(), store.size());
-  std::map<std::string, T*> at;
-  for (const auto& p : store.parameters()) at[p.name] = flat.data_ptr<T>() + p.offset;
+ModelWeights<T> by_role(const std::map<std::string, T*>& at, const ModelConfig& config) {
   ModelWeights<T> w;
   w.embedding = at.at("model.embed_tokens.weight");
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
@@ -28,9 +26,26 @@ ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& 
   return w;
 }
 
-template ModelWeights<float> weight_pointers(const ParameterStore&, const ModelConfig&, const at::Tensor&);
-template ModelWeights<double> weight_pointers(const ParameterStore&, const ModelConfig&, const at::Tensor&);
-template ModelWeights<at::BFloat16> weight_pointers(const ParameterStore&, const ModelConfig&,
-                                                    const at::Tensor&);
+}  // namespace
+
+template <class T>
+ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& config) {
+  std::map<std::string, T*> at;
+  for (const auto& p : store.parameters()) at[p.name] = store.weights().data_ptr<T>() + p.offset;
+  return by_role<T>(at, config);
+}
+
+template <class T>
+ModelWeights<T> gradient_pointers(ParameterStore& store, const ModelConfig& config) {
+  std::map<std::string, T*> at;
+  for (const auto& p : store.parameters()) at[p.name] = store.gradient(p).template data_ptr<T>();
+  return by_role<T>(at, config);
+}
+
+template ModelWeights<float> weight_pointers(const ParameterStore&, const ModelConfig&);
+template ModelWeights<double> weight_pointers(const ParameterStore&, const ModelConfig&);
+template ModelWeights<at::BFloat16> weight_pointers(const ParameterStore&, const ModelConfig&);
+template ModelWeights<float> gradient_pointers(ParameterStore&, const ModelConfig&);
+template ModelWeights<double> gradient_pointers(ParameterStore&, const ModelConfig&);
 
 }  // namespace temper

@@ -1,5 +1,5 @@
 #pragma once
-// The parameters as the decoder's products want them: pointers into a flat buffer of weights or gradients.
+// The parameters as the decoder's products want them: pointers to weights or gradients.
 
 #include <vector>
 
@@ -27,9 +27,11 @@ struct ModelWeights {
   T* head;  // [V, D], the embedding where tied
 };
 
-// `flat` is the store's weights or gradients.
 template <class T>
-ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& config,
-                                const at::Tensor& flat);
+ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& config);
+
+// Where the backward adds: see ParameterStore::gradient.
+template <class T>
+ModelWeights<T> gradient_pointers(ParameterStore& store, const ModelConfig& config);
 
 }  // namespace temper

@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/rng.h"
+#include "policy/activity.h"
+#include "policy/communicator.h"
 #include "rollout/conversation.h"
 #include "rollout/generator.h"
 
@@ -52,7 +54,8 @@ class Run {
   void judged(size_t line, const Verdict& verdict);
   bool goes_on(Line& line, const Verdict& verdict);
   void end(Line& line);
-  Batch take(const std::vector<RolloutRequest>& requests);
+  std::vector<Trajectory> take_all();
+  Batch to_batch(const std::vector<RolloutRequest>& requests, std::vector<Trajectory> trajectories) const;
 
   const Tokenizer& tokenizer_;
   const ChatFormat& format_;
@@ -63,16 +66,22 @@ class Run {
   RolloutStats& stats_;
   Policy& policy_;
   std::optional<Generator> generator_;
-  std::vector<Line> lines_;           // group by group
+  std::vector<Line> lines_;           // this rank's, group by group
   std::map<Ticket, size_t> tickets_;  // at the judge
   int64_t turns_done_ = 0, turns_left_ = 0;
 };
 
+// Ranks take equal stretches of lines: most of a group stays together and shares its prompt.
 void Run::open_lines(const std::vector<RolloutRequest>& requests) {
+  int64_t all = 0, line = 0;
+  for (const RolloutRequest& request : requests) all += request.samples;
+  const int64_t rank = policy_.ranks().rank(), size = policy_.ranks().size();
+  const int64_t begin = rank * all / size, end = (rank + 1) * all / size;
   std::map<std::string, int64_t> samples;  // a task asked for twice goes on counting
   for (const RolloutRequest& request : requests) {
-    for (int64_t n = 0; n < request.samples; ++n) {
+    for (int64_t n = 0; n < request.samples; ++n, ++line) {
       const int64_t sample = samples[request.task->name]++;
+      if (line < begin || line >= end) continue;
       lines_.push_back(
           {Conversation(format_, tokenizer_, *request.task, step_, sample), hash_name(request.task->name)});
     }
@@ -100,6 +109,7 @@ void Run::ask(size_t index) {
 void Run::generate() {
   const double start = now_s();
   const auto finished = generator_->step();
+  made_progress();
   stats_.generate_s += now_s() - start;
   for (const Generation& generation : finished) answered(generation);
 }
@@ -119,6 +129,7 @@ void Run::answered(const Generation& generation) {
 // Waits only where nothing can be generated.
 void Run::collect_verdicts() {
   const bool wait = generator_->idle() && !tickets_.empty();
+  const Phase phase(wait ? "judging" : "rollout");
   const double start = now_s();
   const auto arrived = judge_.poll(wait ? kWait : std::chrono::milliseconds(0));
   if (wait) stats_.wait_s += now_s() - start;
@@ -136,6 +147,7 @@ void Run::collect_verdicts() {
 void Run::judged(size_t index, const Verdict& verdict) {
   Line& line = lines_[index];
   line.conversation.add_verdict(verdict);
+  made_progress();
   ++turns_done_;
   --turns_left_;
   goes_on(line, verdict) ? ask(index) : end(line);
@@ -153,14 +165,28 @@ void Run::end(Line& line) {
   if (line.slot >= 0) generator_->release(std::exchange(line.slot, -1));
 }
 
-Batch Run::take(const std::vector<RolloutRequest>& requests) {
+// Every rank's trajectories, in the order of the lines.
+std::vector<Trajectory> Run::take_all() {
+  std::vector<Trajectory> mine, all;
+  for (Line& line : lines_) mine.push_back(line.conversation.take());
+  Communicator& ranks = policy_.ranks();
+  if (ranks.size() == 1) return mine;
+  for (const std::string& bytes : ranks.all_gather(to_bytes(mine), "trajectories"))
+    for (Trajectory& trajectory : trajectories_from_bytes(bytes)) all.push_back(std::move(trajectory));
+  stats_.tokens = int64_t(ranks.sum(double(stats_.tokens), "trajectories"));
+  stats_.judged = int64_t(ranks.sum(double(stats_.judged), "trajectories"));
+  stats_.cached = int64_t(ranks.sum(double(stats_.cached), "trajectories"));
+  return all;
+}
+
+Batch Run::to_batch(const std::vector<RolloutRequest>& requests, std::vector<Trajectory> trajectories) const {
   Batch batch;
   batch.step = step_;
-  auto line = lines_.begin();
+  auto next = trajectories.begin();
   for (const RolloutRequest& request : requests) {
     Group group;
     group.task = request.task->name;
-    for (int64_t n = 0; n < request.samples; ++n) group.samples.push_back((line++)->conversation.take());
+    for (int64_t n = 0; n < request.samples; ++n) group.samples.push_back(std::move(*next++));
     batch.groups.push_back(std::move(group));
   }
   return batch;
@@ -168,19 +194,21 @@ Batch Run::take(const std::vector<RolloutRequest>& requests) {
 
 Batch Run::run(const std::vector<RolloutRequest>& requests,
                const std::function<void(int64_t, int64_t)>& progress) {
+  const Phase phase("rollout");
   open_lines(requests);
-  if (lines_.empty()) return take(requests);
-  generator_.emplace(policy_, std::min<int64_t>(options_.max_sequences, int64_t(lines_.size())),
-                     options_.max_context_tokens);
-  for (size_t line = 0; line < lines_.size(); ++line) ask(line);
+  if (!lines_.empty()) {
+    generator_.emplace(policy_, std::min<int64_t>(options_.max_sequences, int64_t(lines_.size())),
+                       options_.max_context_tokens);
+    for (size_t line = 0; line < lines_.size(); ++line) ask(line);
+  }
   while (turns_left_ > 0 && !interrupted()) {
     const int64_t before = turns_done_;
     if (!generator_->idle()) generate();
     collect_verdicts();
     if (progress && turns_done_ > before) progress(turns_done_, turns_done_ + turns_left_);
   }
-  stats_.tokens = generator_->tokens_generated();
-  return take(requests);
+  if (generator_) stats_.tokens = generator_->tokens_generated();
+  return to_batch(requests, take_all());
 }
 
 }  // namespace

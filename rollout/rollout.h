@@ -35,10 +35,10 @@ struct RolloutRequest {
 };
 
 struct RolloutStats {
-  double generate_s = 0;  // wall time in the generator
-  double wait_s = 0;      // wall time with nothing to generate, waiting for verdicts
-  int64_t tokens = 0;     // generated
-  int64_t judged = 0, cached = 0;
+  double generate_s = 0;           // wall time in the generator
+  double wait_s = 0;               // wall time with nothing to generate, waiting for verdicts
+  int64_t tokens = 0;              // generated, on all ranks
+  int64_t judged = 0, cached = 0;  // on all ranks
 };
 
 class Rollout {
@@ -50,7 +50,8 @@ class Rollout {
   // One group per request, in order. Deterministic in (seed, step, task, sample, turn) but for what timing
   // decides. A verdict of our own failure (INFRA) ends its trajectory. After interrupted() it returns at once
   // with what there is; an answer whose verdict did not arrive keeps the verdict INFRA. `progress` is told
-  // (turns judged, turns in all).
+  // (turns judged, turns in all). The policy's ranks each make a part, and all return the same batch;
+  // progress is that of this rank's part.
   Batch run(int64_t step, const std::vector<RolloutRequest>& requests,
             const std::function<void(int64_t, int64_t)>& progress = {});
   const RolloutStats& stats() const { return stats_; }  // of the last run

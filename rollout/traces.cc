@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "base/process.h"
 #include "base/rng.h"
+#include "policy/activity.h"
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 
@@ -93,28 +95,60 @@ std::vector<Story> tell_all(const TraceOptions& options, const std::vector<Recip
   return stories;
 }
 
-// Those variants that a conversation needs.
-void judge_told(const std::vector<Story>& stories, std::vector<Recipe>& recipes, Judge& judge,
-                const std::function<void(int64_t, int64_t)>& progress) {
-  std::set<Variant*> told;
-  std::map<Ticket, Variant*> waiting;
+// Those variants that a conversation needs, once each, in the order of the stories.
+std::vector<Variant*> told_variants(const std::vector<Story>& stories, std::vector<Recipe>& recipes,
+                                    std::vector<const Recipe*>& its_recipe) {
+  std::set<Variant*> seen;
+  std::vector<Variant*> told;
   for (const auto& story : stories) {
     auto& recipe = recipes[story.recipe];
     for (const size_t k : story.variants) {
-      Variant* const variant = &recipe.variants[k];
-      if (told.insert(variant).second) waiting[judge.submit(recipe.task, variant->source)] = variant;
+      if (!seen.insert(&recipe.variants[k]).second) continue;
+      told.push_back(&recipe.variants[k]);
+      its_recipe.push_back(&recipe);
     }
   }
+  return told;
+}
+
+// Every rank's verdicts to all: variant k was judged by rank k mod size.
+void exchange_verdicts(const std::vector<Variant*>& told, Communicator& ranks) {
+  if (ranks.size() == 1) return;
+  nlohmann::json mine = nlohmann::json::array();
+  for (size_t k = size_t(ranks.rank()); k < told.size(); k += size_t(ranks.size()))
+    mine.push_back(told[k]->verdict);
+  std::string bytes;
+  nlohmann::json::to_cbor(mine, bytes);
+  const auto all = ranks.all_gather(bytes, "corpus");
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    size_t k = rank;
+    for (const auto& verdict : nlohmann::json::from_cbor(all[rank])) {
+      verdict.get_to(told.at(k)->verdict);
+      k += all.size();
+    }
+  }
+}
+
+void judge_told(const std::vector<Story>& stories, std::vector<Recipe>& recipes, Judge& judge,
+                const std::function<void(int64_t, int64_t)>& progress, Communicator& ranks) {
+  std::vector<const Recipe*> its_recipe;
+  const auto told = told_variants(stories, recipes, its_recipe);
+  std::map<Ticket, Variant*> waiting;
+  for (size_t k = size_t(ranks.rank()); k < told.size(); k += size_t(ranks.size()))
+    waiting[judge.submit(its_recipe[k]->task, told[k]->source)] = told[k];
   const auto all = int64_t(waiting.size());
+  const Phase phase("judging");
   while (!waiting.empty() && !interrupted()) {
     for (auto& [ticket, verdict] : judge.poll(std::chrono::milliseconds(200))) {
       const auto it = waiting.find(ticket);
       if (it == waiting.end()) continue;
       it->second->verdict = std::move(verdict);
       waiting.erase(it);
+      made_progress();
     }
     if (progress) progress(all - int64_t(waiting.size()), all);
   }
+  exchange_verdicts(told, ranks);
 }
 
 std::optional<Trace> written(const Story& story, const Recipe& recipe) {
@@ -148,10 +182,11 @@ std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task
 }
 
 std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,
-                               const std::function<void(int64_t, int64_t)>& progress) {
+                               const std::function<void(int64_t, int64_t)>& progress, Communicator& ranks) {
+  const Phase phase("corpus");
   auto recipes = write_recipes(judge.tasks(), seed);
   const auto stories = tell_all(options, recipes, seed);
-  judge_told(stories, recipes, judge, progress);
+  judge_told(stories, recipes, judge, progress, ranks);
   std::vector<Trace> traces;
   for (const auto& story : stories) {
     if (auto trace = written(story, recipes[story.recipe])) traces.push_back(std::move(*trace));

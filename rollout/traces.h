@@ -13,6 +13,7 @@
 
 #include "base/options.h"
 #include "env/judge.h"
+#include "policy/communicator.h"
 
 namespace temper {
 
@@ -45,10 +46,12 @@ struct Trace {
 // traces only, equal to no given task, held-out ones included. What a judge must know before make_traces.
 std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task> tasks, uint64_t seed);
 
-// Traces for all tasks of the judge but the held-out ones. Each distinct answer that a trace needs is judged once;
-// `progress(judged, all)` counts them. Deterministic in the seed but for what timing decides. Right answers
-// that do not pass and mistakes that do are dropped with their traces, and so is what an interrupt left unjudged.
+// Traces for all tasks of the judge but the held-out ones. Each distinct answer that a trace needs is judged
+// once; `progress(judged, all)` counts them. Deterministic in the seed but for what timing decides. Right
+// answers that do not pass and mistakes that do are dropped with their traces, and so is what an interrupt
+// left unjudged. Ranks judge a part each, and all return the same traces.
 std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,
-                               const std::function<void(int64_t, int64_t)>& progress = {});
+                               const std::function<void(int64_t, int64_t)>& progress = {},
+                               Communicator& ranks = alone());
 
 }  // namespace temper

@@ -118,6 +118,26 @@ std::string verdict_line(const Verdict& verdict) {
 
 }  // namespace
 
+std::string to_bytes(const std::vector<Trajectory>& trajectories) {
+  Json all = Json::array();
+  for (const Trajectory& trajectory : trajectories) {
+    Json json = to_json(trajectory);
+    json["log_probs"] = Json::array();
+    for (size_t t = 0; t < trajectory.ids.size(); ++t)
+      if (is_response(trajectory.roles[t])) json["log_probs"].push_back(trajectory.log_probs[t]);
+    all.push_back(std::move(json));
+  }
+  std::string bytes;
+  Json::to_cbor(all, bytes);
+  return bytes;
+}
+
+std::vector<Trajectory> trajectories_from_bytes(const std::string& bytes) {
+  std::vector<Trajectory> trajectories;
+  for (const Json& json : Json::from_cbor(bytes)) trajectories.push_back(trajectory_from(json));
+  return trajectories;
+}
+
 void append_trajectories(const std::filesystem::path& path, const Batch& batch) {
   std::string text;
   for (const Group& group : batch.groups) {

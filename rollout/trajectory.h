@@ -53,6 +53,10 @@ struct Batch {
 void append_trajectories(const std::filesystem::path& path, const Batch& batch);
 std::vector<Trajectory> read_trajectories(const std::filesystem::path& path);
 
+// For other ranks: all of it, floats to the bit.
+std::string to_bytes(const std::vector<Trajectory>& trajectories);
+std::vector<Trajectory> trajectories_from_bytes(const std::string& bytes);
+
 // The conversation as text: role headings, answers, verdicts with times.
 std::string to_text(const Trajectory& trajectory, const Tokenizer& tokenizer);
 

@@ -6,8 +6,11 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
+#include "policy/activity.h"
+#include "policy/communicator.h"
 #include "rollout/conversation.h"
 #include "trainer/packing.h"
+#include "trainer/ranks.h"
 
 namespace temper {
 namespace {
@@ -76,7 +79,7 @@ double accumulate(Policy& policy, const Update& update, int64_t micro_batch_toke
     rows.push_back({row->trajectory.ids, row->mask});
     total += std::inner_product(row->weights.begin(), row->weights.end(), row->mask.begin(), 0.0);
   }
-  for (const Pack& pack : make_packs(rows, micro_batch_tokens)) {
+  for (const Pack& pack : make_shared_packs(policy, rows, micro_batch_tokens)) {
     const auto gradient = [&](int64_t begin, std::span<const double> log_prob, std::span<const double>,
                               std::span<double> d_log_prob, std::span<double> d_entropy) {
       for (size_t k = 0; k < log_prob.size(); ++k) {
@@ -88,13 +91,19 @@ double accumulate(Policy& policy, const Update& update, int64_t micro_batch_toke
       }
     };
     policy.forward_backward(pack.tokens, gradient);
+    made_progress();
   }
-  return loss;
+  return policy.ranks().sum(loss, "statistics");
 }
 
 // Of the time limit; 0 without one.
 double clock_share(double seconds, double max_seconds) {
   return max_seconds > 0 ? std::min(1.0, seconds / max_seconds) : 0;
+}
+
+// Rank 0's.
+double agreed_clock(Communicator& ranks, double share) {
+  return share > 0 || ranks.size() > 1 ? ranks.sum(ranks.rank() == 0 ? share : 0, "clock") : 0;
 }
 
 int64_t count_tokens(const Update& update) {
@@ -135,14 +144,16 @@ Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& 
 ColdStartStats run_cold_start(Policy& policy, const Tokenizer& tokenizer, const std::vector<Task>& tasks,
                               const std::vector<Trace>& traces, const ColdStartOptions& options,
                               uint64_t seed, const std::function<void(const ColdStartStats&)>& progress) {
+  const Phase phase("update");
   const double start = now_s();
   const std::vector<Row> rows = make_rows(traces, tasks, tokenizer, options.repaired_weight);
   const std::vector<Update> updates = plan_updates(rows, options, seed);
   AdamW optimizer(policy.parameters(), options.optimizer);
+  Communicator& ranks = policy.ranks();
   ColdStartStats stats{.total_updates = int64_t(updates.size())};
   for (const Update& update : updates) {
-    const double by_clock = clock_share(now_s() - start, options.max_seconds);
-    if (by_clock >= 1 || interrupted()) break;
+    const double by_clock = agreed_clock(ranks, clock_share(now_s() - start, options.max_seconds));
+    if (by_clock >= 1 || any_interrupted(ranks)) break;
     const double by_updates = (double(stats.updates) + 0.5) / double(updates.size());
     stats.lr = learning_rate(options.optimizer, std::max(by_updates, by_clock));
     stats.loss = accumulate(policy, update, options.micro_batch_tokens);

@@ -60,7 +60,10 @@ void RunOptions::visit(OptionVisitor& v) {
   v.option("steps", steps, {.help = "steps of reinforcement learning; 0: cold start only", .min = 0});
   v.option("max_seconds", max_seconds,
            {.help = "ends reinforcement learning early; 0: never", .unit = "s", .min = 0});
-  v.option("threads", threads, {.help = "threads of the policy; 0: one per core", .min = 0, .max = 1024});
+  v.option("threads", threads,
+           {.help = "threads of a rank's policy; 0: one per core, the cores shared by its machine's ranks",
+            .min = 0,
+            .max = 1024});
 }
 
 std::filesystem::path RunOptions::path() const {
@@ -113,6 +116,7 @@ void RunConfig::visit(OptionVisitor& v) {
   v.section("learner", learner, "a batch → updates");
   v.section("optimizer", optimizer, "AdamW of reinforcement learning");
   v.section("eval", eval, "evaluation before and after");
+  v.section("ranks", ranks, "several processes, one job");
 }
 
 void RunConfig::check(Problems& problems) const {

@@ -19,6 +19,7 @@
 #include "trainer/learner.h"
 #include "trainer/loss.h"
 #include "trainer/optimizer.h"
+#include "trainer/ranks.h"
 #include "trainer/rejection.h"
 #include "trainer/returns.h"
 #include "trainer/reward.h"
@@ -71,6 +72,7 @@ struct RunConfig {
   LearnerOptions learner;
   OptimizerOptions optimizer;
   EvalOptions eval;
+  RankOptions ranks;
   void visit(OptionVisitor& v);
   // Adds what no option can know of the others.
   void check(Problems& problems) const;

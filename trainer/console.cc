@@ -6,9 +6,12 @@
 #include <memory>
 
 #include "base/progress.h"
+#include "policy/communicator.h"
 
 namespace temper {
 namespace {
+
+bool g_terminal = true;
 
 double value(const Metrics& metrics, const std::string& name) {
   const auto found = metrics.find(name);
@@ -36,13 +39,18 @@ std::string score_row(const std::string& name, const Score& s) {
 
 }  // namespace
 
+void use_terminal(bool ours) { g_terminal = ours; }
+
 void say_line(const std::string& line) {
-  fmt::print("{}\n", line);
-  std::fflush(stdout);
-  spdlog::info("{}", line);
+  if (g_terminal) {
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  }
+  if (spdlog::default_logger_raw()->name() == kRunLog) spdlog::info("{}", line);
 }
 
 ProgressFunction progress_bar(const std::string& title, bool keep) {
+  if (!g_terminal) return {};
   auto bar = std::make_shared<std::unique_ptr<Progress>>();
   return [=](int64_t done, int64_t total) {
     if (!*bar) *bar = std::make_unique<Progress>(title, total);
@@ -52,6 +60,7 @@ ProgressFunction progress_bar(const std::string& title, bool keep) {
 }
 
 std::function<void(const ColdStartStats&)> cold_start_bar() {
+  if (!g_terminal) return [](const ColdStartStats&) {};
   auto bar = std::make_shared<std::unique_ptr<Progress>>();
   return [=](const ColdStartStats& stats) {
     if (!*bar) *bar = std::make_unique<Progress>("cold start", 100);
@@ -60,11 +69,14 @@ std::function<void(const ColdStartStats&)> cold_start_bar() {
   };
 }
 
-void say_start(const RunConfig& config, const Judge& judge) {
+void say_start(const RunConfig& config, const Judge& judge, const Communicator& ranks) {
   say("run {} in {}", config.run.name, config.run.path().string());
   say("tasks: {} to learn from, {} held out", tasks_to_learn(config.tasks, judge.tasks()).size(),
       tasks_of_split(judge.tasks(), "heldout").size());
   say("judge: sandbox {}", judge.sandbox_level());
+  if (ranks.size() > 1)
+    say("ranks: {}, {} of them on this machine; {} judges and {} threads each", ranks.size(),
+        ranks.local_size(), config.env.lanes, config.run.threads);
 }
 
 void say_model(const ModelConfig& config, bool fresh, const std::string& device) {

@@ -13,6 +13,14 @@
 
 namespace temper {
 
+class Communicator;
+
+// The name of the logger that writes a run's log; without a run there is none.
+constexpr const char* kRunLog = "run";
+
+// Whether the terminal is ours: of several ranks it is the first one's.
+void use_terminal(bool ours);
+
 // One line, on the terminal and in the run's log.
 void say_line(const std::string& line);
 template <class... Args>
@@ -26,7 +34,7 @@ using ProgressFunction = std::function<void(int64_t done, int64_t total)>;
 ProgressFunction progress_bar(const std::string& title, bool keep = true);
 std::function<void(const ColdStartStats&)> cold_start_bar();
 
-void say_start(const RunConfig& config, const Judge& judge);
+void say_start(const RunConfig& config, const Judge& judge, const Communicator& ranks);
 void say_model(const ModelConfig& config, bool fresh, const std::string& device);
 // step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what)
 void say_step(int64_t step, int64_t steps, const Metrics& metrics);

@@ -24,10 +24,26 @@ std::string decide(const std::string& device, const ModelConfig& shape) {
   return cuda::gpu_count() > 0 && cuda::unknown_to_gpu(shape).empty() ? "cuda" : "cpu";
 }
 
-std::string decide_and_take(const std::string& wish, const ModelConfig& shape) {
+// Each rank of a machine takes the GPU of its local rank.
+int ordinal_of(const std::string& device, const Communicator& ranks) {
+  if (ranks.local_size() == 1) return ordinal_of(device);
+  if (device != "cuda")
+    throw ConfigError("model.device: {} is one GPU for the {} ranks of this machine: must be auto or cuda",
+                      device, ranks.local_size());
+  if (cuda::gpu_count() < ranks.local_size())
+    throw ConfigError(
+        "model.device: cuda: {} ranks on this machine and {} GPUs that each of them sees: start as many "
+        "ranks as "
+        "GPUs",
+        ranks.local_size(), cuda::gpu_count());
+  return ranks.local_rank();
+}
+
+std::string decide_and_take(const std::string& wish, const ModelConfig& shape,
+                            const Communicator& ranks = alone()) {
   const std::string device = decide(wish, shape);
   if (device == "cpu") return device;
-  const int ordinal = ordinal_of(device);
+  const int ordinal = ordinal_of(device, ranks);
   if (const std::string problem = cuda::unknown_to_gpu(shape); !problem.empty())
     throw ConfigError("model.device: {} does not know this model: {}", device, problem);
   cuda::use_gpu(ordinal);
@@ -36,8 +52,17 @@ std::string decide_and_take(const std::string& wish, const ModelConfig& shape) {
 
 }  // namespace
 
-void use_device(ModelOptions& model, const ModelConfig& shape) {
-  model.device = decide_and_take(model.device, shape);
+void use_device(ModelOptions& model, const ModelConfig& shape, const Communicator& ranks) {
+  model.device = decide_and_take(model.device, shape, ranks);
+}
+
+void connect_devices(const ModelOptions& model, Communicator& ranks) {
+  const bool gpu = model.policy().on_gpu();
+  const double gpus = ranks.sum(gpu, "devices");
+  if (gpus > 0 && gpus < ranks.size())
+    throw ConfigError("model.device: {} of {} ranks have a GPU; choose cpu or cuda for all", gpus,
+                      ranks.size());
+  if (gpu) ranks.use_gpus();
 }
 
 PolicyOptions use_device(const std::string& device, const std::filesystem::path& model) {

@@ -1,14 +1,19 @@
 #pragma once
 // Where the policy computes.
 
+#include "policy/communicator.h"
 #include "trainer/config.h"
 
 namespace temper {
 
-// Decides model.device where it is auto, and takes the GPU where it is one.
-// Errors: ConfigError if there is no such GPU, or it does not know the shape; WorldError if it cannot be
-// used.
-void use_device(ModelOptions& model, const ModelConfig& shape);
+// Decides model.device where it is auto, and takes the GPU where it is one: with several ranks on this
+// machine, each the one of its local rank. Errors: ConfigError if there is no such GPU, or it does not know
+// the shape, or there are more ranks than GPUs; WorldError if it cannot be used.
+void use_device(ModelOptions& model, const ModelConfig& shape, const Communicator& ranks = alone());
+
+// After that, where the ranks' policies compute together. Errors: ConfigError if some have a GPU and some do
+// not.
+void connect_devices(const ModelOptions& model, Communicator& ranks);
 
 // The same for a command that takes a model's directory and a --device.
 PolicyOptions use_device(const std::string& device, const std::filesystem::path& model);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
+#include "policy/communicator.h"
 #include "trainer/config.h"
 #include "trainer/model.h"
 
@@ -61,6 +62,7 @@ Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
   const auto tasks = tasks_of_split(judge.tasks(), config.eval.split);
   if (tasks.empty())
     throw ConfigError("eval.split: no task of split {} in {}", config.eval.split, config.tasks.path);
+  const Communicator& ranks = model.policy.ranks();
   const int64_t per_sample = int64_t(tasks.size()) * options.turns;
   const int64_t total = per_sample * (config.eval.samples + 1);
 
@@ -70,10 +72,15 @@ Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
                     mix_key({uint64_t(config.run.seed), kEvalStream}));
     std::vector<RolloutRequest> requests;
     for (const Task* task : tasks) requests.push_back({task, samples});
+    int64_t told = 0;
+    const auto tell = [&](int64_t done) {
+      if (progress && std::exchange(told, done) != done) progress(done_before + done, total);
+    };
     const Batch batch = rollout.run(0, requests, [&](int64_t done, int64_t) {
-      if (progress) progress(done_before + done, total);
+      tell(std::min(done * ranks.size(), per_sample * samples));
     });
-    if (!trajectories.empty()) append_trajectories(trajectories, batch);
+    if (ranks.size() > 1) tell(per_sample * samples);  // other ranks' parts may be longer than ours
+    if (!trajectories.empty() && ranks.rank() == 0) append_trajectories(trajectories, batch);
     return turn_scores(batch, config.reward);
   };
   Evaluation evaluation;

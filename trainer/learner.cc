@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "policy/activity.h"
 #include "policy/parameter_store.h"
 #include "trainer/packing.h"
 
@@ -64,6 +65,13 @@ struct Learner::Sums {
     rollout_kl += difference;
     rollout_max = std::max(rollout_max, std::abs(difference));
     ++rollout_tokens;
+  }
+  // Each rank has counted its own tokens.
+  void sum_over(Communicator& ranks) {
+    for (double* sum : {&loss, &entropy, &clipped, &ratio, &approx_kl, &reference_kl, &tokens, &rollout_kl,
+                        &rollout_tokens})
+      *sum = ranks.sum(*sum, "statistics");
+    for (double* most : {&ratio_max, &rollout_max}) *most = ranks.largest(*most, "statistics");
   }
   void write_means(bool reference, LearnStats& stats) const {
     const double updates = double(std::max<int64_t>(stats.updates + stats.skipped_updates, 1)),
@@ -169,7 +177,7 @@ TokenTerms Learner::terms(const Row& row, int32_t t) const {
 
 // Adds the gradient of the rows' loss to the policy's.
 void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) {
-  for (const Pack& pack : make_packs(pack_rows(rows), options_.micro_batch_tokens)) {
+  for (const Pack& pack : make_shared_packs(policy_, pack_rows(rows), options_.micro_batch_tokens)) {
     const auto gradient = [&](int64_t begin, std::span<const double> log_prob,
                               std::span<const double> entropy, std::span<double> d_log_prob,
                               std::span<double> d_entropy) {
@@ -184,6 +192,7 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
       }
     };
     policy_.forward_backward(pack.tokens, gradient, temperature_);
+    made_progress();
   }
 }
 
@@ -217,6 +226,7 @@ std::vector<Learner::Row> Learner::make_rows(const Batch& batch, const TokenAdva
 }
 
 LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages) {
+  const Phase phase("update");
   const double start = now_s();
   std::vector<Row> rows = make_rows(batch, advantages);
   std::vector<Row*> all;
@@ -231,6 +241,7 @@ LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages
   for (int64_t epoch = 0; epoch < options_.epochs; ++epoch)
     for (const auto& part : parts)
       if (!part.empty()) update_once(part, sums, stats);
+  sums.sum_over(policy_.ranks());
   sums.write_means(reference_ != nullptr, stats);
   stats.seconds = now_s() - start;
   return stats;

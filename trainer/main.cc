@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "policy/communicator/transport.h"
 #include "trainer/commands/commands.h"
 #include "trainer/interrupted.h"
 
@@ -34,6 +35,8 @@ int main(int argc, char** argv) {
   } catch (const ConfigError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return kExitUser;
+  } catch (const SaidElsewhere&) {
+    return kExitWorld;
   } catch (const Interrupted&) {
     fmt::print(stderr, "interrupted; nothing was kept\n");
     return kExitInterrupted;

@@ -33,11 +33,9 @@ AdamWFactors factors(const OptimizerOptions& options, double lr, double norm, in
 void update_all(ParameterStore& store, const AdamWFactors& decayed) {
   AdamWFactors plain = decayed;
   plain.keep = 1;
-  for (const ParameterInfo& p : store.parameters()) {
-    const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, p.offset, p.size); };
-    adamw(part(store.master()), part(store.weights()), part(store.gradients()), part(store.moment1()),
-          part(store.moment2()), p.decays ? decayed : plain);
-  }
+  for (const ParameterPart& p : store.parts())
+    adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2, p.decays ? decayed : plain);
+  store.gather_weights();
 }
 
 }  // namespace
@@ -72,7 +70,7 @@ void AdamW::reset() {
 
 double AdamW::update(double lr) {
   at::Tensor& gradients = parameters_.gradients();
-  const double norm = std::sqrt(squared_norm(gradients));
+  const double norm = std::sqrt(parameters_.ranks().sum(squared_norm(gradients), "gradient norm"));
   if (!std::isfinite(norm)) {
     gradients.zero_();
     return norm;

@@ -29,7 +29,15 @@ struct Pack {
 // Rows in order, at most `max_tokens` together in a pack; a longer row goes alone.
 std::vector<Pack> make_packs(const std::vector<PackRow>& rows, int64_t max_tokens);
 
-// Log-probs of the scored tokens under the present weights, [row][T], 0 elsewhere.
+// The rows of each rank: dealt so that the costs come out even, the dearest first.
+std::vector<std::vector<size_t>> deal_rows(const std::vector<double>& costs, int ranks);
+
+// This rank's packs of rows that the policy's ranks share, and empty ones where another rank has more: each
+// is a call of forward_backward that all ranks make.
+std::vector<Pack> make_shared_packs(const Policy& policy, const std::vector<PackRow>& rows,
+                                    int64_t max_tokens);
+
+// Log-probs of the scored tokens under the present weights, [row][T], 0 elsewhere; on all ranks.
 std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<PackRow>& rows,
                                            int64_t max_tokens, double temperature);
 

@@ -20,14 +20,25 @@ int64_t lanes(const JudgeOptions& env) {
   return env.lanes > 0 ? env.lanes : int64_t(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape) {
+// What the backward adds to before it is summed over ranks: the embedding, an untied head and one block.
+int64_t unsummed_gradient_bytes(const ModelConfig& shape) {
+  const int64_t parameters = shape.parameter_count();
+  const int64_t tables = shape.vocab_size * shape.hidden_size * (shape.tie_word_embeddings ? 1 : 2);
+  return kF32 * (tables + (parameters - tables) / shape.num_hidden_layers);
+}
+
+// Gradients, master and moments are sharded.
+std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape, int64_t ranks) {
   const int64_t parameters = shape.parameter_count();
   const bool gpu = config.model.policy().on_gpu();
   const int64_t weight_bytes = gpu ? kBF16 : kF32;
   std::vector<MemoryItem> items = {{"weights", weight_bytes * parameters}};
-  if (gpu) items.push_back({"master weights", kF32 * parameters});
-  items.push_back({"gradients", kF32 * parameters});
-  items.push_back({"optimizer moments", 2 * kF32 * parameters});
+  if (gpu) items.push_back({"master weights", kF32 * parameters / ranks});
+  items.push_back({"gradients", kF32 * parameters / ranks});
+  items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
+  if (ranks > 1)
+    items.push_back(
+        {fmt::format("gradients not yet summed over {} ranks", ranks), unsummed_gradient_bytes(shape)});
   if (config.loss.kl_coefficient > 0) items.push_back({"reference weights", weight_bytes * parameters});
   return items;
 }
@@ -71,7 +82,7 @@ int64_t MemoryPlan::needed_bytes() const {
   return sum;
 }
 
-Plan make_plan(const RunConfig& config, const ModelConfig& shape) {
+Plan make_plan(const RunConfig& config, const ModelConfig& shape, const Communicator& ranks) {
   const RolloutOptions& r = config.rollout;
   const PolicyOptions options = config.model.policy();
   Plan plan;
@@ -80,11 +91,13 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape) {
   plan.generated_tokens = plan.verdicts * r.max_response_tokens;
   plan.learned_tokens = plan.trajectories * r.max_context_tokens * config.learner.epochs;
 
-  MemoryPlan host{.name = "memory", .items = {}, .available_bytes = available_memory_bytes()}, gpu;
+  MemoryPlan host{
+      .name = "memory", .items = {}, .available_bytes = available_memory_bytes() / ranks.local_size()},
+      gpu;
   if (options.on_gpu())
     gpu = {.name = "GPU memory", .items = {}, .available_bytes = device_free_bytes(options)};
   MemoryPlan& device = options.on_gpu() ? gpu : host;
-  device.items = parameter_memory(config, shape);
+  device.items = parameter_memory(config, shape, ranks.size());
   const int64_t pack = largest_pack(config);
   // Asking a policy needs one: only where its parameters fit.
   if (device.fits()) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/communicator.h"
 #include "trainer/config.h"
 
 namespace temper {
@@ -31,7 +32,8 @@ struct Plan {
   double flops = 0;
 };
 
-Plan make_plan(const RunConfig& config, const ModelConfig& shape);
+// Of one rank; the ranks of a machine share its memory.
+Plan make_plan(const RunConfig& config, const ModelConfig& shape, const Communicator& ranks = alone());
 
 // Errors: ConfigError naming the largest items and what to change.
 void check_fits(const Plan& plan);

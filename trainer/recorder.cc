@@ -1,6 +1,7 @@
 #include "trainer/recorder.h"
 
 #include "base/process.h"
+#include "trainer/ranks.h"
 
 namespace temper {
 
@@ -16,7 +17,7 @@ void Recorder::evaluation_after() {
 }
 
 void Recorder::evaluate_as(const std::string& name, int64_t step) {
-  if (interrupted()) return;
+  if (any_interrupted(run_.ranks())) return;
   evaluations_.push_back({name, evaluate(model_, judge_, config_, run_.trajectories("eval_" + name),
                                          progress_bar("eval " + name))});
   Metrics metrics;
@@ -40,7 +41,7 @@ void Recorder::step(StepRecord record) {
 void Recorder::result() {
   const auto checkpoint = run_.save_checkpoint("final", model_);
   say_evaluations(config_.eval.split, evaluations_);
-  if (interrupted()) say("interrupted after step {}", steps_done_);
+  if (any_interrupted(run_.ranks())) say("interrupted after step {}", steps_done_);
   say("\npolicy: {}\nlook at what it wrote: temper show {}\nfigures: {}", checkpoint.string(),
       run_.dir().string(), (run_.dir() / "metrics.jsonl").string());
 }

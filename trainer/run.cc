@@ -6,7 +6,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "policy/activity.h"
 #include "policy/hugging_face.h"
+#include "trainer/console.h"
+#include "trainer/ranks.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -64,13 +67,13 @@ void make_directories(const fs::path& dir) {
 
 void open_log(const fs::path& path) {
   auto logger = std::make_shared<spdlog::logger>(
-      "run", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
+      kRunLog, std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
   logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %v");
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
 }
 
-void close_log() { spdlog::set_default_logger(std::make_shared<spdlog::logger>("run")); }
+void close_log() { spdlog::set_default_logger(std::make_shared<spdlog::logger>("")); }
 
 void remove_quietly(const fs::path& dir) {
   std::error_code ignored;
@@ -91,7 +94,16 @@ void check_run_directory(const RunConfig& config) {
   fs::remove(probe, error);
 }
 
-Run::Run(const RunConfig& config) : options_(config.run), dir_(config.run.path()) {
+Run::Run(const RunConfig& config, Communicator& ranks)
+    : options_(config.run), ranks_(ranks), dir_(config.run.path()) {
+  if (ranks_.rank() == 0) make(config);
+  ranks_.barrier("run directory");
+  if (ranks_.rank() == 0) return;
+  make_directories(dir_);  // on another host they may not be there
+  open_log(dir_ / "log" / fmt::format("rank_{}.txt", ranks_.rank()));
+}
+
+void Run::make(const RunConfig& config) {
   check_run_directory(config);
   if (is_used(dir_)) fs::remove_all(dir_);
   try {
@@ -107,7 +119,7 @@ Run::Run(const RunConfig& config) : options_(config.run), dir_(config.run.path()
 
 Run::~Run() {
   close_log();
-  if (!recorded_) remove_quietly(dir_);
+  if (!recorded_ && ranks_.rank() == 0) remove_quietly(dir_);
 }
 
 fs::path Run::trajectories(const std::string& name) const {
@@ -116,22 +128,28 @@ fs::path Run::trajectories(const std::string& name) const {
 
 bool Run::goes_on(int64_t step) {
   if (first_step_s_ == 0) first_step_s_ = now_s();
-  const bool in_time = options_.max_seconds == 0 || now_s() - first_step_s_ < options_.max_seconds;
-  return step <= options_.steps && in_time && !interrupted();
+  const bool late = options_.max_seconds > 0 && now_s() - first_step_s_ >= options_.max_seconds;
+  if (ranks_.any(late && ranks_.rank() == 0, "clock")) return false;
+  return step <= options_.steps && !any_interrupted(ranks_);
 }
 
-void Run::record(int64_t step, const Metrics& metrics) { metrics_->write(step, metrics); }
+void Run::record(int64_t step, const Metrics& metrics) {
+  if (metrics_) metrics_->write(step, metrics);
+}
 
 void Run::record(int64_t step, const Metrics& metrics, const Batch& batch) {
+  const Phase phase("save");
   record(step, metrics);
   recorded_ = true;
-  append_trajectories(trajectories(fmt::format("step_{:06}", step)), batch);
+  if (ranks_.rank() == 0) append_trajectories(trajectories(fmt::format("step_{:06}", step)), batch);
 }
 
 fs::path Run::save_checkpoint(const std::string& name, const Model& model) {
+  const Phase phase("save");
   const fs::path path = dir_ / "checkpoints" / name;
-  export_hugging_face(model.policy, model.tokenizer, path);
+  if (ranks_.rank() == 0) export_hugging_face(model.policy, model.tokenizer, path);
   recorded_ = true;
+  ranks_.barrier("save");
   return path;
 }
 

@@ -6,13 +6,14 @@
 #include "trainer/console.h"
 #include "trainer/device.h"
 #include "trainer/interrupted.h"
+#include "trainer/ranks.h"
 
 namespace temper {
 namespace {
 
-std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge) {
-  auto traces = make_traces(config.traces, judge, uint64_t(config.run.seed), progress_bar("corpus"));
-  throw_if_interrupted();
+std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge, Communicator& ranks) {
+  auto traces = make_traces(config.traces, judge, uint64_t(config.run.seed), progress_bar("corpus"), ranks);
+  if (any_interrupted(ranks)) throw Interrupted();
   int64_t repaired = 0;
   for (const Trace& trace : traces) repaired += !trace.turns.front().verdict.pass();
   say("corpus: {} conversations, {} of them begin with a mistake; every answer judged", traces.size(),
@@ -67,10 +68,12 @@ ModelConfig starting_shape(const RunConfig& config) {
 }
 
 Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
-  say_model(starting_shape(config), config.model.path.empty(), device_text(config.model.policy()));
-  if (!config.model.path.empty()) return load_model(config.model.path, config.model.policy());
-  const std::vector<Trace> traces = make_corpus(config, judge);
-  Model model{Policy(config.model.shape, config.model.policy()),
+  PolicyOptions options = config.model.policy();
+  options.ranks = &run.ranks();
+  say_model(starting_shape(config), config.model.path.empty(), device_text(options));
+  if (!config.model.path.empty()) return load_model(config.model.path, options);
+  const std::vector<Trace> traces = make_corpus(config, judge, run.ranks());
+  Model model{Policy(config.model.shape, options),
               Tokenizer::train(texts_of(traces, judge.tasks()), config.model.shape.vocab_size)};
   model.policy.parameters().init_random(uint64_t(config.run.seed));
   cold_start(config, judge.tasks(), traces, model, run);

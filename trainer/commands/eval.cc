@@ -12,23 +12,28 @@
 namespace temper {
 namespace {
 
-int run_eval(const ConfigWords& words, bool json, const std::string& trajectories) {
-  RunConfig config = words.read();
+void prepare(RunConfig& config, Communicator& ranks) {
   if (config.model.path.empty())
     throw ConfigError("model.path: eval needs a model; pass model.path=DIR, such as {}",
                       (config.run.path() / "checkpoints" / "final").string());
-  use_device(config.model, starting_shape(config));
-  const std::vector<Task> tasks = load_tasks(config);
+  share_machine(config, ranks);
+  use_device(config.model, starting_shape(config), ranks);
+}
+
+int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std::string& trajectories) {
+  connect_devices(config.model, ranks);
   use_threads(config.run.threads);
-  Model model = load_model(config.model.path, config.model.policy());
-  Judge judge(config.env, tasks);
+  PolicyOptions options = config.model.policy();
+  options.ranks = &ranks;
+  Model model = load_model(config.model.path, options);
+  Judge judge(config.env, load_tasks(config));
   const NamedEvaluation result{"policy", evaluate(model, judge, config, trajectories, progress_bar("eval"))};
   Metrics metrics;
   add_metrics(result.evaluation, metrics);
-  if (json)
-    fmt::print("{}\n", nlohmann::json(metrics).dump(2));
-  else
+  if (!json)
     say_evaluations(config.eval.split, {result});
+  else if (ranks.rank() == 0)
+    fmt::print("{}\n", nlohmann::json(metrics).dump(2));
   return kExitOk;
 }
 
@@ -42,7 +47,12 @@ void add_eval(CLI::App& app, int& exit_code) {
   declare_config(*command, *words);
   command->add_flag("--json", *json, "every figure as JSON");
   command->add_option("--trajectories", *trajectories, "append what the policy wrote to this file");
-  command->callback([=, &exit_code] { exit_code = run_eval(*words, *json, *trajectories); });
+  command->callback([=, &exit_code] {
+    exit_code = run_ranked({[=] { return words->read(); }, prepare,
+                            [=](RunConfig& config, Communicator& ranks) {
+                              return run_eval(config, ranks, *json, *trajectories);
+                            }});
+  });
 }
 
 }  // namespace temper

@@ -14,28 +14,26 @@
 namespace temper {
 namespace {
 
-int dry_run(const RunConfig& config, const Plan& plan) {
-  fmt::print("{}\n{}", to_yaml(config), to_text(plan));
+// Asked before anything is begun: what only this machine can tell.
+void prepare(RunConfig& config, bool dry, Communicator& ranks) {
+  share_machine(config, ranks);
+  use_device(config.model, starting_shape(config), ranks);
+  check_tasks(config, load_tasks(config));
+  const Plan plan = make_plan(config, starting_shape(config), ranks);
+  if (dry && ranks.rank() == 0) fmt::print("{}\n{}", to_yaml(config), to_text(plan));
   check_fits(plan);
-  return kExitOk;
+  if (!dry && ranks.rank() == 0) check_run_directory(config);
 }
 
-int run_train(const ConfigWords& words, bool dry) {
-  RunConfig config = words.read();
-  use_device(config.model, starting_shape(config));
-  const std::vector<Task> tasks = load_tasks(config);
-  check_tasks(config, tasks);
-  const Plan plan = make_plan(config, starting_shape(config));
-  if (dry) return dry_run(config, plan);
-  check_fits(plan);
-  check_run_directory(config);
-
+int run_train(RunConfig& config, bool dry, Communicator& ranks) {
+  if (dry) return kExitOk;
+  connect_devices(config.model, ranks);
   use_threads(config.run.threads);
-  Judge judge(config.env, with_trace_tasks(config.traces, tasks, uint64_t(config.run.seed)));
-  Run run(config);
-  say_start(config, judge);
+  Judge judge(config.env, with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed)));
+  Run run(config, ranks);
+  say_start(config, judge, ranks);
   train(config, judge, run);
-  return interrupted() ? kExitInterrupted : kExitOk;
+  return any_interrupted(ranks) ? kExitInterrupted : kExitOk;
 }
 
 }  // namespace
@@ -47,7 +45,12 @@ void add_train(CLI::App& app, int& exit_code) {
   const auto dry = std::make_shared<bool>(false);
   declare_config(*command, *words);
   command->add_flag("--dry-run", *dry, "print the resolved config, the memory plan and the cost of a step");
-  command->callback([=, &exit_code] { exit_code = run_train(*words, *dry); });
+  command->callback([=, &exit_code] {
+    exit_code =
+        run_ranked({[=] { return words->read(); },
+                    [=](RunConfig& config, Communicator& ranks) { prepare(config, *dry, ranks); },
+                    [=](RunConfig& config, Communicator& ranks) { return run_train(config, *dry, ranks); }});
+  });
 }
 
 }  // namespace temper

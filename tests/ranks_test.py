@@ -1,0 +1,343 @@
+"""Drives the built programs on several ranks of this machine: python3 tests/ranks_test.py build"""
+
+import functools
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path()
+WORK = Path()
+
+# The whole job in a second: two tasks to learn from, one held out.
+TINY = """
+run: {seed: 3, steps: 2, overwrite: true}
+model: {device: cpu, vocab_size: 512, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2,
+        num_attention_heads: 2, num_key_value_heads: 1, head_dim: 16, max_position_embeddings: 1024}
+tasks: {names: [scale_rows_relu, scale_columns_relu, scale_shift_relu]}
+env: {min_pairs: 5, max_pairs: 5}
+traces: {conversations: 24, generated: 0}
+cold_start: {epochs: 1, batch_tokens: 2048}
+rollout: {tasks_per_step: 2, samples_per_task: 2, turns: 2, max_response_tokens: 48, max_context_tokens: 1024}
+eval: {samples: 2}
+"""
+MPIRUN = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "--oversubscribe", "-q"]
+
+
+def have_mpi():
+    return shutil.which("mpirun") is not None and (BUILD / "libtemper-mpi.so").exists()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def plain_environment(**more):
+    """Without what a launcher around this test may have set."""
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+    kept = {k: v for k, v in os.environ.items()
+            if k not in names and not k.startswith(("OMPI_", "PMIX_", "SLURM_", "TEMPER_", "TORCHELASTIC_"))}
+    kept |= {"OMP_NUM_THREADS": "1", "TEMPER_RANKS_TEST": str(os.getpid())}
+    return kept | {k: str(v) for k, v in more.items()}
+
+
+def torchrun_environment(rank, size, port, host="127.0.0.1"):
+    return plain_environment(RANK=rank, WORLD_SIZE=size, LOCAL_RANK=rank, MASTER_ADDR=host, MASTER_PORT=port)
+
+
+class Ended:
+    """What ranks left behind: output together, exit codes by rank."""
+
+    def __init__(self, text, codes):
+        self.text, self.codes = text, codes
+
+
+def run_mpi(count, *command, timeout=120, **environment):
+    done = subprocess.run([*MPIRUN, "-np", str(count), *map(str, command)], capture_output=True, text=True,
+                          errors="replace", timeout=timeout, env=plain_environment(**environment), cwd=ROOT)
+    return Ended(done.stdout + done.stderr, [done.returncode])
+
+
+def start_by_hand(count, command_of, of_rank=lambda rank: {}):
+    """As torchrun does, without it."""
+    port = free_port()
+    return [subprocess.Popen([*map(str, command_of(rank))], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             errors="replace", env=torchrun_environment(rank, count, port) | of_rank(rank), cwd=ROOT)
+            for rank in range(count)]
+
+
+def temper_words(*words, program=None, command="train"):
+    config = WORK / "tiny.yaml"
+    config.write_text(TINY)
+    return [program or BUILD / "temper", command, config, *words]
+
+
+def start_temper(count, *words, of_rank=lambda rank: {}, words_of=lambda rank: (), program_of=lambda rank: None,
+                 command="train"):
+    if not any(str(word).startswith("run.dir=") for word in words):
+        words = (f"run.dir={WORK / 'run'}", *words)
+    return start_by_hand(count, lambda rank: temper_words(*words, *words_of(rank), program=program_of(rank),
+                                                          command=command), of_rank)
+
+
+def train_alone(*words):
+    directory = Path(tempfile.mkdtemp(dir=WORK)) / "run"
+    done = subprocess.run([*map(str, temper_words(f"run.dir={directory}", *words))], capture_output=True, text=True,
+                          env=plain_environment(), cwd=ROOT)
+    if done.returncode != 0:
+        raise AssertionError(done.stdout + done.stderr)
+    return directory
+
+
+@functools.cache
+def model():
+    return train_alone("run.steps=0", "eval.before=false") / "checkpoints/cold_start"
+
+
+def wait_all(processes, timeout=120):
+    texts = [p.communicate(timeout=timeout)[0] for p in processes]
+    return Ended("".join(texts), [p.returncode for p in processes])
+
+
+class Ranks(unittest.TestCase):
+    def expect_ok(self, ended, count):
+        self.assertTrue(all(code == 0 for code in ended.codes), ended.text)
+        lines = sorted(line for line in ended.text.splitlines() if line.startswith("ok "))
+        self.assertEqual(lines, [f"ok {rank} {count} {rank} {count}" for rank in range(count)], ended.text)
+
+
+class Collectives(Ranks):
+    def test_mpi(self):
+        if not have_mpi():
+            self.skipTest("no Open MPI")
+        for count in (1, 2, 4):
+            self.expect_ok(run_mpi(count, BUILD / "ranks_collectives"), count)
+
+    def test_tcp(self):
+        for count in (1, 2, 3, 4):
+            self.expect_ok(wait_all(start_by_hand(count, lambda rank: [BUILD / "ranks_collectives"])), count)
+
+    def test_alone(self):
+        done = subprocess.run([BUILD / "ranks_collectives"], capture_output=True, text=True, env=plain_environment())
+        self.expect_ok(Ended(done.stdout + done.stderr, [done.returncode]), 1)
+
+
+class Meeting(Ranks):
+    def refuse(self, text, **variables):
+        done = subprocess.run([BUILD / "ranks_collectives"], capture_output=True, text=True, timeout=60,
+                              env=plain_environment(**variables))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_incomplete_or_impossible_variables(self):
+        self.refuse("RANK=0 is set and WORLD_SIZE is not", RANK=0)
+        self.refuse("RANK=2: must be a number from 0 to 1", RANK=2, WORLD_SIZE=2)
+        self.refuse("MASTER_ADDR is not", RANK=0, WORLD_SIZE=2, MASTER_PORT=1)
+
+    def test_a_rank_that_never_comes(self):
+        ranks = start_temper(3, "ranks.start_s=3")
+        ranks[1].kill()
+        ended = wait_all(ranks, 60)
+        self.assertEqual([ended.codes[0], ended.codes[2]], [3, 3], ended.text)
+        self.assertEqual(ended.text.count("rank 1 of 3 did not come"), 1, ended.text)
+        self.assertEqual(ended.text.count("\n"), 1, ended.text)
+
+    def expect_one_line(self, ended, code, *texts):
+        self.assertEqual(set(ended.codes), {code}, ended.text)
+        for text in texts:
+            self.assertIn(text, ended.text)
+        self.assertEqual(ended.text.count("\n"), 1, ended.text)
+
+    def test_a_mistake_of_all_is_said_once(self):
+        self.expect_one_line(wait_all(start_temper(2, "run.sede=1")), 2, "run.sede: unknown option")
+        self.expect_one_line(wait_all(start_temper(2, "model.path=/nowhere")), 2, "/nowhere")
+
+    def test_ranks_that_differ(self):
+        def differ(text, of_rank=lambda rank: {}, words_of=lambda rank: (), program_of=lambda rank: BUILD / "temper"):
+            ended = wait_all(start_temper(2, of_rank=of_rank, words_of=words_of, program_of=program_of))
+            self.expect_one_line(ended, 2, "the ranks differ in " + text, "rank 1 of 2 (host")
+
+        differ("option run.steps: ' 2' on rank 0, ' 3'", words_of=lambda rank: ["run.steps=3"] if rank else [])
+        differ("the environment variable OMP_NUM_THREADS: '1' on rank 0, '2'",
+               of_rank=lambda rank: {"OMP_NUM_THREADS": str(rank + 1)})
+        other = WORK / "temper"
+        shutil.copy(BUILD / "temper", other)
+        with open(other, "ab") as file:
+            file.write(b"another build")
+        differ("the program: ", program_of=lambda rank: other if rank else BUILD / "temper")
+
+    def test_one_ranks_mistake(self):
+        ended = wait_all(start_temper(2, words_of=lambda rank: ["run.steps=many"] if rank else []))
+        self.expect_one_line(ended, 2, "rank 1 of 2 (host", "run.steps: 'many' is not an integer")
+
+    def test_contradicting_launchers(self):
+        master = f"127.0.0.1:{free_port()}"
+        ended = wait_all(start_temper(2, of_rank=lambda rank: {
+            "TEMPER_RANK": str(rank), "TEMPER_WORLD_SIZE": "2", "TEMPER_MASTER": master, "RANK": "0"}))
+        self.expect_one_line(ended, 2, "RANK=0 contradicts TEMPER_RANK=1")
+
+    def test_more_ranks_than_gpus(self):
+        # More than any machine has; one that sees no GPU refuses cuda as such.
+        ended = wait_all(start_temper(2, "model.device=cuda", of_rank=lambda rank: {"CUDA_VISIBLE_DEVICES": ""}))
+        self.expect_one_line(ended, 2, "model.device: cuda")
+
+
+class Training(Ranks):
+    """1 = 2 = 4 ranks, from the same policy."""
+
+    def figures(self, directory):
+        rows = [json.loads(line) for line in (directory / "trajectories/step_000001.jsonl").read_text().splitlines()]
+        steps = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+        step = next(row for row in steps if "actor/pg_loss" in row)
+        return [(r["task"], r["sample"], r["ids"], r["log_probs"]) for r in rows], step
+
+    def expect_same(self, directory):
+        rows, step = self.figures(directory)
+        self.assertEqual(rows, self.rows)
+        for name in ("actor/pg_loss", "actor/entropy", "actor/grad_norm"):
+            self.assertAlmostEqual(step[name], self.step[name], delta=1e-5 * abs(self.step[name]) + 1e-9)
+        self.assertEqual(step["perf/generated_tokens"], self.step["perf/generated_tokens"])
+
+    def test_same_first_step_on_1_2_and_4_ranks(self):
+        learn = [f"model.path={model()}", "eval.before=false", "env.lanes=1", "rollout.samples_per_task=3",
+                 "rollout.turns=1", "learner.micro_batch_tokens=400", "learner.updates_per_batch=2",
+                 "loss.entropy_coefficient=0.1", "loss.kl_coefficient=0.1", "loss.importance_cap=2",
+                 "optimizer.lr=1e-2"]
+        one = train_alone(*learn)
+        self.rows, self.step = self.figures(one)
+        self.assertEqual(len(self.rows), 6)
+        self.assertGreater(self.step["actor/grad_norm"], 0)
+        for count in (2, 4):
+            directory = WORK / f"tcp_{count}"
+            ended = wait_all(start_temper(count, f"run.dir={directory}", *learn))
+            self.assertEqual(set(ended.codes), {0}, ended.text)
+            self.assertEqual(ended.text.count("policy: " + str(directory)), 1, ended.text)
+            self.expect_same(directory)
+            logs = sorted(path.name for path in (directory / "log").iterdir())
+            self.assertEqual(logs, [f"rank_{rank}.txt" for rank in range(count)])
+            if have_mpi():
+                directory = WORK / f"mpi_{count}"
+                ended = run_mpi(count, *temper_words(f"run.dir={directory}", *learn))
+                self.assertEqual(set(ended.codes), {0}, ended.text)
+                self.expect_same(directory)
+
+    def test_cold_start_and_evaluation(self):
+        ended = wait_all(start_temper(2, f"run.dir={WORK / 'cold'}", "cold_start.max_seconds=1", "run.max_seconds=5"))
+        self.assertEqual(set(ended.codes), {0}, ended.text)
+        self.assertIn("corpus: 24 conversations", ended.text)
+        ended = wait_all(start_temper(2, f"model.path={WORK / 'cold/checkpoints/final'}", command="eval"))
+        self.assertEqual(set(ended.codes), {0}, ended.text)
+        self.assertEqual(ended.text.count("policy, greedy"), 1, ended.text)
+
+
+class Failing(Ranks):
+    """Each kind of end of one rank, in each phase: all end, one message says who, where and what."""
+
+    def fail_rank(self, rank, fault, *texts, count=3, code=3, within=12):
+        directory = WORK / "failing"
+        shutil.rmtree(directory, ignore_errors=True)
+        start = time.monotonic()
+        ranks = start_temper(count, f"run.dir={directory}", "ranks.timeout_s=4", "ranks.silence_s=3",
+                             of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
+        pids = [process.pid for process in ranks]
+        ended = wait_all(ranks, 60)
+        took = time.monotonic() - start
+        for other in set(range(count)) - {rank}:
+            self.assertEqual(ended.codes[other], code, ended.text)
+        self.assertNotEqual(ended.codes[rank], 0 if "exit" not in fault else None, ended.text)
+        who = f"rank {rank} of {count} (host {socket.gethostname()}, pid {pids[rank]}) "
+        self.assertEqual(ended.text.count("; all ranks end"), 1, ended.text)
+        for text in (who, *texts):
+            self.assertIn(text, ended.text)
+        self.assertLess(took, within, ended.text)
+        self.assert_nothing_left(pids)
+
+    def assert_nothing_left(self, pids):
+        """Neither ranks nor their judges: those carry this test's mark in their environment."""
+        for _ in range(20):
+            left = [pid for pid in marked_processes() if pid != os.getpid()]
+            if not left:
+                return
+            time.sleep(0.2)
+        self.fail(f"left behind: {left}")
+
+    def test_killed_while_generating(self):
+        self.fail_rank(1, "rollout:kill", "was killed or crashed in rollout")
+
+    def test_crashed_in_an_update(self):
+        self.fail_rank(2, "update:crash", "was killed or crashed in update")
+
+    def test_left_without_a_word_in_the_corpus(self):
+        self.fail_rank(1, "corpus:exit", "was killed or crashed in corpus")
+
+    def test_failed_at_start_up(self):
+        self.fail_rank(1, "start-up:throw", "failed in start-up: this failure was asked for")
+
+    def test_failed_in_a_save(self):
+        self.fail_rank(0, "save:throw", "failed in save: this failure was asked for")
+
+    def test_stopped_while_judging(self):
+        self.fail_rank(1, "judging:stop", "has given no sign of life for", "in judging")
+
+    def test_hung_in_front_of_a_collective(self):
+        self.fail_rank(1, "weights:hang", "hangs in update: no progress for", 'wait in the collective "weights"', within=20)
+
+    def test_first_rank_killed(self):
+        self.fail_rank(0, "rollout:kill", "was killed or crashed in rollout")
+
+    def test_first_rank_stopped(self):
+        self.fail_rank(0, "update:stop", "has given no sign of life for", "in update")
+
+    def test_killed_under_mpirun(self):
+        if not have_mpi():
+            self.skipTest("no Open MPI")
+        words = temper_words(f"run.dir={WORK / 'mpi_failing'}", "ranks.silence_s=3")
+        ended = run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=rollout:kill", *words, timeout=60)
+        self.assertNotEqual(ended.codes[0], 0)
+        self.assertEqual(ended.text.count("was killed or crashed in rollout; all ranks end"), 1, ended.text)
+
+    def test_slow_is_not_hung(self):
+        ended = wait_all(start_temper(2, f"run.dir={WORK / 'slow'}", "ranks.timeout_s=20", "ranks.silence_s=3",
+                                      of_rank=lambda rank: {"TEMPER_FAULT": "rollout:slow"} if rank else {}))
+        self.assertEqual(set(ended.codes), {0}, ended.text)
+
+    def test_interrupt_of_one_rank_ends_all_with_a_checkpoint(self):
+        directory = WORK / "interrupted"
+        ended = wait_all(start_temper(2, f"run.dir={directory}", "run.steps=1000000",
+                                      of_rank=lambda rank: {"TEMPER_FAULT": "save:interrupt"} if rank else {}))
+        self.assertEqual(set(ended.codes), {130}, ended.text)
+        self.assertTrue((directory / "checkpoints/final/model.safetensors").exists(), ended.text)
+
+
+def marked_processes():
+    mark = f"TEMPER_RANKS_TEST={os.getpid()}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state != "Z" and mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except (OSError, IndexError):
+            pass
+    return found
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv.pop(1)).resolve()
+    WORK = Path(tempfile.mkdtemp(prefix="temper_ranks_"))
+    try:
+        unittest.main(verbosity=2)
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)

@@ -1,0 +1,40 @@
+#pragma once
+// A command on several ranks: they meet, agree that they are the same program on the same job, and end
+// together.
+
+#include <functional>
+#include <string>
+
+#include "base/options.h"
+
+namespace temper {
+
+class Communicator;
+struct RunConfig;
+
+struct RankOptions {
+  double start_s = 60;     // for all ranks to meet
+  double silence_s = 20;   // without a sign of life
+  double timeout_s = 600;  // without progress while others wait
+  void visit(OptionVisitor& v);
+};
+
+// A command whose config every rank reads for itself.
+struct RankedCommand {
+  std::function<RunConfig()> read;
+  // What only a look at this machine can tell, the user's mistakes above all; before anything is begun.
+  std::function<void(RunConfig&, Communicator&)> prepare;
+  std::function<int(RunConfig&, Communicator&)> run;  // the exit code
+};
+
+// Runs the command on this rank. Where ranks differ (program, config, environment) or cannot begin, one of
+// them says which and why, once, and all end; likewise where one fails later. Errors: a single rank's own.
+int run_ranked(const RankedCommand& command);
+
+// The ranks of a machine share its cores: env.lanes and run.threads that are 0 become this rank's part.
+void share_machine(RunConfig& config, const Communicator& ranks);
+
+// True on all ranks if one of them was interrupted; from then on interrupted() is true everywhere.
+bool any_interrupted(Communicator& ranks);
+
+}  // namespace temper
