@@ -40,11 +40,11 @@ void CudaDecoder::extend_block(const BlockWeights<bf16>& w, const cuda::Pages& p
   } else {
     cuda::paged_attention(shape_, r.qk, positions, rows, pages, r.mixed, stream_);
   }
-  products_.linear(r.mixed, w.o, r.x, padded, shape_.q_width(), d, r.x, stream_);
-  cuda::rms_norm(DType::kBF16, r.x, nullptr, w.post_norm, eps, rows, d, r.normed, stream_);
+  products_.linear(r.mixed, w.o, r.x, padded, shape_.q_width(), d, r.middle, stream_);
+  cuda::rms_norm(DType::kBF16, r.middle, nullptr, w.post_norm, eps, rows, d, r.normed, stream_);
   products_.linear(r.normed, w.gate_up, nullptr, padded, d, 2 * f, r.gate_up, stream_);
   cuda::swiglu(DType::kBF16, r.gate_up, rows, f, r.gated, stream_);
-  products_.linear(r.gated, w.down, r.x, padded, f, d, r.x, stream_);
+  products_.linear(r.gated, w.down, r.middle, padded, f, d, r.x, stream_);
 }
 
 // One new token and one draw for each sequence.

@@ -40,6 +40,7 @@ ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
                 k = c.num_key_value_heads;
   ExtendRows r{};
   r.x = a.take<bf16>(rows * d);
+  r.middle = a.take<bf16>(rows * d);
   r.normed = a.take<bf16>(rows * d);
   r.qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
   r.qk = a.take<bf16>(rows * (h + k) * c.head_dim);

@@ -17,6 +17,7 @@ namespace temper {
 // Activations of rows on their way through the blocks while generating.
 struct ExtendRows {
   at::BFloat16* x;        // [R, D]
+  at::BFloat16* middle;   // [R, D] x after attention; a sum in place would cost a copy
   at::BFloat16* normed;   // [R, D]
   at::BFloat16* qkv;      // [R, (H+2K)·hd]
   at::BFloat16* qk;       // [R, (H+K)·hd]

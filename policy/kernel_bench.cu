@@ -1,11 +1,10 @@
 #include "policy/kernel_bench.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <utility>
 
-#include "policy/ops/cuda.h"
+#include "policy/kernel_bench_case.h"
 
 namespace temper {
 namespace {
@@ -16,37 +15,6 @@ constexpr int64_t kRotated = int64_t(512) << 20;  // bytes, ten times an H200's 
 constexpr int kMostSets = 64, kRounds = 7;
 constexpr DType kType = DType::kBF16;
 constexpr int64_t kTableRows = 32768;
-
-class Memory {
- public:
-  explicit Memory(int64_t bytes) { check(cudaMalloc(&data_, size_t(bytes)), "kernel bench: memory"); }
-  ~Memory() { cudaFree(data_); }
-  Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  void* data() const { return data_; }
-
- private:
-  void* data_ = nullptr;
-};
-
-// The numbers value(i).
-template <class T, class F>
-Memory filled(int64_t count, const F& value) {
-  std::vector<T> host(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) host[size_t(i)] = T(value(i));
-  Memory memory(count * int64_t(sizeof(T)));
-  check(cudaMemcpy(memory.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice),
-        "kernel bench");
-  return memory;
-}
-
-// One kernel: what a call moves, the buffers it wants as numbers of bytes, and the call with those buffers.
-struct Bench {
-  std::string name;
-  int64_t bytes;
-  std::vector<int64_t> buffers;
-  std::function<void(void* const*, cudaStream_t)> call;
-  int squares = -1;  // the buffer that must not hold negative numbers
-};
 
 // Buffers of normal numbers in bf16; as f32 they are of the same size.
 std::vector<std::vector<Memory>> buffer_sets(const Bench& bench) {
@@ -68,12 +36,14 @@ cudaGraphExec_t capture(const Bench& bench, const std::vector<std::vector<Memory
                         cudaStream_t stream) {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
-  for (const std::vector<Memory>& set : sets) {
+  const auto call = [&](const std::vector<Memory>& set) {
     std::vector<void*> pointers;
     for (const Memory& memory : set) pointers.push_back(memory.data());
     bench.call(pointers.data(), stream);
-  }
+  };
+  call(sets.front());  // plans are made by the first call
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+  for (const std::vector<Memory>& set : sets) call(set);
   check(cudaStreamEndCapture(stream, &graph), "capture");
   check(cudaGraphInstantiate(&exec, graph, 0), "capture");
   check(cudaGraphDestroy(graph), "capture");
@@ -101,12 +71,8 @@ KernelTime measure(const Bench& bench, cudaStream_t stream) {
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
   cudaGraphExecDestroy(graph);
-  return {bench.name, double(times_ms[kRounds / 2]) * 1e-3 / double(sets.size()), bench.bytes};
-}
-
-template <class T>
-T* as(void* pointer) {
-  return static_cast<T*>(pointer);
+  return {bench.name, double(times_ms[kRounds / 2]) * 1e-3 / double(sets.size()), bench.bytes,
+          bench.operations};
 }
 
 Bench copy_bench() {
@@ -263,6 +229,8 @@ std::vector<KernelTime> bench_kernels(const KernelBenchShape& shape) {
       {as<float>(table.data()), as<int32_t>(positions.data()), as<int32_t>(pages.data()), max_pages}));
   add(head_benches(rows, shape.vocab, as<int32_t>(targets.data()), as<Draw>(draws.data())));
   add(optimizer_benches(rows * width));
+  add(product_benches(rows, width, shape.vocab));
+  add(attention_benches(rows, width));
 
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");

@@ -1,5 +1,5 @@
 #pragma once
-// How fast the CUDA ops move their bytes.
+// How fast the CUDA ops move their bytes, and those that compute do so.
 
 #include <cstdint>
 #include <string>
@@ -17,8 +17,9 @@ struct KernelBenchShape {
 
 struct KernelTime {
   std::string name;
-  double seconds;  // of one call, the median of several graphs of calls
-  int64_t bytes;   // that a call must read and write
+  double seconds;         // of one call, the median of several graphs of calls
+  int64_t bytes;          // that a call must read and write
+  double operations = 0;  // floating-point, where they and not the bytes take the time
 };
 
 // The first is the copy to compare with. Buffers alternate: none is still in the cache when its turn comes.

@@ -159,6 +159,7 @@ __device__ void clear_values(unsigned char* page, int from_token) {
   uint4* values = reinterpret_cast<uint4*>(page + kMatrixBytes);
   for (int i = from_token * 16 + int(threadIdx.x); i < int(kPageTokens) * 16; i += kThreads)
     values[i] = make_uint4(0, 0, 0, 0);
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // a later copy may come here
 }
 
 // Where a thread is in its warp's tiles: lane 4g + t holds columns 2t and 2t + 1 of rows g and g + 8. Of a
@@ -234,7 +235,7 @@ struct Block {
     for (int h = 0; h < kHalves; ++h) {
       const int i = at.g + 8 * h, row = i / group;
       keys_of[h] = row < rows ? positions[row] + 1 : 0;
-      q_of[h] = q_rows + row * q_stride + i % group * kHeadDim;
+      q_of[h] = row < rows ? q_rows + row * q_stride + i % group * kHeadDim : nullptr;
     }
     if (threadIdx.x == 0 && keys > 0) loader.begin(table, keys);
 #pragma unroll
@@ -242,8 +243,7 @@ struct Block {
       for (int part = 0; part < 2; ++part)
         for (int h = 0; h < kHalves; ++h)
           q[step][part * kHalves + h] =
-              keys_of[h] > 0 ? *reinterpret_cast<const uint32_t*>(q_of[h] + step * 16 + part * 8 + at.t * 2)
-                             : 0;
+              q_of[h] ? *reinterpret_cast<const uint32_t*>(q_of[h] + step * 16 + part * 8 + at.t * 2) : 0;
 
     __syncthreads();
 

@@ -1,4 +1,5 @@
 #include "policy/ops/cuda.h"
+#include "policy/ops/cuda_launch.cuh"
 #include "policy/ops/cuda_launch.h"
 #include "policy/ops/cuda_numbers.cuh"
 #include "policy/ops/cuda_reduce.cuh"
@@ -11,6 +12,7 @@ template <class T, int kThreads, int kPacks>
 __global__ void __launch_bounds__(kThreads)
     rms_norm_kernel(const T* x, const int32_t* index, const T* w, float eps, int width, T* y) {
   __shared__ float2 of_warp[kThreads / 32];
+  wait_for_previous();
   const T* row = x + int64_t(index ? index[blockIdx.x] : int32_t(blockIdx.x)) * width;
   Pack<T, 8> x_packs[kPacks], w_packs[kPacks];
 #pragma unroll
@@ -150,9 +152,8 @@ void rms_norm(DType dtype, const void* x, const int32_t* index, const void* w, d
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
     const auto run = [&](auto kernel, int threads) {
-      kernel<<<unsigned(rows), threads, 0, stream>>>(static_cast<const T*>(x), index,
-                                                     static_cast<const T*>(w), float(eps), int(width),
-                                                     static_cast<T*>(y));
+      launch_early(kernel, unsigned(rows), threads, stream, "rms_norm", static_cast<const T*>(x), index,
+                   static_cast<const T*>(w), float(eps), int(width), static_cast<T*>(y));
     };
     // By the width alone: every row has the same bits wherever it stands.
     if (width <= 512) return run(rms_norm_kernel<T, 64, 1>, 64);
@@ -162,7 +163,6 @@ void rms_norm(DType dtype, const void* x, const int32_t* index, const void* w, d
     if (width <= 16384) return run(rms_norm_kernel<T, 512, 4>, 512);
     run(rms_norm_kernel<T, 1024, 8>, 1024);
   });
-  check_launch("rms_norm");
 }
 
 void rms_norm_backward(DType dtype, const void* dy, const void* x, const int32_t* index, const void* w,

@@ -1,4 +1,5 @@
 #include "policy/ops/cuda.h"
+#include "policy/ops/cuda_launch.cuh"
 #include "policy/ops/cuda_launch.h"
 #include "policy/ops/cuda_numbers.cuh"
 
@@ -14,6 +15,7 @@ __device__ int pack_at(int p) { return int((blockIdx.y * kPacks + p) * kThreads 
 
 template <class T>
 __global__ void __launch_bounds__(kThreads) swiglu_kernel(const T* gate_up, int width, T* y) {
+  wait_for_previous();
   const T* row = gate_up + int64_t(blockIdx.x) * 2 * width;
   Pack<T, 8> gates[kPacks], ups[kPacks];
 #pragma unroll
@@ -75,10 +77,9 @@ void swiglu(DType dtype, const void* gate_up, int64_t rows, int64_t width, void*
   check_numbers("swiglu", dtype, width);
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
-    swiglu_kernel<<<grid_of(rows, width), kThreads, 0, stream>>>(static_cast<const T*>(gate_up), int(width),
-                                                                 static_cast<T*>(y));
+    launch_early(swiglu_kernel<T>, grid_of(rows, width), kThreads, stream, "swiglu",
+                 static_cast<const T*>(gate_up), int(width), static_cast<T*>(y));
   });
-  check_launch("swiglu");
 }
 
 void swiglu_backward(DType dtype, const void* d_y, void* gate_up, int64_t rows, int64_t width, void* y,

@@ -20,10 +20,13 @@ struct KernelWords {
 double rate(const KernelTime& kernel) { return double(kernel.bytes) / kernel.seconds; }
 
 void print_table(const std::vector<KernelTime>& kernels) {
-  fmt::print("{:<24}{:>12}{:>10}{:>10}\n", "kernel", "us", "GB/s", "of copy");
-  for (const KernelTime& kernel : kernels)
-    fmt::print("{:<24}{:>12.1f}{:>10.0f}{:>8.0f} %\n", kernel.name, kernel.seconds * 1e6, rate(kernel) * 1e-9,
+  fmt::print("{:<28}{:>12}{:>10}{:>10}{:>10}\n", "kernel", "us", "GB/s", "of copy", "TFLOP/s");
+  for (const KernelTime& kernel : kernels) {
+    fmt::print("{:<28}{:>12.1f}{:>10.0f}{:>8.0f} %", kernel.name, kernel.seconds * 1e6, rate(kernel) * 1e-9,
                100 * rate(kernel) / rate(kernels.front()));
+    if (kernel.operations > 0) fmt::print("{:>10.0f}", kernel.operations / kernel.seconds * 1e-12);
+    fmt::print("\n");
+  }
 }
 
 nlohmann::json report(const std::vector<KernelTime>& kernels) {
@@ -33,7 +36,8 @@ nlohmann::json report(const std::vector<KernelTime>& kernels) {
                    {"seconds", kernel.seconds},
                    {"bytes", kernel.bytes},
                    {"bytes_per_s", rate(kernel)},
-                   {"share_of_copy", rate(kernel) / rate(kernels.front())}});
+                   {"share_of_copy", rate(kernel) / rate(kernels.front())},
+                   {"flop_per_s", kernel.operations / kernel.seconds}});
   return all;
 }
 
