@@ -319,6 +319,85 @@ class Failing(Ranks):
         self.assertTrue((directory / "checkpoints/final/model.safetensors").exists(), ended.text)
 
 
+class Hosts(Ranks):
+    """Two hosts: network namespaces with a wire between them."""
+
+    NET = "10.213.77"
+
+    def setUp(self):
+        self.names = [f"temper{os.getpid()}h{host}" for host in range(2)]
+        wires = [f"tmpr{os.getpid() % 100000}w{host}" for host in range(2)]
+        commands = [f"ip netns add {name}" for name in self.names]
+        commands += [f"ip link add {wires[0]} netns {self.names[0]} type veth peer name {wires[1]} netns {self.names[1]}"]
+        for host, (name, wire) in enumerate(zip(self.names, wires)):
+            commands += [f"ip -n {name} addr add {self.NET}.{host + 1}/24 dev {wire}", f"ip -n {name} link set {wire} up",
+                         f"ip -n {name} link set lo up"]
+        self.unplug = f"ip -n {self.names[1]} link set {wires[1]} down"
+        for command in commands:
+            try:
+                done = subprocess.run(command.split(), capture_output=True, text=True)
+            except FileNotFoundError:
+                self.skipTest("no ip command")
+            if done.returncode != 0:
+                self.tearDown()
+                self.skipTest(f"no network namespaces here: {command}: {done.stderr.strip()}")
+
+    def tearDown(self):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+    def start(self, count, *words, of_rank=lambda rank: {}):
+        def environment(rank):
+            return {"MASTER_ADDR": f"{self.NET}.1", "MASTER_PORT": "29500"} | of_rank(rank)
+
+        words = temper_words(*words)
+        return start_by_hand(count, lambda rank: ["ip", "netns", "exec", self.names[rank * 2 // count], *words], environment)
+
+    def test_by_hand(self):
+        directory = WORK / "hosts"
+        ended = wait_all(self.start(4, f"run.dir={directory}"))
+        self.assertEqual(set(ended.codes), {0}, ended.text)
+        self.assertIn("ranks: 4", ended.text)
+        self.assertTrue((directory / "checkpoints/final/model.safetensors").exists())
+
+    def test_mpirun_with_an_agent(self):
+        if not have_mpi():
+            self.skipTest("no Open MPI")
+        agent = WORK / "agent"
+        agent.write_text(f"#!/bin/bash\nhost=$1; shift\nexec ip netns exec {self.names[0][:-1]}$((${{host##*.}} - 1)) bash -c \"$*\"\n")
+        agent.chmod(0o755)
+        net = f"{self.NET}.0/24"
+        options = ["--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "oob_tcp_if_include", net,
+                   "--mca", "btl_tcp_if_include", net, "-H", f"{self.NET}.1:1,{self.NET}.2:1"]
+        done = subprocess.run(["ip", "netns", "exec", self.names[0], *MPIRUN, *map(str, options), "-np", "2",
+                               *map(str, temper_words(f"run.dir={WORK / 'mpi_hosts'}"))], capture_output=True, text=True,
+                              errors="replace", timeout=120, env=plain_environment(), cwd=ROOT)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("ranks: 2", done.stdout)
+
+    def test_a_rank_killed_on_the_other_host(self):
+        ended = wait_all(self.start(4, f"run.dir={WORK / 'hosts_killed'}",
+                                    of_rank=lambda rank: {"TEMPER_FAULT": "update:kill"} if rank == 3 else {}), 60)
+        self.assertEqual(ended.codes[:3], [3, 3, 3], ended.text)
+        self.assertEqual(ended.text.count("; all ranks end"), 1, ended.text)
+        self.assertIn("rank 3 of 4", ended.text)
+
+    def test_a_wire_that_breaks(self):
+        ranks = self.start(2, f"run.dir={WORK / 'unplugged'}", "run.steps=1000000", "ranks.silence_s=3", "eval.before=false")
+        metrics = WORK / "unplugged/metrics.jsonl"
+        for _ in range(300):
+            if metrics.exists() and "actor/pg_loss" in metrics.read_text():
+                break
+            time.sleep(0.1)
+        start = time.monotonic()
+        subprocess.run(self.unplug.split(), check=True)
+        ended = wait_all(ranks, 60)
+        self.assertLess(time.monotonic() - start, 10, ended.text)
+        # Each side sees the other as lost, and here, on one machine, may end it before it ends itself.
+        self.assertTrue(set(ended.codes) <= {3, -9}, ended.text)
+        self.assertIn("has given no sign of life for", ended.text)
+
+
 def marked_processes():
     mark = f"TEMPER_RANKS_TEST={os.getpid()}".encode()
     found = []

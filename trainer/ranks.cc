@@ -23,6 +23,11 @@ extern char** environ;  // NOLINT
 namespace temper {
 namespace {
 
+// Whatever bytes a message or a variable holds.
+std::string to_text(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 // A rank's end that another one has explained.
 struct Ended {
   int code;
@@ -56,7 +61,7 @@ class Ranks {
         watch_(communicator_, watch_options(options), options.start_s) {
     communicator_.set_deadline(kPatience * options.timeout_s);
     const nlohmann::json mine = {{"host", host_name()}, {"pid", ::getpid()}};
-    for (const std::string& text : communicator_.all_gather(mine.dump(), "meeting")) {
+    for (const std::string& text : communicator_.all_gather(to_text(mine), "meeting")) {
       const auto json = nlohmann::json::parse(text);
       names_.push_back(rank_text(int(names_.size()), place.size, json.at("host"), json.at("pid")));
     }
@@ -72,7 +77,7 @@ class Ranks {
     std::map<std::string, int> texts;
     std::string said;
     int code = kExitOk;
-    const auto all = communicator_.all_gather(mine.dump(-1, ' ', true), what);
+    const auto all = communicator_.all_gather(to_text(mine), what);
     for (size_t rank = 0; rank < all.size(); ++rank) {
       const auto json = nlohmann::json::parse(all[rank]);
       const std::string text = json.at("text");
@@ -88,7 +93,7 @@ class Ranks {
 
   // Ends all ranks where what they say of themselves differs.
   void compare(const std::map<std::string, std::string>& mine) {
-    const auto all = communicator_.all_gather(nlohmann::json(mine).dump(-1, ' ', true), "comparison");
+    const auto all = communicator_.all_gather(to_text(mine), "comparison");
     using Said = std::map<std::string, std::string>;
     const Said first = nlohmann::json::parse(all[0]);
     for (size_t rank = 1; rank < all.size(); ++rank) {

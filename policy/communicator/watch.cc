@@ -167,8 +167,9 @@ struct Watch::Impl {
 
   void send_all(const Json& message) {
     const std::scoped_lock lock(sending);
-    for (size_t r = 0; r < sockets.size(); ++r)
-      if (sockets[r]) send_message(sockets[r].get(), message.dump());
+    const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+    for (const Fd& socket : sockets)
+      if (socket) send_message(socket.get(), text);
   }
 
   // What the main thread handed in.

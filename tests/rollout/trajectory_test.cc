@@ -131,5 +131,20 @@ TEST_F(TrajectoryTest, ReadsAsAConversation) {
       "feedback\nFAIL\n");
 }
 
+TEST(TrajectoriesForOtherRanks, KeepEveryBit) {
+  std::vector<Trajectory> sent;
+  for (uint64_t seed = 0; seed < 20; ++seed) sent.push_back(random_trajectory(seed));
+  sent[3].log_probs[sent[3].log_probs.size() - 1] = std::nextafter(-1.0f, 0.0f);
+  const auto received = trajectories_from_bytes(to_bytes(sent));
+  ASSERT_EQ(received.size(), sent.size());
+  for (size_t i = 0; i < sent.size(); ++i) {
+    expect_equal(received[i], sent[i]);
+    EXPECT_EQ(received[i].log_probs, sent[i].log_probs);
+    EXPECT_EQ(received[i].turns.back().verdict.message, sent[i].turns.back().verdict.message);
+    EXPECT_EQ(received[i].turns.back().verdict.candidate_us, sent[i].turns.back().verdict.candidate_us);
+  }
+  EXPECT_TRUE(trajectories_from_bytes(to_bytes({})).empty());
+}
+
 }  // namespace
 }  // namespace temper
