@@ -2,8 +2,12 @@
 
 #include <ATen/ATen.h>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <fstream>
+#include <tuple>
+#include <utility>
 
 #include "policy/activity.h"
 #include "policy/communicator/mpi.h"
@@ -37,12 +41,28 @@ std::string machine_id() {
   return id;
 }
 
+// The cores this process may run on.
+std::string core_set() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return "";
+  std::string text;
+  for (int core = 0; core < CPU_SETSIZE; ++core) text += CPU_ISSET(core, &set) ? '1' : '0';
+  return text;
+}
+
+// How many ranks say the same as this one, and how many of those come before it.
+std::pair<int, int> count_alike(const std::vector<std::string>& said, int rank) {
+  const std::string& own = said[size_t(rank)];
+  return {int(std::ranges::count(said, own)), int(std::count(said.begin(), said.begin() + rank, own))};
+}
+
 }  // namespace
 
 Communicator::Communicator(const RankPlace& place, double patience_s) : rank_(place.rank), size_(place.size) {
   if (size_ == 1) return;
   if (place.launcher == Launcher::kMpi) {
-    host_ = make_mpi_transport(rank_, size_);
+    host_ = make_mpi_transport(rank_, size_, patience_s);
     find_local_ranks(place.local_rank);
     return;
   }
@@ -53,10 +73,9 @@ Communicator::Communicator(const RankPlace& place, double patience_s) : rank_(pl
 }
 
 void Communicator::find_local_ranks(int given) {
-  const auto machines = all_gather(machine_id(), "meeting");
-  local_size_ = int(std::ranges::count(machines, machines[size_t(rank_)]));
-  const auto before = std::count(machines.begin(), machines.begin() + rank_, machines[size_t(rank_)]);
-  local_rank_ = given >= 0 ? given : int(before);
+  std::tie(local_size_, local_rank_) = count_alike(all_gather(machine_id(), "meeting"), rank_);
+  std::tie(core_size_, core_rank_) = count_alike(all_gather(machine_id() + core_set(), "meeting"), rank_);
+  if (given >= 0) local_rank_ = given;
 }
 
 Transport& Communicator::transport_of(const at::Tensor& tensor) {

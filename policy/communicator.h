@@ -30,6 +30,9 @@ class Communicator {
     return local_rank_;
   }  // among the ranks of this machine, which share its cores and GPUs
   int local_size() const { return local_size_; }
+  // Among the ranks that may run on the same cores: the machine's, unless the launcher bound them apart.
+  int core_rank() const { return core_rank_; }
+  int core_size() const { return core_size_; }
 
   // Tensors are contiguous, f32, f64 or bf16; a bf16 sum is done in f32. Valid at the return on the CPU, on
   // the current stream on a GPU.
@@ -57,7 +60,7 @@ class Communicator {
   void find_local_ranks(int given);
   Transport& transport_of(const at::Tensor& tensor);
 
-  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1, core_rank_ = 0, core_size_ = 1;
   std::unique_ptr<Transport> host_, gpus_;
 };
 

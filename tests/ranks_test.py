@@ -67,11 +67,12 @@ def run_mpi(count, *command, timeout=120, **environment):
     return Ended(done.stdout + done.stderr, [done.returncode])
 
 
-def start_by_hand(count, command_of, of_rank=lambda rank: {}):
+def start_by_hand(count, command_of, of_rank=lambda rank: {}, directory_of=lambda rank: ROOT):
     """As torchrun does, without it."""
     port = free_port()
     return [subprocess.Popen([*map(str, command_of(rank))], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             errors="replace", env=torchrun_environment(rank, count, port) | of_rank(rank), cwd=ROOT)
+                             errors="replace", env=torchrun_environment(rank, count, port) | of_rank(rank),
+                             cwd=directory_of(rank))
             for rank in range(count)]
 
 
@@ -82,11 +83,11 @@ def temper_words(*words, program=None, command="train"):
 
 
 def start_temper(count, *words, of_rank=lambda rank: {}, words_of=lambda rank: (), program_of=lambda rank: None,
-                 command="train"):
+                 directory_of=lambda rank: ROOT, command="train"):
     if not any(str(word).startswith("run.dir=") for word in words):
         words = (f"run.dir={WORK / 'run'}", *words)
     return start_by_hand(count, lambda rank: temper_words(*words, *words_of(rank), program=program_of(rank),
-                                                          command=command), of_rank)
+                                                          command=command), of_rank, directory_of)
 
 
 def train_alone(*words):
@@ -152,6 +153,13 @@ class Meeting(Ranks):
         self.assertEqual(ended.text.count("rank 1 of 3 did not come"), 1, ended.text)
         self.assertEqual(ended.text.count("\n"), 1, ended.text)
 
+    def test_a_rank_that_never_comes_to_mpi(self):
+        if not have_mpi():
+            self.skipTest("no Open MPI")
+        ended = run_mpi(1, *temper_words("ranks.start_s=3"), ":", "-np", 1, "sleep", 100, timeout=60)
+        self.assertEqual(ended.codes, [3], ended.text)
+        self.assertEqual(ended.text.count("rank 0 of 2: not all ranks came to MPI within 3 s"), 1, ended.text)
+
     def expect_one_line(self, ended, code, *texts):
         self.assertEqual(set(ended.codes), {code}, ended.text)
         for text in texts:
@@ -163,8 +171,8 @@ class Meeting(Ranks):
         self.expect_one_line(wait_all(start_temper(2, "model.path=/nowhere")), 2, "/nowhere")
 
     def test_ranks_that_differ(self):
-        def differ(text, of_rank=lambda rank: {}, words_of=lambda rank: (), program_of=lambda rank: BUILD / "temper"):
-            ended = wait_all(start_temper(2, of_rank=of_rank, words_of=words_of, program_of=program_of))
+        def differ(text, **ranks):
+            ended = wait_all(start_temper(2, **ranks))
             self.expect_one_line(ended, 2, "the ranks differ in " + text, "rank 1 of 2 (host")
 
         differ("option run.steps: ' 2' on rank 0, ' 3'", words_of=lambda rank: ["run.steps=3"] if rank else [])
@@ -174,6 +182,12 @@ class Meeting(Ranks):
         shutil.copy(BUILD / "temper", other)
         with open(other, "ab") as file:
             file.write(b"another build")
+        tasks = WORK / "tasks"
+        shutil.copytree(ROOT / "env/tasks", tasks, dirs_exist_ok=True)
+        (tasks / "more.yaml").write_text("")
+        os.makedirs(WORK / "elsewhere/env", exist_ok=True)
+        shutil.move(tasks, WORK / "elsewhere/env/tasks")
+        differ("the files of tasks.path", directory_of=lambda rank: WORK / "elsewhere" if rank else ROOT)
         differ("the program: ", program_of=lambda rank: other if rank else BUILD / "temper")
 
     def test_one_ranks_mistake(self):

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -163,10 +164,28 @@ void add_config(const RunConfig& config, std::map<std::string, std::string>& ide
   }
 }
 
+// Names, sizes and, of what is small, contents of the files at `path`; "" if there is nothing.
+std::string fingerprint(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  constexpr uintmax_t kSmall = 16 << 20;
+  std::map<std::string, std::string> files;
+  const auto add = [&](const fs::path& file) {
+    files[fs::relative(file, path).string()] = fmt::format(
+        "{} {}", fs::file_size(file), fs::file_size(file) < kSmall ? sha256(read_file(file)) : "");
+  };
+  if (fs::is_regular_file(path)) add(path);
+  if (fs::is_directory(path))
+    for (const auto& entry : fs::recursive_directory_iterator(path))
+      if (entry.is_regular_file()) add(entry.path());
+  return files.empty() ? "" : sha256(nlohmann::json(files).dump()).substr(0, 16);
+}
+
 std::map<std::string, std::string> identity_of(const RunConfig& config, const RankPlace& place) {
   std::map<std::string, std::string> identity;
   identity["the program"] = sha256(read_file("/proc/self/exe")).substr(0, 16);
   identity["the number of ranks"] = std::to_string(place.size);
+  identity["the files of tasks.path"] = fingerprint(config.tasks.path);
+  if (!config.model.path.empty()) identity["the files of model.path"] = fingerprint(config.model.path);
   add_environment(identity);
   add_config(config, identity);
   return identity;
@@ -236,12 +255,12 @@ int run_ranked(const RankedCommand& command) {
 }
 
 void share_machine(RunConfig& config, const Communicator& ranks) {
-  if (ranks.local_size() == 1) return;
+  if (ranks.size() == 1) return;
   const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const int64_t part = std::max<int64_t>(1, cores / ranks.local_size());
+  const int64_t part = std::max<int64_t>(1, cores / ranks.core_size());
   if (config.run.threads == 0) config.run.threads = part;
   if (config.env.lanes == 0) config.env.lanes = part;
-  config.env.first_lane = ranks.local_rank() * config.env.lanes;
+  config.env.first_lane = ranks.core_rank() * config.env.lanes;
 }
 
 bool any_interrupted(Communicator& ranks) {

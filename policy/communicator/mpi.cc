@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <cstdio>
 #include <limits>
+#include <mutex>
 #include <thread>
 
 #include "base/process.h"
@@ -34,9 +37,40 @@ void check(int result, const char* what) {
   throw LostRanks("MPI cannot {}: {}", what, std::string(text, size_t(size)));
 }
 
+// MPI_Init waits for all ranks, for ever. Rank 0 gives up first; mpirun then ends the others.
+class StartAlarm {
+ public:
+  StartAlarm(int rank, int size, double patience_s)
+      : thread_([=, this] {
+          std::unique_lock lock(mutex_);
+          const std::chrono::duration<double> patience(patience_s + (rank > 0 ? kAfterRank0_s : 0));
+          if (started_.wait_for(lock, patience, [this] { return done_; })) return;
+          fmt::print(stderr, "rank {} of {}: not all ranks came to MPI within {:.0f} s\n", rank, size,
+                     patience_s);
+          std::fflush(stderr);
+          ::_exit(kExitWorld);
+        }) {}
+  ~StartAlarm() {
+    {
+      const std::scoped_lock lock(mutex_);
+      done_ = true;
+    }
+    started_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  static constexpr double kAfterRank0_s = 3;
+  std::mutex mutex_;
+  std::condition_variable started_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
 class MpiTransport : public Transport {
  public:
-  MpiTransport(int rank, int size) {
+  MpiTransport(int rank, int size, double patience_s) {
+    const StartAlarm alarm(rank, size, patience_s);
     int level = 0, mpi_rank = 0, mpi_size = 0;
     // Funneled: threads there are, but only the main one speaks MPI.
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "start");
@@ -106,6 +140,6 @@ class MpiTransport : public Transport {
 }  // namespace
 }  // namespace temper
 
-extern "C" temper::Transport* temper_make_mpi_transport(int rank, int size) {
-  return new temper::MpiTransport(rank, size);
+extern "C" temper::Transport* temper_make_mpi_transport(int rank, int size, double patience_s) {
+  return new temper::MpiTransport(rank, size, patience_s);
 }
