@@ -54,6 +54,17 @@ def torchrun_environment(rank, size, port, host="127.0.0.1"):
     return plain_environment(RANK=rank, WORLD_SIZE=size, LOCAL_RANK=rank, MASTER_ADDR=host, MASTER_PORT=port)
 
 
+def json_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def first_step(directory):
+    """What was sampled, and the step's figures."""
+    rows = json_lines(directory / "trajectories/step_000001.jsonl")
+    step = next(row for row in json_lines(directory / "metrics.jsonl") if "actor/pg_loss" in row)
+    return [(r["task"], r["sample"], r["ids"], r["log_probs"]) for r in rows], step
+
+
 class Ended:
     """What ranks left behind: output together, exit codes by rank."""
 
@@ -209,14 +220,8 @@ class Meeting(Ranks):
 class Training(Ranks):
     """1 = 2 = 4 ranks, from the same policy."""
 
-    def figures(self, directory):
-        rows = [json.loads(line) for line in (directory / "trajectories/step_000001.jsonl").read_text().splitlines()]
-        steps = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
-        step = next(row for row in steps if "actor/pg_loss" in row)
-        return [(r["task"], r["sample"], r["ids"], r["log_probs"]) for r in rows], step
-
     def expect_same(self, directory):
-        rows, step = self.figures(directory)
+        rows, step = first_step(directory)
         self.assertEqual(rows, self.rows)
         for name in ("actor/pg_loss", "actor/entropy", "actor/grad_norm"):
             self.assertAlmostEqual(step[name], self.step[name], delta=1e-5 * abs(self.step[name]) + 1e-9)
@@ -228,7 +233,7 @@ class Training(Ranks):
                  "loss.entropy_coefficient=0.1", "loss.kl_coefficient=0.1", "loss.importance_cap=2",
                  "optimizer.lr=1e-2"]
         one = train_alone(*learn)
-        self.rows, self.step = self.figures(one)
+        self.rows, self.step = first_step(one)
         self.assertEqual(len(self.rows), 6)
         self.assertGreater(self.step["actor/grad_norm"], 0)
         for count in (2, 4):
@@ -254,9 +259,7 @@ class Training(Ranks):
         self.assertEqual(ended.text.count("policy, greedy"), 1, ended.text)
 
 
-class Failing(Ranks):
-    """Each kind of end of one rank, in each phase: all end, one message says who, where and what."""
-
+class Failures(Ranks):
     def fail_rank(self, rank, fault, *texts, count=3, code=3, within=12):
         directory = WORK / "failing"
         shutil.rmtree(directory, ignore_errors=True)
@@ -284,6 +287,10 @@ class Failing(Ranks):
                 return
             time.sleep(0.2)
         self.fail(f"left behind: {left}")
+
+
+class Failing(Failures):
+    """Each kind of end of one rank, in each phase: all end, one message says who, where and what."""
 
     def test_killed_while_generating(self):
         self.fail_rank(1, "rollout:kill", "was killed or crashed in rollout")

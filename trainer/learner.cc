@@ -69,7 +69,7 @@ struct Learner::Sums {
   // Each rank has counted its own tokens.
   void sum_over(Communicator& ranks) {
     for (double* sum : {&loss, &entropy, &clipped, &ratio, &approx_kl, &reference_kl, &tokens, &rollout_kl,
-                        &rollout_tokens})
+                        &rollout_tokens, &rollout_unequal})
       *sum = ranks.sum(*sum, "statistics");
     for (double* most : {&ratio_max, &rollout_max}) *most = ranks.largest(*most, "statistics");
   }

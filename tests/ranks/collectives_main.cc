@@ -1,5 +1,5 @@
-// Every collective on every rank, checked; prints "ok RANK SIZE LOCAL_RANK LOCAL_SIZE". Started by
-// tests/ranks_test.py.
+// Every collective on every rank, checked; prints "ok RANK SIZE LOCAL_RANK LOCAL_SIZE". With the word cuda
+// the tensors lie on the GPU of the local rank. Started by tests/ranks_test.py and tests/ranks_gpu_test.py.
 
 #include <ATen/ATen.h>
 
@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "policy/communicator.h"
+#include "policy/cuda_device.h"
 
 namespace temper {
 namespace {
@@ -14,10 +15,12 @@ namespace {
 // Number i of rank r: exact in every dtype, also when summed.
 double value(int rank, int64_t i) { return double((rank + 1) * (i % 7 - 3)); }
 
+at::Device g_device = at::kCPU;
+
 at::Tensor values_of(int rank, int64_t count, at::ScalarType dtype) {
   at::Tensor values = at::empty({count}, at::kDouble);
   for (int64_t i = 0; i < count; ++i) values.data_ptr<double>()[i] = value(rank, i);
-  return values.to(dtype);
+  return values.to(g_device, dtype);
 }
 
 at::Tensor sum_of_all(int size, int64_t count, at::ScalarType dtype) {
@@ -37,11 +40,11 @@ void check_tensors(Communicator& ranks, at::ScalarType dtype, int64_t share) {
   ranks.all_reduce(sum, "all-reduce");
   expect(sum, sum_of_all(ranks.size(), whole, dtype), "all-reduce");
 
-  at::Tensor all = values_of(ranks.rank(), whole, dtype), mine = at::empty({share}, dtype);
+  at::Tensor all = values_of(ranks.rank(), whole, dtype), mine = at::empty({share}, all.options());
   ranks.reduce_scatter(all, mine, "reduce-scatter");
   expect(mine, sum_of_all(ranks.size(), whole, dtype).narrow(0, begin, share), "reduce-scatter");
 
-  at::Tensor gathered = at::zeros({whole}, dtype);
+  at::Tensor gathered = at::zeros({whole}, all.options());
   gathered.narrow(0, begin, share).copy_(values_of(9, whole, dtype).narrow(0, begin, share));
   ranks.all_gather(gathered, "all-gather");
   expect(gathered, values_of(9, whole, dtype), "all-gather");
@@ -66,8 +69,13 @@ void check_texts(Communicator& ranks) {
     throw WorldError("any is wrong");
 }
 
-int run() {
+int run(bool gpu) {
   Communicator ranks(find_rank_place(), 20);
+  if (gpu) {
+    cuda::use_gpu(ranks.local_rank());
+    ranks.use_gpus();
+    g_device = at::Device(at::kCUDA, at::DeviceIndex(ranks.local_rank()));
+  }
   for (const auto dtype : {at::kFloat, at::kDouble, at::kBFloat16})
     for (const int64_t share : {1, 7, 4096, 300'001}) check_tensors(ranks, dtype, share);
   check_texts(ranks);
@@ -79,9 +87,9 @@ int run() {
 }  // namespace
 }  // namespace temper
 
-int main() {
+int main(int argc, char** argv) {
   try {
-    return temper::run();
+    return temper::run(argc > 1 && std::string(argv[1]) == "cuda");
   } catch (const temper::ConfigError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 2;

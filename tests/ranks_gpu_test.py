@@ -1,0 +1,126 @@
+"""Drives the built programs on GPUs, one rank each: python3 tests/ranks_gpu_test.py build
+
+One GPU and several do the same; more ranks than GPUs are refused; a rank that fails ends all. Prints what a step takes on
+one GPU and on two. 77: there is no GPU.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import ranks_test as ranks
+
+# Head dimension 128, as the GPU path wants it.
+CONFIG = """
+run: {seed: 3, steps: 3, overwrite: true}
+model: {device: cuda, vocab_size: 1024, hidden_size: 512, intermediate_size: 1536, num_hidden_layers: 4,
+        num_attention_heads: 4, num_key_value_heads: 2, head_dim: 128, max_position_embeddings: 1024}
+tasks: {names: [scale_rows_relu, scale_columns_relu, scale_shift_relu]}
+env: {min_pairs: 5, max_pairs: 5, lanes: 4}
+traces: {conversations: 200, generated: 30}
+cold_start: {epochs: 1, batch_tokens: 2048}
+rollout: {tasks_per_step: 2, samples_per_task: 32, turns: 1, max_response_tokens: 128, max_context_tokens: 1024}
+learner: {micro_batch_tokens: 4096}
+loss: {entropy_coefficient: 0.1}
+optimizer: {lr: 1.0e-3}
+eval: {samples: 1, before: false}
+"""
+
+
+def gpu_count():
+    try:
+        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return 0
+    return done.stdout.count("GPU ") if done.returncode == 0 else 0
+
+
+class Gpus(ranks.Failures):
+    def need(self, count):
+        if gpu_count() < count:
+            self.skipTest(f"{gpu_count()} GPUs, {count} needed")
+
+    def test_collectives(self):
+        self.need(2)
+        program = [ranks.BUILD / "ranks_collectives", "cuda"]
+        self.expect_ok(ranks.wait_all(ranks.start_by_hand(2, lambda rank: program)), 2)
+
+    def test_same_first_step(self):
+        self.need(2)
+        learn = [f"model.path={ranks.model()}"]
+        rows_of_one, one = ranks.first_step(ranks.train_alone(*learn))
+        self.assertEqual(len(rows_of_one), 64)
+        for count in [n for n in (2, 4, 8) if n <= gpu_count()]:
+            directory = ranks.WORK / f"gpus_{count}"
+            ended = ranks.wait_all(ranks.start_temper(count, f"run.dir={directory}", *learn), 300)
+            self.assertEqual(set(ended.codes), {0}, ended.text)
+            rows, step = ranks.first_step(directory)
+            same = sum(mine == theirs for mine, theirs in zip(rows_of_one, rows))
+            print(f"\n{count} GPUs: {same} of {len(rows)} trajectories equal to the bit; "
+                  f"{step['rollout_corr/unequal_tokens']:.0f} log-probs unequal in training")
+            for name in ("actor/pg_loss", "actor/entropy", "actor/grad_norm"):
+                print(f"  {name} {step[name]:.9g}, on one {one[name]:.9g}")
+            self.assertEqual(rows, rows_of_one)
+            # Sums of bf16 products, which other packs add up in another order.
+            for name, tolerance in (("actor/pg_loss", 1e-4), ("actor/entropy", 1e-4), ("actor/grad_norm", 1e-2)):
+                self.assertAlmostEqual(step[name], one[name], delta=tolerance * abs(one[name]))
+
+    def test_cold_start_and_evaluation(self):
+        self.need(2)
+        ended = ranks.wait_all(ranks.start_temper(2, f"run.dir={ranks.WORK / 'cold'}"), 300)
+        self.assertEqual(set(ended.codes), {0}, ended.text)
+
+    def test_more_ranks_than_gpus(self):
+        count = gpu_count() + 1
+        ended = ranks.wait_all(ranks.start_temper(count))
+        self.assertEqual(set(ended.codes), {2}, ended.text)
+        self.assertEqual(ended.text.count("\n"), 1, ended.text)
+        self.assertIn(f"{count} ranks on this machine and {count - 1} GPU", ended.text)
+
+    def fail_gpu(self, fault, text):
+        self.need(2)
+        self.fail_rank(1, fault, text, count=2, within=60)
+
+    def test_killed(self):
+        self.fail_gpu("update:kill", "was killed or crashed in update")
+
+    def test_hung_in_front_of_nccl(self):
+        self.fail_gpu("weights:hang", "hangs in update")
+
+    def test_stopped_while_generating(self):
+        self.fail_gpu("rollout:stop", "has given no sign of life for")
+
+
+def print_scaling():
+    words = [f"model.path={ranks.model()}", "run.steps=6", "rollout.samples_per_task=128", "env.lanes=0",
+             "optimizer.lr=1e-6"]
+    sums = ("perf/generated_tokens", "timing_s/gen", "perf/total_num_tokens", "timing_s/update_actor", "timing_s/step")
+    print("\nGPUs  generated tok/s  learned tok/s  s a step (mean of the last four)")
+    for count in (1, 2):
+        directory = ranks.WORK / f"scaling_{count}"
+        ended = ranks.wait_all(ranks.start_temper(count, f"run.dir={directory}", *words), 300)
+        if set(ended.codes) != {0}:
+            print(count, ended.text)
+            continue
+        steps = [row for row in ranks.json_lines(directory / "metrics.jsonl") if "actor/pg_loss" in row][-4:]
+        generated, generate_s, learned, learn_s, step_s = (sum(row[name] for row in steps) for name in sums)
+        print(f"{count:4}  {generated / generate_s:15.0f}  {learned / learn_s:13.0f}  {step_s / len(steps):.2f}")
+
+
+if __name__ == "__main__":
+    ranks.BUILD = Path(sys.argv.pop(1)).resolve()
+    if gpu_count() == 0:
+        print("no GPU")
+        sys.exit(77)
+    ranks.WORK = Path(tempfile.mkdtemp(prefix="temper_ranks_"))
+    ranks.TINY = CONFIG
+    try:
+        passed = unittest.main(verbosity=2, exit=False).result.wasSuccessful()
+        if gpu_count() > 1:
+            print_scaling()
+    finally:
+        shutil.rmtree(ranks.WORK, ignore_errors=True)
+    sys.exit(0 if passed else 1)
