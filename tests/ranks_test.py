@@ -201,6 +201,10 @@ class Meeting(Ranks):
         differ("the files of tasks.path", directory_of=lambda rank: WORK / "elsewhere" if rank else ROOT)
         differ("the program: ", program_of=lambda rank: other if rank else BUILD / "temper")
 
+    def test_ranks_that_count_differently(self):
+        ended = wait_all(start_temper(2, of_rank=lambda rank: {"WORLD_SIZE": str(2 + rank)}))
+        self.expect_one_line(ended, 2, "the ranks differ in their number: 2 on rank 0, 3 on rank 1")
+
     def test_one_ranks_mistake(self):
         ended = wait_all(start_temper(2, words_of=lambda rank: ["run.steps=many"] if rank else []))
         self.expect_one_line(ended, 2, "rank 1 of 2 (host", "run.steps: 'many' is not an integer")

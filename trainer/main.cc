@@ -35,8 +35,8 @@ int main(int argc, char** argv) {
   } catch (const ConfigError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return kExitUser;
-  } catch (const SaidElsewhere&) {
-    return kExitWorld;
+  } catch (const SaidElsewhere& e) {
+    return e.exit_code;
   } catch (const Interrupted&) {
     fmt::print(stderr, "interrupted; nothing was kept\n");
     return kExitInterrupted;

@@ -2,15 +2,12 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-#include <map>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/process.h"
 #include "policy/activity.h"
 #include "policy/communicator.h"
@@ -18,8 +15,7 @@
 #include "trainer/config.h"
 #include "trainer/console.h"
 #include "trainer/interrupted.h"
-
-extern char** environ;  // NOLINT
+#include "trainer/rank_identity.h"
 
 namespace temper {
 namespace {
@@ -72,37 +68,32 @@ class Ranks {
   Watch& watch() { return watch_; }
   const RankPlace& place() const { return place_; }
 
-  // Ends all ranks if one has a problem. Rank 0 says it.
-  void agree(const Problem& problem, const char* what) {
-    const nlohmann::json mine = {{"code", problem.code}, {"text", problem.text}};
-    std::map<std::string, int> texts;
-    std::string said;
-    int code = kExitOk;
-    const auto all = communicator_.all_gather(to_text(mine), what);
+  // Ends all ranks if one has a problem. Rank 0 says the first one, and whose it is if it is not everyone's.
+  void agree(const Problem& mine, const char* what) {
+    const auto all = communicator_.all_gather(to_text({{"code", mine.code}, {"text", mine.text}}), what);
     for (size_t rank = 0; rank < all.size(); ++rank) {
       const auto json = nlohmann::json::parse(all[rank]);
-      const std::string text = json.at("text");
-      if (json.at("code") == int(kExitOk)) continue;
-      if (code == kExitOk) code = json.at("code"), said = text;
-      if (++texts[text] == 1 && texts.size() == 1) said = names_[rank] + ": " + text;
+      const int code = json.at("code");
+      if (code == kExitOk) continue;
+      const bool everyones = std::ranges::count(all, all[rank]) == std::ssize(all);
+      if (communicator_.rank() == 0)
+        fmt::print(stderr, "{}{}\n", everyones ? "" : names_[rank] + ": ",
+                   json.at("text").get<std::string>());
+      throw Ended{code};
     }
-    if (code == kExitOk) return;
-    if (texts.begin()->second == int(all.size())) said = texts.begin()->first;  // everyone's
-    if (communicator_.rank() == 0) fmt::print(stderr, "{}\n", said);
-    throw Ended{code};
   }
 
   // Ends all ranks where what they say of themselves differs.
-  void compare(const std::map<std::string, std::string>& mine) {
+  void compare(const RankIdentity& mine) {
     const auto all = communicator_.all_gather(to_text(mine), "comparison");
-    using Said = std::map<std::string, std::string>;
-    const Said first = nlohmann::json::parse(all[0]);
+    const RankIdentity first = nlohmann::json::parse(all[0]);
     for (size_t rank = 1; rank < all.size(); ++rank) {
-      const Said other = nlohmann::json::parse(all[rank]);
-      if (const std::string difference = difference_of(first, other, names_[rank]); !difference.empty()) {
-        if (communicator_.rank() == 0) fmt::print(stderr, "{}\n", difference);
-        throw Ended{kExitUser};
-      }
+      const auto difference = find_difference(first, nlohmann::json::parse(all[rank]));
+      if (!difference) continue;
+      if (communicator_.rank() == 0)
+        fmt::print(stderr, "the ranks differ in {}: '{}' on rank 0, '{}' on {}; it must be the same on all\n",
+                   difference->what, difference->first, difference->other, names_[rank]);
+      throw Ended{kExitUser};
     }
   }
 
@@ -113,93 +104,19 @@ class Ranks {
     return {.silence_s = options.silence_s, .timeout_s = options.timeout_s};
   }
 
-  static std::string difference_of(std::map<std::string, std::string> first,
-                                   const std::map<std::string, std::string>& other, const std::string& name) {
-    for (const auto& [key, value] : other) first.try_emplace(key, "");
-    for (const auto& [key, value] : first) {
-      const auto found = other.find(key);
-      const std::string its = found == other.end() ? "" : found->second;
-      if (value != its)
-        return fmt::format("the ranks differ in {}: '{}' on rank 0, '{}' on {}; it must be the same on all",
-                           key, value, its, name);
-    }
-    return "";
-  }
-
   RankPlace place_;
   Communicator communicator_;
   Watch watch_;
   std::vector<std::string> names_;  // "rank 2 of 4 (host …, pid …)"
 };
 
-// Those that change what is computed or how ranks talk; not those that differ by design.
-bool matters(const std::string& name) {
-  for (const char* own : {"TEMPER_RANK", "TEMPER_LOCAL_RANK", "TEMPER_FAULT", "CUDA_VISIBLE_DEVICES",
-                          "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA"})
-    if (name == own) return false;
-  for (const char* prefix : {"TEMPER_", "NCCL_", "CUDA_", "CUBLAS", "CUDNN", "OMP_", "MKL_", "TORCH_"})
-    if (name.starts_with(prefix)) return true;
-  return false;
-}
-
-void add_environment(std::map<std::string, std::string>& identity) {
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string text = *entry;
-    const size_t equals = text.find('=');
-    if (equals != std::string::npos && matters(text.substr(0, equals)))
-      identity["the environment variable " + text.substr(0, equals)] = text.substr(equals + 1);
-  }
-}
-
-// One entry per option: "option learner.epochs".
-void add_config(const RunConfig& config, std::map<std::string, std::string>& identity) {
-  std::istringstream lines(to_yaml(config));
-  std::string section;
-  for (std::string line; std::getline(lines, line);) {
-    const size_t colon = line.find(':'), start = line.find_first_not_of(' ');
-    if (colon == std::string::npos) continue;
-    if (start == 0) section = line.substr(0, colon);
-    identity["option " + (start == 0 ? "" : section + ".") + line.substr(start, colon - start)] +=
-        line.substr(colon + 1);
-  }
-}
-
-// Names, sizes and, of what is small, contents of the files at `path`; "" if there is nothing.
-std::string fingerprint(const std::filesystem::path& path) {
-  namespace fs = std::filesystem;
-  constexpr uintmax_t kSmall = 16 << 20;
-  std::map<std::string, std::string> files;
-  const auto add = [&](const fs::path& file) {
-    files[fs::relative(file, path).string()] = fmt::format(
-        "{} {}", fs::file_size(file), fs::file_size(file) < kSmall ? sha256(read_file(file)) : "");
-  };
-  if (fs::is_regular_file(path)) add(path);
-  if (fs::is_directory(path))
-    for (const auto& entry : fs::recursive_directory_iterator(path))
-      if (entry.is_regular_file()) add(entry.path());
-  return files.empty() ? "" : sha256(nlohmann::json(files).dump()).substr(0, 16);
-}
-
-std::map<std::string, std::string> identity_of(const RunConfig& config, const RankPlace& place) {
-  std::map<std::string, std::string> identity;
-  identity["the program"] = sha256(read_file("/proc/self/exe")).substr(0, 16);
-  identity["the number of ranks"] = std::to_string(place.size);
-  identity["the files of tasks.path"] = fingerprint(config.tasks.path);
-  if (!config.model.path.empty()) identity["the files of model.path"] = fingerprint(config.model.path);
-  add_environment(identity);
-  add_config(config, identity);
-  return identity;
-}
-
 int run_together(Ranks& ranks, const RankedCommand& command, std::optional<RunConfig>& config,
                  const Problem& read) {
   const Phase phase("start-up");
   ranks.agree(read, "config");
-  if (!ranks.place().contradiction.empty())
-    ranks.agree({kExitUser, ranks.place().contradiction}, "environment");
-  else
-    ranks.agree({}, "environment");
-  ranks.compare(identity_of(*config, ranks.place()));
+  const std::string& contradiction = ranks.place().contradiction;
+  ranks.agree({contradiction.empty() ? kExitOk : kExitUser, contradiction}, "environment");
+  ranks.compare(identity_of(*config));
   ranks.agree(problem_of([&] { command.prepare(*config, ranks.communicator()); }), "preparation");
   const int code = command.run(*config, ranks.communicator());
   ranks.communicator().barrier("end");

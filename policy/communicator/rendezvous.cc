@@ -54,13 +54,32 @@ struct Rendezvous::Impl {
   c10::intrusive_ptr<c10d::TCPStore> store;
   std::string prefix;  // a job that the launcher starts again must not read what the first one wrote
 
-  // On rank 0 for all: they have kLinger_s to hear of it.
-  [[noreturn]] void give_up(const std::string& why) {
-    if (place.rank == 0) {
-      store->set(prefix + "end", {1});
-      std::this_thread::sleep_for(std::chrono::duration<double>(kLinger_s));
-    }
+  // One rank says why; the others only hear that one did. The store is rank 0's: it leaves last.
+  [[noreturn]] void give_up(int code, const std::string& why) {
+    const bool first = store->add(prefix + "end", 1) == 1;
+    if (first) store->set(prefix + "code", {uint8_t(code)});
+    if (place.rank == 0) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger_s));
+    if (!first) throw SaidElsewhere(store->get(prefix + "code").at(0));
+    if (code == kExitUser) throw ConfigError("{}", why);
     throw WorldError("{}", why);
+  }
+
+  // Of those that have come.
+  void check_sizes() {
+    for (int rank = 0; rank < place.size; ++rank) {
+      const std::string size = text_of("size/" + std::to_string(rank)), own = std::to_string(place.size);
+      if (size.empty() || size == own) continue;
+      const bool first = rank < place.rank;
+      give_up(kExitUser, fmt::format("the ranks differ in their number: {} on rank {}, {} on rank {}",
+                                     first ? size : own, first ? rank : place.rank, first ? own : size,
+                                     first ? place.rank : rank));
+    }
+  }
+
+  std::string text_of(const std::string& key) {
+    if (!has(prefix + key)) return "";
+    const auto bytes = store->get(prefix + key);
+    return {bytes.begin(), bytes.end()};
   }
 
   bool has(const std::string& key) { return store->check({key}); }
@@ -80,6 +99,8 @@ Rendezvous::Rendezvous(const RankPlace& place, double patience_s) : impl_(std::m
   const char* restart = std::getenv("TORCHELASTIC_RESTART_COUNT");
   impl_->prefix = fmt::format("temper/{}/", restart ? restart : "0");
   impl_->store = open_store(place, impl_->until_s, patience_s);
+  const std::string size = std::to_string(place.size);
+  impl_->store->set(impl_->prefix + "size/" + std::to_string(place.rank), {size.begin(), size.end()});
 }
 
 Rendezvous::~Rendezvous() = default;
@@ -88,13 +109,15 @@ std::vector<std::string> Rendezvous::exchange(const std::string& name, const std
   const std::string key = impl_->prefix + name + "/";
   impl_->store->set(key + std::to_string(impl_->place.rank), {text.begin(), text.end()});
   for (auto absent = impl_->absent(key); !absent.empty(); absent = impl_->absent(key)) {
-    if (impl_->place.rank > 0 && impl_->has(impl_->prefix + "end")) throw SaidElsewhere("rank 0 gave up");
-    if (now_s() > impl_->until_s + (impl_->place.rank > 0 ? kLinger_s : 0))
-      impl_->give_up(fmt::format("{} of {} did not come to {}:{} within {:.0f} s", absent_text(absent),
-                                 impl_->place.size, impl_->place.master_host, impl_->place.master_port,
-                                 impl_->patience_s));
+    impl_->check_sizes();
+    if (impl_->has(impl_->prefix + "code")) impl_->give_up(kExitWorld, "");
+    if (now_s() > impl_->until_s + (impl_->place.rank > 0 ? kLinger_s / 2 : 0))
+      impl_->give_up(kExitWorld, fmt::format("{} of {} did not come to {}:{} within {:.0f} s",
+                                             absent_text(absent), impl_->place.size, impl_->place.master_host,
+                                             impl_->place.master_port, impl_->patience_s));
     std::this_thread::sleep_for(kRetry);
   }
+  impl_->check_sizes();
   std::vector<std::string> texts;
   for (int rank = 0; rank < impl_->place.size; ++rank) {
     const auto bytes = impl_->store->get(key + std::to_string(rank));

@@ -21,7 +21,8 @@ class LostRanks : public WorldError {
 // The job cannot be; another rank says why.
 class SaidElsewhere : public WorldError {
  public:
-  using WorldError::WorldError;
+  explicit SaidElsewhere(int code) : WorldError("another rank ended the start"), exit_code(code) {}
+  int exit_code;
 };
 
 // All ranks make the same calls in the same order, from one thread. Calls return when this rank's data are

@@ -93,8 +93,8 @@ int main(int argc, char** argv) {
   } catch (const temper::ConfigError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 2;
-  } catch (const temper::SaidElsewhere&) {
-    return 3;
+  } catch (const temper::SaidElsewhere& e) {
+    return e.exit_code;
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 3;
