@@ -20,7 +20,7 @@ at::ScalarType scalar_type(DType dtype) {
 // covers them.
 class Layout {
  public:
-  explicit Layout(int64_t ranks) : ranks_(ranks) {}
+  explicit Layout(int64_t ranks) : multiple_(ranks > 1 ? kShareUnit * ranks : 1) {}
   // What follows belongs to a unit of its own.
   void begin_unit() {
     end_unit();
@@ -28,7 +28,7 @@ class Layout {
   }
   void end_unit() {
     if (units_.empty()) return;
-    end_ += (ranks_ - end_ % ranks_) % ranks_;
+    end_ += (multiple_ - end_ % multiple_) % multiple_;
     units_.back().size = end_ - units_.back().offset;
   }
   void matrix(std::string name, int64_t rows, int64_t columns) {
@@ -46,7 +46,9 @@ class Layout {
     parameters_.push_back({std::move(name), std::move(shape), end_, size, decays, units_.size() - 1});
     end_ += size;
   }
-  const int64_t ranks_;
+  static constexpr int64_t kShareUnit = 64;  // elements: shares are aligned as GPUs read them
+
+  const int64_t multiple_;
   std::vector<ParameterInfo> parameters_;
   std::vector<ParameterUnit> units_;
   int64_t end_ = 0;

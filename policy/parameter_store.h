@@ -26,7 +26,8 @@ struct ParameterInfo {
   size_t unit = 0;
 };
 
-// Parameters whose gradients the backward finishes together. Padded to a multiple of the number of ranks.
+// Parameters whose gradients the backward finishes together. With several ranks padded, so that their shares
+// are equal and aligned.
 struct ParameterUnit {
   int64_t offset = 0, size = 0;  // elements into the flat weights
 };

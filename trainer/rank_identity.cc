@@ -1,5 +1,7 @@
 #include "trainer/rank_identity.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -33,16 +35,18 @@ void add_environment(RankIdentity& identity) {
   }
 }
 
-// One entry per option: "option learner.epochs".
+// One entry per option: "option cold_start.optimizer.lr".
 void add_config(const RunConfig& config, RankIdentity& identity) {
+  constexpr size_t kIndent = 2;  // of options_to_yaml
   std::istringstream lines(to_yaml(config));
-  std::string section;
+  std::vector<std::string> path;
   for (std::string line; std::getline(lines, line);) {
     const size_t colon = line.find(':'), start = line.find_first_not_of(' ');
     if (colon == std::string::npos) continue;
-    if (start == 0) section = line.substr(0, colon);
-    identity.emplace_back("option " + (start == 0 ? "" : section + ".") + line.substr(start, colon - start),
-                          line.substr(colon + 1));
+    path.resize(start / kIndent);
+    path.push_back(line.substr(start, colon - start));
+    if (colon + 1 < line.size())
+      identity.emplace_back(fmt::format("option {}", fmt::join(path, ".")), line.substr(colon + 1));
   }
 }
 
