@@ -41,7 +41,7 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   const auto a = workspace_.plan([&](Arena& arena) {
     return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.logits_chunk), keep);
   });
-  const auto w = weight_pointers<T>(store, config_);
+  const ModelWeights<T>& w = weights_.of(store, config_);
   positions_ = positions_of(pack);
 
   pack_weights(w, a);

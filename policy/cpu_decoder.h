@@ -53,6 +53,7 @@ class CpuDecoder : public Decoder {
   void extend_block(const BlockWeights<T>& w, const cpu::CacheLayer<T>& cache, const NewTokens& tokens,
                     int64_t begin, int64_t rows, const ExtendScratch& s);
 
+  WeightPointers<T> weights_;
   ModelConfig config_;
   PolicyOptions options_;
   HeadShape shape_;

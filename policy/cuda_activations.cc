@@ -46,6 +46,8 @@ GpuHead lay_out_head(Arena& a, const ModelConfig& c, int64_t rows, bool backward
   return h;
 }
 
+}  // namespace
+
 GpuPack lay_out_pack(Arena& a, int64_t tokens, int64_t scored) {
   GpuPack p{};
   p.ids = a.take<int32_t>(tokens);
@@ -57,8 +59,6 @@ GpuPack lay_out_pack(Arena& a, int64_t tokens, int64_t scored) {
   p.begins = a.take<int32_t>(tokens + 1);
   return p;
 }
-
-}  // namespace
 
 GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
                                        int64_t scored, int64_t chunk, Keep keep) {

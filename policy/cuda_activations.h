@@ -54,6 +54,8 @@ struct GpuPack {
   int32_t* begins;     // [≤ T + 1] where each one's rows begin in `order`
 };
 
+GpuPack lay_out_pack(Arena& arena, int64_t tokens, int64_t scored);
+
 struct GpuActivations {
   GpuPack pack;
   std::vector<GpuBlock> blocks;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "policy/cuda_activations.h"
+#include "policy/cuda_device.h"
 
 namespace temper {
 namespace {
@@ -17,6 +17,7 @@ int64_t pages_for(int64_t tokens) { return (tokens + cuda::kPageTokens - 1) / cu
 GpuCache::GpuCache(const ModelConfig& config, int64_t slots, int64_t most)
     : CacheStorage(slots, most), max_pages_(pages_for(most)), pages_(size_t(slots)) {
   const int64_t pages = slots * max_pages_;
+  cuda::give_back_unused();
   pool_ = at::empty({config.num_hidden_layers, pages + 1, config.num_key_value_heads, 2, cuda::kPageTokens,
                      config.head_dim},
                     at::TensorOptions().dtype(at::kBFloat16).device(at::kCUDA));

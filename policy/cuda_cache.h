@@ -24,7 +24,13 @@ class GpuCache : public CacheStorage {
   int64_t max_pages() const { return max_pages_; }
 
   cuda::Pages layer(int64_t index, const int32_t* table, const int32_t* row) const;
-  const void* address() const { return pool_.data_ptr(); }
+  // What captured graphs depend on: another cache may get the same memory and divide it otherwise.
+  struct Layout {
+    const void* pool = nullptr;
+    int64_t numbers = 0, max_pages = 0;
+    bool operator==(const Layout&) const = default;
+  };
+  Layout layout() const { return {pool_.data_ptr(), pool_.numel(), max_pages_}; }
 
  private:
   int32_t take_page();

@@ -1,12 +1,15 @@
 #include "policy/cuda_decoder.h"
 
 #include <ATen/ATen.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "policy/cuda_device.h"
+#include "policy/ops/exactness_cuda.h"
 
 namespace temper {
 namespace {
@@ -18,29 +21,22 @@ at::Tensor rope_table(const ModelConfig& config) {
   return table.to(at::kCUDA);
 }
 
-void copy_to_gpu(int32_t* to, const std::vector<int32_t>& from, cudaStream_t stream) {
-  cuda::check(cudaMemcpyAsync(to, from.data(), from.size() * sizeof(int32_t), cudaMemcpyHostToDevice, stream),
-              "cudaMemcpyAsync");
-}
-
 // Rows of equal ids side by side: each id's gradient is then one sum, in the order of the rows.
-struct RowsById {
-  std::vector<int32_t> order, distinct, begins;
-};
-
-RowsById rows_by_id(const std::vector<int32_t>& ids) {
-  RowsById rows;
-  rows.order.resize(ids.size());
-  std::iota(rows.order.begin(), rows.order.end(), 0);
-  std::ranges::stable_sort(rows.order, {}, [&](int32_t row) { return ids[size_t(row)]; });
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const int32_t id = ids[size_t(rows.order[i])];
-    if (!rows.distinct.empty() && rows.distinct.back() == id) continue;
-    rows.distinct.push_back(id);
-    rows.begins.push_back(int32_t(i));
+// Returns how many ids there are.
+int64_t fill_rows_by_id(const std::vector<int32_t>& ids, const GpuPack& to) {
+  const auto tokens = int64_t(ids.size());
+  std::iota(to.order, to.order + tokens, 0);
+  std::stable_sort(to.order, to.order + tokens,
+                   [&](int32_t a, int32_t b) { return ids[size_t(a)] < ids[size_t(b)]; });
+  int64_t count = 0;
+  for (int64_t i = 0; i < tokens; ++i) {
+    const int32_t id = ids[size_t(to.order[i])];
+    if (count > 0 && to.distinct[count - 1] == id) continue;
+    to.distinct[count] = id;
+    to.begins[count++] = int32_t(i);
   }
-  rows.begins.push_back(int32_t(ids.size()));
-  return rows;
+  to.begins[count] = int32_t(tokens);
+  return count;
 }
 
 }  // namespace
@@ -50,7 +46,7 @@ CudaDecoder::CudaDecoder(const ModelConfig& config, const PolicyOptions& options
       options_(options),
       shape_{config.num_attention_heads, config.num_key_value_heads, config.head_dim},
       stream_(c10::cuda::getCurrentCUDAStream()),
-      attention_(shape_),
+      attention_(shape_, 0, cuda::attention_bytes(cuda::describe_gpu(c10::cuda::current_device()))),
       rope_table_(rope_table(config)),
       training_(at::kCUDA),
       extending_(at::kCUDA),
@@ -68,23 +64,40 @@ int64_t CudaDecoder::workspace_bytes() const {
   return training_.bytes() + extending_.bytes() + graphs_.bytes() + attention_.workspace_bytes();
 }
 
-void CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to,
-                         bool backward) {
-  std::vector<int32_t> before, targets;
-  for (int32_t t : scored) {
-    before.push_back(t - 1);
-    targets.push_back(pack.ids[size_t(t)]);
+std::string CudaDecoder::check_exactness(const ParameterStore& store) {
+  const Weights& w = weights_.of(store, config_);
+  const BlockWeights<bf16>& b = w.blocks.front();
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size;
+  const std::vector<cuda::ProductShape> shapes = {{d, shape_.qkv_width(), false, b.qkv},
+                                                  {shape_.q_width(), d, true, b.o},
+                                                  {d, 2 * f, false, b.gate_up},
+                                                  {f, d, true, b.down},
+                                                  {d, config_.vocab_size, false, w.head}};
+  const cuda::Exactness found = cuda::check_exactness(shape_, shapes, products_, attention_, stream_);
+  return fmt::format("{}: {}", found.exact ? "exact" : "NOT EXACT", found.text);
+}
+
+// Returns how many distinct ids there are. From pinned memory in one copy, so that the host can be ahead of
+// the GPU; the head's waiting sees to it that the copy before is done.
+int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to) {
+  const auto tokens = int64_t(pack.ids.size()), count = int64_t(scored.size());
+  Arena counter;
+  lay_out_pack(counter, tokens, count);
+  if (!pinned_.defined() || pinned_.numel() < counter.used())
+    pinned_ = at::empty({2 * counter.used()}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+  Arena arena(static_cast<std::byte*>(pinned_.data_ptr()));
+  const GpuPack host = lay_out_pack(arena, tokens, count);
+  std::ranges::copy(pack.ids, host.ids);
+  std::ranges::copy(positions_of(pack), host.positions);
+  for (int64_t i = 0; i < count; ++i) {
+    host.before[i] = scored[size_t(i)] - 1;
+    host.targets[i] = pack.ids[size_t(scored[size_t(i)])];
   }
-  copy_to_gpu(to.ids, pack.ids, stream_);
-  copy_to_gpu(to.positions, positions_of(pack), stream_);
-  copy_to_gpu(to.before, before, stream_);
-  copy_to_gpu(to.targets, targets, stream_);
+  const int64_t distinct = fill_rows_by_id(pack.ids, host);
+  cuda::check(cudaMemcpyAsync(to.ids, host.ids, size_t(arena.used()), cudaMemcpyHostToDevice, stream_),
+              "cudaMemcpyAsync");
   attention_.set_pack(pack.starts, stream_);
-  if (!backward) return;
-  const RowsById rows = rows_by_id(pack.ids);
-  copy_to_gpu(to.order, rows.order, stream_);
-  copy_to_gpu(to.distinct, rows.distinct, stream_);
-  copy_to_gpu(to.begins, rows.begins, stream_);
+  return distinct;
 }
 
 TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, double temperature,
@@ -99,8 +112,8 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
     return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
                                    std::min(int64_t(scored.size()), options_.logits_chunk), keep);
   });
-  const auto w = weight_pointers<bf16>(store, config_);
-  upload(pack, scored, a.pack, gradient != nullptr);
+  const Weights& w = weights_.of(store, config_);
+  const int64_t distinct = upload(pack, scored, a.pack);
 
   cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
   for (size_t i = 0; i < a.blocks.size(); ++i)
@@ -117,8 +130,8 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
     block_backward(w.blocks[i], g.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
     store.finish_unit(i + 1);
   }
-  cuda::embedding_backward(DType::kBF16, a.scratch.dx, a.pack.order, a.pack.distinct, a.pack.begins,
-                           int64_t(rows_by_id(pack.ids).distinct.size()), width, g.embedding, stream_);
+  cuda::embedding_backward(DType::kBF16, a.scratch.dx, a.pack.order, a.pack.distinct, a.pack.begins, distinct,
+                           width, g.embedding, stream_);
   store.finish_unit(0);
   return scores;
 }

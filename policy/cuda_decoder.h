@@ -29,7 +29,7 @@ class CudaDecoder : public Decoder {
   std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
                                    std::span<const Extension> extensions,
                                    std::span<const Draw> draws) override;
-  std::string check_exactness() override;
+  std::string check_exactness(const ParameterStore& store) override;
   int64_t activation_bytes(int64_t tokens, int64_t scored) const override;
   int64_t workspace_bytes() const override;
 
@@ -40,7 +40,7 @@ class CudaDecoder : public Decoder {
   struct HeadChunk;
 
   // score
-  void upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to, bool backward);
+  int64_t upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to);
   void block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack, const GpuBlock& b,
                      const GpuScratch& s, bf16* x_out);
   void block_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
@@ -82,9 +82,11 @@ class CudaDecoder : public Decoder {
   PolicyOptions options_;
   HeadShape shape_;
   cudaStream_t stream_;
+  WeightPointers<bf16> weights_;
   cuda::Products products_;
   cuda::PackedAttention attention_;
   at::Tensor rope_table_;  // [positions, 2, hd/2] f32
+  at::Tensor pinned_;      // of upload
   Workspace training_, extending_, drawing_;
   std::vector<float> logits_;  // extend's answer
   StepGraphs graphs_;

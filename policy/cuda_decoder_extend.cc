@@ -76,7 +76,7 @@ std::vector<SampledToken> CudaDecoder::step(const Weights& w, GpuCache& cache,
                                             std::span<const Extension> extensions,
                                             std::span<const Draw> draws) {
   const auto count = int64_t(extensions.size()), rows = step_rows(count), pages = cache.max_pages();
-  const StepBuffers& s = graphs_.buffers(rows, pages, cache.address());
+  const StepBuffers& s = graphs_.buffers(rows, cache.layout());
   for (int64_t r = 0; r < rows; ++r) {
     if (r >= count) {
       s.host.ids[r] = s.host.positions[r] = 0;
@@ -263,7 +263,7 @@ std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, Cache
                                               std::span<const Draw> draws) {
   check_extensions(storage, config_, extensions);
   auto& cache = static_cast<GpuCache&>(storage);
-  const auto w = weight_pointers<bf16>(store, config_);
+  const Weights& w = weights_.of(store, config_);
   if (is_step(extensions, draws)) return step(w, cache, extensions, draws);
   const Logits logits = prefill(w, cache, extensions);
   return std::ranges::any_of(draws, is_truncated, &Draw::params) ? draw_truncated(logits, draws)
@@ -273,7 +273,7 @@ std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, Cache
 std::span<const float> CudaDecoder::extend(const ParameterStore& store, CacheStorage& storage,
                                            std::span<const Extension> extensions) {
   check_extensions(storage, config_, extensions);
-  const auto w = weight_pointers<bf16>(store, config_);
+  const Weights& w = weights_.of(store, config_);
   const Logits logits = prefill(w, static_cast<GpuCache&>(storage), extensions);
   const std::vector<float> rows = logits_on_host(logits.values, int64_t(extensions.size()));
   const auto v = size_t(config_.vocab_size);

@@ -1,6 +1,7 @@
 #include "policy/cuda_device.h"
 
 #include <ATen/ATen.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
@@ -52,6 +53,8 @@ Gpu describe_gpu(int ordinal) {
   return {properties.name, int64_t(free), int64_t(total), libraries_text()};
 }
 
+int64_t attention_bytes(const Gpu& gpu) { return gpu.total_bytes / 32; }
+
 void use_gpu(int ordinal) {
   const int count = gpu_count();
   if (count == 0) throw ConfigError("model.device: cuda is not available: {}", no_gpu_reason());
@@ -98,6 +101,8 @@ std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOpt
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens) {
   return std::make_unique<GpuCache>(config, slots, max_tokens);
 }
+
+void give_back_unused() { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
 double squared_norm(const at::Tensor& values) {
   const auto options = values.options().dtype(at::kDouble);

@@ -25,6 +25,10 @@ struct Gpu {
 };
 Gpu describe_gpu(int ordinal);
 
+// What the decoder allows attention's backward, and libraries take besides.
+int64_t attention_bytes(const Gpu& gpu);
+constexpr int64_t kLibraryBytes = int64_t(2) << 30;  // contexts, kernels, workspaces of products
+
 // Makes it the calling thread's device and gives that thread a stream of its own. Once per process.
 // Errors: ConfigError if there is no such GPU; WorldError if it cannot be used.
 void use_gpu(int ordinal);
@@ -35,6 +39,9 @@ std::string unknown_to_gpu(const ModelConfig& config);
 // Errors: ConfigError with unknown_to_gpu's text.
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
+
+// What the allocator keeps of tensors that are gone: in front of a large one, which seldom fits into it.
+void give_back_unused();
 
 double squared_norm(const at::Tensor& values);
 void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "policy/cuda_device.h"
 #include "policy/kernel_bench.h"
+#include "policy/kernel_profile.h"
 #include "policy/kv_cache.h"
 
 namespace temper::cuda {
@@ -16,9 +17,11 @@ int gpu_count() { return 0; }
 std::string no_gpu_reason() { return "this program was built without CUDA"; }
 std::string unknown_to_gpu(const ModelConfig&) { return no_gpu_reason(); }
 Gpu describe_gpu(int) { refuse(); }
+int64_t attention_bytes(const Gpu&) { refuse(); }
 void use_gpu(int) { refuse(); }
 std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) { refuse(); }
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig&, int64_t, int64_t) { refuse(); }
+void give_back_unused() {}
 double squared_norm(const at::Tensor&) { refuse(); }
 void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
            const AdamWFactors&) {
@@ -27,6 +30,15 @@ void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Te
 void fill_normal(const at::Tensor&, uint64_t, double) { refuse(); }
 
 }  // namespace temper::cuda
+
+namespace temper {
+
+struct KernelProfile::Impl {};
+KernelProfile::KernelProfile() { throw ConfigError("profile: {}", cuda::no_gpu_reason()); }
+KernelProfile::~KernelProfile() = default;
+std::map<std::string, KernelProfile::Share> KernelProfile::stop() { return {}; }
+
+}  // namespace temper
 
 namespace temper {
 

@@ -62,19 +62,19 @@ void StepGraphs::clear() {
   steps_.clear();
 }
 
-const StepBuffers& StepGraphs::buffers(int64_t rows, int64_t max_pages, const void* cache) {
-  if (rows > max_rows_ || max_pages != max_pages_ || cache != cache_) {
+const StepBuffers& StepGraphs::buffers(int64_t rows, const GpuCache::Layout& cache) {
+  if (rows > max_rows_ || cache != cache_) {
     clear();
-    max_rows_ = std::max(rows, max_rows_), max_pages_ = max_pages, cache_ = cache;
+    max_rows_ = std::max(rows, max_rows_), cache_ = cache;
     Arena host, device;
-    lay_out_step(host, device, config_, max_rows_, max_pages_);
+    lay_out_step(host, device, config_, max_rows_, cache_.max_pages);
     host_ = at::empty({host.used()}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
     device_ = at::empty({device.used()}, at::TensorOptions().dtype(at::kByte).device(at::kCUDA));
   }
   auto [step, fresh] = steps_.try_emplace(rows);
   if (fresh) {
     Arena host(bytes_of(host_)), device(bytes_of(device_));
-    step->second.buffers = lay_out_step(host, device, config_, rows, max_pages);
+    step->second.buffers = lay_out_step(host, device, config_, rows, cache_.max_pages);
   }
   return step->second.buffers;
 }

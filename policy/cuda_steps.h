@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "policy/cuda_cache.h"
 #include "policy/model_config.h"
 #include "policy/ops/cuda.h"
 #include "policy/workspace.h"
@@ -52,8 +53,8 @@ class StepGraphs {
   explicit StepGraphs(const ModelConfig& config) : config_(config) {}
   ~StepGraphs();
 
-  // Valid until a larger step, or one over another cache (`cache` is its address), asks for its own.
-  const StepBuffers& buffers(int64_t rows, int64_t max_pages, const void* cache);
+  // Valid until a larger step, or one over a cache laid out otherwise, asks for its own.
+  const StepBuffers& buffers(int64_t rows, const GpuCache::Layout& cache);
 
   // Runs what `enqueue` puts on the stream: as it is the first time, which lets libraries choose their
   // kernels, then captured, then replayed.
@@ -72,8 +73,8 @@ class StepGraphs {
   const ModelConfig config_;
   std::map<int64_t, Step> steps_;  // by rows
   at::Tensor host_, device_;
-  const void* cache_ = nullptr;
-  int64_t max_rows_ = 0, max_pages_ = 0;
+  GpuCache::Layout cache_;
+  int64_t max_rows_ = 0;
 };
 
 }  // namespace temper

@@ -68,7 +68,7 @@ std::vector<SampledToken> Policy::sample(KvCache& cache, std::span<const Extensi
   return impl_->decoder->sample(impl_->parameters, *cache.storage_, extensions, draws);
 }
 
-std::string Policy::check_exactness() { return impl_->decoder->check_exactness(); }
+std::string Policy::check_exactness() { return impl_->decoder->check_exactness(impl_->parameters); }
 
 int64_t Policy::activation_bytes(int64_t tokens, int64_t scored) const {
   return impl_->decoder->activation_bytes(tokens, scored);

@@ -34,4 +34,22 @@ ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& 
 template <class T>
 ModelWeights<T> gradient_pointers(ParameterStore& store, const ModelConfig& config);
 
+// The weights', looked up again only where the buffer has moved: names cost more than a decode step has to
+// spare.
+template <class T>
+class WeightPointers {
+ public:
+  const ModelWeights<T>& of(const ParameterStore& store, const ModelConfig& config) {
+    if (store.weights().const_data_ptr() != buffer_) {
+      pointers_ = weight_pointers<T>(store, config);
+      buffer_ = store.weights().const_data_ptr();
+    }
+    return pointers_;
+  }
+
+ private:
+  const void* buffer_ = nullptr;
+  ModelWeights<T> pointers_ = {};
+};
+
 }  // namespace temper

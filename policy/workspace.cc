@@ -2,11 +2,14 @@
 
 #include <ATen/ATen.h>
 
+#include "policy/cuda_device.h"
+
 namespace temper {
 
 std::byte* Workspace::reserve(int64_t bytes) {
   if (bytes > bytes_) {
     memory_ = at::Tensor();
+    if (device_.is_cuda()) cuda::give_back_unused();
     memory_ = at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device_));
     bytes_ = bytes;
   }

@@ -7,6 +7,7 @@
 
 #include "base/progress.h"
 #include "policy/communicator.h"
+#include "trainer/device.h"
 
 namespace temper {
 namespace {
@@ -77,6 +78,14 @@ void say_start(const RunConfig& config, const Judge& judge, const Communicator& 
   if (ranks.size() > 1)
     say("ranks: {}, {} of them on this machine; {} judges and {} threads each", ranks.size(),
         ranks.local_size(), config.env.lanes, config.run.threads);
+}
+
+void say_memory(const Plan& plan) {
+  for (const MemoryPlan& memory : plan.memories) say("plan: {}", summary(memory));
+}
+
+void say_memory_in_use(const PolicyOptions& options) {
+  if (options.on_gpu()) say("GPU memory in use: {:.1f} GiB", double(device_used_bytes(options)) / (1 << 30));
 }
 
 void say_model(const ModelConfig& config, bool fresh, const std::string& device) {

@@ -10,6 +10,7 @@
 #include "trainer/config.h"
 #include "trainer/evaluate.h"
 #include "trainer/metrics.h"
+#include "trainer/plan.h"
 
 namespace temper {
 
@@ -35,6 +36,9 @@ ProgressFunction progress_bar(const std::string& title, bool keep = true);
 std::function<void(const ColdStartStats&)> cold_start_bar();
 
 void say_start(const RunConfig& config, const Judge& judge, const Communicator& ranks);
+void say_memory(const Plan& plan);
+// Of the GPU, at the end of a run: ours never gives back what it has taken.
+void say_memory_in_use(const PolicyOptions& options);
 void say_model(const ModelConfig& config, bool fresh, const std::string& device);
 // step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what)
 void say_step(int64_t step, int64_t steps, const Metrics& metrics);

@@ -75,6 +75,15 @@ int64_t device_free_bytes(const PolicyOptions& options) {
   return cuda::describe_gpu(ordinal_of(options.device)).free_bytes;
 }
 
+int64_t device_used_bytes(const PolicyOptions& options) {
+  const cuda::Gpu gpu = cuda::describe_gpu(ordinal_of(options.device));
+  return gpu.total_bytes - gpu.free_bytes;
+}
+
+int64_t device_library_bytes(const PolicyOptions& options) {
+  return cuda::attention_bytes(cuda::describe_gpu(ordinal_of(options.device))) + cuda::kLibraryBytes;
+}
+
 std::string device_text(const PolicyOptions& options) {
   if (!options.on_gpu()) return "CPU, f32";
   const cuda::Gpu gpu = cuda::describe_gpu(ordinal_of(options.device));

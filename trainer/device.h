@@ -20,6 +20,8 @@ PolicyOptions use_device(const std::string& device, const std::filesystem::path&
 
 // Of the GPU, as long as nothing of ours is on it.
 int64_t device_free_bytes(const PolicyOptions& options);
+int64_t device_used_bytes(const PolicyOptions& options);
+int64_t device_library_bytes(const PolicyOptions& options);  // at most
 
 // One line: the device, what else is on it, the versions that decide its bits.
 std::string device_text(const PolicyOptions& options);

@@ -12,9 +12,8 @@ namespace temper {
 namespace {
 
 constexpr int64_t kF32 = 4, kBF16 = 2;
-constexpr int64_t kOracleBytes = 300ll << 20;    // libtorch and a task's tensors
-constexpr int64_t kProcessBytes = 300ll << 20;   // libtorch and our own data
-constexpr int64_t kGpuLibraryBytes = 2ll << 30;  // CUDA, cuBLASLt, cuDNN: contexts, kernels, workspaces
+constexpr int64_t kOracleBytes = 300ll << 20;   // libtorch and a task's tensors
+constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
 
 int64_t lanes(const JudgeOptions& env) {
   return env.lanes > 0 ? env.lanes : int64_t(std::max(1u, std::thread::hardware_concurrency()));
@@ -112,7 +111,8 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape, const Communic
   host.items.push_back({fmt::format("judge, {} lanes", lanes(config.env)),
                         lanes(config.env) * ((config.env.memory_mb << 20) + kOracleBytes)});
   host.items.push_back({"program", kProcessBytes});
-  if (options.on_gpu()) gpu.items.push_back({"libraries", kGpuLibraryBytes});
+  if (options.on_gpu())
+    gpu.items.push_back({"attention's backward and libraries", device_library_bytes(options)});
   plan.memories = {host};
   if (options.on_gpu()) plan.memories.push_back(gpu);
   return plan;
@@ -127,6 +127,11 @@ void check_fits(const Plan& plan) {
           "or "
           "choose a smaller model",
           bytes_text(memory.needed_bytes()), memory.name, bytes_text(memory.available_bytes), to_text(plan));
+}
+
+std::string summary(const MemoryPlan& memory) {
+  return fmt::format("needs {} of {}, {} are available", bytes_text(memory.needed_bytes()), memory.name,
+                     bytes_text(memory.available_bytes));
 }
 
 std::string to_text(const MemoryPlan& memory) {

@@ -38,6 +38,9 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape, const Communic
 // Errors: ConfigError naming the largest items and what to change.
 void check_fits(const Plan& plan);
 
+// "needs 1.2 GiB of memory, 8.0 GiB are available"
+std::string summary(const MemoryPlan& memory);
+
 std::string to_text(const MemoryPlan& memory);
 std::string to_text(const Plan& plan);
 

@@ -33,6 +33,11 @@ std::vector<std::string> texts_of(const std::vector<Trace>& traces, const std::v
   return texts;
 }
 
+// What the device promises of the log-probs that sampling and training compute.
+void say_exactness(Policy& policy) {
+  if (const std::string found = policy.check_exactness(); !found.empty()) say("log-probs: {}", found);
+}
+
 Metrics cold_start_metrics(const ColdStartStats& now) {
   return {{"cold_start/loss", now.loss},           {"cold_start/lr", now.lr},
           {"cold_start/grad_norm", now.grad_norm}, {"cold_start/tokens", double(now.tokens)},
@@ -71,11 +76,16 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   PolicyOptions options = config.model.policy();
   options.ranks = &run.ranks();
   say_model(starting_shape(config), config.model.path.empty(), device_text(options));
-  if (!config.model.path.empty()) return load_model(config.model.path, options);
+  if (!config.model.path.empty()) {
+    Model model = load_model(config.model.path, options);
+    say_exactness(model.policy);
+    return model;
+  }
   const std::vector<Trace> traces = make_corpus(config, judge, run.ranks());
   Model model{Policy(config.model.shape, options),
               Tokenizer::train(texts_of(traces, judge.tasks()), config.model.shape.vocab_size)};
   model.policy.parameters().init_random(uint64_t(config.run.seed));
+  say_exactness(model.policy);
   cold_start(config, judge.tasks(), traces, model, run);
   run.save_checkpoint("cold_start", model);
   return model;

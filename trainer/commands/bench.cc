@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
+#include "policy/kernel_profile.h"
 #include "policy/parameter_store.h"
 #include "policy/threads.h"
 #include "rollout/generator.h"
@@ -21,7 +24,7 @@ struct BenchWords {
   ConfigWords config;
   int64_t batch = 16, prompt = 64, length = 256;
   double seconds = 5;
-  bool gradients_only = false;
+  bool gradients_only = false, profile = false;
   bool json = false;
 };
 
@@ -70,6 +73,26 @@ void report(const BenchWords& words, const std::string& what, int64_t tokens, do
                gflops, tokens, seconds, words.batch);
 }
 
+// Where the GPU's time of one call goes.
+template <class F>
+void print_profile(const F& call) {
+  const double start_s = now_s();
+  KernelProfile profile;
+  call();
+  const auto shares = profile.stop();
+  std::vector<std::pair<double, std::string>> rows;
+  double sum = 0;
+  for (const auto& [kind, share] : shares) {
+    rows.push_back({share.seconds, fmt::format("  {:<28}{:>10.2f} ms{:>8} launches", kind,
+                                               share.seconds * 1e3, share.launches)});
+    sum += share.seconds;
+  }
+  std::ranges::sort(rows, std::greater());
+  for (const auto& [seconds, row] : rows) fmt::print("{}{:>7.1f} %\n", row, 100 * seconds / sum);
+  fmt::print("  {:<28}{:>10.2f} ms of {:.2f} ms, profiled\n", "all kernels", sum * 1e3,
+             (now_s() - start_s) * 1e3);
+}
+
 // Supervised updates on random tokens: forward, backward, optimizer.
 int bench_train(const BenchWords& words) {
   const RunConfig config = read_and_use(words);
@@ -85,6 +108,7 @@ int bench_train(const BenchWords& words) {
     if (!words.gradients_only) optimizer.update(config.optimizer.lr);
   };
   for (int warm_up = 0; warm_up < 2; ++warm_up) update();
+  if (words.profile) print_profile(update);
   int64_t done = 0;
   const double start_s = now_s();
   for (; now_s() - start_s < words.seconds && !interrupted(); ++done) update();
@@ -124,7 +148,8 @@ int bench_decode(const BenchWords& words) {
   Generator generator(policy, words.batch, words.prompt + words.length);
   const int64_t vocab = config.model.shape.vocab_size;
   DecodeTimes warm_up, times;
-  generate_once(words, vocab, 0, generator, warm_up);
+  for (int round = 0; round < 2; ++round) generate_once(words, vocab, 0, generator, warm_up);
+  if (words.profile) print_profile([&] { generate_once(words, vocab, 0, generator, warm_up); });
   const double start_s = now_s();
   for (uint64_t seed = 1; now_s() - start_s < words.seconds && !interrupted(); ++seed)
     generate_once(words, vocab, seed, generator, times);
@@ -143,6 +168,7 @@ std::shared_ptr<BenchWords> declare_speed(CLI::App& command) {
       ->check(CLI::Range(2, 1 << 20));
   command.add_option("--seconds", words->seconds, "how long to measure")->check(CLI::PositiveNumber);
   command.add_flag("--json", words->json);
+  command.add_flag("--profile", words->profile, "first, where a GPU's time goes, by kind of kernel");
   return words;
 }
 

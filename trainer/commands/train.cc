@@ -15,7 +15,7 @@ namespace temper {
 namespace {
 
 // Asked before anything is begun: what only this machine can tell.
-void prepare(RunConfig& config, bool dry, Communicator& ranks) {
+Plan prepare(RunConfig& config, bool dry, Communicator& ranks) {
   share_machine(config, ranks);
   use_device(config.model, starting_shape(config), ranks);
   check_tasks(config, load_tasks(config));
@@ -23,15 +23,17 @@ void prepare(RunConfig& config, bool dry, Communicator& ranks) {
   if (dry && ranks.rank() == 0) fmt::print("{}\n{}", to_yaml(config), to_text(plan));
   check_fits(plan);
   if (!dry && ranks.rank() == 0) check_run_directory(config);
+  return plan;
 }
 
-int run_train(RunConfig& config, bool dry, Communicator& ranks) {
+int run_train(RunConfig& config, const Plan& plan, bool dry, Communicator& ranks) {
   if (dry) return kExitOk;
   connect_devices(config.model, ranks);
   use_threads(config.run.threads);
   Judge judge(config.env, with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed)));
   Run run(config, ranks);
   say_start(config, judge, ranks);
+  say_memory(plan);
   train(config, judge, run);
   return any_interrupted(ranks) ? kExitInterrupted : kExitOk;
 }
@@ -45,11 +47,12 @@ void add_train(CLI::App& app, int& exit_code) {
   const auto dry = std::make_shared<bool>(false);
   declare_config(*command, *words);
   command->add_flag("--dry-run", *dry, "print the resolved config, the memory plan and the cost of a step");
+  const auto plan = std::make_shared<Plan>();
   command->callback([=, &exit_code] {
-    exit_code =
-        run_ranked({[=] { return words->read(); },
-                    [=](RunConfig& config, Communicator& ranks) { prepare(config, *dry, ranks); },
-                    [=](RunConfig& config, Communicator& ranks) { return run_train(config, *dry, ranks); }});
+    exit_code = run_ranked(
+        {[=] { return words->read(); },
+         [=](RunConfig& config, Communicator& ranks) { *plan = prepare(config, *dry, ranks); },
+         [=](RunConfig& config, Communicator& ranks) { return run_train(config, *plan, *dry, ranks); }});
   });
 }
 

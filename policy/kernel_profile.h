@@ -1,0 +1,29 @@
+#pragma once
+// Where a GPU's time goes, by kind of kernel.
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace temper {
+
+// From construction to stop(). One at a time in a process; none where another profiler holds CUPTI.
+class KernelProfile {
+ public:
+  // Errors: ConfigError where Temper was built without CUDA; WorldError with CUPTI's text.
+  KernelProfile();
+  ~KernelProfile();
+
+  struct Share {
+    double seconds = 0;
+    long launches = 0;
+  };
+  // By kind: "products", "attention", "copies and clearing", and our own kernels by name. Waits for the GPU.
+  std::map<std::string, Share> stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace temper
