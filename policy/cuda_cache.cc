@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "policy/cuda_device.h"
@@ -12,15 +13,21 @@ namespace {
 
 int64_t pages_for(int64_t tokens) { return (tokens + cuda::kPageTokens - 1) / cuda::kPageTokens; }
 
+// The cache of the rollout before gives its memory, and with it its graphs, to one of the same size.
+void make_room(int64_t numbers) {
+  static int64_t before = 0;
+  if (std::exchange(before, numbers) != numbers) cuda::give_back_unused();
+}
+
 }  // namespace
 
 GpuCache::GpuCache(const ModelConfig& config, int64_t slots, int64_t most)
     : CacheStorage(slots, most), max_pages_(pages_for(most)), pages_(size_t(slots)) {
   const int64_t pages = slots * max_pages_;
-  cuda::give_back_unused();
-  pool_ = at::empty({config.num_hidden_layers, pages + 1, config.num_key_value_heads, 2, cuda::kPageTokens,
-                     config.head_dim},
-                    at::TensorOptions().dtype(at::kBFloat16).device(at::kCUDA));
+  const std::vector<int64_t> shape = {config.num_hidden_layers, pages + 1,      config.num_key_value_heads, 2,
+                                      cuda::kPageTokens,        config.head_dim};
+  make_room(c10::multiply_integers(shape));
+  pool_ = at::empty(shape, at::TensorOptions().dtype(at::kBFloat16).device(at::kCUDA));
   // Masked keys are multiplied by zero, which a stray NaN would survive.
   pool_.zero_();
   users_.resize(size_t(pages), 0);
