@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -36,9 +37,12 @@ def have_mpi():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those that the system gives to whoever connects."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
 
 
 def plain_environment(**more):
@@ -269,7 +273,7 @@ class Failures(Ranks):
         shutil.rmtree(directory, ignore_errors=True)
         start = time.monotonic()
         ranks = start_temper(count, f"run.dir={directory}", "ranks.timeout_s=4", "ranks.silence_s=3",
-                             of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
+                             "ranks.start_s=30", of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
         pids = [process.pid for process in ranks]
         ended = wait_all(ranks, 60)
         took = time.monotonic() - start

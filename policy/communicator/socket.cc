@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -51,6 +52,15 @@ void own_addresses(bool loopback, std::vector<std::string>& hosts) {
   }
 }
 
+// A connection to a port of this machine that nobody listens on can end at its own beginning.
+bool is_its_own_peer(int socket) {
+  sockaddr_storage own{}, peer{};
+  socklen_t own_size = sizeof own, peer_size = sizeof peer;
+  return ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
+         ::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0 &&
+         own_size == peer_size && std::memcmp(&own, &peer, own_size) == 0;
+}
+
 Fd connect_once(const sockaddr* address, socklen_t size, int family, double until_s) {
   Fd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return {};
@@ -62,6 +72,7 @@ Fd connect_once(const sockaddr* address, socklen_t size, int family, double unti
     socklen_t length = sizeof error;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) return {};
   }
+  if (is_its_own_peer(socket.get())) return {};
   ::fcntl(socket.get(), F_SETFL, 0);
   send_at_once(socket.get());
   return socket;
