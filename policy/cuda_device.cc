@@ -39,9 +39,15 @@ int gpu_count() {
 }
 
 std::string no_gpu_reason() {
-  int count = 0;
+  int count = 0, driver = 0, runtime = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   cudaGetLastError();
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  if (driver == 0) return "no NVIDIA driver is loaded";
+  if (driver < runtime)
+    return fmt::format("the driver is for CUDA {}, this program needs {}", version_text(driver),
+                       version_text(runtime));
   return error == cudaSuccess ? "no GPU is visible" : cudaGetErrorString(error);
 }
 
