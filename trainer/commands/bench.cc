@@ -154,7 +154,7 @@ int bench_decode(const BenchWords& words) {
   for (uint64_t seed = 1; now_s() - start_s < words.seconds && !interrupted(); ++seed)
     generate_once(words, vocab, seed, generator, times);
   const auto flops = [&](int64_t context) { return policy.train_flops_per_token(context) / 3; };
-  report(words, "prefill", times.prompt_tokens, times.prefill_s, flops(words.prompt / 2));
+  if (!words.json) report(words, "prefill", times.prompt_tokens, times.prefill_s, flops(words.prompt / 2));
   report(words, "decode", times.decoded, times.decode_s, flops(words.prompt + words.length / 2));
   return kExitOk;
 }
