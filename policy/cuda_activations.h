@@ -8,6 +8,7 @@
 
 #include "policy/activations.h"
 #include "policy/model_config.h"
+#include "policy/round_up.h"
 #include "policy/workspace.h"
 
 namespace temper {
@@ -65,7 +66,6 @@ struct GpuActivations {
 };
 
 constexpr int64_t kRowUnit = 32;  // below it products fall off a cliff
-inline int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
                                        int64_t scored, int64_t chunk, Keep keep);

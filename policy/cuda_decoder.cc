@@ -77,15 +77,14 @@ std::string CudaDecoder::check_exactness(const ParameterStore& store) {
   return fmt::format("{}: {}", found.exact ? "exact" : "NOT EXACT", found.text);
 }
 
-// Returns how many distinct ids there are. From pinned memory in one copy, so that the host can be ahead of
-// the GPU; the head's waiting sees to it that the copy before is done.
-int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to) {
+// Returns how many distinct ids there are, which only a backward asks for.
+int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to,
+                            bool backward) {
   const auto tokens = int64_t(pack.ids.size()), count = int64_t(scored.size());
   Arena counter;
   lay_out_pack(counter, tokens, count);
-  if (!pinned_.defined() || pinned_.numel() < counter.used())
-    pinned_ = at::empty({2 * counter.used()}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
-  Arena arena(static_cast<std::byte*>(pinned_.data_ptr()));
+  std::vector<std::byte> bytes(size_t(counter.used()));
+  Arena arena(bytes.data());
   const GpuPack host = lay_out_pack(arena, tokens, count);
   std::ranges::copy(pack.ids, host.ids);
   std::ranges::copy(positions_of(pack), host.positions);
@@ -93,9 +92,8 @@ int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>
     host.before[i] = scored[size_t(i)] - 1;
     host.targets[i] = pack.ids[size_t(scored[size_t(i)])];
   }
-  const int64_t distinct = fill_rows_by_id(pack.ids, host);
-  cuda::check(cudaMemcpyAsync(to.ids, host.ids, size_t(arena.used()), cudaMemcpyHostToDevice, stream_),
-              "cudaMemcpyAsync");
+  const int64_t distinct = backward ? fill_rows_by_id(pack.ids, host) : 0;
+  staging_.upload(bytes, to.ids, stream_);
   attention_.set_pack(pack.starts, stream_);
   return distinct;
 }
@@ -113,7 +111,7 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
                                    std::min(int64_t(scored.size()), options_.logits_chunk), keep);
   });
   const Weights& w = weights_.of(store, config_);
-  const int64_t distinct = upload(pack, scored, a.pack);
+  const int64_t distinct = upload(pack, scored, a.pack, gradient != nullptr);
 
   cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
   for (size_t i = 0; i < a.blocks.size(); ++i)

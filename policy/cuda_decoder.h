@@ -13,6 +13,7 @@
 #include "policy/decoder.h"
 #include "policy/ops/attention_cuda.h"
 #include "policy/ops/cuda.h"
+#include "policy/ops/cuda_memory.h"
 #include "policy/ops/products_cuda.h"
 #include "policy/weights.h"
 
@@ -40,7 +41,8 @@ class CudaDecoder : public Decoder {
   struct HeadChunk;
 
   // score
-  int64_t upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to);
+  int64_t upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to,
+                 bool backward);
   void block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack, const GpuBlock& b,
                      const GpuScratch& s, bf16* x_out);
   void block_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
@@ -86,7 +88,7 @@ class CudaDecoder : public Decoder {
   cuda::Products products_;
   cuda::PackedAttention attention_;
   at::Tensor rope_table_;  // [positions, 2, hd/2] f32
-  at::Tensor pinned_;      // of upload
+  cuda::Staging staging_;  // of upload
   Workspace training_, extending_, drawing_;
   std::vector<float> logits_;  // extend's answer
   StepGraphs graphs_;

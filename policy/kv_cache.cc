@@ -5,11 +5,10 @@
 #include "base/error.h"
 #include "policy/cuda_device.h"
 #include "policy/policy.h"
+#include "policy/round_up.h"
 
 namespace temper {
 namespace {
-
-int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 int64_t element_bytes(DType dtype) { return dtype == DType::kF64 ? 8 : dtype == DType::kF32 ? 4 : 2; }
 

@@ -11,13 +11,12 @@
 #include "policy/ops/parallel.h"
 #include "policy/ops/softmax_row.h"
 #include "policy/ops/vector_math.h"
+#include "policy/round_up.h"
 
 namespace temper::cpu {
 namespace {
 
 constexpr int64_t kQueryBlock = 48;
-
-int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 // One key head of one sequence: where its rows begin.
 template <class T>
