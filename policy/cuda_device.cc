@@ -108,6 +108,8 @@ std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slot
   return std::make_unique<GpuCache>(config, slots, max_tokens);
 }
 
+void synchronize() { check(cudaStreamSynchronize(stream()), "synchronize"); }
+
 void give_back_unused() { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
 double squared_norm(const at::Tensor& values) {

@@ -40,6 +40,9 @@ std::string unknown_to_gpu(const ModelConfig& config);
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
 
+// Until the GPU has done all that this thread's stream was given.
+void synchronize();
+
 // What the allocator keeps of tensors that are gone: in front of a large one, which seldom fits into it.
 void give_back_unused();
 

@@ -21,6 +21,7 @@ int64_t attention_bytes(const Gpu&) { refuse(); }
 void use_gpu(int) { refuse(); }
 std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) { refuse(); }
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig&, int64_t, int64_t) { refuse(); }
+void synchronize() { refuse(); }
 void give_back_unused() {}
 double squared_norm(const at::Tensor&) { refuse(); }
 void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,

@@ -84,6 +84,10 @@ int64_t device_library_bytes(const PolicyOptions& options) {
   return cuda::attention_bytes(cuda::describe_gpu(ordinal_of(options.device))) + cuda::kLibraryBytes;
 }
 
+void wait_for_device(const PolicyOptions& options) {
+  if (options.on_gpu()) cuda::synchronize();
+}
+
 std::string device_text(const PolicyOptions& options) {
   if (!options.on_gpu()) return "CPU, f32";
   const cuda::Gpu gpu = cuda::describe_gpu(ordinal_of(options.device));

@@ -23,6 +23,9 @@ int64_t device_free_bytes(const PolicyOptions& options);
 int64_t device_used_bytes(const PolicyOptions& options);
 int64_t device_library_bytes(const PolicyOptions& options);  // at most
 
+// Until the device has done all that it was given. What a clock reads before that is too early.
+void wait_for_device(const PolicyOptions& options);
+
 // One line: the device, what else is on it, the versions that decide its bits.
 std::string device_text(const PolicyOptions& options);
 

@@ -109,10 +109,14 @@ int bench_train(const BenchWords& words) {
   };
   for (int warm_up = 0; warm_up < 2; ++warm_up) update();
   if (words.profile) print_profile(update);
+  const auto clock_s = [&] {
+    wait_for_device(config.model.policy());
+    return now_s();
+  };
+  const double start_s = clock_s();
   int64_t done = 0;
-  const double start_s = now_s();
   for (; now_s() - start_s < words.seconds && !interrupted(); ++done) update();
-  report(words, "train", done * int64_t(tokens.ids.size()), now_s() - start_s,
+  report(words, "train", done * int64_t(tokens.ids.size()), clock_s() - start_s,
          policy.train_flops_per_token(words.length));
   return kExitOk;
 }
