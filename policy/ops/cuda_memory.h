@@ -10,6 +10,10 @@
 
 namespace temper::cuda {
 
+inline void copy_async(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to, from, size_t(bytes), kind, stream), "cudaMemcpyAsync");
+}
+
 // Device memory that grows. Freeing waits for what still uses it.
 class DeviceMemory {
  public:

@@ -8,6 +8,9 @@ namespace temper::cuda {
 
 // out[r] over keys 0 … positions[r] of row r's sequence, zeros where positions[r] < 0. bf16, head dimension
 // 128, at most 8 query heads a key head. What a page holds behind its sequence's last token does not matter.
+// Async:  with pages.row null, each row's own token alone may come from the kernel before on the stream: keys
+// before
+//         it are fetched while that kernel ends.
 // Shapes: qk [rows, (H+K)·hd], queries first · positions [rows] · out [rows, H·hd]
 // Source: the order of cuDNN 9.19's forward on Hopper, found by measurement: key blocks of 128 in rising
 // order;

@@ -152,7 +152,7 @@ void rms_norm(DType dtype, const void* x, const int32_t* index, const void* w, d
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
     const auto run = [&](auto kernel, int threads) {
-      launch_early(kernel, unsigned(rows), threads, stream, "rms_norm", static_cast<const T*>(x), index,
+      launch_early(kernel, unsigned(rows), threads, 0, stream, "rms_norm", static_cast<const T*>(x), index,
                    static_cast<const T*>(w), float(eps), int(width), static_cast<T*>(y));
     };
     // By the width alone: every row has the same bits wherever it stands.

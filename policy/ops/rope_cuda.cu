@@ -61,6 +61,7 @@ __global__ void __launch_bounds__(kThreads)
   const int mine = int(threadIdx.x) / kHeadLanes<kHeadDim>, all = pages.base ? heads.qkv() : heads.qk();
   const T* x = qkv + int64_t(blockIdx.x) * heads.qkv() * kHeadDim;
   T* y = qk + int64_t(blockIdx.x) * heads.qk() * kHeadDim;
+  if (pages.base) start_next();
   wait_for_previous();
   const int position = positions[blockIdx.x];
   Angles angles;
@@ -113,7 +114,7 @@ void qk_norm_rope(DType dtype, const HeadShape& shape, const void* q_weight, con
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
     with_head_dim(shape.head_dim, [&]<int kHeadDim>() {
-      launch_early(qk_norm_rope_kernel<T, kHeadDim>, unsigned(rows), kThreads, stream, "qk_norm_rope",
+      launch_early(qk_norm_rope_kernel<T, kHeadDim>, unsigned(rows), kThreads, 0, stream, "qk_norm_rope",
                    Heads(shape), Weights{q_weight, k_weight}, float(eps), table, static_cast<const T*>(qkv),
                    positions, pages, static_cast<T*>(qk));
     });

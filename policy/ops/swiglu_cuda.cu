@@ -77,7 +77,7 @@ void swiglu(DType dtype, const void* gate_up, int64_t rows, int64_t width, void*
   check_numbers("swiglu", dtype, width);
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
-    launch_early(swiglu_kernel<T>, grid_of(rows, width), kThreads, stream, "swiglu",
+    launch_early(swiglu_kernel<T>, grid_of(rows, width), kThreads, 0, stream, "swiglu",
                  static_cast<const T*>(gate_up), int(width), static_cast<T*>(y));
   });
 }

@@ -183,6 +183,36 @@ TEST_F(GpuAttention, OverPagesHasTheBitsOfThePack) {
   }
 }
 
+// Neighbouring rows are of different sequences: a block goes from one to the next, over memory that it has
+// cleared.
+TEST_F(GpuAttention, OverPagesTakesRowsInAnyOrder) {
+  const Case c{{32, 8, 128}, {700, 560, 645, 601}};
+  const Pack pack(c);
+  const PagedPack paged(pack);
+  std::vector<int32_t> order(size_t(pack.tokens)), positions, rows;
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int32_t i) { return paged.positions[size_t(i)]; });
+  for (int32_t i : order)
+    positions.push_back(paged.positions[size_t(i)]), rows.push_back(paged.rows[size_t(i)]);
+  const at::Tensor index = ints(order).to(at::kLong);
+  const Buffer qk(pack.qk), qkv(pack.qkv), table(paged.table), memory(paged.memory);
+  const Buffer in_place(ints(paged.positions)), of_place(ints(paged.rows));
+  const Buffer ordered(pack.qk.index_select(0, index)), at(ints(positions)), of(ints(rows));
+  cuda::Pages pages{memory.data(), table.i32(), of_place.i32(), paged.table.size(1)};
+  cuda::write_pages(c.shape, qk.data(), qkv.data(), in_place.i32(), pack.tokens, pages, nullptr);
+  cuda::PackedAttention attention(c.shape);
+  const at::Tensor want = run(attention, pack).out.index_select(0, index);
+  for (int64_t count : {pack.tokens, int64_t(500)}) {  // of the larger tile, and of the smaller
+    const int64_t first = pack.tokens - count;
+    pages.row = of.i32() + first;
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const Buffer out(unwritten({count, c.shape.q_width()}));
+      cuda::paged_attention(c.shape, ordered.row(first), at.i32() + first, count, pages, out.data(), nullptr);
+      ASSERT_EQ(unequal_bits(out.host(), want.narrow(0, first, count)), 0) << count << " rows";
+    }
+  }
+}
+
 // As decoding calls it: the last token of each sequence, padded with rows that are none.
 TEST_F(GpuAttention, OverPagesTakesOneRowASequence) {
   const Case c{{8, 2, 128}, {1, 128, 300, 129}};
