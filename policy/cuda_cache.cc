@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/error.h"
@@ -13,6 +14,11 @@ namespace {
 
 int64_t pages_for(int64_t tokens) { return (tokens + cuda::kPageTokens - 1) / cuda::kPageTokens; }
 
+uint64_t next_id() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
 // The cache of the rollout before gives its memory, and with it its graphs, to one of the same size.
 void make_room(int64_t numbers) {
   static int64_t before = 0;
@@ -22,7 +28,11 @@ void make_room(int64_t numbers) {
 }  // namespace
 
 GpuCache::GpuCache(const ModelConfig& config, int64_t slots, int64_t most)
-    : CacheStorage(slots, most), max_pages_(pages_for(most)), pages_(size_t(slots)) {
+    : CacheStorage(slots, most),
+      id_(next_id()),
+      edits_(size_t(slots), 0),
+      max_pages_(pages_for(most)),
+      pages_(size_t(slots)) {
   const int64_t pages = slots * max_pages_;
   const std::vector<int64_t> shape = {config.num_hidden_layers, pages + 1,      config.num_key_value_heads, 2,
                                       cuda::kPageTokens,        config.head_dim};
@@ -54,11 +64,13 @@ void GpuCache::keep_pages(int64_t slot, size_t count) {
 void GpuCache::copy_page(int32_t from, int32_t to) { pool_.select(1, to).copy_(pool_.select(1, from)); }
 
 void GpuCache::truncate(int64_t slot, int64_t length) {
+  ++edits_[size_t(slot)];
   keep_pages(slot, size_t(pages_for(length)));
   lengths[size_t(slot)] = length;
 }
 
 void GpuCache::copy_prefix(int64_t from, int64_t to, int64_t length) {
+  ++edits_[size_t(to)];
   keep_pages(to, 0);
   const auto& source = pages_[size_t(from)];
   auto& target = pages_[size_t(to)];
@@ -67,7 +79,7 @@ void GpuCache::copy_prefix(int64_t from, int64_t to, int64_t length) {
   lengths[size_t(to)] = length;
 }
 
-void GpuCache::grow(int64_t slot, int64_t length) {
+void GpuCache::reserve(int64_t slot, int64_t length) {
   auto& pages = pages_[size_t(slot)];
   const auto first_written = size_t(lengths[size_t(slot)] / cuda::kPageTokens);
   for (size_t i = first_written; i < pages.size(); ++i) {
@@ -78,6 +90,10 @@ void GpuCache::grow(int64_t slot, int64_t length) {
     pages[i] = own;
   }
   while (int64_t(pages.size()) < pages_for(length)) pages.push_back(take_page());
+}
+
+void GpuCache::grow(int64_t slot, int64_t length) {
+  reserve(slot, length);
   lengths[size_t(slot)] = length;
 }
 

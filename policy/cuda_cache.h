@@ -14,8 +14,14 @@ class GpuCache : public CacheStorage {
   void truncate(int64_t slot, int64_t length) override;
   void copy_prefix(int64_t from, int64_t to, int64_t length) override;
 
-  // Makes room for tokens up to `length`, none of it shared, and counts them as held.
+  // Makes room for tokens up to `length`, none of it shared.
+  void reserve(int64_t slot, int64_t length);
+  // And counts them as held.
   void grow(int64_t slot, int64_t length);
+
+  // No two caches of a process have the same; and what was done to a slot's tokens but for adding to them.
+  uint64_t id() const { return id_; }
+  uint64_t edits(int64_t slot) const { return edits_[size_t(slot)]; }
 
   // A row of a page table: the slot's pages, then spare ones. row [max_pages]
   void fill_row(int64_t slot, int32_t* row) const;
@@ -38,6 +44,8 @@ class GpuCache : public CacheStorage {
   void keep_pages(int64_t slot, size_t count);
   void copy_page(int32_t from, int32_t to);
 
+  uint64_t id_;
+  std::vector<uint64_t> edits_;              // by slot
   int64_t max_pages_;                        // of a slot
   at::Tensor pool_;                          // [L, pages + 1, K, 2, kPageTokens, hd] bf16; the last is spare
   std::vector<std::vector<int32_t>> pages_;  // by slot

@@ -71,6 +71,11 @@ class CudaDecoder : public Decoder {
   std::vector<SampledToken> step(const Weights& w, GpuCache& cache, std::span<const Extension> extensions,
                                  std::span<const Draw> draws);
   void enqueue_step(const Weights& w, const GpuCache& cache, const StepBuffers& s, int64_t rows);
+  std::vector<int32_t> begin_step(const Weights& w, GpuCache& cache, std::span<const Extension> extensions,
+                                  std::span<const Draw> draws);
+  void begin_next(const Weights& w, GpuCache& cache, const DecodeStep& now, std::span<const int32_t> places,
+                  std::span<const Draw> draws);
+  void launch(const Weights& w, GpuCache& cache, DecodeStep step, bool first);
   Logits prefill(const Weights& w, GpuCache& cache, std::span<const Extension> extensions);
   void prefill_rows(const Weights& w, const GpuCache& cache, const NewTokens& tokens, bool fresh,
                     const Prefill& p, bf16* normed);
@@ -92,6 +97,7 @@ class CudaDecoder : public Decoder {
   Workspace training_, extending_, drawing_;
   std::vector<float> logits_;  // extend's answer
   StepGraphs graphs_;
+  DecodeStep ahead_;  // launched and not heard
 };
 
 }  // namespace temper

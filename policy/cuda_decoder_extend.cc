@@ -1,29 +1,14 @@
-// CudaDecoder's generation: prefill, chunked prefill, decode steps.
+// CudaDecoder's generation: prefill and chunked prefill; its steps are in cuda_decoder_step.cc.
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
 #include "policy/cuda_decoder.h"
 #include "policy/ops/paged_attention.h"
 
 namespace temper {
-namespace {
-
-bool is_truncated(const SamplingParams& p) { return p.temperature > 0 && (p.top_k > 0 || p.top_p < 1); }
-
-cuda::Draw on_device(const Draw& draw, int32_t row) {
-  const double t = draw.params.temperature;
-  return {.row = row, .greedy = t == 0, .scale = t > 0 ? float(1 / t) : 1.0f, .u = float(draw.u)};
-}
-
-void copy_async(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  cuda::check(cudaMemcpyAsync(to, from, size_t(bytes), kind, stream), "cudaMemcpyAsync");
-}
-
-}  // namespace
 
 // One block for new tokens of several sequences. `fresh`: they begin their sequences, which lie packed as
 // attention_ knows.
@@ -45,63 +30,6 @@ void CudaDecoder::extend_block(const BlockWeights<bf16>& w, const cuda::Pages& p
   products_.linear(r.normed, w.gate_up, nullptr, padded, d, 2 * f, r.gate_up, stream_);
   cuda::swiglu(DType::kBF16, r.gate_up, rows, f, r.gated, stream_);
   products_.linear(r.gated, w.down, r.middle, padded, f, d, r.x, stream_);
-}
-
-// One new token and one draw for each sequence.
-bool CudaDecoder::is_step(std::span<const Extension> extensions, std::span<const Draw> draws) const {
-  if (extensions.size() != draws.size()) return false;
-  for (size_t i = 0; i < draws.size(); ++i)
-    if (extensions[i].ids.size() != 1 || draws[i].extension != int64_t(i)) return false;
-  return true;
-}
-
-// What a decode step does on the GPU, from the host's words to what it hears.
-void CudaDecoder::enqueue_step(const Weights& w, const GpuCache& cache, const StepBuffers& s, int64_t rows) {
-  const int64_t d = config_.hidden_size, v = config_.vocab_size;
-  copy_async(s.device.ids, s.host.ids, s.host.input_bytes, cudaMemcpyHostToDevice, stream_);
-  cuda::embedding(DType::kBF16, w.embedding, s.device.ids, rows, d, s.rows.x, stream_);
-  for (int64_t i = 0; i < config_.num_hidden_layers; ++i)
-    extend_block(w.blocks[size_t(i)], cache.layer(i, s.device.table, nullptr), s.device.positions, rows,
-                 false, s.rows);
-  cuda::rms_norm(DType::kBF16, s.rows.x, nullptr, w.norm, config_.rms_norm_eps, rows, d, s.rows.normed,
-                 stream_);
-  products_.linear(s.rows.normed, w.head, nullptr, rows, d, v, s.logits, stream_);
-  cuda::sample_rows(DType::kBF16, s.logits, v, s.device.draws, rows, s.device.tokens, s.device.log_probs,
-                    stream_);
-  copy_async(s.host.tokens, s.device.tokens, rows * 4, cudaMemcpyDeviceToHost, stream_);
-  copy_async(s.host.log_probs, s.device.log_probs, rows * 4, cudaMemcpyDeviceToHost, stream_);
-}
-
-std::vector<SampledToken> CudaDecoder::step(const Weights& w, GpuCache& cache,
-                                            std::span<const Extension> extensions,
-                                            std::span<const Draw> draws) {
-  const auto count = int64_t(extensions.size()), rows = step_rows(count), pages = cache.max_pages();
-  const StepBuffers& s = graphs_.buffers(rows, cache.layout());
-  for (int64_t r = 0; r < rows; ++r) {
-    if (r >= count) {
-      s.host.ids[r] = s.host.positions[r] = 0;
-      s.host.draws[r] = {.row = int32_t(r), .greedy = 1, .scale = 1, .u = 0};
-      cache.fill_spare_row(s.host.table + r * pages);
-      continue;
-    }
-    const Extension& e = extensions[size_t(r)];
-    const int64_t position = cache.lengths[size_t(e.slot)];
-    cache.grow(e.slot, position + 1);
-    s.host.ids[r] = e.ids[0];
-    s.host.positions[r] = int32_t(position);
-    s.host.draws[r] = on_device(draws[size_t(r)], int32_t(r));
-    cache.fill_row(e.slot, s.host.table + r * pages);
-  }
-  graphs_.run(rows, stream_, [&] { enqueue_step(w, cache, s, rows); });
-  cuda::check(cudaStreamSynchronize(stream_), "decode step");
-  if (std::ranges::any_of(draws, is_truncated, &Draw::params)) {
-    std::vector<int32_t> places(draws.size());
-    std::iota(places.begin(), places.end(), 0);
-    return draw_truncated({s.logits, places}, draws);
-  }
-  std::vector<SampledToken> tokens;
-  for (int64_t r = 0; r < count; ++r) tokens.push_back({s.host.tokens[r], s.host.log_probs[r]});
-  return tokens;
 }
 
 // New tokens of some sequences, one after another.
@@ -155,7 +83,7 @@ void CudaDecoder::prefill_rows(const Weights& w, const GpuCache& cache, const Ne
                                const Prefill& p, bf16* normed) {
   const auto rows = int64_t(tokens.ids.size()), sequences = int64_t(tokens.last.size());
   const auto upload_words = [&](int32_t* to, const std::vector<int32_t>& from) {
-    copy_async(to, from.data(), int64_t(from.size()) * 4, cudaMemcpyHostToDevice, stream_);
+    cuda::copy_async(to, from.data(), int64_t(from.size()) * 4, cudaMemcpyHostToDevice, stream_);
   };
   upload_words(p.ids, tokens.ids);
   upload_words(p.positions, tokens.positions);
@@ -214,12 +142,12 @@ std::vector<SampledToken> CudaDecoder::draw(const Logits& logits, std::span<cons
   const Words on_gpu = drawing_.plan(words_of);
   std::vector<int32_t> tokens(draws.size());
   std::vector<float> log_probs(draws.size());
-  copy_async(on_gpu.draws, words.data(), count * int64_t(sizeof(cuda::Draw)), cudaMemcpyHostToDevice,
-             stream_);
+  cuda::copy_async(on_gpu.draws, words.data(), count * int64_t(sizeof(cuda::Draw)), cudaMemcpyHostToDevice,
+                   stream_);
   cuda::sample_rows(DType::kBF16, logits.values, config_.vocab_size, on_gpu.draws, count, on_gpu.tokens,
                     on_gpu.log_probs, stream_);
-  copy_async(tokens.data(), on_gpu.tokens, count * 4, cudaMemcpyDeviceToHost, stream_);
-  copy_async(log_probs.data(), on_gpu.log_probs, count * 4, cudaMemcpyDeviceToHost, stream_);
+  cuda::copy_async(tokens.data(), on_gpu.tokens, count * 4, cudaMemcpyDeviceToHost, stream_);
+  cuda::copy_async(log_probs.data(), on_gpu.log_probs, count * 4, cudaMemcpyDeviceToHost, stream_);
   cuda::check(cudaStreamSynchronize(stream_), "prefill");
   std::vector<SampledToken> sampled;
   for (size_t i = 0; i < draws.size(); ++i) sampled.push_back({tokens[i], log_probs[i]});
@@ -228,7 +156,8 @@ std::vector<SampledToken> CudaDecoder::draw(const Logits& logits, std::span<cons
 
 std::vector<float> CudaDecoder::logits_on_host(const bf16* logits, int64_t rows) {
   std::vector<bf16> values(size_t(rows * config_.vocab_size));
-  copy_async(values.data(), logits, int64_t(values.size() * sizeof(bf16)), cudaMemcpyDeviceToHost, stream_);
+  cuda::copy_async(values.data(), logits, int64_t(values.size() * sizeof(bf16)), cudaMemcpyDeviceToHost,
+                   stream_);
   cuda::check(cudaStreamSynchronize(stream_), "logits");
   return {values.begin(), values.end()};
 }
@@ -248,10 +177,10 @@ std::vector<SampledToken> CudaDecoder::draw_truncated(const Logits& logits, std:
     };
     const auto words_of = [](Arena& a) { return Words{a.take<int32_t>(1), a.take<float>(1)}; };
     const Words on_gpu = drawing_.plan(words_of);
-    copy_async(on_gpu.target, &token.id, 4, cudaMemcpyHostToDevice, stream_);
+    cuda::copy_async(on_gpu.target, &token.id, 4, cudaMemcpyHostToDevice, stream_);
     cuda::score_rows(DType::kBF16, row, 1, v, on_device(one, 0).scale, on_gpu.target, on_gpu.log_prob,
                      nullptr, stream_);
-    copy_async(&token.log_prob, on_gpu.log_prob, 4, cudaMemcpyDeviceToHost, stream_);
+    cuda::copy_async(&token.log_prob, on_gpu.log_prob, 4, cudaMemcpyDeviceToHost, stream_);
     cuda::check(cudaStreamSynchronize(stream_), "draw");
     sampled.push_back(token);
   }
@@ -266,7 +195,7 @@ std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, Cache
   const Weights& w = weights_.of(store, config_);
   if (is_step(extensions, draws)) return step(w, cache, extensions, draws);
   const Logits logits = prefill(w, cache, extensions);
-  return std::ranges::any_of(draws, is_truncated, &Draw::params) ? draw_truncated(logits, draws)
+  return std::ranges::any_of(draws, is_truncated) ? draw_truncated(logits, draws)
                                                                  : draw(logits, draws);
 }
 

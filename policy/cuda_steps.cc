@@ -12,19 +12,20 @@ using bf16 = at::BFloat16;
 
 StepWords lay_out_words(Arena& a, int64_t rows, int64_t max_pages) {
   StepWords w{};
+  const int64_t begin = a.used();
   w.ids = a.take<int32_t>(rows);
+  w.log_probs = a.take<float>(rows);
+  w.heard_bytes = a.used() - begin;
   w.positions = a.take<int32_t>(rows);
   w.table = a.take<int32_t>(rows * max_pages);
   w.draws = a.take<cuda::Draw>(rows);
-  w.input_bytes = a.used();
-  w.tokens = a.take<int32_t>(rows);
-  w.log_probs = a.take<float>(rows);
+  w.said_bytes = a.used() - begin - w.heard_bytes;
   return w;
 }
 
 StepBuffers lay_out_step(Arena& host, Arena& device, const ModelConfig& c, int64_t rows, int64_t max_pages) {
   StepBuffers s{};
-  s.host = lay_out_words(host, rows, max_pages);
+  for (StepWords& words : s.host) words = lay_out_words(host, rows, max_pages);
   s.device = lay_out_words(device, rows, max_pages);
   s.rows = lay_out_rows(device, c, rows);
   s.logits = device.take<bf16>(rows * c.vocab_size);
@@ -34,6 +35,16 @@ StepBuffers lay_out_step(Arena& host, Arena& device, const ModelConfig& c, int64
 std::byte* bytes_of(const at::Tensor& tensor) { return static_cast<std::byte*>(tensor.data_ptr()); }
 
 }  // namespace
+
+bool is_truncated(const Draw& draw) {
+  const SamplingParams& p = draw.params;
+  return p.temperature > 0 && (p.top_k > 0 || p.top_p < 1);
+}
+
+cuda::Draw on_device(const Draw& draw, int32_t row) {
+  const double t = draw.params.temperature;
+  return {.row = row, .greedy = t == 0, .scale = t > 0 ? float(1 / t) : 1.0f, .u = float(draw.u)};
+}
 
 ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
   const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
@@ -54,7 +65,15 @@ int64_t step_rows(int64_t sequences) {
   return round_up(sequences, sequences <= 256 ? kRowUnit : 2 * kRowUnit);
 }
 
-StepGraphs::~StepGraphs() { clear(); }
+StepGraphs::StepGraphs(const ModelConfig& config) : config_(config) {
+  for (cudaEvent_t& event : done_)
+    cuda::check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+}
+
+StepGraphs::~StepGraphs() {
+  clear();
+  for (cudaEvent_t event : done_) cudaEventDestroy(event);
+}
 
 void StepGraphs::clear() {
   for (auto& [rows, step] : steps_)
@@ -96,6 +115,12 @@ void StepGraphs::run(int64_t rows, cudaStream_t stream, const std::function<void
   }
   cuda::check(cudaGraphLaunch(step.graph, stream), "cudaGraphLaunch");
 }
+
+void StepGraphs::tell(int place, cudaStream_t stream) {
+  cuda::check(cudaEventRecord(done_[place], stream), "cudaEventRecord");
+}
+
+void StepGraphs::hear(int place) { cuda::check(cudaEventSynchronize(done_[place]), "decode step"); }
 
 int64_t StepGraphs::bytes() const { return device_.defined() ? device_.numel() : 0; }
 

@@ -11,6 +11,7 @@
 #include "policy/cuda_cache.h"
 #include "policy/model_config.h"
 #include "policy/ops/cuda.h"
+#include "policy/policy.h"
 #include "policy/workspace.h"
 
 namespace temper {
@@ -30,19 +31,36 @@ ExtendRows lay_out_rows(Arena& arena, const ModelConfig& config, int64_t rows);
 
 // What the host says of a step, and what it hears. The same layout in pinned memory and on the GPU.
 struct StepWords {
-  int32_t* ids;        // [R]
+  int32_t* ids;      // [R]; on the GPU the drawn tokens take their place, which the next step may extend by
+  float* log_probs;  // [R] of the drawn tokens
+  int64_t heard_bytes;
   int32_t* positions;  // [R]
   int32_t* table;      // [R, max_pages]
   cuda::Draw* draws;   // [R]
-  int32_t* tokens;     // [R] drawn
-  float* log_probs;    // [R]
-  int64_t input_bytes;
+  int64_t said_bytes;
 };
 
 struct StepBuffers {
-  StepWords host, device;
+  StepWords host[2], device;  // of one step the host still hears while it tells of the next
   ExtendRows rows;
   at::BFloat16* logits;  // [R, V]
+};
+
+bool is_truncated(const Draw& draw);  // by top_k or top_p, which the host sees to
+cuda::Draw on_device(const Draw& draw, int32_t row);
+
+// A step on its way: who is in its rows and what it draws for them.
+struct DecodeStep {
+  struct Row {
+    int64_t slot = -1;     // none: the row only fills up the batch
+    int64_t position = 0;  // of the token that comes
+    uint64_t edits = 0;    // GpuCache::edits of the slot
+    int32_t id = -1;       // that comes; -1: not heard yet
+    Draw draw = {};
+  };
+  uint64_t cache = 0;  // GpuCache::id; 0: there is no step
+  int place = 0;       // in StepBuffers::host
+  std::vector<Row> rows;
 };
 
 // A batch is filled up to one of few sizes, so that few graphs are captured.
@@ -50,7 +68,7 @@ int64_t step_rows(int64_t sequences);
 
 class StepGraphs {
  public:
-  explicit StepGraphs(const ModelConfig& config) : config_(config) {}
+  explicit StepGraphs(const ModelConfig& config);
   ~StepGraphs();
 
   // Valid until a larger step, or one over a cache laid out otherwise, asks for its own.
@@ -59,6 +77,10 @@ class StepGraphs {
   // Runs what `enqueue` puts on the stream: as it is the first time, which lets libraries choose their
   // kernels, then captured, then replayed.
   void run(int64_t rows, cudaStream_t stream, const std::function<void()>& enqueue);
+
+  // The host hears the step of a place when all that is now on the stream is done.
+  void tell(int place, cudaStream_t stream);
+  void hear(int place);
 
   int64_t bytes() const;
 
@@ -73,6 +95,7 @@ class StepGraphs {
   const ModelConfig config_;
   std::map<int64_t, Step> steps_;  // by rows
   at::Tensor host_, device_;
+  cudaEvent_t done_[2] = {};
   GpuCache::Layout cache_;
   int64_t max_rows_ = 0;
 };

@@ -81,6 +81,9 @@ struct Draw {
   int64_t extension;  // index
   SamplingParams params;
   double u;  // uniform in [0, 1)
+  // That of the next draw, if the sequence goes on with the token drawn: a device may begin it at once.
+  // Negative: it ends, or nobody knows.
+  double next_u = -1;
 };
 
 class Policy {

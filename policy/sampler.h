@@ -10,11 +10,13 @@ struct SamplingParams {
   double temperature = 1;  // 0: greedy
   double top_p = 1;
   int64_t top_k = 0;  // 0: all
+  bool operator==(const SamplingParams&) const = default;
 };
 
 struct SampledToken {
   int32_t id;
-  // Under the whole distribution at this temperature (1 where greedy), before top-k and top-p: what training computes.
+  // Under the whole distribution at this temperature (1 where greedy), before top-k and top-p: what training
+  // computes.
   float log_prob;
 };
 

@@ -49,7 +49,11 @@ struct Generator::Impl {
   void copy_keys(int64_t from, int64_t to, size_t length);
   void borrow_prompt(const Sequence& sequence);
   void prefill(std::vector<Sequence>& admitted);
-  void sample(const std::vector<Extension>& extensions, const std::vector<std::vector<Sequence*>>& drawing);
+  void sample(const std::vector<Extension>& extensions, const std::vector<std::vector<Sequence*>>& drawing,
+              bool goes_on);
+  bool ends_behind(const Sequence& sequence, size_t tokens) const;
+  double next_uniform(const Sequence& sequence) const;
+  bool will_admit() const;
   void decode();
   void take_token(Sequence& sequence, const SampledToken& token);
   std::vector<Generation> collect();
@@ -71,6 +75,11 @@ Sequence Generator::Impl::start(GenerationRequest request) {
   generation.id = request.id;
   generation.slot = slot;
   return {std::move(request), std::move(generation)};
+}
+
+bool Generator::Impl::will_admit() const {
+  return std::ranges::any_of(
+      waiting, [&](const GenerationRequest& request) { return request.slot >= 0 || !free_slots.empty(); });
 }
 
 // Requests with a kept slot, and as many others as slots are free, in order.
@@ -103,16 +112,30 @@ void Generator::Impl::borrow_prompt(const Sequence& sequence) {
   }
 }
 
-// One token for each sequence that draws behind an extension.
+// Whether a sequence has come to its length with so many new tokens.
+bool Generator::Impl::ends_behind(const Sequence& sequence, size_t tokens) const {
+  return int64_t(tokens) >= sequence.request.max_new_tokens ||
+         sequence.request.ids.size() + tokens >= max_tokens;
+}
+
+// Of the draw behind the one that comes; negative where there is none.
+double Generator::Impl::next_uniform(const Sequence& sequence) const {
+  const size_t drawn = sequence.generation.ids.size() + 1;
+  return ends_behind(sequence, drawn) ? -1 : Rng(sequence.request.rng_key).uniform_at(drawn);
+}
+
+// One token for each sequence that draws behind an extension. `goes_on`: the next call is for the same ones,
+// but for those that end.
 void Generator::Impl::sample(const std::vector<Extension>& extensions,
-                             const std::vector<std::vector<Sequence*>>& drawing) {
+                             const std::vector<std::vector<Sequence*>>& drawing, bool goes_on) {
   std::vector<Draw> draws;
   for (size_t i = 0; i < extensions.size(); ++i) {
     auto& keys = held[size_t(extensions[i].slot)];
     keys.insert(keys.end(), extensions[i].ids.begin(), extensions[i].ids.end());
     for (const Sequence* sequence : drawing[i])
       draws.push_back({int64_t(i), sequence->request.sampling,
-                       Rng(sequence->request.rng_key).uniform_at(sequence->generation.ids.size())});
+                       Rng(sequence->request.rng_key).uniform_at(sequence->generation.ids.size()),
+                       goes_on ? next_uniform(*sequence) : -1});
   }
   const std::vector<SampledToken> tokens = policy.sample(cache, extensions, draws);
   auto token = tokens.begin();
@@ -138,7 +161,7 @@ void Generator::Impl::prefill(std::vector<Sequence>& admitted) {
       tokens += extensions.back().ids.size();
     }
     for (const Extension& extension : extensions) prefilled += int64_t(extension.ids.size());
-    sample(extensions, drawing);
+    sample(extensions, drawing, false);
     for (const auto& sequences : drawing)
       for (const Sequence* sequence : std::span(sequences).subspan(1))
         copy_keys(sequences.front()->generation.slot, sequence->generation.slot,
@@ -153,7 +176,7 @@ void Generator::Impl::decode() {
     extensions.push_back({sequence.generation.slot, std::span(sequence.generation.ids).last(1)});
     drawing.push_back({&sequence});
   }
-  if (!extensions.empty()) sample(extensions, drawing);
+  if (!extensions.empty()) sample(extensions, drawing, !will_admit());
 }
 
 void Generator::Impl::take_token(Sequence& sequence, const SampledToken& token) {
@@ -162,8 +185,7 @@ void Generator::Impl::take_token(Sequence& sequence, const SampledToken& token) 
   generation.log_probs.push_back(token.log_prob);
   ++generated;
   generation.stopped = token.id == request.stop_id;
-  done = generation.stopped || int64_t(generation.ids.size()) >= request.max_new_tokens ||
-         request.ids.size() + generation.ids.size() >= max_tokens;
+  done = generation.stopped || ends_behind(sequence, generation.ids.size());
 }
 
 std::vector<Generation> Generator::Impl::collect() {

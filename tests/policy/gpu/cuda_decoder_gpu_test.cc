@@ -190,6 +190,52 @@ TEST_F(CudaDecoder, SampledLogProbsHaveTheBitsOfTraining) {
   expect_bits_of_training(twins.gpu, converse(twins.gpu, 3, {.temperature = 0.9, .top_p = 0.5}), 0.9);
 }
 
+// Sequences of which some end, and begin again behind the first 150 tokens of another one; the policy may be
+// told each next draw, also of those that then do not draw.
+Sampled draw_tokens(Policy& policy, bool tell_next, const SamplingParams& params) {
+  constexpr int64_t kBatch = 40, kShared = 150;
+  KvCache cache(policy.config(), policy.options(), kBatch, 400);
+  Sampled all{std::vector<std::vector<int32_t>>(kBatch), std::vector<std::vector<float>>(kBatch)};
+  const auto uniform = [](int64_t i, size_t n) { return Rng(mix_key({7, uint64_t(i)})).uniform_at(n); };
+  for (int64_t i = 0; i < kBatch; ++i) {
+    all.ids[i] = random_ids(160 + 2 * i, 1000, uint64_t(i));
+    all.log_probs[i].resize(all.ids[i].size(), 0);
+  }
+  for (int64_t round = 0; round < 90; ++round) {
+    std::vector<Extension> extensions;
+    std::vector<Draw> draws;
+    for (int64_t i = 0; i < kBatch; ++i) {
+      const bool ends = i % 5 == 1, away = ends && round > i && round <= i + 10;
+      if (away) continue;
+      if (ends && round == i + 11) {
+        cache.copy_prefix(0, i, kShared);
+        all.ids[i].assign(all.ids[0].begin(), all.ids[0].begin() + kShared + 1);
+        all.log_probs[i].assign(all.ids[i].size(), 0);
+      }
+      const size_t n = all.ids[i].size();
+      draws.push_back(
+          {int64_t(extensions.size()), params, uniform(i, n), tell_next ? uniform(i, n + 1) : -1});
+      extensions.push_back({i, std::span<const int32_t>(all.ids[i]).subspan(size_t(cache.length(i)))});
+    }
+    const auto tokens = policy.sample(cache, extensions, draws);
+    for (size_t k = 0; k < tokens.size(); ++k) {
+      all.ids[extensions[k].slot].push_back(tokens[k].id);
+      all.log_probs[extensions[k].slot].push_back(tokens[k].log_prob);
+    }
+  }
+  return all;
+}
+
+TEST_F(CudaDecoder, BeginningTheNextStepAheadChangesNothing) {
+  Twins twins(gpu_config());
+  for (const SamplingParams params : {SamplingParams{}, {.temperature = 0}, {.temperature = 1, .top_k = 5}}) {
+    const Sampled told = draw_tokens(twins.gpu, true, params), untold = draw_tokens(twins.gpu, false, params);
+    EXPECT_EQ(told.ids, untold.ids);
+    EXPECT_EQ(told.log_probs, untold.log_probs);
+    expect_bits_of_training(twins.gpu, told, 1);
+  }
+}
+
 // A cache of other slots may lie where the one before lay.
 TEST_F(CudaDecoder, CachesThatFollowEachOtherDoNotShareGraphs) {
   Twins twins(gpu_config());
