@@ -96,6 +96,22 @@ Trajectory trajectory_from(const Json& json) {
   return trajectory;
 }
 
+std::vector<Trajectory> parse_trajectories(const std::string& text, const std::filesystem::path& path) {
+  std::vector<Trajectory> trajectories;
+  int64_t line = 0;
+  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    ++line;
+    try {
+      trajectories.push_back(
+          trajectory_from(Json::parse(text.begin() + ptrdiff_t(begin), text.begin() + ptrdiff_t(end))));
+    } catch (const std::exception& error) {
+      throw ConfigError("{}:{}: not a trajectory: {}", path.string(), line, error.what());
+    }
+  }
+  return trajectories;
+}
+
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
@@ -155,20 +171,15 @@ void append_trajectories(const std::filesystem::path& path, const Batch& batch) 
 }
 
 std::vector<Trajectory> read_trajectories(const std::filesystem::path& path) {
-  const std::string text = read_file(path);
-  std::vector<Trajectory> trajectories;
-  int64_t line = 0;
-  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    ++line;
-    try {
-      trajectories.push_back(
-          trajectory_from(Json::parse(text.begin() + ptrdiff_t(begin), text.begin() + ptrdiff_t(end))));
-    } catch (const std::exception& error) {
-      throw ConfigError("{}:{}: not a trajectory: {}", path.string(), line, error.what());
-    }
-  }
-  return trajectories;
+  return parse_trajectories(read_file(path), path);
+}
+
+std::vector<Trajectory> read_trajectories(const std::filesystem::path& path, bool& cut) {
+  std::string text = read_file(path);
+  const size_t whole = text.rfind('\n') + 1;  // 0 where there is none
+  cut = whole < text.size();
+  text.resize(whole);
+  return parse_trajectories(text, path);
 }
 
 std::string to_text(const Trajectory& trajectory, const Tokenizer& tokenizer) {

@@ -52,6 +52,9 @@ struct Batch {
 // One JSON line per trajectory. Errors: WorldError naming the path; on reading, ConfigError with the line.
 void append_trajectories(const std::filesystem::path& path, const Batch& batch);
 std::vector<Trajectory> read_trajectories(const std::filesystem::path& path);
+// The same of a file that may be growing, or broken off: a last line without its end is left out and `cut` is
+// true.
+std::vector<Trajectory> read_trajectories(const std::filesystem::path& path, bool& cut);
 
 // For other ranks: all of it, floats to the bit.
 std::string to_bytes(const std::vector<Trajectory>& trajectories);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "rollout/trajectory.h"
 #include "trainer/commands/commands.h"
+#include "trainer/report/run_record.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -42,12 +43,6 @@ fs::path trajectories_file(const ShowWords& words) {
   return fs::path(words.run) / "trajectories" / (name + ".jsonl");
 }
 
-Tokenizer tokenizer_of(const fs::path& run) {
-  for (const char* name : {"final", "cold_start"})
-    if (fs::exists(run / "checkpoints" / name)) return Tokenizer::load(run / "checkpoints" / name);
-  return Tokenizer::load(read_config((run / "config.yaml").string(), {}).model.path);
-}
-
 double last_speedup(const Trajectory& t) {
   return t.turns.empty() || !t.turns.back().verdict.pass() ? 0 : t.turns.back().verdict.speedup;
 }
@@ -61,7 +56,7 @@ int run_show(const ShowWords& words) {
       return last_speedup(a) > last_speedup(b);
     });
   if (trajectories.empty()) throw ConfigError("show: no trajectory of task {}", words.task);
-  const Tokenizer tokenizer = tokenizer_of(words.run);
+  const Tokenizer tokenizer = tokenizer_of_run(words.run);
   for (int64_t i = 0; i < std::min<int64_t>(words.limit, int64_t(trajectories.size())); ++i)
     fmt::print("{}\n", to_text(trajectories[size_t(i)], tokenizer));
   return kExitOk;

@@ -1,0 +1,128 @@
+#include "trainer/report/conversations.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+const Verdict& last_verdict(const Trajectory& t) { return t.turns.back().verdict; }
+
+bool was_right(const Trajectory& t) {
+  return std::ranges::any_of(t.turns, [](const Turn& turn) { return turn.verdict.pass(); });
+}
+
+// The first `count`, no task twice.
+std::vector<const Trajectory*> of_different_tasks(const std::vector<const Trajectory*>& ranked,
+                                                  size_t count) {
+  std::vector<const Trajectory*> chosen;
+  std::set<std::string> tasks;
+  for (const Trajectory* t : ranked)
+    if (chosen.size() < count && tasks.insert(t->task).second) chosen.push_back(t);
+  return chosen;
+}
+
+// Hacks, other failures, right answers.
+int badness(const Verdict& verdict) { return verdict.hack() ? 0 : verdict.pass() ? 2 : 1; }
+
+// How many of its kind come before each, so that kinds take turns.
+std::vector<const Trajectory*> worst_first(std::vector<const Trajectory*> all) {
+  std::ranges::stable_sort(all, {}, [](const Trajectory* t) {
+    return std::tuple(badness(last_verdict(*t)), !was_right(*t), last_verdict(*t).speedup);
+  });
+  std::map<VerdictKind, int64_t> seen;
+  std::map<const Trajectory*, int64_t> before;
+  for (const Trajectory* t : all) before[t] = seen[last_verdict(*t).kind]++;
+  std::ranges::stable_sort(
+      all, {}, [&](const Trajectory* t) { return std::pair(badness(last_verdict(*t)), before[t]); });
+  return all;
+}
+
+// Bytes that are not UTF-8 are left to whoever writes the text down; cutting makes none of them.
+std::string bounded(std::string text) {
+  if (text.size() <= kPassageBytes) return text;
+  const auto is_inside = [&](size_t at) { return (text[at] & 0xC0) == 0x80; };
+  size_t head = kPassageBytes * 3 / 4, tail = text.size() - kPassageBytes / 4;
+  while (head > 0 && is_inside(head)) --head;
+  while (tail < text.size() && is_inside(tail)) ++tail;
+  return fmt::format("{}\n… {} bytes left out …\n{}", text.substr(0, head), tail - head, text.substr(tail));
+}
+
+// What lies between the first opening and the first closing of a message, without the line that names its
+// role.
+std::string message_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
+  std::vector<int32_t> inside;
+  bool open = false;
+  for (const int32_t id : ids) {
+    if (id == tokenizer.special("<|im_end|>") && open) break;
+    if (open) inside.push_back(id);
+    open = open || id == tokenizer.special("<|im_start|>");
+  }
+  const std::string text = tokenizer.decode(inside);
+  return text.substr(text.find('\n') + 1);
+}
+
+// A token may lie on both sides of the fence; its text is not to.
+void add_passage(Role role, std::string text, std::vector<Passage>& answer) {
+  if (const size_t fence = text.find("```"); role == Role::kCode && fence != std::string::npos && fence > 0) {
+    if (answer.empty()) answer.push_back({Role::kPlan, ""});
+    answer.back().text += text.substr(0, fence);
+    text.erase(0, fence);
+  }
+  if (!text.empty()) answer.push_back({role, std::move(text)});
+}
+
+ConversationTurn readable_turn(const Trajectory& t, const Turn& turn, const Tokenizer& tokenizer) {
+  ConversationTurn result{{}, turn.stopped, turn.verdict};
+  for (auto begin = size_t(turn.begin), end = begin; begin < size_t(turn.end); begin = end) {
+    std::vector<int32_t> ids;
+    for (; end < size_t(turn.end) && t.roles[end] == t.roles[begin]; ++end) ids.push_back(t.ids[end]);
+    add_passage(t.roles[begin], bounded(tokenizer.decode(ids)), result.answer);
+  }
+  return result;
+}
+
+}  // namespace
+
+BestAndWorst best_and_worst(const std::vector<const Trajectory*>& trajectories, size_t count) {
+  std::vector<const Trajectory*> all = trajectories;
+  std::erase_if(all, [](const Trajectory* t) { return t->turns.empty() || last_verdict(*t).infra(); });
+  std::vector<const Trajectory*> right;
+  std::ranges::copy_if(all, std::back_inserter(right),
+                       [](const Trajectory* t) { return last_verdict(*t).pass(); });
+  std::ranges::stable_sort(right, std::greater(),
+                           [](const Trajectory* t) { return last_verdict(*t).speedup; });
+  BestAndWorst chosen{of_different_tasks(right, count), of_different_tasks(worst_first(all), count)};
+  std::erase_if(chosen.worst, [&](const Trajectory* t) { return std::ranges::count(chosen.best, t) > 0; });
+  return chosen;
+}
+
+ReadableConversation readable(const Trajectory& trajectory, const Tokenizer& tokenizer) {
+  ReadableConversation conversation{trajectory.task, trajectory.sample, "", {}};
+  const size_t first = trajectory.turns.empty() ? trajectory.ids.size() : size_t(trajectory.turns[0].begin);
+  conversation.prompt =
+      bounded(message_text({trajectory.ids.begin(), trajectory.ids.begin() + ptrdiff_t(first)}, tokenizer));
+  for (const Turn& turn : trajectory.turns)
+    conversation.turns.push_back(readable_turn(trajectory, turn, tokenizer));
+  return conversation;
+}
+
+RecordedTrajectories last_trajectories(const RunRecord& run) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(run.dir / "trajectories", none))
+    if (entry.path().extension() == ".jsonl") names.push_back(entry.path().stem().string());
+  if (names.empty()) return {};
+  // step_… is above eval_before, which is all there is before the first step.
+  std::string name = *std::ranges::max_element(names);
+  if (std::ranges::count(names, "eval_after") > 0) name = "eval_after";
+  bool cut = false;
+  return {name, read_trajectories(run.dir / "trajectories" / (name + ".jsonl"), cut)};
+}
+
+}  // namespace temper
