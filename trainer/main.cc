@@ -14,7 +14,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = kExitOk;
   for (const auto add : {add_train, add_eval, add_judge, add_generate, add_tokenize, add_logprobs, add_export,
-                         add_show, add_report, add_bench, add_options})
+                         add_show, add_report, add_sweep, add_bench, add_options})
     add(app, exit_code);
   try {
     app.parse(argc, argv);

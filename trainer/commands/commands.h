@@ -19,6 +19,7 @@ void add_logprobs(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_sweep(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_options(CLI::App& app, int& exit_code);
 

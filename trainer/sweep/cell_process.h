@@ -1,0 +1,50 @@
+#pragma once
+// A cell as a child process of this same program.
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace temper {
+
+// The part of the machine that cells which run side by side do not share.
+struct MachineShare {
+  std::vector<int> cores;
+  std::string gpu;  // its CUDA_VISIBLE_DEVICES; empty: as ours
+};
+
+// Killed when destroyed, and when this process ends whatever way. Ctrl-C in the terminal does not reach it.
+class CellProcess {
+ public:
+  // Runs this program with `words`; what it says goes to `log`. Errors: WorldError if it cannot be started.
+  static CellProcess start(const std::vector<std::string>& words, const MachineShare& share,
+                           const std::filesystem::path& log);
+  CellProcess(CellProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  CellProcess& operator=(CellProcess&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    return *this;
+  }
+  ~CellProcess();
+
+  // Its exit code once it has ended; 128 + N where signal N ended it.
+  std::optional<int> poll();
+  // Asks it to finish its step and save.
+  void stop();
+
+ private:
+  CellProcess() = default;
+  pid_t pid_ = -1;
+};
+
+// The cores that this process may run on.
+std::vector<int> allowed_cores();
+
+// These cores in `count` parts, part i with GPU i where there is one. count: 1 to the number of cores.
+std::vector<MachineShare> split_machine(int64_t count, const std::vector<int>& cores,
+                                        const std::vector<std::string>& gpus);
+
+}  // namespace temper
