@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
+#include <ranges>
 
 #include "policy/activity.h"
 #include "policy/communicator.h"
@@ -48,12 +50,33 @@ std::vector<std::vector<size_t>> deal_rows(const Policy& policy, const std::vect
   return temper::deal_rows(costs, policy.ranks().size());
 }
 
+int64_t count_packs(const std::vector<PackRow>& rows, const std::vector<size_t>& chosen, int64_t max_tokens) {
+  int64_t count = 0, room = 0;
+  for (const size_t i : chosen) {
+    const auto tokens = int64_t(rows[i].ids.size());
+    if (count == 0 || tokens > room) room = max_tokens, ++count;
+    room -= tokens;
+  }
+  return count;
+}
+
+// The least that takes no more packs: without it the last one may be a crumb, and shapes that never were
+// before cost more than its few tokens.
+int64_t even_tokens(const std::vector<PackRow>& rows, const std::vector<size_t>& chosen, int64_t max_tokens) {
+  const auto limits = std::views::iota(int64_t(1), max_tokens);
+  const int64_t count = count_packs(rows, chosen, max_tokens);
+  const auto enough = [&](int64_t tokens) { return count_packs(rows, chosen, tokens) <= count; };
+  return int64_t(1) +
+         std::ranges::distance(limits.begin(), std::ranges::partition_point(limits, std::not_fn(enough)));
+}
+
 // Of some of the rows, by their indices.
 std::vector<Pack> make_packs(const std::vector<PackRow>& rows, const std::vector<size_t>& chosen,
                              int64_t max_tokens) {
+  const int64_t most = even_tokens(rows, chosen, max_tokens);
   std::vector<Pack> packs;
   for (const size_t i : chosen) {
-    if (packs.empty() || int64_t(packs.back().tokens.ids.size() + rows[i].ids.size()) > max_tokens)
+    if (packs.empty() || int64_t(packs.back().tokens.ids.size() + rows[i].ids.size()) > most)
       packs.emplace_back().tokens.starts = {0};
     append(packs.back(), i, rows[i]);
   }

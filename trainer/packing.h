@@ -26,7 +26,8 @@ struct Pack {
   std::vector<Place> scored;  // of the pack's k-th scored token
 };
 
-// Rows in order, at most `max_tokens` together in a pack; a longer row goes alone.
+// Rows in order, at most `max_tokens` together in a pack; a longer row goes alone. As few packs as that
+// takes, and about equally full.
 std::vector<Pack> make_packs(const std::vector<PackRow>& rows, int64_t max_tokens);
 
 // The rows of each rank: dealt so that the costs come out even, the dearest first.
