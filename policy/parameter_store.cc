@@ -12,6 +12,8 @@
 namespace temper {
 namespace {
 
+constexpr int64_t kSmallGradientBytes = int64_t(1) << 30;
+
 at::ScalarType scalar_type(DType dtype) {
   return dtype == DType::kF64 ? at::kDouble : dtype == DType::kBF16 ? at::kBFloat16 : at::kFloat;
 }
@@ -102,8 +104,14 @@ at::Tensor zeros(int64_t size, const at::Tensor& weights) {
 
 }  // namespace
 
-ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks)
-    : ranks_(ranks) {
+int64_t zero_stage_for(const ModelConfig& config, int64_t given) {
+  if (given != 0) return given;
+  return config.parameter_count() * int64_t(sizeof(float)) <= kSmallGradientBytes ? 1 : 2;
+}
+
+ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks,
+                               int64_t zero_stage)
+    : ranks_(ranks), sums_once_(zero_stage_for(config, zero_stage) == 1) {
   const Layout layout = lay_out_parameters(config, ranks.size());
   parameters_ = layout.parameters();
   units_ = layout.units();
@@ -175,8 +183,12 @@ at::Tensor ParameterStore::gradient(const ParameterInfo& p) {
   return unit_gradient(p.unit).narrow(0, p.offset - units_[p.unit].offset, p.size).view(p.shape);
 }
 
-// The blocks' gradients are made and summed one after the other, in the same memory.
-at::Tensor& ParameterStore::unit_gradient(size_t unit) {
+// Under ZeRO-2 the blocks' gradients are made and summed one after the other, in the same memory.
+at::Tensor ParameterStore::unit_gradient(size_t unit) {
+  if (sums_once_) {
+    if (!whole_gradient_.defined()) whole_gradient_ = zeros(size(), weights_);
+    return whole_gradient_.narrow(0, units_[unit].offset, units_[unit].size);
+  }
   at::Tensor& gradient = unit == 0                   ? embedding_gradient_
                          : unit == units_.size() - 1 ? final_gradient_
                                                      : block_gradient_;
@@ -185,8 +197,17 @@ at::Tensor& ParameterStore::unit_gradient(size_t unit) {
 }
 
 void ParameterStore::finish_unit(size_t unit) {
-  if (ranks_.size() == 1) return;
-  at::Tensor& whole = unit_gradient(unit);
+  if (ranks_.size() > 1 && !sums_once_) sum_unit(unit);
+}
+
+void ParameterStore::finish_gradients() {
+  if (ranks_.size() == 1 || !sums_once_) return;
+  for (size_t unit = units_.size(); unit-- > 0;) sum_unit(unit);
+}
+
+// Adds the sum over ranks to their shares.
+void ParameterStore::sum_unit(size_t unit) {
+  at::Tensor whole = unit_gradient(unit);
   const int64_t part = whole.numel() / ranks_.size();
   if (!summed_.defined() || summed_.numel() < part) summed_ = zeros(part, weights_);
   at::Tensor sum = summed_.narrow(0, 0, part);

@@ -38,9 +38,17 @@ struct ParameterPart {
   bool decays;
 };
 
+// How several ranks keep the gradient of an update before it is summed over them. ZeRO-1: whole, and it is
+// summed once. ZeRO-2: the embedding's, the head's and one block's; each is summed as soon as the backward
+// has it. Given 0, chooses 1 where the whole gradient is small: then waiting for each other is what sums
+// cost. Source: ZeRO, 1910.02054.
+int64_t zero_stage_for(const ModelConfig& config, int64_t given);
+
 class ParameterStore {
  public:
-  ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks = alone());
+  // zero_stage: 1, 2, or 0 for zero_stage_for's choice.
+  ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks = alone(),
+                 int64_t zero_stage = 0);
 
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
   const std::vector<ParameterUnit>& units() const { return units_; }  // embedding, blocks, final
@@ -65,13 +73,16 @@ class ParameterStore {
   // Views. Errors: TEMPER_CHECK on an unknown name.
   at::Tensor weight(const std::string& name) const;
   at::Tensor gradient(const std::string& name);
-  // Where the backward adds the parameter's gradient: its place in gradients() or, with several ranks, in
-  // memory that the blocks have in common, zero when their backward begins.
+  // Where the backward adds the parameter's gradient: its place in gradients() or, with several ranks, in a
+  // whole gradient of this rank's (ZeRO-1) or in memory that the blocks have in common, zero when their
+  // backward begins (ZeRO-2).
   at::Tensor gradient(const ParameterInfo& parameter);
-  // The backward has added all of a unit's gradient: sums it over ranks into their shares. Units are finished
-  // from the last to the first, once a backward, on all ranks.
+  // The backward has added all of a unit's gradient: under ZeRO-2 sums it over ranks into their shares. Units
+  // are finished from the last to the first, once a backward, on all ranks.
   void finish_unit(size_t unit);
   void finish_without_backward();  // where the other ranks have a pack more
+  // All backwards of an update are done: from now on gradients() is the sum over ranks.
+  void finish_gradients();
 
   // HF initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2L), norms 1. Keyed: depends on
   // seed only.
@@ -79,7 +90,8 @@ class ParameterStore {
 
  private:
   at::Tensor& share_once(at::Tensor& tensor);
-  at::Tensor& unit_gradient(size_t unit);
+  at::Tensor unit_gradient(size_t unit);
+  void sum_unit(size_t unit);
   at::Tensor share_of(size_t unit, const at::Tensor& flat) const;
   at::Tensor& master();
 
@@ -87,6 +99,8 @@ class ParameterStore {
   std::vector<ParameterInfo> parameters_;
   std::vector<ParameterUnit> units_;
   at::Tensor weights_, master_, gradients_, moment1_, moment2_;
+  bool sums_once_;                                                            // ZeRO-1
+  at::Tensor whole_gradient_;                                                 // its
   at::Tensor embedding_gradient_, block_gradient_, final_gradient_, summed_;  // of several ranks
 };
 

@@ -31,7 +31,7 @@ struct Policy::Impl {
         options(std::move(o)),
         decoder(make_decoder(config, options)),
         parameters(config, options.dtype, at::Device(options.device),
-                   options.ranks ? *options.ranks : alone()) {}
+                   options.ranks ? *options.ranks : alone(), options.zero_stage) {}
 
   ModelConfig config;
   PolicyOptions options;

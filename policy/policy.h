@@ -23,6 +23,7 @@ struct PolicyOptions {
   std::string device = "cpu";  // or cuda, cuda:N
   bool recompute = false;      // keep only each block's input for the backward
   int64_t logits_chunk = 512;  // rows of the [T, V] logits that exist at once
+  int64_t zero_stage = 0;      // parameter_store.h's, with several ranks
   Communicator* ranks =
       nullptr;  // that train the policy together, each with the same weights; null: this one alone
 
@@ -101,8 +102,8 @@ class Policy {
   // Exact: independent of how sequences are packed, within f32 rounding of the product kernels.
   TokenScores forward(const PackedTokens& tokens, double temperature = 1);
 
-  // Forward, then the gradients of sum over scored tokens added into parameters().gradients(), over all
-  // ranks. They call it equally often: where a rank has no tokens left, with none.
+  // Forward, then the gradients of sum over scored tokens added into parameters().gradients(); over all
+  // ranks, after finish_gradients(). They call it equally often: where a rank has no tokens left, with none.
   TokenScores forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient,
                                double temperature = 1);
 

@@ -53,13 +53,14 @@ class Gpus(ranks.Failures):
         learn = [f"model.path={ranks.model()}"]
         rows_of_one, one = ranks.first_step(ranks.train_alone(*learn))
         self.assertEqual(len(rows_of_one), 64)
-        for count in [n for n in (2, 4, 8) if n <= gpu_count()]:
-            directory = ranks.WORK / f"gpus_{count}"
-            ended = ranks.wait_all(ranks.start_temper(count, f"run.dir={directory}", *learn), 300)
+        for count, stage in [(n, stage) for n, stage in ((2, 1), (2, 2), (4, 1), (8, 1)) if n <= gpu_count()]:
+            directory = ranks.WORK / f"gpus_{count}_{stage}"
+            words = [*learn, f"model.zero_stage={stage}"]
+            ended = ranks.wait_all(ranks.start_temper(count, f"run.dir={directory}", *words), 300)
             self.assertEqual(set(ended.codes), {0}, ended.text)
             rows, step = ranks.first_step(directory)
             same = sum(mine == theirs for mine, theirs in zip(rows_of_one, rows))
-            print(f"\n{count} GPUs: {same} of {len(rows)} trajectories equal to the bit; "
+            print(f"\n{count} GPUs, ZeRO-{stage}: {same} of {len(rows)} trajectories equal to the bit; "
                   f"{step['rollout_corr/unequal_tokens']:.0f} log-probs unequal in training")
             for name in ("actor/pg_loss", "actor/entropy", "actor/grad_norm"):
                 print(f"  {name} {step[name]:.9g}, on one {one[name]:.9g}")

@@ -244,17 +244,18 @@ class Training(Ranks):
         self.rows, self.step = first_step(one)
         self.assertEqual(len(self.rows), 6)
         self.assertGreater(self.step["actor/grad_norm"], 0)
-        for count in (2, 4):
-            directory = WORK / f"tcp_{count}"
-            ended = wait_all(start_temper(count, f"run.dir={directory}", *learn))
+        for count, stage in ((2, 1), (2, 2), (4, 2)):
+            words = [*learn, f"model.zero_stage={stage}"]
+            directory = WORK / f"tcp_{count}_{stage}"
+            ended = wait_all(start_temper(count, f"run.dir={directory}", *words))
             self.assertEqual(set(ended.codes), {0}, ended.text)
             self.assertEqual(ended.text.count("policy: " + str(directory)), 1, ended.text)
             self.expect_same(directory)
             logs = sorted(path.name for path in (directory / "log").iterdir())
             self.assertEqual(logs, [f"rank_{rank}.txt" for rank in range(count)])
             if have_mpi():
-                directory = WORK / f"mpi_{count}"
-                ended = run_mpi(count, *temper_words(f"run.dir={directory}", *learn))
+                directory = WORK / f"mpi_{count}_{stage}"
+                ended = run_mpi(count, *temper_words(f"run.dir={directory}", *words))
                 self.assertEqual(set(ended.codes), {0}, ended.text)
                 self.expect_same(directory)
 

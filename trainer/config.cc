@@ -83,11 +83,17 @@ void ModelOptions::visit(OptionVisitor& v) {
            {.help = "rows of logits that exist at once; 0: 512 on the CPU, 8192 on a GPU",
             .unit = "tokens",
             .min = 0});
+  v.option("zero_stage", zero_stage,
+           {.help = "of several ranks. 1: the gradient is summed over them once an update, and whole on each "
+                    "until then; 2: block by block after each pack, in less memory; 0: 1 up to 1 GiB of it",
+            .min = 0,
+            .max = 2});
 }
 
 PolicyOptions ModelOptions::policy() const {
   PolicyOptions options{.device = device == "auto" ? "cpu" : device, .recompute = recompute};
   if (options.on_gpu()) options.dtype = DType::kBF16;
+  options.zero_stage = zero_stage;
   options.logits_chunk = logits_chunk > 0 ? logits_chunk : options.on_gpu() ? 8192 : 512;
   return options;
 }

@@ -44,6 +44,7 @@ struct ModelOptions {
   std::string device = "auto";
   bool recompute = false;
   int64_t logits_chunk = 0;
+  int64_t zero_stage = 0;
   void visit(OptionVisitor& v);
   // model.device must be decided: trainer/device.h.
   PolicyOptions policy() const;

@@ -69,6 +69,7 @@ void AdamW::reset() {
 }
 
 double AdamW::update(double lr) {
+  parameters_.finish_gradients();
   at::Tensor& gradients = parameters_.gradients();
   const double norm = std::sqrt(parameters_.ranks().sum(squared_norm(gradients), "gradient norm"));
   if (!std::isfinite(norm)) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "policy/parameter_store.h"
 #include "trainer/device.h"
 
 namespace temper {
@@ -19,9 +20,11 @@ int64_t lanes(const JudgeOptions& env) {
   return env.lanes > 0 ? env.lanes : int64_t(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// What the backward adds to before it is summed over ranks: the embedding, an untied head and one block.
-int64_t unsummed_gradient_bytes(const ModelConfig& shape) {
+// What the backward adds to before it is summed over ranks: all, or the embedding, an untied head and one
+// block.
+int64_t unsummed_gradient_bytes(const ModelConfig& shape, int64_t zero_stage) {
   const int64_t parameters = shape.parameter_count();
+  if (zero_stage_for(shape, zero_stage) == 1) return kF32 * parameters;
   const int64_t tables = shape.vocab_size * shape.hidden_size * (shape.tie_word_embeddings ? 1 : 2);
   return kF32 * (tables + (parameters - tables) / shape.num_hidden_layers);
 }
@@ -36,8 +39,8 @@ std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelCon
   items.push_back({"gradients", kF32 * parameters / ranks});
   items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
   if (ranks > 1)
-    items.push_back(
-        {fmt::format("gradients not yet summed over {} ranks", ranks), unsummed_gradient_bytes(shape)});
+    items.push_back({fmt::format("gradients not yet summed over {} ranks", ranks),
+                     unsummed_gradient_bytes(shape, config.model.zero_stage)});
   if (config.loss.kl_coefficient > 0) items.push_back({"reference weights", weight_bytes * parameters});
   return items;
 }
