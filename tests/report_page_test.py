@@ -68,7 +68,7 @@ def run_directory(name, advantage, steps):
 class Page(unittest.TestCase):
     def draw(self, *runs):
         drawn = browse(report(*runs), "--dump-dom")
-        self.assertNotIn("CONSOLE", drawn.stderr)
+        self.assertEqual([line for line in drawn.stderr.splitlines() if "CONSOLE" in line], [])
         return drawn.stdout, Elements(drawn.stdout)
 
     def test_every_section_and_no_guest(self):

@@ -98,7 +98,9 @@ TEST_F(Report, AStartingPointOfTheSeedsOwnSetsNothingApart) {
   const std::vector<RunRecord> runs = {read_run(write("a", with_path(1, "starts/base-seed1/final"), "")),
                                        read_run(write("b", with_path(12, "starts/base-seed12/final"), "")),
                                        read_run(write("c", with_path(3, "starts/base-seed12/final"), ""))};
-  EXPECT_EQ(group_runs(runs).size(), 2u);
+  const auto groups = group_runs(runs);
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_THAT(groups[0].runs, ElementsAre(&runs[0], &runs[1]));
 }
 
 TEST(Curve, ThinsToItsPoints) {

@@ -55,7 +55,7 @@ TEST_F(Sweeps, AGridIsEveryCombinationOverTheSeeds) {
   const Sweep sweep = read(
       "base: base.yaml\nset: {rollout: {turns: 3}}\nseeds: [4, 5]\n"
       "grid: {advantage.name: [grpo, trloo], returns.discount: [0.4, 1]}\n");
-  EXPECT_THAT(names(sweep.cells),
+  ASSERT_THAT(names(sweep.cells),
               ElementsAre("grpo-discount-0.4-seed4", "grpo-discount-0.4-seed5", "grpo-discount-1-seed4",
                           "grpo-discount-1-seed5", "trloo-discount-0.4-seed4", "trloo-discount-0.4-seed5",
                           "trloo-discount-1-seed4", "trloo-discount-1-seed5"));
@@ -86,8 +86,8 @@ TEST_F(Sweeps, CellsShareTheColdStartThatTheyAgreeOn) {
   const Sweep sweep = read(
       "base: base.yaml\nshare_start: true\nseeds: [1, 2]\n"
       "grid: {advantage.name: [grpo, trloo], traces.slow_rate: [0, 0.5]}\n");
-  EXPECT_EQ(sweep.cells.size(), 8u);
-  EXPECT_THAT(names(sweep.starts), ElementsAre("starts/slow_rate-0-seed1", "starts/slow_rate-0-seed2",
+  ASSERT_EQ(sweep.cells.size(), 8u);
+  ASSERT_THAT(names(sweep.starts), ElementsAre("starts/slow_rate-0-seed1", "starts/slow_rate-0-seed2",
                                                "starts/slow_rate-0.5-seed1", "starts/slow_rate-0.5-seed2"));
   EXPECT_EQ(sweep.starts[2].config.run.steps, 0);
   EXPECT_EQ(sweep.starts[2].config.traces.slow_rate, 0.5);

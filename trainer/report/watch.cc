@@ -17,7 +17,7 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kSparkWidth = 48;
+constexpr int64_t kSparkWidth = 40;
 constexpr size_t kLastSteps = 5, kRateSteps = 20;
 constexpr double kRefresh_s = 2, kSilent_s = 120;
 

@@ -133,24 +133,26 @@ class SweepRun {
     write_state();
   }
 
-  // What is done stays done only as long as its run is there.
+  // What is done stays done only as long as its run is there. Cells that the file no longer names are kept.
   void read_state() {
     if (!fs::exists(state_path())) return;
-    const auto json = nlohmann::json::parse(read_file(state_path()), nullptr, false);
-    if (!json.is_object()) throw ConfigError("{}: is not the state of a sweep", state_path().string());
+    state_ = nlohmann::json::parse(read_file(state_path()), nullptr, false);
+    if (!state_.is_object()) throw ConfigError("{}: is not the state of a sweep", state_path().string());
     for (Job& job : jobs_) {
-      const auto found = json.find(job.cell->name);
-      if (found == json.end() || !fs::exists(run_dir(*job.cell) / "config.yaml")) continue;
-      if (found->value("state", "") == "finished") job.state = State::kFinished;
-      job.seconds = found->value("seconds", 0.0);
+      if (!state_.contains(job.cell->name) || !fs::exists(run_dir(*job.cell) / "config.yaml")) continue;
+      const nlohmann::json& found = state_[job.cell->name];
+      if (!found.is_object()) throw ConfigError("{}: is not the state of a sweep", state_path().string());
+      // The cell's own word counts too: a sweep that was killed may not have heard of its end.
+      if (found.value("state", "") == "finished" || fs::exists(run_dir(*job.cell) / "finished.json"))
+        job.state = State::kFinished;
+      job.seconds = found.value("seconds", 0.0);
     }
   }
 
-  void write_state() const {
-    nlohmann::json json = nlohmann::json::object();
+  void write_state() {
     for (const Job& job : jobs_)
-      json[job.cell->name] = {{"state", state_name(job.state)}, {"seconds", job.seconds}};
-    write_file_atomic(state_path(), json.dump(2) + "\n");
+      state_[job.cell->name] = {{"state", state_name(job.state)}, {"seconds", job.seconds}};
+    write_file_atomic(state_path(), state_.dump(2) + "\n");
   }
 
   static const char* state_name(State state) {
@@ -211,7 +213,9 @@ class SweepRun {
     std::vector<std::string> words = {"train", config_path(*job.cell).string()};
     if (config.run.threads == 0) words.push_back(fmt::format("run.threads={}", cores));
     if (config.env.lanes == 0) words.push_back(fmt::format("env.lanes={}", cores));
-    if (fs::exists(run_dir(*job.cell))) words.push_back("run.overwrite=true");
+    // What was stopped goes on; a run that left nothing to go on from begins anew.
+    if (fs::exists(run_dir(*job.cell)) && !fs::exists(run_dir(*job.cell) / "run.lock"))
+      words.push_back("run.overwrite=true");
     job.state = State::kRunning;
     slot = {CellProcess::start(words, share, log_path(*job.cell)), &job, now_s()};
     fmt::print("{}: begins; temper report --watch {}\n", job.cell->name, run_dir(*job.cell).string());
@@ -309,6 +313,7 @@ class SweepRun {
   std::vector<MachineShare> shares_;
   std::vector<Job> jobs_;
   std::vector<Slot> slots_;
+  nlohmann::json state_ = nlohmann::json::object();
   Fd lock_;
   bool stopping_ = false;
 };

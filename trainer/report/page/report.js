@@ -104,9 +104,10 @@ function attachTip(figure, { picture, x }, xs, rows) {
     cursor.setAttribute('x1', x(nearest)); cursor.setAttribute('x2', x(nearest)); cursor.setAttribute('visibility', 'visible');
     tip.replaceChildren(...rows(nearest));
     tip.hidden = false;
-    const left = x(nearest) / W * box.width, outer = figure.clientWidth;
-    tip.style.top = (picture.offsetTop + 6) + 'px';
-    tip.style.left = Math.max(4, left > box.width / 2 ? left - tip.offsetWidth : Math.min(left + 22, outer - tip.offsetWidth - 4)) + 'px';
+    // Beside the line, on the side where there is more room.
+    const outer = figure.getBoundingClientRect(), left = box.left - outer.left + x(nearest) / W * box.width;
+    tip.style.top = (box.top - outer.top + 6) + 'px';
+    tip.style.left = Math.max(4, left > outer.width / 2 ? left - tip.offsetWidth - 8 : Math.min(left + 8, outer.width - tip.offsetWidth - 4)) + 'px';
   };
   picture.addEventListener('pointermove', show);
   picture.addEventListener('pointerdown', show);
