@@ -112,6 +112,7 @@ cells:
         copy = cli_test.WORK / "broken_off"
         shutil.copytree(self.dir / "grpo-seed1", copy)
         shutil.rmtree(copy / "checkpoints")
+        (copy / "finished.json").unlink(missing_ok=True)
         for file in (copy / "metrics.jsonl", copy / "trajectories/eval_after.jsonl"):
             file.write_bytes(file.read_bytes()[:-20])
         self.check(cli_test.temper("report", copy, "--out", cli_test.WORK / "off.html"), 0)
