@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // Between fork and exec; nothing here may allocate.
-[[noreturn]] void become(char* const* argv, char* const* environment, const cpu_set_t& cores, int log,
-                         pid_t parent) {
+[[noreturn]] void become(const char* program, char* const* argv, char* const* environment,
+                         const cpu_set_t& cores, int log, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   ::setpgid(0, 0);
@@ -28,7 +28,7 @@ namespace {
   if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 || ::dup2(log, STDOUT_FILENO) < 0 ||
       ::dup2(log, STDERR_FILENO) < 0)
     ::_exit(126);
-  ::execve("/proc/self/exe", argv, environment);
+  ::execve(program, argv, environment);
   ::_exit(127);
 }
 
@@ -60,11 +60,15 @@ CellProcess CellProcess::start(const std::vector<std::string>& words, const Mach
   cpu_set_t cores;
   CPU_ZERO(&cores);
   for (const int core : share.cores) CPU_SET(core, &cores);
+  // By its path, which gives it its name; a program that was replaced meanwhile has none.
+  const fs::path path = fs::read_symlink("/proc/self/exe");
+  const std::string program = fs::exists(path) ? path.string() : "/proc/self/exe";
   const pid_t parent = ::getpid();
   CellProcess child;
   child.pid_ = ::fork();
   if (child.pid_ < 0) throw system_error("start a cell");
-  if (child.pid_ == 0) become(argv_pointers.data(), environment_pointers.data(), cores, file.get(), parent);
+  if (child.pid_ == 0)
+    become(program.c_str(), argv_pointers.data(), environment_pointers.data(), cores, file.get(), parent);
   return child;
 }
 
