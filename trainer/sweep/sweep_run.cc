@@ -197,10 +197,10 @@ class SweepRun {
     for (Job& job : jobs_) {
       if (job.state != State::kWaiting) continue;
       if (job.cell->start.empty()) return &job;
-      const Job& start =
-          *std::ranges::find(jobs_, job.cell->start, [](const Job& j) { return j.cell->name; });
-      if (start.state == State::kFinished) return &job;
-      if (start.state != State::kFailed) continue;
+      const auto start =
+          std::ranges::find(jobs_, job.cell->start, [](const Job& other) { return other.cell->name; });
+      if (start->state == State::kFinished) return &job;
+      if (start->state != State::kFailed) continue;
       job.state = State::kFailed;
       job.last_words = {job.cell->start + " failed, from which it begins"};
     }
