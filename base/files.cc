@@ -3,54 +3,154 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/evp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/error.h"
 #include "base/process.h"
 
 namespace temper {
 namespace fs = std::filesystem;
+namespace {
 
-std::string read_file(const fs::path& path) {
+std::function<void(const char*, const fs::path&)> g_watcher;
+
+void announce(const char* call, const fs::path& path) {
+  if (g_watcher) g_watcher(call, path);
+}
+
+template <class F>
+void read_chunks(const fs::path& path, const F& take) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw system_error(fmt::format("open {}", path.string()));
-  std::string content;
-  std::array<char, 1 << 16> chunk;
+  std::vector<char> chunk(1 << 16);
   for (;;) {
     const ssize_t n = ::read(file.get(), chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw system_error(fmt::format("read {}", path.string()));
-    if (n == 0) return content;
-    content.append(chunk.data(), size_t(n));
+    if (n == 0) return;
+    take(chunk.data(), size_t(n));
   }
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+  std::string content;
+  read_chunks(path, [&](const char* data, size_t size) { content.append(data, size); });
+  return content;
+}
+
+OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
+  announce("open", path_);
+  fd_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd_) throw system_error(fmt::format("create {}", path_.string()));
+}
+
+void OutputFile::write(const void* data, size_t size) {
+  constexpr size_t kMost = size_t(1) << 30;  // of one call
+  for (const char* at = static_cast<const char*>(data); size > 0;) {
+    announce("write", path_);
+    const ssize_t n = ::write(fd_.get(), at, std::min(size, kMost));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw system_error(fmt::format("write {}", path_.string()));
+    at += n;
+    size -= size_t(n);
+  }
+}
+
+void OutputFile::close() {
+  announce("fsync", path_);
+  if (::fsync(fd_.get()) != 0) throw system_error(fmt::format("fsync {}", path_.string()));
+  fd_ = Fd();
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  OutputFile file(path);
+  file.write(content.data(), content.size());
+  file.close();
 }
 
 void write_file_atomic(const fs::path& path, std::string_view content) {
   const fs::path beside = fmt::format("{}.tmp{}", path.string(), ::getpid());
   try {
-    const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!file) throw system_error(fmt::format("create {}", beside.string()));
-    for (size_t done = 0; done < content.size();) {
-      const ssize_t n = ::write(file.get(), content.data() + done, content.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) throw system_error(fmt::format("write {}", path.string()));
-      done += size_t(n);
-    }
-    if (::fsync(file.get()) != 0) throw system_error(fmt::format("fsync {}", path.string()));
-    if (::rename(beside.c_str(), path.c_str()) != 0)
-      throw system_error(fmt::format("rename {}", path.string()));
+    write_file(beside, content);
+    rename_path(beside, path);
   } catch (...) {
     ::unlink(beside.c_str());
     throw;
   }
 }
 
+void make_folder(const fs::path& path) {
+  announce("mkdir", path);
+  if (::mkdir(path.c_str(), 0755) != 0) throw system_error(fmt::format("create {}", path.string()));
+}
+
+void rename_path(const fs::path& from, const fs::path& to) {
+  announce("rename", to);
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    throw system_error(fmt::format("rename {} to {}", from.string(), to.string()));
+}
+
+void sync_path(const fs::path& path) {
+  announce("fsync", path);
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) throw system_error(fmt::format("fsync {}", path.string()));
+}
+
+void remove_folder(const fs::path& path) {
+  const fs::path aside = path.string() + ".removed";
+  std::error_code error;
+  fs::remove_all(aside, error);
+  rename_path(path, aside);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(aside)) files.push_back(entry.path());
+  for (const fs::path& file : files) {
+    announce("unlink", file);
+    fs::remove_all(file, error);
+  }
+  announce("rmdir", aside);
+  if (!fs::remove(aside, error)) throw WorldError("cannot remove {}: {}", aside.string(), error.message());
+}
+
+void watch_file_calls(std::function<void(const char*, const fs::path&)> watcher) {
+  g_watcher = std::move(watcher);
+}
+
 std::string sha256(std::string_view content) {
+  Sha256 digest;
+  digest.add(content.data(), content.size());
+  return digest.hex();
+}
+
+std::string sha256_of_file(const fs::path& path) {
+  Sha256 digest;
+  read_chunks(path, [&](const char* data, size_t size) { digest.add(data, size); });
+  return digest.hex();
+}
+
+struct Sha256::Impl {
+  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+};
+
+Sha256::Sha256() : impl_(std::make_unique<Impl>()) {
+  TEMPER_CHECK(EVP_DigestInit_ex(impl_->context.get(), EVP_sha256(), nullptr) == 1);
+}
+Sha256::~Sha256() = default;
+
+void Sha256::add(const void* data, size_t size) {
+  TEMPER_CHECK(EVP_DigestUpdate(impl_->context.get(), data, size) == 1);
+}
+
+std::string Sha256::hex() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned size = 0;
-  TEMPER_CHECK(EVP_Digest(content.data(), content.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
+  TEMPER_CHECK(EVP_DigestFinal_ex(impl_->context.get(), digest.data(), &size) == 1);
   std::string hex;
   for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
   return hex;

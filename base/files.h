@@ -3,20 +3,64 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "base/process.h"
 
 namespace temper {
 
 // The whole file. Errors: WorldError naming the path.
 std::string read_file(const std::filesystem::path& path);
 
+// A new file, in place of one that may be there. Errors of all: WorldError naming the path.
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path path);
+  void write(const void* data, size_t size);
+  void close();  // only what was closed is on the disk
+
+ private:
+  std::filesystem::path path_;
+  Fd fd_;
+};
+
+// Written and fsynced. Errors: as above.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
 // Written beside, fsynced and renamed: readers see the old file or the new one, never half of one.
 // Errors: WorldError naming the path (disk full, read-only, …); the old file is then still there.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
+// Names are on the disk when their folder is. Errors: WorldError naming the path.
+void make_folder(const std::filesystem::path& path);  // must not exist
+void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
+void sync_path(const std::filesystem::path& path);  // a file's content, a folder's names
+// First out of the way under another name: what is left by a crash is never taken for the whole.
+void remove_folder(const std::filesystem::path& path);
+
+// For tests: called in front of each system call above that changes the disk, with its name and path.
+void watch_file_calls(std::function<void(const char* call, const std::filesystem::path& path)> watcher);
+
 // Lower-case hex SHA-256.
 std::string sha256(std::string_view content);
+
+std::string sha256_of_file(const std::filesystem::path& path);  // Errors: WorldError naming the path
+
+// The same of what comes piece by piece.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  void add(const void* data, size_t size);
+  std::string hex();  // once, at the end
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 // The folder of the running executable.
 std::filesystem::path executable_dir();

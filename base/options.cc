@@ -238,6 +238,14 @@ struct YamlWriter : UniformVisitor<YamlWriter> {
   }
 };
 
+struct MapWriter : UniformVisitor<MapWriter> {
+  std::map<std::string, std::string> values;
+  template <class T>
+  void visit(std::string_view name, T& value, const OptionInfo&) {
+    values[key(name)] = value_text(value);
+  }
+};
+
 std::string with_unit(const OptionInfo& info) {
   std::vector<std::string> parts;
   if (!info.unit.empty()) parts.emplace_back(info.unit);
@@ -332,6 +340,12 @@ std::string options_to_yaml(const VisitOptions& visit) {
   YamlWriter writer;
   visit(writer);
   return writer.text;
+}
+
+std::map<std::string, std::string> options_to_map(const VisitOptions& visit) {
+  MapWriter writer;
+  visit(writer);
+  return writer.values;
 }
 
 std::string options_to_help(const VisitOptions& visit) {

@@ -73,7 +73,9 @@ class Problems {
 void read_options(const VisitOptions& visit, const std::string& path,
                   const std::vector<std::string>& overrides, Problems& problems);
 
-std::string options_to_yaml(const VisitOptions& visit);      // reads back to the same values
+std::string options_to_yaml(const VisitOptions& visit);  // reads back to the same values
+std::map<std::string, std::string> options_to_map(
+    const VisitOptions& visit);                              // dotted key → value as in YAML
 std::string options_to_help(const VisitOptions& visit);      // for --help
 std::string options_to_markdown(const VisitOptions& visit);  // one table, for the README
 

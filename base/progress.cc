@@ -34,7 +34,7 @@ void Progress::finish(bool keep) {
   if (keep)
     draw(true);
   else if (terminal_)
-    fmt::print(stderr, "\r\033[K");
+    std::fputs("\r\033[K", stderr);
 }
 
 void Progress::draw(bool last) {
@@ -47,10 +47,9 @@ void Progress::draw(bool last) {
     line += fmt::format(" {}", done_);
   }
   line += fmt::format("  {:.1f} s  {}", drawn_s_ - start_s_, note_);
-  if (terminal_)
-    fmt::print(stderr, "\r\033[K{}{}", line, last ? "\n" : "");
-  else if (last)
-    fmt::print(stderr, "{}\n", line);
+  if (terminal_) line = "\r\033[K" + line;
+  if (last) line += "\n";
+  if (terminal_ || last) std::fputs(line.c_str(), stderr);  // whoever read it may be gone: no reason to end
   std::fflush(stderr);
 }
 

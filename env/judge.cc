@@ -14,6 +14,7 @@
 #include "env/languages/language.h"
 #include "env/message.h"
 #include "env/verdict_cache.h"
+#include "env/verdict_journal.h"
 
 namespace temper {
 namespace {
@@ -117,7 +118,10 @@ struct Judge::Impl {
       return ticket;
     }
     const std::string digest = sha256(source + '\0' + task_digest[index->second] + machine);
-    if (const auto known = cache.find(digest)) {
+    if (const auto again = journal ? journal->replay(digest) : std::nullopt) {
+      keep(digest, *again);
+      ready.push_back({ticket, *again});
+    } else if (const auto known = cache.find(digest)) {
       ++stats.cached;
       ready.push_back({ticket, *known});
     } else if (const auto running = by_digest.find(digest); running != by_digest.end()) {
@@ -205,7 +209,7 @@ struct Judge::Impl {
     stats.infra += verdict.infra();
     stats.compile_s += verdict.compile_ms * 1e-3;
     stats.run_s += verdict.run_ms * 1e-3;
-    if (!verdict.infra()) cache.add(job->digest, verdict);
+    if (!verdict.infra()) keep(job->digest, verdict);
     for (size_t i = 0; i < job->tickets.size(); ++i) {
       ready.push_back({job->tickets[i], verdict});
       ready.back().verdict.cached = i > 0;
@@ -215,12 +219,18 @@ struct Judge::Impl {
     jobs.erase(job);
   }
 
+  void keep(const std::string& digest, const Verdict& verdict) {
+    cache.add(digest, verdict);
+    if (journal) journal->add(digest, verdict);
+  }
+
   JudgeOptions options;
   std::vector<Task> tasks;
   std::vector<std::string> task_digest;
   std::unordered_map<std::string, uint32_t> task_index;
   std::string machine;
   VerdictCache cache;
+  std::optional<VerdictJournal> journal;
   std::list<Job> jobs;
   std::unordered_map<std::string, JobRef> by_digest;
   std::deque<JobRef> queue;
@@ -243,6 +253,12 @@ JudgeStats Judge::stats() const { return impl_->stats; }
 
 Ticket Judge::submit(const std::string& task, const std::string& source) {
   return impl_->submit(task, source);
+}
+
+void Judge::keep_journal(const std::filesystem::path& file, uint64_t known_bytes) {
+  impl_->journal.emplace(file, known_bytes, [this](const std::string& digest, const Verdict& verdict) {
+    if (!impl_->cache.find(digest)) impl_->cache.add(digest, verdict);
+  });
 }
 
 std::vector<Judged> Judge::poll(std::chrono::milliseconds wait) {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ class Judge {
   size_t pending() const;  // submitted and not yet handed out by poll
 
   Verdict judge(const std::string& task, const std::string& source);  // submit and wait for this one
+
+  // From now on verdicts are written to this file; those that it holds are given again. See VerdictJournal.
+  // Errors: WorldError naming the file.
+  void keep_journal(const std::filesystem::path& file, uint64_t known_bytes);
   JudgeStats stats() const;
 
  private:

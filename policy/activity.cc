@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -17,18 +18,19 @@ std::atomic<const char*> g_phase{"start-up"};
 std::atomic<const char*> g_collective{nullptr};
 std::atomic<uint64_t> g_progress{0};
 std::function<void()> g_listener;  // the main thread's
+int g_depth = 0;                   // of its phases
 
-// For tests: TEMPER_FAULT=PLACE:KIND lets this process fail where it first enters a phase or a collective of
-// that name.
+}  // namespace
+
 void fail_if_asked(const char* place) {
   static const char* const fault = std::getenv("TEMPER_FAULT");
   if (!fault) return;
   const std::string wanted = fault;
-  const size_t colon = wanted.rfind(':');
-  static bool failed = false;
-  if (failed || colon == std::string::npos || wanted.substr(0, colon) != place) return;
-  failed = true;
-  const std::string kind = wanted.substr(colon + 1);
+  const size_t colon = wanted.rfind(':'), at = wanted.rfind('@');
+  if (colon == std::string::npos || wanted.substr(0, colon) != place) return;
+  static std::atomic<int> came{0};
+  if (++came != (at == std::string::npos ? 1 : std::atoi(wanted.c_str() + at + 1))) return;
+  const std::string kind = wanted.substr(colon + 1, at == std::string::npos ? at : at - colon - 1);
   if (kind == "kill") ::raise(SIGKILL);
   if (kind == "crash") ::raise(SIGSEGV);
   if (kind == "stop") ::raise(SIGSTOP);
@@ -39,15 +41,15 @@ void fail_if_asked(const char* place) {
   if (kind == "slow") ::sleep(5);
 }
 
-}  // namespace
-
 Phase::Phase(const char* name) : before_(g_phase.exchange(name)), exceptions_(std::uncaught_exceptions()) {
   made_progress();
   if (g_listener) g_listener();
-  fail_if_asked(name);
+  const bool within_itself = g_depth++ > 0 && std::string_view(before_) == name;
+  if (!within_itself) fail_if_asked(name);
 }
 
 Phase::~Phase() {
+  --g_depth;
   if (std::uncaught_exceptions() != exceptions_) return;
   g_phase = before_;
   if (g_listener) g_listener();

@@ -41,6 +41,11 @@ class CollectiveWait {
 
 void made_progress();
 
+// For tests: TEMPER_FAULT=PLACE:KIND lets this process fail where it first comes to a phase, a collective or
+// another place of that name; PLACE:KIND@N where it does so for the N-th time. Kinds: kill, crash, stop,
+// exit, interrupt, throw, hang, slow.
+void fail_if_asked(const char* place);
+
 // Called by the main thread after each change of phase; null: no more. It must not throw.
 void listen_to_phases(std::function<void()> listener);
 Activity present_activity();

@@ -142,13 +142,17 @@ void read_weights(const fs::path& dir, Policy& policy) {
                       missing.size());
 }
 
+void export_shape(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir) {
+  const EndTokens end{tokenizer.special("<|im_end|>"), tokenizer.special("<|endoftext|>")};
+  write_model_config(dir, policy.config(), policy.options().dtype, end);
+  tokenizer.save(dir);
+}
+
 void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir) {
   check_tokenizer_fits(tokenizer, policy.config());
   DirectoryBeside beside(without_trailing_slash(dir));
-  const EndTokens end{tokenizer.special("<|im_end|>"), tokenizer.special("<|endoftext|>")};
-  write_model_config(beside.path(), policy.config(), policy.options().dtype, end);
+  export_shape(policy, tokenizer, beside.path());
   write_weights(beside.path(), policy);
-  tokenizer.save(beside.path());
   beside.move_into_place();
 }
 

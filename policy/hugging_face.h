@@ -12,6 +12,9 @@ namespace temper {
 // Writes the directory beside and renames it: never half of one. Errors: WorldError naming the path.
 void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir);
 
+// config.json and the tokenizer's files: all but the weights. Errors: WorldError naming the path.
+void export_shape(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir);
+
 // Errors: ConfigError naming the file, the tensor, what was found and what was expected. Nothing of the
 // file's header is believed before it is checked against the file's size.
 Policy import_policy(const std::filesystem::path& dir, const PolicyOptions& options);

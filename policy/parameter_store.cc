@@ -104,6 +104,10 @@ at::Tensor zeros(int64_t size, const at::Tensor& weights) {
 
 }  // namespace
 
+std::vector<ParameterInfo> parameters_of(const ModelConfig& config) {
+  return lay_out_parameters(config, 1).parameters();
+}
+
 int64_t zero_stage_for(const ModelConfig& config, int64_t given) {
   if (given != 0) return given;
   return config.parameter_count() * int64_t(sizeof(float)) <= kSmallGradientBytes ? 1 : 2;
@@ -157,8 +161,8 @@ std::vector<ParameterPart> ParameterStore::parts() {
     const auto part = [&](const at::Tensor& flat) {
       return share_of(p.unit, flat).narrow(0, begin - first, end - begin);
     };
-    parts.push_back(
-        {part(master()), part(weights_), part(gradients()), part(moment1()), part(moment2()), p.decays});
+    parts.push_back({p, begin - p.offset, part(master()), part(weights_), part(gradients()), part(moment1()),
+                     part(moment2())});
   }
   return parts;
 }

@@ -32,11 +32,15 @@ struct ParameterUnit {
   int64_t offset = 0, size = 0;  // elements into the flat weights
 };
 
-// What one rank's optimizer moves of one parameter, [n] each.
+// What one rank's optimizer moves of one parameter, [n] each: its elements from `begin`.
 struct ParameterPart {
+  const ParameterInfo& parameter;
+  int64_t begin;
   at::Tensor master, weights, gradients, moment1, moment2;
-  bool decays;
 };
+
+// Of a policy of this shape, however it is sharded.
+std::vector<ParameterInfo> parameters_of(const ModelConfig& config);
 
 // How several ranks keep the gradient of an update before it is summed over them. ZeRO-1: whole, and it is
 // summed once. ZeRO-2: the embedding's, the head's and one block's; each is summed as soon as the backward

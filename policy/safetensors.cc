@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "policy/activity.h"
 
 namespace temper {
 namespace {
@@ -120,16 +121,6 @@ std::string header_of(const std::map<std::string, StoredTensor>& tensors) {
   return text;
 }
 
-void write_all(int fd, const void* data, size_t size, const std::string& path) {
-  for (const char* at = static_cast<const char*>(data); size > 0;) {
-    const ssize_t n = ::write(fd, at, std::min(size, size_t(1) << 30));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw system_error(fmt::format("write {}", path));
-    at += n;
-    size -= size_t(n);
-  }
-}
-
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) {
@@ -179,17 +170,20 @@ void SafetensorsFile::read_header(const std::string& path) {
   check_no_holes(std::move(ranges), data_bytes, path);
 }
 
-void write_safetensors(const std::filesystem::path& path,
-                       const std::map<std::string, StoredTensor>& tensors) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file) throw system_error(fmt::format("create {}", path.string()));
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, StoredTensor>& tensors,
+                       Sha256* digest) {
+  OutputFile file(path);
+  const auto write = [&](const void* data, size_t size) {
+    file.write(data, size);
+    if (digest) digest->add(data, size);
+    made_progress();
+  };
   const std::string header = header_of(tensors);
   const uint64_t length = header.size();
-  write_all(file.get(), &length, kLengthBytes, path.string());
-  write_all(file.get(), header.data(), header.size(), path.string());
-  for (const auto& [name, tensor] : tensors)
-    write_all(file.get(), tensor.data.data(), tensor.data.size(), path.string());
-  if (::fsync(file.get()) != 0) throw system_error(fmt::format("fsync {}", path.string()));
+  write(&length, kLengthBytes);
+  write(header.data(), header.size());
+  for (const auto& [name, tensor] : tensors) write(tensor.data.data(), tensor.data.size());
+  file.close();
 }
 
 }  // namespace temper

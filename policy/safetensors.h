@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
+
 namespace temper {
 
 struct StoredTensor {
@@ -30,6 +32,7 @@ class SafetensorsFile {
   SafetensorsFile& operator=(SafetensorsFile&&) = delete;
 
   const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
+  std::span<const std::byte> bytes() const { return {data_, size_}; }  // the whole file
 
  private:
   void read_header(const std::string& path);
@@ -39,7 +42,8 @@ class SafetensorsFile {
   std::map<std::string, StoredTensor> tensors_;
 };
 
-// Tensors in map order. Errors: WorldError naming the path.
-void write_safetensors(const std::filesystem::path& path, const std::map<std::string, StoredTensor>& tensors);
+// Tensors in map order; fsynced. `digest` gets all that is written. Errors: WorldError naming the path.
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, StoredTensor>& tensors,
+                       Sha256* digest = nullptr);
 
 }  // namespace temper

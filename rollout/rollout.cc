@@ -32,11 +32,12 @@ struct Line {
 class Run {
  public:
   Run(Policy& policy, const Tokenizer& tokenizer, const ChatFormat& format, Judge& judge,
-      const RolloutOptions& options, uint64_t seed, int64_t step, RolloutStats& stats)
+      const RolloutOptions& options, bool stops, uint64_t seed, int64_t step, RolloutStats& stats)
       : tokenizer_(tokenizer),
         format_(format),
         judge_(judge),
         options_(options),
+        stops_when_interrupted_(stops),
         seed_(seed),
         step_(step),
         stats_(stats),
@@ -61,6 +62,7 @@ class Run {
   const ChatFormat& format_;
   Judge& judge_;
   const RolloutOptions& options_;
+  const bool stops_when_interrupted_;
   const uint64_t seed_;
   const int64_t step_;
   RolloutStats& stats_;
@@ -201,7 +203,7 @@ Batch Run::run(const std::vector<RolloutRequest>& requests,
                        options_.max_context_tokens);
     for (size_t line = 0; line < lines_.size(); ++line) ask(line);
   }
-  while (turns_left_ > 0 && !interrupted()) {
+  while (turns_left_ > 0 && !(stops_when_interrupted_ && interrupted())) {
     const int64_t before = turns_done_;
     if (!generator_->idle()) generate();
     collect_verdicts();
@@ -254,7 +256,8 @@ void Rollout::check_prompt_fits(const Task& task) const {
 Batch Rollout::run(int64_t step, const std::vector<RolloutRequest>& requests,
                    const std::function<void(int64_t, int64_t)>& progress) {
   stats_ = {};
-  return Run(policy_, tokenizer_, format_, judge_, options, seed_, step, stats_).run(requests, progress);
+  return Run(policy_, tokenizer_, format_, judge_, options, stops_when_interrupted, seed_, step, stats_)
+      .run(requests, progress);
 }
 
 }  // namespace temper

@@ -48,8 +48,7 @@ class Rollout {
   Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions options, uint64_t seed);
 
   // One group per request, in order. Deterministic in (seed, step, task, sample, turn) but for what timing
-  // decides. A verdict of our own failure (INFRA) ends its trajectory. After interrupted() it returns at once
-  // with what there is; an answer whose verdict did not arrive keeps the verdict INFRA. `progress` is told
+  // decides. A verdict of our own failure (INFRA) ends its trajectory. `progress` is told
   // (turns judged, turns in all). The policy's ranks each make a part, and all return the same batch;
   // progress is that of this rank's part.
   Batch run(int64_t step, const std::vector<RolloutRequest>& requests,
@@ -57,6 +56,9 @@ class Rollout {
   const RolloutStats& stats() const { return stats_; }  // of the last run
 
   RolloutOptions options;
+  // Returns at once after interrupted() with what there is; an answer whose verdict did not arrive keeps the
+  // verdict INFRA.
+  bool stops_when_interrupted = false;
 
  private:
   void check_prompt_fits(const Task& task) const;

@@ -190,7 +190,7 @@ class Meeting(Ranks):
             ended = wait_all(start_temper(2, **ranks))
             self.expect_one_line(ended, 2, "the ranks differ in " + text, "rank 1 of 2 (host")
 
-        differ("option run.steps: ' 2' on rank 0, ' 3'", words_of=lambda rank: ["run.steps=3"] if rank else [])
+        differ("option run.steps: '2' on rank 0, '3'", words_of=lambda rank: ["run.steps=3"] if rank else [])
         differ("the environment variable OMP_NUM_THREADS: '1' on rank 0, '2'",
                of_rank=lambda rank: {"OMP_NUM_THREADS": str(rank + 1)})
         other = WORK / "temper"

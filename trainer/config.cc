@@ -122,6 +122,7 @@ void RunConfig::visit(OptionVisitor& v) {
   v.section("learner", learner, "a batch → updates");
   v.section("optimizer", optimizer, "AdamW of reinforcement learning");
   v.section("eval", eval, "evaluation before and after");
+  v.section("checkpoint", checkpoint, "what a run that was stopped goes on from");
   v.section("ranks", ranks, "several processes, one job");
 }
 
@@ -146,6 +147,11 @@ RunConfig read_config(const std::string& path, const std::vector<std::string>& o
 std::string to_yaml(const RunConfig& config) {
   RunConfig copy = config;
   return options_to_yaml(visitor_of(copy));
+}
+
+std::map<std::string, std::string> to_map(const RunConfig& config) {
+  RunConfig copy = config;
+  return options_to_map(visitor_of(copy));
 }
 
 std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "rollout/rollout.h"
 #include "rollout/traces.h"
 #include "trainer/advantage.h"
+#include "trainer/checkpoint/options.h"
 #include "trainer/cold_start.h"
 #include "trainer/evaluate.h"
 #include "trainer/learner.h"
@@ -73,6 +75,7 @@ struct RunConfig {
   LearnerOptions learner;
   OptimizerOptions optimizer;
   EvalOptions eval;
+  CheckpointOptions checkpoint;
   RankOptions ranks;
   void visit(OptionVisitor& v);
   // Adds what no option can know of the others.
@@ -82,7 +85,8 @@ struct RunConfig {
 // Errors: ConfigError with every problem of the file, the words and their combination.
 RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides);
 
-std::string to_yaml(const RunConfig& config);  // reads back to the same values
+std::string to_yaml(const RunConfig& config);                        // reads back to the same values
+std::map<std::string, std::string> to_map(const RunConfig& config);  // "optimizer.lr" → "1e-06"
 
 // The tasks that the config names. Errors: ConfigError.
 std::vector<Task> load_tasks(const RunConfig& config);

@@ -44,7 +44,7 @@ void use_terminal(bool ours) { g_terminal = ours; }
 
 void say_line(const std::string& line) {
   if (g_terminal) {
-    fmt::print("{}\n", line);
+    std::fputs((line + "\n").c_str(), stdout);  // whoever read it may be gone: no reason to end
     std::fflush(stdout);
   }
   if (spdlog::default_logger_raw()->name() == kRunLog) spdlog::info("{}", line);

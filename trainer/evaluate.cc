@@ -7,7 +7,9 @@
 #include "base/rng.h"
 #include "policy/communicator.h"
 #include "trainer/config.h"
+#include "trainer/interrupted.h"
 #include "trainer/model.h"
+#include "trainer/ranks.h"
 
 namespace temper {
 namespace {
@@ -70,6 +72,7 @@ Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
     options.temperature = temperature;
     Rollout rollout(model.policy, model.tokenizer, judge, options,
                     mix_key({uint64_t(config.run.seed), kEvalStream}));
+    rollout.stops_when_interrupted = true;
     std::vector<RolloutRequest> requests;
     for (const Task* task : tasks) requests.push_back({task, samples});
     int64_t told = 0;
@@ -79,6 +82,7 @@ Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
     const Batch batch = rollout.run(0, requests, [&](int64_t done, int64_t) {
       tell(std::min(done * ranks.size(), per_sample * samples));
     });
+    if (any_interrupted(model.policy.ranks())) throw Interrupted();
     if (ranks.size() > 1) tell(per_sample * samples);  // other ranks' parts may be longer than ours
     if (!trajectories.empty() && ranks.rank() == 0) append_trajectories(trajectories, batch);
     return turn_scores(batch, config.reward);

@@ -39,7 +39,8 @@ struct Evaluation {
 
 // Rolls out every task of eval.split, eval.samples times sampled and once greedy. Trajectories are appended
 // to `trajectories` unless that is empty. Deterministic in the seed but for what timing decides; `progress`
-// is told (turns judged, turns in all). Errors: ConfigError if the split has no task.
+// is told (turns judged, turns in all). Errors: ConfigError if the split has no task;
+// Interrupted.
 Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
                     const std::filesystem::path& trajectories,
                     const std::function<void(int64_t, int64_t)>& progress = {});

@@ -9,6 +9,9 @@
 namespace temper {
 namespace {
 
+// Whoever read it may be gone: no reason to end otherwise than said.
+void say_error(const char* text) { std::fputs((std::string(text) + "\n").c_str(), stderr); }
+
 int run(int argc, char** argv) {
   CLI::App app("Teaches a language model to write fast kernels by reinforcement learning.", "temper");
   app.require_subcommand(1);
@@ -33,15 +36,15 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const ConfigError& e) {
-    fmt::print(stderr, "{}\n", e.what());
+    say_error(e.what());
     return kExitUser;
   } catch (const SaidElsewhere& e) {
     return e.exit_code;
   } catch (const Interrupted&) {
-    fmt::print(stderr, "interrupted; nothing was kept\n");
+    say_error("interrupted; nothing was kept");
     return kExitInterrupted;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "{}\n", e.what());
+    say_error(e.what());
     return interrupted() ? kExitInterrupted : kExitWorld;
   }
 }

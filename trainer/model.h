@@ -1,5 +1,5 @@
 #pragma once
-// A policy and the tokenizer it speaks through: what a Hugging Face directory holds.
+// A policy and the tokenizer it speaks through: what a Hugging Face directory holds, and a checkpoint.
 
 #include <filesystem>
 
@@ -13,7 +13,7 @@ struct Model {
   Tokenizer tokenizer;
 };
 
-// Errors: ConfigError if the directory is not a model that fits together.
+// From either. Errors: ConfigError if the directory is not a model that fits together.
 Model load_model(const std::filesystem::path& dir, const PolicyOptions& options = {});
 
 }  // namespace temper

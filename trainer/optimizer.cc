@@ -34,7 +34,7 @@ void update_all(ParameterStore& store, const AdamWFactors& decayed) {
   AdamWFactors plain = decayed;
   plain.keep = 1;
   for (const ParameterPart& p : store.parts())
-    adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2, p.decays ? decayed : plain);
+    adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2, p.parameter.decays ? decayed : plain);
   store.gather_weights();
 }
 

@@ -113,6 +113,7 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape, const Communic
                           KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});
   host.items.push_back({fmt::format("judge, {} lanes", lanes(config.env)),
                         lanes(config.env) * ((config.env.memory_mb << 20) + kOracleBytes)});
+  host.items.push_back({"checkpoint while it is written", 3 * kF32 * shape.parameter_count() / ranks.size()});
   host.items.push_back({"program", kProcessBytes});
   if (options.on_gpu())
     gpu.items.push_back({"attention's backward and libraries", device_library_bytes(options)});

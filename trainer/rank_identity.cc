@@ -1,12 +1,9 @@
 #include "trainer/rank_identity.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/files.h"
 #include "trainer/config.h"
@@ -37,17 +34,7 @@ void add_environment(RankIdentity& identity) {
 
 // One entry per option: "option cold_start.optimizer.lr".
 void add_config(const RunConfig& config, RankIdentity& identity) {
-  constexpr size_t kIndent = 2;  // of options_to_yaml
-  std::istringstream lines(to_yaml(config));
-  std::vector<std::string> path;
-  for (std::string line; std::getline(lines, line);) {
-    const size_t colon = line.find(':'), start = line.find_first_not_of(' ');
-    if (colon == std::string::npos) continue;
-    path.resize(start / kIndent);
-    path.push_back(line.substr(start, colon - start));
-    if (colon + 1 < line.size())
-      identity.emplace_back(fmt::format("option {}", fmt::join(path, ".")), line.substr(colon + 1));
-  }
+  for (const auto& [key, value] : to_map(config)) identity.emplace_back("option " + key, value);
 }
 
 // Names, sizes and, of what is small, contents of the files at `path`; "" if there is nothing.

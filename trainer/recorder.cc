@@ -1,17 +1,90 @@
 #include "trainer/recorder.h"
 
+#include <algorithm>
+
 #include "base/process.h"
+#include "policy/activity.h"
+#include "trainer/checkpoint/evaluations.h"
+#include "trainer/checkpoint/restore.h"
+#include "trainer/interrupted.h"
 #include "trainer/ranks.h"
+#include "trainer/starting_model.h"
 
 namespace temper {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr double kRounding = 1e-3;  // more than f32 sums in another order make of a log-prob
 
 }  // namespace
 
-Recorder::Recorder(const RunConfig& config, Model& model, Judge& judge, Run& run)
-    : config_(config), model_(model), judge_(judge), run_(run), step_start_s_(now_s()) {}
+Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, Judge& judge, Run& run)
+    : config_(config),
+      model_(model),
+      learner_(learner),
+      judge_(judge),
+      run_(run),
+      saver_(run.dir() / "checkpoints", config.checkpoint, model),
+      step_start_s_(now_s()),
+      checkpoint_start_s_(step_start_s_) {}
+
+int64_t Recorder::begin() {
+  if (const Checkpoint* from = run_.checkpoint()) {
+    restore(*from);
+  } else {
+    // A cold start that was cut short is not one to go on from.
+    begun_well_ = !config_.model.path.empty() || !any_interrupted(run_.ranks());
+    if (config_.model.path.empty()) save();
+  }
+  if (!run_.shared()) say("checkpoints: none, {} is not seen by all ranks", run_.dir().string());
+  return steps_done_;
+}
+
+void Recorder::restore(const Checkpoint& checkpoint) {
+  const Manifest& manifest = checkpoint.manifest;
+  if (config_.loss.kl_coefficient > 0 && run_of(checkpoint.dir) != fs::absolute(run_.dir()))
+    run_.save_checkpoint("cold_start", model_);
+  restore_policy(checkpoint, model_.policy);
+  say_exactness(model_.policy);
+  learner_.optimizer().set_updates(manifest.updates);
+  evaluations_ = evaluations_from(manifest.evaluations);
+  steps_done_ = step_of_checkpoint_ = manifest.step;
+}
+
+// Snapshots what training changes; the rest is written while it goes on.
+void Recorder::save() {
+  if (!run_.shared() || !begun_well_) return;
+  const Phase phase("save");
+  const double start = now_s();
+  saver_.save({.config = to_map(config_),
+               .tasks = digest_of(load_tasks(config_)),
+               .parameters = shapes_of(model_.policy.config()),
+               .vocabulary = model_.tokenizer.vocab_size(),
+               .step = steps_done_,
+               .updates = learner_.optimizer().updates(),
+               .seconds = run_.seconds(),
+               .metric = run_.last_value(config_.checkpoint.best),
+               .evaluations = to_json(evaluations_),
+               .records = growing_files(run_.dir()),
+               .files = {},
+               .ranks = {}},
+              fs::exists(run_.journal()) ? fs::file_size(run_.journal()) : 0);
+  step_of_checkpoint_ = steps_done_;
+  checkpoint_start_s_ = now_s();
+  save_s_ += checkpoint_start_s_ - start;
+}
+
+bool Recorder::is_due() {
+  const CheckpointOptions& options = config_.checkpoint;
+  const bool late = options.every_s > 0 && now_s() - checkpoint_start_s_ >= options.every_s;
+  return (options.every > 0 && steps_done_ % options.every == 0) ||
+         (options.every_s > 0 && run_.ranks().any(late && run_.ranks().rank() == 0, "clock"));
+}
+
+void Recorder::checkpoint() {
+  if (step_of_checkpoint_ != steps_done_) save();
+  saver_.finish();
+}
 
 void Recorder::evaluation_before() {
   if (config_.eval.before) evaluate_as("before", 0);
@@ -22,9 +95,16 @@ void Recorder::evaluation_after() {
 }
 
 void Recorder::evaluate_as(const std::string& name, int64_t step) {
-  if (any_interrupted(run_.ranks())) return;
-  evaluations_.push_back({name, evaluate(model_, judge_, config_, run_.trajectories("eval_" + name),
-                                         progress_bar("eval " + name))});
+  if (std::ranges::count(evaluations_, name, &NamedEvaluation::name) > 0 || any_interrupted(run_.ranks()))
+    return;
+  const fs::path trajectories = run_.trajectories("eval_" + name);
+  try {
+    evaluations_.push_back(
+        {name, evaluate(model_, judge_, config_, trajectories, progress_bar("eval " + name))});
+  } catch (const Interrupted&) {  // half an evaluation is none
+    if (run_.ranks().rank() == 0) fs::remove(trajectories);
+    return;
+  }
   Metrics metrics;
   add_metrics(evaluations_.back().evaluation, metrics);
   run_.record(step, metrics);
@@ -32,25 +112,37 @@ void Recorder::evaluate_as(const std::string& name, int64_t step) {
 }
 
 ProgressFunction Recorder::rollout_bar() const {
-  return progress_bar(fmt::format("step {}", steps_done_ + 1), false);
+  const ProgressFunction bar = progress_bar(fmt::format("step {}", steps_done_ + 1), false);
+  return [bar, told = false](int64_t done, int64_t total) mutable {
+    if (interrupted() && !std::exchange(told, true))
+      say("interrupted: this step is finished and saved first; once more ends at once");
+    if (bar) bar(done, total);
+  };
 }
 
 void Recorder::step(StepRecord record) {
   const double now = now_s();
   record.seconds = now - std::exchange(step_start_s_, now);
-  const Metrics metrics = step_metrics(record);
+  Metrics metrics = step_metrics(record);
+  saver_.look();
+  metrics["timing_s/save_checkpoint"] = std::exchange(save_s_, 0);  // within the time of this step
+  metrics["checkpoint/failed"] = double(saver_.failed());
   run_.record(++steps_done_, metrics, record.batch);
   say_step(steps_done_, config_.run.steps, metrics);
   if (record.learned.rollout_max_abs_log_diff > kRounding)
     say("  WARNING: sampling and training disagree on the log-probs of {} sampled tokens, by up to {:.1e}",
         record.learned.rollout_unequal, record.learned.rollout_max_abs_log_diff);
+  if (is_due()) save();
 }
 
 void Recorder::result() {
   const auto checkpoint = run_.save_checkpoint("final", model_);
   say_evaluations(config_.eval.split, evaluations_);
   say_memory_in_use(model_.policy.options());
-  if (any_interrupted(run_.ranks())) say("interrupted after step {}", steps_done_);
+  if (any_interrupted(run_.ranks()))
+    say("interrupted after step {}; the same command goes on with it", steps_done_);
+  else
+    run_.finish(steps_done_);
   say("\npolicy: {}\nlook at what it wrote: temper show {}\nfigures: {}", checkpoint.string(),
       run_.dir().string(), (run_.dir() / "metrics.jsonl").string());
 }

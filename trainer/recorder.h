@@ -3,7 +3,9 @@
 
 #include <vector>
 
+#include "trainer/checkpoint/saver.h"
 #include "trainer/console.h"
+#include "trainer/learner.h"
 #include "trainer/run.h"
 #include "trainer/step_metrics.h"
 
@@ -12,9 +14,14 @@ namespace temper {
 // All references must outlive the recorder.
 class Recorder {
  public:
-  Recorder(const RunConfig& config, Model& model, Judge& judge, Run& run);
+  Recorder(const RunConfig& config, Model& model, Learner& learner, Judge& judge, Run& run);
 
-  // Nothing where eval.before is off, nothing was learned, or the run is interrupted.
+  // Takes up what the run's checkpoint holds, or writes a first one. Returns the steps that are done.
+  int64_t begin();
+  void checkpoint();  // of the last step, if it has none yet; waits until it is on the disk
+
+  // Nothing where eval.before is off, nothing was learned, they were done before the run was stopped, or the
+  // run is interrupted.
   void evaluation_before();
   void evaluation_after();
 
@@ -25,15 +32,21 @@ class Recorder {
   void result();
 
  private:
+  void restore(const Checkpoint& checkpoint);
+  void save();
+  bool is_due();
   void evaluate_as(const std::string& name, int64_t step);
 
   const RunConfig& config_;
   Model& model_;
+  Learner& learner_;
   Judge& judge_;
   Run& run_;
+  CheckpointSaver saver_;
   std::vector<NamedEvaluation> evaluations_;
-  int64_t steps_done_ = 0;
-  double step_start_s_;
+  int64_t steps_done_ = 0, step_of_checkpoint_ = -1;
+  bool begun_well_ = true;  // the start that checkpoints go back to is whole
+  double step_start_s_, checkpoint_start_s_, save_s_ = 0;
 };
 
 }  // namespace temper

@@ -3,6 +3,9 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <limits>
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
@@ -15,27 +18,8 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kWeightBytes = 4;
+constexpr int64_t kWeightBytes = 4, kStateBytes = 12;  // of a parameter: alone, with master and moments
 constexpr int64_t kRecordBytes = 64 << 20;  // metrics, trajectories and log of a run, with room to spare
-
-bool is_run(const fs::path& dir) {
-  return fs::exists(dir / "config.yaml") && fs::exists(dir / "checkpoints");
-}
-
-bool is_used(const fs::path& dir) { return fs::exists(dir) && !(fs::is_directory(dir) && fs::is_empty(dir)); }
-
-void check_unused(const fs::path& dir, bool overwrite) {
-  if (!is_used(dir)) return;
-  if (!is_run(dir))
-    throw ConfigError(
-        "run.dir: {} exists and is not a run of this program; choose another name (run.name or run.dir)",
-        dir.string());
-  if (!overwrite)
-    throw ConfigError(
-        "run.dir: {} holds a run already; choose another run.name or run.dir, or pass run.overwrite=true "
-        "to delete it",
-        dir.string());
-}
 
 // The lowest folder on the way to `dir` that exists.
 fs::path existing_parent(fs::path dir) {
@@ -44,11 +28,19 @@ fs::path existing_parent(fs::path dir) {
   return dir;
 }
 
-void check_room(const RunConfig& config, const fs::path& dir) {
+// Of a new run: the Hugging Face directories, the checkpoints that are kept and the one being written; of one
+// that goes on, what it adds.
+int64_t bytes_per_parameter(const CheckpointOptions& options, bool goes_on) {
+  const int64_t checkpoints = goes_on ? 1 : options.keep + 1 + !options.best.empty();
+  return (goes_on ? 1 : 2) * kWeightBytes + checkpoints * kStateBytes;
+}
+
+void check_room(const RunConfig& config, const fs::path& dir, bool goes_on) {
   const fs::path disk = existing_parent(dir);
   const ModelConfig shape =
       config.model.path.empty() ? config.model.shape : read_model_config(config.model.path);
-  const uint64_t needed = uint64_t(2 * kWeightBytes * shape.parameter_count() + kRecordBytes);
+  const uint64_t needed =
+      uint64_t(bytes_per_parameter(config.checkpoint, goes_on) * shape.parameter_count() + kRecordBytes);
   if (const uint64_t available = free_disk_bytes(disk); available < needed)
     throw WorldError(
         "run.dir: {} needs about {} MiB and its disk has {} MiB free; make room or choose another run.dir",
@@ -56,7 +48,7 @@ void check_room(const RunConfig& config, const fs::path& dir) {
 }
 
 void make_directories(const fs::path& dir) {
-  for (const char* part : {"trajectories", "checkpoints", "log"}) {
+  for (const char* part : {"trajectories", "checkpoints", "verdicts", "log"}) {
     std::error_code error;
     fs::create_directories(dir / part, error);
     if (error)
@@ -84,8 +76,8 @@ void remove_quietly(const fs::path& dir) {
 
 void check_run_directory(const RunConfig& config) {
   const fs::path dir = config.run.path();
-  check_unused(dir, config.run.overwrite);
-  check_room(config, dir);
+  const RunStart start = find_start(config);
+  check_room(config, dir, start.kind == RunStart::Kind::kCheckpoint && fs::exists(dir));
   const fs::path probe = existing_parent(dir) / fmt::format(".temper_probe_{}", ::getpid());
   std::error_code error;
   if (!fs::create_directory(probe, error))
@@ -96,25 +88,76 @@ void check_run_directory(const RunConfig& config) {
 
 Run::Run(const RunConfig& config, Communicator& ranks)
     : options_(config.run), ranks_(ranks), dir_(config.run.path()) {
-  if (ranks_.rank() == 0) make(config);
+  RunStart start;
+  if (ranks_.rank() == 0) {
+    check_run_directory(config);
+    start = find_start(config);
+    make(config, start.kind);
+  }
   ranks_.barrier("run directory");
-  if (ranks_.rank() == 0) return;
-  make_directories(dir_);  // on another host they may not be there
-  open_log(dir_ / "log" / fmt::format("rank_{}.txt", ranks_.rank()));
+  shared_ = !ranks_.any(!fs::exists(dir_ / "checkpoints"), "run directory");
+  if (ranks_.rank() > 0) {
+    make_directories(dir_);  // on another host they may not be there
+    open_log(dir_ / "log" / fmt::format("rank_{}.txt", ranks_.rank()));
+  }
+  if (ranks_.any(start.kind == RunStart::Kind::kCheckpoint, "checkpoint")) choose(config, start);
+  if (ranks_.rank() == 0) write_file_atomic(dir_ / "config.yaml", to_yaml(config));
+  open_journals();
+  if (ranks_.rank() == 0) metrics_ = std::make_unique<MetricsWriter>(dir_);
 }
 
-void Run::make(const RunConfig& config) {
-  check_run_directory(config);
-  if (is_used(dir_)) fs::remove_all(dir_);
+// What of the directory is known before a checkpoint is chosen.
+void Run::make(const RunConfig& config, RunStart::Kind kind) {
+  const bool fresh = !fs::exists(dir_);
   try {
     make_directories(dir_);
-    write_file_atomic(dir_ / "config.yaml", to_yaml(config));
-    metrics_ = std::make_unique<MetricsWriter>(dir_);
+    lock_ = RunLock(dir_);
+    if (kind == RunStart::Kind::kAgain) clear_records(dir_);
+    if (config.run.overwrite) clear_all(dir_);
+    make_directories(dir_);
     open_log(dir_ / "log" / "rank_0.txt");
   } catch (...) {
-    remove_quietly(dir_);
+    if (fresh) remove_quietly(dir_);
     throw;
   }
+  recorded_ = kind != RunStart::Kind::kNew;
+  if (kind == RunStart::Kind::kAgain)
+    said_at_start_ = {
+        "it was stopped before its first checkpoint and begins again, with the verdicts it had"};
+}
+
+// Goes on from the newest checkpoint that is whole, and takes back what was recorded after it.
+void Run::choose(const RunConfig& config, const RunStart& start) {
+  Choice choice = choose_checkpoint(start.checkpoints, config, ranks_);
+  if (!choice.checkpoint)
+    throw ConfigError("run.dir: {} has no checkpoint to go on from:\n{}\n{}", dir_.string(), choice.reasons(),
+                      kWayOut);
+  checkpoint_ = std::move(choice.checkpoint);
+  const Manifest& manifest = checkpoint_->manifest;
+  if (manifest.config.at("checkpoint.best") == to_map(config).at("checkpoint.best"))
+    last_[config.checkpoint.best] = manifest.metric;  // NaN where there is none
+  if (ranks_.rank() == 0) cut_back(dir_, *checkpoint_, choice.refused);
+  for (const auto& [dir, reason] : choice.refused)
+    said_at_start_.push_back(fmt::format("checkpoint {} is not used: {}", dir.filename().string(), reason));
+  said_at_start_.push_back(
+      fmt::format("goes on after step {}, from {}", manifest.step, checkpoint_->dir.string()));
+}
+
+void Run::say_start() const {
+  for (const std::string& line : said_at_start_) say_line(line);
+}
+
+void Run::open_journals() {
+  std::vector<uint64_t> known;
+  fs::path from = dir_;
+  if (checkpoint_) {
+    for (const RankRecord& rank : checkpoint_->manifest.ranks) known.push_back(rank.verdict_bytes);
+    from = run_of(checkpoint_->dir);
+  }
+  nlohmann::json shared;
+  if (ranks_.rank() == 0) shared = share_journals(dir_, from, known, ranks_.size());
+  shared = nlohmann::json::parse(ranks_.broadcast(shared.dump(), 0, "journals"));
+  known_verdict_bytes_ = shared.at(size_t(ranks_.rank()));
 }
 
 Run::~Run() {
@@ -127,13 +170,28 @@ fs::path Run::trajectories(const std::string& name) const {
 }
 
 bool Run::goes_on(int64_t step) {
-  if (first_step_s_ == 0) first_step_s_ = now_s();
-  const bool late = options_.max_seconds > 0 && now_s() - first_step_s_ >= options_.max_seconds;
+  if (first_step_s_ == 0) first_step_s_ = now_s() - seconds();
+  const bool late = options_.max_seconds > 0 && seconds() >= options_.max_seconds;
   if (ranks_.any(late && ranks_.rank() == 0, "clock")) return false;
   return step <= options_.steps && !any_interrupted(ranks_);
 }
 
+double Run::seconds() const {
+  if (first_step_s_ == 0) return checkpoint_ ? checkpoint_->manifest.seconds : 0;
+  return now_s() - first_step_s_;
+}
+
+void Run::finish(int64_t step) {
+  if (ranks_.rank() == 0) mark_finished(dir_, step, seconds());
+}
+
+double Run::last_value(const std::string& metric) const {
+  const auto found = last_.find(metric);
+  return found == last_.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
+}
+
 void Run::record(int64_t step, const Metrics& metrics) {
+  for (const auto& [name, value] : metrics) last_[name] = value;
   if (metrics_) metrics_->write(step, metrics);
 }
 

@@ -4,13 +4,16 @@
 //   config.yaml          the resolved config
 //   metrics.jsonl        one line per step, and the TensorBoard event file beside it
 //   trajectories/        step_000001.jsonl, …, eval_before.jsonl, eval_after.jsonl
-//   checkpoints/         cold_start, final: Hugging Face directories
-//   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
+//   checkpoints/         step_000010, …: what the run can go on from; cold_start, final: Hugging Face
+//   directories verdicts/            each rank's journal, env/verdict_journal.h log/rank_N.txt       what the
+//   terminal showed, with times; on other ranks what it would have finished.json        the run came to its
+//   end
 //
-// Rank 0 alone writes all but the logs.
+// Rank 0 alone writes all but the logs, the journals and the shares of checkpoints.
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "policy/communicator.h"
@@ -18,18 +21,21 @@
 #include "trainer/config.h"
 #include "trainer/metrics.h"
 #include "trainer/model.h"
+#include "trainer/run_directory.h"
 
 namespace temper {
 
-// Errors: ConfigError if the directory holds a run (unless run.overwrite) or something that is not one;
-// WorldError if it cannot be written or its disk has no room for the checkpoints. Leaves nothing behind.
+// Errors: ConfigError if the directory is in use, or holds a run that this one must neither delete nor go on
+// with, or something that is not one; WorldError if it cannot be written or its disk has no room for the
+// checkpoints. Leaves nothing behind.
 void check_run_directory(const RunConfig& config);
 
 class Run {
  public:
-  // Makes the directory, the run that was in it deleted where run.overwrite says so. Errors: as above.
+  // Makes the directory, the run that was in it deleted where run.overwrite says so; or takes up the run that
+  // was stopped there. Errors: as above.
   explicit Run(const RunConfig& config, Communicator& ranks = alone());
-  // A run that recorded no step and no checkpoint leaves no directory.
+  // A new run that recorded no step and no checkpoint leaves no directory.
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -39,23 +45,47 @@ class Run {
 
   Communicator& ranks() const { return ranks_; }
 
+  void say_start()
+      const;  // where the run was stopped, what it goes on from, which checkpoints it does not use
+
+  // What the run goes on from; null: it begins.
+  const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
+  // Whether all ranks see the directory, which checkpoints need.
+  bool shared() const { return shared_; }
+
+  // This rank's journal, and how much of it came before the checkpoint.
+  std::filesystem::path journal() const { return journal_path(dir_, ranks_.rank()); }
+  uint64_t known_verdict_bytes() const { return known_verdict_bytes_; }
+
   // Whether step `step` (from 1) is to be taken: within run.steps and run.max_seconds of the first call, and
   // not interrupted. All ranks hear the same.
   bool goes_on(int64_t step);
+  double seconds() const;  // since that first call, those before a stop included
 
   // Errors of all: WorldError naming the file.
   void record(int64_t step, const Metrics& metrics);
   void record(int64_t step, const Metrics& metrics, const Batch& batch);  // a step of reinforcement learning
   std::filesystem::path save_checkpoint(const std::string& name, const Model& model);
+  void finish(int64_t step);  // the run has come to its end
+
+  // The value last recorded under this name; NaN: none.
+  double last_value(const std::string& metric) const;
 
  private:
-  void make(const RunConfig& config);
+  void make(const RunConfig& config, RunStart::Kind kind);
+  void choose(const RunConfig& config, const RunStart& start);
+  void open_journals();
 
   RunOptions options_;
   Communicator& ranks_;
   std::filesystem::path dir_;
+  RunLock lock_;
   std::unique_ptr<MetricsWriter> metrics_;
-  bool recorded_ = false;
+  Metrics last_;
+  std::optional<Checkpoint> checkpoint_;
+  std::vector<std::string> said_at_start_;
+  uint64_t known_verdict_bytes_ = 0;
+  bool recorded_ = false, shared_ = true;
   double first_step_s_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "policy/parameter_store.h"
 #include "rollout/conversation.h"
+#include "trainer/checkpoint/restore.h"
 #include "trainer/console.h"
 #include "trainer/device.h"
 #include "trainer/interrupted.h"
@@ -33,11 +34,6 @@ std::vector<std::string> texts_of(const std::vector<Trace>& traces, const std::v
   return texts;
 }
 
-// What the device promises of the log-probs that sampling and training compute.
-void say_exactness(Policy& policy) {
-  if (const std::string found = policy.check_exactness(); !found.empty()) say("log-probs: {}", found);
-}
-
 Metrics cold_start_metrics(const ColdStartStats& now) {
   return {{"cold_start/loss", now.loss},           {"cold_start/lr", now.lr},
           {"cold_start/grad_norm", now.grad_norm}, {"cold_start/tokens", double(now.tokens)},
@@ -63,6 +59,10 @@ std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task
                                    : tasks;
 }
 
+void say_exactness(Policy& policy) {
+  if (const std::string found = policy.check_exactness(); !found.empty()) say("log-probs: {}", found);
+}
+
 ModelConfig starting_shape(const RunConfig& config) {
   if (config.model.path.empty()) return config.model.shape;
   ModelConfig shape = read_model_config(config.model.path);
@@ -76,6 +76,9 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   PolicyOptions options = config.model.policy();
   options.ranks = &run.ranks();
   say_model(starting_shape(config), config.model.path.empty(), device_text(options));
+  if (const Checkpoint* from = run.checkpoint())
+    return config.loss.kl_coefficient > 0 ? load_model(starting_folder(config, from->dir), options)
+                                          : empty_model(*from, options);
   if (!config.model.path.empty()) {
     Model model = load_model(config.model.path, options);
     say_exactness(model.policy);

@@ -16,9 +16,13 @@ ModelConfig starting_shape(const RunConfig& config);
 // What the run's judge must know: the tasks, and those of the traces where there will be traces.
 std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task>& tasks);
 
-// model.path's model as it is. Without a path: traces, a tokenizer trained on them, a random policy, the cold
-// start, and checkpoints/cold_start. Errors: ConfigError, WorldError; Interrupted before there is anything to
-// keep.
+// Where the run goes on from a checkpoint: the policy still without its weights or, if it is held near its
+// starting weights, with those. Else model.path's model as it is. Without a path: traces, a tokenizer trained
+// on them, a random policy, the cold start, and checkpoints/cold_start. Errors: ConfigError, WorldError;
+// Interrupted before there is anything to keep.
 Model starting_model(const RunConfig& config, Judge& judge, Run& run);
+
+// Says what the device promises of the log-probs that sampling and training compute.
+void say_exactness(Policy& policy);
 
 }  // namespace temper

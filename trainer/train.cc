@@ -31,10 +31,11 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
   Rollout rollout(model.policy, model.tokenizer, judge, config.rollout, uint64_t(config.run.seed));
   Learner learner(model.policy, config.learner, config.loss, config.optimizer, config.rollout.temperature,
                   config.run.steps);
-  Recorder record(config, model, judge, run);
+  Recorder record(config, model, learner, judge, run);
+  const int64_t done = record.begin();
   record.evaluation_before();
 
-  for (int64_t step = 1; run.goes_on(step); ++step) {
+  for (int64_t step = done + 1; run.goes_on(step); ++step) {
     const Batch batch =
         rollout.run(step, requests_of_step(config, judge.tasks(), step), record.rollout_bar());
 
@@ -47,6 +48,7 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
         learner.update(batch, spread_over_tokens(batch, advantages, config.loss.mask_overlong));
     record.step({config.reward, batch, rewards, returns, advantages, rejected, learned, rollout.stats()});
   }
+  record.checkpoint();
   record.evaluation_after();
   record.result();
 }

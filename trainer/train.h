@@ -6,7 +6,8 @@
 
 namespace temper {
 
-// Errors: ConfigError, WorldError. Interrupted, it finishes the step, writes the checkpoint and returns.
+// Goes on where the run was stopped. Errors: ConfigError, WorldError. Interrupted, it finishes the step,
+// writes the checkpoint and returns.
 void train(const RunConfig& config, Judge& judge, Run& run);
 
 }  // namespace temper

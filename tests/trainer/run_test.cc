@@ -54,11 +54,38 @@ TEST_F(RunDirectory, LeavesNothingWhereNoStepWasRecorded) {
 
 TEST_F(RunDirectory, RefusesAUsedOneUnlessToldToOverwrite) {
   temper::Run(config_).record(1, {{"a", 1}}, {});
+  config_.checkpoint.resume = "never";
   EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("holds a run already"));
   EXPECT_THROW(temper::Run{config_}, ConfigError);
   config_.run.overwrite = true;
   temper::Run(config_).record(1, {{"a", 3}}, {});
   EXPECT_EQ(read_file(fs::path(config_.run.dir) / "metrics.jsonl"), "{\"a\":3.0,\"step\":1}\n");
+}
+
+TEST_F(RunDirectory, BeginsAgainWhereTheRunHadNoCheckpointUnlessItsConfigWasAnother) {
+  temper::Run(config_).record(1, {{"a", 1}}, {});
+  config_.optimizer.lr = 0.5;
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("of another config: optimizer.lr is 0.5, was 1e-06"));
+  config_.optimizer.lr = 1e-6;
+  temper::Run(config_).record(1, {{"a", 3}}, {});
+  EXPECT_EQ(read_file(fs::path(config_.run.dir) / "metrics.jsonl"), "{\"a\":3.0,\"step\":1}\n");
+}
+
+TEST_F(RunDirectory, RefusesOneThatIsInUse) {
+  const temper::Run run(config_);
+  EXPECT_THAT(error_of_check<ConfigError>(),
+              HasSubstr(fmt::format("in use by another process: pid {}", ::getpid())));
+}
+
+TEST_F(RunDirectory, RefusesAFinishedOneThatTheConfigDoesNotProlong) {
+  config_.run.steps = 1;
+  temper::Run(config_).record(1, {{"a", 1}}, {});
+  mark_finished(config_.run.dir, 1, 5);
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("ended after step 1 (5 s); raise run.steps"));
+  config_.run.steps = 2;
+  EXPECT_EQ(error_of_check<std::exception>(), "no error");
+  config_.run.max_seconds = 5;
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("raise run.max_seconds"));
 }
 
 TEST_F(RunDirectory, NeverDeletesWhatIsNotARun) {

@@ -32,7 +32,9 @@ int run_train(RunConfig& config, const Plan& plan, bool dry, Communicator& ranks
   use_threads(config.run.threads);
   Judge judge(config.env, with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed)));
   Run run(config, ranks);
+  judge.keep_journal(run.journal(), run.known_verdict_bytes());
   say_start(config, judge, ranks);
+  run.say_start();
   say_memory(plan);
   train(config, judge, run);
   return any_interrupted(ranks) ? kExitInterrupted : kExitOk;

@@ -1,0 +1,366 @@
+"""Stops the built program and lets it go on: python3 tests/resume_test.py build
+
+What is judged again may time differently, and that alone: where steps after the stop must equal those of a run that
+was not stopped, both take their verdicts from one file (env.cache). What was judged before the stop needs none: the
+run keeps it itself.
+"""
+
+import functools
+import json
+import shutil
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from random import Random
+
+import ranks_test
+from ranks_test import json_lines, start_temper, wait_all
+
+STEPS = 6
+BASE = [f"run.steps={STEPS}", "run.overwrite=false", "checkpoint.every=2", "checkpoint.keep=3", "eval.before=false",
+        "eval.samples=1", "env.lanes=1", "rollout.max_response_tokens=160", "rollout.samples_per_task=4",
+        "model.hidden_size=48", "model.head_dim=24", "traces.conversations=60", "optimizer.lr=2e-4", "optimizer.schedule=linear", "optimizer.warmup=0.1"]
+
+
+@functools.cache
+def model():
+    """Half of its answers are right."""
+    return ranks_test.train_alone(*BASE, "run.steps=0", "cold_start.epochs=40") / "checkpoints/cold_start"
+
+
+def run(directory, *words, count=1, fault="", timeout=120, taught=True):
+    """One life of the run in `directory`."""
+    start = [f"model.path={model()}"] if taught else []
+    of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault and rank == count - 1 else {}
+    if count == 1:
+        of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault else {}
+    return wait_all(start_temper(count, f"run.dir={directory}", *start, *BASE, *words, of_rank=of_rank), timeout)
+
+
+def figures(directory):
+    """All lines but what clocks say."""
+    timed = ("timing_s/", "perf/throughput", "perf/gen_throughput", "cold_start/throughput", "cold_start/seconds")
+    return [{k: v for k, v in line.items() if not k.startswith(timed)} for line in json_lines(directory / "metrics.jsonl")]
+
+
+def trajectories(directory):
+    return {p.name: p.read_bytes() for p in sorted((directory / "trajectories").iterdir())}
+
+
+def state(directory, step=STEPS):
+    """Master weights and moments."""
+    return {p.name: p.read_bytes() for p in (directory / f"checkpoints/step_{step:06}").glob("*.safetensors")}
+
+
+def steps_saved(directory):
+    return sorted(int(p.name[5:]) for p in (directory / "checkpoints").iterdir() if p.name[5:].isdigit())
+
+
+@functools.cache
+def verdicts():
+    """Of every answer that a run of this config gives."""
+    file = ranks_test.WORK / "verdicts.jsonl"
+    ended = run(ranks_test.WORK / "first", f"env.cache={file}", "run.overwrite=true")
+    assert ended.codes == [0], ended.text
+    return file
+
+
+@functools.cache
+def uninterrupted():
+    directory = ranks_test.WORK / "uninterrupted"
+    ended = run(directory, cache())
+    assert ended.codes == [0], ended.text
+    assert any(line.get("env/correct", 0) > 0 for line in figures(directory)), "nothing right, nothing learned"
+    return directory
+
+
+def cache():
+    copy = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "verdicts.jsonl"
+    shutil.copy(verdicts(), copy)
+    return f"env.cache={copy}"
+
+
+class Resume(unittest.TestCase):
+    def setUp(self):
+        self.dir = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "run"
+
+    def expect_code(self, ended, *codes):
+        self.assertEqual(ended.codes, list(codes), ended.text)
+        return ended.text
+
+    def expect_like_uninterrupted(self, directory=None):
+        directory = directory or self.dir
+        self.assertEqual(figures(directory), figures(uninterrupted()))
+        self.assertEqual(trajectories(directory), trajectories(uninterrupted()))
+        self.assertEqual(state(directory), state(uninterrupted()))
+        self.assertTrue(state(directory))
+        self.assertEqual((directory / "checkpoints/final/model.safetensors").read_bytes(),
+                         (uninterrupted() / "checkpoints/final/model.safetensors").read_bytes())
+        self.assertTrue((directory / "finished.json").exists())
+
+
+class BitForBit(Resume):
+    def stop_and_go_on(self, fault, code, said="goes on after step"):
+        shutil.rmtree(self.dir, ignore_errors=True)
+        words = cache()
+        self.expect_code(run(self.dir, words, fault=fault), code)
+        text = self.expect_code(run(self.dir, words), 0)
+        self.assertEqual(text.count(said), 1, text)
+        self.expect_like_uninterrupted()
+        return text
+
+    def test_three_steps_a_stop_and_three_steps(self):
+        text = self.stop_and_go_on("update:interrupt@3", 130)
+        self.assertIn("goes on after step 3", text)
+
+    def test_killed_anywhere(self):
+        for place in ("rollout:kill@5", "judging:kill@4", "update:kill@5", "save:kill@6", "share:kill@2"):
+            with self.subTest(place):
+                self.stop_and_go_on(place, -9)
+
+    def test_killed_before_the_first_checkpoint(self):
+        self.stop_and_go_on("update:kill@2", -9, "it was stopped before its first checkpoint")
+
+    def test_killed_twice(self):
+        words = cache()
+        self.expect_code(run(self.dir, words, fault="rollout:kill@4"), -9)
+        self.expect_code(run(self.dir, words, fault="update:kill@3"), -9)
+        self.expect_code(run(self.dir, words), 0)
+        self.expect_like_uninterrupted()
+
+    def test_killed_at_random_moments(self):
+        words, random, lives = cache(), Random(5), 0
+        start = [f"run.dir={self.dir}", f"model.path={model()}", *BASE, words, "checkpoint.every=1"]
+        while not (self.dir / "finished.json").exists():
+            process, lives = start_temper(1, *start)[0], lives + 1
+            lock = self.dir / "run.lock"
+            while process.poll() is None and not (lock.exists() and f"pid {process.pid} " in lock.read_text()):
+                time.sleep(0.005)
+            time.sleep(random.uniform(0, 0.6))
+            process.kill()
+            process.communicate()
+            self.assertLess(lives, 60)
+        self.assertGreater(lives, 2)
+        self.expect_like_uninterrupted()
+
+    def test_what_was_judged_before_the_stop_is_not_judged_again(self):
+        """With real times and no file of verdicts: the steps after the checkpoint come again to the bit."""
+        self.expect_code(run(self.dir, "checkpoint.every=3", fault="rollout:kill@6"), -9)
+        before = figures(self.dir), trajectories(self.dir)
+        self.assertEqual(len(before[0]), 5)
+        self.expect_code(run(self.dir, "checkpoint.every=3", fault="rollout:kill@3"), -9)
+        self.assertEqual((figures(self.dir), trajectories(self.dir)), before)
+        self.expect_code(run(self.dir, "checkpoint.every=3"), 0)
+        self.assertEqual(figures(self.dir)[:5], before[0])
+        self.assertEqual({k: v for k, v in trajectories(self.dir).items() if k in before[1]}, before[1])
+
+    def test_killed_in_the_corpus_the_cold_start_and_the_evaluation(self):
+        words = ["eval.before=true", "run.steps=1", "checkpoint.every=1", f"env.cache={self.dir.parent / 'verdicts.jsonl'}"]
+        self.expect_code(run(self.dir, *words, taught=False), 0)
+        shutil.rmtree(self.dir)
+        self.expect_code(run(self.dir, *words, taught=False), 0)
+        whole = figures(self.dir), trajectories(self.dir), state(self.dir, 1)
+        for place, said in (("judging:kill@1", "stopped before its first"), ("save:kill@1", "stopped before its first"),
+                            ("rollout:kill@2", ""), ("rollout:kill@4", "goes on after step 1")):
+            with self.subTest(place):
+                shutil.rmtree(self.dir)
+                self.expect_code(run(self.dir, *words, taught=False, fault=place), -9)
+                text = self.expect_code(run(self.dir, *words, taught=False), 0)
+                self.assertIn(said, text)
+                self.assertEqual((figures(self.dir), trajectories(self.dir), state(self.dir, 1)), whole)
+
+    def test_near_its_starting_weights(self):
+        """The reference of the KL term is the start's, not the checkpoint's."""
+        words = ["loss.kl_coefficient=0.5", "run.steps=3", f"env.cache={self.dir.parent / 'verdicts.jsonl'}"]
+        self.expect_code(run(self.dir, *words), 0)
+        shutil.rmtree(self.dir)
+        self.expect_code(run(self.dir, *words), 0)
+        whole = figures(self.dir)
+        self.assertGreater(whole[2]["actor/kl_loss"], 0)
+        shutil.rmtree(self.dir)
+        self.expect_code(run(self.dir, *words, fault="rollout:kill@3"), -9)
+        self.expect_code(run(self.dir, *words), 0)
+        self.assertEqual(figures(self.dir), whole)
+
+
+class Choosing(Resume):
+    """Which checkpoint is used, and which is refused and why."""
+
+    def stopped(self):
+        self.words = cache()
+        self.expect_code(run(self.dir, self.words, fault="update:interrupt@4"), 130)
+        self.assertEqual(steps_saved(self.dir), [2, 4])
+        return self.dir / "checkpoints/step_000004"
+
+    def expect_the_one_before(self, reason):
+        text = self.expect_code(run(self.dir, self.words), 0)
+        self.assertEqual(text.count("checkpoint step_000004 is not used: "), 1, text)
+        self.assertIn(reason, text)
+        self.assertIn("goes on after step 2", text)
+        self.expect_like_uninterrupted()
+
+    def damage(self, name, change, reason):
+        file = self.stopped() / name
+        data = bytearray(file.read_bytes())
+        file.write_bytes(change(data))
+        self.expect_the_one_before(reason)
+
+    def test_flipped_byte(self):
+        def flip(data):
+            data[-5] ^= 1
+            return data
+        self.damage("rank_00000.safetensors", flip, "rank_00000.safetensors was changed or damaged")
+
+    def test_truncated_share(self):
+        self.damage("rank_00000.safetensors", lambda data: data[:len(data) // 2], "its manifest says")
+
+    def test_edited_manifest(self):
+        self.damage("manifest.json", lambda data: data.replace(b'"updates": 4', b'"updates": 5'),
+                    "manifest.json was changed")
+
+    def test_truncated_manifest(self):
+        self.damage("manifest.json", lambda data: data[:99], "manifest.json is not whole")
+
+    def test_another_version(self):
+        self.damage("manifest.json", lambda data: data.replace(b'"version": 1', b'"version": 2'),
+                    "it has format version 2, this program reads 1")
+
+    def test_another_tokenizer(self):
+        self.damage("tokenizer.model", lambda data: data[:-1] + b"x", "tokenizer.model was changed or damaged")
+
+    def test_no_manifest(self):
+        (self.stopped() / "manifest.json").unlink()
+        self.expect_the_one_before("it has no manifest.json")
+
+    def test_half_written(self):
+        self.stopped().rename(self.dir / "checkpoints/step_000004.tmp")
+        text = self.expect_code(run(self.dir, self.words), 0)
+        self.assertIn("goes on after step 2", text)
+        self.expect_like_uninterrupted()
+        self.assertEqual([p.name for p in (self.dir / "checkpoints").iterdir() if "tmp" in p.name], [])
+
+    def test_none_that_is_whole(self):
+        self.stopped()
+        for step in (2, 4):
+            (self.dir / f"checkpoints/step_{step:06}/manifest.json").write_text("{}")
+        text = self.expect_code(run(self.dir, self.words), 2)
+        self.assertIn("has no checkpoint to go on from", text)
+        self.assertEqual(steps_saved(self.dir), [2, 4])
+
+    def test_of_another_config(self):
+        self.stopped()
+        text = self.expect_code(run(self.dir, self.words, "optimizer.lr=2e-3", "rollout.turns=1"), 2)
+        self.assertIn("it is of another config: optimizer.lr is 0.002, was 0.0002; rollout.turns is 1, was 2", text)
+        self.assertEqual(steps_saved(self.dir), [2, 4])
+
+    def test_another_starting_model(self):
+        self.stopped()
+        other = ranks_test.train_alone("run.steps=0", "eval.before=false", "run.seed=4") / "checkpoints/cold_start"
+        shutil.copytree(model(), self.dir.parent / "model")
+        (self.dir.parent / "model/tokenizer.model").write_bytes((other / "tokenizer.model").read_bytes()[:-1] + b"y")
+        text = self.expect_code(run(self.dir, self.words, f"model.path={self.dir.parent / 'model'}"), 2)
+        self.assertIn("model.path is ", text)
+
+    def test_more_steps_for_a_finished_run(self):
+        self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=constant"), 0)
+        text = self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=constant"), 2)
+        self.assertIn("holds a run already, which ended after step 2", text)
+        self.assertIn("raise run.steps to go on", text)
+        text = self.expect_code(run(self.dir, "run.steps=3", "optimizer.schedule=constant"), 0)
+        self.assertIn("goes on after step 2", text)
+        steps = [line["step"] for line in figures(self.dir) if "actor/pg_loss" in line]
+        self.assertEqual(steps, [1, 2, 3])
+        self.assertEqual(sum("val/sampled/correct" in line for line in figures(self.dir)), 1)
+
+    def test_never(self):
+        self.stopped()
+        text = self.expect_code(run(self.dir, self.words, "checkpoint.resume=never"), 2)
+        self.assertIn("holds a run already", text)
+
+    def test_a_given_one(self):
+        self.stopped()
+        given = f"checkpoint.resume={self.dir / 'checkpoints/step_000002'}"
+        other = self.dir.parent / "other"
+        text = self.expect_code(run(other, self.words, given), 0)
+        self.assertIn("goes on after step 2", text)
+        self.assertEqual(figures(other), figures(uninterrupted())[2:])
+        self.assertEqual(state(other), state(uninterrupted()))
+        self.expect_code(run(self.dir, self.words, given), 0)
+        self.expect_like_uninterrupted()
+        text = self.expect_code(run(self.dir, self.words, "checkpoint.resume=/nowhere"), 2)
+        self.assertIn("checkpoint.resume: '/nowhere' is no folder", text)
+
+    def test_a_directory_in_use(self):
+        first = start_temper(1, f"run.dir={self.dir}", f"model.path={model()}", *BASE, "run.steps=100000")
+        try:
+            for _ in range(300):
+                if (self.dir / "metrics.jsonl").exists():
+                    break
+                time.sleep(0.1)
+            for more in ("run.overwrite=false", "run.overwrite=true"):
+                text = self.expect_code(run(self.dir, "run.steps=100000", more), 2)
+                self.assertIn(f"is in use by another process: pid {first[0].pid} on host", text)
+        finally:
+            first[0].kill()
+            first[0].communicate()
+
+    def test_the_last_and_the_best_are_kept(self):
+        words = [cache(), "checkpoint.every=1", "checkpoint.keep=2", "checkpoint.best=actor/entropy"]
+        self.expect_code(run(self.dir, *words), 0)
+        entropy = [line["actor/entropy"] for line in figures(self.dir) if "actor/entropy" in line]
+        best = max(range(STEPS), key=lambda i: entropy[i]) + 1
+        self.assertEqual(steps_saved(self.dir), sorted({best, STEPS - 1, STEPS}))
+
+    def test_export_of_a_checkpoint(self):
+        temper = ranks_test.BUILD / "temper"
+        source, out = uninterrupted() / f"checkpoints/step_{STEPS:06}", self.dir.parent / "exported"
+        done = ranks_test.subprocess.run([temper, "export", source, out], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("model.safetensors", "config.json", "tokenizer.model", "tokenizer.json"):
+            self.assertEqual((out / name).read_bytes(), (uninterrupted() / "checkpoints/final" / name).read_bytes())
+
+
+class Ranks(Resume):
+    """Another number of ranks goes on."""
+
+    def from_to(self, before, after):
+        words = [cache()]
+        self.expect_code(run(self.dir, *words, count=before, fault="update:interrupt@3"), *[130] * before)
+        self.assertEqual(len(state(self.dir, 3)), before)
+        text = self.expect_code(run(self.dir, *words, count=after), *[0] * after)
+        self.assertEqual(text.count("goes on after step 3"), 1, text)
+        self.assertEqual(len(state(self.dir)), after)
+        ours, whole = ([line for line in figures(d) if "actor/pg_loss" in line] for d in (self.dir, uninterrupted()))
+        self.assertEqual([line["step"] for line in ours], [line["step"] for line in whole])
+        for a, b in zip(ours, whole):
+            for name in ("actor/grad_norm", "actor/entropy", "critic/rewards/mean"):
+                self.assertAlmostEqual(a[name], b[name], delta=1e-4 * abs(b[name]) + 1e-7)
+
+    def test_two_then_one(self):
+        self.from_to(2, 1)
+
+    def test_one_then_two(self):
+        self.from_to(1, 2)
+
+    def test_two_then_two_bit_for_bit(self):
+        words = [cache()]
+        whole = self.dir.parent / "whole"
+        self.expect_code(run(whole, *words, count=2), 0, 0)
+        words = [cache()]
+        ended = run(self.dir, *words, count=2, fault="update:kill@5")
+        self.assertEqual(ended.codes[1], -9, ended.text)
+        self.expect_code(run(self.dir, *words, count=2), 0, 0)
+        self.assertEqual(figures(self.dir), figures(whole))
+        self.assertEqual(state(self.dir), state(whole))
+        self.assertEqual(len(state(whole)), 2)
+
+
+if __name__ == "__main__":
+    ranks_test.BUILD = Path(sys.argv.pop(1)).resolve()
+    ranks_test.WORK = Path(tempfile.mkdtemp(prefix="temper_resume_"))
+    try:
+        unittest.main(verbosity=2)
+    finally:
+        shutil.rmtree(ranks_test.WORK, ignore_errors=True)

@@ -1,0 +1,161 @@
+#include "trainer/checkpoint/find.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "policy/activity.h"
+#include "policy/hugging_face.h"
+#include "trainer/config.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kPrefix = "step_";
+
+// −1: no checkpoint's name.
+int64_t step_of(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return -1;
+  const std::string digits = name.substr(std::string(kPrefix).size());
+  const bool number =
+      !digits.empty() && digits.size() < 16 && digits.find_first_not_of("0123456789") == std::string::npos;
+  return number ? std::stoll(digits) : -1;
+}
+
+std::vector<FileDigest> all_files(const Manifest& manifest) {
+  std::vector<FileDigest> files = manifest.files;
+  for (const RankRecord& rank : manifest.ranks) files.push_back(rank.share);
+  return files;
+}
+
+void check_size(const fs::path& dir, const FileDigest& file) {
+  std::error_code error;
+  const uint64_t bytes = fs::file_size(dir / file.name, error);
+  if (error) throw ConfigError("{}: {}", file.name, error.message());
+  if (bytes != file.bytes)
+    throw ConfigError("{} has {} bytes, its manifest says {}", file.name, bytes, file.bytes);
+}
+
+const FileDigest* find_file(const Manifest& manifest, const std::string& name) {
+  const auto found = std::ranges::find(manifest.files, name, &FileDigest::name);
+  return found == manifest.files.end() ? nullptr : &*found;
+}
+
+std::string other_shape(const Manifest& manifest, const ModelConfig& shape) {
+  const auto expected = shapes_of(shape);
+  for (const auto& [name, dimensions] : expected) {
+    const auto found = manifest.parameters.find(name);
+    if (found == manifest.parameters.end()) return fmt::format("it has no parameter {}", name);
+    if (found->second != dimensions)
+      return fmt::format("its {} is [{}], the model's [{}]", name, fmt::join(found->second, ", "),
+                         fmt::join(dimensions, ", "));
+  }
+  return manifest.parameters.size() == expected.size() ? "" : "it has parameters that the model has not";
+}
+
+std::string other_vocabulary(const Checkpoint& checkpoint, const fs::path& start) {
+  const FileDigest* own = find_file(checkpoint.manifest, "tokenizer.model");
+  if (!own) return "it has no tokenizer.model";
+  const fs::path first = start / own->name;
+  if (!fs::exists(first) || digest_of(first).sha256 == own->sha256) return "";
+  return fmt::format("its vocabulary is another than that of {}", start.string());
+}
+
+// What a file operation found wrong, as text.
+template <class F>
+std::string problem_of(const F& f) {
+  try {
+    f();
+    return "";
+  } catch (const LostRanks&) {
+    throw;
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+}  // namespace
+
+std::string checkpoint_name(int64_t step) { return fmt::format("{}{:06}", kPrefix, step); }
+
+std::vector<fs::path> list_checkpoints(const fs::path& folder) {
+  std::vector<fs::path> dirs;
+  if (!fs::is_directory(folder)) return dirs;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (step_of(entry.path().filename().string()) >= 0) dirs.push_back(entry.path());
+  std::ranges::sort(dirs, std::greater(),
+                    [](const fs::path& dir) { return step_of(dir.filename().string()); });
+  return dirs;
+}
+
+Checkpoint read_checkpoint(const fs::path& dir) {
+  if (!fs::exists(dir / "manifest.json")) throw ConfigError("it has no manifest.json");
+  Checkpoint checkpoint{dir, manifest_from(read_file(dir / "manifest.json"))};
+  for (const FileDigest& file : all_files(checkpoint.manifest)) check_size(dir, file);
+  if (checkpoint.manifest.ranks.empty()) throw ConfigError("manifest.json names no shares");
+  return checkpoint;
+}
+
+std::string misfit(const Checkpoint& checkpoint, const RunConfig& config) {
+  if (const std::string changes = changed_options(checkpoint.manifest.config, config); !changes.empty())
+    return "it is of another config: " + changes;
+  if (checkpoint.manifest.tasks != digest_of(load_tasks(config)))
+    return fmt::format("the tasks of tasks.path {} have changed", config.tasks.path);
+  const ModelConfig shape =
+      config.model.path.empty() ? config.model.shape : read_model_config(config.model.path);
+  if (const std::string other = other_shape(checkpoint.manifest, shape); !other.empty()) return other;
+  return other_vocabulary(checkpoint, starting_folder(config, checkpoint.dir));
+}
+
+void verify_files(const Checkpoint& checkpoint, const Communicator& ranks) {
+  const std::vector<FileDigest> files = all_files(checkpoint.manifest);
+  for (size_t i = size_t(ranks.rank()); i < files.size(); i += size_t(ranks.size())) {
+    check_size(checkpoint.dir, files[i]);
+    if (sha256_of_file(checkpoint.dir / files[i].name) != files[i].sha256)
+      throw ConfigError("{} was changed or damaged: it has another digest than its manifest says",
+                        files[i].name);
+    made_progress();
+  }
+}
+
+std::string Choice::reasons() const {
+  std::vector<std::string> texts;
+  for (const Refusal& r : refused)
+    texts.push_back(fmt::format("{}: {}", r.dir.filename().string(), r.reason));
+  return fmt::format("{}", fmt::join(texts, "\n"));
+}
+
+Choice choose_checkpoint(const std::vector<fs::path>& dirs, const RunConfig& config, Communicator& ranks) {
+  Choice choice;
+  const auto count = size_t(ranks.sum(ranks.rank() == 0 ? double(dirs.size()) : 0, "checkpoint"));
+  for (size_t i = 0; i < count; ++i) {
+    const fs::path dir = ranks.broadcast(ranks.rank() == 0 ? dirs[i].string() : "", 0, "checkpoint");
+    std::optional<Checkpoint> read;
+    const std::string mine = problem_of([&] {
+      read = read_checkpoint(dir);
+      if (const std::string why = misfit(*read, config); !why.empty()) throw ConfigError("{}", why);
+      verify_files(*read, ranks);
+    });
+    const auto problems = ranks.all_gather(mine, "checkpoint");
+    const auto bad = std::ranges::find_if(problems, [](const auto& text) { return !text.empty(); });
+    if (bad == problems.end()) {
+      choice.checkpoint = std::move(read);
+      return choice;
+    }
+    choice.refused.push_back({dir, *bad});
+  }
+  return choice;
+}
+
+fs::path starting_folder(const RunConfig& config, const fs::path& checkpoint) {
+  return config.model.path.empty() ? checkpoint.parent_path() / "cold_start" : fs::path(config.model.path);
+}
+
+std::string digest_of(const std::vector<Task>& tasks) {
+  std::string all;
+  for (const Task& task : tasks) all += task.digest();
+  return sha256(all);
+}
+
+}  // namespace temper

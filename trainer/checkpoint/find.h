@@ -1,0 +1,54 @@
+#pragma once
+// Which checkpoint a run can go on from. A checkpoint is a folder step_000123 with manifest.json; nothing of
+// it is believed before its digest has been compared.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/task.h"
+#include "policy/communicator.h"
+#include "trainer/checkpoint/manifest.h"
+
+namespace temper {
+
+struct Checkpoint {
+  std::filesystem::path dir;
+  Manifest manifest;
+};
+
+std::string checkpoint_name(int64_t step);  // step_000123
+
+// Those in the folder by name, the newest first; nothing of them is read.
+std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
+
+// Its manifest. Errors: ConfigError saying why it cannot be used; WorldError if it cannot be read.
+Checkpoint read_checkpoint(const std::filesystem::path& dir);
+
+// Why the run cannot go on from it (other options, tasks, vocabulary, shapes); empty: it can.
+std::string misfit(const Checkpoint& checkpoint, const RunConfig& config);
+
+// Compares this rank's part of the files with their digests. Errors: ConfigError naming the file.
+void verify_files(const Checkpoint& checkpoint, const Communicator& ranks = alone());
+
+struct Refusal {
+  std::filesystem::path dir;
+  std::string reason;
+};
+struct Choice {
+  std::optional<Checkpoint> checkpoint;
+  std::vector<Refusal> refused;
+  std::string reasons() const;  // "step_000006: …; step_000003: …"
+};
+
+// The first of rank 0's `dirs` that is whole and fits, checked by all ranks together.
+Choice choose_checkpoint(const std::vector<std::filesystem::path>& dirs, const RunConfig& config,
+                         Communicator& ranks);
+
+// The model's folder that a run of this config, with this checkpoint, began from.
+std::filesystem::path starting_folder(const RunConfig& config, const std::filesystem::path& checkpoint);
+
+std::string digest_of(const std::vector<Task>& tasks);
+
+}  // namespace temper

@@ -1,0 +1,129 @@
+#include "trainer/checkpoint/manifest.h"
+
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "trainer/config.h"
+
+namespace temper {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFormat = "temper checkpoint";
+
+// Options that change neither what is learned nor from what: how long, where, how fast, in how much memory.
+bool may_change(const std::string& key) {
+  for (const char* section : {"checkpoint.", "ranks."})
+    if (key.starts_with(section)) return true;
+  for (const char* option :
+       {"run.name", "run.dir", "run.overwrite", "run.steps", "run.max_seconds", "run.threads", "model.device",
+        "model.recompute", "model.logits_chunk", "model.zero_stage", "env.lanes", "env.cache",
+        "rollout.max_sequences", "learner.micro_batch_tokens", "cold_start.micro_batch_tokens"})
+    if (key == option) return true;
+  return false;
+}
+
+Manifest read_fields(const Json& json) {
+  Manifest m;
+  json.at("config").get_to(m.config);
+  json.at("tasks").get_to(m.tasks);
+  json.at("parameters").get_to(m.parameters);
+  json.at("vocabulary").get_to(m.vocabulary);
+  json.at("step").get_to(m.step);
+  json.at("updates").get_to(m.updates);
+  json.at("seconds").get_to(m.seconds);
+  m.metric =
+      json.at("metric").is_null() ? std::numeric_limits<double>::quiet_NaN() : json["metric"].get<double>();
+  m.evaluations = json.at("evaluations");
+  json.at("records").get_to(m.records);
+  json.at("files").get_to(m.files);
+  json.at("ranks").get_to(m.ranks);
+  return m;
+}
+
+}  // namespace
+
+void to_json(Json& json, const FileDigest& file) {
+  json = {{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}};
+}
+
+void from_json(const Json& json, FileDigest& file) {
+  json.at("name").get_to(file.name);
+  json.at("bytes").get_to(file.bytes);
+  json.at("sha256").get_to(file.sha256);
+  if (std::filesystem::path(file.name).filename() != file.name || file.name.starts_with("."))
+    throw ConfigError("'{}' is not a file of this folder", file.name);
+}
+
+void to_json(Json& json, const RankRecord& record) {
+  json = {{"share", record.share}, {"begins", record.begins}, {"verdict_bytes", record.verdict_bytes}};
+}
+
+void from_json(const Json& json, RankRecord& record) {
+  json.at("share").get_to(record.share);
+  json.at("begins").get_to(record.begins);
+  json.at("verdict_bytes").get_to(record.verdict_bytes);
+}
+
+std::string to_text(const Manifest& m) {
+  Json json = {{"format", kFormat},
+               {"version", Manifest::kVersion},
+               {"config", m.config},
+               {"tasks", m.tasks},
+               {"parameters", m.parameters},
+               {"vocabulary", m.vocabulary},
+               {"step", m.step},
+               {"updates", m.updates},
+               {"seconds", m.seconds},
+               {"metric", m.metric},
+               {"evaluations", m.evaluations},
+               {"records", m.records},
+               {"files", m.files},
+               {"ranks", m.ranks}};
+  json["sha256"] = sha256(json.dump());
+  return json.dump(1) + "\n";
+}
+
+Manifest manifest_from(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) throw ConfigError("manifest.json is not whole");
+  if (json.value("format", Json()) != kFormat) throw ConfigError("manifest.json is of another format");
+  if (const Json version = json.value("version", Json()); version != Manifest::kVersion)
+    throw ConfigError("it has format version {}, this program reads {}", version.dump(), Manifest::kVersion);
+  const Json said = json.value("sha256", Json());
+  json.erase("sha256");
+  if (said != sha256(json.dump())) throw ConfigError("manifest.json was changed: it has another digest");
+  try {
+    return read_fields(json);
+  } catch (const Json::exception& e) {
+    throw ConfigError("manifest.json: {}", e.what());
+  }
+}
+
+FileDigest digest_of(const std::filesystem::path& file) {
+  const std::string content = read_file(file);
+  return {file.filename().string(), content.size(), sha256(content)};
+}
+
+std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const ParameterInfo& parameter : parameters_of(config)) shapes[parameter.name] = parameter.shape;
+  return shapes;
+}
+
+std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now) {
+  auto then = to_map(read_config("", {}));  // an older program's lack the newer options
+  for (const auto& [key, value] : before) then[key] = value;
+  std::vector<std::string> changes;
+  for (const auto& [key, value] : to_map(now))
+    if (!may_change(key) && then[key] != value)
+      changes.push_back(fmt::format("{} is {}, was {}", key, value, then[key]));
+  return fmt::format("{}", fmt::join(changes, "; "));
+}
+
+}  // namespace temper

@@ -1,0 +1,66 @@
+#pragma once
+// What a checkpoint's manifest.json says: what it was made by, how far the run was, and each file with its
+// digest. A folder without a whole manifest is no checkpoint.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policy/model_config.h"
+#include "policy/parameter_share.h"
+
+namespace temper {
+
+struct RunConfig;
+
+struct FileDigest {
+  std::string name;
+  uint64_t bytes = 0;
+  std::string sha256;
+};
+
+// What one rank contributes.
+struct RankRecord {
+  FileDigest share;            // its file, policy/parameter_share.h
+  ShareBegins begins;          // of the parts in it
+  uint64_t verdict_bytes = 0;  // of its journal, env/verdict_journal.h, at that moment
+};
+
+struct Manifest {
+  static constexpr int64_t kVersion = 1;
+
+  std::map<std::string, std::string> config;               // every option
+  std::string tasks;                                       // digest of what the judge is asked about
+  std::map<std::string, std::vector<int64_t>> parameters;  // shapes
+  int64_t vocabulary = 0;                                  // tokens of the tokenizer
+  int64_t step = 0;                                        // steps done
+  int64_t updates = 0;                                     // of the optimizer: decides its bias correction
+  double seconds = 0;                                      // of run.max_seconds
+  double metric = 0;                                       // of checkpoint.best; NaN: none
+  nlohmann::json evaluations = nlohmann::json::array();    // so far
+  std::map<std::string, uint64_t> records;                 // files of the run → bytes at that moment
+  std::vector<FileDigest> files;                           // config.json, the tokenizer's
+  std::vector<RankRecord> ranks;
+};
+
+void to_json(nlohmann::json& json, const FileDigest& file);
+void from_json(const nlohmann::json& json, FileDigest& file);
+void to_json(nlohmann::json& json, const RankRecord& record);
+void from_json(const nlohmann::json& json, RankRecord& record);
+
+std::string to_text(const Manifest& manifest);
+// Errors: ConfigError saying what is wrong with it; an edited one has another digest than it says.
+Manifest manifest_from(const std::string& text);
+
+// Of the file as it is. Errors: WorldError.
+FileDigest digest_of(const std::filesystem::path& file);
+
+std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config);
+
+// "optimizer.lr is 1e-05, was 1e-06; …"; empty where nothing changed but what may: length, place, machine.
+std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now);
+
+}  // namespace temper

@@ -1,0 +1,20 @@
+#pragma once
+// When checkpoints are written, which are kept, and what a run goes on from.
+
+#include <cstdint>
+#include <string>
+
+#include "base/options.h"
+
+namespace temper {
+
+struct CheckpointOptions {
+  int64_t every = 10;           // steps; 0: at the end and when interrupted only
+  double every_s = 0;           // seconds; 0: never for that reason
+  int64_t keep = 2;             // the last so many
+  std::string best = "";        // and the one with the highest value of this metric
+  std::string resume = "auto";  // or never, or a checkpoint's folder
+  void visit(OptionVisitor& v);
+};
+
+}  // namespace temper

@@ -1,0 +1,36 @@
+#include "trainer/checkpoint/restore.h"
+
+#include "base/error.h"
+#include "policy/parameter_share.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+
+void restore_policy(const Checkpoint& checkpoint, Policy& policy) {
+  std::vector<SafetensorsFile> files;
+  std::vector<SavedShare> shares;
+  const auto& ranks = checkpoint.manifest.ranks;
+  for (const RankRecord& rank : ranks) files.emplace_back(checkpoint.dir / rank.share.name);
+  for (size_t i = 0; i < files.size(); ++i) shares.push_back({files[i], ranks[i].begins});
+  restore_shares(policy.parameters(), shares);
+}
+
+Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options) {
+  return {Policy(read_model_config(checkpoint.dir), options), Tokenizer::load(checkpoint.dir)};
+}
+
+bool is_checkpoint(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }
+
+Model load_checkpoint(const fs::path& dir, const PolicyOptions& options) {
+  try {
+    const Checkpoint checkpoint = read_checkpoint(dir);
+    verify_files(checkpoint);
+    Model model = empty_model(checkpoint, options);
+    restore_policy(checkpoint, model.policy);
+    return model;
+  } catch (const ConfigError& e) {
+    throw ConfigError("{}: {}", dir.string(), e.what());
+  }
+}
+
+}  // namespace temper

@@ -1,0 +1,20 @@
+#pragma once
+// A checkpoint's weights, moments and tokenizer back into a model.
+
+#include "trainer/checkpoint/find.h"
+#include "trainer/model.h"
+
+namespace temper {
+
+// This rank's master and moments, and all weights. Called on all ranks. The files have been verified before.
+void restore_policy(const Checkpoint& checkpoint, Policy& policy);
+
+// The policy without its weights, and the tokenizer. Errors: ConfigError naming the file.
+Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options);
+
+bool is_checkpoint(const std::filesystem::path& dir);
+
+// The whole model, files verified. Errors: ConfigError naming the folder and what is wrong with it.
+Model load_checkpoint(const std::filesystem::path& dir, const PolicyOptions& options);
+
+}  // namespace temper

@@ -1,0 +1,70 @@
+#pragma once
+// Writes checkpoints while training goes on: what it needs is copied, then a thread writes it beside, fsyncs
+// and renames as its last act. A crash at any moment leaves the old checkpoints or the new one, never half of
+// one under its name. A save that fails leaves nothing, is said, and training goes on.
+//
+// Of several ranks each writes its share into the folder, which all must see; rank 0 adds the manifest when
+// all are there, renames, and removes what is no longer kept.
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "policy/parameter_share.h"
+#include "trainer/checkpoint/manifest.h"
+#include "trainer/checkpoint/options.h"
+#include "trainer/model.h"
+
+namespace temper {
+
+class CheckpointSaver {
+ public:
+  // The model must outlive the saver.
+  CheckpointSaver(std::filesystem::path folder, CheckpointOptions options, Model& model);
+  // Waits for this rank's part; of several ranks one that is not finished is given up.
+  ~CheckpointSaver();
+  CheckpointSaver(const CheckpointSaver&) = delete;
+  CheckpointSaver& operator=(const CheckpointSaver&) = delete;
+
+  // All of these are called on all ranks. `manifest`: all but files and ranks; `verdict_bytes` is this
+  // rank's.
+  void save(Manifest manifest, uint64_t verdict_bytes);  // waits for the one before
+  void look();                                           // whether the save in progress has failed somewhere
+  void finish();                                         // waits for it
+
+  int64_t failed() const { return failed_; }          // saves that were lost
+  int64_t saved_step() const { return saved_step_; }  // of the last that finish() has seen succeed; −1: none
+
+ private:
+  std::filesystem::path beside() const;
+  void make_beside() const;
+  void write(uint64_t verdict_bytes);
+  RankRecord write_share(uint64_t verdict_bytes);
+  RankRecord wait_for_share(int rank);
+  void commit(RankRecord own);
+  void prune() const;
+  bool agree_on_problems(bool ended);
+
+  const std::filesystem::path folder_;
+  const CheckpointOptions options_;
+  Model& model_;
+  ShareCopy copy_;
+  Manifest manifest_;  // of the save in progress
+  std::thread thread_;
+  bool busy_ = false;
+  int64_t failed_ = 0, saved_step_ = -1;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool share_written_ = false;  // or it will not be
+  std::string problem_;         // why this rank's part failed
+  std::atomic<bool> given_up_ = false, all_written_ = false;
+};
+
+// Of a rank's file: rank_00002.safetensors.
+std::string share_name(int rank);
+
+}  // namespace temper

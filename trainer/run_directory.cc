@@ -1,0 +1,248 @@
+#include "trainer/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "policy/communicator/watch.h"
+#include "trainer/config.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kLock = "run.lock";
+constexpr const char* kFinished = "finished.json";
+
+bool is_run(const fs::path& dir) {
+  return fs::exists(dir / kLock) || (fs::exists(dir / "config.yaml") && fs::exists(dir / "checkpoints"));
+}
+
+bool is_used(const fs::path& dir) { return fs::exists(dir) && !(fs::is_directory(dir) && fs::is_empty(dir)); }
+
+bool same_folder(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return fs::equivalent(a, b, ignored);
+}
+
+// Where the run in the directory came to its end and this config does not prolong it.
+void check_unfinished(const RunConfig& config, const fs::path& dir) {
+  if (!fs::exists(dir / kFinished)) return;
+  const auto json = nlohmann::json::parse(read_file(dir / kFinished), nullptr, false);
+  if (!json.is_object()) return;
+  const int64_t step = json.value("step", int64_t(0));
+  const double seconds = json.value("seconds", 0.0), most = config.run.max_seconds;
+  if (step < config.run.steps && (most == 0 || seconds < most)) return;
+  throw ConfigError(
+      "run.dir: {} holds a run already, which ended after step {} ({:.0f} s); raise {} to go on with it, "
+      "choose "
+      "another run.name or run.dir, or pass run.overwrite=true to delete it",
+      dir.string(), step, seconds, step < config.run.steps ? "run.max_seconds" : "run.steps");
+}
+
+// A run without a checkpoint begins again only where nothing of another config is lost.
+void check_same_config(const RunConfig& config, const fs::path& dir) {
+  if (!fs::exists(dir / "config.yaml")) return;
+  const std::string changes =
+      changed_options(to_map(read_config((dir / "config.yaml").string(), {})), config);
+  if (!changes.empty())
+    throw ConfigError(
+        "run.dir: {} holds a run of another config: {}; choose another run.name or run.dir, or pass "
+        "run.overwrite=true to delete it",
+        dir.string(), changes);
+}
+
+// Errors where none of them can be used, as far as their manifests tell.
+void check_some_fit(const RunConfig& config, const fs::path& dir, const std::vector<fs::path>& checkpoints) {
+  std::vector<std::string> reasons;
+  for (const fs::path& path : checkpoints) {
+    try {
+      const std::string why = misfit(read_checkpoint(path), config);
+      if (why.empty()) return;
+      reasons.push_back(fmt::format("{}: {}", path.filename().string(), why));
+    } catch (const std::exception& e) {
+      reasons.push_back(fmt::format("{}: {}", path.filename().string(), e.what()));
+    }
+  }
+  throw ConfigError("run.dir: {} has no checkpoint to go on from:\n{}\n{}", dir.string(),
+                    fmt::join(reasons, "\n"), kWayOut);
+}
+
+RunStart from_given_checkpoint(const RunConfig& config, const fs::path& dir) {
+  const fs::path path = fs::path(config.checkpoint.resume).lexically_normal();
+  const fs::path checkpoint = path.has_filename() ? path : path.parent_path();
+  if (!fs::is_directory(checkpoint))
+    throw ConfigError("checkpoint.resume: '{}' is no folder: must be auto, never or a checkpoint's folder",
+                      config.checkpoint.resume);
+  try {
+    if (const std::string why = misfit(read_checkpoint(checkpoint), config); !why.empty())
+      throw ConfigError("{}", why);
+  } catch (const std::exception& e) {
+    throw ConfigError("checkpoint.resume: {}: {}", checkpoint.string(), e.what());
+  }
+  if (is_used(dir) && !same_folder(run_of(checkpoint), dir) && !config.run.overwrite)
+    throw ConfigError(
+        "run.dir: {} holds a run already, and not the one of checkpoint.resume; choose another run.name or "
+        "run.dir",
+        dir.string());
+  if (config.run.overwrite && same_folder(run_of(checkpoint), dir))
+    throw ConfigError("run.overwrite: true would delete the checkpoint of checkpoint.resume");
+  return {RunStart::Kind::kCheckpoint, {checkpoint}};
+}
+
+int64_t number_in(const std::string& name) {
+  const size_t digit = name.find_first_of("0123456789");
+  return digit == std::string::npos ? -1 : std::atoll(name.c_str() + digit);
+}
+
+// Of steps taken after the checkpoint and of evaluations that it does not know.
+bool is_later(const std::string& name, const Manifest& manifest) {
+  if (name.starts_with("step_")) return number_in(name) > manifest.step;
+  for (const auto& evaluation : manifest.evaluations)
+    if (name == fmt::format("eval_{}.jsonl", evaluation.at("name").get<std::string>())) return false;
+  return true;
+}
+
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  if (fs::is_directory(folder))
+    for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
+  return paths;
+}
+
+bool is_event_file(const std::string& name) { return name.starts_with("events.out.tfevents."); }
+
+}  // namespace
+
+Fd RunLock::take(const fs::path& dir) {
+  const fs::path path = dir / kLock;
+  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file) throw system_error(fmt::format("create {}", path.string()));
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 &&
+      errno == EWOULDBLOCK)  // else a file system without locks
+    throw ConfigError("run.dir: {} is in use by another process: {}", dir.string(), read_file(path));
+  return file;
+}
+
+RunLock::RunLock(const fs::path& dir) : file_(take(dir)) {
+  const std::string owner = fmt::format("pid {} on host {}", ::getpid(), host_name());
+  if (::ftruncate(file_.get(), 0) != 0 || ::write(file_.get(), owner.data(), owner.size()) < 0)
+    throw system_error(fmt::format("write {}", (dir / kLock).string()));
+}
+
+void RunLock::check(const fs::path& dir) {
+  if (fs::exists(dir / kLock)) take(dir);
+}
+
+RunStart find_start(const RunConfig& config) {
+  const fs::path dir = config.run.path();
+  const std::string& resume = config.checkpoint.resume;
+  if (is_used(dir) && !is_run(dir))
+    throw ConfigError(
+        "run.dir: {} exists and is not a run of this program; choose another name (run.name or run.dir)",
+        dir.string());
+  RunLock::check(dir);
+  if (resume != "auto" && resume != "never") return from_given_checkpoint(config, dir);
+  if (!is_used(dir) || config.run.overwrite) return {};
+  if (resume == "never")
+    throw ConfigError(
+        "run.dir: {} holds a run already; choose another run.name or run.dir, pass run.overwrite=true to "
+        "delete it, or checkpoint.resume=auto to go on with it",
+        dir.string());
+  check_unfinished(config, dir);
+  const std::vector<fs::path> checkpoints = list_checkpoints(dir / "checkpoints");
+  if (!checkpoints.empty()) {
+    check_some_fit(config, dir, checkpoints);
+    return {RunStart::Kind::kCheckpoint, checkpoints};
+  }
+  check_same_config(config, dir);
+  return {RunStart::Kind::kAgain, {}};
+}
+
+fs::path run_of(const fs::path& checkpoint) { return fs::absolute(checkpoint).parent_path().parent_path(); }
+
+std::map<std::string, uint64_t> growing_files(const fs::path& dir) {
+  std::map<std::string, uint64_t> files;
+  for (const fs::path& path : entries(dir))
+    if (const std::string name = path.filename().string(); name == "metrics.jsonl" || is_event_file(name))
+      files[name] = fs::file_size(path);
+  return files;
+}
+
+void cut_back(const fs::path& dir, const Checkpoint& checkpoint, const std::vector<Refusal>& refused) {
+  const Manifest& manifest = checkpoint.manifest;
+  fs::remove(dir / kFinished);
+  for (const auto& [name, bytes] : growing_files(dir)) {
+    const auto known = manifest.records.find(name);
+    if (known == manifest.records.end())
+      fs::remove(dir / name);
+    else if (known->second < bytes)
+      fs::resize_file(dir / name, known->second);
+  }
+  for (const fs::path& path : entries(dir / "trajectories"))
+    if (is_later(path.filename().string(), manifest)) fs::remove(path);
+  for (const Refusal& refusal : refused)
+    if (fs::exists(refusal.dir)) {
+      fs::remove_all(refusal.dir.string() + ".damaged");
+      fs::rename(refusal.dir, refusal.dir.string() + ".damaged");
+    }
+  for (const fs::path& path : list_checkpoints(dir / "checkpoints"))
+    if (number_in(path.filename().string()) > manifest.step) remove_folder(path);
+  for (const fs::path& path : entries(dir / "checkpoints"))
+    if (path.extension() == ".removed" || path.extension().string().starts_with(".tmp")) fs::remove_all(path);
+}
+
+void clear_records(const fs::path& dir) {
+  for (const auto& [name, bytes] : growing_files(dir)) fs::remove(dir / name);
+  for (const char* part : {"trajectories", "checkpoints", kFinished}) fs::remove_all(dir / part);
+}
+
+void clear_all(const fs::path& dir) {
+  for (const fs::path& path : entries(dir))
+    if (path.filename() != kLock) fs::remove_all(path);
+}
+
+void mark_finished(const fs::path& dir, int64_t step, double seconds) {
+  write_file_atomic(dir / kFinished, nlohmann::json{{"step", step}, {"seconds", seconds}}.dump() + "\n");
+}
+
+fs::path journal_path(const fs::path& dir, int rank) {
+  return dir / "verdicts" / fmt::format("rank_{}.jsonl", rank);
+}
+
+std::vector<uint64_t> share_journals(const fs::path& dir, const fs::path& from,
+                                     const std::vector<uint64_t>& known, int ranks) {
+  const auto text_of = [](const fs::path& path) { return fs::exists(path) ? read_file(path) : ""; };
+  std::vector<uint64_t> shared = known;
+  while (fs::exists(journal_path(from, int(shared.size())))) shared.push_back(0);
+  if (same_folder(dir, from) && (ranks == int(shared.size()) || ranks == int(known.size()))) {
+    shared.resize(size_t(ranks));
+    return shared;
+  }
+  std::vector<std::string> before, after;
+  for (size_t rank = 0; rank < shared.size(); ++rank) {
+    const fs::path path = journal_path(from, int(rank));
+    const std::string text = text_of(path);
+    const size_t split = size_t(std::min<uint64_t>(shared[rank], text.size()));
+    before.push_back(text.substr(0, split));
+    after.push_back(text_of(path.string() + ".replay") + text.substr(split));
+  }
+  if (ranks != int(shared.size())) {
+    before.assign(size_t(ranks), fmt::format("{}", fmt::join(before, "")));
+    after.assign(size_t(ranks), fmt::format("{}", fmt::join(after, "")));
+  }
+  shared.clear();
+  for (int rank = 0; rank < ranks; ++rank) {
+    shared.push_back(before[size_t(rank)].size());
+    write_file_atomic(journal_path(dir, rank), before[size_t(rank)]);
+    write_file_atomic(journal_path(dir, rank).string() + ".replay", after[size_t(rank)]);
+  }
+  return shared;
+}
+
+}  // namespace temper

@@ -1,0 +1,70 @@
+#pragma once
+// What lies in a run's directory, whose it is, and what of it a run that goes on keeps.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "trainer/checkpoint/find.h"
+
+namespace temper {
+
+// This process has the directory until the lock goes.
+class RunLock {
+ public:
+  RunLock() = default;
+  // Errors: ConfigError naming the process that has it; WorldError.
+  explicit RunLock(const std::filesystem::path& dir);
+  static void check(const std::filesystem::path& dir);  // the same errors; takes nothing
+
+ private:
+  static Fd take(const std::filesystem::path& dir);
+  Fd file_;
+};
+
+// What to do where a run's checkpoints cannot be used.
+inline constexpr const char* kWayOut =
+    "change back what differs, choose another run.name or run.dir, or pass run.overwrite=true to delete the "
+    "run";
+
+// How a run begins.
+struct RunStart {
+  enum class Kind {
+    kNew,        // nothing is there, or it is to be deleted
+    kAgain,      // a run of this config was stopped before its first checkpoint: its verdicts are kept
+    kCheckpoint  // goes on from one of `checkpoints`
+  };
+  Kind kind = Kind::kNew;
+  std::vector<std::filesystem::path> checkpoints;  // the newest first
+};
+
+// Errors: ConfigError if the directory holds something that this run must neither delete nor go on with.
+RunStart find_start(const RunConfig& config);
+
+// Files of the run that grow, with their sizes: metrics.jsonl and the event files.
+std::map<std::string, uint64_t> growing_files(const std::filesystem::path& dir);
+
+// The run's directory that the checkpoint lies in.
+std::filesystem::path run_of(const std::filesystem::path& checkpoint);
+
+// Takes back what the run recorded after the checkpoint, and checkpoints that are newer; of those that were
+// refused one that is damaged stays beside, under another name.
+void cut_back(const std::filesystem::path& dir, const Checkpoint& checkpoint,
+              const std::vector<Refusal>& refused);
+void clear_records(const std::filesystem::path& dir);  // all but verdicts and logs
+void clear_all(const std::filesystem::path& dir);      // all but the lock
+
+// The run came to its end after `step`.
+void mark_finished(const std::filesystem::path& dir, int64_t step, double seconds);
+
+// Journals of verdicts, one a rank.
+std::filesystem::path journal_path(const std::filesystem::path& dir, int rank);
+// Lets each of `ranks` ranks have the journals in `from` (by rank, of each the first bytes known): its own,
+// or, where there were more or fewer ranks, all of them. Returns for each rank how many bytes are known.
+std::vector<uint64_t> share_journals(const std::filesystem::path& dir, const std::filesystem::path& from,
+                                     const std::vector<uint64_t>& known, int ranks);
+
+}  // namespace temper
