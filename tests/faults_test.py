@@ -192,7 +192,7 @@ fault("peer gone in the gradients' exchange", False)(
 def _(directory):
     run = start(directory, "run.steps=8", count=2,
                 of_rank=lambda rank: {"TEMPER_FAULT": "share:throw@2"} if rank else {})
-    line, codes, seconds = ended(run, 0, 0, said="WARNING: step_000004 was not saved")
+    line, codes, seconds = ended(run, 0, 0, said="WARNING: step_000004 was not saved: this failure")
     return line, codes, seconds
 
 
@@ -274,20 +274,16 @@ def _(directory):
         return "refused: choose a run.dir that can be written", codes, seconds
 
 
-@fault("directory becomes read-only in the middle of a run", False)
+@fault("folder deleted in the middle of a run", False)
 def _(directory):
-    with Disk(directory, "200m") as disk:
-        run = start(disk.path / "run", "run.steps=4000")
-        wait_for_step(disk.path / "run", 3, run)
-        since = time.monotonic()
-        subprocess.run(["mount", "-o", "remount,ro,force", disk.path], capture_output=True)
-        try:
-            line, codes, seconds = ended(run, 3, since=since, said="Read-only file system", timeout=20)
-        except subprocess.TimeoutExpired:
-            run[0].kill()
-            raise Skip("a file system that is written to cannot be made read-only here")
-        disk.remount("rw")
-        return then_on(("Read-only file system", codes, seconds), disk.path / "run")
+    run = start(directory, "run.steps=4000")
+    wait_for_step(directory, 3, run)
+    since = time.monotonic()
+    shutil.rmtree(directory / "trajectories")
+    line, codes, seconds = ended(run, 3, said="No such file or directory", since=since)
+    steps = max(json.loads(line)["step"] for line in (directory / "metrics.jsonl").read_text().splitlines())
+    went = goes_on(directory, steps=steps + 2)
+    return "cannot open …/trajectories/…: No such file or directory; then: " + went.split(", from")[0], codes, seconds
 
 
 # --- files

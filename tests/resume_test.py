@@ -138,7 +138,7 @@ class BitForBit(Resume):
             lock = self.dir / "run.lock"
             while process.poll() is None and not (lock.exists() and f"pid {process.pid} " in lock.read_text()):
                 time.sleep(0.005)
-            time.sleep(random.uniform(0, 0.6))
+            time.sleep(random.uniform(0, 0.2 * 1.1**lives))  # longer and longer: the slowest machine comes to the end
             process.kill()
             process.communicate()
             self.assertLess(lives, 60)

@@ -25,6 +25,7 @@ Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, Judg
       judge_(judge),
       run_(run),
       saver_(run.dir() / "checkpoints", config.checkpoint, model),
+      tasks_(digest_of(load_tasks(config))),
       step_start_s_(now_s()),
       checkpoint_start_s_(step_start_s_) {}
 
@@ -57,7 +58,7 @@ void Recorder::save() {
   const Phase phase("save");
   const double start = now_s();
   saver_.save({.config = to_map(config_),
-               .tasks = digest_of(load_tasks(config_)),
+               .tasks = tasks_,
                .parameters = shapes_of(model_.policy.config()),
                .vocabulary = model_.tokenizer.vocab_size(),
                .step = steps_done_,

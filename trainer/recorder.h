@@ -43,6 +43,7 @@ class Recorder {
   Judge& judge_;
   Run& run_;
   CheckpointSaver saver_;
+  const std::string tasks_;  // digest
   std::vector<NamedEvaluation> evaluations_;
   int64_t steps_done_ = 0, step_of_checkpoint_ = -1;
   bool begun_well_ = true;  // the start that checkpoints go back to is whole

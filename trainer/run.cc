@@ -162,7 +162,9 @@ void Run::open_journals() {
 
 Run::~Run() {
   close_log();
-  if (!recorded_ && ranks_.rank() == 0) remove_quietly(dir_);
+  std::error_code ignored;
+  const bool judged = fs::exists(journal(), ignored) && fs::file_size(journal(), ignored) > 0;
+  if (!recorded_ && (!judged || interrupted()) && ranks_.rank() == 0) remove_quietly(dir_);
 }
 
 fs::path Run::trajectories(const std::string& name) const {

@@ -35,7 +35,8 @@ class Run {
   // Makes the directory, the run that was in it deleted where run.overwrite says so; or takes up the run that
   // was stopped there. Errors: as above.
   explicit Run(const RunConfig& config, Communicator& ranks = alone());
-  // A new run that recorded no step and no checkpoint leaves no directory.
+  // A new run that recorded no step and no checkpoint leaves no directory; one that failed keeps its
+  // verdicts.
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;

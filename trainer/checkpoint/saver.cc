@@ -74,6 +74,7 @@ void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
   finish();
   manifest_ = std::move(manifest);
   problem_.clear();
+  reason_.clear();
   share_written_ = false;
   given_up_ = all_written_ = false;
   Communicator& ranks = model_.policy.ranks();
@@ -172,12 +173,13 @@ bool CheckpointSaver::agree_on_problems(bool ended) {
   const auto problems = ranks.all_gather(mine, "checkpoint");
   const auto first = std::ranges::find_if(problems, [](const auto& text) { return !text.empty(); });
   if (first == problems.end()) return false;
+  if (reason_.empty()) reason_ = *first;  // what follows from it comes later
   given_up_ = true;
   if (!ended) return true;
   busy_ = false;
   ++failed_;
   say("WARNING: {} was not saved: {}; the checkpoints before it are still there",
-      checkpoint_name(manifest_.step), *first);
+      checkpoint_name(manifest_.step), reason_);
   return true;
 }
 

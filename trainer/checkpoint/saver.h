@@ -56,6 +56,7 @@ class CheckpointSaver {
   std::thread thread_;
   bool busy_ = false;
   int64_t failed_ = 0, saved_step_ = -1;
+  std::string reason_;  // why the save in progress is lost
 
   std::mutex mutex_;
   std::condition_variable changed_;
