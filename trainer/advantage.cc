@@ -99,8 +99,9 @@ void AdvantageOptions::visit(OptionVisitor& v) {
   std::vector<std::string> names = recipe_names();
   v.option("hrd_baseline", hrd_baseline,
            {.help = "hrd: what normalises each of the two streams", .choices = names});
-  names.push_back("hrd");
-  v.option("name", name, {.help = "what an answer is compared with", .choices = names});
+  names.insert(names.end(), {"hrd", "rft"});
+  v.option("name", name, {.help = "what an answer is compared with; rft: nothing, those with a positive return are imitated",
+            .choices = names});
   v.option(
       "pool", pool,
       {.help =
@@ -112,6 +113,11 @@ void AdvantageOptions::visit(OptionVisitor& v) {
 
 TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns) {
   TurnValues advantages = returns;
+  if (options.name == "rft") {
+    keep_positive(advantages);
+    clear_dropped(advantages);
+    return advantages;
+  }
   const bool hierarchical = options.name == "hrd";
   const Recipe& recipe = find_recipe(hierarchical ? options.hrd_baseline : options.name);
   apply(recipe, options.pool == "task" ? Pool::kTask : Pool::kTurn, advantages);

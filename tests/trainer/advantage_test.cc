@@ -85,6 +85,17 @@ TEST(Advantage, ReinforcePlusPlusWhitensOverTheWholeBatch) {
   EXPECT_NEAR(centred[1][1][0].code, std::sqrt(0.75), 1e-6);
 }
 
+TEST(Advantage, RejectionSamplingImitatesWhatEarnedSomething) {
+  const TurnValues kept = compute_advantages({.name = "rft"}, {{values({0, 4}), values({-0.5, 0.1})}});
+  for (const SampleValues& sample : kept[0]) {
+    EXPECT_FALSE(sample[0].kept);
+    EXPECT_EQ(sample[0].code, 0);
+    EXPECT_TRUE(sample[1].kept);
+    EXPECT_EQ(sample[1].code, 1);
+    EXPECT_EQ(sample[1].plan, 1);
+  }
+}
+
 TEST(Advantage, HrdNormalisesTheStreamsApartAndWeighsThePlan) {
   // Plan 0, 2, 4: mean 2, std 2. Code 0, 1, 1: mean 2/3, std √(1/3).
   const GroupValues returns = {{{.plan = 0, .code = 0}}, {{.plan = 2, .code = 1}}, {{.plan = 4, .code = 1}}};
