@@ -1,0 +1,72 @@
+"""Stops runs on GPUs and lets them go on: python3 tests/resume_gpu_test.py build. 77: there is no GPU."""
+
+import functools
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import ranks_gpu_test as gpu
+import ranks_test as ranks
+import resume_test as resume
+
+
+@functools.cache
+def uninterrupted():
+    directory = ranks.WORK / "uninterrupted"
+    ended = resume.run(directory, resume.cache())
+    assert ended.codes == [0], ended.text
+    steps = [line for line in resume.figures(directory) if "actor/pg_loss" in line]
+    assert len(steps) == resume.STEPS and all(line["actor/grad_norm"] > 0 for line in steps)
+    return directory
+
+
+class Gpus(resume.BitForBit):
+    test_killed_before_the_first_checkpoint = test_killed_twice = test_killed_at_random_moments = None
+    test_what_was_judged_before_the_stop_is_not_judged_again = test_near_its_starting_weights = None
+    test_killed_in_the_corpus_the_cold_start_and_the_evaluation = None
+
+    def test_killed_anywhere(self):
+        """Steps are so short that the first checkpoint may still be on its way: then all begins again, to the same end."""
+        for place in ("rollout:kill@5", "update:kill@4"):
+            with self.subTest(place):
+                shutil.rmtree(self.dir, ignore_errors=True)
+                words = resume.cache()
+                self.expect_code(resume.run(self.dir, words, fault=place), -9)
+                self.expect_code(resume.run(self.dir, words), 0)
+                self.expect_like_uninterrupted()
+
+
+class Ranks(resume.Ranks):
+    def setUp(self):
+        super().setUp()
+        if gpu.gpu_count() < 2:
+            self.skipTest(f"{gpu.gpu_count()} GPU, 2 needed")
+
+    def from_to(self, before, after):
+        """Sums of bf16 products in another order round otherwise, and sooner or later another token is drawn."""
+        words = [resume.cache()]
+        self.expect_code(resume.run(self.dir, *words, count=before, fault="update:interrupt@3"), *[130] * before)
+        self.assertEqual(len(resume.state(self.dir, 3)), before)
+        text = self.expect_code(resume.run(self.dir, *words, count=after), *[0] * after)
+        self.assertEqual(text.count("goes on after step 3"), 1, text)
+        self.assertEqual(len(resume.state(self.dir)), after)
+        steps = [line for line in resume.figures(self.dir) if "actor/pg_loss" in line]
+        self.assertEqual([line["step"] for line in steps], list(range(1, resume.STEPS + 1)))
+        self.assertEqual({line["rollout_corr/unequal_tokens"] for line in steps}, {0})
+
+
+if __name__ == "__main__":
+    ranks.BUILD = Path(sys.argv.pop(1)).resolve()
+    if gpu.gpu_count() == 0:
+        print("no GPU")
+        sys.exit(77)
+    ranks.WORK = Path(tempfile.mkdtemp(prefix="temper_resume_gpu_"))
+    ranks.TINY = gpu.CONFIG
+    resume.BASE = [word for word in resume.BASE if not word.startswith("model.")]
+    resume.uninterrupted = uninterrupted
+    try:
+        unittest.main(verbosity=2)
+    finally:
+        shutil.rmtree(ranks.WORK, ignore_errors=True)
