@@ -26,6 +26,8 @@ struct Line {
   Conversation conversation;
   uint64_t task_hash;
   int64_t slot = -1;
+  size_t past = 0;  // turns that stood before
+  int64_t new_turns() const { return int64_t(conversation.trajectory().turns.size() - past); }
 };
 
 // One call of Rollout::run.
@@ -48,6 +50,8 @@ class Run {
 
  private:
   void open_lines(const std::vector<RolloutRequest>& requests);
+  Line open_line(const RolloutRequest& request, int64_t sample) const;
+  size_t longest_prompt() const { return size_t(options_.max_context_tokens - options_.max_response_tokens); }
   void ask(size_t line);
   void generate();
   void answered(const Generation& generation);
@@ -84,11 +88,25 @@ void Run::open_lines(const std::vector<RolloutRequest>& requests) {
     for (int64_t n = 0; n < request.samples; ++n, ++line) {
       const int64_t sample = samples[request.task->name]++;
       if (line < begin || line >= end) continue;
-      lines_.push_back(
-          {Conversation(format_, tokenizer_, *request.task, step_, sample), hash_name(request.task->name)});
+      lines_.push_back(open_line(request, sample));
     }
   }
   turns_left_ = int64_t(lines_.size()) * options_.turns;
+}
+
+// Leaves out so many past turns that the rest fits.
+Line Run::open_line(const RolloutRequest& request, int64_t sample) const {
+  for (size_t left_out = 0;; ++left_out) {
+    Line line{Conversation(format_, tokenizer_, *request.task, step_, sample), hash_name(request.task->name)};
+    bool fits = true;
+    for (const PastTurn& turn : std::span(request.past).subspan(left_out)) {
+      line.conversation.add_answer(turn.ids, std::vector<float>(turn.ids.size()), turn.stopped);
+      line.conversation.add_verdict(turn.verdict);
+      fits = fits && line.conversation.open_turn(longest_prompt()) > 0;
+    }
+    line.past = request.past.size() - left_out;
+    if (fits) return line;
+  }
 }
 
 // Queues the line's next answer.
@@ -104,7 +122,7 @@ void Run::ask(size_t index) {
   request.max_new_tokens = options_.max_response_tokens;
   request.stop_id = format_.stop_id();
   request.slot = line.slot;
-  request.keep_slot = int64_t(turn) + 1 < options_.turns;
+  request.keep_slot = line.new_turns() + 1 < options_.turns;
   generator_->add(std::move(request));
 }
 
@@ -157,13 +175,13 @@ void Run::judged(size_t index, const Verdict& verdict) {
 
 // Opens the next turn if there is one. Our own failure is no feedback, so it ends the trajectory.
 bool Run::goes_on(Line& line, const Verdict& verdict) {
-  const auto turns = int64_t(line.conversation.trajectory().turns.size());
-  if (turns >= options_.turns || verdict.infra() || (options_.stop_on_pass && verdict.pass())) return false;
-  return line.conversation.open_turn(size_t(options_.max_context_tokens - options_.max_response_tokens)) > 0;
+  if (line.new_turns() >= options_.turns || verdict.infra() || (options_.stop_on_pass && verdict.pass()))
+    return false;
+  return line.conversation.open_turn(longest_prompt()) > 0;
 }
 
 void Run::end(Line& line) {
-  turns_left_ -= options_.turns - int64_t(line.conversation.trajectory().turns.size());
+  turns_left_ -= options_.turns - line.new_turns();
   if (line.slot >= 0) generator_->release(std::exchange(line.slot, -1));
 }
 

@@ -29,9 +29,20 @@ struct RolloutOptions {
   void visit(OptionVisitor& v);
 };
 
+// An answer judged before. Its log-probs, under another context, are none of the row's: such rows are not
+// learned from.
+struct PastTurn {
+  std::vector<int32_t> ids;  // the stop token included if it stopped
+  bool stopped = false;
+  Verdict verdict;
+};
+
 struct RolloutRequest {
   const Task* task;
   int64_t samples;
+  // Stand in front of the first new answer and are no part of `turns`; the first of them are left out where
+  // not all fit.
+  std::vector<PastTurn> past = {};
 };
 
 struct RolloutStats {

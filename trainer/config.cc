@@ -131,6 +131,7 @@ void RunConfig::check(Problems& problems) const {
   check_lengths(*this, problems);
   check_learning(*this, problems);
   check_judge(*this, problems);
+  eval.scaling.check(problems);
 }
 
 RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides) {

@@ -38,6 +38,16 @@ std::string score_row(const std::string& name, const Score& s) {
   return row;
 }
 
+// pass@k, and what hacks would have earned where there were any.
+void say_chances(const std::string& name, const TurnScores& scores) {
+  std::string row = fmt::format("  {:<18}", name + ", pass@k");
+  for (const auto& [k, share] : scores.pass_at) row += padded(fmt::format("{}: {}", k, percent(share)), 11);
+  say_line(row);
+  if (const Score& last = scores.last; last.hacks > 0)
+    say("  {:<18}{} of {} answers are hacks; counted as right: correct {}, fast_1 {}", name + ", raw",
+        last.hacks, last.samples, percent(last.raw_correct), percent(last.raw_fast[1]));
+}
+
 }  // namespace
 
 void use_terminal(bool ours) { g_terminal = ours; }
@@ -115,7 +125,22 @@ void say_evaluations(const std::string& split, const std::vector<NamedEvaluation
       say_line(score_row(fmt::format("{}, turn {}", name, i + 1), turns[i]));
     say_line(score_row(name + ", best turn", evaluation.sampled.best));
     say_line(score_row(name + ", greedy", evaluation.greedy.last));
+    say_chances(name, evaluation.sampled);
   }
+}
+
+void say_scaling(const std::vector<ScalingCurve>& curves) {
+  say("\n  {:<18}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}", "answers to a task", "correct", "fast_1",
+      "fast_1.2", "reward", "speedup", "last fast_1", "searches");
+  for (const ScalingCurve& curve : curves)
+    for (const auto& [answers, best, last] : curve.points) {
+      std::string row = fmt::format("  {:<18}", fmt::format("{}, {}", curve.way, answers));
+      for (const std::string& cell : {percent(best.correct), percent(best.fast[1]), percent(best.fast[2]),
+                                      fmt::format("{:.3f}", best.reward), speedup_text(best.speedup),
+                                      percent(last.fast[1]), fmt::format("{}", best.samples)})
+        row += padded(cell, 11);
+      say_line(row);
+    }
 }
 
 }  // namespace temper

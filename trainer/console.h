@@ -47,7 +47,9 @@ struct NamedEvaluation {
   std::string name;  // "before", "after"
   Evaluation evaluation;
 };
-// Sampled beside greedy, one row per evaluation.
+// Sampled beside greedy, one row per evaluation; pass@k where there are samples to choose from.
 void say_evaluations(const std::string& split, const std::vector<NamedEvaluation>& evaluations);
+// One row per way and number of answers.
+void say_scaling(const std::vector<ScalingCurve>& curves);
 
 }  // namespace temper

@@ -23,6 +23,27 @@ const Turn& best_turn(const Trajectory& trajectory, const RewardOptions& options
       });
 }
 
+// Of the tasks that have the samples; INFRA is none.
+std::map<int64_t, double> pass_at_powers(const Batch& batch) {
+  std::map<int64_t, double> sums;
+  std::map<int64_t, int64_t> tasks;
+  for (const Group& group : batch.groups) {
+    int64_t samples = 0, correct = 0;
+    for (const Trajectory& t : group.samples) {
+      if (t.turns.empty() || t.turns.back().verdict.infra()) continue;
+      ++samples;
+      correct += t.turns.back().verdict.pass();
+    }
+    for (int64_t k = 1; samples > 0; k = std::min(2 * k, samples)) {
+      sums[k] += pass_at(k, samples, correct);
+      ++tasks[k];
+      if (k == samples) break;
+    }
+  }
+  for (auto& [k, sum] : sums) sum /= double(tasks[k]);
+  return sums;
+}
+
 TurnScores turn_scores(const Batch& batch, const RewardOptions& reward) {
   std::vector<std::vector<const Verdict*>> by_turn;
   std::vector<const Verdict*> last, best;
@@ -34,7 +55,10 @@ TurnScores turn_scores(const Batch& batch, const RewardOptions& reward) {
       last.push_back(&t.turns.back().verdict);
       best.push_back(&best_turn(t, reward).verdict);
     }
-  TurnScores scores{.by_turn = {}, .last = score(reward, last), .best = score(reward, best)};
+  TurnScores scores{.by_turn = {},
+                    .last = score(reward, last),
+                    .best = score(reward, best),
+                    .pass_at = pass_at_powers(batch)};
   for (const auto& verdicts : by_turn) scores.by_turn.push_back(score(reward, verdicts));
   return scores;
 }
@@ -42,6 +66,7 @@ TurnScores turn_scores(const Batch& batch, const RewardOptions& reward) {
 void add_metrics(const std::string& prefix, const TurnScores& scores, Metrics& metrics) {
   add_metrics(prefix, scores.last, metrics);
   add_metrics(prefix + "/best", scores.best, metrics);
+  for (const auto& [k, share] : scores.pass_at) metrics[fmt::format("{}/pass@{}", prefix, k)] = share;
   for (size_t i = 0; i < scores.by_turn.size(); ++i)
     add_metrics(fmt::format("{}/turn_{}", prefix, i + 1), scores.by_turn[i], metrics);
 }
@@ -53,6 +78,9 @@ void EvalOptions::visit(OptionVisitor& v) {
   v.option("samples", samples, {.help = "sampled trajectories per task; one greedy one is added", .min = 1});
   v.option("turns", turns, {.help = "turns per trajectory; 0: rollout.turns", .min = 0});
   v.option("before", before, {.help = "evaluate before reinforcement learning too"});
+  v.option("every", every,
+           {.help = "also during it, every so many steps; 0: not", .unit = "steps", .min = 0});
+  v.section("scaling", scaling, "spending more answers on a task; `temper eval` only");
 }
 
 Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/options.h"
 #include "env/judge.h"
 #include "trainer/metrics.h"
+#include "trainer/scaling.h"
 #include "trainer/score.h"
 
 namespace temper {
@@ -22,14 +24,17 @@ struct EvalOptions {
   int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
   int64_t turns = 0;    // 0: as in the rollout
   bool before = true;   // also before reinforcement learning
+  int64_t every = 0;    // steps; 0: only before and after
+  ScalingOptions scaling;
   void visit(OptionVisitor& v);
 };
 
 // The verdicts of one way of sampling.
 struct TurnScores {
-  std::vector<Score> by_turn;  // [turn]
-  Score last;                  // of each trajectory, its last turn: what the policy ends with
-  Score best;                  // of each trajectory, the turn with the highest reward
+  std::vector<Score> by_turn;         // [turn]
+  Score last;                         // of each trajectory, its last turn: what the policy ends with
+  Score best;                         // of each trajectory, the turn with the highest reward
+  std::map<int64_t, double> pass_at;  // k = 1, 2, 4, … and all samples: mean over tasks, of last turns
 };
 
 struct Evaluation {

@@ -133,6 +133,8 @@ void Recorder::step(StepRecord record) {
   if (record.learned.rollout_max_abs_log_diff > kRounding)
     say("  WARNING: sampling and training disagree on the log-probs of {} sampled tokens, by up to {:.1e}",
         record.learned.rollout_unequal, record.learned.rollout_max_abs_log_diff);
+  if (config_.eval.every > 0 && steps_done_ % config_.eval.every == 0 && steps_done_ < config_.run.steps)
+    evaluate_as(fmt::format("step_{}", steps_done_), steps_done_);
   if (is_due()) save();
 }
 

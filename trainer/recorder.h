@@ -26,7 +26,8 @@ class Recorder {
   void evaluation_after();
 
   ProgressFunction rollout_bar() const;
-  void step(StepRecord record);  // its seconds are those since the last step or evaluation
+  // With the evaluation that eval.every asks for. Its seconds are those since the last step or evaluation.
+  void step(StepRecord record);
 
   // The final checkpoint, the table, and where to look next.
   void result();

@@ -1,13 +1,16 @@
 #include "trainer/score.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "base/error.h"
 
 namespace temper {
 
 Score score(const RewardOptions& reward_options, const std::vector<const Verdict*>& verdicts) {
   Score s;
   double log_speedup = 0, rewards = 0;
-  int64_t passed = 0, fast[kFastCount] = {};
+  int64_t passed = 0, fast[kFastCount] = {}, raw_fast[kFastCount] = {};
   for (const Verdict* verdict : verdicts) {
     if (verdict->infra()) {
       ++s.infra;
@@ -16,6 +19,8 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
     ++s.samples;
     s.hacks += verdict->hack();
     rewards += turn_total(reward(reward_options, *verdict));
+    for (size_t i = 0; i < kFastCount; ++i)
+      raw_fast[i] += (verdict->pass() || verdict->hack()) && verdict->speedup > kFastThresholds[i];
     if (!verdict->pass()) continue;
     ++passed;
     log_speedup += std::log(verdict->speedup);
@@ -25,17 +30,32 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
   s.correct = double(passed) / double(s.samples);
   s.reward = rewards / double(s.samples);
   s.speedup = passed > 0 ? std::exp(log_speedup / double(passed)) : 0;
-  for (size_t i = 0; i < kFastCount; ++i) s.fast[i] = double(fast[i]) / double(s.samples);
+  s.raw_correct = double(passed + s.hacks) / double(s.samples);
+  for (size_t i = 0; i < kFastCount; ++i) {
+    s.fast[i] = double(fast[i]) / double(s.samples);
+    s.raw_fast[i] = double(raw_fast[i]) / double(s.samples);
+  }
   return s;
+}
+
+double pass_at(int64_t k, int64_t samples, int64_t correct) {
+  TEMPER_CHECK(k > 0 && k <= samples && correct <= samples, "pass@{} of {}", k, samples);
+  double none = 1;
+  for (int64_t i = 0; i < k; ++i)
+    none *= double(std::max<int64_t>(samples - correct - i, 0)) / double(samples - i);
+  return 1 - none;
 }
 
 void add_metrics(const std::string& prefix, const Score& s, Metrics& metrics) {
   const auto judged = double(s.samples + s.infra);
   metrics[prefix + "/correct"] = s.correct;
+  metrics[prefix + "/raw_correct"] = s.raw_correct;
   metrics[prefix + "/reward"] = s.reward;
   metrics[prefix + "/speedup"] = s.speedup;
-  for (size_t i = 0; i < kFastCount; ++i)
+  for (size_t i = 0; i < kFastCount; ++i) {
     metrics[fmt::format("{}/fast_{}", prefix, kFastThresholds[i])] = s.fast[i];
+    metrics[fmt::format("{}/raw_fast_{}", prefix, kFastThresholds[i])] = s.raw_fast[i];
+  }
   metrics[prefix + "/hacks"] = s.samples > 0 ? double(s.hacks) / double(s.samples) : 0;
   metrics[prefix + "/infra"] = judged > 0 ? double(s.infra) / judged : 0;
 }

@@ -17,20 +17,27 @@ namespace temper {
 inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
 inline constexpr size_t kFastCount = std::size(kFastThresholds);
 
-// INFRA is counted apart and is in no share and no mean; HACK and SUSPECT are wrong.
+// INFRA is counted apart and is in no share and no mean; HACK and SUSPECT are wrong but in the raw shares:
+// what a judge that only compares outputs and times would have said.
 struct Score {
   int64_t samples = 0;  // without INFRA
   int64_t infra = 0, hacks = 0;
   double correct = 0;            // share
   double fast[kFastCount] = {};  // shares
-  double reward = 0;             // mean
-  double speedup = 0;            // geometric mean of the correct ones'; 0 where there is none
+  double raw_correct = 0;
+  double raw_fast[kFastCount] = {};
+  double reward = 0;   // mean
+  double speedup = 0;  // geometric mean of the correct ones'; 0 where there is none
 };
 
 Score score(const RewardOptions& reward, const std::vector<const Verdict*>& verdicts);
 
-// PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/hacks, PREFIX/infra (shares and
-// means).
+// The chance that at least one of k samples is correct, where `correct` of `samples` were; k at most samples.
+// Source: Chen et al., 2107.03374, equation 1: 1 − C(n − c, k) / C(n, k).
+double pass_at(int64_t k, int64_t samples, int64_t correct);
+
+// PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/raw_correct, PREFIX/hacks,
+// PREFIX/infra (shares and means).
 void add_metrics(const std::string& prefix, const Score& score, Metrics& metrics);
 
 // One number for a turn whose plan and code earn apart: their mean.

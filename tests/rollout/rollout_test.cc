@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "policy/parameter_store.h"
 #include "rollout/conversation.h"
+#include "rollout/search.h"
 #include "tests/policy/small_model.h"
 #include "tests/policy/tokenizer_fixture.h"
 
@@ -206,6 +207,89 @@ TEST(Rollout, ATurnThatMightNotFitIsNotBegun) {
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("rollout.max_context_tokens"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("task add"), std::string::npos);
+  }
+}
+
+PastTurn past_turn(const std::string& text, VerdictKind kind) {
+  PastTurn turn{tokenizer().encode(text), true, {}};
+  turn.ids.push_back(ChatFormat(tokenizer()).stop_id());
+  turn.verdict.kind = kind;
+  return turn;
+}
+
+TEST(Rollout, GoesOnBehindPastTurns) {
+  RolloutOptions options = short_options();
+  options.turns = 1;
+  Rollout rollout(taught_policy(), tokenizer(), judge(), options, 3);
+  const PastTurn wrong = past_turn("no code", VerdictKind::kFailParse),
+                 slow = past_turn("more", VerdictKind::kPass);
+  const Batch batch = rollout.run(1, {{&task(), 2, {wrong, slow}}, {&task(), 1, {}}});
+  for (const Trajectory& row : batch.groups[0].samples) {
+    ASSERT_EQ(row.turns.size(), 3u);
+    EXPECT_EQ(row.turns[2].end, int32_t(row.ids.size()));
+    EXPECT_EQ(row.turns[0].verdict.kind, VerdictKind::kFailParse);
+    EXPECT_EQ(row.turns[1].verdict.kind, VerdictKind::kPass);
+    const std::vector<int32_t> shown(row.ids.begin() + row.turns[1].begin,
+                                     row.ids.begin() + row.turns[1].end);
+    EXPECT_EQ(shown, slow.ids);
+  }
+  EXPECT_EQ(batch.groups[1].samples[0].turns.size(), 1u);
+}
+
+TEST(Rollout, LeavesOutThePastTurnsThatDoNotFit) {
+  RolloutOptions options = short_options();
+  options.turns = 1;
+  Rollout rollout(taught_policy(), tokenizer(), judge(), options, 3);
+  std::string words;
+  while (tokenizer().encode(words).size() < 400) words += " word";
+  const PastTurn longest = past_turn(words, VerdictKind::kFailParse),
+                 brief = past_turn("x", VerdictKind::kPass);
+  const Batch batch = rollout.run(1, {{&task(), 1, {longest, brief}}, {&task(), 1, {brief, longest}}});
+  ASSERT_EQ(batch.groups[0].samples[0].turns.size(), 2u);
+  EXPECT_EQ(batch.groups[0].samples[0].turns[0].verdict.kind, VerdictKind::kPass);
+  EXPECT_EQ(batch.groups[1].samples[0].turns.size(), 1u);
+}
+
+// The rows of each round of a search for one task.
+std::vector<Batch> rounds_of(const SearchOptions& options, std::vector<Search>* found = nullptr) {
+  Rollout rollout(taught_policy(), tokenizer(), judge(), short_options(), 5);
+  std::vector<Batch> rounds;
+  const auto searches = search(
+      rollout, {&task()}, 1, options, [](const Verdict& verdict) { return verdict.pass(); },
+      [&](const Batch& batch) { rounds.push_back(batch); });
+  EXPECT_EQ(searches.size(), 1u);
+  EXPECT_EQ(int64_t(searches[0].verdicts.size()), options.budget);
+  if (found) *found = searches;
+  return rounds;
+}
+
+TEST(Search, SpendsItsBudgetInRounds) {
+  const auto parallel = rounds_of({.budget = 4, .width = 4, .keep = 4, .shown = 0});
+  ASSERT_EQ(parallel.size(), 1u);
+  EXPECT_EQ(parallel[0].groups.size(), 4u);
+  const auto sequential = rounds_of({.budget = 4, .width = 1, .keep = 1, .shown = 1});
+  ASSERT_EQ(sequential.size(), 4u);
+  for (size_t round = 0; round < 4; ++round) {
+    ASSERT_EQ(sequential[round].groups.size(), 1u);
+    EXPECT_EQ(sequential[round].groups[0].samples[0].turns.size(), round == 0 ? 1u : 2u);  // one is shown
+  }
+}
+
+TEST(Search, TheBestChainsGoOn) {
+  std::vector<Search> found;
+  const auto rounds = rounds_of({.budget = 8, .width = 4, .keep = 1, .shown = 1}, &found);
+  ASSERT_EQ(rounds.size(), 2u);
+  const auto begin = found[0].verdicts.begin();
+  const auto best = std::find_if(begin, begin + 4, [](const Verdict& verdict) { return verdict.pass(); });
+  ASSERT_NE(best, begin + 4);
+  const Trajectory& chosen = rounds[0].groups[size_t(best - begin)].samples[0];
+  const std::vector<int32_t> answer(chosen.ids.begin() + chosen.turns[0].begin,
+                                    chosen.ids.begin() + chosen.turns[0].end);
+  for (const Group& group : rounds[1].groups) {
+    const Trajectory& row = group.samples[0];
+    const std::vector<int32_t> shown(row.ids.begin() + row.turns[0].begin,
+                                     row.ids.begin() + row.turns[0].end);
+    EXPECT_EQ(shown, answer);
   }
 }
 

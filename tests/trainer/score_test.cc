@@ -33,6 +33,24 @@ TEST(Score, CountsSharesOverWhatWasJudged) {
   EXPECT_NEAR(s.speedup, std::cbrt(0.5 * 2 * 1.3), 1e-12);
 }
 
+TEST(Score, RawIsWhatComparingOutputsAloneWouldSay) {
+  Verdict floor = failed(VerdictKind::kSuspect);
+  floor.speedup = 90;
+  const Score s = score_of({passed(1.5), floor, failed(), failed(VerdictKind::kHack)});
+  EXPECT_DOUBLE_EQ(s.correct, 0.25);
+  EXPECT_DOUBLE_EQ(s.raw_correct, 0.75);
+  EXPECT_DOUBLE_EQ(s.fast[4], 0);
+  EXPECT_DOUBLE_EQ(s.raw_fast[4], 0.25);
+}
+
+TEST(PassAt, IsTheUnbiasedEstimate) {
+  EXPECT_DOUBLE_EQ(pass_at(1, 4, 1), 0.25);
+  EXPECT_DOUBLE_EQ(pass_at(2, 4, 1), 0.5);
+  EXPECT_NEAR(pass_at(2, 5, 2), 1 - 3.0 / 10, 1e-15);  // 1 − C(3, 2) / C(5, 2)
+  EXPECT_DOUBLE_EQ(pass_at(3, 4, 2), 1);
+  EXPECT_DOUBLE_EQ(pass_at(4, 4, 0), 0);
+}
+
 TEST(Score, OfNothingIsZero) {
   const Score s = score_of({failed(VerdictKind::kInfra)});
   EXPECT_EQ(s.samples, 0);

@@ -138,6 +138,38 @@ TEST_F(Train, EvaluatesTheSameAnswersUnderTheSameSeed) {
   EXPECT_GE(evaluation.sampled.best.reward, evaluation.sampled.last.reward);
 }
 
+TEST_F(Train, ComparesWaysToSpendAnswers) {
+  const RunConfig c =
+      config({"eval.samples=3", "eval.scaling.ways=[parallel, sequential, beam]", "eval.scaling.budget=4",
+              "eval.scaling.width=2", "eval.scaling.shown=1", "rollout.max_context_tokens=800"});
+  Model model = load_model(c.model.path);
+  const fs::path rows = root_ / "scaling.jsonl";
+  const auto curves = scale_at_test_time(model, *judge_, c, rows);
+  ASSERT_EQ(curves.size(), 3u);
+  EXPECT_EQ(read_trajectories(rows).size(), 3u * 3 * 4);
+  for (const ScalingCurve& curve : curves) {
+    ASSERT_EQ(curve.points.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(curve.points[i].answers, int64_t(1) << i);
+      EXPECT_EQ(curve.points[i].best.samples, 3);
+      EXPECT_GE(curve.points[i].best.reward, i > 0 ? curve.points[i - 1].best.reward : 0);
+    }
+  }
+  Metrics metrics;
+  add_metrics(curves, metrics);
+  EXPECT_EQ(metrics.at("val/scaling/beam/best_of_4/correct"), curves[2].points[2].best.correct);
+}
+
+TEST_F(Train, RefusesABeamThatDoesNotFitItsBudget) {
+  try {
+    config({"eval.scaling.ways=[beam]", "eval.scaling.budget=6", "eval.scaling.keep=5"});
+    FAIL() << "no error";
+  } catch (const ConfigError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("eval.scaling.width: 4 does not divide eval.scaling.budget, 6"));
+    EXPECT_THAT(e.what(), HasSubstr("eval.scaling.keep: 5 is more than eval.scaling.width, 4"));
+  }
+}
+
 TEST_F(Train, SaysWhichSplitHasNoTask) {
   const RunConfig c = config({"eval.split=heldout"});
   Model model = load_model(c.model.path);

@@ -4,8 +4,8 @@
 
 namespace temper {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Score, samples, infra, hacks, correct, fast, reward, speedup)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TurnScores, by_turn, last, best)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Score, samples, infra, hacks, correct, fast, raw_correct, raw_fast, reward, speedup)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TurnScores, by_turn, last, best, pass_at)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluation, sampled, greedy, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NamedEvaluation, name, evaluation)
 

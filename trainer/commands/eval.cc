@@ -28,12 +28,16 @@ int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std:
   Model model = load_model(config.model.path, options);
   Judge judge(config.env, load_tasks(config));
   const NamedEvaluation result{"policy", evaluate(model, judge, config, trajectories, progress_bar("eval"))};
+  const auto curves = scale_at_test_time(model, judge, config, trajectories, progress_bar("scaling"));
   Metrics metrics;
   add_metrics(result.evaluation, metrics);
-  if (!json)
+  add_metrics(curves, metrics);
+  if (!json) {
     say_evaluations(config.eval.split, {result});
-  else if (ranks.rank() == 0)
+    if (!curves.empty()) say_scaling(curves);
+  } else if (ranks.rank() == 0) {
     fmt::print("{}\n", nlohmann::json(metrics).dump(2));
+  }
   return kExitOk;
 }
 
