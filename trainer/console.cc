@@ -130,7 +130,7 @@ void say_evaluations(const std::string& split, const std::vector<NamedEvaluation
 }
 
 void say_scaling(const std::vector<ScalingCurve>& curves) {
-  say("\n  {:<18}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}", "answers to a task", "correct", "fast_1",
+  say("\n  {:<18}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}", "answers to a task", "correct", "fast_1",
       "fast_1.2", "reward", "speedup", "last fast_1", "searches");
   for (const ScalingCurve& curve : curves)
     for (const auto& [answers, best, last] : curve.points) {
@@ -138,7 +138,7 @@ void say_scaling(const std::vector<ScalingCurve>& curves) {
       for (const std::string& cell : {percent(best.correct), percent(best.fast[1]), percent(best.fast[2]),
                                       fmt::format("{:.3f}", best.reward), speedup_text(best.speedup),
                                       percent(last.fast[1]), fmt::format("{}", best.samples)})
-        row += padded(cell, 11);
+        row += padded(cell, 12);
       say_line(row);
     }
 }
