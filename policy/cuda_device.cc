@@ -59,7 +59,7 @@ Gpu describe_gpu(int ordinal) {
   return {properties.name, int64_t(free), int64_t(total), libraries_text()};
 }
 
-int64_t attention_bytes(const Gpu& gpu) { return gpu.total_bytes / 32; }
+int64_t attention_bytes(const Gpu& gpu) { return gpu.total_bytes / 16; }
 
 void use_gpu(int ordinal) {
   const int count = gpu_count();

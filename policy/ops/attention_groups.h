@@ -10,8 +10,8 @@
 
 namespace temper::cuda {
 
-// The next of 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, …: four an octave.
-int64_t bucket(int64_t n);
+// The next power of two: empty sequences cost nothing but scores, a plan 0.1 s.
+int64_t sequence_bucket(int64_t n);
 
 // Multiples of 256 up to 2,048, then four an octave.
 int64_t length_bucket(int64_t length);
@@ -23,7 +23,7 @@ struct AttentionGroup {
   int64_t parts = 1;
   size_t described_at = 0;  // see describe
 
-  int64_t sequences() const { return bucket(int64_t(members.size())); }
+  int64_t sequences() const { return sequence_bucket(int64_t(members.size())); }
 };
 
 // All sequences [starts[s], starts[s+1]), none of them empty.

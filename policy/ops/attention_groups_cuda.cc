@@ -12,7 +12,7 @@ namespace temper::cuda {
 namespace {
 
 int64_t score_bytes_of(int64_t sequences, int64_t length, int64_t heads) {
-  return bucket(sequences) * heads * length * length * 2;
+  return sequence_bucket(sequences) * heads * length * length * 2;
 }
 
 // Parts are of whole key heads, and of four query heads or more: cuDNN wants log-sum-exps aligned to 16
@@ -26,14 +26,12 @@ int64_t parts_of_heads(const HeadShape& shape, int64_t length, int64_t most_byte
 
 }  // namespace
 
-int64_t bucket(int64_t n) {
-  const int64_t step = std::max<int64_t>(1, int64_t(std::bit_floor(uint64_t(n - 1) | 1)) / 4);
-  return (n + step - 1) / step * step;
-}
+int64_t sequence_bucket(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
 
 int64_t length_bucket(int64_t length) {
   const int64_t blocks = (length + 255) / 256;
-  return 256 * (blocks <= 8 ? blocks : bucket(blocks));
+  const int64_t step = std::max<int64_t>(1, int64_t(std::bit_floor(uint64_t(blocks - 1) | 1)) / 4);
+  return 256 * ((blocks + step - 1) / step * step);
 }
 
 AttentionGroup whole_pack(const std::vector<int32_t>& starts) {

@@ -4,8 +4,9 @@
 // Exact:  a row's bits are the same whatever the number of rows: algorithms that split k are forbidden, and
 //         all others add k in order (measured; Policy's self-check looks again at every start).
 // Async:  enqueues on `stream`, always the same one: calls share a workspace. The first call of a shape asks
-//         cuBLASLt for algorithms; up to kTimedRows rows it also tries the best of them on the operands and
-//         waits for the result. May be captured into a graph; what has not run before is then taken untried.
+//         cuBLASLt for algorithms, unless a similar one has; linear up to kTimedRows rows also tries the best
+//         of them on the operands and waits for the result. May be captured into a graph; what has not run
+//         before is then taken untried.
 // Errors: WorldError naming the shape if cuBLASLt knows no algorithm for it.
 
 #include <cuda_runtime_api.h>
@@ -15,8 +16,7 @@
 
 namespace temper::cuda {
 
-// Decoding sees few row counts, each very often; training sees new ones all the time, where the library's
-// first choice is good.
+// Up to here each number of rows is tried for itself: decoding sees few, each very often.
 constexpr int64_t kTimedRows = 512;
 
 class Products {

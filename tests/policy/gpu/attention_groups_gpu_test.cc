@@ -19,19 +19,18 @@ std::vector<int32_t> starts_of(const std::vector<int32_t>& lengths) {
 }
 
 TEST(AttentionGroups, BucketsAreFewAndNearlyFull) {
-  EXPECT_EQ(bucket(1), 1);
-  EXPECT_EQ(bucket(5), 5);
-  EXPECT_EQ(bucket(9), 10);
-  EXPECT_EQ(bucket(17), 20);
-  EXPECT_EQ(bucket(64), 64);
+  EXPECT_EQ(sequence_bucket(1), 1);
+  EXPECT_EQ(sequence_bucket(5), 8);
+  EXPECT_EQ(sequence_bucket(64), 64);
   EXPECT_EQ(length_bucket(1), 256);
   EXPECT_EQ(length_bucket(257), 512);
   EXPECT_EQ(length_bucket(2048), 2048);
   EXPECT_EQ(length_bucket(2049), 2560);
   for (int64_t n = 1; n < 5000; ++n) {
-    EXPECT_GE(bucket(n), n);
-    EXPECT_LE(bucket(n) * 4, n * 5) << n;
+    EXPECT_GE(sequence_bucket(n), n);
+    EXPECT_LT(sequence_bucket(n), 2 * n);
     EXPECT_GE(length_bucket(n), n);
+    EXPECT_LE(length_bucket(n) * 4, std::max<int64_t>(n + 255, 1024) * 5) << n;
   }
 }
 

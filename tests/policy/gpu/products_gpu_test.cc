@@ -10,9 +10,10 @@ class GpuProducts : public GpuTest {};
 struct Shape {
   int64_t rows, k, n;
 };
-// Odd numbers of rows too: gradients of weights sum over all tokens of a pack.
-const Shape kShapes[] = {{32, 256, 384}, {96, 1024, 640}, {33, 128, 96},
-                         {1, 64, 64},    {77, 200, 72},   {1000, 512, 256}};
+// Odd numbers of rows too: gradients of weights sum over all tokens of a pack. The last ones share an
+// algorithm.
+const Shape kShapes[] = {{32, 256, 384}, {96, 1024, 640},  {33, 128, 96},    {1, 64, 64},
+                         {77, 200, 72},  {1000, 512, 256}, {1003, 512, 256}, {897, 512, 256}};
 
 constexpr double kHalfUnit = 0x1p-8;  // of a bf16, beside the largest value
 
@@ -73,6 +74,26 @@ TEST_F(GpuProducts, RowsDoNotDependOnTheirNumber) {
         }
     }
   }
+}
+
+// Large products prefer other algorithms than small ones: it must not matter which.
+TEST_F(GpuProducts, GradientsHaveTheSameBitsWhateverTheAlgorithm) {
+  constexpr int64_t kRows = 8192, kFew = 1024, kK = 4096, kN = 6144;
+  cuda::Products products;
+  const Buffer dy(random_bf16({kRows, kN})), x(random_bf16({kRows, kK})), w(random_bf16({kN, kK}, 0.02));
+  const Buffer dx(unwritten({kRows, kK})), dw(at::zeros({kN, kK}, at::kFloat));
+  products.linear_backward_input(dy.data(), w.data(), kRows, kK, kN, dx.data(), nullptr);
+  products.linear_backward_weight(dy.data(), x.data(), kRows, kK, kN, dw.f32(), nullptr);
+  const at::Tensor all = dx.host(), chosen = dw.host();
+  for (const int64_t rows : {int64_t(64), kFew}) {
+    products.linear_backward_input(dy.data(), w.data(), rows, kK, kN, dx.data(), nullptr);
+    EXPECT_EQ(unequal_bits(dx.host().narrow(0, 0, rows), all.narrow(0, 0, rows)), 0) << rows;
+  }
+  // Rows of dw by themselves are a small product, which takes the library's first choice.
+  const Buffer few_dy(dy.host().narrow(1, 0, kFew / 32).contiguous());
+  const Buffer few_dw(at::zeros({kFew / 32, kK}, at::kFloat));
+  products.linear_backward_weight(few_dy.data(), x.data(), kRows, kK, kFew / 32, few_dw.f32(), nullptr);
+  EXPECT_EQ(unequal_bits(few_dw.host(), chosen.narrow(0, 0, kFew / 32)), 0);
 }
 
 TEST_F(GpuProducts, RunInAGraph) {
