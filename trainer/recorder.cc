@@ -25,7 +25,7 @@ Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, Judg
       judge_(judge),
       run_(run),
       saver_(run.dir() / "checkpoints", config.checkpoint, model),
-      tasks_(digest_of(load_tasks(config))),
+      tasks_(digest_of(judge.tasks())),
       step_start_s_(now_s()),
       checkpoint_start_s_(step_start_s_) {}
 

@@ -154,7 +154,8 @@ fs::path starting_folder(const RunConfig& config, const fs::path& checkpoint) {
 
 std::string digest_of(const std::vector<Task>& tasks) {
   std::string all;
-  for (const Task& task : tasks) all += task.digest();
+  for (const Task& task : tasks)
+    if (!task.generated()) all += task.digest();
   return sha256(all);
 }
 

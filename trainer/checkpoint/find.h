@@ -49,6 +49,7 @@ Choice choose_checkpoint(const std::vector<std::filesystem::path>& dirs, const R
 // The model's folder that a run of this config, with this checkpoint, began from.
 std::filesystem::path starting_folder(const RunConfig& config, const std::filesystem::path& checkpoint);
 
+// Of those that were given; what is varied from them follows from the config.
 std::string digest_of(const std::vector<Task>& tasks);
 
 }  // namespace temper
