@@ -13,7 +13,19 @@
 namespace temper {
 namespace {
 
-const char* c_name(ElementType type) { return type == ElementType::kF32 ? "float" : "int"; }
+const char* c_name(ElementType type) {
+  switch (type) {
+    case ElementType::kF32:
+      return "float";
+    case ElementType::kI32:
+      return "int";
+    case ElementType::kBF16:
+      return "__nv_bfloat16";
+    case ElementType::kF16:
+      return "__half";
+  }
+  TEMPER_CHECK(false, "element type {}", int(type));
+}
 
 bool is_number(const std::string& size) {
   return !size.empty() && std::isdigit(static_cast<unsigned char>(size[0]));
@@ -63,7 +75,9 @@ std::string shapes_line(const Task& task) {
 
 }  // namespace
 
-size_t element_size(ElementType) { return 4; }
+size_t element_size(ElementType type) {
+  return type == ElementType::kBF16 || type == ElementType::kF16 ? 2 : 4;
+}
 
 std::string Task::signature() const {
   std::vector<std::string> arguments;
@@ -72,7 +86,8 @@ std::string Task::signature() const {
   for (const auto& output : outputs)
     arguments.push_back(fmt::format("{}* {}", c_name(output.type), output.name));
   for (const auto& dim : dims) arguments.push_back("int " + dim);
-  return fmt::format("extern \"C\" void kernel({})", fmt::join(arguments, ", "));
+  return fmt::format("extern \"C\" void {}({})", language == "cuda" ? "launch" : "kernel",
+                     fmt::join(arguments, ", "));
 }
 
 std::string Task::prompt() const { return shapes_line(*this) + reference_body(*this) + signature(); }

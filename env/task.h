@@ -16,14 +16,14 @@
 //       flops: 5*n*m
 //
 // Keys of a task (default):
-//   name         [a-z0-9_]+, unique          language     cpp
+//   name         [a-z0-9_]+, unique          language     cpp or cuda (cpp)
 //   family       (other)                     split        train or heldout (train)
 //   reference    PyTorch, TorchScript subset: an expression, or the source of one function `reference` that
 //   takes the
 //                inputs in order and returns the output or outputs
 //   inputs       name: [dimensions], or name: {shape: …} with any of
-//                  type: f32 or i32 (f32)
-//                  normal: true              N(0, 1) times the case's magnitude (default for f32)
+//                  type: f32 or i32, for cuda also bf16 or f16 (f32)
+//                  normal: true              N(0, 1) times the case's magnitude (default for floats)
 //                  scaled: false             … without the magnitude
 //                  uniform: [low, high]      instead of normal
 //                  below: n                  integers in [0, n), n a dimension or a number (needed for i32)
@@ -45,8 +45,9 @@
 
 namespace temper {
 
-enum class ElementType : uint8_t { kF32, kI32 };
+enum class ElementType : uint8_t { kF32, kI32, kBF16, kF16 };
 size_t element_size(ElementType type);  // bytes
+inline bool is_float(ElementType type) { return type != ElementType::kI32; }
 
 // How the oracle draws an input.
 enum class Distribution : uint8_t {
@@ -71,7 +72,7 @@ using Shape = std::map<std::string, int64_t>;  // dimension → size
 
 struct Task {
   std::string name;      // unique, [a-z0-9_]+
-  std::string language;  // "cpp"
+  std::string language;  // "cpp" or "cuda"
   std::string family;    // elementwise, reduction, …
   std::string split;     // "train" or "heldout", or kGenerated
   std::string
@@ -90,8 +91,9 @@ struct Task {
   static constexpr const char* kGenerated = "traces";
   bool generated() const { return split == kGenerated; }
 
-  // The C++ declaration a candidate defines: inputs, outputs, dimensions.
-  //   extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)
+  // The declaration a candidate defines: inputs, outputs, dimensions.
+  //   cpp:  extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)
+  //   cuda: extern "C" void launch(const __nv_bfloat16* x, __half* y, int n, int m), pointers into GPU memory
   std::string signature() const;
   // What the policy is asked, plain text, one line a part: shapes, the reference's body, the signature.
   std::string prompt() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/error.h"
@@ -23,6 +24,10 @@ const std::vector<std::string> kTaskKeys{"name",       "language",  "family", "s
 const std::vector<std::string> kInputKeys{"shape",   "type",  "normal",   "scaled",
                                           "uniform", "below", "nonfinite"};
 const std::vector<std::string> kOutputKeys{"shape", "type"};
+const std::map<std::string, ElementType> kTypes{{"f32", ElementType::kF32},
+                                                {"i32", ElementType::kI32},
+                                                {"bf16", ElementType::kBF16},
+                                                {"f16", ElementType::kF16}};
 
 bool is_identifier(const std::string& name) {
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) return false;
@@ -84,8 +89,9 @@ void TaskReader::read_scalars() {
     problem(find("name"), "name", fmt::format("'{}' is not allowed; [a-z0-9_]+", task_.name));
   }
   task_.language = value<std::string>(find("language"), "language", "cpp", "a word");
-  if (task_.language != "cpp") {
-    problem(find("language"), "language", fmt::format("'{}' is not allowed; allowed: cpp", task_.language));
+  if (task_.language != "cpp" && task_.language != "cuda") {
+    problem(find("language"), "language",
+            fmt::format("'{}' is not allowed; allowed: cpp, cuda", task_.language));
   }
   task_.family = value<std::string>(find("family"), "family", "other", "a word");
   task_.split = value<std::string>(find("split"), "split", "train", "train or heldout");
@@ -145,16 +151,19 @@ TensorSpec TaskReader::read_tensor(const std::string& name, const YAML::Node& no
 void TaskReader::read_tensor_options(TensorSpec& tensor, const YAML::Node& node, const std::string& field,
                                      bool input) {
   check_keys(node, input ? kInputKeys : kOutputKeys, field + ".");
-  const auto type = value<std::string>(node["type"], field + ".type", "f32", "f32 or i32");
-  if (type != "f32" && type != "i32") {
-    problem(node, field + ".type", fmt::format("'{}' is not allowed; allowed: f32, i32", type));
+  const bool gpu = task_.language == "cuda";
+  const char* const allowed = gpu ? "f32, i32, bf16, f16" : "f32, i32";
+  const auto type = value<std::string>(node["type"], field + ".type", "f32", allowed);
+  const auto known = kTypes.find(type);
+  if (known != kTypes.end()) tensor.type = known->second;
+  if (known == kTypes.end() || (!gpu && element_size(tensor.type) == 2)) {
+    problem(node, field + ".type", fmt::format("'{}' is not allowed; allowed: {}", type, allowed));
   }
-  tensor.type = type == "i32" ? ElementType::kI32 : ElementType::kF32;
   if (input) read_distribution(tensor, node, field);
 }
 
 void TaskReader::read_distribution(TensorSpec& tensor, const YAML::Node& node, const std::string& field) {
-  const bool integer = tensor.type == ElementType::kI32;
+  const bool integer = !is_float(tensor.type);
   if (integer != bool(node["below"])) problem(node, field, "an i32 input, and only that, needs `below`");
   if (integer && node["below"]) {
     tensor.distribution = Distribution::kIndex;
@@ -166,7 +175,7 @@ void TaskReader::read_distribution(TensorSpec& tensor, const YAML::Node& node, c
     tensor.distribution = Distribution::kUniform;
     if (integer || bounds.size() != 2 || !(bounds[0] < bounds[1])) {
       problem(range, field + ".uniform",
-              fmt::format("{} is not allowed; [low, high] of an f32 input, low < high", text_of(range)));
+              fmt::format("{} is not allowed; [low, high] of a float input, low < high", text_of(range)));
     } else {
       tensor.low = bounds[0];
       tensor.high = bounds[1];

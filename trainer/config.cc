@@ -100,6 +100,10 @@ PolicyOptions ModelOptions::policy() const {
 
 void TaskOptions::visit(OptionVisitor& v) {
   v.option("path", path, {.help = "task file, or folder of task files"});
+  v.option(
+      "language", language,
+      {.help = "language of the tasks taken from path; auto: cpp where it has any. `names` may be of any",
+       .choices = {"auto", "cpp", "cuda"}});
   v.option("names", names, {.help = "only these tasks; empty: all"});
   v.option("learn", learn,
            {.help = "splits that reinforcement learning draws from; traces: the generated ones",
@@ -174,8 +178,16 @@ std::vector<Task> load_tasks(const RunConfig& config) {
   if (!config.tasks.names.empty()) {
     std::vector<Task> chosen;
     for (const std::string& name : config.tasks.names) chosen.push_back(find_task(tasks, name));
-    tasks = std::move(chosen);
+    return chosen;
   }
+  const auto has = [&](const std::string& language) {
+    return std::ranges::any_of(tasks, [&](const Task& task) { return task.language == language; });
+  };
+  const std::string& wish = config.tasks.language;
+  const std::string language = wish != "auto" ? wish : has("cpp") ? "cpp" : tasks.front().language;
+  if (!has(language))
+    throw ConfigError("tasks.language: no task of tasks.path {} is {}", config.tasks.path, language);
+  std::erase_if(tasks, [&](const Task& task) { return task.language != language; });
   return tasks;
 }
 

@@ -54,6 +54,7 @@ struct ModelOptions {
 
 struct TaskOptions {
   std::string path = "env/tasks";
+  std::string language = "auto";
   std::vector<std::string> names = {};  // empty: all
   std::vector<std::string> learn = {"train"};
   void visit(OptionVisitor& v);

@@ -84,6 +84,21 @@ TEST(Task, SignatureAndPromptAreWhatThePolicySees) {
                 tasks[1].signature());
 }
 
+TEST(Task, GpuTasksHaveShortFloatsAndAnotherEntryPoint) {
+  const std::string types =
+      "inputs: {x: {shape: [n], type: bf16}, i: {shape: [n], type: i32, below: n}}\n"
+      "outputs: {y: {shape: [n], type: f16}, z: [n]}\ncheck: [{n: 3}]\ntimed: {n: 64}\n"
+      "name: one\nreference: x, x\n";
+  const Task task = parse_tasks(types + "language: cuda\n", "tasks.yaml")[0];
+  EXPECT_EQ(task.signature(),
+            "extern \"C\" void launch(const __nv_bfloat16* x, const int* i, __half* y, float* z, int n)");
+  EXPECT_EQ(task.min_bytes, 64.0 * (2 + 4 + 2 + 4));
+  EXPECT_NE(problem_of(types).find("inputs.x.type: 'bf16' is not allowed; allowed: f32, i32"),
+            std::string::npos);
+  EXPECT_NE(problem_of(types + "language: ptx").find("language: 'ptx' is not allowed; allowed: cpp, cuda"),
+            std::string::npos);
+}
+
 TEST(Task, DigestFollowsWhatDecidesAVerdict) {
   auto tasks = parse_tasks(kFile, "tasks.yaml");
   const auto before = tasks[0].digest();

@@ -70,6 +70,20 @@ TEST(Config, AllowsGreedyRolloutsWhereNothingIsLearned) {
   EXPECT_EQ(read_config("", {"rollout.temperature=0", "run.steps=0"}).run.steps, 0);
 }
 
+TEST(Config, TakesTasksOfOneLanguage) {
+  const auto languages_of = [](const std::vector<std::string>& words) {
+    std::set<std::string> languages;
+    for (const Task& task : load_tasks(read_config("", words))) languages.insert(task.language);
+    return languages;
+  };
+  const std::string all = "tasks.path=" TEMPER_SOURCE_DIR "/env/tasks";
+  EXPECT_EQ(languages_of({all}), std::set<std::string>{"cpp"});
+  EXPECT_EQ(languages_of({all, "tasks.language=cuda"}), std::set<std::string>{"cuda"});
+  EXPECT_EQ(languages_of({all + "/cuda"}), std::set<std::string>{"cuda"});
+  EXPECT_EQ(languages_of({all, "tasks.names=[gpu_softmax]"}), std::set<std::string>{"cuda"});
+  EXPECT_THROW(languages_of({all + "/cpp", "tasks.language=cuda"}), ConfigError);
+}
+
 TEST(Config, RefusesMoreTasksPerStepThanThereAre) {
   const RunConfig config = read_config("", {"rollout.tasks_per_step=3"});
   std::vector<Task> tasks(2);
