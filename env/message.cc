@@ -18,7 +18,7 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
       {"unclosed_code_block", "the code block is not closed"},
       {"two_code_blocks", "two different code blocks"},
       {"empty_code_block", "the code block is empty"},
-      {"no_entry_point", "no function extern \"C\" void kernel"},
+      {"no_entry_point", "the function asked for is not defined as extern \"C\""},
       {"guard", "wrote outside its buffers"},
       {"input_mutation", "changed an input"},
       {"unwritten", "left output elements unwritten"},
@@ -89,18 +89,30 @@ std::string without_chat_tokens(std::string text) {
   return text;
 }
 
-// "file:LINE:COLUMN: error: TEXT" → "line LINE: TEXT"; empty if the line is no such error.
-std::string compiler_error(std::string_view line) {
-  const size_t mark = line.find("error: ");
-  if (mark == std::string_view::npos) return "";
-  const std::string text(line.substr(mark + 7));
-  for (size_t colon = line.find(':'); colon < mark; colon = line.find(':', colon + 1)) {
-    const size_t digits = line.find_first_not_of("0123456789", colon + 1);
-    if (digits > colon + 1 && digits < mark && line[digits] == ':') {
-      return fmt::format("line {}: {}", line.substr(colon + 1, digits - colon - 1), text);
-    }
+// The digits between `open` and `close` somewhere in front of a message.
+std::string_view number_between(std::string_view place, char open, char close) {
+  for (size_t at = place.find(open); at != std::string_view::npos; at = place.find(open, at + 1)) {
+    const size_t end = place.find_first_not_of("0123456789", at + 1);
+    if (end != std::string_view::npos && end > at + 1 && place[end] == close)
+      return place.substr(at + 1, end - at - 1);
   }
-  return text;
+  return {};
+}
+
+// g++'s "file:LINE:COLUMN: error: TEXT" and nvcc's "file(LINE): error: TEXT" → "line LINE: TEXT"; what is
+// behind the candidate's last line, or of ptxas, has no line of the candidate's. Empty if the line is no such
+// error.
+std::string compiler_error(std::string_view line) {
+  const bool ptxas = line.starts_with("ptxas");
+  const size_t mark = line.find(ptxas ? "error  " : "error: ");
+  const size_t colon = line.find(": ", mark);
+  if (mark == std::string_view::npos || colon == std::string_view::npos) return "";
+  const std::string text(line.substr(colon + 2));
+  if (ptxas || line.starts_with("entry_point")) return text;
+  const std::string_view place = line.substr(0, mark);
+  std::string_view number = number_between(place, '(', ')');
+  if (number.empty()) number = number_between(place, ':', ':');
+  return number.empty() ? text : fmt::format("line {}: {}", number, text);
 }
 
 }  // namespace

@@ -15,11 +15,9 @@
 namespace temper {
 namespace {
 
-enum Stage : int { kCompiled = 0, kCompile = 1, kAssemble, kLink, kCopy, kSetup };
-
-// What the box's init tells through its exit status: the stage that failed, and whether a tool was ended by a
-// signal.
-constexpr int kSignalled = 16;
+// What the box's init tells through its exit status: all is done, what of ours failed, or a tool, and whether
+// that was ended by a signal.
+enum Ending : int { kCompiled = 0, kSetupFailed = 1, kCopyFailed = 2, kToolFailed = 3, kToolKilled = 4 };
 
 Fd memory_file(const char* name) {
   Fd file(::memfd_create(name, MFD_CLOEXEC));
@@ -43,34 +41,36 @@ std::string read_prefix(int file, int64_t limit) {
     std::vector<char*> arguments;
     for (const auto& word : argv) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    char path[] = "PATH=/usr/bin", locale[] = "LC_ALL=C";
-    char* environment[] = {path, locale, nullptr};
+    char path[] = "PATH=/usr/bin", locale[] = "LC_ALL=C", folder[] = "TMPDIR=/work";
+    char* environment[] = {path, locale, folder, nullptr};
     ::execve(arguments[0], arguments.data(), environment);
   } catch (const std::exception&) {
   }
   ::_exit(126);
 }
 
-// 0, or the stage with how it failed.
-int run_stage(Stage stage, const std::vector<std::string>& argv) {
+Ending run_step(const std::vector<std::string>& argv) {
   const pid_t pid = ::fork();
-  if (pid < 0) return kSetup;
+  if (pid < 0) return kSetupFailed;
   if (pid == 0) run_tool(argv);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
-  return stage | (WIFSIGNALED(status) ? kSignalled : 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return kCompiled;
+  return WIFSIGNALED(status) ? kToolKilled : kToolFailed;
 }
 
-int copy_object(int object, int64_t limit) {
-  const std::string content = read_file(kObjectFile);
-  if (int64_t(content.size()) > limit) return kCopy;
-  return ::write(object, content.data(), content.size()) == ssize_t(content.size()) ? 0 : int(kCopy);
+Ending copy_product(const std::string& from, int to, int64_t limit) {
+  if (from.empty()) return kCompiled;
+  const std::string content = read_file(from);
+  if (int64_t(content.size()) > limit) return kCopyFailed;
+  return ::write(to, content.data(), content.size()) == ssize_t(content.size()) ? kCompiled : kCopyFailed;
 }
 
-void enter_box(const CompileQuota& quota, uid_t user) {
-  enter_private_root(4 * quota.file_bytes, {"/usr", "/lib", "/lib64", "/bin"});
+void enter_box(const Toolchain& tools, const CompileQuota& quota, uid_t user) {
+  std::vector<std::string> folders{"/usr", "/lib", "/lib64", "/bin"};
+  folders.insert(folders.end(), tools.folders.begin(), tools.folders.end());
+  enter_private_root(4 * quota.file_bytes, folders);
   if (::mkdir("/work", 0777) != 0 || ::chmod("/work", 0777) != 0 || ::chdir("/work") != 0)
     throw system_error("make the compile folder");
   apply_limits({.memory_bytes = quota.memory_bytes,
@@ -80,28 +80,36 @@ void enter_box(const CompileQuota& quota, uid_t user) {
   drop_privileges(user);
 }
 
-// The init of the box's pid namespace: our code, which starts the three tools in turn.
-int run_box(const Toolchain& tools, const std::string& source, const CompileQuota& quota, uid_t user,
-            int object, int diagnostics) {
+struct Products {
+  Fd object = memory_file("object"), cubin = memory_file("cubin"), ptx = memory_file("ptx"),
+     diagnostics = memory_file("diagnostics");
+};
+
+// The init of the box's pid namespace: our code, which starts the tools in turn.
+Ending run_box(const Toolchain& tools, const std::string& source, const CompileQuota& quota, uid_t user,
+               const Products& products) {
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ::dup2(null.get(), STDIN_FILENO);
-  ::dup2(diagnostics, STDOUT_FILENO);
-  ::dup2(diagnostics, STDERR_FILENO);
-  enter_box(quota, user);
-  write_file_atomic(kSourceFile, source);
-  if (const int failed = run_stage(kCompile, tools.compile)) return failed;
-  if (const int failed = run_stage(kAssemble, tools.assemble)) return failed;
-  if (const int failed = run_stage(kLink, tools.link)) return failed;
-  return copy_object(object, quota.object_bytes);
+  ::dup2(products.diagnostics.get(), STDOUT_FILENO);
+  ::dup2(products.diagnostics.get(), STDERR_FILENO);
+  enter_box(tools, quota, user);
+  for (const auto& [name, content] : tools.files) write_file(name, content);
+  write_file(tools.source, source);
+  for (const auto& step : tools.steps)
+    if (const Ending ending = run_step(step); ending != kCompiled) return ending;
+  Ending ending = copy_product(tools.object, products.object.get(), quota.object_bytes);
+  if (ending == kCompiled) ending = copy_product(tools.cubin, products.cubin.get(), quota.cubin_bytes);
+  if (ending == kCompiled) ending = copy_product(tools.ptx, products.ptx.get(), quota.ptx_bytes);
+  return ending;
 }
 
 std::string failure_reason(int status, const std::string& diagnostics) {
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled;
+  const int ending = WIFEXITED(status) ? WEXITSTATUS(status) : int(kToolKilled);
   const auto says = [&](const char* words) { return diagnostics.find(words) != std::string::npos; };
-  if (code == kCopy || code & kSignalled || says("out of memory") || says("memory exhausted") ||
-      says("File too large") || says("No space left"))
+  if (ending == kCopyFailed || ending == kToolKilled || says("out of memory") || says("memory exhausted") ||
+      says("File too large") || says("No space left") || says("relocation truncated"))
     return "compile_quota";
-  if (code == kLink && says("required symbol")) return "no_entry_point";
+  if (says("required symbol") || says("entry_point(1): error: identifier")) return "no_entry_point";
   return "compile_error";
 }
 
@@ -109,25 +117,27 @@ std::string failure_reason(int status, const std::string& diagnostics) {
 
 CompileResult compile(const Toolchain& tools, const std::string& source, const CompileQuota& quota,
                       uid_t user) {
-  const Fd object = memory_file("object"), diagnostics = memory_file("diagnostics");
+  const Products products;
   auto box = BoxProcess::start([&] {
     try {
-      return run_box(tools, source, quota, user, object.get(), diagnostics.get());
+      return int(run_box(tools, source, quota, user, products));
     } catch (const std::exception& e) {
       const std::string_view text = e.what();
-      (void)!::write(diagnostics.get(), text.data(), text.size());
-      return int(kSetup);
+      (void)!::write(products.diagnostics.get(), text.data(), text.size());
+      return int(kSetupFailed);
     }
   });
   const auto status = box.wait(quota.wall);
   box.kill();
   CompileResult result;
-  result.diagnostics = read_prefix(diagnostics.get(), quota.diagnostic_bytes);
-  if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == kSetup)
+  result.diagnostics = read_prefix(products.diagnostics.get(), quota.diagnostic_bytes);
+  if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == kSetupFailed)
     throw WorldError("the compile sandbox failed: {}", result.diagnostics);
   if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == kCompiled) {
     result.ok = true;
-    result.object = read_prefix(object.get(), quota.object_bytes);
+    result.object = read_prefix(products.object.get(), quota.object_bytes);
+    result.cubin = read_prefix(products.cubin.get(), quota.cubin_bytes);
+    result.ptx = read_prefix(products.ptx.get(), quota.ptx_bytes);
   } else {
     result.reason = status ? failure_reason(*status, result.diagnostics) : "compile_timeout";
   }

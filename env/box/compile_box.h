@@ -9,17 +9,26 @@
 
 namespace temper {
 
+// Defaults are for C++.
 struct CompileQuota {
   std::chrono::milliseconds wall{10'000};
   int64_t memory_bytes = int64_t(1) << 30;  // each program's address space
   int64_t file_bytes = 16 << 20;            // any file a program writes
   int64_t object_bytes = 4 << 20;
+  int64_t cubin_bytes = 4 << 20, ptx_bytes = 32 << 20;
   int64_t diagnostic_bytes = 64 << 10;
 };
+
+// nvcc writes what it has preprocessed to files: with CUB that is 10 MB, three times.
+inline CompileQuota cuda_compile_quota() {
+  return {
+      .wall = std::chrono::milliseconds(30'000), .memory_bytes = int64_t(4) << 30, .file_bytes = 64 << 20};
+}
 
 struct CompileResult {
   bool ok = false;
   std::string object;       // the shared object
+  std::string cubin, ptx;   // of a GPU language
   std::string reason;       // why not: compile_error, no_entry_point, compile_timeout, compile_quota
   std::string diagnostics;  // the tools' words, cut at the quota
 };

@@ -1,26 +1,39 @@
 #pragma once
-// The system's C++ compiler, taken apart: the programs its driver would run, so that each box starts three
-// small programs and no driver, and the command line is ours alone.
+// Compilers, taken apart: the programs that their drivers would run, so that each box starts some small
+// programs and no driver, and the command lines are ours alone.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace temper {
 
+// What a compile box does: writes `files`, then the candidate as `source`, runs `steps` in turn in the one
+// folder, and hands out `object` and, of a GPU language, `cubin` and the `ptx` it is made from.
 struct Toolchain {
-  std::string version;                // "g++ (Debian 12.2.0-14) 12.2.0": part of every verdict's digest
-  std::vector<std::string> compile;   // kSourceFile → kAssemblyFile
-  std::vector<std::string> assemble;  // kAssemblyFile → kRelocatableFile
-  std::vector<std::string> link;      // kRelocatableFile → kObjectFile
+  std::string version;  // of the compilers, a line: part of every verdict's digest, as are the steps
+  std::string source;
+  std::vector<std::pair<std::string, std::string>> files;  // name, content
+  std::vector<std::vector<std::string>> steps;             // each one program and its arguments
+  std::string object, cubin, ptx;                          // empty: there is none
+  std::vector<std::string> folders;                        // beside /usr, that a box must see
 };
 
 inline constexpr const char* kSourceFile = "candidate.cc";  // as diagnostics name it
-inline constexpr const char* kAssemblyFile = "candidate.s";
-inline constexpr const char* kRelocatableFile = "candidate.o";
 inline constexpr const char* kObjectFile = "candidate.so";
 
-// Asks the driver ($CXX, else g++) what it would run for `flags`. `entry` must be defined by the source.
+// Version and command lines in words.
+std::string description(const Toolchain& tools);
+
+// Asks the C++ driver ($CXX, else g++) what it would run for `flags`. `entry` must be defined by the source.
 // Errors: WorldError saying what to install if there is no GNU C++ compiler below /usr.
 Toolchain find_toolchain(const std::vector<std::string>& flags, const std::string& entry);
+
+// The same for CUDA: asks nvcc ($CUDACXX, else on PATH, in /usr/local/cuda, or the one Temper was built
+// with). Source candidate.cu; device code for one architecture ("sm_90a") and nothing else; host code that
+// leaves the CUDA runtime undefined. The device's half comes first: it finds the mistakes of both, at a third
+// of the time. Errors: WorldError saying what to install, ConfigError if nvcc does not know the architecture.
+Toolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
+                              const std::string& architecture);
 
 }  // namespace temper

@@ -34,11 +34,9 @@ class Broker {
   }
 
   LaneReady ready() const {
-    std::string flags;
-    for (const auto& word : tools_.compile) flags += word + " ";
     return {.level = std::string("S2 (namespaces, private root, rlimits, seccomp") +
                      (runner_->user_dropped() ? ", user dropped)" : ")"),
-            .machine = tools_.version + " " + flags};
+            .machine = description(tools_)};
   }
 
   Verdict judge(uint32_t task, const std::string& source) {

@@ -5,7 +5,7 @@
 namespace temper {
 
 const Language& find_language(const std::string& name) {
-  static const Language* const kLanguages[] = {&kCpp};
+  static const Language* const kLanguages[] = {&kCpp, &kCuda};
   std::string known;
   for (const Language* language : kLanguages) {
     if (language->name == name) return *language;

@@ -29,6 +29,6 @@ struct Language {
 // Errors: ConfigError naming the languages there are.
 const Language& find_language(const std::string& name);
 
-extern const Language kCpp;
+extern const Language kCpp, kCuda;
 
 }  // namespace temper

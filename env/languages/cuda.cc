@@ -1,0 +1,63 @@
+// CUDA C++: kernels and a launcher on the host, compiled to a shared object and a cubin.
+//
+// The entry point is the launcher. It gets pointers into GPU memory, which the host cannot read, and the
+// sizes:
+//   extern "C" void launch(const float* x, float* y, int n, int m)
+// A last argument `cudaStream_t stream` may be added; it is the one stream there is, 0.
+
+#include "env/languages/language.h"
+
+namespace temper {
+namespace {
+
+constexpr size_t kMaxSourceBytes = 64 << 10;
+
+std::optional<Rejection> gate(const std::string& source) {
+  if (source.size() > kMaxSourceBytes) return Rejection{VerdictKind::kFailCompile, "source_too_long"};
+  if (source.find('\0') != std::string::npos) return Rejection{VerdictKind::kFailCompile, "nul_byte"};
+  if (source.find("launch") == std::string::npos) return Rejection{VerdictKind::kFailParse, "no_entry_point"};
+  return std::nullopt;
+}
+
+// "(const float* x, float* y, int n)" of the signature, without the brackets.
+std::string parameters(const Task& task) {
+  const std::string signature = task.signature();
+  const size_t open = signature.find('(');
+  return signature.substr(open + 1, signature.size() - open - 2);
+}
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '"' ? std::string("\\\"") : std::string(1, c);
+  return result;
+}
+
+// Another signature is an error instead of a crash; what follows the source is on lines of its own "file".
+std::string translation_unit(const Task& task, const std::string& source) {
+  const std::string signature = task.signature(), list = parameters(task);
+  std::string unit;
+  if (list.find("__nv_bfloat16") != std::string::npos) unit += "#include <cuda_bf16.h>\n";
+  if (list.find("__half") != std::string::npos) unit += "#include <cuda_fp16.h>\n";
+  unit += "#line 1 \"candidate.cu\"\n" + source + "\n#line 1 \"entry_point\"\n";
+  unit += "static auto temper_entry = &launch;\n";
+  unit += "template <class> struct TemperEntry { static constexpr bool known = false; };\n";
+  unit += "template <> struct TemperEntry<void (*)(" + list + ")> { static constexpr bool known = true; };\n";
+  unit += "template <> struct TemperEntry<void (*)(" + list +
+          ", cudaStream_t)> { static constexpr bool known = true; };\n";
+  unit += "static_assert(TemperEntry<decltype(temper_entry)>::known, \"the launcher must be: " +
+          escaped(signature) + "\");\n";
+  return unit;
+}
+
+}  // namespace
+
+const Language kCuda{
+    .name = "cuda",
+    .compiler_flags = {"-std=c++17", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-DNDEBUG",
+                       "-DCCCL_DISABLE_NVTX"},
+    .entry_point = "launch",
+    .gate = gate,
+    .translation_unit = translation_unit,
+};
+
+}  // namespace temper

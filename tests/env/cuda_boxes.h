@@ -1,0 +1,43 @@
+#pragma once
+// What tests of CUDA candidates share: the toolkit, where there is one.
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "base/error.h"
+#include "env/box/compile_box.h"
+#include "env/cuda/cubin.h"
+#include "env/languages/language.h"
+
+namespace temper {
+
+inline constexpr uid_t kCudaTestUser = 64'901;
+
+// Nothing where no nvcc is found; `why` says so.
+inline const Toolchain* cuda_toolchain(std::string* why = nullptr) {
+  static std::string problem;
+  static const auto tools = []() -> std::optional<Toolchain> {
+    try {
+      return find_cuda_toolchain(kCuda.compiler_flags, kCuda.entry_point, "sm_90a");
+    } catch (const WorldError& e) {
+      problem = e.what();
+      return std::nullopt;
+    }
+  }();
+  if (why != nullptr) *why = problem;
+  return tools ? &*tools : nullptr;
+}
+
+#define SKIP_WITHOUT_NVCC()                           \
+  do {                                                \
+    std::string why_;                                 \
+    if (!cuda_toolchain(&why_)) GTEST_SKIP() << why_; \
+  } while (0)
+
+inline CompileResult compile_cuda(const std::string& source,
+                                  const CompileQuota& quota = cuda_compile_quota()) {
+  return compile(*cuda_toolchain(), source, quota, kCudaTestUser);
+}
+
+}  // namespace temper
