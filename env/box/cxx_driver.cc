@@ -78,8 +78,8 @@ Command CxxDriver::assembler(const std::string& from, const std::string& to) con
   return {program("as"), "-o", to, from};
 }
 
-// Of the driver's own files those that static objects and wide arithmetic need; all libraries are in the
-// process that loads the object.
+// Of the driver's own files those that static objects, atexit and wide arithmetic need; all libraries are in
+// the process that loads the object.
 Command CxxDriver::linker(const std::string& from, const std::string& to, const std::string& entry) const {
   return {program("ld"),
           "-shared",
@@ -92,6 +92,7 @@ Command CxxDriver::linker(const std::string& from, const std::string& to, const 
           file("crtbeginS.o"),
           from,
           file("libgcc.a"),
+          file("libc_nonshared.a"),
           file("crtendS.o")};
 }
 

@@ -3,13 +3,12 @@
 // launcher runs the same on a machine without one.
 
 #include <cstdint>
-#include <string>
 
 namespace temper {
 
 struct GpuTarget {
-  std::string name = "NVIDIA H200";
-  std::string architecture = "sm_90a";  // what nvcc compiles for
+  char name[64] = "NVIDIA H200";
+  char architecture[16] = "sm_90a";  // what nvcc compiles for
   int32_t major = 9, minor = 0;
   int32_t multiprocessors = 132;
   int32_t warp_size = 32;

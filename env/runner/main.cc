@@ -4,14 +4,12 @@
 // believed then.
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "base/error.h"
-#include "env/box/lockdown.h"
-#include "env/box/private_root.h"
+#include "env/box/candidate_box.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
 #include "env/handover.h"
@@ -20,28 +18,6 @@ namespace temper {
 namespace {
 
 constexpr int kSocket = 3, kArena = 4, kPage = 5;
-constexpr int64_t kRootBytes = 8 << 20;  // the object's file lies in the private root
-constexpr const char* kObjectPath = "/candidate.so";
-constexpr auto kForEver = std::chrono::milliseconds(-1);
-
-// As init of a pid namespace we would survive abort(): end as a shell would report it.
-void on_abort(int) { ::_exit(128 + SIGABRT); }
-
-Fd lock_up(char** arguments, bool& user_dropped) {
-  enter_private_root(kRootBytes, {});
-  Fd object(::open(kObjectPath, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644));
-  if (!object) throw system_error("create the object's file");
-  apply_limits({.memory_bytes = std::stoll(arguments[1]),
-                .cpu_s = std::stoll(arguments[2]),
-                .file_bytes = kRootBytes,
-                .open_files = 32});
-  user_dropped = drop_privileges(uid_t(std::stoul(arguments[3])));
-  ::signal(SIGABRT, on_abort);
-  allow_only_candidate_calls();
-  const std::string door = first_open_door();
-  if (!door.empty()) throw WorldError("the sandbox does not hold: {} works", door);
-  return object;
-}
 
 void reply(RunnerStatus status, uint32_t sequence, std::string_view error = "", bool user_dropped = false) {
   RunnerReply message;
@@ -80,15 +56,11 @@ void serve(Entry entry, ControlPage& page, uint8_t* arena, uint32_t last) {
 }
 
 Entry load_candidate(Fd file, const uint8_t* object, int64_t bytes, uint32_t sequence) {
-  if (::write(file.get(), object, size_t(bytes)) != bytes) ::_exit(1);
-  file = Fd();
-  void* library = ::dlopen(kObjectPath, RTLD_NOW | RTLD_LOCAL);
+  std::string error = "no entry point";
+  void* library = load_object(std::move(file), object, bytes, error);
   void* entry = library != nullptr ? ::dlsym(library, "kernel") : nullptr;
   if (entry == nullptr) {
-    const char* error = ::dlerror();
-    std::string_view words = error != nullptr ? error : "no entry point";
-    if (words.starts_with(kObjectPath)) words.remove_prefix(std::strlen(kObjectPath) + std::strlen(": "));
-    reply(RunnerStatus::kLoadFailed, sequence, words);
+    reply(RunnerStatus::kLoadFailed, sequence, error);
     ::_exit(1);
   }
   reply(RunnerStatus::kLoaded, sequence);
@@ -101,14 +73,14 @@ void run(char** arguments) {
   auto& page = *reinterpret_cast<ControlPage*>(page_memory.data());
   ::close(kArena);
   ::close(kPage);
-  bool user_dropped = false;
-  Fd file = lock_up(arguments, user_dropped);
-  reply(RunnerStatus::kReady, 0, "", user_dropped);
+  CandidateBox box =
+      lock_up(std::stoll(arguments[1]), std::stoll(arguments[2]), uid_t(std::stoul(arguments[3])));
+  reply(RunnerStatus::kReady, 0, "", box.user_dropped);
   serve(nullptr, page, arena.data(), 0);
   RunnerRequest request;
   if (::read(kSocket, &request, sizeof request) != ssize_t(sizeof request)) return;
   const Entry entry =
-      load_candidate(std::move(file), arena.data(), request.object_bytes, request.header.sequence);
+      load_candidate(std::move(box.object), arena.data(), request.object_bytes, request.header.sequence);
   serve(entry, page, arena.data(), kStopServing);
 }
 
