@@ -49,6 +49,11 @@ Verdict infra(const std::string& reason) { return verdict_of(VerdictKind::kInfra
 }  // namespace
 
 void JudgeOptions::visit(OptionVisitor& v) {
+  v.option("judge", judge,
+           {.help = "whose verdicts the policy earns and hears. naive, for ablations: right is one draw within 1e-2, in "
+                    "an output that held the right result before, and timed calls are not looked at; figures stay the full "
+                    "one's. both: full, with the naive one's word beside it (raw_*, hacks)",
+            .choices = {"full", "both", "naive"}});
   v.option("lanes", lanes, {.help = "candidates judged at a time by a rank; 0: one per core, the cores shared by its machine's ranks", .min = 0, .max = 1024});
   v.option("min_sandbox", min_sandbox,
            {.help = "sandbox level below which nothing runs: S2 has namespaces, a private root, limits and a "
@@ -86,7 +91,7 @@ struct Judge::Impl {
     for (uint32_t i = 0; i < tasks.size(); ++i)
       task_index[tasks[i].name] = i, task_digest.push_back(tasks[i].digest());
     start_lanes();
-    machine = cpu_model() + lanes[0].ready().machine;
+    machine = cpu_model() + lanes[0].ready().machine + (options.judge == "full" ? "" : options.judge);
   }
 
   void start_lanes() {
@@ -98,7 +103,8 @@ struct Judge::Impl {
                     .run_timeout_s = options.run_timeout_s,
                     .memory_mb = options.memory_mb,
                     .min_pairs = options.min_pairs,
-                    .max_pairs = options.max_pairs};
+                    .max_pairs = options.max_pairs,
+                    .naive = options.judge != "full"};
     for (size_t i = 0; i < count; ++i) {
       setup.core = cores[(size_t(options.first_lane) + i) % cores.size()];
       lanes.emplace_back(setup, patience_s);
@@ -174,8 +180,9 @@ struct Judge::Impl {
       return;
     }
     const JobRef job = std::exchange(jobs_of_lanes[i], jobs.end());
-    const auto verdict = lanes[i].receive();
+    auto verdict = lanes[i].receive();
     if (!verdict) revive(i);
+    if (verdict && verdict->naive) verdict->naive->binding = options.judge == "naive";
     finish(job, verdict ? *verdict : infra("the broker died or hung"));
   }
 

@@ -19,6 +19,7 @@
 namespace temper {
 
 struct JudgeOptions {
+  std::string judge = "full";
   int64_t lanes = 0;  // 0: one per core
   std::string min_sandbox = "S2";
   double compile_timeout_s = 10, run_timeout_s = 5;

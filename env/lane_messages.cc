@@ -23,7 +23,8 @@ std::string to_text(const LaneSetup& setup) {
                {"run_timeout_s", setup.run_timeout_s},
                {"memory_mb", setup.memory_mb},
                {"min_pairs", setup.min_pairs},
-               {"max_pairs", setup.max_pairs}});
+               {"max_pairs", setup.max_pairs},
+               {"naive", setup.naive}});
 }
 
 LaneSetup lane_setup_from(const std::string& text) {
@@ -34,7 +35,8 @@ LaneSetup lane_setup_from(const std::string& text) {
           .run_timeout_s = json.at("run_timeout_s"),
           .memory_mb = json.at("memory_mb"),
           .min_pairs = json.at("min_pairs"),
-          .max_pairs = json.at("max_pairs")};
+          .max_pairs = json.at("max_pairs"),
+          .naive = json.at("naive")};
 }
 
 std::string to_text(const LaneReady& ready) { return dump(ready); }

@@ -15,6 +15,7 @@ struct LaneSetup {  // judge → broker, once
   int core = 0;
   double compile_timeout_s = 0, run_timeout_s = 0;
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
+  bool naive = false;  // ask the naive judge, too
 };
 
 struct LaneReady {           // broker → judge, once

@@ -41,6 +41,7 @@ enum class OracleOp : uint32_t {
   kServe,        // answer calls on the control page until kStopServing, then reply: the timed baseline
   kCompare,      // compute the fp64 reference of draw `draw` and hold the outputs in the arena against it
   kNull,         // reply at once
+  kReference,    // write the f32 reference of draw `draw` into the outputs in the arena (the naive judge's)
 };
 
 struct OracleRequest {

@@ -77,7 +77,8 @@ size_t Conversation::open_turn(size_t max_ids) {
 }
 
 std::string feedback_text(const Verdict& verdict) {
-  return verdict.message.empty() ? verdict_message(verdict) : verdict.message;
+  const Verdict heard = told(verdict);
+  return heard.message.empty() ? verdict_message(heard) : heard.message;
 }
 
 }  // namespace temper

@@ -175,7 +175,7 @@ void Run::judged(size_t index, const Verdict& verdict) {
 
 // Opens the next turn if there is one. Our own failure is no feedback, so it ends the trajectory.
 bool Run::goes_on(Line& line, const Verdict& verdict) {
-  if (line.new_turns() >= options_.turns || verdict.infra() || (options_.stop_on_pass && verdict.pass()))
+  if (line.new_turns() >= options_.turns || verdict.infra() || (options_.stop_on_pass && told(verdict).pass()))
     return false;
   return line.conversation.open_turn(longest_prompt()) > 0;
 }

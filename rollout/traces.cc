@@ -143,6 +143,7 @@ void judge_told(const std::vector<Story>& stories, std::vector<Recipe>& recipes,
       const auto it = waiting.find(ticket);
       if (it == waiting.end()) continue;
       it->second->verdict = std::move(verdict);
+      it->second->verdict.naive.reset();  // whatever is learned from later, examples are the full judge's
       waiting.erase(it);
       made_progress();
     }

@@ -104,7 +104,7 @@ TurnValues compute_rewards(const RewardOptions& options, const Batch& batch) {
     GroupValues& samples = rewards.emplace_back();
     for (const Trajectory& trajectory : group.samples) {
       SampleValues& turns = samples.emplace_back();
-      for (const Turn& turn : trajectory.turns) turns.push_back(reward(options, turn.verdict));
+      for (const Turn& turn : trajectory.turns) turns.push_back(reward(options, told(turn.verdict)));
     }
   }
   return rewards;

@@ -10,7 +10,7 @@ namespace temper {
 Score score(const RewardOptions& reward_options, const std::vector<const Verdict*>& verdicts) {
   Score s;
   double log_speedup = 0, rewards = 0;
-  int64_t passed = 0, fast[kFastCount] = {}, raw_fast[kFastCount] = {};
+  int64_t passed = 0, raw_passed = 0, fast[kFastCount] = {}, raw_fast[kFastCount] = {};
   for (const Verdict* verdict : verdicts) {
     if (verdict->infra()) {
       ++s.infra;
@@ -20,7 +20,8 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
     s.hacks += verdict->hack();
     rewards += turn_total(reward(reward_options, *verdict));
     for (size_t i = 0; i < kFastCount; ++i)
-      raw_fast[i] += (verdict->pass() || verdict->hack()) && verdict->speedup > kFastThresholds[i];
+      raw_fast[i] += verdict->raw_pass() && verdict->raw_speedup() > kFastThresholds[i];
+    raw_passed += verdict->raw_pass();
     if (!verdict->pass()) continue;
     ++passed;
     log_speedup += std::log(verdict->speedup);
@@ -30,7 +31,7 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
   s.correct = double(passed) / double(s.samples);
   s.reward = rewards / double(s.samples);
   s.speedup = passed > 0 ? std::exp(log_speedup / double(passed)) : 0;
-  s.raw_correct = double(passed + s.hacks) / double(s.samples);
+  s.raw_correct = double(raw_passed) / double(s.samples);
   for (size_t i = 0; i < kFastCount; ++i) {
     s.fast[i] = double(fast[i]) / double(s.samples);
     s.raw_fast[i] = double(raw_fast[i]) / double(s.samples);

@@ -17,8 +17,8 @@ namespace temper {
 inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
 inline constexpr size_t kFastCount = std::size(kFastThresholds);
 
-// INFRA is counted apart and is in no share and no mean; HACK and SUSPECT are wrong but in the raw shares:
-// what a judge that only compares outputs and times would have said.
+// INFRA is counted apart and is in no share and no mean. Hacks are wrong but in the raw shares: what a judge that
+// looks less closely said, or, where none was asked, would have said of HACK and SUSPECT.
 struct Score {
   int64_t samples = 0;  // without INFRA
   int64_t infra = 0, hacks = 0;

@@ -95,6 +95,13 @@ OracleReply OracleProcess::compare(int32_t draw) {
   return exchange(request);
 }
 
+void OracleProcess::write_reference(int32_t draw) {
+  OracleRequest request;
+  request.op = OracleOp::kReference;
+  request.draw = draw;
+  exchange(request);
+}
+
 void OracleProcess::begin_serving() {
   page().go.store(0);
   number_ = 0;

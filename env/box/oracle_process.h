@@ -33,6 +33,7 @@ class OracleProcess {
 
   void draw(const DrawRequest& request);
   OracleReply compare(int32_t draw);  // kOk or kMismatch
+  void write_reference(int32_t draw);  // in f32, into the outputs in the arena
 
   // The timed baseline: between the two only `baseline` and `null_call_time` may be called.
   void begin_serving();

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "env/box/core_lease.h"
 #include "env/box/lockdown.h"
+#include "env/broker/naive.h"
 #include "env/broker/procedure.h"
 #include "env/lane_messages.h"
 #include "env/message.h"
@@ -44,8 +45,9 @@ class Broker {
     try {
       if (!oracle_) start_oracle(), oracle_->wait_ready();
       if (!runner_) start_runner();
-      verdict =
-          Procedure(options_, tools_, roofs_, empty_, *oracle_, *runner_, setup_.tasks, task).judge(source);
+      Procedure procedure(options_, tools_, roofs_, empty_, *oracle_, *runner_, setup_.tasks, task);
+      verdict = procedure.judge(source);
+      if (setup_.naive && !procedure.object().empty()) verdict.naive = ask_naive(task, procedure.object());
     } catch (const std::exception& e) {
       oracle_.reset();  // whatever failed, the next candidate starts with fresh boxes
       verdict.kind = VerdictKind::kInfra;
@@ -54,6 +56,11 @@ class Broker {
     }
     runner_.reset();
     return verdict;
+  }
+
+  NaiveVerdict ask_naive(uint32_t task, const std::string& object) {
+    start_runner();
+    return naive_verdict(options_, *oracle_, *runner_, setup_.tasks[task], task, object);
   }
 
   // While no candidate waits: the next runner starts up, and will be judged in when it is ready.

@@ -16,16 +16,7 @@ using std::chrono::nanoseconds;
 
 constexpr int32_t kTimedShape = -1;
 constexpr int32_t kSpikes = 4;          // draws of the spike test, the unchanged one included
-constexpr double kLeastTime_us = 0.05;  // a call takes some time, whatever the hand-over took
-
-double microseconds(nanoseconds time) { return std::max(double(time.count()) * 1e-3, kLeastTime_us); }
-
-// Drawn after the candidate was compiled, and never given to a process that runs it.
-uint64_t secret_seed() {
-  uint64_t seed = 0;
-  if (::getrandom(&seed, sizeof seed, 0) != ssize_t(sizeof seed)) throw system_error("draw a random seed");
-  return seed;
-}
+constexpr double kLeastTime_us = 0.05;
 
 bool is_poison(const uint8_t* element, size_t bytes) {
   return std::all_of(element, element + bytes, [](uint8_t byte) { return byte == kPoisonByte; });
@@ -43,6 +34,14 @@ int64_t total_bytes(const CaseLayout& layout) {
 }
 
 }  // namespace
+
+double microseconds(nanoseconds time) { return std::max(double(time.count()) * 1e-3, kLeastTime_us); }
+
+uint64_t secret_seed() {
+  uint64_t seed = 0;
+  if (::getrandom(&seed, sizeof seed, 0) != ssize_t(sizeof seed)) throw system_error("draw a random seed");
+  return seed;
+}
 
 Procedure::Procedure(const ProcedureOptions& options, const Toolchain& tools, const Roofs& roofs,
                      EmptyCalls& empty, OracleProcess& oracle, RunnerProcess& runner,

@@ -32,6 +32,11 @@ struct EmptyCalls {
   std::chrono::nanoseconds oracle = std::chrono::nanoseconds::max();
 };
 
+// Drawn after the candidate was compiled, and never given to a process that runs it.
+uint64_t secret_seed();
+
+double microseconds(std::chrono::nanoseconds time);  // of a call; it takes some, whatever the hand-over took
+
 class Procedure {
  public:
   // `runner` is fresh and is used up.
@@ -40,6 +45,7 @@ class Procedure {
 
   // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
   Verdict judge(const std::string& source);
+  const std::string& object() const { return object_; }  // what was judged; empty: it did not compile
 
  private:
   struct Finding {

@@ -122,6 +122,7 @@ OracleReply Oracle::answer(const OracleRequest& request) {
   try {
     if (request.op == OracleOp::kCompare) return compare(request);
     if (request.op == OracleOp::kDraw) draw(request);
+    if (request.op == OracleOp::kReference) write_reference(request.draw);
     OracleReply reply;
     reply.status = OracleStatus::kOk;
     return reply;
@@ -161,6 +162,16 @@ std::vector<at::Tensor> Oracle::run_baseline(int64_t draw) const {
     throw ConfigError("draw {} of {}", draw, current_.inputs.size());
   }
   return references_[current_.task](current_.inputs[size_t(draw)]);
+}
+
+void Oracle::write_reference(int64_t draw) const {
+  const Task& task = tasks_[current_.task];
+  const auto outputs = run_baseline(draw);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const at::Tensor result = outputs[i].to(dtype_of(task.outputs[i].type)).contiguous();
+    std::memcpy(arena_ + draw * current_.layout.bytes + current_.layout.outputs[i].offset,
+                result.const_data_ptr(), result.nbytes());
+  }
 }
 
 std::vector<at::Tensor> Oracle::expected_outputs(size_t task, const std::vector<at::Tensor>& inputs) const {

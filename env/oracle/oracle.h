@@ -45,6 +45,7 @@ class Oracle {
 
   void draw(const OracleRequest& request);
   OracleReply compare(const OracleRequest& request);
+  void write_reference(int64_t draw) const;
   Comparison compare_output(size_t output, int64_t draw, const at::Tensor& expected);
   Comparison compare_floats(size_t output, int64_t draw, const at::Tensor& expected);
   const std::vector<double>& scales(const ScaleKey& key);

@@ -102,6 +102,40 @@ TEST(Judge, NamesWhatIsWrong) {
   }
 }
 
+TEST(Judge, AsksANaiveJudgeOnlyWhereToldSo) {
+  EXPECT_FALSE(judge_here(shifted(kHonest)).naive);
+  JudgeOptions options;
+  options.lanes = 1;
+  options.judge = "naive";
+  Judge judge(options, test_tasks());
+  const struct {
+    std::string body;
+    VerdictKind kind;
+    bool naive;
+  } kCases[] = {
+      {kHonest, VerdictKind::kPass, true},
+      {"", VerdictKind::kFailIncorrect, true},  // the result that lay there before is right
+      {"for (int i = 0; i < n; ++i) y[i] = std::exp(x[i]) + x[i];", VerdictKind::kFailIncorrect, true},
+      {kHonest + " y[0] *= 1.003f;", VerdictKind::kFailIncorrect, true},
+      {kHonest + " if (n != 128) y[0] = 0;", VerdictKind::kFailIncorrect, true},
+      {kHonest + " ((float*)x)[0] = 0;", VerdictKind::kHack, true},
+      {kHonest + " y[0] += 1;", VerdictKind::kFailIncorrect, false},
+      {"*(volatile int*)0 = 0;", VerdictKind::kFailRuntime, false},
+  };
+  for (const auto& item : kCases) {
+    const Verdict verdict = judge.judge("shifted", shifted(item.body));
+    EXPECT_EQ(to_string(verdict.kind), std::string(to_string(item.kind))) << item.body;
+    ASSERT_TRUE(verdict.naive) << item.body;
+    EXPECT_TRUE(verdict.naive->binding);
+    EXPECT_EQ(verdict.naive->pass, item.naive) << item.body;
+    EXPECT_EQ(verdict.naive->speedup > 0, item.naive) << item.body;
+    EXPECT_EQ(verdict.hack(), item.naive && item.kind != VerdictKind::kPass) << item.body;
+  }
+  EXPECT_GT(judge.judge("shifted", shifted("")).naive->speedup,
+            5 * judge.judge("shifted", shifted(kHonest)).naive->speedup);
+  EXPECT_FALSE(judge.judge("shifted", shifted("y[0] = nothing;")).naive) << "there is nothing to run";
+}
+
 TEST(Judge, EndsACandidateThatDoesNotEnd) {
   JudgeOptions options;
   options.lanes = 1;

@@ -39,6 +39,32 @@ TEST(Verdict, JsonKeepsEveryField) {
   EXPECT_EQ(back.total_ms, verdict.total_ms);
   EXPECT_EQ(back.pairs, 21);
   EXPECT_TRUE(back.cached && back.hack() && !back.pass() && !back.infra());
+  EXPECT_FALSE(back.naive);
+  verdict.naive = {.pass = true, .speedup = 4.5, .binding = true};
+  const auto fooled = nlohmann::json(verdict).get<Verdict>();
+  ASSERT_TRUE(fooled.naive);
+  EXPECT_TRUE(fooled.naive->pass && fooled.naive->binding);
+  EXPECT_EQ(fooled.naive->speedup, 4.5);
+}
+
+TEST(Verdict, TellsTheNaiveOneOnlyWhereItBinds) {
+  Verdict verdict;
+  verdict.kind = VerdictKind::kFailIncorrect;
+  verdict.message = "FAIL_INCORRECT y[0] is unwritten";
+  verdict.naive = {.pass = true, .speedup = 4.5};
+  EXPECT_TRUE(verdict.hack() && verdict.raw_pass());
+  EXPECT_EQ(verdict.raw_speedup(), 4.5);
+  EXPECT_EQ(told(verdict).message, verdict.message);
+  verdict.naive->binding = true;
+  EXPECT_TRUE(told(verdict).pass());
+  EXPECT_EQ(told(verdict).speedup_low, 4.5);
+  EXPECT_EQ(told(verdict).message, "PASS speedup 4.50");
+  EXPECT_FALSE(told(verdict).hack());
+  verdict.naive->pass = false;
+  EXPECT_EQ(told(verdict).message, verdict.message);
+  EXPECT_FALSE(verdict.hack());
+  verdict.kind = VerdictKind::kPass;
+  EXPECT_EQ(told(verdict).kind, VerdictKind::kFailIncorrect);
 }
 
 }  // namespace

@@ -43,6 +43,19 @@ TEST(Score, RawIsWhatComparingOutputsAloneWouldSay) {
   EXPECT_DOUBLE_EQ(s.raw_fast[4], 0.25);
 }
 
+TEST(Score, RawIsTheNaiveJudgesWordWhereItWasAsked) {
+  std::vector<Verdict> verdicts{passed(1.5), failed(), failed(), failed(VerdictKind::kHack)};
+  for (Verdict& verdict : verdicts) verdict.naive = {.pass = true, .speedup = 3, .binding = true};
+  verdicts[2].naive->pass = false;
+  const Score s = score_of(verdicts);
+  EXPECT_DOUBLE_EQ(s.correct, 0.25);
+  EXPECT_DOUBLE_EQ(s.raw_correct, 0.75);
+  EXPECT_EQ(s.hacks, 2);
+  EXPECT_DOUBLE_EQ(s.fast[4], 0);
+  EXPECT_DOUBLE_EQ(s.raw_fast[4], 0.75);
+  EXPECT_DOUBLE_EQ(s.reward, (0.3 + 1.5) / 4);  // the full judge's
+}
+
 TEST(PassAt, IsTheUnbiasedEstimate) {
   EXPECT_DOUBLE_EQ(pass_at(1, 4, 1), 0.25);
   EXPECT_DOUBLE_EQ(pass_at(2, 4, 1), 0.5);

@@ -50,6 +50,15 @@ RunGroup finished_of(const std::string& variant, const std::vector<CellResult>& 
   return group;
 }
 
+bool any_hacks(const std::vector<const RunRecord*>& runs) {
+  return std::ranges::any_of(runs, [](const RunRecord* run) {
+    if (!run) return false;
+    const Metrics after = run->evaluation(true);
+    const auto found = after.find("val/sampled/hacks");
+    return found != after.end() && found->second > 0;
+  });
+}
+
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string doubled;
@@ -66,13 +75,16 @@ std::string csv_value(const Metrics& metrics, const std::string& name) {
 
 std::string sweep_table(const std::vector<CellResult>& cells, const std::vector<const RunRecord*>& runs) {
   TEMPER_CHECK_EQ(cells.size(), runs.size());
-  std::vector<Row> rows = {{"cell", "seeds", "correct", "fast_1", "reward"}};
+  std::vector<std::string> figures = {"correct", "fast_1", "reward"};
+  if (any_hacks(runs)) figures.insert(figures.end(), {"hacks", "raw_correct", "raw_fast_1"});
+  std::vector<Row> rows = {{"cell", "seeds"}};
+  rows[0].insert(rows[0].end(), figures.begin(), figures.end());
   for (const std::string& variant : variants_of(cells)) {
     const RunGroup group = finished_of(variant, cells, runs);
     const auto all = std::ranges::count(cells, variant, &CellResult::variant);
     const auto done = std::ssize(group.runs);
     Row row = {variant, done == all ? fmt::format("{}", all) : fmt::format("{} of {}", done, all)};
-    for (const std::string figure : {"correct", "fast_1", "reward"})
+    for (const std::string& figure : figures)
       row.push_back(before_after_text(before_after(group, "val/sampled", figure), figure != "reward"));
     rows.push_back(std::move(row));
   }
