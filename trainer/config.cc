@@ -108,6 +108,13 @@ void TaskOptions::visit(OptionVisitor& v) {
   v.option("learn", learn,
            {.help = "splits that reinforcement learning draws from; traces: the generated ones",
             .choices = {"train", Task::kGenerated}});
+  v.option("order", order,
+           {.help = "dealt: all tasks round and round; difficulty: rather those that answers sometimes pass",
+            .choices = {"dealt", "difficulty"}});
+  v.option("least_weight", least_weight,
+           {.help = "difficulty: of a task that answers always or never pass; half of them pass: 1",
+            .min = 1e-3,
+            .max = 1});
 }
 
 void RunConfig::visit(OptionVisitor& v) {

@@ -57,6 +57,8 @@ struct TaskOptions {
   std::string language = "auto";
   std::vector<std::string> names = {};  // empty: all
   std::vector<std::string> learn = {"train"};
+  std::string order = "dealt";
+  double least_weight = 0.2;
   void visit(OptionVisitor& v);
 };
 

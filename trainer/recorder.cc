@@ -18,10 +18,12 @@ constexpr double kRounding = 1e-3;  // more than f32 sums in another order make 
 
 }  // namespace
 
-Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, Judge& judge, Run& run)
+Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge,
+                   Run& run)
     : config_(config),
       model_(model),
       learner_(learner),
+      order_(order),
       judge_(judge),
       run_(run),
       saver_(run.dir() / "checkpoints", config.checkpoint, model),
@@ -48,6 +50,7 @@ void Recorder::restore(const Checkpoint& checkpoint) {
   restore_policy(checkpoint, model_.policy);
   say_exactness(model_.policy);
   learner_.optimizer().set_updates(manifest.updates);
+  order_.restore(manifest.pass_rates);
   evaluations_ = evaluations_from(manifest.evaluations);
   steps_done_ = step_of_checkpoint_ = manifest.step;
 }
@@ -66,6 +69,7 @@ void Recorder::save() {
                .seconds = run_.seconds(),
                .metric = run_.last_value(config_.checkpoint.best),
                .evaluations = to_json(evaluations_),
+               .pass_rates = order_.pass_rates(),
                .records = growing_files(run_.dir()),
                .files = {},
                .ranks = {}},

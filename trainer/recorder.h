@@ -8,13 +8,14 @@
 #include "trainer/learner.h"
 #include "trainer/run.h"
 #include "trainer/step_metrics.h"
+#include "trainer/task_order.h"
 
 namespace temper {
 
 // All references must outlive the recorder.
 class Recorder {
  public:
-  Recorder(const RunConfig& config, Model& model, Learner& learner, Judge& judge, Run& run);
+  Recorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge, Run& run);
 
   // Takes up what the run's checkpoint holds, or writes a first one. Returns the steps that are done.
   int64_t begin();
@@ -41,6 +42,7 @@ class Recorder {
   const RunConfig& config_;
   Model& model_;
   Learner& learner_;
+  TaskOrder& order_;
   Judge& judge_;
   Run& run_;
   CheckpointSaver saver_;

@@ -7,11 +7,9 @@
 namespace temper {
 namespace {
 
-std::vector<RolloutRequest> requests_of_step(const RunConfig& config, const std::vector<Task>& tasks,
-                                             int64_t step) {
+std::vector<RolloutRequest> requests_of_step(const RunConfig& config, const TaskOrder& order, int64_t step) {
   std::vector<RolloutRequest> requests;
-  for (const Task* task : tasks_of_step(tasks_to_learn(config.tasks, tasks), uint64_t(config.run.seed), step,
-                                        config.rollout.tasks_per_step))
+  for (const Task* task : order.of_step(step, config.rollout.tasks_per_step))
     requests.push_back({task, config.rollout.samples_per_task});
   return requests;
 }
@@ -31,13 +29,14 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
   Rollout rollout(model.policy, model.tokenizer, judge, config.rollout, uint64_t(config.run.seed));
   Learner learner(model.policy, config.learner, config.loss, config.optimizer, config.rollout.temperature,
                   config.run.steps);
-  Recorder record(config, model, learner, judge, run);
+  TaskOrder order(config.tasks, judge.tasks(), uint64_t(config.run.seed));
+  Recorder record(config, model, learner, order, judge, run);
   const int64_t done = record.begin();
   record.evaluation_before();
 
   for (int64_t step = done + 1; run.goes_on(step); ++step) {
-    const Batch batch =
-        rollout.run(step, requests_of_step(config, judge.tasks(), step), record.rollout_bar());
+    const Batch batch = rollout.run(step, requests_of_step(config, order, step), record.rollout_bar());
+    order.observe(batch);
 
     const TurnValues rewards = compute_rewards(config.reward, batch);
     TurnValues returns = compute_returns(config.returns, rewards);

@@ -40,6 +40,7 @@ Manifest read_fields(const Json& json) {
   m.metric =
       json.at("metric").is_null() ? std::numeric_limits<double>::quiet_NaN() : json["metric"].get<double>();
   m.evaluations = json.at("evaluations");
+  m.pass_rates = json.value("pass_rates", m.pass_rates);  // an older program's have none
   json.at("records").get_to(m.records);
   json.at("files").get_to(m.files);
   json.at("ranks").get_to(m.ranks);
@@ -82,6 +83,7 @@ std::string to_text(const Manifest& m) {
                {"seconds", m.seconds},
                {"metric", m.metric},
                {"evaluations", m.evaluations},
+               {"pass_rates", m.pass_rates},
                {"records", m.records},
                {"files", m.files},
                {"ranks", m.ranks}};

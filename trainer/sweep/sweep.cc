@@ -222,6 +222,7 @@ std::string name_of(const Settings& settings) {
 
 // Whether an option shapes the policy that reinforcement learning starts from.
 bool is_of_the_start(const std::string& key) {
+  if (key == "env.judge" || key == "tasks.order") return false;
   for (const char* section : {"model.", "tasks.", "env.", "traces.", "cold_start."})
     if (key.starts_with(section)) return true;
   return false;
