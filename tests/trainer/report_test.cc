@@ -91,6 +91,20 @@ TEST_F(Report, GroupsRunsThatDifferInTheirSeedAlone) {
   EXPECT_EQ(found[0].key, "advantage.name");
 }
 
+TEST_F(Report, CallsTheCellsOfASweepByTheirNames) {
+  const auto run = [&](const std::string& name, int seed, const std::string& advantage, const std::string& judge) {
+    const std::string text =
+        fmt::format("run: {{seed: {}}}\nadvantage: {{name: {}}}\nenv: {{judge: {}}}\n", seed, advantage, judge);
+    return read_run(write(name, text, ""));
+  };
+  std::vector<RunRecord> runs = {run("fooled-seed1", 1, "grpo", "naive"), run("fooled-seed2", 2, "grpo", "naive"),
+                                 run("plain-seed1", 1, "trloo", "full")};
+  EXPECT_EQ(group_runs(runs)[0].label, "fooled");
+  EXPECT_EQ(group_runs(runs)[1].label, "plain");
+  runs.push_back(run("other", 1, "rloo", "full"));
+  EXPECT_EQ(group_runs(runs)[0].label, "name grpo, judge naive");
+}
+
 TEST_F(Report, AStartingPointOfTheSeedsOwnSetsNothingApart) {
   const auto with_path = [&](int seed, const std::string& path) {
     return config(seed, "grpo") + "model: {path: " + path + "}\n";

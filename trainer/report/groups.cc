@@ -65,6 +65,11 @@ std::string common_name(const std::vector<const RunRecord*>& runs) {
   return name.empty() ? runs[0]->name : name;
 }
 
+// Cells of a sweep have names that say what they vary.
+bool is_named_for_its_seed(const RunRecord& run) {
+  return run.name.ends_with("seed" + run.option("run.seed"));
+}
+
 }  // namespace
 
 std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs) {
@@ -81,8 +86,10 @@ std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs) {
     }
   }
   const auto all = differences(groups);
+  const bool by_name =
+      all.empty() || all.size() > kLabelKeys || std::ranges::all_of(runs, is_named_for_its_seed);
   for (size_t i = 0; i < groups.size(); ++i)
-    groups[i].label = all.empty() || all.size() > kLabelKeys ? common_name(groups[i].runs) : label_of(i, all);
+    groups[i].label = by_name ? common_name(groups[i].runs) : label_of(i, all);
   for (RunGroup& group : groups)
     if (std::ranges::count(groups, group.label, &RunGroup::label) > 1)
       group.label = group.runs[0]->dir.string();
