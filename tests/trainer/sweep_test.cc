@@ -97,6 +97,20 @@ TEST_F(Sweeps, CellsShareTheColdStartThatTheyAgreeOn) {
   EXPECT_EQ(sweep.cells[7].config.model.path, "runs/sweep/starts/slow_rate-0.5-seed2/checkpoints/final");
 }
 
+TEST_F(Sweeps, AStartKnowsOnlyWhatShapesIt) {
+  const Sweep sweep = read(
+      "base: base.yaml\nshare_start: true\nset: {eval.samples: 7, traces.slip_rate: 0.25}\n"
+      "cells:\n  - {name: full, env.judge: both}\n  - {name: naive, env.judge: naive, tasks.order: difficulty}\n");
+  ASSERT_THAT(names(sweep.starts), ElementsAre("starts/base-seed1"));
+  const RunConfig &start = sweep.starts[0].config, plain;
+  EXPECT_EQ(start.traces.slip_rate, 0.25);
+  EXPECT_EQ(start.eval.samples, plain.eval.samples);
+  EXPECT_EQ(start.env.judge, "full");
+  EXPECT_EQ(start.tasks.order, plain.tasks.order);
+  EXPECT_EQ(sweep.cells[1].config.eval.samples, 7);
+  EXPECT_EQ(sweep.cells[1].config.env.judge, "naive");
+}
+
 TEST_F(Sweeps, MistakesAreNamedWithTheirPlace) {
   const std::string grid = "grid: {advantage.name: [grpo]}\n";
   EXPECT_THAT(error_of("base: base.yaml\n" + grid + "seed: [1]\n"),

@@ -220,9 +220,10 @@ std::string name_of(const Settings& settings) {
   return name.empty() ? "base" : name;
 }
 
-// Whether an option shapes the policy that reinforcement learning starts from.
+// Whether an option shapes the policy that reinforcement learning starts from, or how it is made.
 bool is_of_the_start(const std::string& key) {
-  if (key == "env.judge" || key == "tasks.order") return false;
+  if (key == "env.judge" || key == "tasks.order" || key == "tasks.least_weight") return false;
+  if (key == "run.threads") return true;
   for (const char* section : {"model.", "tasks.", "env.", "traces.", "cold_start."})
     if (key.starts_with(section)) return true;
   return false;
@@ -292,9 +293,10 @@ class Expansion {
     const std::string name = fmt::format("starts/{}-seed{}", name_of(own), seed);
     if (std::ranges::count(sweep_.starts, name, &SweepCell::name) > 0) return name;
     std::vector<std::string> words;
-    append(file_.common, false, words);
+    append(file_.common, true, words);
     append(settings, true, words);
-    words.insert(words.end(), overrides_.begin(), overrides_.end());
+    std::ranges::copy_if(overrides_, std::back_inserter(words),
+                         [](const std::string& word) { return is_of_the_start(word.substr(0, word.find('='))); });
     for (const std::string& word : {fmt::format("run.seed={}", seed), std::string("run.steps=0"),
                                     std::string("run.max_seconds=0"), std::string("eval.before=false")})
       words.push_back(word);
