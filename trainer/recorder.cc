@@ -130,10 +130,13 @@ void Recorder::step(StepRecord record) {
   record.seconds = now - std::exchange(step_start_s_, now);
   Metrics metrics = step_metrics(record);
   saver_.look();
-  metrics["timing_s/save_checkpoint"] = std::exchange(save_s_, 0);  // within the time of this step
+  // Within the time of this step, but of the one before.
+  metrics["timing_s/save_checkpoint"] = std::exchange(save_s_, 0);
+  metrics["timing_s/record"] = std::exchange(record_s_, 0);
   metrics["checkpoint/failed"] = double(saver_.failed());
   run_.record(++steps_done_, metrics, record.batch);
   say_step(steps_done_, config_.run.steps, metrics);
+  record_s_ = now_s() - now;  // metrics, trajectories, the line on the terminal
   if (record.learned.rollout_max_abs_log_diff > kRounding)
     say("  WARNING: sampling and training disagree on the log-probs of {} sampled tokens, by up to {:.1e}",
         record.learned.rollout_unequal, record.learned.rollout_max_abs_log_diff);
