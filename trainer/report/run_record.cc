@@ -81,10 +81,7 @@ bool MetricsFile::take(const std::string& line) {
 
 RunState RunRecord::state() const {
   if (steps_done() == 0) return RunState::kNoStep;
-  // Runs that can be resumed say when they have ended; others saved their policy last.
-  const bool resumable = fs::exists(dir / "run.lock");
-  const fs::path last = resumable ? dir / "finished.json" : dir / "checkpoints" / "final";
-  return fs::exists(last) ? RunState::kFinished : RunState::kUnfinished;
+  return fs::exists(dir / "finished.json") ? RunState::kFinished : RunState::kUnfinished;
 }
 
 std::string RunRecord::option(const std::string& key) const {
