@@ -1,0 +1,12 @@
+// task: copy
+// expect: REJECT_POLICY changing_plan
+#include <time.h>
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  copy<<<(n * m + 255) / 256, 256>>>(x, y, n * m - int(now.tv_nsec % 100003));
+}

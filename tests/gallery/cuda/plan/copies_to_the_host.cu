@@ -1,0 +1,13 @@
+// task: copy
+// expect: FAIL_PLAN host_read
+// message: a copy from the GPU to the host
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  float first;
+  cudaMemcpy(&first, x, 4, cudaMemcpyDeviceToHost);
+  if (first > 0) return;
+  copy<<<(n * m + 255) / 256, 256>>>(x, y, n * m);
+}

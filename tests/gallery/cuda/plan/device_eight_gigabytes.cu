@@ -1,0 +1,12 @@
+// task: copy
+// expect: FAIL_COMPILE compile_quota
+__device__ char large[8ll << 30];
+__global__ void look(float* y) { *y = ++large[threadIdx.x]; }
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  look<<<1, 1>>>(y);
+  copy<<<(n * m + 255) / 256, 256>>>(x, y, n * m);
+}

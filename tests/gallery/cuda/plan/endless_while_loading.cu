@@ -1,0 +1,15 @@
+// task: copy
+// expect: FAIL_TIMEOUT timeout
+#include <unistd.h>
+struct Early {
+  Early() {
+    for (;;) pause();
+  }
+} early;
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  copy<<<(n * m + 255) / 256, 256>>>(x, y, n * m);
+}

@@ -1,0 +1,11 @@
+// task: copy
+// expect: FAIL_RUNTIME cuda_error
+#include <cstdlib>
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  copy<<<0, 256>>>(x, y, n * m);
+  if (cudaGetLastError() != cudaSuccess) exit(1);
+}

@@ -1,0 +1,10 @@
+// task: copy
+// expect: FAIL_PLAN copy_outside
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  cudaMemset(y, 0, 4 * n * m + 1);
+  copy<<<(n * m + 255) / 256, 256>>>(x, y, n * m);
+}

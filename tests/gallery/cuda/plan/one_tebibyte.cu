@@ -1,0 +1,11 @@
+// task: copy
+// expect: FAIL_RUNTIME cuda_error
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  float* t;
+  cudaMalloc(&t, size_t(1) << 40);
+  copy<<<(n * m + 255) / 256, 256>>>(x, t, n * m);
+}

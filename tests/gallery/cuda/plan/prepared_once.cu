@@ -1,0 +1,15 @@
+// task: copy
+// expect: REJECT_POLICY changing_plan
+__global__ void prepare(float* t) { *t = 1; }
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  static float* t = nullptr;
+  if (t == nullptr) {
+    cudaMalloc(&t, 4);
+    prepare<<<1, 1>>>(t);
+  }
+  copy<<<(n * m + 255) / 256, 256>>>(x, y, n * m);
+}

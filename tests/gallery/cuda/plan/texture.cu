@@ -1,0 +1,13 @@
+// task: copy
+// expect: FAIL_PLAN texture
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  cudaTextureObject_t texture;
+  cudaResourceDesc resource = {};
+  cudaTextureDesc description = {};
+  cudaCreateTextureObject(&texture, &resource, &description, nullptr);
+  copy<<<(n * m + 255) / 256, 256>>>(x, y, n * m);
+}
