@@ -342,6 +342,50 @@ class Judge(Program):
         self.check(temper("judge", task, WORK), 2, "is a folder, not a file")
 
 
+class Plan(Program):
+    ADD = """__global__ void gelu(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = normcdff(x[i]) * x[i];
+}
+extern "C" void launch(const float* x, float* y, int n) { gelu<<<(n + 255) / 256, 256>>>(x, y, n); }
+"""
+
+    def plan(self, source, *words):
+        path = WORK / "candidate.cu"
+        path.write_text(source)
+        result = temper("judge", "--plan", "gpu_gelu", path, *words)
+        if result.returncode == 3 and "CUDA" in result.stderr:
+            self.skipTest(result.stderr.strip())
+        return result
+
+    def test_what_a_launcher_does(self):
+        self.check(self.plan(self.ADD), 0, "n=16777216 (timed)", "kernel _Z4geluPKfPfi",
+                   "_Z4geluPKfPfi grid 65536 block 256 (input0 output0 01000000)")
+        found = json.loads(self.check(self.plan(self.ADD, "--json"), 0))
+        self.assertEqual(found["plans"][-1]["shape"], {"n": 16777216})
+        self.assertEqual(found["plans"][0]["workspace_bytes"], 0)
+
+    def test_why_there_is_no_plan(self):
+        self.check(self.plan(self.ADD.replace("{ gelu<<<", "{ cudaStream_t s; cudaStreamCreate(&s); gelu<<<")), 1,
+                   "FAIL_PLAN (stream)", "launch calls cudaStreamCreate: there is one stream, the default one")
+        self.check(self.plan(self.ADD.replace("y[i] =", "z[i] =")), 1, "FAIL_COMPILE (compile_error)",
+                   'line 3: identifier "z" is undefined')
+        verdict = json.loads(self.check(self.plan(self.ADD.replace(", 256>>>", ", 2048>>>"), "--json"), 1))
+        self.assertEqual([verdict["kind"], verdict["reason"]], ["FAIL_RUNTIME", "cuda_error"])
+
+    def test_other_languages_have_none(self):
+        path = WORK / "candidate.cu"
+        path.write_text(self.ADD)
+        self.check(temper("judge", "--plan", tasks("train", 1)[0], path), 2, "is cpp; plans are of cuda tasks")
+
+    def test_a_missing_compiler(self):
+        if "built without" in self.plan(self.ADD).stderr:
+            self.skipTest("built without a CUDA toolkit")
+        path = WORK / "candidate.cu"
+        self.check(temper("judge", "--plan", "gpu_gelu", path, env={**os.environ, "CUDACXX": "/bin/false"}), 3,
+                   "/bin/false does not run")
+
+
 class Admission(Program):
     def test_each_task_and_why_not(self):
         name = tasks("train", 1)[0]

@@ -49,6 +49,17 @@ std::string version_of(const fs::path& nvcc) {
                    first_line(output_of(nvcc.string() + " --version").text));
 }
 
+// Candidates are compiled against the toolkit's headers and then meet functions that were compiled against
+// ours.
+void check_version([[maybe_unused]] const fs::path& nvcc, [[maybe_unused]] const std::string& version) {
+#ifdef TEMPER_CUDA_MAJOR
+  if (version.find(fmt::format("release {}.", TEMPER_CUDA_MAJOR)) == std::string::npos)
+    throw WorldError(
+        "{} is of another CUDA than the {} that Temper was built with ({}); name the right one with CUDACXX",
+        nvcc.string(), TEMPER_CUDA_MAJOR, version);
+#endif
+}
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
@@ -127,8 +138,10 @@ Toolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::
                               const std::string& architecture) {
   const CxxDriver driver;
   const fs::path nvcc = find_nvcc();
+  const std::string version = version_of(nvcc);
+  check_version(nvcc, version);
   Toolchain tools;
-  tools.version = fmt::format("{} ({}), {}", version_of(nvcc), architecture, driver.version());
+  tools.version = fmt::format("{} ({}), {}", version, architecture, driver.version());
   tools.source = "candidate.cu";
   tools.files = {{"candidate.module_id", kModuleId}, {"candidate.fatbin.c", kNoFatbin}};
   tools.object = kObjectFile;

@@ -9,6 +9,7 @@
 #include "env/message.h"
 #include "trainer/commands/admit.h"
 #include "trainer/commands/commands.h"
+#include "trainer/commands/plan.h"
 
 namespace temper {
 namespace {
@@ -28,8 +29,7 @@ bool is_answer(const std::string& path) {
   return extension == ".md" || extension == ".txt";
 }
 
-Verdict judge_text(const RunConfig& config, const Task& task, const std::string& text, bool whole_answer) {
-  const Answer answer = whole_answer ? extract_code(text) : Answer{.ok = true, .reason = "", .code = text};
+Verdict judge_answer(const RunConfig& config, const Task& task, const Answer& answer) {
   if (!answer.ok) {
     Verdict verdict{.kind = VerdictKind::kFailParse, .reason = answer.reason, .message = ""};
     verdict.message = verdict_message(verdict);
@@ -51,10 +51,14 @@ void print_verdict(const Verdict& v) {
   fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);
 }
 
-int run_judge(const ConfigWords& words, const std::string& task_name, const std::string& path, bool json) {
+int run_judge(const ConfigWords& words, const std::string& task_name, const std::string& path, bool json,
+              bool plan) {
   const RunConfig config = words.read();
   const Task task = named_task(config, task_name);
-  const Verdict verdict = judge_text(config, task, read_input(path), is_answer(path));
+  const std::string text = read_input(path);
+  const Answer answer = is_answer(path) ? extract_code(text) : Answer{.ok = true, .reason = "", .code = text};
+  if (plan && answer.ok) return run_plan(config, task, answer.code, json);
+  const Verdict verdict = judge_answer(config, task, answer);
   if (json)
     fmt::print("{}\n", nlohmann::json(verdict).dump(2));
   else
@@ -70,7 +74,8 @@ void add_judge(CLI::App& app, int& exit_code) {
       "judge", "judge one candidate: exit 0 if it passes, 1 if not; or say which tasks may be asked");
   const auto words = std::make_shared<ConfigWords>();
   const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
-  const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false);
+  const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false),
+             plan = std::make_shared<bool>(false);
   command->add_option("task", *task, "a task's name, or a file with one task");
   command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
   declare_overrides(*command, *words);
@@ -79,13 +84,15 @@ void add_judge(CLI::App& app, int& exit_code) {
       "--admit", *admit,
       "instead of a candidate, judge the tasks themselves, those named or all of tasks.path: exit 0 "
       "if each may be asked, 1 if not");
+  command->add_flag("--plan", *plan,
+                    "of a cuda candidate: what its launcher does at each shape, found without a GPU");
   command->callback([=, &exit_code] {
     if (*admit)
       exit_code = run_admit({*task, *candidate}, *words, *json);
     else if (candidate->empty())
       throw ConfigError("judge: give a task and a candidate, or --admit");
     else
-      exit_code = run_judge(*words, *task, *candidate, *json);
+      exit_code = run_judge(*words, *task, *candidate, *json, *plan);
   });
 }
 
