@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <list>
+#include <map>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -72,6 +74,10 @@ void JudgeOptions::visit(OptionVisitor& v) {
            {.help = "fewest timed pairs of candidate and baseline", .min = 5, .max = 1000});
   v.option("max_pairs", max_pairs,
            {.help = "most timed pairs of candidate and baseline", .min = 5, .max = 1000});
+  v.option("gpus", gpus,
+           {.help = "GPUs that judge candidates in CUDA, by number; empty: each rank's own",
+            .min = 0,
+            .max = 1023});
   v.option("cache", cache, {.help = "file that keeps verdicts between runs; empty: memory only"});
 }
 
@@ -81,22 +87,46 @@ struct Judge::Impl {
     LaneRequest request;
     std::vector<Ticket> tickets;
     int attempts = 0;
+    std::string prepared = "";  // for a GPU
   };
   using JobRef = std::list<Job>::iterator;
+
+  // Lanes that do the same work, and what waits for them.
+  struct Pool {
+    std::vector<Lane> lanes;
+    std::vector<JobRef> jobs;  // by lane
+    std::deque<JobRef> queue;
+    bool gpu = false;
+    bool dead() const {
+      return std::all_of(lanes.begin(), lanes.end(),
+                         [](const Lane& l) { return l.state() == Lane::State::kDead; });
+    }
+  };
 
   Impl(JudgeOptions options_in, std::vector<Task> tasks_in)
       : options(std::move(options_in)), tasks(std::move(tasks_in)), cache(options.cache) {
     if (options.max_pairs < options.min_pairs)
       throw ConfigError("max_pairs: {} is less than min_pairs, {}", options.max_pairs, options.min_pairs);
-    for (uint32_t i = 0; i < tasks.size(); ++i)
-      task_index[tasks[i].name] = i, task_digest.push_back(tasks[i].digest());
+    const bool gpu = std::any_of(tasks.begin(), tasks.end(), [](const Task& t) { return t.language == "cuda"; });
+    if (gpu && options.judge != "full")
+      throw ConfigError("judge: {} is not there for tasks of language cuda; full is", options.judge);
+    uint32_t of_gpus = 0;
+    for (uint32_t i = 0; i < tasks.size(); ++i) {
+      task_index[tasks[i].name] = i;
+      task_digest.push_back(tasks[i].digest());
+      gpu_index.push_back(tasks[i].language == "cuda" ? of_gpus++ : 0);
+    }
     start_lanes();
-    machine = cpu_model() + lanes[0].ready().machine + (options.judge == "full" ? "" : options.judge);
+    machine["cpp"] = cpu_model() + cores.lanes[0].ready().machine + (options.judge == "full" ? "" : options.judge);
+    if (!gpus.lanes.empty()) {
+      const LaneReady& host = cores.lanes[0].ready();
+      machine["cuda"] = gpus.lanes[0].ready().machine + " " + host.cuda_machine;
+    }
   }
 
   void start_lanes() {
-    const auto cores = allowed_cores();
-    const size_t count = options.lanes > 0 ? size_t(options.lanes) : cores.size();
+    const auto allowed = allowed_cores();
+    const size_t count = options.lanes > 0 ? size_t(options.lanes) : allowed.size();
     const double patience_s = 60 + options.compile_timeout_s + 2 * options.run_timeout_s;
     LaneSetup setup{.tasks = tasks,
                     .compile_timeout_s = options.compile_timeout_s,
@@ -106,11 +136,25 @@ struct Judge::Impl {
                     .max_pairs = options.max_pairs,
                     .naive = options.judge != "full"};
     for (size_t i = 0; i < count; ++i) {
-      setup.core = cores[(size_t(options.first_lane) + i) % cores.size()];
-      lanes.emplace_back(setup, patience_s);
+      setup.core = allowed[(size_t(options.first_lane) + i) % allowed.size()];
+      cores.lanes.emplace_back(setup, patience_s);
     }
-    jobs_of_lanes.resize(count, jobs.end());
-    for (auto& lane : lanes) lane.finish_start();
+    start_gpus(setup, patience_s);
+    for (Pool* pool : {&cores, &gpus}) {
+      pool->jobs.resize(pool->lanes.size(), jobs.end());
+      for (auto& lane : pool->lanes) lane.finish_start();
+    }
+  }
+
+  void start_gpus(LaneSetup setup, double patience_s) {
+    gpus.gpu = true;
+    std::erase_if(setup.tasks, [](const Task& task) { return task.language != "cuda"; });
+    if (setup.tasks.empty()) return;
+    const std::vector<int64_t> own{options.first_gpu};
+    for (const int64_t gpu : options.gpus.empty() ? own : options.gpus) {
+      setup.gpu = int(gpu);
+      gpus.lanes.emplace_back(setup, patience_s);
+    }
   }
 
   Ticket submit(const std::string& task, const std::string& source) {
@@ -123,7 +167,8 @@ struct Judge::Impl {
       ready.push_back({ticket, verdict_of(rejection->kind, rejection->reason)});
       return ticket;
     }
-    const std::string digest = sha256(source + '\0' + task_digest[index->second] + machine);
+    const std::string digest =
+        sha256(source + '\0' + task_digest[index->second] + machine.at(tasks[index->second].language));
     if (const auto again = journal ? journal->replay(digest) : std::nullopt) {
       keep(digest, *again);
       ready.push_back({ticket, *again});
@@ -135,82 +180,102 @@ struct Judge::Impl {
     } else {
       jobs.push_back({digest, {index->second, source}, {ticket}});
       by_digest[digest] = std::prev(jobs.end());
-      queue.push_back(std::prev(jobs.end()));
+      cores.queue.push_back(std::prev(jobs.end()));
       dispatch();
     }
     return ticket;
   }
 
   void dispatch() {
-    for (size_t i = 0; i < lanes.size() && !queue.empty(); ++i) {
-      if (lanes[i].state() != Lane::State::kIdle) continue;
-      const JobRef job = queue.front();
-      if (!lanes[i].assign(job->request)) {
-        revive(i);
+    for (Pool* pool : {&cores, &gpus}) dispatch(*pool);
+  }
+
+  void dispatch(Pool& pool) {
+    for (size_t i = 0; i < pool.lanes.size() && !pool.queue.empty(); ++i) {
+      if (pool.lanes[i].state() != Lane::State::kIdle) continue;
+      const JobRef job = pool.queue.front();
+      if (!pool.lanes[i].assign(request_of(*job, pool))) {
+        revive(pool, i);
         continue;
       }
-      queue.pop_front();
-      jobs_of_lanes[i] = job;
+      pool.queue.pop_front();
+      pool.jobs[i] = job;
     }
+  }
+
+  LaneRequest request_of(const Job& job, const Pool& pool) const {
+    return pool.gpu ? LaneRequest{gpu_index[job.request.task], job.prepared} : job.request;
   }
 
   // Waits until a lane has something to say or is overdue.
   void wait(std::chrono::milliseconds timeout) {
     std::vector<pollfd> sockets;
     double until = now_s() + double(timeout.count()) * 1e-3;
-    for (const auto& lane : lanes) {
+    for_each_lane([&](Pool& pool, size_t i) {
+      const Lane& lane = pool.lanes[i];
       const bool active = lane.state() == Lane::State::kBusy || lane.state() == Lane::State::kStarting;
       sockets.push_back({active ? lane.socket() : -1, POLLIN, 0});
       if (active) until = std::min(until, lane.deadline_s());
-    }
+    });
     const double left_s = std::max(0.0, until - now_s());
     ::poll(sockets.data(), sockets.size(), int(left_s * 1e3 + 0.999));
-    for (size_t i = 0; i < lanes.size(); ++i)
-      if (sockets[i].fd >= 0 && (sockets[i].revents != 0 || now_s() >= lanes[i].deadline_s())) attend(i);
+    size_t next = 0;
+    for_each_lane([&](Pool& pool, size_t i) {
+      const pollfd& socket = sockets[next++];
+      if (socket.fd >= 0 && (socket.revents != 0 || now_s() >= pool.lanes[i].deadline_s())) attend(pool, i);
+    });
     dispatch();
   }
 
-  void attend(size_t i) {
-    if (lanes[i].state() == Lane::State::kStarting) {
+  void for_each_lane(const std::function<void(Pool&, size_t)>& work) {
+    for (Pool* pool : {&cores, &gpus})
+      for (size_t i = 0; i < pool->lanes.size(); ++i) work(*pool, i);
+  }
+
+  void attend(Pool& pool, size_t i) {
+    if (pool.lanes[i].state() == Lane::State::kStarting) {
       try {
-        lanes[i].finish_start();
+        pool.lanes[i].finish_start();
       } catch (const std::exception& e) {
-        lane_failed(e.what());
+        lane_failed(pool, e.what());
       }
       return;
     }
-    const JobRef job = std::exchange(jobs_of_lanes[i], jobs.end());
-    auto verdict = lanes[i].receive();
-    if (!verdict) revive(i);
-    if (verdict && verdict->naive) verdict->naive->binding = options.judge == "naive";
-    finish(job, verdict ? *verdict : infra("the broker died or hung"));
+    const JobRef job = std::exchange(pool.jobs[i], jobs.end());
+    auto answer = pool.lanes[i].receive();
+    if (!answer) revive(pool, i);
+    if (!answer) return finish(job, infra("the broker died or hung"));
+    if (answer->prepared.empty()) {
+      if (answer->verdict.naive) answer->verdict.naive->binding = options.judge == "naive";
+      return finish(job, answer->verdict);
+    }
+    job->prepared = std::move(answer->prepared);
+    gpus.queue.push_back(job);
   }
 
-  void revive(size_t i) {
+  void revive(Pool& pool, size_t i) {
     ++stats.restarts;
     try {
-      lanes[i].restart();
+      pool.lanes[i].restart();
     } catch (const std::exception& e) {
-      lane_failed(e.what());
+      lane_failed(pool, e.what());
     }
   }
 
   // A lane that cannot be started again stays dead; with none left, nothing can be judged.
-  void lane_failed(const std::string& why) {
-    const bool any = std::any_of(lanes.begin(), lanes.end(),
-                                 [](const Lane& lane) { return lane.state() != Lane::State::kDead; });
-    if (any) return;
-    while (!queue.empty()) {
-      queue.front()->attempts = kMaxAttempts;
-      const JobRef job = queue.front();
-      queue.pop_front();
+  void lane_failed(Pool& pool, const std::string& why) {
+    if (!pool.dead()) return;
+    while (!pool.queue.empty()) {
+      pool.queue.front()->attempts = kMaxAttempts;
+      const JobRef job = pool.queue.front();
+      pool.queue.pop_front();
       finish(job, infra(why));
     }
   }
 
   void finish(JobRef job, const Verdict& verdict) {
     if (verdict.infra() && ++job->attempts < kMaxAttempts) {
-      queue.push_back(job);
+      (job->prepared.empty() ? cores : gpus).queue.push_back(job);
       return;
     }
     stats.infra += verdict.infra();
@@ -235,14 +300,13 @@ struct Judge::Impl {
   std::vector<Task> tasks;
   std::vector<std::string> task_digest;
   std::unordered_map<std::string, uint32_t> task_index;
-  std::string machine;
+  std::vector<uint32_t> gpu_index;             // by task: its number among those for GPUs
+  std::map<std::string, std::string> machine;  // by language
   VerdictCache cache;
   std::optional<VerdictJournal> journal;
   std::list<Job> jobs;
   std::unordered_map<std::string, JobRef> by_digest;
-  std::deque<JobRef> queue;
-  std::vector<Lane> lanes;
-  std::vector<JobRef> jobs_of_lanes;
+  Pool cores, gpus;
   std::deque<Judged> ready;
   Ticket last_ticket = 0;
   size_t waiting = 0;
@@ -254,7 +318,7 @@ Judge::Judge(JudgeOptions options, std::vector<Task> tasks)
 Judge::~Judge() = default;
 
 const std::vector<Task>& Judge::tasks() const { return impl_->tasks; }
-std::string Judge::sandbox_level() const { return impl_->lanes[0].ready().level; }
+std::string Judge::sandbox_level() const { return impl_->cores.lanes[0].ready().level; }
 size_t Judge::pending() const { return impl_->waiting; }
 JudgeStats Judge::stats() const { return impl_->stats; }
 

@@ -2,7 +2,8 @@
 // The environment as the rest of the program sees it: candidates in, verdicts out, asynchronously.
 //
 // A judge owns a pool of brokers (env/broker), one per lane. A broker judges one candidate at a time in a compile box,
-// a runner and an oracle of its own; untrusted code never runs in this process. Verdicts are cached by digest of
+// a runner and an oracle of its own; untrusted code never runs in this process. Candidates for GPUs are compiled and
+// planned by one of those lanes and then wait for the lane of a GPU. Verdicts are cached by digest of
 // (source, task, toolchain, machine).
 
 #include <chrono>
@@ -26,7 +27,9 @@ struct JudgeOptions {
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
   std::string cache = "";  // file; empty: memory only
+  std::vector<int64_t> gpus = {};  // empty: first_gpu
   int64_t first_lane = 0;  // lane i runs on core first_lane + i: several judges of a machine keep apart. No option
+  int64_t first_gpu = 0;   // likewise
   void visit(OptionVisitor& v);
 };
 

@@ -50,12 +50,12 @@ bool Lane::assign(const LaneRequest& request) {
   return state_ == State::kBusy;
 }
 
-std::optional<Verdict> Lane::receive() {
+std::optional<LaneAnswer> Lane::receive() {
   state_ = State::kDead;
   const auto text = message();
   if (!text) return std::nullopt;
   state_ = State::kIdle;
-  return verdict_from(*text);
+  return lane_answer_from(*text);
 }
 
 }  // namespace temper

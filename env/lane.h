@@ -26,7 +26,7 @@ class Lane {
 
   bool assign(const LaneRequest& request);  // false: the broker is gone
   // While busy, once the socket is readable or the deadline has passed: nothing if the broker died or hung.
-  std::optional<Verdict> receive();
+  std::optional<LaneAnswer> receive();
   void restart();
 
  private:

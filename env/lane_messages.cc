@@ -14,11 +14,12 @@ std::string dump(const nlohmann::json& json) {
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneReady, level, machine, error, user_error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneReady, level, machine, cuda_machine, error, user_error)
 
 std::string to_text(const LaneSetup& setup) {
   return dump({{"tasks", tasks_to_json(setup.tasks)},
                {"core", setup.core},
+               {"gpu", setup.gpu},
                {"compile_timeout_s", setup.compile_timeout_s},
                {"run_timeout_s", setup.run_timeout_s},
                {"memory_mb", setup.memory_mb},
@@ -31,6 +32,7 @@ LaneSetup lane_setup_from(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
   return {.tasks = tasks_from_json(json.at("tasks")),
           .core = json.at("core"),
+          .gpu = json.at("gpu"),
           .compile_timeout_s = json.at("compile_timeout_s"),
           .run_timeout_s = json.at("run_timeout_s"),
           .memory_mb = json.at("memory_mb"),
@@ -50,7 +52,11 @@ LaneRequest lane_request_from(const std::string& text) {
   return {.task = uint32_t(std::stoul(text)), .source = text.substr(text.find('\n') + 1)};
 }
 
-std::string to_text(const Verdict& verdict) { return dump(verdict); }
-Verdict verdict_from(const std::string& text) { return nlohmann::json::parse(text).get<Verdict>(); }
+std::string to_text(const LaneAnswer& answer) { return dump(answer.verdict) + "\n" + answer.prepared; }
+
+LaneAnswer lane_answer_from(const std::string& text) {
+  const size_t end = text.find('\n');
+  return {nlohmann::json::parse(text.substr(0, end)).get<Verdict>(), text.substr(end + 1)};
+}
 
 }  // namespace temper

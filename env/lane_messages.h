@@ -13,30 +13,37 @@ namespace temper {
 struct LaneSetup {  // judge → broker, once
   std::vector<Task> tasks;
   int core = 0;
+  int gpu = -1;  // not negative: the lane is this GPU's
   double compile_timeout_s = 0, run_timeout_s = 0;
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
   bool naive = false;  // ask the naive judge, too
 };
 
-struct LaneReady {           // broker → judge, once
-  std::string level = "";    // of the sandbox
-  std::string machine = "";  // compiler and flags: part of every verdict's digest
-  std::string error = "";    // why the lane cannot start
-  bool user_error = false;   // … and whether that is the user's mistake
+struct LaneReady {                // broker → judge, once
+  std::string level = "";         // of the sandbox
+  std::string machine = "";       // compiler and flags, or GPU and driver: part of every verdict's digest
+  std::string cuda_machine = "";  // … of nvcc, for candidates in CUDA
+  std::string error = "";         // why the lane cannot start
+  bool user_error = false;        // … and whether that is the user's mistake
 };
 
-struct LaneRequest {  // judge → broker; the answer is a verdict
+struct LaneRequest {  // judge → broker
   uint32_t task = 0;
-  std::string source;  // any bytes
+  std::string source;  // any bytes; for a GPU's lane, what another lane has prepared
+};
+
+struct LaneAnswer {
+  Verdict verdict;
+  std::string prepared = "";  // not empty: no verdict yet, this goes to a GPU
 };
 
 std::string to_text(const LaneSetup& setup);
 std::string to_text(const LaneReady& ready);
 std::string to_text(const LaneRequest& request);
-std::string to_text(const Verdict& verdict);
+std::string to_text(const LaneAnswer& answer);
 LaneSetup lane_setup_from(const std::string& text);
 LaneReady lane_ready_from(const std::string& text);
 LaneRequest lane_request_from(const std::string& text);
-Verdict verdict_from(const std::string& text);
+LaneAnswer lane_answer_from(const std::string& text);
 
 }  // namespace temper

@@ -24,6 +24,7 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
       {"unwritten", "left output elements unwritten"},
       {"floor", "faster than this machine can be"},
       {"max_speedup", "faster than believable"},
+      {"clock", "its time is not what the clock says"},
       {"exit", "ended the process"},
       {"timeout", "took too long"},
       {"source_too_long", "the source is too long; write less code"},

@@ -61,6 +61,7 @@ void to_json(nlohmann::json& json, const Verdict& verdict) {
           {"compile_ms", verdict.compile_ms},
           {"run_ms", verdict.run_ms},
           {"total_ms", verdict.total_ms},
+          {"check_ms", verdict.check_ms},
           {"cached", verdict.cached}};
   if (verdict.naive)
     json["naive"] = {{"pass", verdict.naive->pass},
@@ -83,6 +84,7 @@ void from_json(const nlohmann::json& json, Verdict& verdict) {
   json.at("compile_ms").get_to(verdict.compile_ms);
   json.at("run_ms").get_to(verdict.run_ms);
   json.at("total_ms").get_to(verdict.total_ms);
+  verdict.check_ms = json.value("check_ms", 0.0);  // younger than kept verdicts
   json.at("cached").get_to(verdict.cached);
   if (const auto naive = json.find("naive"); naive != json.end())
     verdict.naive = {naive->at("pass"), naive->at("speedup"), naive->at("binding")};

@@ -45,7 +45,8 @@ struct Verdict {
   double floor_us = 0;                       // physics: no honest run is faster
   double profile_share = -1;                 // share of device time inside candidate kernels; < 0: no profile
 
-  double compile_ms = 0, run_ms = 0, total_ms = 0;  // what judging cost
+  double compile_ms = 0, run_ms = 0, total_ms = 0;  // what judging cost; compiling includes planning
+  double check_ms = 0;                              // of run_ms, on GPUs: loading and all untimed calls
   bool cached = false;
   std::optional<NaiveVerdict> naive = {};  // where env.judge asks for it and the candidate compiled
 

@@ -178,6 +178,14 @@ void share_machine(RunConfig& config, const Communicator& ranks) {
   if (config.run.threads == 0) config.run.threads = part;
   if (config.env.lanes == 0) config.env.lanes = part;
   config.env.first_lane = ranks.core_rank() * config.env.lanes;
+  config.env.first_gpu = ranks.local_rank();
+  if (auto& gpus = config.env.gpus; !gpus.empty()) {
+    std::vector<int64_t> mine;
+    for (size_t i = 0; i < gpus.size(); ++i)
+      if (int(i) % ranks.local_size() == ranks.local_rank()) mine.push_back(gpus[i]);
+    if (mine.empty()) mine.push_back(gpus[size_t(ranks.local_rank()) % gpus.size()]);
+    gpus = mine;
+  }
 }
 
 bool any_interrupted(Communicator& ranks) {

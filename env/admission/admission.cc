@@ -171,6 +171,9 @@ std::vector<TrivialSolver> trivial_solvers(const Task& task) {
 
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
                              const std::function<void(int64_t, int64_t)>& progress) {
+  for (const Task& task : tasks)
+    if (task.language != "cpp")
+      throw ConfigError("task {}: only tasks of language cpp can be admitted; it is of {}", task.name, task.language);
   Admittance admittance(tasks, progress);
   if (!tasks.empty()) admittance.prove_references(0, tasks.size());
   if (admittance.any_sound()) {

@@ -27,7 +27,8 @@ struct Admission {
 
 // One row a task, in order. A task whose reference does not run, or ignores an input, is not tried further.
 // `progress(done, all)` counts what is judged and timed; what it throws ends all.
-// Errors: WorldError if a solver cannot be judged; ConfigError if the judge's options contradict each other.
+// Errors: WorldError if a solver cannot be judged; ConfigError if the judge's options contradict each other, or a task
+// is for GPUs.
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
                              const std::function<void(int64_t, int64_t)>& progress = {});
 

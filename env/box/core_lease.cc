@@ -25,18 +25,21 @@ void pin_to_core(int core) {
     throw system_error(fmt::format("stay on core {}", core));
 }
 
-CoreLease::CoreLease(int core) {
+Fd lease(const std::string& part) {
   const auto path =
-      std::filesystem::temp_directory_path() / fmt::format("temper-{}-core-{}.lock", ::geteuid(), core);
-  lock_ = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!lock_) throw system_error(fmt::format("open {}", path.string()));
+      std::filesystem::temp_directory_path() / fmt::format("temper-{}-{}.lock", ::geteuid(), part);
+  Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!lock) throw system_error(fmt::format("open {}", path.string()));
   const double start = now_s();
-  while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+  while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) throw system_error(fmt::format("lock {}", path.string()));
     if (now_s() - start > kPatience_s)
-      throw WorldError("core {} is held by another judge ({})", core, path.string());
+      throw WorldError("{} is held by another judge ({})", part, path.string());
     std::this_thread::sleep_for(kRetry);
   }
+  return lock;
 }
+
+CoreLease::CoreLease(int core) : lock_(lease(fmt::format("core-{}", core))) {}
 
 }  // namespace temper

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "env/oracle/draw.h"
+#include "env/oracle/proof.h"
 
 namespace temper {
 namespace {
@@ -52,24 +53,12 @@ std::vector<at::Tensor> copies(const std::vector<at::Tensor>& tensors) {
 
 Oracle::Oracle(std::vector<Task> tasks, uint8_t* arena, int64_t arena_bytes)
     : tasks_(std::move(tasks)), arena_(arena), arena_bytes_(arena_bytes) {
-  for_each_task([&](size_t i) { references_.emplace_back(tasks_[i]); });
-  for_each_task([&](size_t i) { prove(i); });
+  for_each_task(tasks_.size(), [&](size_t i) { references_.emplace_back(tasks_[i]); });
+  for_each_task(tasks_.size(), [&](size_t i) { prove(i); });
   // Generated tasks are practice: a variation may cancel an input out.
-  for_each_task([&](size_t i) {
+  for_each_task(tasks_.size(), [&](size_t i) {
     if (!tasks_[i].generated()) prove_influence(i);
   });
-}
-
-void Oracle::for_each_task(const std::function<void(size_t)>& work) const {
-  std::vector<std::string> problems;
-  for (size_t i = 0; i < tasks_.size(); ++i) {
-    try {
-      work(i);
-    } catch (const ConfigError& error) {
-      problems.emplace_back(error.what());
-    }
-  }
-  if (!problems.empty()) throw ConfigError("{}", fmt::join(problems, "\n"));
 }
 
 const Shape& Oracle::shape_of(size_t task, int32_t shape) const {
@@ -100,17 +89,7 @@ void Oracle::prove(size_t task) const {
     const Shape& sizes = shape_of(task, shape);
     const auto inputs = draw_tensors(task, sizes, asked.magnitudes[0], kFixedSeed), before = copies(inputs);
     const auto outputs = run_named(task, inputs);
-    if (outputs.size() != asked.outputs.size()) {
-      throw ConfigError("task {}, reference: returns {} tensors; the task has {} outputs", asked.name,
-                        outputs.size(), asked.outputs.size());
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const auto expected = tensor_sizes(asked.outputs[i], sizes);
-      if (outputs[i].sizes() == at::IntArrayRef(expected)) continue;
-      throw ConfigError("task {}, reference: output {} is [{}]; the task says [{}]", asked.name,
-                        asked.outputs[i].name, fmt::join(outputs[i].sizes(), ", "),
-                        fmt::join(expected, ", "));
-    }
+    check_output_sizes(asked, sizes, outputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (same_bits(inputs[i], before[i])) continue;
       throw ConfigError("task {}, reference: changes its input {}", asked.name, asked.inputs[i].name);

@@ -5,7 +5,6 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -53,7 +52,6 @@ class Oracle {
   std::vector<at::Tensor> expected_outputs(size_t task, const std::vector<at::Tensor>& inputs) const;
   std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude,
                                        uint64_t seed) const;
-  void for_each_task(const std::function<void(size_t)>& work) const;  // collects ConfigErrors into one
   void prove(size_t task) const;            // runs, with the right sizes, and leaves its inputs alone
   void prove_influence(size_t task) const;  // of every input, at one shape at least
   bool matters(size_t task, size_t input, int32_t shape) const;

@@ -1,12 +1,14 @@
 #include "trainer/commands/bench_judge.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "env/answer.h"
 #include "rollout/traces.h"
 #include "trainer/commands/commands.h"
@@ -27,7 +29,8 @@ struct Measured {
   std::vector<double> latency_s;
   double seconds = 0;
   std::map<std::string, int64_t> kinds;
-  TreeUsage early, late;  // after a tenth, at the end
+  double compile_ms = 0, check_ms = 0, run_ms = 0;  // summed
+  TreeUsage early, late;                            // after a tenth, at the end
 };
 
 std::vector<Candidate> trace_candidates(Judge& judge, uint64_t seed) {
@@ -39,6 +42,24 @@ std::vector<Candidate> trace_candidates(Judge& judge, uint64_t seed) {
         candidates.push_back({trace.task, answer.code});
   throw_if_interrupted();
   if (candidates.empty()) throw WorldError("bench judge: no trace passed the judge");
+  return candidates;
+}
+
+// Source files with a line `// task: NAME` each.
+std::vector<Candidate> candidates_of(const std::filesystem::path& folder) {
+  constexpr std::string_view kMark = "// task: ";
+  std::vector<Candidate> candidates;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string source = read_file(entry.path());
+    const size_t mark = source.find(kMark);
+    if (mark == std::string::npos) continue;
+    const size_t begin = mark + kMark.size();
+    candidates.push_back({source.substr(begin, source.find_first_of("\r\n", begin) - begin), source});
+  }
+  std::ranges::sort(candidates, {}, &Candidate::source);
+  if (candidates.empty())
+    throw ConfigError("--candidates {}: no file with a line '// task: NAME'", folder.string());
   return candidates;
 }
 
@@ -57,6 +78,9 @@ void judge_range(Judge& judge, const std::vector<Candidate>& candidates, int64_t
       m.latency_s.push_back(now_s() - sent.at(judged.ticket));
       sent.erase(judged.ticket);
       ++m.kinds[to_string(judged.verdict.kind)];
+      m.compile_ms += judged.verdict.compile_ms;
+      m.check_ms += judged.verdict.check_ms;
+      m.run_ms += judged.verdict.run_ms;
     }
   }
   m.seconds += now_s() - start_s;
@@ -90,22 +114,33 @@ nlohmann::json report(const Measured& m) {
     return nlohmann::json{
         {"processes", u.processes}, {"files", u.files}, {"memory_mib", u.memory_bytes >> 20}};
   };
+  const double verdicts = std::max<double>(1, double(m.latency_s.size()));
   return {{"verdicts", m.latency_s.size()},
           {"verdicts_per_s", double(m.latency_s.size()) / m.seconds},
           {"latency_p50_s", quantile(m.latency_s, 0.5)},
           {"latency_p95_s", quantile(m.latency_s, 0.95)},
           {"kinds", m.kinds},
+          {"mean_ms",
+           {{"compile", m.compile_ms / verdicts},
+            {"run", m.run_ms / verdicts},
+            {"check", m.check_ms / verdicts}}},
           {"after_a_tenth", usage(m.early)},
           {"at_the_end", usage(m.late)}};
 }
 
-int bench_judge(const ConfigWords& words, int64_t count) {
+void check_tasks_of(const std::vector<Candidate>& candidates, const std::vector<Task>& tasks) {
+  for (const Candidate& candidate : candidates) find_task(tasks, candidate.task);
+}
+
+int bench_judge(const ConfigWords& words, int64_t count, const std::string& folder) {
   RunConfig config = words.read();
   config.env.cache.clear();
+  const auto given = folder.empty() ? std::vector<Candidate>() : candidates_of(folder);
+  check_tasks_of(given, load_tasks(config));
   Judge judge(config.env, load_tasks(config));
   const int64_t lanes =
       config.env.lanes > 0 ? config.env.lanes : int64_t(std::thread::hardware_concurrency());
-  const auto candidates = trace_candidates(judge, uint64_t(config.run.seed));
+  const auto candidates = given.empty() ? trace_candidates(judge, uint64_t(config.run.seed)) : given;
   fmt::print("{}\n", report(measure(judge, candidates, count, lanes)).dump(2));
   return interrupted() ? kExitInterrupted : kExitOk;
 }
@@ -116,10 +151,15 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand("judge", "verdicts/s on fresh candidates, latency, growth");
   const auto words = std::make_shared<ConfigWords>();
   const auto count = std::make_shared<int64_t>(200);
+  const auto folder = std::make_shared<std::string>();
   declare_overrides(*command, *words);
   command->add_option("--config", words->path, "RUN.yaml");
   command->add_option("--count", *count, "candidates")->check(CLI::PositiveNumber);
-  command->callback([=, &exit_code] { exit_code = bench_judge(*words, *count); });
+  command
+      ->add_option("--candidates", *folder,
+                   "folder of source files, each with a line '// task: NAME'; without it, the cold start's")
+      ->check(CLI::ExistingDirectory);
+  command->callback([=, &exit_code] { exit_code = bench_judge(*words, *count, *folder); });
 }
 
 }  // namespace temper

@@ -1,0 +1,31 @@
+#pragma once
+// Candidates in CUDA C++, up to where a GPU is needed: compiled, looked at, planned.
+
+#include <optional>
+
+#include "env/box/planner.h"
+#include "env/broker/lane_work.h"
+
+namespace temper {
+
+class CudaLane : public LaneWork {
+ public:
+  // Errors: WorldError if there is no nvcc, or the sandbox cannot be made.
+  explicit CudaLane(const LaneSetup& setup);
+  LaneReady ready() const override;
+  LaneAnswer judge(const LaneRequest& request) override;
+  void prepare() override;
+
+ private:
+  LaneAnswer answer(const Planned& planned) const;
+
+  LaneSetup setup_;
+  GpuTarget target_;
+  Toolchain tools_;
+  CompileQuota quota_;
+  RecorderOptions recorder_options_;
+  std::optional<RecorderProcess> recorder_;
+  bool user_dropped_ = false;
+};
+
+}  // namespace temper

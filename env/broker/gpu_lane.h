@@ -1,0 +1,30 @@
+#pragma once
+// A GPU: candidates that other lanes have compiled and planned, one after another.
+
+#include <memory>
+#include <optional>
+
+#include "env/broker/gpu_procedure.h"
+#include "env/broker/lane_work.h"
+
+namespace temper {
+
+class GpuLane : public LaneWork {
+ public:
+  // Errors: ConfigError if a reference does not compile, WorldError if there is no GPU that computes.
+  explicit GpuLane(const LaneSetup& setup);
+  LaneReady ready() const override;
+  LaneAnswer judge(const LaneRequest& request) override;
+  void prepare() override;
+
+ private:
+  void start_oracle();
+
+  LaneSetup setup_;
+  GpuProcedureOptions options_;
+  GpuFactsWire gpu_;
+  std::optional<GpuOracleProcess> oracle_;
+  std::optional<GpuRunnerPool> runners_;
+};
+
+}  // namespace temper

@@ -1,0 +1,70 @@
+#pragma once
+// How one compiled and planned candidate is judged on a GPU.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/cuda/gpu_candidate.h"
+#include "env/cuda/gpu_oracle_process.h"
+#include "env/cuda/gpu_runner_process.h"
+#include "env/verdict.h"
+
+namespace temper {
+
+struct GpuProcedureOptions {
+  std::chrono::nanoseconds run_budget{5'000'000'000};  // all calls of a candidate together
+  int64_t min_pairs = 7, max_pairs = 21;
+};
+
+class GpuProcedure {
+ public:
+  // The runner is left unloaded and fit for the next candidate, or discarded.
+  GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu, GpuOracleProcess& oracle,
+               GpuRunnerPool& runners, const std::vector<Task>& tasks, uint32_t task);
+
+  // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
+  Verdict judge(const GpuCandidate& candidate);
+
+ private:
+  struct Finding {
+    VerdictKind kind;
+    std::string reason;
+    std::string detail;
+  };
+  using Found = std::optional<Finding>;  // nothing: the candidate goes on
+
+  Found load(const GpuCandidate& candidate);
+  Found check_shapes();
+  Found check_shape(int32_t shape);
+  Found check_draw(const GpuDraw& draw);
+  Found time_pairs();
+  Found time_pair(const GpuDraw& draw);
+  Found weigh_times();
+  Found compare_clocks();
+
+  Found call(const GpuDraw& draw, bool timed);
+  Found weigh_reply(const std::optional<GpuRunnerReply>& reply, std::chrono::steady_clock::time_point start);
+  Found weigh_outputs(const GpuOracleReply& reply, const GpuDraw& draw) const;
+  GpuRunnerRequest request_for(const GpuDraw& draw, bool timed) const;
+  void leave();
+
+  const GpuProcedureOptions& options_;
+  const GpuFactsWire& gpu_;
+  GpuOracleProcess& oracle_;
+  GpuRunnerPool& runners_;
+  const Task& task_;
+  uint32_t task_index_;
+
+  std::chrono::nanoseconds budget_{0};
+  double call_us_ = 0;  // of the last call
+  std::vector<double> candidate_us_, baseline_us_, ratios_;
+  Verdict verdict_;
+};
+
+// Below it nothing honest runs at the timed shape: what must be read and cannot lie in a cache, over the
+// nominal bandwidth; the arithmetic over the peak of the tensor cores; the time of an empty kernel.
+double gpu_floor_us(const Task& task, const GpuFactsWire& gpu);
+
+}  // namespace temper

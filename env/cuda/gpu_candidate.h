@@ -1,0 +1,19 @@
+#pragma once
+// A candidate on its way from the cores that compiled it to a GPU.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace temper {
+
+struct GpuCandidate {
+  std::string cubin;
+  std::vector<std::string> plans;  // serialised: of each check shape in order, then of the timed one
+  double prepared_ms = 0;          // what compiling and planning took
+};
+
+std::string to_bytes(const GpuCandidate& candidate);
+std::optional<GpuCandidate> gpu_candidate_from(const std::string& bytes);  // nothing if they are no candidate
+
+}  // namespace temper

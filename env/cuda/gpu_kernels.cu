@@ -1,0 +1,204 @@
+// The judge's own kernels. They are loaded anew with every candidate: device code can reach the memory that
+// code lies in.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "env/cuda/gpu_specs.h"
+
+namespace temper {
+namespace {
+
+constexpr uint64_t kGuardWord = 0xA5A5A5A5A5A5A5A5;
+constexpr float kSpike = 8;  // in units of the draw's scale
+constexpr float kInf = INFINITY;
+
+struct Four {
+  uint32_t word[4];
+};
+
+// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011), Philox4x32-10.
+__device__ Four philox(uint64_t key, uint64_t counter, uint32_t stream) {
+  uint32_t c0 = uint32_t(counter), c1 = uint32_t(counter >> 32), c2 = stream, c3 = 0;
+  uint32_t k0 = uint32_t(key), k1 = uint32_t(key >> 32);
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t(0xD2511F53) * c0, p1 = uint64_t(0xCD9E8D57) * c2;
+    c0 = uint32_t(p1 >> 32) ^ c1 ^ k0;
+    c1 = uint32_t(p1);
+    c2 = uint32_t(p0 >> 32) ^ c3 ^ k1;
+    c3 = uint32_t(p0);
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+__device__ float unit(uint32_t word) { return (float(word >> 9) + 0.5f) * 0x1p-23f; }  // in (0, 1)
+
+// Source: Box and Muller, "A note on the generation of random normal deviates" (1958).
+__device__ void normals(const DrawSpec& spec, const Four& random, float* out) {
+#pragma unroll
+  for (int pair = 0; pair < 2; ++pair) {
+    const float radius = spec.scale * sqrtf(-2 * logf(unit(random.word[2 * pair])));
+    sincospif(2 * unit(random.word[2 * pair + 1]), &out[2 * pair + 1], &out[2 * pair]);
+    out[2 * pair] *= radius;
+    out[2 * pair + 1] *= radius;
+  }
+}
+
+__device__ float nonfinite(uint32_t word, float otherwise) {
+  if (word % 64 != 0) return otherwise;
+  const uint32_t which = (word >> 6) % 3;
+  return which == 0 ? __int_as_float(0x7FFFFFFF) : which == 1 ? kInf : -kInf;
+}
+
+__device__ float spiked(const DrawSpec& spec, uint32_t word, float value) {
+  if (spec.distribution == GpuDistribution::kUniform)
+    return value < spec.low + spec.width / 2 ? spec.low + spec.width : spec.low;
+  return word % 2 ? kSpike * spec.scale : -kSpike * spec.scale;
+}
+
+__device__ void floats(const DrawSpec& spec, int64_t group, float* out) {
+  const Four random = philox(spec.key, group, 0);
+  if (spec.distribution == GpuDistribution::kUniform) {
+    for (int i = 0; i < 4; ++i) out[i] = spec.low + spec.width * unit(random.word[i]);
+  } else {
+    normals(spec, random, out);
+  }
+  if (!spec.nonfinite && spec.spike / 4 != group) return;
+  const Four more = philox(spec.key, group, 1);
+  for (int i = 0; i < 4; ++i) {
+    if (spec.nonfinite) out[i] = nonfinite(more.word[i], out[i]);
+    if (spec.spike == 4 * group + i) out[i] = spiked(spec, more.word[i], out[i]);
+  }
+}
+
+__device__ void indices(const DrawSpec& spec, int64_t group, int32_t* out) {
+  const Four random = philox(spec.key, group, 0), more = philox(spec.key, group, 1);
+  for (int i = 0; i < 4; ++i) {
+    out[i] = int32_t((uint64_t(random.word[i]) * spec.bound) >> 32);
+    if (spec.spike == 4 * group + i && spec.bound > 1)
+      out[i] = int32_t((uint64_t(out[i]) + 1 + more.word[i] % (spec.bound - 1)) % spec.bound);
+  }
+}
+
+__device__ uint32_t bits(float value, GpuType type) {
+  if (type == GpuType::kBF16) return __bfloat16_as_ushort(__float2bfloat16_rn(value));
+  if (type == GpuType::kF16) return __half_as_ushort(__float2half_rn(value));
+  return __float_as_uint(value);
+}
+
+// The four elements of a group as bits, those of short floats in the low half.
+__device__ Four drawn(const DrawSpec& spec, int64_t group) {
+  Four result;
+  if (spec.distribution == GpuDistribution::kIndex) {
+    indices(spec, group, reinterpret_cast<int32_t*>(result.word));
+    return result;
+  }
+  float values[4];
+  floats(spec, group, values);
+  for (int i = 0; i < 4; ++i) result.word[i] = bits(values[i], spec.type);
+  return result;
+}
+
+__device__ bool is_short(GpuType type) { return type == GpuType::kBF16 || type == GpuType::kF16; }
+
+__device__ int64_t first_index() { return blockIdx.x * int64_t(blockDim.x) + threadIdx.x; }
+__device__ int64_t stride() { return int64_t(gridDim.x) * blockDim.x; }
+
+__device__ double loaded(const void* data, GpuType type, int64_t i) {
+  if (type == GpuType::kBF16) return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[i]);
+  if (type == GpuType::kF16) return __half2float(static_cast<const __half*>(data)[i]);
+  return static_cast<const float*>(data)[i];
+}
+
+// The reference's value as an output of that type would hold it.
+__device__ double rounded(double value, GpuType type) {
+  if (type == GpuType::kBF16) return __bfloat162float(__double2bfloat16(value));
+  if (type == GpuType::kF16) return __half2float(__double2half(value));
+  return float(value);
+}
+
+// How far outside its bound an element is: ≤ 1 is inside, and NaN is not.
+__device__ float excess(double got, double expected, const CompareSpec& spec) {
+  const double in_type = rounded(expected, spec.type);
+  if (!isfinite(in_type)) {
+    const bool same = isnan(in_type) ? isnan(got) : got == in_type;
+    return same || spec.finite_only ? 0 : kInf;
+  }
+  if (spec.finite_only && !isfinite(got)) return 0;
+  const double ratio = fabs(got - expected) / (spec.relative * (fabs(expected) + spec.scale) + 0x1p-126);
+  return isnan(ratio) ? kInf : float(ratio);
+}
+
+__device__ void report(CompareResult* result, float ratio, int64_t i) {
+  if (ratio > 1) atomicAdd(&result->wrong, 1ull);
+  const unsigned long long mine = (uint64_t(__float_as_uint(ratio)) << 32) | uint32_t(~uint32_t(i));
+  if (mine > *static_cast<volatile unsigned long long*>(&result->worst)) atomicMax(&result->worst, mine);
+}
+
+}  // namespace
+
+extern "C" __global__ void temper_draw(DrawSpec spec, void* out) {
+  for (int64_t group = first_index(); 4 * group < spec.elements; group += stride()) {
+    const Four four = drawn(spec, group);
+    for (int i = 0; i < 4 && 4 * group + i < spec.elements; ++i) {
+      if (is_short(spec.type))
+        static_cast<uint16_t*>(out)[4 * group + i] = uint16_t(four.word[i]);
+      else
+        static_cast<uint32_t*>(out)[4 * group + i] = four.word[i];
+    }
+  }
+}
+
+// Sets *changed where the data is not what temper_draw had written.
+extern "C" __global__ void temper_check_draw(DrawSpec spec, const void* data, uint32_t* changed) {
+  bool same = true;
+  for (int64_t group = first_index(); 4 * group < spec.elements; group += stride()) {
+    const Four four = drawn(spec, group);
+    for (int i = 0; i < 4 && 4 * group + i < spec.elements; ++i)
+      same &= four.word[i] == (is_short(spec.type) ? static_cast<const uint16_t*>(data)[4 * group + i]
+                                                   : static_cast<const uint32_t*>(data)[4 * group + i]);
+  }
+  if (!same) *changed = 1;
+}
+
+// A block row per zone. Sets *broken where a zone is no guard any more.
+extern "C" __global__ void temper_check_zones(const __grid_constant__ Zones zones, uint32_t* broken) {
+  const uint64_t begin = zones.begin[blockIdx.y], words = (begin + 7) / 8 * 8;
+  const auto* end = reinterpret_cast<const uint64_t*>(zones.end[blockIdx.y]);
+  for (const auto* word = reinterpret_cast<const uint64_t*>(words) + first_index(); word < end;
+       word += stride())
+    if (*word != kGuardWord) *broken = 1;
+  if (first_index() < int64_t(words - begin) &&
+      reinterpret_cast<const uint8_t*>(begin)[first_index()] != uint8_t(kGuardWord))
+    *broken = 1;
+}
+
+// Reads memory that nobody writes: what lay in the L2 cache makes room, and nothing has to be written back
+// later.
+extern "C" __global__ void temper_flush(const uint4* memory, int64_t count, uint32_t* never) {
+  uint32_t seen = 0;
+  for (int64_t i = first_index(); i < count; i += stride()) {
+    const uint4 four = memory[i];
+    seen |= four.x | four.y | four.z | four.w;
+  }
+  if (seen == 0x12345678) *never = seen;
+}
+
+extern "C" __global__ void temper_compare(CompareSpec spec, const void* got, const double* expected,
+                                          CompareResult* result) {
+  for (int64_t i = first_index(); i < spec.elements; i += stride()) {
+    const float ratio = excess(loaded(got, spec.type, i), expected[i], spec);
+    if (ratio > 1 || spec.finite_only) report(result, ratio, i);
+  }
+}
+
+extern "C" __global__ void temper_compare_integers(CompareSpec spec, const int32_t* got,
+                                                   const int64_t* expected, CompareResult* result) {
+  for (int64_t i = first_index(); i < spec.elements; i += stride())
+    if (got[i] != expected[i]) report(result, 2, i);
+}
+
+}  // namespace temper

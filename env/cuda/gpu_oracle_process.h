@@ -1,0 +1,36 @@
+#pragma once
+// The broker's side of the GPU oracle. Trusted, but it may die: every call throws WorldError if it is gone,
+// silent for a minute, or reports an error.
+
+#include <string>
+#include <vector>
+
+#include "env/box/namespaces.h"
+#include "env/cuda/gpu_protocol.h"
+
+namespace temper {
+
+class GpuOracleProcess {
+ public:
+  // Starts it and returns at once.
+  GpuOracleProcess(const std::string& program, int gpu, const std::vector<Task>& tasks);
+  // Errors: ConfigError if a reference does not compile, WorldError if the program does not start.
+  void wait_ready();
+
+  double baseline(uint32_t task, const GpuDraw& draw);         // microseconds
+  GpuOracleReply compare(uint32_t task, const GpuDraw& draw);  // kOk or kMismatch
+  GpuOracleReply baseline_and_compare(uint32_t task, const GpuDraw& draw);
+
+  int exchange() const { return exchange_.get(); }  // the descriptor of the memory for outputs
+  int64_t bytes() const { return exchange_bytes_; }
+
+ private:
+  GpuOracleReply ask(GpuOracleRequest request);
+
+  Fd socket_, exchange_;
+  int64_t exchange_bytes_ = 0;
+  BoxProcess process_;
+  uint32_t sequence_ = 0;
+};
+
+}  // namespace temper

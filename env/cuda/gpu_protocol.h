@@ -1,0 +1,107 @@
+#pragma once
+// Messages between the broker of a GPU and its two processes, as those of env/protocol.h: fixed-size,
+// versioned, one per packet. Both processes speak first, with sequence 0: ready, or why not.
+//
+//   broker ⇄ GPU runner   descriptor 3: GpuRunnerRequest / GpuRunnerReply; 4: memory with the candidate's
+//   cubin and
+//                         plans; 5: the exchange, GPU memory that the oracle has made, for outputs alone
+//   broker ⇄ GPU oracle   descriptor 3: GpuOracleRequest / GpuOracleReply, its first reply with the
+//   exchange's
+//                         descriptor; 4: the task list as JSON text
+//
+// The exchange is mapped into the runner's context, where candidates can reach it: the oracle only ever reads
+// it, and reads the outputs of a call before the next call is made.
+
+#include "env/cuda/gpu_case.h"
+#include "env/cuda/gpu_specs.h"
+#include "env/protocol.h"
+
+namespace temper {
+
+inline constexpr int kMaxPlans = 64;  // one a shape
+
+struct GpuFactsWire {
+  char name[128] = {}, uuid[64] = {};
+  int32_t capability = 0, multiprocessors = 0, driver = 0;
+  int64_t memory_bytes = 0, l2_bytes = 0;
+  double bytes_per_s = 0, clock_hz = 0;
+};
+
+// ---- broker ⇄ runner
+// ------------------------------------------------------------------------------------------------
+
+enum class GpuRunnerOp : uint32_t {
+  kLoad = 1,  // the cubin, then the plans, back to back in the memory
+  kCall,      // draw, call once, look at what is left, hand the outputs over
+  kRepeat,    // call again and again on the same buffers, by the host's clock
+  kUnload,    // forget the candidate and prove that the GPU still computes
+};
+
+struct GpuRunnerRequest {
+  MessageHeader header;
+  GpuRunnerOp op = GpuRunnerOp::kCall;
+  int64_t cubin_bytes = 0;  // kLoad
+  int32_t plans = 0;
+  int64_t plan_bytes[kMaxPlans] = {};
+  int32_t plan = 0;    // kCall
+  uint32_t timed = 0;  // 1: with a cold L2 cache
+  int32_t inputs = 0, outputs = 0;
+  DrawSpec input[kMaxTensors];
+  int64_t output_bytes[kMaxTensors] = {};
+};
+
+enum class GpuRunnerStatus : uint32_t {
+  kOk = 0,
+  kBadPlan,       // a plan that breaks its rules
+  kLoadFailed,    // the driver refuses the cubin, or it lacks a kernel
+  kLaunchFailed,  // … or a launch, with the context as good as before
+  kNoMemory,      // the plan's workspaces do not fit
+  kCrashed,       // the context is lost
+  kInputChanged,
+  kGuardBroken,
+  kBroken,  // ours: the request is wrong, the machine fails
+};
+
+struct GpuRunnerReply {
+  MessageHeader header;
+  GpuRunnerStatus status = GpuRunnerStatus::kBroken;
+  double time_us = 0;       // a call: between events around the plan; kRepeat: by the host's clock
+  uint32_t host_bound = 0;  // kRepeat: the time is that of launching, not of the GPU
+  GpuFactsWire gpu;         // the first reply
+  char reason[64] = {};     // the driver's word for it: illegal_address, invalid_value, …
+  char error[256] = {};
+};
+
+// ---- broker ⇄ oracle
+// ------------------------------------------------------------------------------------------------
+
+// Works on one draw: those of `draw` are drawn unless the last request had the same.
+struct GpuOracleRequest {
+  MessageHeader header;
+  uint32_t task = 0;
+  GpuDraw draw;
+  uint32_t baseline = 0;  // 1: time the reference, eagerly, with a cold L2 cache
+  uint32_t compare = 0;   // 1: hold what lies in the exchange against the f64 reference
+};
+
+enum class GpuOracleStatus : uint32_t {
+  kOk = 0,
+  kMismatch,
+  kError,
+  kUserError
+};  // the last: in the first reply alone
+
+struct GpuOracleReply {
+  MessageHeader header;
+  GpuOracleStatus status = GpuOracleStatus::kError;
+  double baseline_us = 0;
+  // kMismatch: the worst element
+  int32_t tensor = 0;
+  uint32_t unwritten = 0;
+  int64_t index = 0;  // flat
+  double got = 0, expected = 0;
+  int64_t wrong = 0;  // number of elements out of bounds
+  char error[512] = {};
+};
+
+}  // namespace temper

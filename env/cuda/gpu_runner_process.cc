@@ -1,0 +1,121 @@
+#include "env/cuda/gpu_runner_process.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "env/box/execute.h"
+#include "env/box/wire.h"
+
+namespace temper {
+namespace {
+
+constexpr std::chrono::milliseconds kStartPatience{60'000};
+constexpr int64_t kMostCandidates = 200;
+
+template <size_t kSize>
+std::string text_of(const char (&field)[kSize]) {
+  return {field, ::strnlen(field, kSize)};
+}
+
+}  // namespace
+
+GpuRunnerProcess::GpuRunnerProcess(const GpuRunnerOptions& options) {
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    throw system_error("create a socket pair");
+  socket_ = Fd(pair[0]);
+  const Fd theirs(pair[1]);
+  const Fd memory = sealed_memory("candidate", kMaxCandidateBytes);
+  memory_ = Mapping(memory.get(), kMaxCandidateBytes);
+  const std::vector<std::string> argv{options.program, std::to_string(options.gpu),
+                                      std::to_string(options.exchange_bytes)};
+  const auto environment = environment_with({"CUDA_MODULE_LOADING=EAGER", "CUDA_CACHE_DISABLE=1"});
+  const std::vector<int> descriptors{theirs.get(), memory.get(), options.exchange};
+  process_ = BoxProcess::start_trusted([&] { return execute(argv, environment, descriptors, true); });
+}
+
+const GpuFactsWire& GpuRunnerProcess::wait_ready() {
+  if (ready_) return gpu_;
+  const auto reply = receive_wire<GpuRunnerReply>(socket_.get(), 0, kStartPatience);
+  if (!reply) throw WorldError("the GPU runner does not start");
+  if (reply->status != GpuRunnerStatus::kOk) throw WorldError("the GPU runner: {}", text_of(reply->error));
+  gpu_ = reply->gpu;
+  ready_ = true;
+  return gpu_;
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::exchange(GpuRunnerRequest& request,
+                                                         std::chrono::nanoseconds patience) {
+  using std::chrono::milliseconds;
+  if (!process_.running() || !send_wire(socket_.get(), request, ++sequence_)) return std::nullopt;
+  const auto wait = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(patience));
+  return receive_wire<GpuRunnerReply>(socket_.get(), sequence_, wait);
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::load(const std::string& cubin,
+                                                     const std::vector<std::string>& plans,
+                                                     std::chrono::nanoseconds patience) {
+  TEMPER_CHECK(plans.size() <= size_t(kMaxPlans), "{}", plans.size());
+  GpuRunnerRequest request;
+  request.op = GpuRunnerOp::kLoad;
+  request.cubin_bytes = int64_t(cubin.size());
+  uint8_t* at = std::copy(cubin.begin(), cubin.end(), memory_.data());
+  for (const std::string& plan : plans) {
+    TEMPER_CHECK(at + plan.size() <= memory_.data() + memory_.bytes(), "a candidate of more than {} bytes",
+                 memory_.bytes());
+    at = std::copy(plan.begin(), plan.end(), at);
+    request.plan_bytes[request.plans++] = int64_t(plan.size());
+  }
+  return exchange(request, patience);
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::call(GpuRunnerRequest request,
+                                                     std::chrono::nanoseconds patience) {
+  request.op = GpuRunnerOp::kCall;
+  return exchange(request, patience);
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::repeat(GpuRunnerRequest request,
+                                                       std::chrono::nanoseconds patience) {
+  request.op = GpuRunnerOp::kRepeat;
+  return exchange(request, patience);
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::unload(std::chrono::nanoseconds patience) {
+  GpuRunnerRequest request;
+  request.op = GpuRunnerOp::kUnload;
+  return exchange(request, patience);
+}
+
+GpuRunnerProcess& GpuRunnerPool::runner() {
+  if (!current_) {
+    current_ = std::exchange(spare_, std::nullopt);
+    if (!current_) current_.emplace(options_);
+  }
+  try {
+    current_->wait_ready();
+  } catch (...) {
+    current_.reset();
+    throw;
+  }
+  return *current_;
+}
+
+void GpuRunnerPool::discard() {
+  current_.reset();
+  candidates_ = 0;
+}
+
+void GpuRunnerPool::count_candidate() {
+  if (++candidates_ >= kMostCandidates) discard();
+}
+
+void GpuRunnerPool::prepare() {
+  if (!current_) current_ = std::exchange(spare_, std::nullopt);
+  if (!current_) current_.emplace(options_);
+  if (!spare_) spare_.emplace(options_);
+}
+
+}  // namespace temper

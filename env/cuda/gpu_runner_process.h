@@ -1,0 +1,73 @@
+#pragma once
+// The broker's side of a GPU runner: a trusted process with a context of its own, in which the device code of
+// one candidate after another runs.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/box/namespaces.h"
+#include "env/box/shared_memory.h"
+#include "env/cuda/gpu_protocol.h"
+
+namespace temper {
+
+struct GpuRunnerOptions {
+  std::string program;  // temper-gpu-runner
+  int gpu = 0;          // among those that are visible, counted around
+  int exchange = -1;    // descriptor
+  int64_t exchange_bytes = 0;
+};
+
+class GpuRunnerProcess {
+ public:
+  // Starts it and returns at once; it makes its context by itself. Errors: WorldError.
+  explicit GpuRunnerProcess(const GpuRunnerOptions& options);
+
+  // Waits until it computes. Errors: WorldError in the runner's words.
+  const GpuFactsWire& wait_ready();
+
+  // Each returns the runner's reply; nothing if it has died or `patience` has passed: what it holds is lost
+  // then.
+  std::optional<GpuRunnerReply> load(const std::string& cubin, const std::vector<std::string>& plans,
+                                     std::chrono::nanoseconds patience);
+  std::optional<GpuRunnerReply> call(GpuRunnerRequest request, std::chrono::nanoseconds patience);
+  std::optional<GpuRunnerReply> repeat(GpuRunnerRequest request, std::chrono::nanoseconds patience);
+  std::optional<GpuRunnerReply> unload(std::chrono::nanoseconds patience);
+
+  void kill() { process_.kill(); }  // returns when its context is gone
+  pid_t pid() const { return process_.pid(); }
+
+ private:
+  std::optional<GpuRunnerReply> exchange(GpuRunnerRequest& request, std::chrono::nanoseconds patience);
+
+  Fd socket_;
+  Mapping memory_;
+  BoxProcess process_;
+  GpuFactsWire gpu_;
+  uint32_t sequence_ = 0;
+  bool ready_ = false;
+};
+
+// The most bytes of a cubin and its plans.
+inline constexpr int64_t kMaxCandidateBytes = int64_t(64) << 20;
+
+// A runner at work and one that waits for the other's death with its context already made.
+class GpuRunnerPool {
+ public:
+  explicit GpuRunnerPool(GpuRunnerOptions options) : options_(std::move(options)) {}
+  // The one at work. Errors: WorldError if none can be started.
+  GpuRunnerProcess& runner();
+  bool working() const { return current_.has_value(); }
+  void discard();          // kills the one at work
+  void count_candidate();  // … which is done with one more, and retires by and by
+  void prepare();          // starts what is missing; returns at once
+
+ private:
+  GpuRunnerOptions options_;
+  std::optional<GpuRunnerProcess> current_, spare_;
+  int64_t candidates_ = 0;  // of the one at work
+};
+
+}  // namespace temper

@@ -1,0 +1,47 @@
+#pragma once
+// What the judge's own kernels are told; the same bytes on the host and on the GPU.
+//
+// Inputs are functions of a key: the runner draws them in front of each call, compares them after it by
+// drawing them again, and the oracle draws the same ones in its own context. Nothing travels but the key, and
+// no copy of an input lies where a candidate could change it.
+
+#include <cstdint>
+
+namespace temper {
+
+enum class GpuType : uint32_t { kF32 = 0, kI32, kBF16, kF16 };  // as ElementType
+enum class GpuDistribution : uint32_t { kNormal = 0, kUniform, kIndex };
+
+struct DrawSpec {
+  uint64_t key = 0;
+  int64_t elements = 0;
+  GpuType type = GpuType::kF32;
+  GpuDistribution distribution = GpuDistribution::kNormal;
+  float scale = 1;           // kNormal
+  float low = 0, width = 1;  // kUniform
+  uint32_t bound = 1;        // kIndex: integers in [0, bound)
+  uint32_t nonfinite = 0;    // kNormal: about one element in 64 is NaN, +Inf or -Inf
+  int64_t spike = -1;        // this element is changed by much; -1: none
+};
+
+// An element may be off by relative · (|expected| + scale) + tiny.
+struct CompareSpec {
+  int64_t elements = 0;
+  GpuType type = GpuType::kF32;
+  uint32_t finite_only = 0;  // 1: pass over elements where either is not finite, for the error of a baseline
+  double relative = 0, scale = 0;
+};
+
+struct CompareResult {
+  unsigned long long wrong = 0;  // elements out of bounds
+  // The element furthest out: how many times its bound (f32 bits) above, ~index below; 0: none.
+  unsigned long long worst = 0;
+};
+
+inline constexpr int kMaxZones = 320;  // 16 tensors, 256 workspaces and what lies between
+struct Zones {
+  uint32_t count = 0;
+  uint64_t begin[kMaxZones] = {}, end[kMaxZones] = {};  // addresses; ends are multiples of 8
+};
+
+}  // namespace temper

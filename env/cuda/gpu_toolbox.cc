@@ -1,0 +1,79 @@
+#include "env/cuda/gpu_toolbox.h"
+
+#include <algorithm>
+#include <utility>
+
+extern "C" const char temper_gpu_kernels[];
+asm(".section .rodata\n.balign 64\n.globl temper_gpu_kernels\ntemper_gpu_kernels:\n.incbin "
+    "\"" TEMPER_GPU_KERNELS "\"\n.text\n");
+
+namespace temper {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr int64_t kFlushes = 2;  // times the size of the cache
+
+CUfunction function_of(CUmodule module, const char* name) {
+  CUfunction function = nullptr;
+  TEMPER_GPU(cuModuleGetFunction, &function, module, name);
+  return function;
+}
+
+}  // namespace
+
+GpuToolbox::GpuToolbox(const GpuFacts& facts, CUstream stream)
+    : stream_(stream),
+      most_blocks_(unsigned(8 * facts.multiprocessors)),
+      quiet_bytes_(std::max<int64_t>(kFlushes * facts.l2_bytes, 1 << 20)) {
+  TEMPER_GPU(cuMemAlloc, &quiet_, size_t(quiet_bytes_) + 16);
+  TEMPER_GPU(cuMemsetD8Async, quiet_, 0, size_t(quiet_bytes_) + 16, stream_);
+  reload();
+}
+
+void GpuToolbox::reload() {
+  if (module_ != nullptr) TEMPER_GPU(cuModuleUnload, std::exchange(module_, nullptr));
+  TEMPER_GPU(cuModuleLoadData, &module_, temper_gpu_kernels);
+  draw_ = function_of(module_, "temper_draw");
+  check_draw_ = function_of(module_, "temper_check_draw");
+  check_zones_ = function_of(module_, "temper_check_zones");
+  flush_ = function_of(module_, "temper_flush");
+  compare_ = function_of(module_, "temper_compare");
+  compare_integers_ = function_of(module_, "temper_compare_integers");
+}
+
+template <class... Arguments>
+void GpuToolbox::launch(CUfunction kernel, int64_t work, unsigned rows, Arguments... arguments) {
+  void* addresses[] = {&arguments...};
+  CUlaunchConfig config{};
+  config.gridDimX = unsigned(std::clamp<int64_t>((work + kThreads - 1) / kThreads, 1, most_blocks_));
+  config.gridDimY = rows;
+  config.gridDimZ = 1;
+  config.blockDimX = kThreads;
+  config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream_;
+  TEMPER_GPU(cuLaunchKernelEx, &config, kernel, addresses, nullptr);
+}
+
+void GpuToolbox::draw(const DrawSpec& spec, CUdeviceptr out) {
+  launch(draw_, (spec.elements + 3) / 4, 1, spec, out);
+}
+
+void GpuToolbox::check_draw(const DrawSpec& spec, CUdeviceptr data, CUdeviceptr changed) {
+  launch(check_draw_, (spec.elements + 3) / 4, 1, spec, data, changed);
+}
+
+void GpuToolbox::check_zones(const Zones& zones, CUdeviceptr broken) {
+  launch(check_zones_, 8 * kThreads, zones.count, zones, broken);
+}
+
+void GpuToolbox::flush_l2() {
+  launch(flush_, int64_t(most_blocks_) * kThreads, 1, quiet_, quiet_bytes_ / 16,
+         quiet_ + CUdeviceptr(quiet_bytes_));
+}
+
+void GpuToolbox::compare(const CompareSpec& spec, CUdeviceptr got, CUdeviceptr expected, CUdeviceptr result) {
+  launch(spec.type == GpuType::kI32 ? compare_integers_ : compare_, spec.elements, 1, spec, got, expected,
+         result);
+}
+
+}  // namespace temper

@@ -1,0 +1,38 @@
+#pragma once
+// The judge's own kernels (gpu_kernels.cu) in the context of this process.
+
+#include <cstdint>
+#include <vector>
+
+#include "env/cuda/gpu_driver.h"
+#include "env/cuda/gpu_specs.h"
+
+namespace temper {
+
+class GpuToolbox {
+ public:
+  // Work is queued on `stream`. Errors: GpuError.
+  GpuToolbox(const GpuFacts& facts, CUstream stream);
+  void reload();  // the kernels' code anew, whatever became of it
+
+  void draw(const DrawSpec& spec, CUdeviceptr out);
+  void check_draw(const DrawSpec& spec, CUdeviceptr data, CUdeviceptr changed);  // u32, set to 1 or left
+  void check_zones(const Zones& zones, CUdeviceptr broken);                      // u32, set to 1 or left
+  void flush_l2();
+  // Outputs in a candidate's type against f64 (floats) or i64 (integers).
+  void compare(const CompareSpec& spec, CUdeviceptr got, CUdeviceptr expected, CUdeviceptr result);
+
+ private:
+  template <class... Arguments>
+  void launch(CUfunction kernel, int64_t work, unsigned rows, Arguments... arguments);
+
+  CUstream stream_;
+  CUmodule module_ = nullptr;
+  CUfunction draw_ = nullptr, check_draw_ = nullptr, check_zones_ = nullptr, flush_ = nullptr;
+  CUfunction compare_ = nullptr, compare_integers_ = nullptr;
+  unsigned most_blocks_;
+  CUdeviceptr quiet_ = 0;  // memory that flush reads
+  int64_t quiet_bytes_;
+};
+
+}  // namespace temper

@@ -1,0 +1,108 @@
+// temper-gpu-runner ORDINAL EXCHANGE_BYTES: carries out the plans of one candidate after another. Trusted: of
+// a candidate only device code gets here, and what that does to the context ends with this process.
+
+#include <chrono>
+#include <cstdlib>
+
+#include "env/box/shared_memory.h"
+#include "env/box/wire.h"
+#include "env/cuda/runner/executor.h"
+
+namespace temper {
+namespace {
+
+constexpr int kSocket = 3, kCandidate = 4, kExchange = 5;
+constexpr auto kForEver = std::chrono::milliseconds(-1);
+
+GpuRunnerReply reply_of(GpuRunnerStatus status, std::string_view error = "", std::string_view reason = "") {
+  GpuRunnerReply reply;
+  reply.status = status;
+  reason.copy(reply.reason, sizeof reply.reason - 1);
+  error.copy(reply.error, sizeof reply.error - 1);
+  return reply;
+}
+
+GpuFactsWire on_wire(const GpuFacts& facts) {
+  GpuFactsWire wire;
+  facts.name.copy(wire.name, sizeof wire.name - 1);
+  facts.uuid.copy(wire.uuid, sizeof wire.uuid - 1);
+  wire.capability = facts.capability;
+  wire.multiprocessors = facts.multiprocessors;
+  wire.driver = facts.driver;
+  wire.memory_bytes = facts.memory_bytes;
+  wire.l2_bytes = facts.l2_bytes;
+  wire.bytes_per_s = facts.bytes_per_s;
+  wire.clock_hz = facts.clock_hz;
+  return wire;
+}
+
+std::vector<std::string> plans_of(const GpuRunnerRequest& request, const Mapping& memory) {
+  std::vector<std::string> plans;
+  int64_t at = request.cubin_bytes;
+  if (request.plans < 0 || request.plans > kMaxPlans || at < 0) throw WorldError("a bad request");
+  for (int32_t i = 0; i < request.plans; ++i) {
+    const int64_t bytes = request.plan_bytes[i];
+    if (bytes < 0 || at > memory.bytes() || bytes > memory.bytes() - at) throw WorldError("a bad request");
+    plans.emplace_back(reinterpret_cast<const char*>(memory.data()) + at, size_t(bytes));
+    at += bytes;
+  }
+  return plans;
+}
+
+GpuRunnerReply answer(Executor& executor, const GpuRunnerRequest& request, const Mapping& memory) {
+  GpuRunnerReply reply = reply_of(GpuRunnerStatus::kOk);
+  try {
+    if (request.op == GpuRunnerOp::kLoad) {
+      executor.load(reinterpret_cast<const char*>(memory.data()), plans_of(request, memory));
+    } else if (request.op == GpuRunnerOp::kUnload) {
+      executor.unload();
+      if (!executor.canary()) throw WorldError("the GPU does not compute what it should");
+    } else {
+      if (request.inputs < 0 || request.inputs > kMaxTensors || request.outputs < 0 ||
+          request.outputs > kMaxTensors)
+        throw WorldError("a bad request");
+      bool host_bound = false;
+      const bool once = request.op == GpuRunnerOp::kCall;
+      reply.time_us = once ? executor.call(request) : executor.repeat(request, host_bound);
+      reply.host_bound = host_bound;
+    }
+  } catch (const CandidateError& e) {
+    return reply_of(e.status, e.words, e.reason);
+  } catch (const GpuError& e) {
+    if (e.context_lost()) return reply_of(GpuRunnerStatus::kCrashed, e.words(), e.reason());
+    return reply_of(GpuRunnerStatus::kBroken, e.what());
+  } catch (const std::exception& e) {
+    return reply_of(GpuRunnerStatus::kBroken, e.what());
+  }
+  return reply;
+}
+
+void run(char** arguments) {
+  const Mapping memory = map_whole(kCandidate);
+  const GpuFacts facts = enter_gpu(std::atoi(arguments[1]));
+  const auto exchange = SharedGpuMemory::map(kExchange, std::atoll(arguments[2]));
+  Executor executor(facts, exchange);
+  if (!executor.canary()) throw WorldError("the GPU does not compute what it should");
+  GpuRunnerReply ready = reply_of(GpuRunnerStatus::kOk);
+  ready.gpu = on_wire(facts);
+  if (!send_wire(kSocket, ready, 0)) return;
+  GpuRunnerRequest request;
+  while (receive_packet(kSocket, &request, sizeof request, kForEver)) {
+    if (request.header.magic != kProtocolMagic || request.header.version != kProtocolVersion) return;
+    if (!send_wire(kSocket, answer(executor, request, memory), request.header.sequence)) return;
+  }
+}
+
+}  // namespace
+}  // namespace temper
+
+int main(int count, char** arguments) {
+  if (count != 3) return temper::kExitUser;
+  try {
+    temper::run(arguments);
+  } catch (const std::exception& e) {
+    temper::send_wire(temper::kSocket, temper::reply_of(temper::GpuRunnerStatus::kBroken, e.what()), 0);
+  }
+  // Not by way of the driver's clean-up: after a crash it may not end.
+  std::_Exit(0);
+}

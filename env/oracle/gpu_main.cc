@@ -1,0 +1,11 @@
+// temper-gpu-oracle ORDINAL: knows the secrets, on a GPU. Trusted.
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "env/oracle/gpu_service.h"
+
+int main(int count, char** arguments) {
+  if (count != 2) return temper::kExitUser;
+  temper::serve_gpu_oracle(std::atoi(arguments[1]), at::kCUDA);
+}

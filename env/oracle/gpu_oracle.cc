@@ -1,0 +1,285 @@
+#include "env/oracle/gpu_oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "env/case.h"
+#include "env/oracle/proof.h"
+
+namespace temper {
+namespace {
+
+constexpr double kBaselineErrors =
+    4;  // a candidate may be this many times as wrong as the baseline at its precision
+constexpr double kRounding = 4 * 0x1p-24;  // times the root of the number of terms, for sums in plain order
+constexpr uint64_t kFixedSeed = 0x7E3;     // for what is measured once and no secret
+constexpr uint64_t kScaleDraws = 4;
+
+// What precision of a type means: the rounding of an output, and the most that a baseline's error may excuse.
+struct Precision {
+  double rounding, most;
+};
+Precision precision_of(ElementType type) {
+  if (type == ElementType::kBF16) return {0x1p-8, 5e-2};
+  if (type == ElementType::kF16) return {0x1p-11, 2e-2};
+  return {0, 1e-2};
+}
+
+at::ScalarType dtype_of(ElementType type) {
+  switch (type) {
+    case ElementType::kF32:
+      return at::kFloat;
+    case ElementType::kI32:
+      return at::kInt;
+    case ElementType::kBF16:
+      return at::kBFloat16;
+    case ElementType::kF16:
+      return at::kHalf;
+  }
+  TEMPER_CHECK(false, "element type {}", int(type));
+}
+
+CUdeviceptr address(const at::Tensor& tensor) { return CUdeviceptr(tensor.data_ptr()); }
+
+double summing_error(const Task& task, size_t output, const Shape& shape) {
+  const auto count = [&](const TensorSpec& t) {
+    return double(tensor_bytes(t, shape)) / double(element_size(t.type));
+  };
+  double largest = 1;
+  for (const auto& input : task.inputs) largest = std::max(largest, count(input));
+  return kRounding * std::sqrt(std::max(1.0, largest / count(task.outputs[output])));
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.view(at::kByte).equal(b.view(at::kByte));
+}
+
+}  // namespace
+
+GpuOracle::GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const SharedGpuMemory& exchange,
+                     at::Device device)
+    : device_(device),
+      tasks_(std::move(tasks)),
+      wide_(tasks_.size(), true),
+      exchange_(exchange.data()),
+      tools_(facts, nullptr) {
+  TEMPER_GPU(cuEventCreate, &begin_, CU_EVENT_DEFAULT);
+  TEMPER_GPU(cuEventCreate, &end_, CU_EVENT_DEFAULT);
+  result_ = at::zeros({int64_t(sizeof(CompareResult))}, options(at::kByte));
+  for_each_task(tasks_.size(), [&](size_t i) { references_.emplace_back(tasks_[i]); });
+  for_each_task(tasks_.size(), [&](size_t i) { prove(i); });
+  for_each_task(tasks_.size(), [&](size_t i) {
+    if (!tasks_[i].generated()) prove_influence(i);
+  });
+}
+
+GpuOracle::Tensors GpuOracle::drawn(const Task& task, const GpuDraw& draw) {
+  Tensors tensors;
+  for (const DrawSpec& spec : draw_specs(task, draw)) {
+    const TensorSpec& input = task.inputs[tensors.size()];
+    tensors.push_back(
+        at::empty(tensor_sizes(input, shape_of(task, draw.shape)), options(dtype_of(input.type))));
+    tools_.draw(spec, address(tensors.back()));
+  }
+  return tensors;
+}
+
+bool GpuOracle::unchanged(const Task& task, const GpuDraw& draw, const Tensors& inputs) {
+  const at::Tensor changed = at::zeros({1}, options(at::kInt));
+  const auto specs = draw_specs(task, draw);
+  for (size_t i = 0; i < specs.size(); ++i) tools_.check_draw(specs[i], address(inputs[i]), address(changed));
+  return changed.item<int>() == 0;
+}
+
+void GpuOracle::prove(size_t task) {
+  const Task& asked = tasks_[task];
+  for (int32_t shape = -1; shape < int32_t(asked.check_shapes.size()); ++shape) {
+    const GpuDraw fixed{.shape = shape, .magnitude = asked.magnitudes[0], .seed = kFixedSeed};
+    const Tensors inputs = drawn(asked, fixed);
+    Tensors outputs;
+    try {
+      outputs = references_[task](inputs);
+    } catch (const std::exception& error) {
+      throw ConfigError("task {}, reference: {}", asked.name, torch_words(error));
+    }
+    check_output_sizes(asked, shape_of(asked, shape), outputs);
+    if (!unchanged(asked, fixed, inputs))
+      throw ConfigError("task {}, reference: changes an input", asked.name);
+  }
+}
+
+void GpuOracle::prove_influence(size_t task) {
+  const Task& asked = tasks_[task];
+  std::vector<bool> matters(asked.inputs.size(), false);
+  for (int32_t shape = int32_t(asked.check_shapes.size()); shape-- > -1;) {
+    const GpuDraw fixed{.shape = shape, .magnitude = asked.magnitudes[0], .seed = kFixedSeed};
+    const Tensors one = drawn(asked, fixed), before = expected(task, one);
+    GpuDraw another = fixed;
+    ++another.seed;
+    const Tensors other = drawn(asked, another);
+    for (size_t input = 0; input < one.size(); ++input) {
+      if (matters[input]) continue;
+      Tensors mixed = one;
+      mixed[input] = other[input];
+      const Tensors after = expected(task, mixed);
+      matters[input] = !std::equal(before.begin(), before.end(), after.begin(), same_bits);
+    }
+    if (std::find(matters.begin(), matters.end(), false) == matters.end()) return;
+  }
+  const auto idle = std::find(matters.begin(), matters.end(), false) - matters.begin();
+  throw ConfigError("task {}, reference: input {} has no influence on any output", asked.name,
+                    asked.inputs[size_t(idle)].name);
+}
+
+GpuOracleReply GpuOracle::answer(const GpuOracleRequest& request) {
+  GpuOracleReply reply;
+  try {
+    draw(request.task, request.draw);
+    if (request.baseline != 0) reply.baseline_us = time_baseline();
+    reply.status = GpuOracleStatus::kOk;
+    if (request.compare != 0) compare(reply);
+  } catch (const std::exception& error) {
+    reply.status = GpuOracleStatus::kError;
+    torch_words(error).copy(reply.error, sizeof reply.error - 1);
+    inputs_.clear();
+  }
+  return reply;
+}
+
+void GpuOracle::draw(uint32_t task, const GpuDraw& draw) {
+  if (task >= tasks_.size()) throw ConfigError("task {} of {}", task, tasks_.size());
+  if (!inputs_.empty() && task == task_ && draw == draw_) return;
+  inputs_.clear();
+  baseline_.clear();
+  task_ = task;
+  draw_ = draw;
+  inputs_ = drawn(tasks_[task], draw);
+}
+
+// Each op as torch launches it in its stream, from C++: no interpreter of Python in between, no graph.
+double GpuOracle::time_baseline() {
+  baseline_.clear();
+  tools_.flush_l2();
+  TEMPER_GPU(cuEventRecord, begin_, nullptr);
+  baseline_ = references_[task_](inputs_);
+  TEMPER_GPU(cuEventRecord, end_, nullptr);
+  TEMPER_GPU(cuStreamSynchronize, nullptr);
+  float milliseconds = 0;
+  TEMPER_GPU(cuEventElapsedTime, &milliseconds, begin_, end_);
+  return 1e3 * double(milliseconds);
+}
+
+const GpuOracle::Tensors& GpuOracle::baseline() {
+  if (baseline_.empty()) baseline_ = references_[task_](inputs_);
+  return baseline_;
+}
+
+GpuOracle::Tensors GpuOracle::run_as(size_t task, const Tensors& inputs, at::ScalarType type) const {
+  Tensors wide;
+  for (const auto& input : inputs) wide.push_back(input.is_floating_point() ? input.to(type) : input);
+  Tensors outputs = references_[task](wide);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = outputs[i].to(is_float(tasks_[task].outputs[i].type) ? at::kDouble : at::kLong).contiguous();
+  return outputs;
+}
+
+// Where double precision does not fit, or torch has none of it, single precision is the reference.
+GpuOracle::Tensors GpuOracle::expected(size_t task, const Tensors& inputs) {
+  if (wide_[task]) {
+    try {
+      return run_as(task, inputs, at::kDouble);
+    } catch (const c10::Error&) {
+      wide_[task] = false;
+    }
+  }
+  return run_as(task, inputs, at::kFloat);
+}
+
+std::vector<double> GpuOracle::measure_scales(const ScaleKey& key) {
+  const auto& [task, shape, magnitude] = key;
+  std::vector<double> means(tasks_[task].outputs.size(), 0);
+  for (uint64_t draw = 0; draw < kScaleDraws; ++draw) {
+    const GpuDraw fixed{.shape = shape, .magnitude = magnitude, .seed = mix_key({kFixedSeed, draw})};
+    const Tensors outputs = expected(task, drawn(tasks_[task], fixed));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const at::Tensor size = outputs[i].to(at::kDouble).abs();
+      means[i] +=
+          size.where(size.isfinite(), at::zeros({}, size.options())).mean().item<double>() / kScaleDraws;
+    }
+  }
+  return means;
+}
+
+const std::vector<double>& GpuOracle::scales(const ScaleKey& key) {
+  const auto it = scales_.find(key);
+  return it != scales_.end() ? it->second : scales_.emplace(key, measure_scales(key)).first->second;
+}
+
+at::Tensor GpuOracle::exchanged(size_t output) const {
+  const Task& task = tasks_[task_];
+  const Shape& shape = shape_of(task, draw_.shape);
+  int64_t end = 0;
+  const auto offsets = exchange_offsets(buffer_bytes(task.outputs, shape), end);
+  return at::from_blob(reinterpret_cast<void*>(exchange_ + CUdeviceptr(offsets[output])),
+                       tensor_sizes(task.outputs[output], shape),
+                       options(dtype_of(task.outputs[output].type)));
+}
+
+CompareResult GpuOracle::compare_with(const CompareSpec& spec, CUdeviceptr got, const at::Tensor& right) {
+  result_.zero_();
+  tools_.compare(spec, got, address(right), address(result_));
+  CompareResult found;
+  TEMPER_GPU(cuMemcpyDtoH, &found, address(result_), sizeof found);
+  return found;
+}
+
+CompareResult GpuOracle::compare_output(size_t output, const at::Tensor& right) {
+  const Task& task = tasks_[task_];
+  const ElementType type = task.outputs[output].type;
+  const Precision precision = precision_of(type);
+  const CUdeviceptr got = address(exchanged(output));
+  CompareSpec spec{.elements = right.numel(), .type = GpuType(type)};
+  if (!is_float(type)) return compare_with(spec, got, right);
+  spec.scale = scales({task_, draw_.shape, draw_.magnitude})[output];
+  spec.relative =
+      task.tolerance + precision.rounding + summing_error(task, output, shape_of(task, draw_.shape));
+  const CompareResult strict = compare_with(spec, got, right);
+  if (strict.wrong == 0) return strict;
+  // Only now is it worth asking how wrong the baseline is on this very draw.
+  CompareSpec error = spec;
+  error.relative = 1;
+  error.finite_only = 1;
+  const at::Tensor mine = baseline()[output].to(dtype_of(type)).contiguous();
+  const double worst = std::bit_cast<float>(uint32_t(compare_with(error, address(mine), right).worst >> 32));
+  spec.relative = std::min(spec.relative + kBaselineErrors * worst, std::max(precision.most, spec.relative));
+  return compare_with(spec, got, right);
+}
+
+void GpuOracle::describe(GpuOracleReply& reply, size_t output, const at::Tensor& right,
+                         const CompareResult& found) {
+  const at::Tensor got = exchanged(output).flatten();
+  reply.status = GpuOracleStatus::kMismatch;
+  reply.tensor = int32_t(output);
+  reply.wrong = int64_t(found.wrong);
+  reply.index = int64_t(~uint32_t(found.worst));
+  const at::Tensor element = got.narrow(0, reply.index, 1);
+  reply.got = element.item<double>();
+  reply.expected = right.flatten()[reply.index].item<double>();
+  reply.unwritten = element.view(at::kByte).eq(kPoisonByte).all().item<bool>();
+}
+
+void GpuOracle::compare(GpuOracleReply& reply) {
+  const Tensors right = expected(task_, inputs_);
+  for (size_t output = 0; output < right.size(); ++output) {
+    const CompareResult found = compare_output(output, right[output]);
+    if (found.wrong == 0) continue;
+    return describe(reply, output, right[output], found);
+  }
+}
+
+}  // namespace temper

@@ -1,0 +1,224 @@
+// A libcuda.so.1 that computes on the CPU, one thread after another: what the judge does with a GPU can be
+// tried where there is none. Of a cubin it reads nothing; kernels are known by name. Device memory is memory
+// of the process.
+
+#include "tests/env/fake_gpu/device.h"
+
+// Behind the device language, for its macros.
+#include "env/cuda/gpu_kernels.cu"
+#define FAKE_GPU
+#include "tests/env/gpu/candidates.cu"
+
+#include <cuda.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+
+namespace {
+
+using Call = void (*)(void**, const char*);
+using Clock = std::chrono::steady_clock;
+
+CUresult lost = CUDA_SUCCESS;  // of the context
+
+void lose(CUresult how) { lost = how; }
+void endless() {
+  for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+const std::map<std::string, Call>& kernels() {
+  static const std::map<std::string, Call> known{
+#define FAKE_KERNEL(name) {#name, fake::Kernel<&name>::call}
+#define FAKE_OWN(name) \
+  { #name, fake::Kernel < &temper::name> ::call }
+      FAKE_OWN(temper_draw),
+      FAKE_OWN(temper_check_draw),
+      FAKE_OWN(temper_check_zones),
+      FAKE_OWN(temper_flush),
+      FAKE_OWN(temper_compare),
+      FAKE_OWN(temper_compare_integers),
+      FAKE_KERNEL(good),
+      FAKE_KERNEL(nothing),
+      FAKE_KERNEL(zeros),
+      FAKE_KERNEL(input_copied),
+      FAKE_KERNEL(last_tile_missing),
+      FAKE_KERNEL(one_element_wrong),
+      FAKE_KERNEL(one_byte_past),
+      FAKE_KERNEL(row_past),
+      FAKE_KERNEL(before_the_output),
+      FAKE_KERNEL(input_changed),
+      FAKE_KERNEL(input_zeroed),
+      FAKE_KERNEL(only_when_poisoned),
+      FAKE_KERNEL(answer_of_last_call),
+      FAKE_KERNEL(through_workspace),
+      FAKE_KERNEL(from_workspace),
+      FAKE_KERNEL(past_workspace),
+      FAKE_KERNEL(product),
+      FAKE_KERNEL(product_bf16),
+      FAKE_KERNEL(gather),
+      FAKE_KERNEL(half_gelu),
+      FAKE_KERNEL(nan_where_nan),
+      FAKE_KERNEL(nan_lost),
+      {"wild", [](void**, const char*) { lose(CUDA_ERROR_ILLEGAL_ADDRESS); }},
+      {"trapped", [](void**, const char*) { lose(CUDA_ERROR_LAUNCH_FAILED); }},
+      {"endless", [](void**, const char*) { endless(); }},
+  };
+  return known;
+}
+
+struct Function {
+  Call call;
+  int shared = 48 << 10;
+};
+
+constexpr int kMostShared = 227 << 10;
+constexpr size_t kMemoryBytes = 64 << 20;
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuDeviceGet(CUdevice* device, int ordinal) { return *device = ordinal, CUDA_SUCCESS; }
+CUresult cuDeviceGetCount(int* count) { return *count = 1, CUDA_SUCCESS; }
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  return std::strncpy(name, "a CPU", size_t(size)), CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+  std::memset(uuid, 0x42, sizeof *uuid);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 : 1;
+  if (which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = 9;
+  if (which == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) *value = 1 << 16;
+  if (which == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *value = 1 << 30;
+  if (which == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) *value = 8192;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = kMemoryBytes, CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return *context = nullptr, CUDA_SUCCESS; }
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice, unsigned) { return CUDA_SUCCESS; }
+CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+CUresult cuCtxGetDevice(CUdevice* device) { return *device = 0, CUDA_SUCCESS; }
+CUresult cuCtxResetPersistingL2Cache() { return lost; }
+CUresult cuCtxGetLimit(size_t* value, CUlimit) { return *value = 0, lost; }
+CUresult cuCtxSetLimit(CUlimit, size_t) { return lost; }
+CUresult cuGetErrorName(CUresult code, const char** name) {
+  *name = code == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : code == CUDA_ERROR_LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED"
+          : code == CUDA_ERROR_NOT_FOUND     ? "CUDA_ERROR_NOT_FOUND"
+          : code == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                             : "CUDA_ERROR_INVALID_VALUE";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult, const char** words) { return *words = "words", CUDA_SUCCESS; }
+CUresult cuMemGetInfo(size_t* free, size_t* all) { return *free = *all = kMemoryBytes, lost; }
+
+CUresult cuMemAlloc(CUdeviceptr* memory, size_t bytes) {
+  if (bytes > kMemoryBytes) return CUDA_ERROR_OUT_OF_MEMORY;
+  *memory = CUdeviceptr(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return lost;
+}
+CUresult cuMemFree(CUdeviceptr memory) { return std::free(reinterpret_cast<void*>(memory)), lost; }
+
+CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp*,
+                                       CUmemAllocationGranularity_flags) {
+  return *bytes = 4096, CUDA_SUCCESS;
+}
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes, const CUmemAllocationProp*,
+                     unsigned long long) {
+  const int file = ::memfd_create("fake", 0);
+  if (::ftruncate(file, off_t(bytes)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  return *handle = CUmemGenericAllocationHandle(file), CUDA_SUCCESS;
+}
+CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t, CUdeviceptr, unsigned long long) {
+  void* const place = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return *address = CUdeviceptr(place), place == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocationHandle handle,
+                  unsigned long long) {
+  void* const place = ::mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_FIXED, int(handle), 0);
+  return place == MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) { return CUDA_SUCCESS; }
+CUresult cuMemExportToShareableHandle(void* handle, CUmemGenericAllocationHandle memory,
+                                      CUmemAllocationHandleType, unsigned long long) {
+  const int file = ::dup(int(memory));
+  std::memcpy(handle, &file, sizeof file);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shared,
+                                        CUmemAllocationHandleType) {
+  return *handle = CUmemGenericAllocationHandle(intptr_t(shared)), CUDA_SUCCESS;
+}
+
+// Everything is done at once, in the order of the calls: there is one stream.
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream) {
+  return std::memset(reinterpret_cast<void*>(to), value, count), lost;
+}
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream) {
+  return std::fill_n(reinterpret_cast<unsigned short*>(to), count, value), lost;
+}
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream) {
+  return std::fill_n(reinterpret_cast<unsigned*>(to), count, value), lost;
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
+  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes), lost;
+}
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), lost;
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  return *module = reinterpret_cast<CUmodule>(1), lost;
+}
+CUresult cuModuleUnload(CUmodule) { return lost; }
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  const auto known = kernels().find(name);
+  if (known == kernels().end()) return CUDA_ERROR_NOT_FOUND;
+  *function = reinterpret_cast<CUfunction>(new Function{known->second});
+  return lost;
+}
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return lost;
+  if (value > kMostShared) return CUDA_ERROR_INVALID_VALUE;
+  reinterpret_cast<Function*>(function)->shared = value;
+  return lost;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void** addresses, void** extra) {
+  const auto& function = *reinterpret_cast<const Function*>(kernel);
+  if (lost != CUDA_SUCCESS) return lost;
+  if (config->blockDimX > 1024 || int(config->sharedMemBytes) > function.shared)
+    return CUDA_ERROR_INVALID_VALUE;
+  fake::grid_dim = {config->gridDimX, config->gridDimY, config->gridDimZ};
+  fake::block_dim = {config->blockDimX, config->blockDimY, config->blockDimZ};
+  function.call(addresses, extra != nullptr ? static_cast<const char*>(extra[1]) : nullptr);
+  return CUDA_SUCCESS;  // what a kernel does to the context is told by the next call
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) { return *stream = nullptr, lost; }
+CUresult cuStreamSynchronize(CUstream) { return lost; }
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  return *event = reinterpret_cast<CUevent>(new Clock::time_point), lost;
+}
+CUresult cuEventRecord(CUevent event, CUstream) {
+  return *reinterpret_cast<Clock::time_point*>(event) = Clock::now(), lost;
+}
+CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  const auto& from = *reinterpret_cast<const Clock::time_point*>(begin);
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(*reinterpret_cast<const Clock::time_point*>(end) - from)
+          .count();
+  return lost;
+}
+}

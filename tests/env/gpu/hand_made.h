@@ -1,0 +1,114 @@
+#pragma once
+// Candidates from a cubin and plans made by hand, judged by the GPU half of the judge alone.
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "env/broker/gpu_procedure.h"
+#include "env/cuda/plan.h"
+
+namespace temper {
+
+// How a candidate launches: one thread an element, or as said.
+struct Way {
+  std::vector<std::string> kernels;
+  std::string shape = "flat";  // rows: a block a row of the first output; tiles: 16 × 16 of its last two axes
+  bool workspace = false;      // the last argument, as large as the first output
+  uint32_t shared = 0;
+  uint32_t threads = 256;
+};
+
+inline Extent grid_of(const Way& way, const std::vector<int64_t>& sizes) {
+  const auto up = [](int64_t a, int64_t b) { return uint32_t((a + b - 1) / b); };
+  int64_t all = 1;
+  for (const int64_t size : sizes) all *= size;
+  if (way.shape == "rows") return {uint32_t(sizes[0]), 1, 1};
+  if (way.shape == "tiles") return {up(sizes[1], 16), up(sizes[0], 16), 1};
+  return {std::min<uint32_t>(up(all, way.threads), 4096), 1, 1};
+}
+
+inline void append(std::vector<uint8_t>& arguments, const void* value, size_t bytes) {
+  arguments.resize((arguments.size() + bytes - 1) / bytes * bytes);
+  const auto* data = static_cast<const uint8_t*>(value);
+  arguments.insert(arguments.end(), data, data + bytes);
+}
+
+inline KernelLaunch launch_of(const Task& task, const Shape& shape, const Way& way, uint32_t kernel) {
+  KernelLaunch launch;
+  launch.kernel = kernel;
+  launch.grid = grid_of(way, tensor_sizes(task.outputs[0], shape));
+  launch.block = way.shape == "tiles" ? Extent{16, 16, 1} : Extent{way.threads, 1, 1};
+  launch.shared_bytes = way.shared;
+  const uint64_t nowhere = 0;
+  const auto pointer = [&](Space space, size_t index) {
+    append(launch.arguments, &nowhere, sizeof nowhere);
+    launch.relocations.push_back({uint32_t(launch.arguments.size() - 8), {space, uint32_t(index), 0}});
+  };
+  for (size_t i = 0; i < task.inputs.size(); ++i) pointer(Space::kInput, i);
+  for (size_t i = 0; i < task.outputs.size(); ++i) pointer(Space::kOutput, i);
+  for (const auto& dim : task.dims) {
+    const auto size = int32_t(shape.at(dim));
+    append(launch.arguments, &size, sizeof size);
+  }
+  if (way.workspace) pointer(Space::kWorkspace, 0);
+  return launch;
+}
+
+inline std::string plan_of(const Task& task, const Shape& shape, const Way& way) {
+  if (way.shape == "no plan at all") return way.shape;
+  LaunchPlan plan;
+  if (way.workspace) plan.workspaces.push_back(tensor_bytes(task.outputs[0], shape));
+  for (const auto& name : way.kernels) {
+    plan.kernels.push_back({.name = name, .max_dynamic_shared = way.shared});
+    plan.steps.push_back(launch_of(task, shape, way, uint32_t(plan.kernels.size() - 1)));
+  }
+  return serialize(plan);
+}
+
+// The processes behind the verdicts.
+struct GpuMachine {
+  std::vector<Task> tasks;
+  std::string cubin;
+  GpuOracleProcess oracle;
+  std::optional<GpuRunnerPool> runners;
+  GpuFactsWire gpu;
+  bool loud = true;  // a line a verdict
+
+  // Programs lie where this one does. `device_code` is the candidates' cubin.
+  GpuMachine(std::vector<Task> asked, std::string device_code)
+      : tasks(std::move(asked)),
+        cubin(std::move(device_code)),
+        oracle((executable_dir() / "temper-gpu-oracle").string(), 0, tasks) {
+    oracle.wait_ready();
+    runners.emplace(GpuRunnerOptions{(executable_dir() / "temper-gpu-runner").string(), 0, oracle.exchange(),
+                                     oracle.bytes()});
+    gpu = runners->runner().wait_ready();
+    runners->prepare();
+  }
+
+  Verdict judge(const std::string& name, const Way& way, GpuProcedureOptions options = {}) {
+    uint32_t index = 0;
+    while (tasks.at(index).name != name) ++index;
+    const Task& task = tasks[index];
+    GpuCandidate candidate{.cubin = cubin, .plans = {}};
+    for (const Shape& shape : task.check_shapes) candidate.plans.push_back(plan_of(task, shape, way));
+    candidate.plans.push_back(plan_of(task, task.timed_shape, way));
+    const Verdict verdict = GpuProcedure(options, gpu, oracle, *runners, tasks, index).judge(candidate);
+    runners->prepare();
+    if (loud) print(way, verdict);
+    return verdict;
+  }
+
+  static void print(const Way& way, const Verdict& v) {
+    std::printf(
+        "%-24s %-14s %-18s %5.2fx [%.2f, %.2f] %8.1f us, baseline %8.1f, floor %6.1f, %2ld pairs, %6.1f ms | "
+        "%s\n",
+        way.kernels[0].c_str(), to_string(v.kind), v.reason.c_str(), v.speedup, v.speedup_low, v.speedup_high,
+        v.candidate_us, v.baseline_us, v.floor_us, v.pairs, v.run_ms, v.message.c_str());
+  }
+};
+
+}  // namespace temper

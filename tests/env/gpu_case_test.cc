@@ -1,0 +1,133 @@
+// What the GPU half of the judge computes without a GPU.
+
+#include "env/cuda/gpu_case.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <set>
+
+#include "env/box/shared_memory.h"
+#include "env/broker/gpu_procedure.h"
+#include "env/cuda/gpu_candidate.h"
+#include "env/cuda/gpu_descriptor.h"
+#include "env/lane_messages.h"
+
+namespace temper {
+namespace {
+
+Task task_of(const std::string& more) {
+  return parse_tasks(
+      "{name: one, language: cuda, reference: x, inputs: {x: {shape: [n], type: bf16}, z: {shape: [n], "
+      "uniform: [1, 3]}, i: {shape: [7], type: i32, below: n}}, outputs: {y: [n, 3]}, check: [{n: 5}], "
+      "timed: {n: 1000}" +
+          more + "}",
+      "test")[0];
+}
+
+TEST(GpuCase, BuffersLieApartWithGuardsEverywhereElse) {
+  const GpuLayout layout = gpu_layout({10, 4000}, {2}, {100'000});
+  std::vector<GpuBuffer> all = layout.guards;
+  for (const auto* buffers : {&layout.inputs, &layout.outputs, &layout.workspaces}) {
+    for (const GpuBuffer& buffer : *buffers) {
+      EXPECT_EQ(buffer.offset % kGpuBufferAlign, 0);
+      all.push_back(buffer);
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  int64_t end = 0;
+  for (const GpuBuffer& part : all) {
+    EXPECT_EQ(part.offset, end);
+    end += part.bytes;
+  }
+  EXPECT_EQ(end, layout.bytes);
+  ASSERT_EQ(layout.guards.size(), 5u);
+  for (const GpuBuffer& guard : layout.guards) {
+    EXPECT_GE(guard.bytes, kGpuGuardBytes);
+    EXPECT_EQ((guard.offset + guard.bytes) % 8,
+              0);  // the kernel that looks at them reads words up to the end
+  }
+}
+
+TEST(GpuCase, DrawsFollowTheTaskAndTheSeed) {
+  const Task task = task_of("");
+  const GpuDraw draw{.shape = 0, .spike = 1, .magnitude = 30, .seed = 7};
+  const auto specs = draw_specs(task, draw);
+  ASSERT_EQ(specs.size(), 3u);
+  EXPECT_EQ(specs[0].type, GpuType::kBF16);
+  EXPECT_EQ(specs[0].elements, 5);
+  EXPECT_EQ(specs[0].scale, 30);
+  EXPECT_EQ(specs[0].spike, -1);
+  EXPECT_EQ(specs[1].distribution, GpuDistribution::kUniform);
+  EXPECT_EQ(specs[1].low, 1);
+  EXPECT_EQ(specs[1].width, 2);
+  EXPECT_GE(specs[1].spike, 0);
+  EXPECT_LT(specs[1].spike, 5);
+  EXPECT_EQ(specs[2].distribution, GpuDistribution::kIndex);
+  EXPECT_EQ(specs[2].bound, 5u);
+  GpuDraw other = draw;
+  other.seed = 8;
+  std::set<uint64_t> keys;
+  for (const auto& some : {specs, draw_specs(task, other)})
+    for (const auto& spec : some) keys.insert(spec.key);
+  EXPECT_EQ(keys.size(), 6u);
+}
+
+TEST(GpuCase, TheExchangeHoldsTheLargestOutputs) { EXPECT_EQ(exchange_bytes({task_of("")}), 12'032); }
+
+TEST(GpuCase, CandidatesArriveWholeOrNotAtAll) {
+  const GpuCandidate candidate{
+      .cubin = std::string("\0ELF\n", 5), .plans = {"", "plan"}, .prepared_ms = 12.5};
+  const std::string bytes = to_bytes(candidate);
+  const auto back = gpu_candidate_from(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->cubin, candidate.cubin);
+  EXPECT_EQ(back->plans, candidate.plans);
+  EXPECT_EQ(back->prepared_ms, 12.5);
+  const size_t plan = 8 + 4, empty_plan = 8;  // cut between plans it is a candidate with fewer of them
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const bool between = size == bytes.size() - plan || size == bytes.size() - plan - empty_plan;
+    EXPECT_EQ(gpu_candidate_from(bytes.substr(0, size)).has_value(), between) << size;
+  }
+  std::string longer = bytes;
+  longer[8 + 7] = '\x7f';  // a length of 2^62 bytes
+  EXPECT_FALSE(gpu_candidate_from(longer));
+}
+
+TEST(GpuCase, AnswersOfLanesCarryAnyBytes) {
+  LaneAnswer answer;
+  answer.verdict.message = "a\nb";
+  answer.prepared = std::string("x\0\n{\xff", 5);
+  const LaneAnswer back = lane_answer_from(to_text(answer));
+  EXPECT_EQ(back.verdict.message, "a\nb");
+  EXPECT_EQ(back.prepared, answer.prepared);
+  EXPECT_EQ(lane_answer_from(to_text(LaneAnswer{})).prepared, "");
+}
+
+TEST(GpuCase, DescriptorsTravel) {
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+  const Fd one(pair[0]), other(pair[1]), memory = sealed_memory("test", 8);
+  Mapping(memory.get(), 8).data()[3] = 42;
+  ASSERT_TRUE(send_descriptor(one.get(), memory.get()));
+  const Fd arrived = receive_descriptor(other.get(), std::chrono::seconds(1));
+  ASSERT_TRUE(arrived);
+  EXPECT_EQ(map_whole(arrived.get()).data()[3], 42);
+  EXPECT_FALSE(receive_descriptor(other.get(), std::chrono::milliseconds(1)));
+}
+
+TEST(GpuCase, TheFloorIsWhatTheGpuCannotPass) {
+  GpuFactsWire gpu;
+  gpu.multiprocessors = 100;
+  gpu.clock_hz = 1e9;
+  gpu.bytes_per_s = 1e12;
+  gpu.l2_bytes = 6000;
+  EXPECT_EQ(gpu_floor_us(task_of(""), gpu), 1);  // an empty kernel
+  // Outputs may stay in the cache: 1 ms for the rest, of which nine tenths are asked.
+  EXPECT_NEAR(gpu_floor_us(task_of(", bytes: 1000000*n+6000"), gpu), 900, 1e-6);
+  // bf16: 4096 a cycle and multiprocessor.
+  EXPECT_NEAR(gpu_floor_us(task_of(", flops: 409600000*n"), gpu), 900, 1e-6);
+}
+
+}  // namespace
+}  // namespace temper

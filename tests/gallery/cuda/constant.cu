@@ -1,0 +1,12 @@
+// task: gpu_add
+// expect: FAIL_INCORRECT tolerance
+// Writes a constant.
+
+__global__ void work(const float* x, const float* z, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 0.5f;
+}
+
+extern "C" void launch(const float* x, const float* z, float* y, int n) {
+  work<<<(n + 255) / 256, 256>>>(x, z, y, n);
+}

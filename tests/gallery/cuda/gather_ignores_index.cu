@@ -1,0 +1,12 @@
+// task: gpu_gather
+// expect: FAIL_INCORRECT
+// The first rows, whatever was asked.
+
+__global__ void work(const float* x, const int*, float* y, int n, int m) {
+  for (int c = threadIdx.x; c < m; c += 256)
+    y[size_t(blockIdx.x) * m + c] = x[size_t(blockIdx.x % n) * m + c];
+}
+
+extern "C" void launch(const float* x, const int* i, float* y, int k, int n, int m) {
+  work<<<k, 256>>>(x, i, y, n, m);
+}

@@ -1,0 +1,13 @@
+// task: gpu_add
+// expect: FAIL_RUNTIME guard
+// One byte behind the output.
+
+__global__ void work(const float* x, const float* z, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] + z[i];
+  if (i == 0) reinterpret_cast<char*>(y + n)[0] = 1;
+}
+
+extern "C" void launch(const float* x, const float* z, float* y, int n) {
+  work<<<(n + 255) / 256, 256>>>(x, z, y, n);
+}

@@ -1,0 +1,20 @@
+// task: gpu_product
+// expect: FAIL_INCORRECT tolerance
+// Right for small sizes, in f16 for those that are timed.
+
+#include <cuda_fp16.h>
+
+__global__ void work(const float* a, const float* b, float* c, int n, int m, int k) {
+  const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+  if (row >= n || column >= m) return;
+  float sum = 0;
+  for (int i = 0; i < k; ++i) {
+    const float left = a[row * k + i], right = b[i * m + column];
+    sum += k > 256 ? __half2float(__float2half(left)) * __half2float(__float2half(right)) : left * right;
+  }
+  c[row * m + column] = sum;
+}
+
+extern "C" void launch(const float* a, const float* b, float* c, int n, int m, int k) {
+  work<<<dim3((m + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(a, b, c, n, m, k);
+}

@@ -1,0 +1,13 @@
+// task: gpu_add
+// expect: FAIL_RUNTIME
+// Gives up.
+
+__global__ void work(const float* x, const float* z, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] + z[i];
+  asm volatile("trap;");
+}
+
+extern "C" void launch(const float* x, const float* z, float* y, int n) {
+  work<<<(n + 255) / 256, 256>>>(x, z, y, n);
+}
