@@ -132,19 +132,29 @@ class BitForBit(Resume):
         self.expect_like_uninterrupted()
 
     def test_killed_at_random_moments(self):
-        words, random, lives = cache(), Random(5), 0
-        start = [f"run.dir={self.dir}", f"model.path={model()}", *BASE, words, "checkpoint.every=1"]
+        random, lives = Random(5), 0
+        start = [f"model.path={model()}", *BASE, "checkpoint.every=1"]
+        whole = self.begin(*start, f"run.dir={self.dir.parent / 'whole'}", cache())
+        began = time.monotonic()
+        whole.communicate()
+        seconds = time.monotonic() - began
+        start += [f"run.dir={self.dir}", cache()]
         while not (self.dir / "finished.json").exists():
-            process, lives = start_temper(1, *start)[0], lives + 1
-            lock = self.dir / "run.lock"
-            while process.poll() is None and not (lock.exists() and f"pid {process.pid} " in lock.read_text()):
-                time.sleep(0.005)
-            time.sleep(random.uniform(0, 0.2 * 1.1**lives))  # longer and longer: the slowest machine comes to the end
+            process, lives = self.begin(*start), lives + 1
+            time.sleep(random.uniform(0, 0.15 * seconds * 1.1**lives))  # longer and longer: the slowest comes to the end
             process.kill()
             process.communicate()
             self.assertLess(lives, 60)
         self.assertGreater(lives, 2)
         self.expect_like_uninterrupted()
+
+    def begin(self, *words):
+        """A life that has the run's lock."""
+        process = start_temper(1, *words)[0]
+        lock = Path(next(w for w in words if w.startswith("run.dir=")).removeprefix("run.dir=")) / "run.lock"
+        while process.poll() is None and not (lock.exists() and f"pid {process.pid} " in lock.read_text()):
+            time.sleep(0.005)
+        return process
 
     def test_what_was_judged_before_the_stop_is_not_judged_again(self):
         """With real times and no file of verdicts: the steps after the checkpoint come again to the bit."""
