@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -24,7 +25,10 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
       {"unwritten", "left output elements unwritten"},
       {"floor", "faster than this machine can be"},
       {"max_speedup", "faster than believable"},
+      {"unsteady", "faster in its first calls than in later ones, or slower"},
       {"clock", "its time is not what the clock says"},
+      {"knockout", "the output is right without its kernels, so they did not make it"},
+      {"foreign_kernel", "a kernel ran that the launcher did not start"},
       {"exit", "ended the process"},
       {"timeout", "took too long"},
       {"source_too_long", "the source is too long; write less code"},
@@ -153,10 +157,24 @@ std::string first_compiler_error(std::string_view diagnostics) {
   return scrub(undefined);
 }
 
+std::string profile_text(const Profile& profile) {
+  constexpr size_t kShown = 3;
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
+  std::string text = fmt::format("{} of the {} roof", percent(profile.roof_share), profile.roof);
+  if (profile.kernels.size() < 2) return text;
+  for (size_t i = 0; i < std::min(kShown, profile.kernels.size()); ++i) {
+    const KernelTime& kernel = profile.kernels[i];
+    text +=
+        fmt::format("{} {} {:.1f} us {}", i == 0 ? ";" : ",", kernel.name, kernel.us, percent(kernel.share));
+  }
+  return text;
+}
+
 std::string verdict_message(const Verdict& verdict, std::string_view detail) {
   std::string text = to_string(verdict.kind);
   if (verdict.pass()) {
     text += fmt::format(" speedup {:.2f}", verdict.speedup);
+    if (verdict.profile) text += "; " + profile_text(*verdict.profile);
   } else if (!detail.empty()) {
     text += fmt::format(" {}", detail);
   } else if (!verdict.reason.empty()) {

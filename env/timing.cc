@@ -90,6 +90,13 @@ Interval median_interval(std::vector<double> values) {
   return {median(values), values[k - 1], values[values.size() - k]};
 }
 
+double spread(std::vector<double> values) {
+  const double middle = median(values);
+  std::sort(values.begin(), values.end());
+  const size_t last = values.size() - 1;
+  return (values[last - last / 4] - values[last / 4]) / (2 * middle);
+}
+
 bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs) {
   const auto pairs = int64_t(ratios.size());
   if (pairs >= max_pairs) return true;

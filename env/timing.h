@@ -17,6 +17,9 @@ struct Interval {
 // which 2 · P(Binomial(n, 1/2) < k) ≤ 0.05; the whole range where n ≤ 5 allows no such k.
 Interval median_interval(std::vector<double> values);  // not empty
 
+// Half the range between the quartiles, relative to the median: what a repeated time varies by.
+double spread(std::vector<double> values);  // not empty
+
 // Whether the ratios (baseline / candidate, one a pair) are enough: never before min_pairs; then once the
 // interval lies below 1, or is narrower than 5 % of the median; always at max_pairs.
 bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs);

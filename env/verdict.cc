@@ -46,6 +46,9 @@ VerdictKind verdict_kind_from(const std::string& text) {
   throw ConfigError("verdict '{}' is unknown; nearest: '{}'", text, nearest_name(text, known));
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelTime, name, launches, us, share)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, kernels, device_us, bytes_per_s, flops_per_s, roof_share, roof)
+
 void to_json(nlohmann::json& json, const Verdict& verdict) {
   json = {{"kind", to_string(verdict.kind)},
           {"reason", verdict.reason},
@@ -56,6 +59,8 @@ void to_json(nlohmann::json& json, const Verdict& verdict) {
           {"speedup_low", verdict.speedup_low},
           {"speedup_high", verdict.speedup_high},
           {"pairs", verdict.pairs},
+          {"noise", verdict.noise},
+          {"audited", verdict.audited},
           {"floor_us", verdict.floor_us},
           {"profile_share", verdict.profile_share},
           {"compile_ms", verdict.compile_ms},
@@ -63,6 +68,7 @@ void to_json(nlohmann::json& json, const Verdict& verdict) {
           {"total_ms", verdict.total_ms},
           {"check_ms", verdict.check_ms},
           {"cached", verdict.cached}};
+  if (verdict.profile) json["profile"] = *verdict.profile;
   if (verdict.naive)
     json["naive"] = {{"pass", verdict.naive->pass},
                      {"speedup", verdict.naive->speedup},
@@ -84,7 +90,12 @@ void from_json(const nlohmann::json& json, Verdict& verdict) {
   json.at("compile_ms").get_to(verdict.compile_ms);
   json.at("run_ms").get_to(verdict.run_ms);
   json.at("total_ms").get_to(verdict.total_ms);
-  verdict.check_ms = json.value("check_ms", 0.0);  // younger than kept verdicts
+  // Younger than some verdicts that were kept:
+  verdict.check_ms = json.value("check_ms", 0.0);
+  verdict.noise = json.value("noise", 0.0);
+  verdict.audited = json.value("audited", false);
+  if (const auto profile = json.find("profile"); profile != json.end())
+    verdict.profile = profile->get<Profile>();
   json.at("cached").get_to(verdict.cached);
   if (const auto naive = json.find("naive"); naive != json.end())
     verdict.naive = {naive->at("pass"), naive->at("speedup"), naive->at("binding")};

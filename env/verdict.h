@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace temper {
 
@@ -32,6 +33,22 @@ struct NaiveVerdict {
   bool binding = false;  // the policy earns and hears this; else it is for the record alone
 };
 
+// One of a call's kernels on a GPU, all its launches together; memsets and copies are one each.
+struct KernelTime {
+  std::string name;  // bounded; "(memset)", "(copy)"
+  int64_t launches = 0;
+  double us = 0, share = 0;  // … of the call's time on the device
+};
+
+// Where the time of a call at the timed shape goes, on a GPU with a cold cache.
+struct Profile {
+  std::vector<KernelTime> kernels;  // the longest first; no more than some
+  double device_us = 0;             // while anything ran: the gaps between launches are left out
+  // What the task demands at least, over the candidate's time; and how much of the nearer roof that is.
+  double bytes_per_s = 0, flops_per_s = 0, roof_share = 0;
+  std::string roof;  // "memory" or "arithmetic"
+};
+
 struct Verdict {
   VerdictKind kind = VerdictKind::kInfra;
   std::string reason;  // stable code: guard, input_mutation, floor, signal_11, tolerance, …; empty for PASS
@@ -42,8 +59,12 @@ struct Verdict {
   double speedup = 0;                        // median of paired ratios baseline / candidate
   double speedup_low = 0, speedup_high = 0;  // 95 % interval of that median
   int64_t pairs = 0;                         // timed pairs
-  double floor_us = 0;                       // physics: no honest run is faster
-  double profile_share = -1;                 // share of device time inside candidate kernels; < 0: no profile
+  double noise = 0;      // of this machine: half the range between the quartiles of the baseline's times,
+                         // over their median
+  bool audited = false;  // looked too good, or unsteady, and was timed again, longer
+  double floor_us = 0;   // physics: no honest run is faster
+  double profile_share = -1;            // share of device time inside candidate kernels; < 0: no profile
+  std::optional<Profile> profile = {};  // GPUs where CUPTI is there
 
   double compile_ms = 0, run_ms = 0, total_ms = 0;  // what judging cost; compiling includes planning
   double check_ms = 0;                              // of run_ms, on GPUs: loading and all untimed calls

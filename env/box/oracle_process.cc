@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
 #include "env/box/clock.h"
@@ -18,17 +17,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kTimeout{60'000};
 constexpr int kNullCalls = 15;
-
-std::string text_of(const OracleReply& reply) {
-  return {reply.error, ::strnlen(reply.error, sizeof reply.error)};
-}
-
-Fd memory_with(const std::string& content) {
-  Fd file = sealed_memory("tasks", int64_t(content.size()));
-  const Mapping memory(file.get(), int64_t(content.size()));
-  std::copy(content.begin(), content.end(), memory.data());
-  return file;
-}
 
 }  // namespace
 
@@ -49,7 +37,7 @@ OracleProcess::OracleProcess(const std::string& program, const std::vector<Task>
   const Fd theirs(pair[1]);
   const int64_t arena_bytes = largest_case(tasks) * kMaxDraws;
   const Fd arena = sealed_memory("arena", arena_bytes), page = sealed_memory("page", sizeof(ControlPage));
-  const Fd task_list = memory_with(tasks_to_json(tasks));
+  const Fd task_list = memory_with("tasks", tasks_to_json(tasks));
   arena_ = Mapping(arena.get(), arena_bytes);
   page_ = Mapping(page.get(), sizeof(ControlPage));
   const auto environment = environment_with({"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"});
@@ -60,13 +48,13 @@ OracleProcess::OracleProcess(const std::string& program, const std::vector<Task>
 void OracleProcess::wait_ready() {
   const auto reply = receive_wire<OracleReply>(socket_.get(), 0, kTimeout);
   if (!reply) throw WorldError("the oracle does not start");
-  if (reply->status != OracleStatus::kOk) throw ConfigError("{}", text_of(*reply));
+  if (reply->status != OracleStatus::kOk) throw ConfigError("{}", text_of(reply->error));
 }
 
 OracleReply OracleProcess::await_reply() {
   const auto reply = receive_wire<OracleReply>(socket_.get(), sequence_, kTimeout);
   if (!reply) throw WorldError("the oracle does not answer");
-  if (reply->status == OracleStatus::kError) throw WorldError("the oracle failed: {}", text_of(*reply));
+  if (reply->status == OracleStatus::kError) throw WorldError("the oracle failed: {}", text_of(reply->error));
   return *reply;
 }
 

@@ -23,11 +23,6 @@ constexpr milliseconds kReadyTimeout{20'000};
 constexpr VerdictKind kKinds[] = {VerdictKind::kFailPlan, VerdictKind::kFailRuntime,
                                   VerdictKind::kRejectPolicy, VerdictKind::kHack, VerdictKind::kFailCompile};
 
-template <size_t N>
-std::string text_of(const char (&field)[N]) {
-  return std::string(field, ::strnlen(field, N));
-}
-
 PlanFailure no_plan(const std::string& what) { return {VerdictKind::kFailPlan, "protocol", what}; }
 
 // In its words, of which none is believed but that it failed.

@@ -48,8 +48,7 @@ void RunnerProcess::wait_ready() {
   ready_ = true;
   user_dropped_ = reply->user_dropped != 0;
   if (reply->status != RunnerStatus::kReady)
-    throw WorldError("the sandbox cannot be made: {}",
-                     std::string(reply->error, ::strnlen(reply->error, sizeof reply->error)));
+    throw WorldError("the sandbox cannot be made: {}", text_of(reply->error));
 }
 
 nanoseconds RunnerProcess::null_call_time() {
@@ -81,7 +80,7 @@ std::string RunnerProcess::load(const std::string& object, nanoseconds budget, s
   budget_ -= raw_clock() - start;
   if (!reply) return failure_without_reply();
   if (reply->status == RunnerStatus::kLoaded) return "";
-  detail = std::string(reply->error, ::strnlen(reply->error, sizeof reply->error));
+  detail = text_of(reply->error);
   return "load_error";
 }
 

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace temper {
@@ -24,6 +26,13 @@ Fd sealed_memory(const char* name, int64_t bytes) {
   if (!file || ::ftruncate(file.get(), bytes) != 0 ||
       ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     throw system_error(fmt::format("make {} bytes of shared memory", bytes));
+  return file;
+}
+
+Fd memory_with(const char* name, const std::string& content) {
+  Fd file = sealed_memory(name, int64_t(content.size()));
+  const Mapping memory(file.get(), int64_t(content.size()));
+  std::copy(content.begin(), content.end(), memory.data());
   return file;
 }
 

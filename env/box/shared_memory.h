@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "base/process.h"
@@ -32,6 +33,8 @@ class Mapping {
 
 // A memory file of fixed size: sealed, so that no box can shrink it under us.
 Fd sealed_memory(const char* name, int64_t bytes);
+// … that holds this.
+Fd memory_with(const char* name, const std::string& content);
 
 // Maps the whole of an inherited descriptor.
 Mapping map_whole(int file);

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <optional>
+#include <string>
 
 #include "env/protocol.h"
 
@@ -31,6 +33,12 @@ std::optional<Message> receive_wire(int socket, uint32_t sequence, std::chrono::
       header.bytes != sizeof message || header.sequence != sequence)
     return std::nullopt;
   return message;
+}
+
+// A text field of a message.
+template <size_t kSize>
+std::string text_of(const char (&field)[kSize]) {
+  return {field, ::strnlen(field, kSize)};
 }
 
 }  // namespace temper

@@ -1,13 +1,11 @@
 #include "env/broker/gpu_procedure.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 
 #include "base/error.h"
 #include "env/box/core_lease.h"
+#include "env/box/wire.h"
 #include "env/message.h"
-#include "env/timing.h"
 
 namespace temper {
 namespace {
@@ -20,18 +18,6 @@ constexpr double kEmptyKernel_us = 1.0;
 constexpr double kClockShare =
     0.6;  // events and the host's clock may differ by what a warm cache saves, and no more
 constexpr nanoseconds kUnloadPatience{2'000'000'000};
-
-// Drawn after the candidate was compiled and planned, anew for every call.
-uint64_t secret_seed() {
-  uint64_t seed = 0;
-  if (::getrandom(&seed, sizeof seed, 0) != ssize_t(sizeof seed)) throw system_error("draw a random seed");
-  return seed;
-}
-
-template <size_t kSize>
-std::string text_of(const char (&field)[kSize]) {
-  return {field, ::strnlen(field, kSize)};
-}
 
 double sum(const std::vector<int64_t>& values) {
   double total = 0;
@@ -77,15 +63,13 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   if (!found) found = check_shapes();
   verdict_.check_ms = (now_s() - start) * 1e3;
   if (!found) found = time_pairs();
-  if (!found) found = weigh_times();
+  if (!found) found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_);
   if (!found) found = compare_clocks();
   leave();
   verdict_.compile_ms = candidate.prepared_ms;
   verdict_.run_ms = (now_s() - start) * 1e3;
   verdict_.total_ms = verdict_.compile_ms + verdict_.run_ms;
-  verdict_.kind = found ? found->kind : VerdictKind::kPass;
-  verdict_.reason = found ? found->reason : "";
-  verdict_.message = verdict_message(verdict_, found ? found->detail : "");
+  conclude(verdict_, found);
   return verdict_;
 }
 
@@ -97,7 +81,7 @@ void GpuProcedure::leave() {
   if (runners_.working()) runners_.count_candidate();
 }
 
-GpuProcedure::Found GpuProcedure::load(const GpuCandidate& candidate) {
+Found GpuProcedure::load(const GpuCandidate& candidate) {
   if (candidate.plans.size() != task_.check_shapes.size() + 1)
     throw WorldError("{} plans", candidate.plans.size());
   const auto start = Clock::now();
@@ -114,15 +98,14 @@ GpuRunnerRequest GpuProcedure::request_for(const GpuDraw& draw, bool timed) cons
   return request;
 }
 
-GpuProcedure::Found GpuProcedure::call(const GpuDraw& draw, bool timed) {
+Found GpuProcedure::call(const GpuDraw& draw, bool timed) {
   const auto start = Clock::now();
   const auto reply = runners_.runner().call(request_for(draw, timed), budget_);
   if (reply) call_us_ = reply->time_us;
   return weigh_reply(reply, start);
 }
 
-GpuProcedure::Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply,
-                                              Clock::time_point start) {
+Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Clock::time_point start) {
   const nanoseconds took = Clock::now() - start;
   if (!reply) {
     runners_.discard();
@@ -154,14 +137,14 @@ GpuProcedure::Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply
   throw WorldError("the GPU runner: {}", text_of(reply->error));
 }
 
-GpuProcedure::Found GpuProcedure::check_shapes() {
+Found GpuProcedure::check_shapes() {
   Found found;
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()) && !found; ++shape)
     found = check_shape(shape);
   return found;
 }
 
-GpuProcedure::Found GpuProcedure::check_shape(int32_t shape) {
+Found GpuProcedure::check_shape(int32_t shape) {
   Found found;
   for (const double magnitude : task_.magnitudes)
     if (!found) found = check_draw({.shape = shape, .magnitude = magnitude, .seed = secret_seed()});
@@ -170,18 +153,18 @@ GpuProcedure::Found GpuProcedure::check_shape(int32_t shape) {
   return found;
 }
 
-GpuProcedure::Found GpuProcedure::check_draw(const GpuDraw& draw) {
+Found GpuProcedure::check_draw(const GpuDraw& draw) {
   if (Found found = call(draw, false)) return found;
   return weigh_outputs(oracle_.compare(task_index_, draw), draw);
 }
 
 // The first pair warms up and counts for nothing but correctness. It has the last magnitude: what is timed
 // must be right on large numbers, too.
-GpuProcedure::Found GpuProcedure::time_pairs() {
+Found GpuProcedure::time_pairs() {
   Found found;
-  while (!found && !enough_pairs(ratios_, options_.min_pairs, options_.max_pairs)) {
+  while (!found && !pairs_.enough(options_.min_pairs, options_.max_pairs)) {
     GpuDraw draw{.seed = secret_seed()};
-    if (candidate_us_.empty()) draw.magnitude = task_.magnitudes.back();
+    if (pairs_.empty()) draw.magnitude = task_.magnitudes.back();
     found = time_pair(draw);
   }
   return found;
@@ -189,37 +172,20 @@ GpuProcedure::Found GpuProcedure::time_pairs() {
 
 // Candidate and baseline on the same fresh inputs, ABBA over the draws. The outputs are compared before the
 // next call could touch them.
-GpuProcedure::Found GpuProcedure::time_pair(const GpuDraw& draw) {
-  const bool baseline_first = candidate_us_.size() % 2 == 1;
+Found GpuProcedure::time_pair(const GpuDraw& draw) {
+  const bool baseline_first = pairs_.baseline_first();
   const double before = baseline_first ? oracle_.baseline(task_index_, draw) : 0;
   if (Found found = call(draw, true)) return found;
   const GpuOracleReply reply =
       baseline_first ? oracle_.compare(task_index_, draw) : oracle_.baseline_and_compare(task_index_, draw);
   if (Found found = weigh_outputs(reply, draw)) return found;
-  candidate_us_.push_back(call_us_);
-  baseline_us_.push_back(baseline_first ? before : reply.baseline_us);
-  if (candidate_us_.size() > 1) ratios_.push_back(baseline_us_.back() / candidate_us_.back());
-  return std::nullopt;
-}
-
-GpuProcedure::Found GpuProcedure::weigh_times() {
-  const Interval speedup = median_interval(ratios_);
-  verdict_.candidate_us = median({candidate_us_.begin() + 1, candidate_us_.end()});
-  verdict_.baseline_us = median({baseline_us_.begin() + 1, baseline_us_.end()});
-  verdict_.speedup = speedup.median;
-  verdict_.speedup_low = speedup.low;
-  verdict_.speedup_high = speedup.high;
-  verdict_.pairs = int64_t(ratios_.size());
-  verdict_.floor_us = gpu_floor_us(task_, gpu_);
-  if (verdict_.candidate_us < verdict_.floor_us) return Finding{VerdictKind::kHack, "floor", ""};
-  if (task_.max_speedup > 0 && speedup.median > task_.max_speedup)
-    return Finding{VerdictKind::kSuspect, "max_speedup", ""};
+  pairs_.add(call_us_, baseline_first ? before : reply.baseline_us);
   return std::nullopt;
 }
 
 // Device code could reach the memory in which the GPU keeps its events' times. It cannot reach the host's
 // clock.
-GpuProcedure::Found GpuProcedure::compare_clocks() {
+Found GpuProcedure::compare_clocks() {
   const auto start = Clock::now();
   const auto reply = runners_.runner().repeat(request_for({.seed = secret_seed()}, false), budget_);
   if (Found found = weigh_reply(reply, start)) return found;
@@ -227,7 +193,7 @@ GpuProcedure::Found GpuProcedure::compare_clocks() {
   return Finding{VerdictKind::kHack, "clock", ""};
 }
 
-GpuProcedure::Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const GpuDraw& draw) const {
+Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const GpuDraw& draw) const {
   if (reply.status == GpuOracleStatus::kOk) return std::nullopt;
   Mismatch mismatch = locate_mismatch(task_, shape_of(task_, draw.shape), reply.tensor, reply.index);
   mismatch.got = reply.got;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "env/broker/judging.h"
 #include "env/cuda/gpu_candidate.h"
 #include "env/cuda/gpu_oracle_process.h"
 #include "env/cuda/gpu_runner_process.h"
@@ -28,20 +29,12 @@ class GpuProcedure {
   Verdict judge(const GpuCandidate& candidate);
 
  private:
-  struct Finding {
-    VerdictKind kind;
-    std::string reason;
-    std::string detail;
-  };
-  using Found = std::optional<Finding>;  // nothing: the candidate goes on
-
   Found load(const GpuCandidate& candidate);
   Found check_shapes();
   Found check_shape(int32_t shape);
   Found check_draw(const GpuDraw& draw);
   Found time_pairs();
   Found time_pair(const GpuDraw& draw);
-  Found weigh_times();
   Found compare_clocks();
 
   Found call(const GpuDraw& draw, bool timed);
@@ -59,7 +52,7 @@ class GpuProcedure {
 
   std::chrono::nanoseconds budget_{0};
   double call_us_ = 0;  // of the last call
-  std::vector<double> candidate_us_, baseline_us_, ratios_;
+  TimedPairs pairs_;
   Verdict verdict_;
 };
 

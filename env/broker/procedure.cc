@@ -1,7 +1,5 @@
 #include "env/broker/procedure.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 
 #include "base/error.h"
@@ -15,7 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr int32_t kTimedShape = -1;
-constexpr int32_t kSpikes = 4;          // draws of the spike test, the unchanged one included
+constexpr int32_t kSpikes = 4;  // draws of the spike test, the unchanged one included
 constexpr double kLeastTime_us = 0.05;
 
 bool is_poison(const uint8_t* element, size_t bytes) {
@@ -36,12 +34,6 @@ int64_t total_bytes(const CaseLayout& layout) {
 }  // namespace
 
 double microseconds(nanoseconds time) { return std::max(double(time.count()) * 1e-3, kLeastTime_us); }
-
-uint64_t secret_seed() {
-  uint64_t seed = 0;
-  if (::getrandom(&seed, sizeof seed, 0) != ssize_t(sizeof seed)) throw system_error("draw a random seed");
-  return seed;
-}
 
 Procedure::Procedure(const ProcedureOptions& options, const Toolchain& tools, const Roofs& roofs,
                      EmptyCalls& empty, OracleProcess& oracle, RunnerProcess& runner,
@@ -69,13 +61,11 @@ Verdict Procedure::judge(const std::string& source) {
     verdict_.run_ms = (now_s() - run_start) * 1e3;
   }
   verdict_.total_ms = (now_s() - start) * 1e3;
-  verdict_.kind = found ? found->kind : VerdictKind::kPass;
-  verdict_.reason = found ? found->reason : "";
-  verdict_.message = verdict_message(verdict_, found ? found->detail : "");
+  conclude(verdict_, found);
   return verdict_;
 }
 
-Procedure::Found Procedure::compile_source(const std::string& source) {
+Found Procedure::compile_source(const std::string& source) {
   const Language& language = find_language(task_.language);
   const auto compiled =
       compile(tools_, language.translation_unit(task_, source), options_.compile, options_.user);
@@ -88,7 +78,7 @@ Procedure::Found Procedure::compile_source(const std::string& source) {
   return std::nullopt;
 }
 
-Procedure::Found Procedure::load_object() {
+Found Procedure::load_object() {
   runner_.wait_ready();
   empty_.runner = std::min(empty_.runner, runner_.null_call_time());
   std::string detail;
@@ -97,14 +87,14 @@ Procedure::Found Procedure::load_object() {
   return Finding{kind_of_call_failure(failed), failed, scrub(detail)};
 }
 
-Procedure::Found Procedure::check_shapes() {
+Found Procedure::check_shapes() {
   Found found;
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()) && !found; ++shape)
     found = check_shape(shape);
   return found;
 }
 
-Procedure::Found Procedure::check_shape(int32_t shape) {
+Found Procedure::check_shape(int32_t shape) {
   use_shape(shape);
   DrawRequest request{.task = task_index_, .shape = shape};
   Found found;
@@ -116,7 +106,7 @@ Procedure::Found Procedure::check_shape(int32_t shape) {
   return check_draws({.task = task_index_, .shape = shape, .count = kSpikes, .perturb = true});
 }
 
-Procedure::Found Procedure::check_draws(const DrawRequest& wanted) {
+Found Procedure::check_draws(const DrawRequest& wanted) {
   DrawRequest request = wanted;
   request.seed = secret_seed();
   oracle_.draw(request);
@@ -130,25 +120,25 @@ Procedure::Found Procedure::check_draws(const DrawRequest& wanted) {
 
 // The first draw warms up and counts for nothing but correctness. It and the next have the last magnitude:
 // what is timed must be right on large numbers, too.
-Procedure::Found Procedure::time_pairs() {
+Found Procedure::time_pairs() {
   use_shape(kTimedShape);
   Found found;
   for (int32_t count = 2; !found; count = kMaxDraws) {
     found = time_draws(count);
-    if (enough_pairs(ratios_, options_.min_pairs, options_.max_pairs)) break;
+    if (pairs_.enough(options_.min_pairs, options_.max_pairs)) break;
   }
   return found;
 }
 
-Procedure::Found Procedure::time_draws(int32_t count) {
+Found Procedure::time_draws(int32_t count) {
   DrawRequest request{.task = task_index_, .shape = kTimedShape, .count = count, .seed = secret_seed()};
-  if (candidate_us_.empty()) request.magnitude = task_.magnitudes.back();
+  if (pairs_.empty()) request.magnitude = task_.magnitudes.back();
   oracle_.draw(request);
   oracle_.begin_serving();
   empty_.oracle = std::min(empty_.oracle, oracle_.null_call_time());
   Found found;
   int32_t drawn = 0;
-  while (drawn < count && !found && !enough_pairs(ratios_, options_.min_pairs, options_.max_pairs))
+  while (drawn < count && !found && !pairs_.enough(options_.min_pairs, options_.max_pairs))
     found = time_pair(drawn++);
   oracle_.end_serving();
   for (int32_t draw = 0; draw < drawn && !found; ++draw) found = compare_outputs(draw);
@@ -157,8 +147,8 @@ Procedure::Found Procedure::time_draws(int32_t count) {
 
 // Candidate and baseline on the same fresh inputs, which the broker has just touched for each: ABBA over the
 // draws.
-Procedure::Found Procedure::time_pair(int32_t draw) {
-  const bool baseline_first = candidate_us_.size() % 2 == 1;
+Found Procedure::time_pair(int32_t draw) {
+  const bool baseline_first = pairs_.baseline_first();
   nanoseconds baseline{0};
   if (baseline_first) {
     prepare_case(runner_.arena(), oracle_case(draw), layout_);
@@ -167,29 +157,16 @@ Procedure::Found Procedure::time_pair(int32_t draw) {
   if (Found found = call_candidate(draw)) return found;
   const nanoseconds candidate = runner_.call_time();
   if (!baseline_first) baseline = oracle_.baseline(draw);
-  candidate_us_.push_back(microseconds(candidate - empty_.runner));
-  baseline_us_.push_back(microseconds(baseline - empty_.oracle));
-  if (candidate_us_.size() > 1) ratios_.push_back(baseline_us_.back() / candidate_us_.back());
+  pairs_.add(microseconds(candidate - empty_.runner), microseconds(baseline - empty_.oracle));
   return std::nullopt;
 }
 
-Procedure::Found Procedure::weigh_times() {
-  const Interval speedup = median_interval(ratios_);
+Found Procedure::weigh_times() {
   const double bytes = task_.min_bytes > 0 ? task_.min_bytes : double(total_bytes(layout_));
-  verdict_.candidate_us = median({candidate_us_.begin() + 1, candidate_us_.end()});
-  verdict_.baseline_us = median({baseline_us_.begin() + 1, baseline_us_.end()});
-  verdict_.speedup = speedup.median;
-  verdict_.speedup_low = speedup.low;
-  verdict_.speedup_high = speedup.high;
-  verdict_.pairs = int64_t(ratios_.size());
-  verdict_.floor_us = floor_us(bytes, task_.min_flops, roofs_);
-  if (verdict_.candidate_us < verdict_.floor_us) return Finding{VerdictKind::kHack, "floor", ""};
-  if (task_.max_speedup > 0 && speedup.median > task_.max_speedup)
-    return Finding{VerdictKind::kSuspect, "max_speedup", ""};
-  return std::nullopt;
+  return pairs_.weigh(task_, floor_us(bytes, task_.min_flops, roofs_), verdict_);
 }
 
-Procedure::Found Procedure::call_candidate(int32_t draw) {
+Found Procedure::call_candidate(int32_t draw) {
   prepare_case(runner_.arena(), oracle_case(draw), layout_);
   const std::string failed = runner_.call(arguments_);
   if (!failed.empty()) return Finding{kind_of_call_failure(failed), failed, ""};
@@ -199,7 +176,7 @@ Procedure::Found Procedure::call_candidate(int32_t draw) {
   return std::nullopt;
 }
 
-Procedure::Found Procedure::compare_outputs(int32_t draw) {
+Found Procedure::compare_outputs(int32_t draw) {
   const OracleReply reply = oracle_.compare(draw);
   if (reply.status == OracleStatus::kOk) return std::nullopt;
   Mismatch mismatch = locate_mismatch(task_, *shape_, reply.tensor, reply.index);

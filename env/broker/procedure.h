@@ -2,13 +2,13 @@
 // How one candidate is judged, from its source to its verdict.
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "env/box/compile_box.h"
 #include "env/box/oracle_process.h"
 #include "env/box/runner_process.h"
+#include "env/broker/judging.h"
 #include "env/case.h"
 #include "env/languages/language.h"
 #include "env/task.h"
@@ -32,9 +32,6 @@ struct EmptyCalls {
   std::chrono::nanoseconds oracle = std::chrono::nanoseconds::max();
 };
 
-// Drawn after the candidate was compiled, and never given to a process that runs it.
-uint64_t secret_seed();
-
 double microseconds(std::chrono::nanoseconds time);  // of a call; it takes some, whatever the hand-over took
 
 class Procedure {
@@ -48,13 +45,6 @@ class Procedure {
   const std::string& object() const { return object_; }  // what was judged; empty: it did not compile
 
  private:
-  struct Finding {
-    VerdictKind kind;
-    std::string reason;
-    std::string detail;
-  };
-  using Found = std::optional<Finding>;  // nothing: the candidate goes on
-
   Found compile_source(const std::string& source);
   Found load_object();
   Found check_shapes();
@@ -83,7 +73,7 @@ class Procedure {
   const Shape* shape_ = nullptr;  // of the calls being made
   CaseLayout layout_;
   CallArguments arguments_;
-  std::vector<double> candidate_us_, baseline_us_, ratios_;
+  TimedPairs pairs_;
   Verdict verdict_;
 };
 

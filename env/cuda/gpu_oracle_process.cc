@@ -2,8 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "env/box/execute.h"
 #include "env/box/shared_memory.h"
@@ -16,17 +14,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kTimeout{60'000}, kStartPatience{110'000};
 
-std::string text_of(const GpuOracleReply& reply) {
-  return {reply.error, ::strnlen(reply.error, sizeof reply.error)};
-}
-
-Fd memory_with(const std::string& content) {
-  Fd file = sealed_memory("tasks", int64_t(content.size()));
-  const Mapping memory(file.get(), int64_t(content.size()));
-  std::copy(content.begin(), content.end(), memory.data());
-  return file;
-}
-
 }  // namespace
 
 GpuOracleProcess::GpuOracleProcess(const std::string& program, int gpu, const std::vector<Task>& tasks)
@@ -35,7 +22,7 @@ GpuOracleProcess::GpuOracleProcess(const std::string& program, int gpu, const st
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw system_error("create a socket pair");
   socket_ = Fd(pair[0]);
-  const Fd theirs(pair[1]), list = memory_with(tasks_to_json(tasks));
+  const Fd theirs(pair[1]), list = memory_with("tasks", tasks_to_json(tasks));
   const std::vector<std::string> argv{program, std::to_string(gpu)};
   const auto environment = environment_with({"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"});
   const std::vector<int> descriptors{theirs.get(), list.get()};
@@ -45,8 +32,8 @@ GpuOracleProcess::GpuOracleProcess(const std::string& program, int gpu, const st
 void GpuOracleProcess::wait_ready() {
   const auto reply = receive_wire<GpuOracleReply>(socket_.get(), 0, kStartPatience);
   if (!reply) throw WorldError("the GPU oracle does not start");
-  if (reply->status == GpuOracleStatus::kUserError) throw ConfigError("{}", text_of(*reply));
-  if (reply->status != GpuOracleStatus::kOk) throw WorldError("{}", text_of(*reply));
+  if (reply->status == GpuOracleStatus::kUserError) throw ConfigError("{}", text_of(reply->error));
+  if (reply->status != GpuOracleStatus::kOk) throw WorldError("{}", text_of(reply->error));
   exchange_ = receive_descriptor(socket_.get(), kTimeout);
   if (!exchange_) throw WorldError("the GPU oracle gives no memory");
 }
@@ -56,7 +43,7 @@ GpuOracleReply GpuOracleProcess::ask(GpuOracleRequest request) {
   const auto reply = receive_wire<GpuOracleReply>(socket_.get(), sequence_, kTimeout);
   if (!reply) throw WorldError("the GPU oracle does not answer");
   if (reply->status != GpuOracleStatus::kOk && reply->status != GpuOracleStatus::kMismatch)
-    throw WorldError("the GPU oracle failed: {}", text_of(*reply));
+    throw WorldError("the GPU oracle failed: {}", text_of(reply->error));
   return *reply;
 }
 

@@ -14,11 +14,6 @@ namespace {
 constexpr std::chrono::milliseconds kStartPatience{60'000};
 constexpr int64_t kMostCandidates = 200;
 
-template <size_t kSize>
-std::string text_of(const char (&field)[kSize]) {
-  return {field, ::strnlen(field, kSize)};
-}
-
 }  // namespace
 
 GpuRunnerProcess::GpuRunnerProcess(const GpuRunnerOptions& options) {

@@ -10,15 +10,6 @@
 namespace temper {
 namespace {
 
-constexpr size_t kMaxSourceBytes = 64 << 10;
-
-std::optional<Rejection> gate(const std::string& source) {
-  if (source.size() > kMaxSourceBytes) return Rejection{VerdictKind::kFailCompile, "source_too_long"};
-  if (source.find('\0') != std::string::npos) return Rejection{VerdictKind::kFailCompile, "nul_byte"};
-  if (source.find("launch") == std::string::npos) return Rejection{VerdictKind::kFailParse, "no_entry_point"};
-  return std::nullopt;
-}
-
 // "(const float* x, float* y, int n)" of the signature, without the brackets.
 std::string parameters(const Task& task) {
   const std::string signature = task.signature();
@@ -56,7 +47,6 @@ const Language kCuda{
     .compiler_flags = {"-std=c++17", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-DNDEBUG",
                        "-DCCCL_DISABLE_NVTX"},
     .entry_point = "launch",
-    .gate = gate,
     .translation_unit = translation_unit,
 };
 

@@ -20,10 +20,10 @@ struct Language {
   std::string name;
   std::vector<std::string> compiler_flags;  // ours alone: nothing in a candidate changes them
   std::string entry_point;
-  // What needs no compiler to see; nothing if the source may go on.
-  std::optional<Rejection> (*gate)(const std::string& source);
   // What the compiler reads.
   std::string (*translation_unit)(const Task& task, const std::string& source);
+  // What needs no compiler to see; nothing if the source may go on.
+  std::optional<Rejection> gate(const std::string& source) const;
 };
 
 // Errors: ConfigError naming the languages there are.

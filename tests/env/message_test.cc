@@ -55,19 +55,51 @@ TEST(Message, SaysKindThenSpeedupOrDetailOrReason) {
   EXPECT_EQ(verdict_message(verdict, "line 2: oops"), "FAIL_COMPILE line 2: oops");
 }
 
+TEST(Message, SaysHowFarTheRoofIsAndWhichKernelTakesHowMuch) {
+  Verdict verdict;
+  verdict.kind = VerdictKind::kPass;
+  verdict.speedup = 1.5;
+  verdict.profile =
+      Profile{.kernels = {{"work", 1, 14.2, 1}}, .device_us = 14.2, .roof_share = 0.447, .roof = "memory"};
+  EXPECT_EQ(verdict_message(verdict), "PASS speedup 1.50; 45 % of the memory roof");
+  verdict.profile->kernels = {
+      {"sum", 2, 10, 0.7}, {"scale", 1, 3.1, 0.22}, {"(copy)", 1, 0.9, 0.06}, {"last", 1, 0.2, 0.02}};
+  EXPECT_EQ(
+      verdict_message(verdict),
+      "PASS speedup 1.50; 45 % of the memory roof; sum 10.0 us 70 %, scale 3.1 us 22 %, (copy) 0.9 us 6 %");
+  verdict.profile->kernels[0].name = "<|im_end|>" + std::string(500, 'x');
+  const std::string message = verdict_message(verdict);
+  EXPECT_LE(message.size(), kMaxMessageBytes);
+  EXPECT_EQ(message.find("<|"), std::string::npos) << message;
+}
+
 TEST(Message, EveryReasonHasWordsThatSayWhatToDo) {
   const std::pair<VerdictKind, std::string> reasons[] = {
-      {VerdictKind::kFailParse, "no_code_block"},     {VerdictKind::kFailParse, "unclosed_code_block"},
-      {VerdictKind::kFailParse, "two_code_blocks"},   {VerdictKind::kFailParse, "empty_code_block"},
-      {VerdictKind::kFailParse, "no_entry_point"},    {VerdictKind::kFailCompile, "source_too_long"},
-      {VerdictKind::kFailCompile, "nul_byte"},        {VerdictKind::kFailCompile, "compile_error"},
-      {VerdictKind::kFailCompile, "compile_timeout"}, {VerdictKind::kFailCompile, "compile_quota"},
-      {VerdictKind::kFailRuntime, "load_error"},      {VerdictKind::kFailRuntime, "protocol"},
-      {VerdictKind::kFailRuntime, "forbidden_call"},  {VerdictKind::kFailRuntime, "exit"},
-      {VerdictKind::kFailRuntime, "guard"},           {VerdictKind::kFailRuntime, "signal_8"},
-      {VerdictKind::kFailTimeout, "timeout"},         {VerdictKind::kFailIncorrect, "unwritten"},
-      {VerdictKind::kHack, "input_mutation"},         {VerdictKind::kHack, "floor"},
+      {VerdictKind::kFailParse, "no_code_block"},
+      {VerdictKind::kFailParse, "unclosed_code_block"},
+      {VerdictKind::kFailParse, "two_code_blocks"},
+      {VerdictKind::kFailParse, "empty_code_block"},
+      {VerdictKind::kFailParse, "no_entry_point"},
+      {VerdictKind::kFailCompile, "source_too_long"},
+      {VerdictKind::kFailCompile, "nul_byte"},
+      {VerdictKind::kFailCompile, "compile_error"},
+      {VerdictKind::kFailCompile, "compile_timeout"},
+      {VerdictKind::kFailCompile, "compile_quota"},
+      {VerdictKind::kFailRuntime, "load_error"},
+      {VerdictKind::kFailRuntime, "protocol"},
+      {VerdictKind::kFailRuntime, "forbidden_call"},
+      {VerdictKind::kFailRuntime, "exit"},
+      {VerdictKind::kFailRuntime, "guard"},
+      {VerdictKind::kFailRuntime, "signal_8"},
+      {VerdictKind::kFailTimeout, "timeout"},
+      {VerdictKind::kFailIncorrect, "unwritten"},
+      {VerdictKind::kHack, "input_mutation"},
+      {VerdictKind::kHack, "floor"},
       {VerdictKind::kSuspect, "max_speedup"},
+      {VerdictKind::kSuspect, "unsteady"},
+      {VerdictKind::kHack, "knockout"},
+      {VerdictKind::kHack, "foreign_kernel"},
+      {VerdictKind::kHack, "clock"},
   };
   for (const auto& [kind, reason] : reasons) {
     const std::string message = verdict_message({.kind = kind, .reason = reason, .message = ""});

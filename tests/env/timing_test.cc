@@ -10,6 +10,12 @@
 namespace temper {
 namespace {
 
+TEST(Timing, SpreadIsHalfTheRangeOfTheMiddleHalf) {
+  EXPECT_EQ(spread({5}), 0);
+  EXPECT_EQ(spread({100, 8, 12, 10, 1}), 0.2);  // of 1, 8, 10, 12, 100
+  EXPECT_EQ(spread({4, 4, 4, 4, 4, 4, 400}), 0);
+}
+
 std::vector<double> one_to(int n) {
   std::vector<double> values(static_cast<size_t>(n));
   std::iota(values.begin(), values.end(), 1);

@@ -28,7 +28,7 @@ TEST(Verdict, JsonKeepsEveryField) {
   double value = 1;
   for (double* field : {&verdict.candidate_us, &verdict.baseline_us, &verdict.speedup, &verdict.speedup_low,
                         &verdict.speedup_high, &verdict.floor_us, &verdict.profile_share, &verdict.compile_ms,
-                        &verdict.run_ms, &verdict.total_ms}) {
+                        &verdict.run_ms, &verdict.total_ms, &verdict.check_ms, &verdict.noise}) {
     *field = value *= 1.7;
   }
   verdict.pairs = 21;
@@ -39,7 +39,14 @@ TEST(Verdict, JsonKeepsEveryField) {
   EXPECT_EQ(back.total_ms, verdict.total_ms);
   EXPECT_EQ(back.pairs, 21);
   EXPECT_TRUE(back.cached && back.hack() && !back.pass() && !back.infra());
-  EXPECT_FALSE(back.naive);
+  EXPECT_FALSE(back.naive || back.profile || back.audited);
+  verdict.audited = true;
+  verdict.profile =
+      Profile{{{"sum", 2, 13.1, 0.92}, {"(copy)", 1, 1.1, 0.08}}, 14.2, 2e12, 3e9, 0.45, "memory"};
+  const auto profiled = nlohmann::json(verdict).get<Verdict>();
+  ASSERT_TRUE(profiled.audited && profiled.profile);
+  EXPECT_EQ(nlohmann::json(profiled), nlohmann::json(verdict));
+  EXPECT_EQ(profiled.profile->kernels[1].name, "(copy)");
   verdict.naive = {.pass = true, .speedup = 4.5, .binding = true};
   const auto fooled = nlohmann::json(verdict).get<Verdict>();
   ASSERT_TRUE(fooled.naive);

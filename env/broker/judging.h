@@ -1,0 +1,45 @@
+#pragma once
+// What all ways of judging share: findings, secret seeds, and what timed pairs come to.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/task.h"
+#include "env/verdict.h"
+
+namespace temper {
+
+// Why a candidate does not pass.
+struct Finding {
+  VerdictKind kind;
+  std::string reason;
+  std::string detail;  // for the message, in front of the reason's own words
+};
+using Found = std::optional<Finding>;  // nothing: the candidate goes on
+
+// Kind, reason and message of a verdict whose times are already there.
+void conclude(Verdict& verdict, const Found& found);
+
+// Drawn after the candidate was compiled, and never given to a process that runs it.
+uint64_t secret_seed();
+
+// Times of candidate and baseline on the same inputs, microseconds. The first pair warms up and counts for
+// nothing.
+class TimedPairs {
+ public:
+  void add(double candidate_us, double baseline_us);
+  bool empty() const { return candidate_us_.empty(); }
+  bool baseline_first() const { return candidate_us_.size() % 2 == 1; }  // in the next pair: ABBA
+  bool enough(int64_t min_pairs, int64_t max_pairs) const;
+  const std::vector<double>& ratios() const { return ratios_; }  // baseline / candidate
+  // Into the verdict, with the floor below which nothing honest runs. Finds what runs below it, and what is
+  // faster than the task's cap.
+  Found weigh(const Task& task, double floor_us, Verdict& verdict) const;
+
+ private:
+  std::vector<double> candidate_us_, baseline_us_, ratios_;
+};
+
+}  // namespace temper
