@@ -1,6 +1,7 @@
 #include "env/size_expression.h"
 
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -72,6 +73,7 @@ class SizeParser {
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
       ++at_;
     const std::string name = text_.substr(begin, at_ - begin);
+    if (name == "sqrt" && peek() == '(') return std::sqrt(parenthesis());
     const auto it = shape_.find(name);
     if (it == shape_.end()) throw ConfigError("'{}': undefined dimension '{}'", text_, name);
     return double(it->second);

@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic over dimension names: "4*n*m", "2*(n+1)*k/3".
+// Arithmetic over dimension names: "4*n*m", "2*(n+1)*k/3", "1/sqrt(k)".
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace temper {
 
-// Numbers, dimensions, + - * / and parentheses. Errors: ConfigError saying what was expected where.
+// Numbers, dimensions, + - * / sqrt and parentheses. Errors: ConfigError saying what was expected where.
 double evaluate_size(const std::string& expression, const Shape& shape);
 
 }  // namespace temper

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/options.h"
+#include "env/size_expression.h"
 #include "env/task_json.h"
 
 namespace temper {
@@ -118,6 +119,11 @@ std::vector<int64_t> tensor_sizes(const TensorSpec& tensor, const Shape& shape) 
     sizes.push_back(it->second);
   }
   return sizes;
+}
+
+double normal_scale(const TensorSpec& input, const Shape& shape, double magnitude) {
+  const double factor = input.scale.empty() ? 1 : evaluate_size(input.scale, shape);
+  return input.scaled ? factor * magnitude : factor;
 }
 
 int64_t tensor_bytes(const TensorSpec& tensor, const Shape& shape) {

@@ -25,7 +25,10 @@
 //                  type: f32 or i32, for cuda also bf16 or f16 (f32)
 //                  normal: true              N(0, 1) times the case's magnitude (default for floats)
 //                  scaled: false             … without the magnitude
-//                  uniform: [low, high]      instead of normal
+//                  scale: 1/sqrt(k)          … times this, a number or an expression of dimensions: weights
+//                  by fan-in uniform: [low, high]      instead of normal distinct: [low, high]     as
+//                  uniform, but no two elements are equal: what sorts or picks has one
+//                                            answer (f32, at most 2^22 elements)
 //                  below: n                  integers in [0, n), n a dimension or a number (needed for i32)
 //                  nonfinite: true           some elements are NaN, +Inf or -Inf
 //   outputs      name: [dimensions], or name: {shape: …, type: …}
@@ -46,14 +49,16 @@
 namespace temper {
 
 enum class ElementType : uint8_t { kF32, kI32, kBF16, kF16 };
-size_t element_size(ElementType type);  // bytes
+size_t element_size(ElementType type);                     // bytes
+inline constexpr int64_t kMaxDistinct = int64_t{1} << 22;  // elements that f32 can tell apart in any range
 inline bool is_float(ElementType type) { return type != ElementType::kI32; }
 
 // How the oracle draws an input.
 enum class Distribution : uint8_t {
-  kNormal,   // N(0, 1) times the case's magnitude
-  kUniform,  // U(low, high)
-  kIndex,    // integers in [0, high dimension)
+  kNormal,    // N(0, 1) times the case's magnitude
+  kUniform,   // U(low, high)
+  kIndex,     // integers in [0, high dimension)
+  kDistinct,  // as kUniform, no two elements equal
 };
 
 struct TensorSpec {
@@ -62,9 +67,10 @@ struct TensorSpec {
   std::vector<std::string> shape;  // dimension names or integers
   // Inputs only:
   Distribution distribution = Distribution::kNormal;
-  double low = 0, high = 1;  // kUniform
+  double low = 0, high = 1;  // kUniform, kDistinct
   std::string index_bound;   // kIndex: the dimension (name or integer) that bounds it, exclusive
   bool scaled = true;        // kNormal: multiplied by the case's magnitude
+  std::string scale;         // kNormal: … and by this expression of dimensions; none: 1
   bool nonfinite = false;    // kNormal: some elements are NaN, +Inf or -Inf
 };
 
@@ -114,5 +120,8 @@ const Task& find_task(const std::vector<Task>& tasks, const std::string& name);
 // The sizes of a tensor at a shape. Checked at load: every dimension is defined.
 std::vector<int64_t> tensor_sizes(const TensorSpec& tensor, const Shape& shape);
 int64_t tensor_bytes(const TensorSpec& tensor, const Shape& shape);
+
+// The standard deviation of a normal input in a case of that magnitude.
+double normal_scale(const TensorSpec& input, const Shape& shape, double magnitude);
 
 }  // namespace temper

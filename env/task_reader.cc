@@ -21,8 +21,8 @@ constexpr int64_t kMaxTensorBytes = int64_t{256} << 20;
 const std::vector<std::string> kTaskKeys{"name",       "language",  "family", "split", "reference",
                                          "inputs",     "outputs",   "dims",   "check", "timed",
                                          "magnitudes", "tolerance", "bytes",  "flops", "max_speedup"};
-const std::vector<std::string> kInputKeys{"shape",   "type",  "normal",   "scaled",
-                                          "uniform", "below", "nonfinite"};
+const std::vector<std::string> kInputKeys{"shape",   "type",     "normal", "scaled",   "scale",
+                                          "uniform", "distinct", "below",  "nonfinite"};
 const std::vector<std::string> kOutputKeys{"shape", "type"};
 const std::map<std::string, ElementType> kTypes{{"f32", ElementType::kF32},
                                                 {"i32", ElementType::kI32},
@@ -51,6 +51,12 @@ std::string text_of(const YAML::Node& node) {
   YAML::Emitter out;
   out << YAML::Flow << node;
   return out.c_str();
+}
+
+double element_count(const TensorSpec& tensor, const Shape& shape) {
+  double elements = 1;
+  for (const int64_t size : tensor_sizes(tensor, shape)) elements *= double(size);
+  return elements;
 }
 
 bool is_size(const YAML::Node& node) {
@@ -170,25 +176,33 @@ void TaskReader::read_distribution(TensorSpec& tensor, const YAML::Node& node, c
     tensor.index_bound = value<std::string>(node["below"], field + ".below", "", "a dimension or a number");
     if (!is_size(node["below"])) problem(node, field + ".below", "expected a dimension or a number above 0");
   }
-  if (const YAML::Node range = node["uniform"]) {
-    const auto bounds = value<std::vector<double>>(range, field + ".uniform", {0, 1}, "[low, high]");
-    tensor.distribution = Distribution::kUniform;
-    if (integer || bounds.size() != 2 || !(bounds[0] < bounds[1])) {
-      problem(range, field + ".uniform",
-              fmt::format("{} is not allowed; [low, high] of a float input, low < high", text_of(range)));
-    } else {
-      tensor.low = bounds[0];
-      tensor.high = bounds[1];
-    }
-  }
+  if (node["uniform"]) read_range(tensor, node["uniform"], field + ".uniform", Distribution::kUniform);
+  if (node["distinct"]) read_range(tensor, node["distinct"], field + ".distinct", Distribution::kDistinct);
+  if (node["uniform"] && node["distinct"]) problem(node, field, "`uniform` or `distinct`, not both");
   const bool normal = tensor.distribution == Distribution::kNormal;
-  for (const char* key : {"normal", "scaled", "nonfinite"}) {
+  for (const char* key : {"normal", "scaled", "scale", "nonfinite"}) {
     if (node[key] && !normal) problem(node, field + "." + key, "only for normal inputs");
   }
   if (!value<bool>(node["normal"], field + ".normal", true, "true"))
     problem(node, field + ".normal", "allowed: true");
+  tensor.scale = value<std::string>(node["scale"], field + ".scale", "", "a number or an expression");
   tensor.scaled = value<bool>(node["scaled"], field + ".scaled", true, "true or false");
   tensor.nonfinite = value<bool>(node["nonfinite"], field + ".nonfinite", false, "true or false");
+}
+
+void TaskReader::read_range(TensorSpec& tensor, const YAML::Node& node, const std::string& field,
+                            Distribution distribution) {
+  const auto bounds = value<std::vector<double>>(node, field, {0, 1}, "[low, high]");
+  const bool fits = is_float(tensor.type) && bounds.size() == 2 && bounds[0] < bounds[1] &&
+                    std::isfinite(float(bounds[1] - bounds[0]));
+  if (!fits)
+    return problem(node, field,
+                   fmt::format("{} is not allowed; [low, high] of a float input, low < high", text_of(node)));
+  if (distribution == Distribution::kDistinct && tensor.type != ElementType::kF32)
+    problem(node, field, "only for f32 inputs");
+  tensor.distribution = distribution;
+  tensor.low = bounds[0];
+  tensor.high = bounds[1];
 }
 
 void TaskReader::read_reference() {
@@ -255,6 +269,10 @@ Shape TaskReader::read_shape(const YAML::Node& node, const std::string& field) {
         problem(node, field + "." + dim,
                 fmt::format("'{}' is not allowed; an integer above 0", text_of(entry.second)));
         shape[dim] = 1;
+      } else if (std::stoll(entry.second.Scalar()) > kMaxTensorBytes) {
+        problem(node, field + "." + dim,
+                fmt::format("{} is not allowed; at most {}", entry.second.Scalar(), kMaxTensorBytes));
+        shape[dim] = 1;
       } else {
         shape[dim] = std::stoll(entry.second.Scalar());
       }
@@ -297,7 +315,8 @@ double TaskReader::read_minimum(const char* key, double fallback) {
 void TaskReader::read_minimums() {
   double moved = 0;
   for (const auto* tensors : {&task_.inputs, &task_.outputs}) {
-    for (const auto& tensor : *tensors) moved += double(tensor_bytes(tensor, task_.timed_shape));
+    for (const auto& tensor : *tensors)
+      moved += element_count(tensor, task_.timed_shape) * double(element_size(tensor.type));
   }
   task_.min_bytes = read_minimum("bytes", moved);
   task_.min_flops = read_minimum("flops", 0);
@@ -339,15 +358,30 @@ void TaskReader::check_limits() {
   }
   std::vector<Shape> shapes = task_.check_shapes;
   shapes.push_back(task_.timed_shape);
-  for (const auto* specs : {&task_.inputs, &task_.outputs}) {
-    for (const auto& tensor : *specs) {
-      for (const auto& shape : shapes) {
-        double elements = 1;
-        for (const int64_t size : tensor_sizes(tensor, shape)) elements *= double(size);
-        if (elements * 4 <= double(kMaxTensorBytes)) continue;
-        problem(node_, tensor.name, fmt::format("{} elements; at most {}", elements, kMaxTensorBytes / 4));
-      }
-    }
+  for (const auto* specs : {&task_.inputs, &task_.outputs})
+    for (const auto& tensor : *specs)
+      for (const auto& shape : shapes) check_tensor(tensor, shape);
+}
+
+void TaskReader::check_tensor(const TensorSpec& tensor, const Shape& shape) {
+  const double elements = element_count(tensor, shape);
+  if (elements * 4 > double(kMaxTensorBytes))
+    problem(node_, tensor.name, fmt::format("{} elements; at most {}", elements, kMaxTensorBytes / 4));
+  if (tensor.distribution == Distribution::kDistinct) {
+    const double farthest = std::max(std::abs(tensor.low), std::abs(tensor.high));
+    const double most = (tensor.high - tensor.low) / (2 * farthest) * double(kMaxDistinct);
+    if (elements > most)
+      problem(node_, tensor.name,
+              fmt::format("{} elements; f32 tells at most {:.0f} apart between {} and {}", elements, most,
+                          tensor.low, tensor.high));
+  }
+  if (tensor.scale.empty()) return;
+  try {
+    const double scale = evaluate_size(tensor.scale, shape);
+    if (!(scale > 0 && std::isfinite(scale)))
+      problem(node_, tensor.name, fmt::format("scale '{}' is {}; above 0 is allowed", tensor.scale, scale));
+  } catch (const ConfigError& error) {
+    problem(node_, tensor.name, fmt::format("scale {}", error.what()));
   }
 }
 

@@ -32,6 +32,9 @@ class TaskReader {
   TensorSpec read_tensor(const std::string& name, const YAML::Node& node, bool input);
   void read_tensor_options(TensorSpec& tensor, const YAML::Node& node, const std::string& field, bool input);
   void read_distribution(TensorSpec& tensor, const YAML::Node& node, const std::string& field);
+  void read_range(TensorSpec& tensor, const YAML::Node& node, const std::string& field,
+                  Distribution distribution);
+  void check_tensor(const TensorSpec& tensor, const Shape& shape);
   Shape read_shape(const YAML::Node& node, const std::string& field);
   double read_minimum(const char* key, double fallback);
   std::vector<std::string> used_dims() const;

@@ -19,11 +19,12 @@ DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude
   DrawSpec spec;
   spec.elements = tensor_bytes(input, shape) / int64_t(element_size(input.type));
   spec.type = GpuType(input.type);
-  spec.scale = float(input.scaled ? magnitude : 1);
+  spec.scale = float(normal_scale(input, shape, magnitude));
   spec.low = float(input.low);
   spec.width = float(input.high - input.low);
   spec.nonfinite = input.nonfinite;
   if (input.distribution == Distribution::kUniform) spec.distribution = GpuDistribution::kUniform;
+  if (input.distribution == Distribution::kDistinct) spec.distribution = GpuDistribution::kDistinct;
   if (input.distribution == Distribution::kIndex) {
     spec.distribution = GpuDistribution::kIndex;
     spec.bound = index_bound(input, shape);

@@ -54,7 +54,7 @@ __device__ float nonfinite(uint32_t word, float otherwise) {
 }
 
 __device__ float spiked(const DrawSpec& spec, uint32_t word, float value) {
-  if (spec.distribution == GpuDistribution::kUniform)
+  if (spec.distribution != GpuDistribution::kNormal)
     return value < spec.low + spec.width / 2 ? spec.low + spec.width : spec.low;
   return word % 2 ? kSpike * spec.scale : -kSpike * spec.scale;
 }
@@ -89,6 +89,38 @@ __device__ uint32_t bits(float value, GpuType type) {
   return __float_as_uint(value);
 }
 
+__device__ uint64_t mixed(uint64_t word) {
+  word = (word ^ (word >> 31)) * 0x7FB5D329728EA185;
+  word = (word ^ (word >> 27)) * 0x81DADEF4BC2DD44D;
+  return word ^ (word >> 33);
+}
+
+// Source: Luby and Rackoff, "How to construct pseudorandom permutations from pseudorandom functions" (1988);
+// Black and Rogaway, "Ciphers with arbitrary finite domains" (2002): out of [0, count) means once more.
+__device__ uint64_t shuffled(uint64_t key, uint64_t count, uint64_t place) {
+  int half = 1;
+  while (uint64_t(1) << (2 * half) < count) ++half;
+  const uint64_t mask = (uint64_t(1) << half) - 1;
+  do {
+    for (uint64_t round = 0; round < 6; ++round) {
+      const uint64_t left = place >> half, right = place & mask;
+      place = right << half | (left ^ (mixed(key + mixed(right + (round << 32))) & mask));
+    }
+  } while (place >= count);
+  return place;
+}
+
+// Each element its own cell of the range, somewhere in the middle half of it.
+__device__ void distinct(const DrawSpec& spec, int64_t group, float* out) {
+  const Four random = philox(spec.key, group, 0), more = philox(spec.key, group, 1);
+  for (int i = 0; i < 4 && 4 * group + i < spec.elements; ++i) {
+    const double cell = double(shuffled(spec.key, spec.elements, 4 * group + i));
+    const double share = (cell + 0.25 + 0.5 * double(unit(random.word[i]))) / double(spec.elements);
+    out[i] = float(spec.low + spec.width * share);
+    if (spec.spike == 4 * group + i) out[i] = spiked(spec, more.word[i], out[i]);
+  }
+}
+
 // The four elements of a group as bits, those of short floats in the low half.
 __device__ Four drawn(const DrawSpec& spec, int64_t group) {
   Four result;
@@ -96,8 +128,11 @@ __device__ Four drawn(const DrawSpec& spec, int64_t group) {
     indices(spec, group, reinterpret_cast<int32_t*>(result.word));
     return result;
   }
-  float values[4];
-  floats(spec, group, values);
+  float values[4] = {};
+  if (spec.distribution == GpuDistribution::kDistinct)
+    distinct(spec, group, values);
+  else
+    floats(spec, group, values);
   for (int i = 0; i < 4; ++i) result.word[i] = bits(values[i], spec.type);
   return result;
 }

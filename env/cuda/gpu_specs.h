@@ -10,7 +10,7 @@
 namespace temper {
 
 enum class GpuType : uint32_t { kF32 = 0, kI32, kBF16, kF16 };  // as ElementType
-enum class GpuDistribution : uint32_t { kNormal = 0, kUniform, kIndex };
+enum class GpuDistribution : uint32_t { kNormal = 0, kUniform, kIndex, kDistinct };
 
 struct DrawSpec {
   uint64_t key = 0;
@@ -18,7 +18,7 @@ struct DrawSpec {
   GpuType type = GpuType::kF32;
   GpuDistribution distribution = GpuDistribution::kNormal;
   float scale = 1;           // kNormal
-  float low = 0, width = 1;  // kUniform
+  float low = 0, width = 1;  // kUniform, kDistinct
   uint32_t bound = 1;        // kIndex: integers in [0, bound)
   uint32_t nonfinite = 0;    // kNormal: about one element in 64 is NaN, +Inf or -Inf
   int64_t spike = -1;        // this element is changed by much; -1: none

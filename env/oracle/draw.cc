@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "base/error.h"
@@ -61,7 +62,16 @@ void draw_indices(uint64_t key, uint64_t bound, int32_t* out, int64_t n) {
   for (size_t i = 0; i < words.size(); ++i) out[i] = int32_t((uint64_t(words[i]) * bound) >> 32);
 }
 
-double normal_scale(const TensorSpec& input, double magnitude) { return input.scaled ? magnitude : 1; }
+// Each element its own cell of the range, somewhere in the middle half of it.
+void draw_distinct(uint64_t key, double low, double high, float* out, int64_t n) {
+  const auto words = random_words(key, n);
+  std::vector<double> cells(words.size());
+  std::iota(cells.begin(), cells.end(), 0);
+  Rng rng(mix_key({key, 1}));
+  for (size_t i = cells.size(); i > 1; --i) std::swap(cells[i - 1], cells[rng.below(i)]);
+  for (size_t i = 0; i < cells.size(); ++i)
+    out[i] = float(low + (high - low) * (cells[i] + 0.25 + 0x1p-33 * double(words[i])) / double(n));
+}
 
 }  // namespace
 
@@ -89,7 +99,9 @@ void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, u
     values.copy_(uniform(key, n).mul_(input.high - input.low).add_(input.low));
     return;
   }
-  draw_normal(key, normal_scale(input, magnitude), values);
+  if (input.distribution == Distribution::kDistinct)
+    return draw_distinct(key, input.low, input.high, static_cast<float*>(out), n);
+  draw_normal(key, normal_scale(input, shape, magnitude), values);
   if (input.nonfinite) make_nonfinite(mix_key({key, 1}), static_cast<float*>(out), n);
 }
 
@@ -104,10 +116,10 @@ void spike_input(const TensorSpec& input, const Shape& shape, double magnitude, 
     return;
   }
   auto& value = static_cast<float*>(data)[at];
-  if (input.distribution == Distribution::kUniform) {
+  if (input.distribution != Distribution::kNormal) {
     value = float(value < (input.low + input.high) / 2 ? input.high : input.low);
   } else {
-    value = float(std::copysign(kSpike, rng.uniform() - 0.5) * normal_scale(input, magnitude));
+    value = float(std::copysign(kSpike, rng.uniform() - 0.5) * normal_scale(input, shape, magnitude));
   }
 }
 

@@ -156,6 +156,18 @@ TEST(Draw, UniformsFillTheirRange) {
   EXPECT_TRUE(*low >= -2 && *low < -1.99 && *high <= 6 && *high > 5.99) << *low << " " << *high;
 }
 
+TEST(Draw, DistinctElementsAreAllDifferentAndFillTheirRange) {
+  auto spec = many(Distribution::kDistinct);
+  spec.low = -2;
+  spec.high = 6;
+  const auto values = draw_many(spec, 7);
+  const std::set<float> seen(values.begin(), values.end());
+  EXPECT_EQ(seen.size(), values.size());
+  EXPECT_TRUE(*seen.begin() > -2 && *seen.begin() < -1.999 && *seen.rbegin() < 6 && *seen.rbegin() > 5.999);
+  EXPECT_FALSE(std::is_sorted(values.begin(), values.end()));
+  EXPECT_NE(values, draw_many(spec, 8));
+}
+
 TEST(Draw, IndicesFillTheirRange) {
   auto spec = many(Distribution::kIndex);
   spec.type = ElementType::kI32;

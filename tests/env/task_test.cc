@@ -1,5 +1,6 @@
 #include "env/task.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -40,6 +41,13 @@ std::string problem_of(const std::string& yaml) {
     return error.what();
   }
   return "";
+}
+
+std::string with_input(const std::string& input) {
+  return fmt::format(
+      "name: one\nreference: x + 1\ninputs: {{x: {}}}\noutputs: {{y: [n]}}\ncheck: [{{n: 3}}]\ntimed: {{n: "
+      "64}}\n",
+      input);
 }
 
 std::string with_line(const std::string& line) {
@@ -122,6 +130,30 @@ TEST(Task, EachMistakeNamesFileLineTaskFieldAndWhatIsAllowed) {
   }
 }
 
+TEST(Task, EachMistakeInAnInputIsNamed) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"{shape: [n], scale: n - 64}", "task one, x: scale 'n - 64' is 0; above 0 is allowed"},
+      {"{shape: [n], scale: 1/sqrt(k)}", "task one, x: scale '1/sqrt(k)': undefined dimension 'k'"},
+      {"{shape: [n], uniform: [0, 1], scale: 2}", "inputs.x.scale: only for normal inputs"},
+      {"{shape: [n], distinct: [1, 1]}",
+       "inputs.x.distinct: [1, 1] is not allowed; [low, high] of a float input, low < high"},
+      {"{shape: [n, 70000], distinct: [-1, 1]}",
+       "task one, x: 4480000 elements; f32 tells at most 4194304 apart between -1 and 1"},
+      {"{shape: [n], distinct: [0, 1], uniform: [0, 1]}", "`uniform` or `distinct`, not both"},
+      {"[n, 4000000000, 4000000000, 4000000000]", "elements; at most 67108864"},
+  };
+  for (const auto& [input, expected] : cases)
+    EXPECT_NE(problem_of(with_input(input)).find(expected), std::string::npos)
+        << problem_of(with_input(input));
+}
+
+TEST(Task, ATooLargeSizeIsNamed) {
+  const auto problem = problem_of(
+      "name: one\nreference: x\ninputs: {x: [n]}\noutputs: {y: [n]}\ncheck: [{n: 3}]\ntimed: {n: "
+      "9999999999}\n");
+  EXPECT_EQ(problem, "tasks.yaml:6: task one, timed.n: 9999999999 is not allowed; at most 268435456");
+}
+
 TEST(Task, AnUndefinedDimensionIsFound) {
   const auto problem = problem_of(
       "name: one\nreference: x\ninputs: {x: [n, k]}\noutputs: {y: [n, k]}\ncheck: [{n: 3}]\ntimed: {n: 64, "
@@ -134,6 +166,19 @@ TEST(Task, AllProblemsAreToldAtOnce) {
   EXPECT_NE(problem.find("tolerance: 7"), std::string::npos) << problem;
   EXPECT_NE(problem.find("flops: "), std::string::npos) << problem;
   EXPECT_NE(problem.find("foo: unknown key"), std::string::npos) << problem;
+}
+
+TEST(Task, DistributionsFollowTheFile) {
+  const Task task = parse_tasks(
+      "{name: one, reference: x @ w + d, inputs: {x: [n, k], w: {shape: [k, m], scale: 1/sqrt(k)}, "
+      "d: {shape: [m], distinct: [-2, 2]}}, outputs: {y: [n, m]}, check: [{n: 3, k: 16, m: 5}], "
+      "timed: {n: 64, k: 64, m: 64}}",
+      "t")[0];
+  EXPECT_EQ(normal_scale(task.inputs[0], task.timed_shape, 3), 3);
+  EXPECT_EQ(normal_scale(task.inputs[1], task.timed_shape, 3), 3.0 / 8);
+  EXPECT_EQ(normal_scale(task.inputs[1], task.check_shapes[0], 1), 0.25);
+  EXPECT_EQ(task.inputs[2].distribution, Distribution::kDistinct);
+  EXPECT_EQ(tasks_from_json(tasks_to_json({task}))[0].inputs[1].scale, "1/sqrt(k)");
 }
 
 TEST(Task, HostileYamlIsAProblemAndNothingWorse) {
@@ -157,6 +202,7 @@ TEST(Task, UnknownNamesGetTheNearest) {
 TEST(SizeExpression, IsArithmeticOverDimensions) {
   const Shape shape{{"n", 6}, {"m", 4}};
   EXPECT_EQ(evaluate_size("2*(n+1)*m/7 - 3", shape), 5);
+  EXPECT_EQ(evaluate_size("1/sqrt(4*m)", shape), 0.25);
   for (const char* bad : {"", "2*", "(n", "n)", "q", "n m", "-"})
     EXPECT_THROW(evaluate_size(bad, shape), ConfigError);
 }
