@@ -1,10 +1,10 @@
 #pragma once
 // The environment as the rest of the program sees it: candidates in, verdicts out, asynchronously.
 //
-// A judge owns a pool of brokers (env/broker), one per lane. A broker judges one candidate at a time in a compile box,
-// a runner and an oracle of its own; untrusted code never runs in this process. Candidates for GPUs are compiled and
-// planned by one of those lanes and then wait for the lane of a GPU. Verdicts are cached by digest of
-// (source, task, toolchain, machine).
+// A judge owns a pool of brokers (env/broker), one per lane. A broker judges one candidate at a time in a
+// compile box, a runner and an oracle of its own; untrusted code never runs in this process. Candidates for
+// GPUs are compiled and planned by one of those lanes and then wait for the lane of a GPU. Or other processes
+// judge for this one (judge_server.h). Verdicts are cached by digest of (source, task, toolchain, machine).
 
 #include <chrono>
 #include <cstdint>
@@ -26,10 +26,13 @@ struct JudgeOptions {
   double compile_timeout_s = 10, run_timeout_s = 5;
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
-  std::string cache = "";  // file; empty: memory only
+  std::string cache = "";          // file; empty: memory only
   std::vector<int64_t> gpus = {};  // empty: first_gpu
-  int64_t first_lane = 0;  // lane i runs on core first_lane + i: several judges of a machine keep apart. No option
-  int64_t first_gpu = 0;   // likewise
+  int64_t first_lane =
+      0;  // lane i runs on core first_lane + i: several judges of a machine keep apart. No option
+  int64_t first_gpu = 0;  // likewise
+  std::vector<std::string> servers =
+      {};  // judges in other processes (judge_server.h), that do it all. No option
   void visit(OptionVisitor& v);
 };
 
@@ -48,8 +51,8 @@ struct JudgeStats {  // since construction
 class Judge {
  public:
   // Starts the lanes and proves the sandbox.
-  // Errors: ConfigError if a task's reference does not compile; WorldError if no compiler is found or the sandbox level
-  // that can be reached is below the one asked for, saying what is missing.
+  // Errors: ConfigError if a task's reference does not compile; WorldError if no compiler is found or the
+  // sandbox level that can be reached is below the one asked for, saying what is missing.
   Judge(JudgeOptions options, std::vector<Task> tasks);
   ~Judge();
   Judge(const Judge&) = delete;
@@ -57,6 +60,9 @@ class Judge {
 
   const std::vector<Task>& tasks() const;
   std::string sandbox_level() const;  // "S2 (namespaces, private root, rlimits, seccomp; …)"
+  std::string machine(
+      const std::string& language) const;  // what judges candidates of a language of its tasks
+  int64_t width() const;                   // candidates that it works on at a time
 
   // Never throws for a candidate's sake. `source` is the candidate's code, not the whole answer.
   Ticket submit(const std::string& task, const std::string& source);

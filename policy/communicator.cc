@@ -163,6 +163,18 @@ std::vector<std::string> Communicator::all_gather(const std::string& text, const
   return texts;
 }
 
+// What ranks of a machine share, they share with all of them: their places stay those among all.
+std::unique_ptr<Communicator> Communicator::first(int count, const char* what) {
+  auto part = std::make_unique<Communicator>();
+  part->rank_ = rank_;
+  part->size_ = count;
+  part->local_rank_ = local_rank_, part->local_size_ = local_size_;
+  part->core_rank_ = core_rank_, part->core_size_ = core_size_;
+  if (size_ > 1)
+    part->host_ = host_->first(count, [&](const std::string& text) { return all_gather(text, what); });
+  return rank_ < count ? std::move(part) : nullptr;
+}
+
 void Communicator::use_gpus() {
   if (size_ > 1)
     gpus_ = make_nccl_transport(rank_, size_,
@@ -170,7 +182,7 @@ void Communicator::use_gpus() {
 }
 
 void Communicator::set_deadline(double seconds) {
-  for (const auto& transport : {host_.get(), gpus_.get()})
+  for (Transport* transport : {static_cast<Transport*>(host_.get()), gpus_.get()})
     if (transport) transport->deadline_s = seconds;
 }
 

@@ -51,6 +51,9 @@ class Communicator {
   std::string broadcast(std::string text, int root, const char* what);
   std::vector<std::string> all_gather(const std::string& text, const char* what);  // by rank
 
+  // The first `count` ranks among themselves; all ranks call it, and the others get none.
+  std::unique_ptr<Communicator> first(int count, const char* what);
+
   // From now on tensors on GPUs can be exchanged too: each rank's device is its thread's present one.
   void use_gpus();
   // After this long in one collective it is given up.
@@ -61,7 +64,8 @@ class Communicator {
   Transport& transport_of(const at::Tensor& tensor);
 
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1, core_rank_ = 0, core_size_ = 1;
-  std::unique_ptr<Transport> host_, gpus_;
+  std::unique_ptr<HostTransport> host_;
+  std::unique_ptr<Transport> gpus_;
 };
 
 // The single rank of a program that nobody started as several.

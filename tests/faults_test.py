@@ -39,7 +39,7 @@ def expect(condition, text):
 
 def start(directory, *words, count=1, of_rank=lambda rank: {}):
     more = ["run.steps=40", "ranks.silence_s=3", "ranks.timeout_s=4"]
-    return start_temper(count, f"run.dir={directory}", f"model.path={resume_test.model()}", *resume_test.BASE,
+    return start_temper(count, f"run.dir={directory}", f"model.path={resume_test.taught()}", *resume_test.BASE,
                         *more, *words, of_rank=of_rank)
 
 
@@ -200,7 +200,7 @@ def _(directory):
 def _(directory):
     if not ranks_test.have_mpi():
         raise Skip("no Open MPI")
-    words = ranks_test.temper_words(f"run.dir={directory}", f"model.path={resume_test.model()}", *resume_test.BASE,
+    words = ranks_test.temper_words(f"run.dir={directory}", f"model.path={resume_test.taught()}", *resume_test.BASE,
                                     "run.steps=40", "ranks.silence_s=3")
     since = time.monotonic()
     done = ranks_test.run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=update:kill@3", *words, timeout=60)

@@ -16,23 +16,16 @@ from pathlib import Path
 from random import Random
 
 import ranks_test
-from ranks_test import json_lines, start_temper, wait_all
+from ranks_test import TAUGHT, json_lines, start_temper, taught, wait_all
 
 STEPS = 6
-BASE = [f"run.steps={STEPS}", "run.overwrite=false", "checkpoint.every=2", "checkpoint.keep=3", "eval.before=false",
-        "eval.samples=1", "env.lanes=1", "rollout.max_response_tokens=160", "rollout.samples_per_task=4",
-        "model.hidden_size=48", "model.head_dim=24", "traces.conversations=60", "optimizer.lr=2e-4", "optimizer.schedule=linear", "optimizer.warmup=0.1"]
-
-
-@functools.cache
-def model():
-    """Half of its answers are right."""
-    return ranks_test.train_alone(*BASE, "run.steps=0", "cold_start.epochs=40") / "checkpoints/cold_start"
+BASE = [*TAUGHT, f"run.steps={STEPS}", "run.overwrite=false", "checkpoint.every=2", "checkpoint.keep=3",
+        "rollout.samples_per_task=4", "optimizer.lr=2e-4", "optimizer.schedule=linear", "optimizer.warmup=0.1"]
 
 
 def run(directory, *words, count=1, fault="", timeout=120, taught=True):
     """One life of the run in `directory`."""
-    start = [f"model.path={model()}"] if taught else []
+    start = [f"model.path={taught()}"] if taught else []
     of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault and rank == count - 1 else {}
     if count == 1:
         of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault else {}
@@ -133,7 +126,7 @@ class BitForBit(Resume):
 
     def test_killed_at_random_moments(self):
         random, lives = Random(5), 0
-        start = [f"model.path={model()}", *BASE, "checkpoint.every=1"]
+        start = [f"model.path={taught()}", *BASE, "checkpoint.every=1"]
         whole = self.begin(*start, f"run.dir={self.dir.parent / 'whole'}", cache())
         began = time.monotonic()
         whole.communicate()
@@ -269,7 +262,7 @@ class Choosing(Resume):
     def test_another_starting_model(self):
         self.stopped()
         other = ranks_test.train_alone("run.steps=0", "eval.before=false", "run.seed=4") / "checkpoints/cold_start"
-        shutil.copytree(model(), self.dir.parent / "model")
+        shutil.copytree(taught(), self.dir.parent / "model")
         (self.dir.parent / "model/tokenizer.model").write_bytes((other / "tokenizer.model").read_bytes()[:-1] + b"y")
         text = self.expect_code(run(self.dir, self.words, f"model.path={self.dir.parent / 'model'}"), 2)
         self.assertIn("model.path is ", text)
@@ -304,7 +297,7 @@ class Choosing(Resume):
         self.assertIn("checkpoint.resume: '/nowhere' is no folder", text)
 
     def test_a_directory_in_use(self):
-        first = start_temper(1, f"run.dir={self.dir}", f"model.path={model()}", *BASE, "run.steps=100000")
+        first = start_temper(1, f"run.dir={self.dir}", f"model.path={taught()}", *BASE, "run.steps=100000")
         try:
             for _ in range(300):
                 if (self.dir / "metrics.jsonl").exists():

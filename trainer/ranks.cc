@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/error.h"
 #include "base/process.h"
+#include "env/judge_server.h"
 #include "policy/activity.h"
 #include "policy/communicator.h"
 #include "policy/communicator/watch.h"
@@ -54,9 +56,10 @@ class Ranks {
  public:
   Ranks(const RankPlace& place, const RankOptions& options)
       : place_(place),
+        deadline_s_(kPatience * options.timeout_s),
         communicator_(place, options.start_s),
         watch_(communicator_, watch_options(options), options.start_s) {
-    communicator_.set_deadline(kPatience * options.timeout_s);
+    communicator_.set_deadline(deadline_s_);
     const nlohmann::json mine = {{"host", host_name()}, {"pid", ::getpid()}};
     for (const std::string& text : communicator_.all_gather(to_text(mine), "meeting")) {
       const auto json = nlohmann::json::parse(text);
@@ -67,6 +70,24 @@ class Ranks {
   Communicator& communicator() { return communicator_; }
   Watch& watch() { return watch_; }
   const RankPlace& place() const { return place_; }
+
+  // The last `count` ranks get the role env.
+  void give_roles(int count) {
+    if (count == 0) return;
+    first_env_ = place_.size - count;
+    policy_ = communicator_.first(first_env_, "roles");
+    if (policy_) policy_->set_deadline(deadline_s_);
+  }
+  bool some_judge() const { return first_env_ < place_.size; }
+  bool judges() const { return place_.rank >= first_env_; }
+  // The ranks that run the command, for those of them.
+  Communicator& policy() { return policy_ ? *policy_ : communicator_; }
+  void spare_judges() { watch_.spare(first_env_); }
+  // All who are needed have come to their end.
+  void end() {
+    if (!judges()) policy().barrier("end");
+    watch_.leave();
+  }
 
   // Ends all ranks if one has a problem. Rank 0 says the first one, and whose it is if it is not everyone's.
   void agree(const Problem& mine, const char* what) {
@@ -105,10 +126,45 @@ class Ranks {
   }
 
   RankPlace place_;
+  const double deadline_s_;
+  int first_env_ = place_.size;
   Communicator communicator_;
+  std::unique_ptr<Communicator> policy_;
   Watch watch_;
   std::vector<std::string> names_;  // "rank 2 of 4 (host …, pid …)"
 };
+
+// Judges for the ranks that run the command until they have ended.
+int judge_for_others(Ranks& ranks, const RankedCommand& command, RunConfig& config) {
+  std::optional<Judge> judge;
+  std::optional<JudgeServer> server;
+  ranks.agree({}, "preparation");
+  ranks.agree(problem_of([&] {
+                share_machine(config, ranks.communicator());
+                judge.emplace(config.env, command.tasks(config));
+                server.emplace(*judge);
+              }),
+              "judges");
+  ranks.communicator().all_gather(server->address(), "judges");
+  const Phase phase("judging for others");
+  server->serve([&] {
+    fail_if_asked("judging round");
+    return ranks.watch().first_left();
+  });
+  return interrupted() ? kExitInterrupted : kExitOk;
+}
+
+int run_role(Ranks& ranks, const RankedCommand& command, RunConfig& config) {
+  if (ranks.judges()) return judge_for_others(ranks, command, config);
+  ranks.agree(problem_of([&] { command.prepare(config, ranks.policy()); }), "preparation");
+  if (ranks.some_judge()) {
+    ranks.agree({}, "judges");
+    config.env.servers = ranks.communicator().all_gather("", "judges");
+    std::erase(config.env.servers, "");
+    ranks.spare_judges();
+  }
+  return command.run(config, ranks.policy());
+}
 
 int run_together(Ranks& ranks, const RankedCommand& command, std::optional<RunConfig>& config,
                  const Problem& read) {
@@ -117,10 +173,12 @@ int run_together(Ranks& ranks, const RankedCommand& command, std::optional<RunCo
   const std::string& contradiction = ranks.place().contradiction;
   ranks.agree({contradiction.empty() ? kExitOk : kExitUser, contradiction}, "environment");
   ranks.compare(identity_of(*config));
-  ranks.agree(problem_of([&] { command.prepare(*config, ranks.communicator()); }), "preparation");
-  const int code = command.run(*config, ranks.communicator());
-  ranks.communicator().barrier("end");
-  return code;
+  if (config->ranks.env >= ranks.place().size)
+    ranks.agree({kExitUser, fmt::format("ranks.env: {} of {} ranks judge; one at least must hold the policy",
+                                        config->ranks.env, ranks.place().size)},
+                "roles");
+  ranks.give_roles(int(config->ranks.env));
+  return run_role(ranks, command, *config);
 }
 
 int run_on_several(const RankPlace& place, const RankedCommand& command) {
@@ -130,16 +188,14 @@ int run_on_several(const RankPlace& place, const RankedCommand& command) {
   Ranks ranks(place, config ? config->ranks : RankOptions{});
   try {
     const int code = run_together(ranks, command, config, read);
-    ranks.watch().leave();
+    ranks.end();
     return code;
   } catch (const Ended& end) {
-    ranks.communicator().barrier("end");
-    ranks.watch().leave();
+    ranks.end();
     return end.code;
   } catch (const Interrupted&) {
     if (place.rank == 0) fmt::print(stderr, "interrupted; nothing was kept\n");
-    ranks.communicator().barrier("end");
-    ranks.watch().leave();
+    ranks.end();
     return kExitInterrupted;
   } catch (const ConfigError& e) {
     ranks.watch().fail(kExitUser, e.what());
@@ -160,6 +216,12 @@ void RankOptions::visit(OptionVisitor& v) {
            {.help = "without progress while others wait for it, then a rank counts as hung",
             .unit = "s",
             .min = 3});
+  v.option(
+      "env", env,
+      {.help = "the last of the ranks that hold no policy and judge for the others, who then judge nothing "
+               "themselves; where one is lost, the others go on",
+       .min = 0,
+       .max = 4096});
 }
 
 int run_ranked(const RankedCommand& command) {
@@ -167,12 +229,16 @@ int run_ranked(const RankedCommand& command) {
   if (place.size > 1) return run_on_several(place, command);
   if (!place.contradiction.empty()) throw ConfigError("{}", place.contradiction);
   RunConfig config = command.read();
+  if (config.ranks.env > 0)
+    throw ConfigError(
+        "ranks.env: {} ranks that judge need one at least beside them; start several with mpirun",
+        config.ranks.env);
   command.prepare(config, alone());
   return command.run(config, alone());
 }
 
 void share_machine(RunConfig& config, const Communicator& ranks) {
-  if (ranks.size() == 1) return;
+  if (ranks.size() == 1 && ranks.core_size() == 1) return;
   const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
   const int64_t part = std::max<int64_t>(1, cores / ranks.core_size());
   if (config.run.threads == 0) config.run.threads = part;

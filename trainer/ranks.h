@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/options.h"
+#include "env/task.h"
 
 namespace temper {
 
@@ -16,12 +18,15 @@ struct RankOptions {
   double start_s = 60;     // for all ranks to meet
   double silence_s = 20;   // without a sign of life
   double timeout_s = 600;  // without progress while others wait
+  int64_t env = 0;         // of role env
   void visit(OptionVisitor& v);
 };
 
-// A command whose config every rank reads for itself.
+// A command whose config every rank reads for itself. The last ranks.env ranks have the role env: they hold
+// no policy, see nothing of prepare and run, and judge for the others, whose config.env.servers names them.
 struct RankedCommand {
   std::function<RunConfig()> read;
+  std::function<std::vector<Task>(const RunConfig&)> tasks;  // that are judged
   // What only a look at this machine can tell, the user's mistakes above all; before anything is begun.
   std::function<void(RunConfig&, Communicator&)> prepare;
   std::function<int(RunConfig&, Communicator&)> run;  // the exit code

@@ -67,7 +67,7 @@ class StartAlarm {
   std::thread thread_;
 };
 
-class MpiTransport : public Transport {
+class MpiTransport : public HostTransport {
  public:
   MpiTransport(int rank, int size, double patience_s) {
     const StartAlarm alarm(rank, size, patience_s);
@@ -83,37 +83,49 @@ class MpiTransport : public Transport {
           "MPI that this program was built with?",
           mpi_rank, mpi_size, level, rank, size);
   }
+  explicit MpiTransport(MPI_Comm part) : ranks_(part) {}
 
   // Only where all came to the end: after a failure it would wait for the others.
   ~MpiTransport() override {
-    if (std::uncaught_exceptions() == 0 && !lost_) MPI_Finalize();
+    if (std::uncaught_exceptions() > 0 || lost_) return;
+    if (ranks_ == MPI_COMM_WORLD)
+      MPI_Finalize();
+    else
+      MPI_Comm_free(&ranks_);
   }
 
   void all_reduce(void* data, int64_t count, Number number) override {
     wait("all-reduce", [&](MPI_Request* request) {
-      return MPI_Iallreduce(MPI_IN_PLACE, data, counted(count), type_of(number), MPI_SUM, MPI_COMM_WORLD,
-                            request);
+      return MPI_Iallreduce(MPI_IN_PLACE, data, counted(count), type_of(number), MPI_SUM, ranks_, request);
     });
   }
 
   void reduce_scatter(void* whole, void* share, int64_t share_count, Number number) override {
     wait("reduce-scatter", [&](MPI_Request* request) {
-      return MPI_Ireduce_scatter_block(whole, share, counted(share_count), type_of(number), MPI_SUM,
-                                       MPI_COMM_WORLD, request);
+      return MPI_Ireduce_scatter_block(whole, share, counted(share_count), type_of(number), MPI_SUM, ranks_,
+                                       request);
     });
   }
 
   void all_gather(void* whole, int64_t share_bytes) override {
     const int bytes = counted(share_bytes);
     wait("all-gather", [&](MPI_Request* request) {
-      return MPI_Iallgather(MPI_IN_PLACE, bytes, MPI_BYTE, whole, bytes, MPI_BYTE, MPI_COMM_WORLD, request);
+      return MPI_Iallgather(MPI_IN_PLACE, bytes, MPI_BYTE, whole, bytes, MPI_BYTE, ranks_, request);
     });
   }
 
   void broadcast(void* data, int64_t bytes, int root) override {
     wait("broadcast", [&](MPI_Request* request) {
-      return MPI_Ibcast(data, counted(bytes), MPI_BYTE, root, MPI_COMM_WORLD, request);
+      return MPI_Ibcast(data, counted(bytes), MPI_BYTE, root, ranks_, request);
     });
+  }
+
+  std::unique_ptr<HostTransport> first(int count, const Exchange&) override {
+    int rank = 0;
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_rank(ranks_, &rank), "tell the rank");
+    check(MPI_Comm_split(ranks_, rank < count ? 0 : MPI_UNDEFINED, rank, &part), "part the ranks");
+    return part == MPI_COMM_NULL ? nullptr : std::make_unique<MpiTransport>(part);
   }
 
  private:
@@ -134,12 +146,13 @@ class MpiTransport : public Transport {
     lost_ = false;
   }
 
+  MPI_Comm ranks_ = MPI_COMM_WORLD;
   bool lost_ = false;
 };
 
 }  // namespace
 }  // namespace temper
 
-extern "C" temper::Transport* temper_make_mpi_transport(int rank, int size, double patience_s) {
+extern "C" temper::HostTransport* temper_make_mpi_transport(int rank, int size, double patience_s) {
   return new temper::MpiTransport(rank, size, patience_s);
 }

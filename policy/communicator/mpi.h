@@ -8,8 +8,8 @@
 
 namespace temper {
 
-// Initialises MPI; ends the process if that takes longer than `patience_s`, since a rank of mpirun's is missing.
-// Errors: WorldError if the library is not there or MPI's rank and size are not those given.
-std::unique_ptr<Transport> make_mpi_transport(int rank, int size, double patience_s);
+// Initialises MPI; ends the process if that takes longer than `patience_s`, since a rank of mpirun's is
+// missing. Errors: WorldError if the library is not there or MPI's rank and size are not those given.
+std::unique_ptr<HostTransport> make_mpi_transport(int rank, int size, double patience_s);
 
 }  // namespace temper

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/machine/socket.h"
 #include "base/process.h"
-#include "policy/communicator/socket.h"
 #include "policy/communicator/transport.h"
 
 C10_DECLARE_int(caffe2_log_level);

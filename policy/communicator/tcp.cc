@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <thread>
 
+#include "base/machine/socket.h"
 #include "base/process.h"
-#include "policy/communicator/socket.h"
 
 namespace temper {
 namespace {
@@ -21,10 +21,14 @@ void add(const std::byte* from, std::byte* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) y[i] += x[i];
 }
 
-class Ring : public Transport {
+class Ring : public HostTransport {
  public:
-  Ring(int rank, int size, Fd next, Fd previous)
-      : rank_(rank), size_(size), next_(std::move(next)), previous_(std::move(previous)) {
+  Ring(int rank, int size, double patience_s, Fd next, Fd previous)
+      : rank_(rank),
+        size_(size),
+        patience_s_(patience_s),
+        next_(std::move(next)),
+        previous_(std::move(previous)) {
     for (const Fd* socket : {&next_, &previous_}) ::fcntl(socket->get(), F_SETFL, O_NONBLOCK);
   }
 
@@ -52,6 +56,12 @@ class Ring : public Transport {
     const Piece all = span(data, 0, bytes), none = span(data, 0, 0);
     if (rank_ != root) move(none, all);
     if ((rank_ + 1) % size_ != root) move(all, none);
+  }
+
+  std::unique_ptr<HostTransport> first(int count, const Exchange& exchange) override {
+    if (rank_ < count && count > 1) return make_tcp_transport(rank_, count, exchange, patience_s_);
+    exchange("");
+    return nullptr;
   }
 
  private:
@@ -109,14 +119,15 @@ class Ring : public Transport {
   }
 
   const int rank_, size_;
+  const double patience_s_;
   Fd next_, previous_;
   std::vector<std::byte> received_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> make_tcp_transport(int rank, int size, const Exchange& exchange,
-                                              double patience_s) {
+std::unique_ptr<HostTransport> make_tcp_transport(int rank, int size, const Exchange& exchange,
+                                                  double patience_s) {
   const Listener listener;
   const std::vector<std::string> addresses = exchange(to_text(listener.address()));
   const double until_s = now_s() + patience_s;
@@ -130,7 +141,7 @@ std::unique_ptr<Transport> make_tcp_transport(int rank, int size, const Exchange
   if (!next) throw LostRanks("rank {} cannot reach rank {} within {:.0f} s", rank, next_rank, patience_s);
   if (!previous || previous->first != previous_rank)
     throw LostRanks("rank {} did not reach rank {} within {:.0f} s", previous_rank, rank, patience_s);
-  return std::make_unique<Ring>(rank, size, std::move(next), std::move(previous->second));
+  return std::make_unique<Ring>(rank, size, patience_s, std::move(next), std::move(previous->second));
 }
 
 }  // namespace temper

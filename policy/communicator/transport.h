@@ -3,7 +3,10 @@
 // (nccl.cc).
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -25,6 +28,9 @@ class SaidElsewhere : public WorldError {
   int exit_code;
 };
 
+// Gives every rank's text, by rank.
+using Exchange = std::function<std::vector<std::string>(const std::string& text)>;
+
 // All ranks make the same calls in the same order, from one thread. Calls return when this rank's data are
 // there. Errors of all: LostRanks, also where nothing moved for `deadline_s`.
 class Transport {
@@ -41,6 +47,13 @@ class Transport {
   virtual void broadcast(void* data, int64_t bytes, int root) = 0;
 
   double deadline_s = 600;
+};
+
+// Between CPUs.
+class HostTransport : public Transport {
+ public:
+  // The same between the first `count` ranks alone; all ranks call it, and the others get none.
+  virtual std::unique_ptr<HostTransport> first(int count, const Exchange& exchange) = 0;
 };
 
 }  // namespace temper

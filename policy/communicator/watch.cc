@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/machine/socket.h"
 #include "base/process.h"
-#include "policy/communicator/socket.h"
 
 namespace temper {
 namespace {
@@ -64,7 +64,7 @@ std::string host_name() {
 
 struct Watch::Impl {
   Impl(Communicator& ranks, const WatchOptions& options_in, double patience_s)
-      : rank(ranks.rank()), size(ranks.size()), options(options_in) {
+      : rank(ranks.rank()), size(ranks.size()), options(options_in), needed(size) {
     exchange_identities(ranks);
     connect(ranks, patience_s);
     for (Watched& one : watched) one.heard_s = one.moved_s = now_s();
@@ -135,7 +135,8 @@ struct Watch::Impl {
     watched[from].heard_s = now_s();
     const std::string kind = json.at("kind");
     if (kind == "status") return note(from, json);
-    if (kind == "left") watched[from].left = true;
+    if (kind == "left") leave_out(from);
+    if (kind == "failed" && int(from) >= needed) return do_without({int(from), json.at("text"), false});
     if (kind == "failed") end_all({int(from), json.at("text"), false}, json.at("code"));
     if (kind == "end") obey(json);
   }
@@ -182,11 +183,13 @@ struct Watch::Impl {
   }
 
   void look_at_all(double now, double& said_s) {
-    auto trouble = find_lost(watched, now, options);
-    if (!trouble) trouble = find_hung(watched, now, options);
+    const std::vector<Watched> others(watched.begin(), watched.begin() + needed);
+    auto trouble = find_lost(others, now, options);
+    if (!trouble) trouble = find_hung(others, now, options);
     if (trouble) end_all(*trouble, kExitWorld);
+    if (trouble = find_lost(watched, now, options); trouble) do_without(*trouble);
     if (now - said_s < options.report_s) return;
-    if (const std::string text = waiting_text(watched, now, options); !text.empty()) {
+    if (const std::string text = waiting_text(others, now, options); !text.empty()) {
       say_on_terminal(text);
       said_s = now;
     }
@@ -205,12 +208,25 @@ struct Watch::Impl {
 
   // The end.
 
+  std::string name_of(int whose) const {
+    const Identity& its = identities[size_t(whose)];
+    return rank_text(whose, size, its.host, its.pid);
+  }
+
   void say_of(int whose, const std::string& what) const {
-    const std::string who =
-        whose < 0
-            ? ""
-            : rank_text(whose, size, identities[size_t(whose)].host, identities[size_t(whose)].pid) + " ";
-    say_on_terminal(who + what + "; all ranks end");
+    say_on_terminal((whose < 0 ? "" : name_of(whose) + " ") + what + "; all ranks end");
+  }
+
+  // On rank 0: what is left of a spared rank must not hold up those that wait for it.
+  void do_without(const Trouble& trouble) {
+    say_on_terminal(name_of(trouble.rank) + " " + trouble.what + "; the others go on without it");
+    leave_out(size_t(trouble.rank));
+    if (trouble.alive) end_process(trouble.rank);
+  }
+
+  void leave_out(size_t whose) {
+    watched[whose].left = true;
+    if (whose == 0) first_left = true;
   }
 
   // On rank 0: says why, once, and ends all ranks.
@@ -257,7 +273,8 @@ struct Watch::Impl {
   };
   std::mutex failing, sending;
   std::optional<Failure> failure;
-  std::atomic<bool> stopping{false};
+  std::atomic<int> needed;  // the ranks from this one on are spared
+  std::atomic<bool> stopping{false}, first_left{false};
   std::thread thread;
 };
 
@@ -265,6 +282,9 @@ Watch::Watch(Communicator& ranks, const WatchOptions& options, double patience_s
     : impl_(std::make_unique<Impl>(ranks, options, patience_s)) {}
 
 Watch::~Watch() { leave(); }
+
+void Watch::spare(int first) { impl_->needed = first; }
+bool Watch::first_left() const { return impl_->first_left; }
 
 void Watch::leave() {
   if (!impl_->thread.joinable()) return;

@@ -3,8 +3,8 @@
 // ranks say what they are at. A rank that dies, stops, hangs or fails ends all of them, with one message.
 //
 // A dead rank is noticed when its connection breaks, within a second; a stopped one, or a lost host, after
-// silence_s; a hung one after timeout_s. Rank 0 speaks; of rank 0 itself, rank 1. An interrupt of one rank
-// reaches all.
+// silence_s; a hung one after timeout_s. Ranks that others can do without are an exception (spare). Rank 0
+// speaks; of rank 0 itself, rank 1. An interrupt of one rank reaches all.
 
 #include <memory>
 #include <string>
@@ -25,6 +25,11 @@ class Watch {
   // This rank failed: ends all ranks with `code`. `lost`: the failure is that of a call to other ranks, and
   // probably one of them has a better reason to give.
   [[noreturn]] void fail(int code, const std::string& text, bool lost = false);
+
+  // From now on the ranks from `first` on may be lost: rank 0 says so, and the others go on without them.
+  void spare(int first);
+  // Whether rank 0 has come to its end.
+  bool first_left() const;
 
   // This rank has come to its end, as the others will.
   void leave();

@@ -12,6 +12,8 @@
 namespace temper {
 namespace {
 
+std::vector<Task> judged_tasks(const RunConfig& config) { return load_tasks(config); }
+
 void prepare(RunConfig& config, Communicator& ranks) {
   if (config.model.path.empty())
     throw ConfigError("model.path: eval needs a model; pass model.path=DIR, such as {}",
@@ -26,7 +28,7 @@ int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std:
   PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options);
-  Judge judge(config.env, load_tasks(config));
+  Judge judge(config.env, judged_tasks(config));
   const NamedEvaluation result{"policy", evaluate(model, judge, config, trajectories, progress_bar("eval"))};
   const auto curves = scale_at_test_time(model, judge, config, trajectories, progress_bar("scaling"));
   Metrics metrics;
@@ -52,7 +54,7 @@ void add_eval(CLI::App& app, int& exit_code) {
   command->add_flag("--json", *json, "every figure as JSON");
   command->add_option("--trajectories", *trajectories, "append what the policy wrote to this file");
   command->callback([=, &exit_code] {
-    exit_code = run_ranked({[=] { return words->read(); }, prepare,
+    exit_code = run_ranked({[=] { return words->read(); }, judged_tasks, prepare,
                             [=](RunConfig& config, Communicator& ranks) {
                               return run_eval(config, ranks, *json, *trajectories);
                             }});

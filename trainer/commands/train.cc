@@ -15,6 +15,10 @@ namespace temper {
 namespace {
 
 // Asked before anything is begun: what only this machine can tell.
+std::vector<Task> judged_tasks(const RunConfig& config) {
+  return with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed));
+}
+
 Plan prepare(RunConfig& config, bool dry, Communicator& ranks) {
   share_machine(config, ranks);
   use_device(config.model, starting_shape(config), ranks);
@@ -30,7 +34,7 @@ int run_train(RunConfig& config, const Plan& plan, bool dry, Communicator& ranks
   if (dry) return kExitOk;
   connect_devices(config.model, ranks);
   use_threads(config.run.threads);
-  Judge judge(config.env, with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed)));
+  Judge judge(config.env, judged_tasks(config));
   Run run(config, ranks);
   judge.keep_journal(run.journal(), run.known_verdict_bytes());
   say_start(config, judge, ranks);
@@ -52,7 +56,7 @@ void add_train(CLI::App& app, int& exit_code) {
   const auto plan = std::make_shared<Plan>();
   command->callback([=, &exit_code] {
     exit_code = run_ranked(
-        {[=] { return words->read(); },
+        {[=] { return words->read(); }, judged_tasks,
          [=](RunConfig& config, Communicator& ranks) { *plan = prepare(config, *dry, ranks); },
          [=](RunConfig& config, Communicator& ranks) { return run_train(config, *plan, *dry, ranks); }});
   });

@@ -90,15 +90,6 @@ void CellProcess::stop() {
   if (pid_ > 0) ::kill(pid_, SIGTERM);
 }
 
-std::vector<int> allowed_cores() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) throw system_error("read the allowed cores");
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  return cores;
-}
-
 std::vector<MachineShare> split_machine(int64_t count, const std::vector<int>& cores,
                                         const std::vector<std::string>& gpus) {
   TEMPER_CHECK(count > 0 && count <= std::ssize(cores), "{} parts of {} cores", count, cores.size());

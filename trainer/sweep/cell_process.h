@@ -40,9 +40,6 @@ class CellProcess {
   pid_t pid_ = -1;
 };
 
-// The cores that this process may run on.
-std::vector<int> allowed_cores();
-
 // These cores in `count` parts, part i with GPU i where there is one. count: 1 to the number of cores.
 std::vector<MachineShare> split_machine(int64_t count, const std::vector<int>& cores,
                                         const std::vector<std::string>& gpus);

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine/cores.h"
 #include "base/process.h"
 #include "policy/cuda_device.h"
 #include "trainer/report/held_out.h"

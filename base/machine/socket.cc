@@ -1,4 +1,4 @@
-#include "policy/communicator/socket.h"
+#include "base/machine/socket.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

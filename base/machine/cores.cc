@@ -1,0 +1,18 @@
+#include "base/machine/cores.h"
+
+#include <sched.h>
+
+#include "base/error.h"
+
+namespace temper {
+
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) throw system_error("read the allowed cores");
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
+
+}  // namespace temper

@@ -1,0 +1,113 @@
+#include "env/judge_server.h"
+
+#include <poll.h>
+
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/machine/socket.h"
+
+namespace temper {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JudgeHello, level, machine, tasks, width)
+
+std::string to_text(const JudgeHello& hello) { return nlohmann::json(hello).dump(); }
+JudgeHello judge_hello_from(const std::string& text) { return nlohmann::json::parse(text).get<JudgeHello>(); }
+
+std::string list_digest(const std::vector<Task>& tasks) {
+  std::string all;
+  for (const Task& task : tasks) all += task.digest();
+  return sha256(all);
+}
+
+namespace {
+
+constexpr double kBeat_s = 1, kLook_s = 0.001;
+constexpr int kIdle_ms = 50;
+constexpr auto kBusy = std::chrono::milliseconds(2);  // with verdicts to come, new candidates wait this long
+constexpr auto kWholeMessage = std::chrono::milliseconds(2000);
+
+JudgeHello hello_of(const Judge& judge) {
+  JudgeHello hello{judge.sandbox_level(), {}, list_digest(judge.tasks()), judge.width()};
+  for (const Task& task : judge.tasks())
+    if (!hello.machine.contains(task.language)) hello.machine[task.language] = judge.machine(task.language);
+  return hello;
+}
+
+}  // namespace
+
+struct JudgeServer::Impl {
+  struct Asked {
+    size_t client;
+    std::string id;
+  };
+
+  explicit Impl(Judge& judge_in) : judge(judge_in), hello(to_text(hello_of(judge))) {}
+
+  void serve(const std::function<bool()>& ended) {
+    double beat_s = now_s();
+    while (!ended()) {
+      greet();
+      listen(judge.pending() > 0 ? 0 : kIdle_ms);
+      for (const auto& [ticket, verdict] : judge.poll(kBusy)) answer(ticket, verdict);
+      if (now_s() - beat_s < kBeat_s) continue;
+      beat_s = now_s();
+      for (Fd& client : clients) say(client, "\n");
+    }
+  }
+
+  void greet() {
+    auto arrived = listener.accept(now_s() + kLook_s);
+    if (!arrived) return;
+    clients.push_back(std::move(arrived->second));
+    say(clients.back(), hello);
+  }
+
+  void listen(int wait_ms) {
+    std::vector<pollfd> sockets;
+    for (const Fd& client : clients) sockets.push_back({client.get(), POLLIN, 0});
+    if (::poll(sockets.data(), sockets.size(), wait_ms) <= 0) return;
+    for (size_t i = 0; i < sockets.size(); ++i)
+      if (sockets[i].revents != 0) hear(i);
+  }
+
+  void hear(size_t client) {
+    const auto message = receive_message(clients[client].get(), kWholeMessage);
+    if (!message) {
+      clients[client] = Fd();
+      return;
+    }
+    const size_t space = message->find(' '), end = message->find('\n');
+    const auto task = size_t(std::stoul(message->substr(space + 1, end - space - 1)));
+    const Ticket ticket = judge.submit(judge.tasks().at(task).name, message->substr(end + 1));
+    asked[ticket] = {client, message->substr(0, space)};
+  }
+
+  void answer(Ticket ticket, const Verdict& verdict) {
+    const auto found = asked.find(ticket);
+    const nlohmann::json json = verdict;
+    say(clients[found->second.client],
+        found->second.id + "\n" + json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    asked.erase(found);
+  }
+
+  static void say(Fd& client, const std::string& text) {
+    if (client && !send_message(client.get(), text)) client = Fd();
+  }
+
+  Judge& judge;
+  const std::string hello;
+  Listener listener;
+  std::vector<Fd> clients;  // those that left stay, empty
+  std::unordered_map<Ticket, Asked> asked;
+};
+
+JudgeServer::JudgeServer(Judge& judge) : impl_(std::make_unique<Impl>(judge)) {}
+JudgeServer::~JudgeServer() = default;
+std::string JudgeServer::address() const { return to_text(impl_->listener.address()); }
+void JudgeServer::serve(const std::function<bool()>& ended) { impl_->serve(ended); }
+
+}  // namespace temper

@@ -1,0 +1,219 @@
+#include <poll.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <list>
+#include <optional>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/machine/cores.h"
+#include "env/lane.h"
+#include "env/workers.h"
+
+namespace temper {
+namespace {
+
+constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our sake
+
+std::string cpu_model() {
+  const std::string info = read_file("/proc/cpuinfo");
+  const size_t at = info.find("model name");
+  return at == std::string::npos ? "" : info.substr(at, info.find('\n', at) - at);
+}
+
+// Lanes on cores take every candidate first; one for a GPU goes on, compiled and planned, to the lane of a
+// GPU.
+class Lanes : public Workers {
+ public:
+  Lanes(const JudgeOptions& options, const std::vector<Task>& tasks) : options_(options), cpu_(cpu_model()) {
+    uint32_t of_gpus = 0;
+    for (const Task& task : tasks) gpu_index_.push_back(task.language == "cuda" ? of_gpus++ : 0);
+    start(tasks);
+  }
+
+  std::string sandbox_level() const override { return cores_.lanes[0].ready().level; }
+
+  std::string machine(const std::string& language) const override {
+    const LaneReady& host = cores_.lanes[0].ready();
+    if (language == "cuda") return gpus_.lanes[0].ready().machine + " " + host.cuda_machine;
+    return cpu_ + host.machine + (options_.judge == "full" ? "" : options_.judge);
+  }
+
+  int64_t width() const override { return std::ssize(cores_.lanes); }
+
+  void submit(WorkOrder order) override {
+    jobs_.push_back({std::move(order)});
+    cores_.queue.push_back(std::prev(jobs_.end()));
+    dispatch();
+  }
+
+  // Until a lane has something to say or is overdue.
+  std::vector<WorkDone> wait(double until_s) override {
+    std::vector<pollfd> sockets;
+    for_each_lane([&](Pool& pool, size_t i) {
+      const Lane& lane = pool.lanes[i];
+      const bool active = lane.state() == Lane::State::kBusy || lane.state() == Lane::State::kStarting;
+      sockets.push_back({active ? lane.socket() : -1, POLLIN, 0});
+      if (active) until_s = std::min(until_s, lane.deadline_s());
+    });
+    const double left_s = done_.empty() ? std::max(0.0, until_s - now_s()) : 0;
+    ::poll(sockets.data(), sockets.size(), int(left_s * 1e3 + 0.999));
+    size_t next = 0;
+    for_each_lane([&](Pool& pool, size_t i) {
+      const pollfd& socket = sockets[next++];
+      if (socket.fd >= 0 && (socket.revents != 0 || now_s() >= pool.lanes[i].deadline_s())) attend(pool, i);
+    });
+    dispatch();
+    return std::exchange(done_, {});
+  }
+
+  int64_t restarts() const override { return restarts_; }
+
+ private:
+  struct Job {
+    WorkOrder order;
+    int attempts = 0;
+    std::string prepared = "";  // for a GPU
+  };
+  using JobRef = std::list<Job>::iterator;
+
+  // Lanes that do the same work, and what waits for them.
+  struct Pool {
+    std::vector<Lane> lanes;
+    std::vector<JobRef> jobs;  // by lane
+    std::deque<JobRef> queue;
+    bool gpu = false;
+    bool dead() const {
+      return std::all_of(lanes.begin(), lanes.end(),
+                         [](const Lane& l) { return l.state() == Lane::State::kDead; });
+    }
+  };
+
+  void start(const std::vector<Task>& tasks) {
+    const auto allowed = allowed_cores();
+    const size_t count = options_.lanes > 0 ? size_t(options_.lanes) : allowed.size();
+    const double patience_s = 60 + options_.compile_timeout_s + 2 * options_.run_timeout_s;
+    LaneSetup setup{.tasks = tasks,
+                    .compile_timeout_s = options_.compile_timeout_s,
+                    .run_timeout_s = options_.run_timeout_s,
+                    .memory_mb = options_.memory_mb,
+                    .min_pairs = options_.min_pairs,
+                    .max_pairs = options_.max_pairs,
+                    .naive = options_.judge != "full"};
+    for (size_t i = 0; i < count; ++i) {
+      setup.core = allowed[(size_t(options_.first_lane) + i) % allowed.size()];
+      cores_.lanes.emplace_back(setup, patience_s);
+    }
+    start_gpus(setup, patience_s);
+    for (Pool* pool : {&cores_, &gpus_}) {
+      pool->jobs.resize(pool->lanes.size(), jobs_.end());
+      for (auto& lane : pool->lanes) lane.finish_start();
+    }
+  }
+
+  void start_gpus(LaneSetup setup, double patience_s) {
+    gpus_.gpu = true;
+    std::erase_if(setup.tasks, [](const Task& task) { return task.language != "cuda"; });
+    if (setup.tasks.empty()) return;
+    const std::vector<int64_t> own{options_.first_gpu};
+    for (const int64_t gpu : options_.gpus.empty() ? own : options_.gpus) {
+      setup.gpu = int(gpu);
+      gpus_.lanes.emplace_back(setup, patience_s);
+    }
+  }
+
+  void dispatch() {
+    for (Pool* pool : {&cores_, &gpus_}) dispatch(*pool);
+  }
+
+  void dispatch(Pool& pool) {
+    for (size_t i = 0; i < pool.lanes.size() && !pool.queue.empty(); ++i) {
+      if (pool.lanes[i].state() != Lane::State::kIdle) continue;
+      const JobRef job = pool.queue.front();
+      if (!pool.lanes[i].assign(request_of(*job, pool))) {
+        revive(pool, i);
+        continue;
+      }
+      pool.queue.pop_front();
+      pool.jobs[i] = job;
+    }
+  }
+
+  LaneRequest request_of(const Job& job, const Pool& pool) const {
+    return pool.gpu ? LaneRequest{gpu_index_[job.order.task], job.prepared}
+                    : LaneRequest{job.order.task, job.order.source};
+  }
+
+  void for_each_lane(const std::function<void(Pool&, size_t)>& work) {
+    for (Pool* pool : {&cores_, &gpus_})
+      for (size_t i = 0; i < pool->lanes.size(); ++i) work(*pool, i);
+  }
+
+  void attend(Pool& pool, size_t i) {
+    if (pool.lanes[i].state() == Lane::State::kStarting) {
+      try {
+        pool.lanes[i].finish_start();
+      } catch (const std::exception& e) {
+        lane_failed(pool, e.what());
+      }
+      return;
+    }
+    const JobRef job = std::exchange(pool.jobs[i], jobs_.end());
+    auto answer = pool.lanes[i].receive();
+    if (!answer) revive(pool, i);
+    if (!answer) return finish(job, infra("the broker died or hung"));
+    if (answer->prepared.empty()) {
+      if (answer->verdict.naive) answer->verdict.naive->binding = options_.judge == "naive";
+      return finish(job, answer->verdict);
+    }
+    job->prepared = std::move(answer->prepared);
+    gpus_.queue.push_back(job);
+  }
+
+  void revive(Pool& pool, size_t i) {
+    ++restarts_;
+    try {
+      pool.lanes[i].restart();
+    } catch (const std::exception& e) {
+      lane_failed(pool, e.what());
+    }
+  }
+
+  // A lane that cannot be started again stays dead; with none left, nothing can be judged.
+  void lane_failed(Pool& pool, const std::string& why) {
+    if (!pool.dead()) return;
+    while (!pool.queue.empty()) {
+      pool.queue.front()->attempts = kMaxAttempts;
+      const JobRef job = pool.queue.front();
+      pool.queue.pop_front();
+      finish(job, infra(why));
+    }
+  }
+
+  void finish(JobRef job, const Verdict& verdict) {
+    if (verdict.infra() && ++job->attempts < kMaxAttempts) {
+      (job->prepared.empty() ? cores_ : gpus_).queue.push_back(job);
+      return;
+    }
+    done_.push_back({job->order.id, verdict});
+    jobs_.erase(job);
+  }
+
+  const JudgeOptions options_;
+  const std::string cpu_;
+  std::vector<uint32_t> gpu_index_;  // by task: its number among those for GPUs
+  std::list<Job> jobs_;
+  Pool cores_, gpus_;
+  std::vector<WorkDone> done_;
+  int64_t restarts_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks) {
+  return std::make_unique<Lanes>(options, tasks);
+}
+
+}  // namespace temper

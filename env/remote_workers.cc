@@ -1,0 +1,147 @@
+#include <poll.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/machine/socket.h"
+#include "env/judge_server.h"
+#include "env/workers.h"
+
+namespace temper {
+namespace {
+
+constexpr double kConnect_s = 60, kSilence_s = 20;
+constexpr auto kHello = std::chrono::milliseconds(60'000);
+constexpr auto kWholeMessage = std::chrono::milliseconds(2000);
+constexpr size_t kAhead = 2;  // candidates that a server is given, for each that it works on at a time
+
+struct Server {
+  std::string host;
+  Fd socket;  // none: lost
+  JudgeHello hello;
+  double heard_s = 0;
+  std::map<uint64_t, WorkOrder> at_work = {};
+
+  double load() const { return double(at_work.size()) / double(hello.width); }
+};
+
+Server connect(const std::string& address, const std::string& tasks) {
+  const Address place = address_from(address);
+  const std::string host = fmt::format("{}:{}", place.hosts.empty() ? "?" : place.hosts[0], place.port);
+  Fd socket = connect_to(place, 0, now_s() + kConnect_s);
+  const auto text = socket ? receive_message(socket.get(), kHello) : std::nullopt;
+  if (!text) throw WorldError("the judge at {} cannot be reached", host);
+  Server server{host, std::move(socket), judge_hello_from(*text), now_s()};
+  if (server.hello.tasks != tasks)
+    throw WorldError("the judge at {} has other tasks than this process", host);
+  return server;
+}
+
+class RemoteWorkers : public Workers {
+ public:
+  RemoteWorkers(const JudgeOptions& options, const std::vector<Task>& tasks) {
+    for (const std::string& address : options.servers)
+      servers_.push_back(connect(address, list_digest(tasks)));
+  }
+
+  std::string sandbox_level() const override {
+    return fmt::format("{}; {} judge{} in other processes", servers_[0].hello.level, servers_.size(),
+                       servers_.size() == 1 ? "" : "s");
+  }
+
+  // Of all servers: where they differ, it is any of them.
+  std::string machine(const std::string& language) const override {
+    std::set<std::string> machines;
+    for (const Server& server : servers_) machines.insert(server.hello.machine.at(language));
+    std::string all;
+    for (const std::string& machine : machines) all += machine;
+    return all;
+  }
+
+  int64_t width() const override {
+    int64_t all = 0;
+    for (const Server& server : servers_) all += server.hello.width;
+    return all;
+  }
+
+  void submit(WorkOrder order) override {
+    queue_.push_back(std::move(order));
+    dispatch();
+  }
+
+  std::vector<WorkDone> wait(double until_s) override {
+    std::vector<pollfd> sockets;
+    for (const Server& server : servers_) sockets.push_back({server.socket.get(), POLLIN, 0});
+    const double left_s = std::clamp(until_s - now_s(), 0.0, 1.0);
+    ::poll(sockets.data(), sockets.size(), int(left_s * 1e3 + 0.999));
+    for (size_t i = 0; i < sockets.size(); ++i) {
+      if (sockets[i].revents != 0) hear(servers_[i]);
+      if (servers_[i].socket && now_s() - servers_[i].heard_s > kSilence_s) lose(servers_[i]);
+    }
+    dispatch();
+    return std::exchange(done_, {});
+  }
+
+  int64_t restarts() const override { return lost_; }
+
+ private:
+  // All that has arrived.
+  void hear(Server& server) {
+    for (pollfd more{server.socket.get(), POLLIN, 0}; ::poll(&more, 1, 0) > 0;) {
+      const auto message = receive_message(server.socket.get(), kWholeMessage);
+      if (!message) return lose(server);
+      server.heard_s = now_s();
+      const size_t end = message->find('\n');
+      if (end == 0) continue;  // a sign of life
+      const uint64_t id = std::stoull(message->substr(0, end));
+      server.at_work.erase(id);
+      done_.push_back({id, nlohmann::json::parse(message->substr(end + 1)).get<Verdict>()});
+    }
+  }
+
+  // What it was at goes to the others, first of all.
+  void lose(Server& server) {
+    ++lost_;
+    server.socket = Fd();
+    for (auto& [id, order] : server.at_work) queue_.push_front(std::move(order));
+    server.at_work.clear();
+  }
+
+  void dispatch() {
+    while (!queue_.empty()) {
+      Server* free = nullptr;
+      for (Server& server : servers_)
+        if (server.socket && (free == nullptr || server.load() < free->load())) free = &server;
+      if (free == nullptr)
+        throw WorldError("no judge is left: {} lost, the last at {}", lost_, servers_.back().host);
+      if (free->load() >= double(kAhead)) return;
+      give(*free);
+    }
+  }
+
+  void give(Server& server) {
+    const WorkOrder& order = queue_.front();
+    const bool sent =
+        send_message(server.socket.get(), fmt::format("{} {}\n", order.id, order.task) + order.source);
+    if (!sent) return lose(server);
+    server.at_work[order.id] = std::move(queue_.front());
+    queue_.pop_front();
+  }
+
+  std::vector<Server> servers_;
+  std::deque<WorkOrder> queue_;
+  std::vector<WorkDone> done_;
+  int64_t lost_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Workers> make_remote_workers(const JudgeOptions& options, const std::vector<Task>& tasks) {
+  return std::make_unique<RemoteWorkers>(options, tasks);
+}
+
+}  // namespace temper

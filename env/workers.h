@@ -1,0 +1,46 @@
+#pragma once
+// Who judges a judge's candidates: lanes of this machine, or judges in other processes.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "env/judge.h"
+
+namespace temper {
+
+struct WorkOrder {
+  uint64_t id = 0;
+  uint32_t task = 0;  // its number in the list
+  std::string source;
+};
+
+struct WorkDone {
+  uint64_t id;
+  Verdict verdict;
+};
+
+class Workers {
+ public:
+  virtual ~Workers() = default;
+  virtual std::string sandbox_level() const = 0;
+  // What judges candidates of that language: part of every verdict's digest.
+  virtual std::string machine(const std::string& language) const = 0;
+  virtual int64_t width() const = 0;  // candidates worked on at a time
+  virtual void submit(WorkOrder order) = 0;
+  // Waits until `until_s`, of now_s, or until something happens, and gives what is done. Errors: WorldError
+  // if nobody is left to judge.
+  virtual std::vector<WorkDone> wait(double until_s) = 0;
+  virtual int64_t restarts() const = 0;
+};
+
+// Errors: as Judge.
+std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks);
+// The judge servers at options.servers. Errors: WorldError naming one that cannot be reached.
+std::unique_ptr<Workers> make_remote_workers(const JudgeOptions& options, const std::vector<Task>& tasks);
+
+// An INFRA verdict.
+Verdict infra(const std::string& reason);
+Verdict verdict_of(VerdictKind kind, const std::string& reason);
+
+}  // namespace temper
