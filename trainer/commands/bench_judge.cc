@@ -1,16 +1,14 @@
 #include "trainer/commands/bench_judge.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "env/answer.h"
-#include "rollout/traces.h"
+#include "trainer/commands/bench_candidates.h"
 #include "trainer/commands/commands.h"
 #include "trainer/console.h"
 #include "trainer/interrupted.h"
@@ -19,65 +17,47 @@
 namespace temper {
 namespace {
 
-constexpr int64_t kConversations = 64;
-
-struct Candidate {
-  std::string task, source;
+struct JudgeBench {
+  int64_t count = 200, each = 0;
+  std::string folder;
 };
 
 struct Measured {
   std::vector<double> latency_s;
   double seconds = 0;
   std::map<std::string, int64_t> kinds;
+  std::vector<std::string> unexpected;  // "NAME: KIND (reason)" of files that name another verdict
   double compile_ms = 0, check_ms = 0, run_ms = 0;  // summed
   TreeUsage early, late;                            // after a tenth, at the end
+  int64_t gpu_early_mib = -1, gpu_late_mib = -1;
 };
 
-std::vector<Candidate> trace_candidates(Judge& judge, uint64_t seed) {
-  std::vector<Candidate> candidates;
-  for (const Trace& trace : make_traces({.conversations = kConversations, .generated = 0}, judge, seed,
-                                        progress_bar("candidates", false)))
-    for (const TraceTurn& turn : trace.turns)
-      if (const Answer answer = extract_code(turn.answer); answer.ok)
-        candidates.push_back({trace.task, answer.code});
-  throw_if_interrupted();
-  if (candidates.empty()) throw WorldError("bench judge: no trace passed the judge");
-  return candidates;
-}
-
-// Source files with a line `// task: NAME` each.
-std::vector<Candidate> candidates_of(const std::filesystem::path& folder) {
-  constexpr std::string_view kMark = "// task: ";
-  std::vector<Candidate> candidates;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
-    const std::string source = read_file(entry.path());
-    const size_t mark = source.find(kMark);
-    if (mark == std::string::npos) continue;
-    const size_t begin = mark + kMark.size();
-    candidates.push_back({source.substr(begin, source.find_first_of("\r\n", begin) - begin), source});
-  }
-  std::ranges::sort(candidates, {}, &Candidate::source);
-  if (candidates.empty())
-    throw ConfigError("--candidates {}: no file with a line '// task: NAME'", folder.string());
-  return candidates;
-}
+using Candidates = std::vector<BenchCandidate>;
 
 // Judges candidates [begin, end), keeping `in_flight` of them at the judge; a comment makes each one new to
 // its cache.
-void judge_range(Judge& judge, const std::vector<Candidate>& candidates, int64_t begin, int64_t end,
-                 int64_t in_flight, Measured& m) {
-  std::map<Ticket, double> sent;
+void judge_range(Judge& judge, const Candidates& candidates, int64_t begin, int64_t end, int64_t in_flight,
+                 Measured& m) {
+  struct Sent {
+    double at_s;
+    const BenchCandidate* candidate;
+  };
+  std::map<Ticket, Sent> sent;
   const double start_s = now_s();
   for (int64_t next = begin; (next < end && !interrupted()) || !sent.empty();) {
     for (; next < end && !interrupted() && int64_t(sent.size()) < in_flight; ++next) {
-      const Candidate& c = candidates[size_t(next) % candidates.size()];
-      sent[judge.submit(c.task, fmt::format("{}\n// {}\n", c.source, next))] = now_s();
+      const BenchCandidate& c = candidates[size_t(next) % candidates.size()];
+      sent[judge.submit(c.task, fmt::format("{}\n// {}\n", c.source, next))] = {now_s(), &c};
     }
     for (const Judged& judged : judge.poll(std::chrono::milliseconds(1000))) {
-      m.latency_s.push_back(now_s() - sent.at(judged.ticket));
+      const auto [at_s, candidate] = sent.at(judged.ticket);
+      m.latency_s.push_back(now_s() - at_s);
       sent.erase(judged.ticket);
-      ++m.kinds[to_string(judged.verdict.kind)];
+      const std::string kind = to_string(judged.verdict.kind);
+      ++m.kinds[kind];
+      const auto& expected = candidate->expected;
+      if (!expected.empty() && std::ranges::count(expected, kind) == 0)
+        m.unexpected.push_back(fmt::format("{}: {} ({})", candidate->name, kind, judged.verdict.reason));
       m.compile_ms += judged.verdict.compile_ms;
       m.check_ms += judged.verdict.check_ms;
       m.run_ms += judged.verdict.run_ms;
@@ -86,19 +66,32 @@ void judge_range(Judge& judge, const std::vector<Candidate>& candidates, int64_t
   m.seconds += now_s() - start_s;
 }
 
+// Of all GPUs, in MiB, as nvidia-smi says; -1: it says nothing.
+int64_t gpu_memory_mib() {
+  FILE* const pipe =
+      ::popen("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null", "r");
+  if (pipe == nullptr) return -1;
+  int64_t all = -1;
+  for (long one = 0; std::fscanf(pipe, "%ld", &one) == 1;) all = std::max<int64_t>(all, 0) + one;
+  ::pclose(pipe);
+  return all;
+}
+
 // Of this process and its judge at rest: the lanes prepare their next boxes for a moment after a verdict.
 TreeUsage usage_at_rest() {
   std::this_thread::sleep_for(std::chrono::seconds(1));
   return tree_usage();
 }
 
-Measured measure(Judge& judge, const std::vector<Candidate>& candidates, int64_t count, int64_t in_flight) {
+Measured measure(Judge& judge, const Candidates& candidates, int64_t count, int64_t in_flight) {
   Measured m;
   const int64_t tenth = std::max<int64_t>(1, count / 10);
   judge_range(judge, candidates, 0, tenth, in_flight, m);
   m.early = usage_at_rest();
+  m.gpu_early_mib = gpu_memory_mib();
   judge_range(judge, candidates, tenth, count, in_flight, m);
   m.late = usage_at_rest();
+  m.gpu_late_mib = gpu_memory_mib();
   return m;
 }
 
@@ -109,10 +102,23 @@ double quantile(std::vector<double> values, double q) {
   return *at;
 }
 
-nlohmann::json report(const Measured& m) {
-  const auto usage = [](const TreeUsage& u) {
-    return nlohmann::json{
-        {"processes", u.processes}, {"files", u.files}, {"memory_mib", u.memory_bytes >> 20}};
+// How many verdicts a second each stage could give alone, and what share of the time it was at work. Where
+// there are no GPU tasks a lane does it all.
+nlohmann::json stages(const Measured& m, int64_t lanes, int64_t gpus) {
+  const auto stage = [&](double ms, int64_t width) {
+    return nlohmann::json{{"alone_per_s", ms > 0 ? 1e3 * double(width) * double(m.latency_s.size()) / ms : 0},
+                          {"busy", ms / (1e3 * double(width) * m.seconds)}};
+  };
+  if (gpus == 0) return {{"lanes", stage(m.compile_ms + m.run_ms, lanes)}};
+  return {{"compile_and_plan", stage(m.compile_ms, lanes)}, {"gpu", stage(m.run_ms, gpus)}};
+}
+
+nlohmann::json report(const Measured& m, int64_t lanes, int64_t gpus) {
+  const auto usage = [](const TreeUsage& u, int64_t gpu_mib) {
+    return nlohmann::json{{"processes", u.processes},
+                          {"files", u.files},
+                          {"memory_mib", u.memory_bytes >> 20},
+                          {"gpu_memory_mib", gpu_mib}};
   };
   const double verdicts = std::max<double>(1, double(m.latency_s.size()));
   return {{"verdicts", m.latency_s.size()},
@@ -120,28 +126,69 @@ nlohmann::json report(const Measured& m) {
           {"latency_p50_s", quantile(m.latency_s, 0.5)},
           {"latency_p95_s", quantile(m.latency_s, 0.95)},
           {"kinds", m.kinds},
+          {"unexpected", m.unexpected},
+          {"stages", stages(m, lanes, gpus)},
           {"mean_ms",
            {{"compile", m.compile_ms / verdicts},
             {"run", m.run_ms / verdicts},
             {"check", m.check_ms / verdicts}}},
-          {"after_a_tenth", usage(m.early)},
-          {"at_the_end", usage(m.late)}};
+          {"after_a_tenth", usage(m.early, m.gpu_early_mib)},
+          {"at_the_end", usage(m.late, m.gpu_late_mib)}};
 }
 
-void check_tasks_of(const std::vector<Candidate>& candidates, const std::vector<Task>& tasks) {
-  for (const Candidate& candidate : candidates) find_task(tasks, candidate.task);
+// Each candidate alone, `times` times over: what repeats.
+nlohmann::json each(Judge& judge, const Candidates& candidates, int64_t times) {
+  nlohmann::json rows = nlohmann::json::array();
+  const auto bar = progress_bar("candidates", false);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const BenchCandidate& c = candidates[i];
+    std::vector<double> speedups, us, baseline_us, latency_s;
+    std::map<std::string, int64_t> kinds;
+    for (int64_t k = 0; k < times && !interrupted(); ++k) {
+      const double start_s = now_s();
+      const Verdict verdict = judge.judge(c.task, fmt::format("{}\n// {}\n", c.source, k));
+      latency_s.push_back(now_s() - start_s);
+      ++kinds[to_string(verdict.kind)];
+      if (!verdict.pass()) continue;
+      speedups.push_back(verdict.speedup);
+      us.push_back(verdict.candidate_us);
+      baseline_us.push_back(verdict.baseline_us);
+    }
+    const double middle = quantile(speedups, 0.5);
+    rows.push_back({{"name", c.name},
+                    {"task", c.task},
+                    {"kinds", kinds},
+                    {"candidate_us", quantile(us, 0.5)},
+                    {"baseline_us", quantile(baseline_us, 0.5)},
+                    {"speedup", middle},
+                    {"spread", middle > 0 ? (quantile(speedups, 1) - quantile(speedups, 0)) / middle : 0},
+                    {"latency_p50_s", quantile(latency_s, 0.5)}});
+    bar(int64_t(i) + 1, int64_t(candidates.size()));
+  }
+  return rows;
 }
 
-int bench_judge(const ConfigWords& words, int64_t count, const std::string& folder) {
+int64_t gpus_of(const RunConfig& config, const std::vector<Task>& tasks) {
+  const bool any = std::ranges::any_of(tasks, [](const Task& task) { return task.language == "cuda"; });
+  return any ? std::max<int64_t>(1, std::ssize(config.env.gpus)) : 0;
+}
+
+int bench_judge(const ConfigWords& words, const JudgeBench& bench) {
   RunConfig config = words.read();
   config.env.cache.clear();
-  const auto given = folder.empty() ? std::vector<Candidate>() : candidates_of(folder);
-  check_tasks_of(given, load_tasks(config));
-  Judge judge(config.env, load_tasks(config));
-  const int64_t lanes =
-      config.env.lanes > 0 ? config.env.lanes : int64_t(std::thread::hardware_concurrency());
+  const auto given = bench.folder.empty() ? Candidates() : candidates_of(bench.folder);
+  std::vector<Task> tasks = load_tasks(config);
+  for (const BenchCandidate& candidate : given) find_task(tasks, candidate.task);
+  Judge judge(config.env, tasks);
   const auto candidates = given.empty() ? trace_candidates(judge, uint64_t(config.run.seed)) : given;
-  fmt::print("{}\n", report(measure(judge, candidates, count, lanes)).dump(2));
+  if (bench.each > 0) {
+    fmt::print("{}\n", each(judge, candidates, bench.each).dump(2));
+    return interrupted() ? kExitInterrupted : kExitOk;
+  }
+  const int64_t gpus = gpus_of(config, tasks), in_flight = (gpus > 0 ? 3 : 1) * judge.width();
+  const Measured m = measure(judge, candidates, bench.count, in_flight);
+  fmt::print("{}\n", report(m, judge.width(), gpus).dump(2));
+  if (!m.unexpected.empty()) return kExitCandidateFailed;
   return interrupted() ? kExitInterrupted : kExitOk;
 }
 
@@ -150,16 +197,20 @@ int bench_judge(const ConfigWords& words, int64_t count, const std::string& fold
 void add_bench_judge(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand("judge", "verdicts/s on fresh candidates, latency, growth");
   const auto words = std::make_shared<ConfigWords>();
-  const auto count = std::make_shared<int64_t>(200);
-  const auto folder = std::make_shared<std::string>();
+  const auto bench_words = std::make_shared<JudgeBench>();
   declare_overrides(*command, *words);
   command->add_option("--config", words->path, "RUN.yaml");
-  command->add_option("--count", *count, "candidates")->check(CLI::PositiveNumber);
+  command->add_option("--count", bench_words->count, "candidates")->check(CLI::PositiveNumber);
+  command->add_option(
+      "--each", bench_words->each,
+      "instead: judge every candidate this many times, one at a time, and say how its speedup repeats");
   command
-      ->add_option("--candidates", *folder,
-                   "folder of source files, each with a line '// task: NAME'; without it, the cold start's")
+      ->add_option("--candidates", bench_words->folder,
+                   "folder of source files, each with a line '// task: NAME', and with '// expect: KIND' "
+                   "where another "
+                   "verdict is a failure; without it, the cold start's, a tenth broken and a tenth wrong")
       ->check(CLI::ExistingDirectory);
-  command->callback([=, &exit_code] { exit_code = bench_judge(*words, *count, *folder); });
+  command->callback([=, &exit_code] { exit_code = bench_judge(*words, *bench_words); });
 }
 
 }  // namespace temper

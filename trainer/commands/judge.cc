@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "env/answer.h"
+#include "env/cuda/gpu_standalone.h"
 #include "env/message.h"
 #include "trainer/commands/admit.h"
 #include "trainer/commands/commands.h"
@@ -51,12 +52,21 @@ void print_verdict(const Verdict& v) {
   fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);
 }
 
+int print_standalone(const Task& task, const std::string& source) {
+  if (task.language != "cuda")
+    throw ConfigError("judge --standalone: task {} is {}; such a program is made of cuda candidates",
+                      task.name, task.language);
+  fmt::print("{}", standalone_program(task, source));
+  return kExitOk;
+}
+
 int run_judge(const ConfigWords& words, const std::string& task_name, const std::string& path, bool json,
-              bool plan) {
+              bool plan, bool standalone) {
   const RunConfig config = words.read();
   const Task task = named_task(config, task_name);
   const std::string text = read_input(path);
   const Answer answer = is_answer(path) ? extract_code(text) : Answer{.ok = true, .reason = "", .code = text};
+  if (standalone && answer.ok) return print_standalone(task, answer.code);
   if (plan && answer.ok) return run_plan(config, task, answer.code, json);
   const Verdict verdict = judge_answer(config, task, answer);
   if (json)
@@ -75,7 +85,7 @@ void add_judge(CLI::App& app, int& exit_code) {
   const auto words = std::make_shared<ConfigWords>();
   const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false),
-             plan = std::make_shared<bool>(false);
+             plan = std::make_shared<bool>(false), standalone = std::make_shared<bool>(false);
   command->add_option("task", *task, "a task's name, or a file with one task");
   command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
   declare_overrides(*command, *words);
@@ -86,13 +96,16 @@ void add_judge(CLI::App& app, int& exit_code) {
       "if each may be asked, 1 if not");
   command->add_flag("--plan", *plan,
                     "of a cuda candidate: what its launcher does at each shape, found without a GPU");
+  command->add_flag(
+      "--standalone", *standalone,
+      "of a cuda candidate: print an ordinary CUDA program that times it, to check a verdict's time by");
   command->callback([=, &exit_code] {
     if (*admit)
       exit_code = run_admit({*task, *candidate}, *words, *json);
     else if (candidate->empty())
       throw ConfigError("judge: give a task and a candidate, or --admit");
     else
-      exit_code = run_judge(*words, *task, *candidate, *json, *plan);
+      exit_code = run_judge(*words, *task, *candidate, *json, *plan, *standalone);
   });
 }
 

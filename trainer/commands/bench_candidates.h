@@ -1,0 +1,26 @@
+#pragma once
+// What `temper bench judge` gives a judge to do.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "env/judge.h"
+
+namespace temper {
+
+struct BenchCandidate {
+  std::string name;  // the file's, without folder and extension; of a trace its task's
+  std::string task, source;
+  std::vector<std::string> expected =
+      {};  // verdicts that the file names: "// expect: KIND|OTHER_KIND reason"
+};
+
+// Source files of a folder, each with a line "// task: NAME", by name. Errors: ConfigError if there is none.
+std::vector<BenchCandidate> candidates_of(const std::filesystem::path& folder);
+
+// Answers of cold-start traces, judged once: of ten, one does not compile, one is wrong and eight pass.
+// Errors: WorldError where no trace passes.
+std::vector<BenchCandidate> trace_candidates(Judge& judge, uint64_t seed);
+
+}  // namespace temper
