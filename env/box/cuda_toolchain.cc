@@ -132,7 +132,33 @@ std::vector<std::string> toolkit_folders(const fs::path& nvcc) {
   return root.string().starts_with("/usr/") ? std::vector<std::string>{} : std::vector{root.string()};
 }
 
+// Whether "__device__" or "__host__" follows a bracket that closes, as behind a lambda's captures.
+bool has_extended_lambda(const std::string& source) {
+  for (const char* word : {"__device__", "__host__"})
+    for (size_t at = source.find(word); at != std::string::npos; at = source.find(word, at + 1)) {
+      const size_t before = at == 0 ? std::string::npos : source.find_last_not_of(" \t\r\n", at - 1);
+      if (before != std::string::npos && source[before] == ']') return true;
+    }
+  return false;
+}
+
 }  // namespace
+
+CudaToolchains::CudaToolchains(std::vector<std::string> flags, std::string entry, std::string architecture)
+    : flags_(std::move(flags)),
+      entry_(std::move(entry)),
+      architecture_(std::move(architecture)),
+      plain_(find_cuda_toolchain(flags_, entry_, architecture_)) {}
+
+const Toolchain& CudaToolchains::of(const std::string& source) {
+  if (!has_extended_lambda(source)) return plain_;
+  if (!with_lambdas_) {
+    std::vector<std::string> flags = flags_;
+    flags.emplace_back("--extended-lambda");
+    with_lambdas_ = find_cuda_toolchain(flags, entry_, architecture_);
+  }
+  return *with_lambdas_;
+}
 
 Toolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
                               const std::string& architecture) {

@@ -20,8 +20,10 @@ CompileQuota quota_of(const LaneSetup& setup) {
 
 }  // namespace
 
-CudaLane::CudaLane(const LaneSetup& setup) : setup_(setup), quota_(quota_of(setup)) {
-  tools_ = find_cuda_toolchain(kCuda.compiler_flags, kCuda.entry_point, target_.architecture);
+CudaLane::CudaLane(const LaneSetup& setup)
+    : setup_(setup),
+      tools_(kCuda.compiler_flags, kCuda.entry_point, target_.architecture),
+      quota_(quota_of(setup)) {
   const std::string alive = first_call_not_killed();
   if (!alive.empty()) throw WorldError("the sandbox does not hold: {} is possible", alive);
   recorder_options_.program = (executable_dir() / "temper-recorder").string();
@@ -34,7 +36,7 @@ CudaLane::CudaLane(const LaneSetup& setup) : setup_(setup), quota_(quota_of(setu
 }
 
 LaneReady CudaLane::ready() const {
-  return {.level = sandbox_level(user_dropped_), .cuda_machine = description(tools_)};
+  return {.level = sandbox_level(user_dropped_), .cuda_machine = description(tools_.plain())};
 }
 
 LaneAnswer CudaLane::judge(const LaneRequest& request) {
@@ -43,8 +45,8 @@ LaneAnswer CudaLane::judge(const LaneRequest& request) {
     const Task& task = setup_.tasks.at(request.task);
     if (!recorder_) recorder_.emplace(recorder_options_);
     const auto budget = std::chrono::nanoseconds(int64_t(setup_.run_timeout_s * 1e9));
-    result = answer(plan_candidate(task, request.source, all_shapes(task), tools_, quota_, lane_user(),
-                                   target_, *recorder_, budget));
+    result = answer(plan_candidate(task, request.source, all_shapes(task), tools_.of(request.source), quota_,
+                                   lane_user(), target_, *recorder_, budget));
   } catch (const std::exception& e) {
     result.verdict = infra_verdict(e);
   }

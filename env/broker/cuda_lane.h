@@ -21,7 +21,7 @@ class CudaLane : public LaneWork {
 
   LaneSetup setup_;
   GpuTarget target_;
-  Toolchain tools_;
+  CudaToolchains tools_;
   CompileQuota quota_;
   RecorderOptions recorder_options_;
   std::optional<RecorderProcess> recorder_;

@@ -44,8 +44,9 @@ std::string translation_unit(const Task& task, const std::string& source) {
 
 const Language kCuda{
     .name = "cuda",
-    .compiler_flags = {"-std=c++17", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-DNDEBUG",
-                       "-DCCCL_DISABLE_NVTX"},
+    // The last: <cmath> need not bring Bessel functions and their like, a fifth of the time.
+    .compiler_flags = {"-std=c++17", "--expt-relaxed-constexpr", "-w", "-DNDEBUG", "-DCCCL_DISABLE_NVTX",
+                       "-D_GLIBCXX_BITS_SPECFUN_H"},
     .entry_point = "launch",
     .translation_unit = translation_unit,
 };

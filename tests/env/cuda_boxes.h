@@ -15,11 +15,11 @@ namespace temper {
 inline constexpr uid_t kCudaTestUser = 64'901;
 
 // Nothing where no nvcc is found; `why` says so.
-inline const Toolchain* cuda_toolchain(std::string* why = nullptr) {
+inline CudaToolchains* cuda_toolchains(std::string* why = nullptr) {
   static std::string problem;
-  static const auto tools = []() -> std::optional<Toolchain> {
+  static auto tools = []() -> std::optional<CudaToolchains> {
     try {
-      return find_cuda_toolchain(kCuda.compiler_flags, kCuda.entry_point, "sm_90a");
+      return CudaToolchains(kCuda.compiler_flags, kCuda.entry_point, "sm_90a");
     } catch (const WorldError& e) {
       problem = e.what();
       return std::nullopt;
@@ -29,15 +29,15 @@ inline const Toolchain* cuda_toolchain(std::string* why = nullptr) {
   return tools ? &*tools : nullptr;
 }
 
-#define SKIP_WITHOUT_NVCC()                           \
-  do {                                                \
-    std::string why_;                                 \
-    if (!cuda_toolchain(&why_)) GTEST_SKIP() << why_; \
+#define SKIP_WITHOUT_NVCC()                            \
+  do {                                                 \
+    std::string why_;                                  \
+    if (!cuda_toolchains(&why_)) GTEST_SKIP() << why_; \
   } while (0)
 
 inline CompileResult compile_cuda(const std::string& source,
                                   const CompileQuota& quota = cuda_compile_quota()) {
-  return compile(*cuda_toolchain(), source, quota, kCudaTestUser);
+  return compile(cuda_toolchains()->of(source), source, quota, kCudaTestUser);
 }
 
 }  // namespace temper

@@ -38,6 +38,23 @@ Gated gated(const std::string& source) {
   return result;
 }
 
+TEST(CudaCompile, KernelsMayCallLambdas) {
+  SKIP_WITHOUT_NVCC();
+  for (const char* how : {"[=] __device__", "[ ] __host__ __device__"}) {
+    const Gated result =
+        gated(fmt::format("template <class F> __global__ void each(float* y, int n, F f) {{ if (threadIdx.x "
+                          "< n) y[threadIdx.x] = f(2); }}\n"
+                          "extern \"C\" void launch(float* y, int n) {{ each<<<1, 32>>>(y, n, {} (float x) "
+                          "{{ return x * x; }}); }}\n",
+                          how));
+    EXPECT_EQ(result.reason, "") << result.detail;
+    EXPECT_EQ(result.cubin.kernels.size(), 1u);
+  }
+  // What has none is not compiled so.
+  EXPECT_NE(&cuda_toolchains()->of("[=] __device__"), &cuda_toolchains()->plain());
+  EXPECT_EQ(&cuda_toolchains()->of("__device__ int a[3]; __host__ int b;"), &cuda_toolchains()->plain());
+}
+
 TEST(CudaCompile, MakesAnObjectAndACubin) {
   SKIP_WITHOUT_NVCC();
   const Gated result = gated(

@@ -19,11 +19,11 @@ Planned plan(const RunConfig& config, const Task& task, const std::string& sourc
   const GpuTarget target;
   CompileQuota quota = cuda_compile_quota();
   quota.wall = std::max(quota.wall, std::chrono::milliseconds(int64_t(config.env.compile_timeout_s * 1e3)));
-  const Toolchain tools = find_cuda_toolchain(kCuda.compiler_flags, kCuda.entry_point, target.architecture);
+  CudaToolchains tools(kCuda.compiler_flags, kCuda.entry_point, target.architecture);
   RecorderProcess recorder({.program = executable_dir() / "temper-recorder",
                             .memory_bytes = config.env.memory_mb << 20,
                             .user = kUser});
-  return plan_candidate(task, source, all_shapes(task), tools, quota, kUser, target, recorder,
+  return plan_candidate(task, source, all_shapes(task), tools.of(source), quota, kUser, target, recorder,
                         std::chrono::milliseconds(int64_t(config.env.run_timeout_s * 1e3)));
 }
 
