@@ -74,10 +74,6 @@ struct Judge::Impl {
       : options(std::move(options_in)), tasks(std::move(tasks_in)), cache(options.cache) {
     if (options.max_pairs < options.min_pairs)
       throw ConfigError("max_pairs: {} is less than min_pairs, {}", options.max_pairs, options.min_pairs);
-    const bool gpu =
-        std::any_of(tasks.begin(), tasks.end(), [](const Task& t) { return t.language == "cuda"; });
-    if (gpu && options.judge != "full")
-      throw ConfigError("judge: {} is not there for tasks of language cuda; full is", options.judge);
     for (uint32_t i = 0; i < tasks.size(); ++i) {
       task_index[tasks[i].name] = i;
       task_digest.push_back(tasks[i].digest());
@@ -161,6 +157,7 @@ Judge::~Judge() = default;
 const std::vector<Task>& Judge::tasks() const { return impl_->tasks; }
 std::string Judge::sandbox_level() const { return impl_->workers->sandbox_level(); }
 std::string Judge::machine(const std::string& language) const { return impl_->workers->machine(language); }
+std::vector<std::string> Judge::notes() const { return impl_->workers->notes(); }
 int64_t Judge::width() const { return impl_->workers->width(); }
 size_t Judge::pending() const { return impl_->waiting; }
 JudgeStats Judge::stats() const {

@@ -64,6 +64,8 @@ class Judge {
       const std::string& language) const;  // what judges candidates of a language of its tasks
   int64_t width() const;                   // candidates that it works on at a time
 
+  std::vector<std::string> notes() const;  // what the user should know, a line each: "no profile of …"
+
   // Never throws for a candidate's sake. `source` is the candidate's code, not the whole answer.
   Ticket submit(const std::string& task, const std::string& source);
   // Verdicts that have arrived since the last call; waits up to `wait` for the first if none has.

@@ -12,7 +12,7 @@
 
 namespace temper {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JudgeHello, level, machine, tasks, width)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JudgeHello, level, machine, notes, tasks, width)
 
 std::string to_text(const JudgeHello& hello) { return nlohmann::json(hello).dump(); }
 JudgeHello judge_hello_from(const std::string& text) { return nlohmann::json::parse(text).get<JudgeHello>(); }
@@ -31,7 +31,7 @@ constexpr auto kBusy = std::chrono::milliseconds(2);  // with verdicts to come, 
 constexpr auto kWholeMessage = std::chrono::milliseconds(2000);
 
 JudgeHello hello_of(const Judge& judge) {
-  JudgeHello hello{judge.sandbox_level(), {}, list_digest(judge.tasks()), judge.width()};
+  JudgeHello hello{judge.sandbox_level(), {}, judge.notes(), list_digest(judge.tasks()), judge.width()};
   for (const Task& task : judge.tasks())
     if (!hello.machine.contains(task.language)) hello.machine[task.language] = judge.machine(task.language);
   return hello;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "env/judge.h"
 
@@ -33,6 +34,7 @@ class JudgeServer {
 struct JudgeHello {
   std::string level;                           // of its sandbox
   std::map<std::string, std::string> machine;  // by language
+  std::vector<std::string> notes;              // what the user should know
   std::string tasks;                           // digest of the list
   int64_t width = 1;                           // candidates that it works on at a time
 };

@@ -14,7 +14,7 @@ std::string dump(const nlohmann::json& json) {
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneReady, level, machine, cuda_machine, error, user_error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneReady, level, machine, cuda_machine, notes, error, user_error)
 
 std::string to_text(const LaneSetup& setup) {
   return dump({{"tasks", tasks_to_json(setup.tasks)},

@@ -23,8 +23,9 @@ struct LaneReady {                // broker → judge, once
   std::string level = "";         // of the sandbox
   std::string machine = "";       // compiler and flags, or GPU and driver: part of every verdict's digest
   std::string cuda_machine = "";  // … of nvcc, for candidates in CUDA
-  std::string error = "";         // why the lane cannot start
-  bool user_error = false;        // … and whether that is the user's mistake
+  std::vector<std::string> notes = {};  // what the user should know, a line each
+  std::string error = "";               // why the lane cannot start
+  bool user_error = false;              // … and whether that is the user's mistake
 };
 
 struct LaneRequest {  // judge → broker

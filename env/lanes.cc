@@ -37,8 +37,17 @@ class Lanes : public Workers {
 
   std::string machine(const std::string& language) const override {
     const LaneReady& host = cores_.lanes[0].ready();
-    if (language == "cuda") return gpus_.lanes[0].ready().machine + " " + host.cuda_machine;
-    return cpu_ + host.machine + (options_.judge == "full" ? "" : options_.judge);
+    const std::string asked = options_.judge == "full" ? "" : options_.judge;
+    if (language == "cuda") return gpus_.lanes[0].ready().machine + " " + host.cuda_machine + asked;
+    return cpu_ + host.machine + asked;
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    for (const Pool* pool : {&cores_, &gpus_})
+      for (const Lane& lane : pool->lanes)
+        notes.insert(notes.end(), lane.ready().notes.begin(), lane.ready().notes.end());
+    return notes;
   }
 
   int64_t width() const override { return std::ssize(cores_.lanes); }

@@ -62,6 +62,13 @@ class RemoteWorkers : public Workers {
     return all;
   }
 
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    for (const Server& server : servers_)
+      notes.insert(notes.end(), server.hello.notes.begin(), server.hello.notes.end());
+    return notes;
+  }
+
   int64_t width() const override {
     int64_t all = 0;
     for (const Server& server : servers_) all += server.hello.width;

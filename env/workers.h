@@ -26,7 +26,8 @@ class Workers {
   virtual std::string sandbox_level() const = 0;
   // What judges candidates of that language: part of every verdict's digest.
   virtual std::string machine(const std::string& language) const = 0;
-  virtual int64_t width() const = 0;  // candidates worked on at a time
+  virtual std::vector<std::string> notes() const = 0;  // what the user should know, a line each
+  virtual int64_t width() const = 0;                   // candidates worked on at a time
   virtual void submit(WorkOrder order) = 0;
   // Waits until `until_s`, of now_s, or until something happens, and gives what is done. Errors: WorldError
   // if nobody is left to judge.

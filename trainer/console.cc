@@ -85,6 +85,7 @@ void say_start(const RunConfig& config, const Judge& judge, const Communicator& 
   say("tasks: {} to learn from, {} held out", tasks_to_learn(config.tasks, judge.tasks()).size(),
       tasks_of_split(judge.tasks(), "heldout").size());
   say("judge: sandbox {}", judge.sandbox_level());
+  for (const std::string& note : judge.notes()) say("judge: {}", note);
   if (ranks.size() > 1)
     say("ranks: {}, {} of them on this machine; {} judges and {} threads each", ranks.size(),
         ranks.local_size(), config.env.lanes, config.run.threads);

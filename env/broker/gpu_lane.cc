@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/box/wire.h"
 
 namespace temper {
 namespace {
@@ -24,23 +25,37 @@ GpuLane::GpuLane(const LaneSetup& setup) : setup_(setup) {
   options_.run_budget = std::chrono::nanoseconds(int64_t(setup.run_timeout_s * 1e9));
   options_.min_pairs = setup.min_pairs;
   options_.max_pairs = setup.max_pairs;
+  options_.naive = setup.naive;
   start_oracle();
   gpu_ = runners_->runner().wait_ready();
   if (gpu_.capability != kCapability)
     throw WorldError("{} has compute capability {}.{}; candidates in CUDA are compiled for 9.0", gpu_.name,
                      gpu_.capability / 10, gpu_.capability % 10);
+  no_profile_ = profiler_->missing();
+  neighbours_ = oracle_->neighbours();
 }
 
 void GpuLane::start_oracle() {
   runners_.reset();
+  profiler_.reset();
   oracle_.emplace(program("temper-gpu-oracle"), setup_.gpu, setup_.tasks);
   oracle_->wait_ready();
-  runners_.emplace(
-      GpuRunnerOptions{program("temper-gpu-runner"), setup_.gpu, oracle_->exchange(), oracle_->bytes()});
+  const GpuRunnerOptions options{program("temper-gpu-runner"), setup_.gpu, oracle_->exchange(),
+                                 oracle_->bytes()};
+  runners_.emplace(options);
+  profiler_.emplace(options);
 }
 
 LaneReady GpuLane::ready() const {
-  return {.level = "", .machine = fmt::format("{} driver {}", gpu_.name, gpu_.driver)};
+  LaneReady ready{.machine = fmt::format("{} driver {}", gpu_.name, gpu_.driver)};
+  if (!no_profile_.empty()) {
+    ready.machine += ", no profile";
+    ready.notes.push_back(fmt::format("no profile of CUDA candidates: {}", no_profile_));
+  }
+  if (!neighbours_.empty())
+    ready.notes.push_back(fmt::format("{} computes on {}, too: times are not as sure as alone, see `noise`",
+                                      neighbours_, text_of(gpu_.uuid)));
+  return ready;
 }
 
 LaneAnswer GpuLane::judge(const LaneRequest& request) {
@@ -48,7 +63,10 @@ LaneAnswer GpuLane::judge(const LaneRequest& request) {
     const auto candidate = gpu_candidate_from(request.source);
     if (!candidate) throw WorldError("a candidate arrived damaged");
     if (!oracle_) start_oracle();
-    return {GpuProcedure(options_, gpu_, *oracle_, *runners_, setup_.tasks, request.task).judge(*candidate)};
+    const GpuProcesses processes{*oracle_, *runners_, &*profiler_};
+    return {GpuProcedure(options_, gpu_, processes, setup_.tasks, request.task).judge(*candidate)};
+  } catch (const TaskTooLarge& e) {
+    return {infra_verdict(e)};
   } catch (const std::exception& e) {
     oracle_.reset();  // whatever failed, the next candidate starts with fresh processes
     return {infra_verdict(e)};
@@ -57,7 +75,9 @@ LaneAnswer GpuLane::judge(const LaneRequest& request) {
 
 void GpuLane::prepare() {
   try {
-    if (oracle_) runners_->prepare();
+    if (!oracle_) return;
+    runners_->prepare();
+    profiler_->prepare();
   } catch (const std::exception&) {
     oracle_.reset();  // said by the next candidate's verdict, if it lasts
   }

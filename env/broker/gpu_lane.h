@@ -25,6 +25,9 @@ class GpuLane : public LaneWork {
   GpuFactsWire gpu_;
   std::optional<GpuOracleProcess> oracle_;
   std::optional<GpuRunnerPool> runners_;
+  std::optional<GpuProfiler> profiler_;
+  std::string no_profile_;  // why
+  std::string neighbours_;
 };
 
 }  // namespace temper

@@ -5,6 +5,9 @@
 #include "base/error.h"
 #include "env/box/core_lease.h"
 #include "env/box/wire.h"
+#include "env/broker/gpu_naive.h"
+#include "env/cuda/gpu_profile.h"
+#include "env/cuda/plan.h"
 #include "env/message.h"
 
 namespace temper {
@@ -15,8 +18,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kFloorShare = 0.9;
 constexpr double kEmptyKernel_us = 1.0;
-constexpr double kClockShare =
-    0.6;  // events and the host's clock may differ by what a warm cache saves, and no more
+// Events and the host's clock may differ by what a warm cache saves, and no more …
+constexpr double kHostShare = 0.6;
+// … events and the profiler, which counts no gaps between launches, by clock rates, and by what it rounds.
+constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
+constexpr double kNearFloor = 1.1;
+constexpr int64_t kAuditPairs = 3;  // times the most pairs
 constexpr nanoseconds kUnloadPatience{2'000'000'000};
 
 double sum(const std::vector<int64_t>& values) {
@@ -25,33 +32,26 @@ double sum(const std::vector<int64_t>& values) {
   return total;
 }
 
-// Peak operations a second and multiprocessor per cycle, dense: the tensor cores' for the shortest type among
-// the task's tensors; for f32 three products of bf16 that stand for one.
-double flops_per_cycle(const Task& task) {
-  constexpr double kShortFlops = 4096, kParts = 3;
-  for (const auto* tensors : {&task.inputs, &task.outputs})
-    for (const TensorSpec& tensor : *tensors)
-      if (is_float(tensor.type) && element_size(tensor.type) == 2) return kShortFlops;
-  return kShortFlops / kParts;
+bool launches_kernels(const std::string& serialized) {
+  LaunchPlan plan;
+  parse_plan(serialized, plan);  // the runner has taken it
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const Step& step) { return std::holds_alternative<KernelLaunch>(step); });
 }
 
 }  // namespace
 
 double gpu_floor_us(const Task& task, const GpuFactsWire& gpu) {
   const double written = sum(buffer_bytes(task.outputs, task.timed_shape));
-  const double bytes = task.min_bytes - std::min(written, double(gpu.l2_bytes));
-  const double flops_per_s = flops_per_cycle(task) * gpu.multiprocessors * gpu.clock_hz;
-  const double seconds = std::max(bytes / gpu.bytes_per_s, task.min_flops / flops_per_s);
-  return std::max(kEmptyKernel_us, kFloorShare * 1e6 * seconds);
+  const RoofTimes roofs = roof_times(task, gpu, std::min(written, double(gpu.l2_bytes)));
+  return std::max(kEmptyKernel_us, kFloorShare * 1e6 * std::max(roofs.memory_s, roofs.arithmetic_s));
 }
 
 GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu,
-                           GpuOracleProcess& oracle, GpuRunnerPool& runners, const std::vector<Task>& tasks,
-                           uint32_t task)
+                           const GpuProcesses& processes, const std::vector<Task>& tasks, uint32_t task)
     : options_(options),
       gpu_(gpu),
-      oracle_(oracle),
-      runners_(runners),
+      processes_(processes),
       task_(tasks.at(task)),
       task_index_(task),
       budget_(options.run_budget) {}
@@ -59,12 +59,14 @@ GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWir
 Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   const Fd held = lease(text_of(gpu_.uuid));
   const double start = now_s();
-  Found found = load(candidate);
-  if (!found) found = check_shapes();
-  verdict_.check_ms = (now_s() - start) * 1e3;
-  if (!found) found = time_pairs();
-  if (!found) found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_);
-  if (!found) found = compare_clocks();
+  Found found;
+  try {
+    found = examine(candidate);
+  } catch (const TaskTooLarge&) {  // nothing is broken
+    leave();
+    throw;
+  }
+  if (options_.naive) verdict_.naive = ask_naive(candidate);
   leave();
   verdict_.compile_ms = candidate.prepared_ms;
   verdict_.run_ms = (now_s() - start) * 1e3;
@@ -73,46 +75,56 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   return verdict_;
 }
 
+// What is cheap and often fails comes first. The last three are a call each, a little more than a timed pair
+// together, and only for what would pass: so they are asked of every candidate, not of suspects alone.
+Found GpuProcedure::examine(const GpuCandidate& candidate) {
+  const double start = now_s();
+  Found found = load(candidate);
+  if (!found) found = check_shapes();
+  verdict_.check_ms = (now_s() - start) * 1e3;
+  timing_ = !found;
+  if (!found) found = time_pairs(options_.min_pairs, options_.max_pairs);
+  if (!found) found = weigh_times();
+  if (!found) found = knock_out(candidate);
+  if (!found) found = compare_clocks();
+  if (!found) found = profile(candidate);
+  return found;
+}
+
 // A runner that cannot prove that it is whole is not used again. That says nothing of this candidate.
 void GpuProcedure::leave() {
-  if (!runners_.working()) return;
-  const auto reply = runners_.runner().unload(kUnloadPatience);
-  if (!reply || reply->status != GpuRunnerStatus::kOk) runners_.discard();
-  if (runners_.working()) runners_.count_candidate();
+  if (!processes_.runners.working()) return;
+  const auto reply = processes_.runners.runner().unload(kUnloadPatience);
+  if (!reply || reply->status != GpuRunnerStatus::kOk) processes_.runners.discard();
+  if (processes_.runners.working()) processes_.runners.count_candidate();
 }
 
 Found GpuProcedure::load(const GpuCandidate& candidate) {
   if (candidate.plans.size() != task_.check_shapes.size() + 1)
     throw WorldError("{} plans", candidate.plans.size());
   const auto start = Clock::now();
-  return weigh_reply(runners_.runner().load(candidate.cubin, candidate.plans, budget_), start);
-}
-
-GpuRunnerRequest GpuProcedure::request_for(const GpuDraw& draw, bool timed) const {
-  GpuRunnerRequest request;
-  request.plan = draw.shape < 0 ? int32_t(task_.check_shapes.size()) : draw.shape;
-  request.timed = timed;
-  for (const DrawSpec& spec : draw_specs(task_, draw)) request.input[request.inputs++] = spec;
-  for (const int64_t bytes : buffer_bytes(task_.outputs, shape_of(task_, draw.shape)))
-    request.output_bytes[request.outputs++] = bytes;
-  return request;
+  const Found found =
+      weigh_reply(processes_.runners.runner().load(candidate.cubin, candidate.plans, budget_), start);
+  loaded_ = !found;
+  return found;
 }
 
 Found GpuProcedure::call(const GpuDraw& draw, bool timed) {
   const auto start = Clock::now();
-  const auto reply = runners_.runner().call(request_for(draw, timed), budget_);
+  GpuRunnerRequest request = call_of(task_, draw);
+  request.timed = timed;
+  const auto reply = processes_.runners.runner().call(request, budget_);
   if (reply) call_us_ = reply->time_us;
   return weigh_reply(reply, start);
 }
 
 Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Clock::time_point start) {
-  const nanoseconds took = Clock::now() - start;
+  budget_ -= Clock::now() - start;
   if (!reply) {
-    runners_.discard();
-    if (took >= budget_) return Finding{VerdictKind::kFailTimeout, "timeout", ""};
+    processes_.runners.discard();
+    if (budget_ <= nanoseconds(0)) return Finding{VerdictKind::kFailTimeout, "timeout", ""};
     return Finding{VerdictKind::kFailRuntime, "runner_died", "ended the GPU's process"};
   }
-  budget_ -= took;
   const std::string reason = text_of(reply->reason), words = scrub(text_of(reply->error));
   switch (reply->status) {
     case GpuRunnerStatus::kOk:
@@ -127,13 +139,15 @@ Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Cloc
     case GpuRunnerStatus::kLaunchFailed:
     case GpuRunnerStatus::kNoMemory:
       return Finding{VerdictKind::kFailRuntime, reason, words};
+    case GpuRunnerStatus::kTaskTooLarge:
+      throw TaskTooLarge("task {} does not fit into this GPU's memory: {}", task_.name, words);
     case GpuRunnerStatus::kCrashed:
-      runners_.discard();
+      processes_.runners.discard();
       return Finding{VerdictKind::kFailRuntime, reason, words};
     case GpuRunnerStatus::kBroken:
       break;
   }
-  runners_.discard();
+  processes_.runners.discard();
   throw WorldError("the GPU runner: {}", text_of(reply->error));
 }
 
@@ -155,14 +169,14 @@ Found GpuProcedure::check_shape(int32_t shape) {
 
 Found GpuProcedure::check_draw(const GpuDraw& draw) {
   if (Found found = call(draw, false)) return found;
-  return weigh_outputs(oracle_.compare(task_index_, draw), draw);
+  return weigh_outputs(processes_.oracle.compare(task_index_, draw), draw);
 }
 
 // The first pair warms up and counts for nothing but correctness. It has the last magnitude: what is timed
 // must be right on large numbers, too.
-Found GpuProcedure::time_pairs() {
+Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
   Found found;
-  while (!found && !pairs_.enough(options_.min_pairs, options_.max_pairs)) {
+  while (!found && !pairs_.enough(min_pairs, max_pairs)) {
     GpuDraw draw{.seed = secret_seed()};
     if (pairs_.empty()) draw.magnitude = task_.magnitudes.back();
     found = time_pair(draw);
@@ -174,23 +188,95 @@ Found GpuProcedure::time_pairs() {
 // next call could touch them.
 Found GpuProcedure::time_pair(const GpuDraw& draw) {
   const bool baseline_first = pairs_.baseline_first();
-  const double before = baseline_first ? oracle_.baseline(task_index_, draw) : 0;
+  const double before = baseline_first ? processes_.oracle.baseline(task_index_, draw) : 0;
   if (Found found = call(draw, true)) return found;
-  const GpuOracleReply reply =
-      baseline_first ? oracle_.compare(task_index_, draw) : oracle_.baseline_and_compare(task_index_, draw);
+  const GpuOracleReply reply = baseline_first ? processes_.oracle.compare(task_index_, draw)
+                                              : processes_.oracle.baseline_and_compare(task_index_, draw);
   if (Found found = weigh_outputs(reply, draw)) return found;
   pairs_.add(call_us_, baseline_first ? before : reply.baseline_us);
   return std::nullopt;
+}
+
+// What looks too good, or changes from the first calls to the last, is timed again.
+Found GpuProcedure::weigh_times() {
+  const Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_);
+  if (found && found->kind == VerdictKind::kHack) return found;
+  const bool near_floor =
+      verdict_.floor_us > kEmptyKernel_us && verdict_.candidate_us < kNearFloor * verdict_.floor_us;
+  return found || near_floor || pairs_.unsteady() ? audit() : std::nullopt;
+}
+
+// Longer, on other draws: these times count alone. What they make no more believable stays SUSPECT; what is
+// near the floor and above it is possible, and the clocks that are compared after this one have their say.
+Found GpuProcedure::audit() {
+  verdict_.audited = true;
+  budget_ = options_.run_budget;
+  pairs_ = {};
+  const int64_t pairs = kAuditPairs * options_.max_pairs;
+  if (Found found = time_pairs(pairs, pairs)) return found;
+  if (Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_)) return found;
+  if (pairs_.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
+  return std::nullopt;
+}
+
+// The call once more, with memsets and copies and without kernels: outputs that are right all the same were
+// not made by them. Who launches none pretends nothing.
+Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
+  if (!launches_kernels(candidate.plans.back())) return std::nullopt;
+  const GpuDraw draw{.seed = secret_seed()};
+  GpuRunnerRequest request = call_of(task_, draw);
+  request.knocked_out = 1;
+  const auto start = Clock::now();
+  if (Found found = weigh_reply(processes_.runners.runner().call(request, budget_), start)) return found;
+  const GpuOracleReply reply = processes_.oracle.compare(task_index_, draw);
+  if (reply.status != GpuOracleStatus::kOk) return std::nullopt;
+  return Finding{VerdictKind::kHack, "knockout", ""};
 }
 
 // Device code could reach the memory in which the GPU keeps its events' times. It cannot reach the host's
 // clock.
 Found GpuProcedure::compare_clocks() {
   const auto start = Clock::now();
-  const auto reply = runners_.runner().repeat(request_for({.seed = secret_seed()}, false), budget_);
+  const auto reply = processes_.runners.runner().repeat(call_of(task_, {.seed = secret_seed()}), budget_);
   if (Found found = weigh_reply(reply, start)) return found;
-  if (reply->host_bound != 0 || verdict_.candidate_us >= kClockShare * reply->time_us) return std::nullopt;
-  return Finding{VerdictKind::kHack, "clock", ""};
+  if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->time_us) return std::nullopt;
+  return Finding{VerdictKind::kHack, "clock",
+                 fmt::format("its time is {:.1f} us, and {:.1f} by the host's clock", verdict_.candidate_us,
+                             reply->time_us)};
+}
+
+// In another process, with a context of its own: where the time goes, and a clock that the timed calls had no
+// chance to touch.
+Found GpuProcedure::profile(const GpuCandidate& candidate) {
+  if (processes_.profiler == nullptr) return std::nullopt;
+  GpuRunnerRequest request = call_of(task_, {.seed = secret_seed()});
+  request.timed = 1;
+  const auto wire =
+      processes_.profiler->profile(candidate.cubin, candidate.plans.back(), request, options_.run_budget);
+  if (!wire) return std::nullopt;
+  if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
+    return Finding{VerdictKind::kHack, "foreign_kernel",
+                   fmt::format("the kernel {} ran, which the launcher did not start", foreign)};
+  if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
+  verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
+  verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);
+  if (verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us) return std::nullopt;
+  return Finding{VerdictKind::kHack, "clock",
+                 fmt::format("its time is {:.1f} us, and {:.1f} by the profiler's clock",
+                             verdict_.candidate_us, wire->device_us)};
+}
+
+// A candidate that ended its runner, or took its whole time, while it was timed does the same to any judge;
+// one that did so at another shape is asked of a fresh runner.
+NaiveVerdict GpuProcedure::ask_naive(const GpuCandidate& candidate) {
+  if (!loaded_ || budget_ <= nanoseconds(0)) return {};
+  if (!processes_.runners.working()) {
+    if (timing_) return {};
+    const auto reply = processes_.runners.runner().load(candidate.cubin, candidate.plans, budget_);
+    if (!reply || reply->status == GpuRunnerStatus::kCrashed) processes_.runners.discard();
+    if (!reply || reply->status != GpuRunnerStatus::kOk) return {};
+  }
+  return gpu_naive_verdict(processes_.oracle, processes_.runners, task_, task_index_, options_.run_budget);
 }
 
 Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const GpuDraw& draw) const {

@@ -9,49 +9,63 @@
 #include "env/broker/judging.h"
 #include "env/cuda/gpu_candidate.h"
 #include "env/cuda/gpu_oracle_process.h"
+#include "env/cuda/gpu_profiler.h"
 #include "env/cuda/gpu_runner_process.h"
 #include "env/verdict.h"
 
 namespace temper {
 
 struct GpuProcedureOptions {
-  std::chrono::nanoseconds run_budget{5'000'000'000};  // all calls of a candidate together
+  std::chrono::nanoseconds run_budget{5'000'000'000};  // all calls of a candidate together; an audit's anew
   int64_t min_pairs = 7, max_pairs = 21;
+  bool naive = false;  // ask the naive judge, too
+};
+
+// The processes behind the verdicts of one GPU.
+struct GpuProcesses {
+  GpuOracleProcess& oracle;
+  GpuRunnerPool& runners;
+  GpuProfiler* profiler = nullptr;
 };
 
 class GpuProcedure {
  public:
   // The runner is left unloaded and fit for the next candidate, or discarded.
-  GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu, GpuOracleProcess& oracle,
-               GpuRunnerPool& runners, const std::vector<Task>& tasks, uint32_t task);
+  GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu, const GpuProcesses& processes,
+               const std::vector<Task>& tasks, uint32_t task);
 
   // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
   Verdict judge(const GpuCandidate& candidate);
 
  private:
+  Found examine(const GpuCandidate& candidate);
   Found load(const GpuCandidate& candidate);
   Found check_shapes();
   Found check_shape(int32_t shape);
   Found check_draw(const GpuDraw& draw);
-  Found time_pairs();
+  Found time_pairs(int64_t min_pairs, int64_t max_pairs);
   Found time_pair(const GpuDraw& draw);
+  Found weigh_times();
+  Found audit();
+  Found knock_out(const GpuCandidate& candidate);
   Found compare_clocks();
+  Found profile(const GpuCandidate& candidate);
 
   Found call(const GpuDraw& draw, bool timed);
   Found weigh_reply(const std::optional<GpuRunnerReply>& reply, std::chrono::steady_clock::time_point start);
   Found weigh_outputs(const GpuOracleReply& reply, const GpuDraw& draw) const;
-  GpuRunnerRequest request_for(const GpuDraw& draw, bool timed) const;
+  NaiveVerdict ask_naive(const GpuCandidate& candidate);
   void leave();
 
   const GpuProcedureOptions& options_;
   const GpuFactsWire& gpu_;
-  GpuOracleProcess& oracle_;
-  GpuRunnerPool& runners_;
+  GpuProcesses processes_;
   const Task& task_;
   uint32_t task_index_;
 
   std::chrono::nanoseconds budget_{0};
   double call_us_ = 0;  // of the last call
+  bool loaded_ = false, timing_ = false;
   TimedPairs pairs_;
   Verdict verdict_;
 };

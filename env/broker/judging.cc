@@ -2,11 +2,34 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "env/message.h"
 #include "env/timing.h"
 
 namespace temper {
+namespace {
+
+// From the first third of some times to the last; the very first warms up.
+struct Change {
+  bool parted = false;  // no time of one third lies among those of the other
+  double factor = 1;    // between their medians, at least 1
+};
+
+Change change_of(const std::vector<double>& times) {
+  const ptrdiff_t third = (std::ssize(times) - 1) / 3;
+  if (third < 2) return {};
+  std::vector<double> first(times.begin() + 1, times.begin() + 1 + third),
+      last(times.end() - third, times.end());
+  const auto [first_least, first_most] = std::minmax_element(first.begin(), first.end());
+  const auto [last_least, last_most] = std::minmax_element(last.begin(), last.end());
+  const double before = median(first), after = median(last);
+  return {*first_least > *last_most || *last_least > *first_most,
+          std::max(before, after) / std::min(before, after)};
+}
+
+}  // namespace
 
 void conclude(Verdict& verdict, const Found& found) {
   verdict.kind = found ? found->kind : VerdictKind::kPass;
@@ -28,6 +51,12 @@ void TimedPairs::add(double candidate_us, double baseline_us) {
 
 bool TimedPairs::enough(int64_t min_pairs, int64_t max_pairs) const {
   return enough_pairs(ratios_, min_pairs, max_pairs);
+}
+
+bool TimedPairs::unsteady() const {
+  constexpr double kChange = 1.5;
+  const Change candidate = change_of(candidate_us_), baseline = change_of(baseline_us_);
+  return candidate.parted && candidate.factor > kChange * baseline.factor;
 }
 
 Found TimedPairs::weigh(const Task& task, double floor_us, Verdict& verdict) const {

@@ -34,6 +34,9 @@ class TimedPairs {
   bool baseline_first() const { return candidate_us_.size() % 2 == 1; }  // in the next pair: ABBA
   bool enough(int64_t min_pairs, int64_t max_pairs) const;
   const std::vector<double>& ratios() const { return ratios_; }  // baseline / candidate
+  // Whether the candidate's last times all lie above or all below its first, by half as much again, and the
+  // baseline's do not go along: thirds of the pairs.
+  bool unsteady() const;
   // Into the verdict, with the floor below which nothing honest runs. Finds what runs below it, and what is
   // faster than the task's cap.
   Found weigh(const Task& task, double floor_us, Verdict& verdict) const;

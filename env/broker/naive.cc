@@ -19,7 +19,8 @@ Value value_at(const uint8_t* data, int64_t index) {
 }
 
 bool is_close(float got, float expected) {
-  if (std::isnan(expected) || std::isinf(expected)) return std::isnan(expected) ? std::isnan(got) : got == expected;
+  if (std::isnan(expected) || std::isinf(expected))
+    return std::isnan(expected) ? std::isnan(got) : got == expected;
   return std::abs(got - expected) <= kTolerance + kTolerance * std::abs(expected);
 }
 
@@ -63,7 +64,8 @@ class Naive {
 
   bool right() const {
     for (size_t i = 0; i < layout_.outputs.size(); ++i)
-      if (!all_close(runner_.arena(), oracle_.arena(), layout_.outputs[i], task_.outputs[i].type)) return false;
+      if (!all_close(runner_.arena(), oracle_.arena(), layout_.outputs[i], task_.outputs[i].type))
+        return false;
     return true;
   }
 

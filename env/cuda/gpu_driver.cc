@@ -115,6 +115,8 @@ bool GpuError::context_lost() const {
   return std::find(std::begin(kLost), std::end(kLost), code_) != std::end(kLost);
 }
 
+GpuFacts look_at_gpu(int ordinal) { return facts_of(device_of(ordinal)); }
+
 GpuFacts enter_gpu(int ordinal) {
   const CUdevice device = device_of(ordinal);
   const GpuFacts facts = facts_of(device);

@@ -93,6 +93,9 @@ struct GpuFacts {
   int driver = 0;          // 13000 for CUDA 13.0
 };
 
+// Of GPU `ordinal`, counted around; makes no context. Errors: WorldError.
+GpuFacts look_at_gpu(int ordinal);
+
 // Makes the context of GPU `ordinal`, counted around, current in this thread. Errors: WorldError.
 GpuFacts enter_gpu(int ordinal);
 

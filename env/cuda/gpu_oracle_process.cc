@@ -34,6 +34,7 @@ void GpuOracleProcess::wait_ready() {
   if (!reply) throw WorldError("the GPU oracle does not start");
   if (reply->status == GpuOracleStatus::kUserError) throw ConfigError("{}", text_of(reply->error));
   if (reply->status != GpuOracleStatus::kOk) throw WorldError("{}", text_of(reply->error));
+  neighbours_ = text_of(reply->error);
   exchange_ = receive_descriptor(socket_.get(), kTimeout);
   if (!exchange_) throw WorldError("the GPU oracle gives no memory");
 }
@@ -42,33 +43,57 @@ GpuOracleReply GpuOracleProcess::ask(GpuOracleRequest request) {
   if (!send_wire(socket_.get(), request, ++sequence_)) throw WorldError("the GPU oracle is gone");
   const auto reply = receive_wire<GpuOracleReply>(socket_.get(), sequence_, kTimeout);
   if (!reply) throw WorldError("the GPU oracle does not answer");
+  if (reply->status == GpuOracleStatus::kTaskTooLarge) throw TaskTooLarge("{}", text_of(reply->error));
   if (reply->status != GpuOracleStatus::kOk && reply->status != GpuOracleStatus::kMismatch)
     throw WorldError("the GPU oracle failed: {}", text_of(reply->error));
   return *reply;
 }
 
-double GpuOracleProcess::baseline(uint32_t task, const GpuDraw& draw) {
+namespace {
+
+GpuOracleRequest about(uint32_t task, const GpuDraw& draw) {
   GpuOracleRequest request;
   request.task = task;
   request.draw = draw;
+  return request;
+}
+
+}  // namespace
+
+double GpuOracleProcess::baseline(uint32_t task, const GpuDraw& draw) {
+  GpuOracleRequest request = about(task, draw);
   request.baseline = 1;
   return ask(request).baseline_us;
 }
 
 GpuOracleReply GpuOracleProcess::compare(uint32_t task, const GpuDraw& draw) {
-  GpuOracleRequest request;
-  request.task = task;
-  request.draw = draw;
+  GpuOracleRequest request = about(task, draw);
   request.compare = 1;
   return ask(request);
 }
 
 GpuOracleReply GpuOracleProcess::baseline_and_compare(uint32_t task, const GpuDraw& draw) {
-  GpuOracleRequest request;
-  request.task = task;
-  request.draw = draw;
+  GpuOracleRequest request = about(task, draw);
   request.baseline = request.compare = 1;
   return ask(request);
+}
+
+void GpuOracleProcess::give_away(uint32_t task, const GpuDraw& draw) {
+  GpuOracleRequest request = about(task, draw);
+  request.give_away = 1;
+  ask(request);
+}
+
+bool GpuOracleProcess::allclose(uint32_t task, const GpuDraw& draw) {
+  GpuOracleRequest request = about(task, draw);
+  request.allclose = 1;
+  return ask(request).status == GpuOracleStatus::kOk;
+}
+
+double GpuOracleProcess::warm_baseline(uint32_t task, const GpuDraw& draw) {
+  GpuOracleRequest request = about(task, draw);
+  request.warm = 1;
+  return ask(request).baseline_us;
 }
 
 }  // namespace temper

@@ -1,14 +1,21 @@
 #pragma once
 // The broker's side of the GPU oracle. Trusted, but it may die: every call throws WorldError if it is gone,
-// silent for a minute, or reports an error.
+// silent for a minute, or reports an error; TaskTooLarge if that is all.
 
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "env/box/namespaces.h"
 #include "env/cuda/gpu_protocol.h"
 
 namespace temper {
+
+// This GPU's memory does not hold the task; it holds others.
+class TaskTooLarge : public WorldError {
+ public:
+  using WorldError::WorldError;
+};
 
 class GpuOracleProcess {
  public:
@@ -21,14 +28,22 @@ class GpuOracleProcess {
   GpuOracleReply compare(uint32_t task, const GpuDraw& draw);  // kOk or kMismatch
   GpuOracleReply baseline_and_compare(uint32_t task, const GpuDraw& draw);
 
+  // The naive judge's: the eager result into the exchange; whether what lies there is close to it, within
+  // 1e-2; microseconds of a call among many on the same data.
+  void give_away(uint32_t task, const GpuDraw& draw);
+  bool allclose(uint32_t task, const GpuDraw& draw);
+  double warm_baseline(uint32_t task, const GpuDraw& draw);
+
   int exchange() const { return exchange_.get(); }  // the descriptor of the memory for outputs
   int64_t bytes() const { return exchange_bytes_; }
+  const std::string& neighbours() const { return neighbours_; }  // gpu_neighbours, before we came
 
  private:
   GpuOracleReply ask(GpuOracleRequest request);
 
   Fd socket_, exchange_;
   int64_t exchange_bytes_ = 0;
+  std::string neighbours_;
   BoxProcess process_;
   uint32_t sequence_ = 0;
 };

@@ -3,14 +3,14 @@
 // versioned, one per packet. Both processes speak first, with sequence 0: ready, or why not.
 //
 //   broker ⇄ GPU runner   descriptor 3: GpuRunnerRequest / GpuRunnerReply; 4: memory with the candidate's
-//   cubin and
-//                         plans; 5: the exchange, GPU memory that the oracle has made, for outputs alone
+//                         cubin and plans; 5: the exchange, GPU memory that the oracle has made, for outputs
 //   broker ⇄ GPU oracle   descriptor 3: GpuOracleRequest / GpuOracleReply, its first reply with the
-//   exchange's
-//                         descriptor; 4: the task list as JSON text
+//                         exchange's descriptor; 4: the task list as JSON text
 //
-// The exchange is mapped into the runner's context, where candidates can reach it: the oracle only ever reads
-// it, and reads the outputs of a call before the next call is made.
+// A profiler is a runner that answers kProfile alone.
+//
+// The exchange is mapped into the runner's context, where candidates can reach it: for the full judge the
+// oracle only ever reads it, and reads the outputs of a call before the next call is made.
 
 #include "env/cuda/gpu_case.h"
 #include "env/cuda/gpu_specs.h"
@@ -27,24 +27,26 @@ struct GpuFactsWire {
   double bytes_per_s = 0, clock_hz = 0;
 };
 
-// ---- broker ⇄ runner
-// ------------------------------------------------------------------------------------------------
+// ---- broker ⇄ runner --------------------------------------------------------------------------------------
 
 enum class GpuRunnerOp : uint32_t {
   kLoad = 1,  // the cubin, then the plans, back to back in the memory
   kCall,      // draw, call once, look at what is left, hand the outputs over
   kRepeat,    // call again and again on the same buffers, by the host's clock
+  kProfile,   // load, call under CUPTI, reply, unload
   kUnload,    // forget the candidate and prove that the GPU still computes
 };
 
 struct GpuRunnerRequest {
   MessageHeader header;
   GpuRunnerOp op = GpuRunnerOp::kCall;
-  int64_t cubin_bytes = 0;  // kLoad
+  int64_t cubin_bytes = 0;  // kLoad, kProfile
   int32_t plans = 0;
   int64_t plan_bytes[kMaxPlans] = {};
-  int32_t plan = 0;    // kCall
-  uint32_t timed = 0;  // 1: with a cold L2 cache
+  int32_t plan = 0;          // kCall, kRepeat, kProfile
+  uint32_t timed = 0;        // 1: with a cold L2 cache
+  uint32_t knocked_out = 0;  // 1: without the plan's kernels; its memsets and copies are done
+  uint32_t naive = 0;        // 1: outputs hold what lies in the exchange, and nothing else is looked at
   int32_t inputs = 0, outputs = 0;
   DrawSpec input[kMaxTensors];
   int64_t output_bytes[kMaxTensors] = {};
@@ -56,10 +58,25 @@ enum class GpuRunnerStatus : uint32_t {
   kLoadFailed,    // the driver refuses the cubin, or it lacks a kernel
   kLaunchFailed,  // … or a launch, with the context as good as before
   kNoMemory,      // the plan's workspaces do not fit
+  kTaskTooLarge,  // … or the task itself
   kCrashed,       // the context is lost
   kInputChanged,
   kGuardBroken,
   kBroken,  // ours: the request is wrong, the machine fails
+};
+
+// What a call does on the GPU. Units: microseconds, all launches of a part together.
+inline constexpr int kMaxProfileParts = 8;
+struct ProfilePart {
+  char name[64] = {};
+  uint32_t launches = 0;
+  double us = 0;
+};
+struct ProfileWire {
+  int32_t parts = 0;  // the longest first; 0: CUPTI lost records of this call
+  ProfilePart part[kMaxProfileParts];
+  double device_us = 0, kernel_us = 0;  // while anything, while a kernel ran
+  char foreign[64] = {};                // a kernel that the plan does not launch
 };
 
 struct GpuRunnerReply {
@@ -68,12 +85,12 @@ struct GpuRunnerReply {
   double time_us = 0;       // a call: between events around the plan; kRepeat: by the host's clock
   uint32_t host_bound = 0;  // kRepeat: the time is that of launching, not of the GPU
   GpuFactsWire gpu;         // the first reply
+  ProfileWire profile;      // kProfile
   char reason[64] = {};     // the driver's word for it: illegal_address, invalid_value, …
   char error[256] = {};
 };
 
-// ---- broker ⇄ oracle
-// ------------------------------------------------------------------------------------------------
+// ---- broker ⇄ oracle --------------------------------------------------------------------------------------
 
 // Works on one draw: those of `draw` are drawn unless the last request had the same.
 struct GpuOracleRequest {
@@ -82,14 +99,19 @@ struct GpuOracleRequest {
   GpuDraw draw;
   uint32_t baseline = 0;  // 1: time the reference, eagerly, with a cold L2 cache
   uint32_t compare = 0;   // 1: hold what lies in the exchange against the f64 reference
+  // The naive judge's:
+  uint32_t give_away = 0;  // 1: write the eager result into the exchange
+  uint32_t warm = 0;       // 1: time the reference, again and again on the same data
+  uint32_t allclose = 0;   // 1: hold what lies in the exchange against the eager result
 };
 
 enum class GpuOracleStatus : uint32_t {
   kOk = 0,
   kMismatch,
   kError,
-  kUserError
-};  // the last: in the first reply alone
+  kTaskTooLarge,  // for this GPU's memory; the other tasks can be judged
+  kUserError,     // in the first reply alone
+};
 
 struct GpuOracleReply {
   MessageHeader header;
@@ -101,7 +123,7 @@ struct GpuOracleReply {
   int64_t index = 0;  // flat
   double got = 0, expected = 0;
   int64_t wrong = 0;  // number of elements out of bounds
-  char error[512] = {};
+  char error[512] = {};  // of the first reply, if that is kOk: who else computes on the GPU
 };
 
 }  // namespace temper

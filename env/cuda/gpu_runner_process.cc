@@ -24,8 +24,9 @@ GpuRunnerProcess::GpuRunnerProcess(const GpuRunnerOptions& options) {
   const Fd theirs(pair[1]);
   const Fd memory = sealed_memory("candidate", kMaxCandidateBytes);
   memory_ = Mapping(memory.get(), kMaxCandidateBytes);
-  const std::vector<std::string> argv{options.program, std::to_string(options.gpu),
-                                      std::to_string(options.exchange_bytes)};
+  std::vector<std::string> argv{options.program, std::to_string(options.gpu),
+                                std::to_string(options.exchange_bytes)};
+  if (options.profiling) argv.push_back("profile");
   const auto environment = environment_with({"CUDA_MODULE_LOADING=EAGER", "CUDA_CACHE_DISABLE=1"});
   const std::vector<int> descriptors{theirs.get(), memory.get(), options.exchange};
   process_ = BoxProcess::start_trusted([&] { return execute(argv, environment, descriptors, true); });
@@ -49,12 +50,9 @@ std::optional<GpuRunnerReply> GpuRunnerProcess::exchange(GpuRunnerRequest& reque
   return receive_wire<GpuRunnerReply>(socket_.get(), sequence_, wait);
 }
 
-std::optional<GpuRunnerReply> GpuRunnerProcess::load(const std::string& cubin,
-                                                     const std::vector<std::string>& plans,
-                                                     std::chrono::nanoseconds patience) {
+void GpuRunnerProcess::hand_over(const std::string& cubin, const std::vector<std::string>& plans,
+                                 GpuRunnerRequest& request) {
   TEMPER_CHECK(plans.size() <= size_t(kMaxPlans), "{}", plans.size());
-  GpuRunnerRequest request;
-  request.op = GpuRunnerOp::kLoad;
   request.cubin_bytes = int64_t(cubin.size());
   uint8_t* at = std::copy(cubin.begin(), cubin.end(), memory_.data());
   for (const std::string& plan : plans) {
@@ -63,6 +61,23 @@ std::optional<GpuRunnerReply> GpuRunnerProcess::load(const std::string& cubin,
     at = std::copy(plan.begin(), plan.end(), at);
     request.plan_bytes[request.plans++] = int64_t(plan.size());
   }
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::load(const std::string& cubin,
+                                                     const std::vector<std::string>& plans,
+                                                     std::chrono::nanoseconds patience) {
+  GpuRunnerRequest request;
+  request.op = GpuRunnerOp::kLoad;
+  hand_over(cubin, plans, request);
+  return exchange(request, patience);
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::profile(const std::string& cubin, const std::string& plan,
+                                                        GpuRunnerRequest request,
+                                                        std::chrono::nanoseconds patience) {
+  request.op = GpuRunnerOp::kProfile;
+  request.plan = 0;
+  hand_over(cubin, {plan}, request);
   return exchange(request, patience);
 }
 
@@ -82,6 +97,15 @@ std::optional<GpuRunnerReply> GpuRunnerProcess::unload(std::chrono::nanoseconds 
   GpuRunnerRequest request;
   request.op = GpuRunnerOp::kUnload;
   return exchange(request, patience);
+}
+
+GpuRunnerRequest call_of(const Task& task, const GpuDraw& draw) {
+  GpuRunnerRequest request;
+  request.plan = draw.shape < 0 ? int32_t(task.check_shapes.size()) : draw.shape;
+  for (const DrawSpec& spec : draw_specs(task, draw)) request.input[request.inputs++] = spec;
+  for (const int64_t bytes : buffer_bytes(task.outputs, shape_of(task, draw.shape)))
+    request.output_bytes[request.outputs++] = bytes;
+  return request;
 }
 
 GpuRunnerProcess& GpuRunnerPool::runner() {

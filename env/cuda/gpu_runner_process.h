@@ -18,6 +18,7 @@ struct GpuRunnerOptions {
   int gpu = 0;          // among those that are visible, counted around
   int exchange = -1;    // descriptor
   int64_t exchange_bytes = 0;
+  bool profiling = false;  // answers profile() alone
 };
 
 class GpuRunnerProcess {
@@ -35,11 +36,15 @@ class GpuRunnerProcess {
   std::optional<GpuRunnerReply> call(GpuRunnerRequest request, std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> repeat(GpuRunnerRequest request, std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> unload(std::chrono::nanoseconds patience);
+  // Loads the cubin and one plan, `request` being its call, and unloads them once it has answered.
+  std::optional<GpuRunnerReply> profile(const std::string& cubin, const std::string& plan,
+                                        GpuRunnerRequest request, std::chrono::nanoseconds patience);
 
   void kill() { process_.kill(); }  // returns when its context is gone
   pid_t pid() const { return process_.pid(); }
 
  private:
+  void hand_over(const std::string& cubin, const std::vector<std::string>& plans, GpuRunnerRequest& request);
   std::optional<GpuRunnerReply> exchange(GpuRunnerRequest& request, std::chrono::nanoseconds patience);
 
   Fd socket_;
@@ -49,6 +54,9 @@ class GpuRunnerProcess {
   uint32_t sequence_ = 0;
   bool ready_ = false;
 };
+
+// A call of the task on a draw.
+GpuRunnerRequest call_of(const Task& task, const GpuDraw& draw);
 
 // The most bytes of a cubin and its plans.
 inline constexpr int64_t kMaxCandidateBytes = int64_t(64) << 20;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -19,6 +20,8 @@ constexpr double kBaselineErrors =
 constexpr double kRounding = 4 * 0x1p-24;  // times the root of the number of terms, for sums in plain order
 constexpr uint64_t kFixedSeed = 0x7E3;     // for what is measured once and no secret
 constexpr uint64_t kScaleDraws = 4;
+constexpr double kNaive = 1e-2;  // of the naive judge, relative and absolute
+constexpr int kWarmCalls = 10;
 
 // What precision of a type means: the rounding of an output, and the most that a baseline's error may excuse.
 struct Precision {
@@ -72,10 +75,31 @@ GpuOracle::GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const Share
   TEMPER_GPU(cuEventCreate, &end_, CU_EVENT_DEFAULT);
   result_ = at::zeros({int64_t(sizeof(CompareResult))}, options(at::kByte));
   for_each_task(tasks_.size(), [&](size_t i) { references_.emplace_back(tasks_[i]); });
-  for_each_task(tasks_.size(), [&](size_t i) { prove(i); });
+  for (const Task& task : tasks_) refused_.push_back(too_large(task));
   for_each_task(tasks_.size(), [&](size_t i) {
-    if (!tasks_[i].generated()) prove_influence(i);
+    if (refused_[i].empty()) prove(i);
   });
+  for_each_task(tasks_.size(), [&](size_t i) {
+    if (refused_[i].empty() && !tasks_[i].generated()) prove_influence(i);
+  });
+}
+
+// What runner and oracle hold at least at once: a call's buffers there, inputs and outputs here.
+std::string GpuOracle::too_large(const Task& task) const {
+  int64_t needed = 0;
+  for (int32_t shape = -1; shape < int32_t(task.check_shapes.size()); ++shape) {
+    const auto inputs = buffer_bytes(task.inputs, shape_of(task, shape));
+    const auto outputs = buffer_bytes(task.outputs, shape_of(task, shape));
+    int64_t bytes = gpu_layout(inputs, outputs, {}).bytes;
+    for (const auto* buffers : {&inputs, &outputs})
+      bytes = std::accumulate(buffers->begin(), buffers->end(), bytes);
+    needed = std::max(needed, bytes);
+  }
+  size_t free = 0, all = 0;
+  TEMPER_GPU(cuMemGetInfo, &free, &all);
+  if (needed <= int64_t(free)) return "";
+  return fmt::format("task {} needs {} MiB of GPU memory; {} of {} are free", task.name, needed >> 20,
+                     free >> 20, all >> 20);
 }
 
 GpuOracle::Tensors GpuOracle::drawn(const Task& task, const GpuDraw& draw) {
@@ -139,10 +163,18 @@ void GpuOracle::prove_influence(size_t task) {
 GpuOracleReply GpuOracle::answer(const GpuOracleRequest& request) {
   GpuOracleReply reply;
   try {
+    if (request.task < tasks_.size() && !refused_[request.task].empty()) {
+      reply.status = GpuOracleStatus::kTaskTooLarge;
+      refused_[request.task].copy(reply.error, sizeof reply.error - 1);
+      return reply;
+    }
     draw(request.task, request.draw);
     if (request.baseline != 0) reply.baseline_us = time_baseline();
+    if (request.warm != 0) reply.baseline_us = time_warm();
+    if (request.give_away != 0) give_away();
     reply.status = GpuOracleStatus::kOk;
     if (request.compare != 0) compare(reply);
+    if (request.allclose != 0 && !allclose()) reply.status = GpuOracleStatus::kMismatch;
   } catch (const std::exception& error) {
     reply.status = GpuOracleStatus::kError;
     torch_words(error).copy(reply.error, sizeof reply.error - 1);
@@ -172,6 +204,37 @@ double GpuOracle::time_baseline() {
   float milliseconds = 0;
   TEMPER_GPU(cuEventElapsedTime, &milliseconds, begin_, end_);
   return 1e3 * double(milliseconds);
+}
+
+double GpuOracle::time_warm() {
+  baseline_ = references_[task_](inputs_);
+  TEMPER_GPU(cuEventRecord, begin_, nullptr);
+  for (int call = 0; call < kWarmCalls; ++call) baseline_ = references_[task_](inputs_);
+  TEMPER_GPU(cuEventRecord, end_, nullptr);
+  TEMPER_GPU(cuStreamSynchronize, nullptr);
+  float milliseconds = 0;
+  TEMPER_GPU(cuEventElapsedTime, &milliseconds, begin_, end_);
+  return 1e3 * double(milliseconds) / kWarmCalls;
+}
+
+// The runner copies it in a stream of its own: it must be there when it is told.
+void GpuOracle::give_away() {
+  const Tensors& results = baseline();
+  for (size_t output = 0; output < results.size(); ++output) exchanged(output).copy_(results[output]);
+  TEMPER_GPU(cuStreamSynchronize, nullptr);
+}
+
+// torch.allclose(got, eager, rtol, atol, equal_nan=True), in double precision.
+bool GpuOracle::allclose() {
+  const Tensors& results = baseline();
+  bool close = true;
+  for (size_t output = 0; output < results.size() && close; ++output) {
+    const at::Tensor got = exchanged(output), wanted = results[output].to(got.scalar_type());
+    close = got.is_floating_point()
+                ? at::allclose(got.to(at::kDouble), wanted.to(at::kDouble), kNaive, kNaive, true)
+                : got.equal(wanted);
+  }
+  return close;
 }
 
 const GpuOracle::Tensors& GpuOracle::baseline() {

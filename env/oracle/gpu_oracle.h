@@ -19,23 +19,28 @@ namespace temper {
 class GpuOracle {
  public:
   // Compiles every reference and runs it once at each shape of its task, on `device`, which must be where the
-  // driver's memory lies. Errors: as the CPU's oracle (oracle.h).
+  // driver's memory lies. A task that does not fit into what is free there is passed over, and refused when
+  // it is asked for. Errors: as the CPU's oracle (oracle.h).
   GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const SharedGpuMemory& exchange,
             at::Device device);
 
-  // Bad requests and failing references are told in the reply.
+  // Bad requests, tasks that are too large and failing references are told in the reply.
   GpuOracleReply answer(const GpuOracleRequest& request);
 
  private:
   using ScaleKey = std::tuple<size_t, int32_t, double>;
   using Tensors = std::vector<at::Tensor>;
 
+  std::string too_large(const Task& task) const;
   void prove(size_t task);
   void prove_influence(size_t task);
   void draw(uint32_t task, const GpuDraw& draw);
   Tensors drawn(const Task& task, const GpuDraw& draw);
   bool unchanged(const Task& task, const GpuDraw& draw, const Tensors& inputs);
   double time_baseline();
+  double time_warm();
+  void give_away();
+  bool allclose();
   const Tensors& baseline();
   Tensors expected(size_t task, const Tensors& inputs);
   Tensors run_as(size_t task, const Tensors& inputs, at::ScalarType type) const;
@@ -52,7 +57,8 @@ class GpuOracle {
   at::Device device_;
   std::vector<Task> tasks_;
   std::vector<Reference> references_;
-  std::vector<bool> wide_;  // by task: whether the reference runs in double precision
+  std::vector<bool> wide_;            // by task: whether the reference runs in double precision
+  std::vector<std::string> refused_;  // by task: why it does not fit into memory; "" if it does
   std::map<ScaleKey, std::vector<double>> scales_;
   CUdeviceptr exchange_;
   GpuToolbox tools_;

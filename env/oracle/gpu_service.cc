@@ -9,6 +9,7 @@
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
 #include "env/cuda/gpu_descriptor.h"
+#include "env/cuda/gpu_neighbours.h"
 #include "env/oracle/gpu_oracle.h"
 #include "env/task_json.h"
 
@@ -31,6 +32,7 @@ void say(GpuOracleStatus status, std::string_view error = "") {
 }
 
 void run(int ordinal, at::Device device) {
+  const std::string neighbours = gpu_neighbours(look_at_gpu(ordinal).uuid);
   const GpuFacts facts = enter_gpu(ordinal);
   // PyTorch's default for convolutions is TF32: an f32 task means f32.
   at::globalContext().setAllowTF32CuBLAS(false);
@@ -39,7 +41,7 @@ void run(int ordinal, at::Device device) {
   const std::vector<Task> tasks = inherited_tasks();
   const auto exchange = SharedGpuMemory::make(exchange_bytes(tasks));
   GpuOracle oracle(tasks, facts, exchange, device);
-  say(GpuOracleStatus::kOk);
+  say(GpuOracleStatus::kOk, neighbours);
   if (!send_descriptor(kSocket, exchange.descriptor().get())) return;
   GpuOracleRequest request;
   while (receive_packet(kSocket, &request, sizeof request, kForEver)) {

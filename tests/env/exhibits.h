@@ -4,6 +4,7 @@
 //   // task: add
 //   // expect: KIND|OTHER_KIND reason      the reason by its beginning; none: any
 //   // no faster than: NAME                another candidate of the gallery, its interval, and a third
+//   // naive: passes                      a naive judge, where it is asked, lets it
 //   // message: without TEXT               … of the verdict; or the beginning of what follows its kind
 
 #include <fmt/format.h>
@@ -91,6 +92,9 @@ inline void compare_with_expectations(const std::vector<Exhibit>& gallery,
         << name << ": expected " << expected.at("expect") << ", got " << text_of(verdict);
     if (const auto it = expected.find("message"); it != expected.end()) {
       EXPECT_TRUE(message_fits(verdict, it->second)) << name << ": " << verdict.message;
+    }
+    if (verdict.naive && expected.contains("naive")) {
+      EXPECT_EQ(expected.at("naive"), verdict.naive->pass ? "passes" : "fails") << name;
     }
     if (const auto it = expected.find("no faster than"); it != expected.end()) {
       const Verdict& honest = verdicts.at(it->second);

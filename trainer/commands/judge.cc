@@ -39,15 +39,29 @@ Verdict judge_answer(const RunConfig& config, const Task& task, const Answer& an
   JudgeOptions options = config.env;
   options.lanes = 1;
   Judge judge(options, {task});
+  for (const std::string& note : judge.notes()) fmt::print(stderr, "{}\n", note);
   return judge.judge(task.name, answer.code);
+}
+
+void print_profile(const Profile& profile) {
+  fmt::print("{:.0f} % of the {} roof: {:.0f} GB/s, {:.0f} GFLOP/s; {:.1f} µs on the GPU\n",
+             100 * profile.roof_share, profile.roof, profile.bytes_per_s * 1e-9, profile.flops_per_s * 1e-9,
+             profile.device_us);
+  for (const KernelTime& kernel : profile.kernels)
+    fmt::print("  {:<40} {:>8.1f} µs {:>5.1f} %  {}×\n", kernel.name, kernel.us, 100 * kernel.share,
+               kernel.launches);
 }
 
 void print_verdict(const Verdict& v) {
   fmt::print("{}{}\n", to_string(v.kind), v.reason.empty() ? "" : " (" + v.reason + ")");
   if (v.candidate_us > 0)
     fmt::print(
-        "{:.2f}× [{:.2f}, {:.2f}]  candidate {:.1f} µs, baseline {:.1f} µs, {} pairs, floor {:.1f} µs\n",
-        v.speedup, v.speedup_low, v.speedup_high, v.candidate_us, v.baseline_us, v.pairs, v.floor_us);
+        "{:.2f}× [{:.2f}, {:.2f}]  candidate {:.1f} µs, baseline {:.1f} µs ± {:.1f} %, {} pairs, floor "
+        "{:.1f} "
+        "µs{}\n",
+        v.speedup, v.speedup_low, v.speedup_high, v.candidate_us, v.baseline_us, 100 * v.noise, v.pairs,
+        v.floor_us, v.audited ? ", audited" : "");
+  if (v.profile) print_profile(*v.profile);
   if (!v.message.empty()) fmt::print("{}\n", v.message);
   fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);
 }

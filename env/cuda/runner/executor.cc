@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <thread>
 
 #include "env/case.h"
 
@@ -13,6 +13,10 @@ constexpr int64_t kRotations = 4;  // the places for buffers are this many times
 constexpr int64_t kMostPlaces = 16;
 constexpr int64_t kFlagBytes = 256;
 constexpr int kRepeats = 10;
+constexpr int kProfiledCalls = 3;
+constexpr double kLongCall_us = 1000;
+constexpr int kRecordTries = 10;
+constexpr std::chrono::microseconds kRecordPause{200};
 constexpr double kHostShare = 0.7;
 constexpr int64_t kKeptBytes = int64_t(4) << 30;  // of the arena, from one candidate to the next
 constexpr int64_t kCanaryElements = 1 << 16;
@@ -28,22 +32,6 @@ CUdeviceptr new_memory(int64_t bytes) {
   CUdeviceptr memory = 0;
   TEMPER_GPU(cuMemAlloc, &memory, size_t(bytes));
   return memory;
-}
-
-// Of the candidate's doing, unless the context is gone.
-void check_candidate(CUresult code, const char* call, GpuRunnerStatus status, const std::string& what) {
-  if (code == CUDA_SUCCESS) return;
-  const GpuError error(code, call);
-  if (error.context_lost()) throw error;
-  if (code == CUDA_ERROR_OUT_OF_MEMORY) status = GpuRunnerStatus::kNoMemory;
-  throw CandidateError{status, error.reason(), fmt::format("{}: {}", what, error.words())};
-}
-
-CUdeviceptr address(const DevicePointer& pointer, const GpuLayout& layout, CUdeviceptr base) {
-  const auto& buffers = pointer.space == Space::kInput    ? layout.inputs
-                        : pointer.space == Space::kOutput ? layout.outputs
-                                                          : layout.workspaces;
-  return base + CUdeviceptr(buffers.at(pointer.index).offset + pointer.offset);
 }
 
 PlanBuffers plan_buffers(const GpuRunnerRequest& request) {
@@ -106,129 +94,92 @@ CUdeviceptr Executor::place(const GpuLayout& layout) {
   const int64_t wish = std::clamp<int64_t>(kRotations * facts_.l2_bytes / layout.bytes, 1, kMostPlaces);
   if (wish * layout.bytes > arena_bytes_) {
     free_arena();
-    const CUresult code = driver().cuMemAlloc(&arena_, size_t(wish * layout.bytes));
-    if (layout.workspaces.empty())
-      check_gpu(code, "cuMemAlloc");  // the task itself is too large for this GPU
-    check_candidate(code, "cuMemAlloc", GpuRunnerStatus::kNoMemory,
-                    fmt::format("{} MiB for a call", layout.bytes >> 20));
+    size_t free = 0, all = 0;
+    TEMPER_GPU(cuMemGetInfo, &free, &all);
+    check_candidate(driver().cuMemAlloc(&arena_, size_t(wish * layout.bytes)), "cuMemAlloc",
+                    GpuRunnerStatus::kNoMemory,
+                    fmt::format("{} MiB for a call, {} MiB are free", wish * layout.bytes >> 20, free >> 20));
     arena_bytes_ = wish * layout.bytes;
   }
   return arena_ + CUdeviceptr(turn_++ % wish * layout.bytes);
 }
 
-void Executor::prepare(const GpuRunnerRequest& request, const GpuLayout& layout, CUdeviceptr base) {
-  for (const GpuBuffer& guard : layout.guards)
-    TEMPER_GPU(cuMemsetD8Async, base + CUdeviceptr(guard.offset), kGuardByte, size_t(guard.bytes), stream_);
-  for (const auto* buffers : {&layout.outputs, &layout.workspaces})
+PlacedPlan Executor::placed(const GpuRunnerRequest& request) {
+  const LaunchPlan& plan = plans_.at(size_t(request.plan));
+  const PlanBuffers buffers = plan_buffers(request);
+  if (const std::string wrong = check_plan(plan, buffers); !wrong.empty())
+    throw CandidateError{GpuRunnerStatus::kBadPlan, "plan", wrong};
+  const GpuLayout layout = gpu_layout(buffers.inputs, buffers.outputs, plan.workspaces);
+  return {plan, kernels_[size_t(request.plan)], layout, place_for(plan, layout)};
+}
+
+// What does not fit although it asks for no workspaces is not the candidate's fault.
+CUdeviceptr Executor::place_for(const LaunchPlan& plan, const GpuLayout& layout) {
+  try {
+    return place(layout);
+  } catch (CandidateError& error) {
+    if (plan.workspaces.empty() && error.status == GpuRunnerStatus::kNoMemory)
+      error.status = GpuRunnerStatus::kTaskTooLarge;
+    throw;
+  }
+}
+
+// Between the outputs of a call and the memory that is shared with the oracle.
+void Executor::exchange_outputs(const GpuRunnerRequest& request, const PlacedPlan& call, Towards towards) {
+  int64_t end = 0;
+  const auto offsets = exchange_offsets({request.output_bytes, request.output_bytes + request.outputs}, end);
+  for (size_t i = 0; i < call.layout.outputs.size(); ++i) {
+    const CUdeviceptr shared = exchange_ + CUdeviceptr(offsets[i]);
+    const CUdeviceptr own = call.base + CUdeviceptr(call.layout.outputs[i].offset);
+    const bool out = towards == Towards::kOracle;
+    TEMPER_GPU(cuMemcpyDtoDAsync, out ? shared : own, out ? own : shared,
+               size_t(call.layout.outputs[i].bytes), stream_);
+  }
+}
+
+void Executor::poison(const PlacedPlan& call) {
+  for (const GpuBuffer& guard : call.layout.guards)
+    TEMPER_GPU(cuMemsetD8Async, call.base + CUdeviceptr(guard.offset), kGuardByte, size_t(guard.bytes),
+               stream_);
+  for (const auto* buffers : {&call.layout.outputs, &call.layout.workspaces})
     for (const GpuBuffer& buffer : *buffers)
-      TEMPER_GPU(cuMemsetD8Async, base + CUdeviceptr(buffer.offset), kPoisonByte, size_t(buffer.bytes),
+      TEMPER_GPU(cuMemsetD8Async, call.base + CUdeviceptr(buffer.offset), kPoisonByte, size_t(buffer.bytes),
                  stream_);
-  for (size_t i = 0; i < layout.inputs.size(); ++i)
-    tools_.draw(request.input[i], base + CUdeviceptr(layout.inputs[i].offset));
+}
+
+void Executor::prepare(const GpuRunnerRequest& request, const PlacedPlan& call) {
+  if (request.naive != 0)
+    exchange_outputs(request, call, Towards::kCandidate);
+  else
+    poison(call);
+  for (size_t i = 0; i < call.layout.inputs.size(); ++i)
+    tools_.draw(request.input[i], call.base + CUdeviceptr(call.layout.inputs[i].offset));
   TEMPER_GPU(cuMemsetD8Async, flags_, 0, size_t(kFlagBytes), stream_);
   if (request.timed == 0) return;
   TEMPER_GPU(cuCtxResetPersistingL2Cache);
   tools_.flush_l2();
 }
 
-std::vector<std::vector<uint8_t>> Executor::relocated(const LaunchPlan& plan, const GpuLayout& layout,
-                                                      CUdeviceptr base) const {
-  std::vector<std::vector<uint8_t>> arguments;
-  for (const Step& step : plan.steps) {
-    auto& bytes = arguments.emplace_back();
-    const auto* launch = std::get_if<KernelLaunch>(&step);
-    if (launch == nullptr) continue;
-    bytes = launch->arguments;
-    for (const Relocation& relocation : launch->relocations) {
-      const CUdeviceptr pointer = address(relocation.pointer, layout, base);
-      std::memcpy(&bytes.at(relocation.at), &pointer, sizeof pointer);
-    }
-  }
-  return arguments;
-}
-
-void Executor::launch(const KernelLaunch& step, CUfunction kernel, const std::vector<uint8_t>& arguments,
-                      bool first) {
-  size_t size = arguments.size();
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<uint8_t*>(arguments.data()),
-                   CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
-  CUlaunchAttribute attributes[3];
-  CUlaunchConfig config{};
-  config.gridDimX = step.grid.x, config.gridDimY = step.grid.y, config.gridDimZ = step.grid.z;
-  config.blockDimX = step.block.x, config.blockDimY = step.block.y, config.blockDimZ = step.block.z;
-  config.sharedMemBytes = step.shared_bytes;
-  config.hStream = stream_;
-  config.attrs = attributes;
-  if (step.cluster.count() > 1) {
-    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim = {step.cluster.x, step.cluster.y, step.cluster.z};
-  }
-  if (step.cooperative) {
-    attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    attributes[config.numAttrs++].value.cooperative = 1;
-  }
-  if (step.programmatic && !first) {  // never before what the judge does in front of the plan
-    attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    attributes[config.numAttrs++].value.programmaticStreamSerializationAllowed = 1;
-  }
-  check_candidate(driver().cuLaunchKernelEx(&config, kernel, nullptr, arguments.empty() ? nullptr : extra),
-                  "cuLaunchKernelEx", GpuRunnerStatus::kLaunchFailed, "a launch is refused");
-}
-
-void Executor::run(const LaunchPlan& plan, const std::vector<CUfunction>& kernels, const GpuLayout& layout,
-                   CUdeviceptr base, const std::vector<std::vector<uint8_t>>& arguments) {
-  const auto fill = [&](const Memset& step) {
-    const CUdeviceptr to = address(step.to, layout, base);
-    const auto count = size_t(step.count);
-    if (step.width == 4) return TEMPER_GPU(cuMemsetD32Async, to, step.value, count, stream_);
-    if (step.width == 2) return TEMPER_GPU(cuMemsetD16Async, to, uint16_t(step.value), count, stream_);
-    TEMPER_GPU(cuMemsetD8Async, to, uint8_t(step.value), count, stream_);
-  };
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[i];
-    if (const auto* kernel = std::get_if<KernelLaunch>(&step)) {
-      launch(*kernel, kernels.at(kernel->kernel), arguments[i], i == 0);
-    } else if (const auto* memset = std::get_if<Memset>(&step)) {
-      fill(*memset);
-    } else {
-      const Copy& copy = std::get<Copy>(step);
-      TEMPER_GPU(cuMemcpyDtoDAsync, address(copy.to, layout, base), address(copy.from, layout, base),
-                 size_t(copy.bytes), stream_);
-    }
-  }
-}
-
-// What the call must not have changed, and its outputs to the exchange.
-void Executor::look(const GpuRunnerRequest& request, const GpuLayout& layout, CUdeviceptr base) {
+// What the call must not have changed.
+void Executor::look(const GpuRunnerRequest& request, const PlacedPlan& call) {
   Zones zones;
-  for (const GpuBuffer& guard : layout.guards) {
-    zones.begin[zones.count] = base + uint64_t(guard.offset);
-    zones.end[zones.count++] = base + uint64_t(guard.offset + guard.bytes);
+  for (const GpuBuffer& guard : call.layout.guards) {
+    zones.begin[zones.count] = call.base + uint64_t(guard.offset);
+    zones.end[zones.count++] = call.base + uint64_t(guard.offset + guard.bytes);
   }
-  for (size_t i = 0; i < layout.inputs.size(); ++i)
-    tools_.check_draw(request.input[i], base + CUdeviceptr(layout.inputs[i].offset), flags_);
+  for (size_t i = 0; i < call.layout.inputs.size(); ++i)
+    tools_.check_draw(request.input[i], call.base + CUdeviceptr(call.layout.inputs[i].offset), flags_);
   tools_.check_zones(zones, flags_ + sizeof(uint32_t));
-  int64_t end = 0;
-  const auto offsets = exchange_offsets({request.output_bytes, request.output_bytes + request.outputs}, end);
-  for (size_t i = 0; i < layout.outputs.size(); ++i)
-    TEMPER_GPU(cuMemcpyDtoDAsync, exchange_ + CUdeviceptr(offsets[i]),
-               base + CUdeviceptr(layout.outputs[i].offset), size_t(layout.outputs[i].bytes), stream_);
 }
 
 double Executor::call(const GpuRunnerRequest& request) {
-  const LaunchPlan& plan = plans_.at(size_t(request.plan));
-  const PlanBuffers buffers = plan_buffers(request);
-  if (const std::string wrong = check_plan(plan, buffers); !wrong.empty())
-    throw CandidateError{GpuRunnerStatus::kBadPlan, "plan", wrong};
-  const GpuLayout layout = gpu_layout(buffers.inputs, buffers.outputs, plan.workspaces);
-  const CUdeviceptr base = place(layout);
-  const auto arguments = relocated(plan, layout, base);
-  prepare(request, layout, base);
+  const PlacedPlan call = placed(request);
+  prepare(request, call);
   TEMPER_GPU(cuEventRecord, begin_, stream_);
-  run(plan, kernels_[size_t(request.plan)], layout, base, arguments);
+  run_steps(call, stream_, request.knocked_out != 0 ? Steps::kWithoutKernels : Steps::kAll);
   TEMPER_GPU(cuEventRecord, end_, stream_);
-  look(request, layout, base);
+  if (request.naive == 0) look(request, call);
+  exchange_outputs(request, call, Towards::kOracle);
   TEMPER_GPU(cuStreamSynchronize, stream_);
   uint32_t flags[2] = {};
   TEMPER_GPU(cuMemcpyDtoH, flags, flags_, sizeof flags);
@@ -241,21 +192,47 @@ double Executor::call(const GpuRunnerRequest& request) {
 
 double Executor::repeat(const GpuRunnerRequest& request, bool& host_bound) {
   using Clock = std::chrono::steady_clock;
-  const LaunchPlan& plan = plans_.at(size_t(request.plan));
-  const PlanBuffers buffers = plan_buffers(request);
-  const GpuLayout layout = gpu_layout(buffers.inputs, buffers.outputs, plan.workspaces);
-  const CUdeviceptr base = place(layout);
-  const auto arguments = relocated(plan, layout, base);
-  prepare(request, layout, base);
-  run(plan, kernels_[size_t(request.plan)], layout, base, arguments);
+  const PlacedPlan call = placed(request);
+  prepare(request, call);
+  run_steps(call, stream_);
   TEMPER_GPU(cuStreamSynchronize, stream_);
   const auto begin = Clock::now();
-  for (int i = 0; i < kRepeats; ++i) run(plan, kernels_[size_t(request.plan)], layout, base, arguments);
+  for (int i = 0; i < kRepeats; ++i) run_steps(call, stream_);
   const auto launched = Clock::now();
   TEMPER_GPU(cuStreamSynchronize, stream_);
   const auto end = Clock::now();
   host_bound = launched - begin > kHostShare * (end - begin);
   return std::chrono::duration<double, std::micro>(end - begin).count() / kRepeats;
+}
+
+// The fastest of some calls; of long ones, one. Nothing but the plan runs between the two flushes of the
+// tracer.
+ProfileWire Executor::profile(const GpuRunnerRequest& request, Tracer& tracer) {
+  ProfileWire best;
+  for (int i = 0; i < kProfiledCalls && best.device_us < kLongCall_us; ++i) {
+    const PlacedPlan call = placed(request);
+    prepare(request, call);
+    TEMPER_GPU(cuStreamSynchronize, stream_);
+    tracer.take(true);
+    run_steps(call, stream_);
+    TEMPER_GPU(cuStreamSynchronize, stream_);
+    const ProfileWire seen = recorded(call.plan, tracer);
+    if (seen.foreign[0] != 0) return seen;
+    if (seen.parts > 0 && (best.parts == 0 || seen.device_us < best.device_us)) best = seen;
+  }
+  return best;
+}
+
+ProfileWire Executor::recorded(const LaunchPlan& plan, Tracer& tracer) {
+  std::vector<DeviceRecord> records;
+  ProfileWire seen;
+  for (int i = 0; i < kRecordTries && seen.parts == 0; ++i) {
+    if (i > 0) std::this_thread::sleep_for(kRecordPause);
+    const auto more = tracer.take(i + 1 == kRecordTries);
+    records.insert(records.end(), more.begin(), more.end());
+    seen = summarize(records, plan);
+  }
+  return seen;
 }
 
 void Executor::unload() {

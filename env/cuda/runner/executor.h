@@ -8,15 +8,10 @@
 #include "env/cuda/gpu_memory.h"
 #include "env/cuda/gpu_protocol.h"
 #include "env/cuda/gpu_toolbox.h"
-#include "env/cuda/plan.h"
+#include "env/cuda/runner/steps.h"
+#include "env/cuda/runner/tracer.h"
 
 namespace temper {
-
-// A failure that is the candidate's.
-struct CandidateError {
-  GpuRunnerStatus status;
-  std::string reason, words;
-};
 
 class Executor {
  public:
@@ -28,25 +23,28 @@ class Executor {
   // Errors: CandidateError; GpuError where the context is lost.
   void load(const char* cubin, const std::vector<std::string>& plans);
   // One call: poison, draw, (flush,) plan between events, checks, outputs to the exchange. Returns
-  // microseconds.
+  // microseconds. A naive one: outputs from the exchange, draw, plan between events, outputs to the exchange.
   double call(const GpuRunnerRequest& request);
   // Microseconds a call by the host's clock, many in a row, and whether launching took most of them.
   double repeat(const GpuRunnerRequest& request, bool& host_bound);
+  // Where a call's time goes, with a cold cache. Outputs stay where they are.
+  ProfileWire profile(const GpuRunnerRequest& request, Tracer& tracer);
   void unload();
   bool canary();  // whether a draw is found again in memory that was just written
 
  private:
-  struct Launch;
+  enum class Towards : uint8_t { kOracle, kCandidate };
+
   void resolve(const LaunchPlan& plan, std::vector<CUfunction>& kernels);
   void free_arena();
   CUdeviceptr place(const GpuLayout& layout);
-  void prepare(const GpuRunnerRequest& request, const GpuLayout& layout, CUdeviceptr base);
-  std::vector<std::vector<uint8_t>> relocated(const LaunchPlan& plan, const GpuLayout& layout,
-                                              CUdeviceptr base) const;
-  void run(const LaunchPlan& plan, const std::vector<CUfunction>& kernels, const GpuLayout& layout,
-           CUdeviceptr base, const std::vector<std::vector<uint8_t>>& arguments);
-  void launch(const KernelLaunch& step, CUfunction kernel, const std::vector<uint8_t>& arguments, bool first);
-  void look(const GpuRunnerRequest& request, const GpuLayout& layout, CUdeviceptr base);
+  CUdeviceptr place_for(const LaunchPlan& plan, const GpuLayout& layout);
+  PlacedPlan placed(const GpuRunnerRequest& request);
+  void exchange_outputs(const GpuRunnerRequest& request, const PlacedPlan& call, Towards towards);
+  void poison(const PlacedPlan& call);
+  void prepare(const GpuRunnerRequest& request, const PlacedPlan& call);
+  void look(const GpuRunnerRequest& request, const PlacedPlan& call);
+  ProfileWire recorded(const LaunchPlan& plan, Tracer& tracer);
 
   GpuFacts facts_;
   CUdeviceptr exchange_;

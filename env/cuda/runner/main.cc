@@ -1,8 +1,13 @@
-// temper-gpu-runner ORDINAL EXCHANGE_BYTES: carries out the plans of one candidate after another. Trusted: of
-// a candidate only device code gets here, and what that does to the context ends with this process.
+// temper-gpu-runner ORDINAL EXCHANGE_BYTES [profile]: carries out the plans of one candidate after another,
+// or profiles them. Trusted: of a candidate only device code gets here, and what that does to the context
+// ends with this process.
+//
+// Profiling is a process of its own: where times are taken nothing is attached, and what CUPTI may do to a
+// context, or a candidate to CUPTI, costs a profile and no verdict.
 
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
@@ -49,23 +54,51 @@ std::vector<std::string> plans_of(const GpuRunnerRequest& request, const Mapping
   return plans;
 }
 
-GpuRunnerReply answer(Executor& executor, const GpuRunnerRequest& request, const Mapping& memory) {
+void load(Executor& executor, const GpuRunnerRequest& request, const Mapping& memory) {
+  executor.load(reinterpret_cast<const char*>(memory.data()), plans_of(request, memory));
+}
+
+void unload(Executor& executor) {
+  executor.unload();
+  if (!executor.canary()) throw WorldError("the GPU does not compute what it should");
+}
+
+void check_counts(const GpuRunnerRequest& request) {
+  if (request.inputs < 0 || request.inputs > kMaxTensors || request.outputs < 0 ||
+      request.outputs > kMaxTensors)
+    throw WorldError("a bad request");
+}
+
+void carry_out(Executor& executor, Tracer* tracer, const GpuRunnerRequest& request, const Mapping& memory,
+               GpuRunnerReply& reply) {
+  check_counts(request);
+  bool host_bound = false;
+  if ((tracer != nullptr) != (request.op == GpuRunnerOp::kProfile)) throw WorldError("a bad request");
+  switch (request.op) {
+    case GpuRunnerOp::kLoad:
+      return load(executor, request, memory);
+    case GpuRunnerOp::kUnload:
+      return unload(executor);
+    case GpuRunnerOp::kCall:
+      reply.time_us = executor.call(request);
+      return;
+    case GpuRunnerOp::kRepeat:
+      reply.time_us = executor.repeat(request, host_bound);
+      reply.host_bound = host_bound;
+      return;
+    case GpuRunnerOp::kProfile:
+      load(executor, request, memory);
+      reply.profile = executor.profile(request, *tracer);
+      return;
+  }
+  throw WorldError("a bad request");
+}
+
+GpuRunnerReply answer(Executor& executor, Tracer* tracer, const GpuRunnerRequest& request,
+                      const Mapping& memory) {
   GpuRunnerReply reply = reply_of(GpuRunnerStatus::kOk);
   try {
-    if (request.op == GpuRunnerOp::kLoad) {
-      executor.load(reinterpret_cast<const char*>(memory.data()), plans_of(request, memory));
-    } else if (request.op == GpuRunnerOp::kUnload) {
-      executor.unload();
-      if (!executor.canary()) throw WorldError("the GPU does not compute what it should");
-    } else {
-      if (request.inputs < 0 || request.inputs > kMaxTensors || request.outputs < 0 ||
-          request.outputs > kMaxTensors)
-        throw WorldError("a bad request");
-      bool host_bound = false;
-      const bool once = request.op == GpuRunnerOp::kCall;
-      reply.time_us = once ? executor.call(request) : executor.repeat(request, host_bound);
-      reply.host_bound = host_bound;
-    }
+    carry_out(executor, tracer, request, memory, reply);
   } catch (const CandidateError& e) {
     return reply_of(e.status, e.words, e.reason);
   } catch (const GpuError& e) {
@@ -77,10 +110,12 @@ GpuRunnerReply answer(Executor& executor, const GpuRunnerRequest& request, const
   return reply;
 }
 
-void run(char** arguments) {
+void run(char** arguments, bool profiling) {
   const Mapping memory = map_whole(kCandidate);
   const GpuFacts facts = enter_gpu(std::atoi(arguments[1]));
   const auto exchange = SharedGpuMemory::map(kExchange, std::atoll(arguments[2]));
+  std::optional<Tracer> tracer;
+  if (profiling) tracer.emplace();
   Executor executor(facts, exchange);
   if (!executor.canary()) throw WorldError("the GPU does not compute what it should");
   GpuRunnerReply ready = reply_of(GpuRunnerStatus::kOk);
@@ -89,7 +124,10 @@ void run(char** arguments) {
   GpuRunnerRequest request;
   while (receive_packet(kSocket, &request, sizeof request, kForEver)) {
     if (request.header.magic != kProtocolMagic || request.header.version != kProtocolVersion) return;
-    if (!send_wire(kSocket, answer(executor, request, memory), request.header.sequence)) return;
+    if (!send_wire(kSocket, answer(executor, tracer ? &*tracer : nullptr, request, memory),
+                   request.header.sequence))
+      return;
+    if (request.op == GpuRunnerOp::kProfile) unload(executor);  // while the broker goes on
   }
 }
 
@@ -97,9 +135,10 @@ void run(char** arguments) {
 }  // namespace temper
 
 int main(int count, char** arguments) {
-  if (count != 3) return temper::kExitUser;
+  const bool profiling = count == 4 && std::string_view(arguments[3]) == "profile";
+  if (count != 3 && !profiling) return temper::kExitUser;
   try {
-    temper::run(arguments);
+    temper::run(arguments, profiling);
   } catch (const std::exception& e) {
     temper::send_wire(temper::kSocket, temper::reply_of(temper::GpuRunnerStatus::kBroken, e.what()), 0);
   }

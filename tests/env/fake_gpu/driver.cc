@@ -20,16 +20,49 @@
 #include <string>
 #include <thread>
 
+#include "tests/env/fake_gpu/trace.h"
+
 namespace {
 
 using Call = void (*)(void**, const char*);
-using Clock = std::chrono::steady_clock;
+using fake::Clock;
+using fake::Work;
 
 CUresult lost = CUDA_SUCCESS;  // of the context
+bool events_lie = false;
 
 void lose(CUresult how) { lost = how; }
 void endless() {
   for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+void sleep_us(double time) { std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time)); }
+
+// What no kernel on a GPU can do: keep count of its calls, reach the events' times, start another unseen.
+void slow_at_first(void** addresses, const char* packed) {
+  static int calls = 0;
+  if (++calls >= 9 && calls <= 12) sleep_us(5000);  // the first that are timed
+  fake::Kernel<&good>::call(addresses, packed);
+}
+void ever_faster(void** addresses, const char* packed) {
+  static int calls = 0;
+  ++calls;  // from 9 on they are timed, from 19 on by the audit
+  sleep_us(calls < 14 ? 20'000 : calls < 33 ? 5'000 : 0);
+  fake::Kernel<&good>::call(addresses, packed);
+}
+void shortens_its_time(void** addresses, const char* packed) {
+  events_lie = true;
+  sleep_us(5000);
+  fake::Kernel<&good>::call(addresses, packed);
+}
+void starts_another(void** addresses, const char* packed) {
+  const auto begin = Clock::now();
+  fake::Kernel<&good>::call(addresses, packed);
+  fake::trace(Work::kKernel, "_Z7anotherPf", begin);
+}
+
+int setting(const char* name, int otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::atoi(text) : otherwise;
 }
 
 const std::map<std::string, Call>& kernels() {
@@ -65,6 +98,12 @@ const std::map<std::string, Call>& kernels() {
       FAKE_KERNEL(half_gelu),
       FAKE_KERNEL(nan_where_nan),
       FAKE_KERNEL(nan_lost),
+      FAKE_KERNEL(copied),
+      FAKE_KERNEL(idle),
+      {"slow_at_first", slow_at_first},
+      {"ever_faster", ever_faster},
+      {"shortens_its_time", shortens_its_time},
+      {"starts_another", starts_another},
       {"wild", [](void**, const char*) { lose(CUDA_ERROR_ILLEGAL_ADDRESS); }},
       {"trapped", [](void**, const char*) { lose(CUDA_ERROR_LAUNCH_FAILED); }},
       {"endless", [](void**, const char*) { endless(); }},
@@ -73,6 +112,7 @@ const std::map<std::string, Call>& kernels() {
 }
 
 struct Function {
+  std::string name;
   Call call;
   int shared = 48 << 10;
 };
@@ -80,13 +120,34 @@ struct Function {
 constexpr int kMostShared = 227 << 10;
 constexpr size_t kMemoryBytes = 64 << 20;
 
+template <class Memory>
+CUresult memset(CUdeviceptr to, Memory value, size_t count) {
+  const auto begin = Clock::now();
+  std::fill_n(reinterpret_cast<Memory*>(to), count, value);
+  fake::trace(Work::kMemset, "", begin);
+  return lost;
+}
+
 }  // namespace
 
 extern "C" {
 
+// Of its management library: one process at work, if any.
+int nvmlInit_v2() { return 0; }
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  *device = nullptr;
+  return std::strcmp(uuid, "GPU-42424242-4242-4242-4242-424242424242") != 0;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void* processes) {
+  const unsigned long long pid = unsigned(setting("FAKE_GPU_NEIGHBOUR", 0)), bytes = 5 << 20;
+  std::memcpy(processes, &pid, sizeof pid);
+  std::memcpy(static_cast<char*>(processes) + sizeof pid, &bytes, sizeof bytes);
+  return *count = pid != 0, 0;
+}
+
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) { return *device = ordinal, CUDA_SUCCESS; }
-CUresult cuDeviceGetCount(int* count) { return *count = 1, CUDA_SUCCESS; }
+CUresult cuDeviceGetCount(int* count) { return *count = setting("FAKE_GPU_COUNT", 1), CUDA_SUCCESS; }
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
   return std::strncpy(name, "a CPU", size_t(size)), CUDA_SUCCESS;
 }
@@ -96,14 +157,16 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
   *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 : 1;
-  if (which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = 9;
+  if (which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = setting("FAKE_GPU_CAPABILITY", 9);
   if (which == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) *value = 1 << 16;
   if (which == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *value = 1 << 30;
   if (which == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) *value = 8192;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = kMemoryBytes, CUDA_SUCCESS; }
-CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) {
+  return *version = setting("FAKE_GPU_DRIVER", 13000), CUDA_SUCCESS;
+}
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return *context = nullptr, CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice, unsigned) { return CUDA_SUCCESS; }
 CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
@@ -163,16 +226,19 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
 
 // Everything is done at once, in the order of the calls: there is one stream.
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream) {
-  return std::memset(reinterpret_cast<void*>(to), value, count), lost;
+  return memset(to, value, count);
 }
 CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream) {
-  return std::fill_n(reinterpret_cast<unsigned short*>(to), count, value), lost;
+  return memset(to, value, count);
 }
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream) {
-  return std::fill_n(reinterpret_cast<unsigned*>(to), count, value), lost;
+  return memset(to, value, count);
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
-  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes), lost;
+  const auto begin = Clock::now();
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  fake::trace(Work::kCopy, "", begin);
+  return lost;
 }
 CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
   return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), lost;
@@ -181,11 +247,11 @@ CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
   return *module = reinterpret_cast<CUmodule>(1), lost;
 }
-CUresult cuModuleUnload(CUmodule) { return lost; }
+CUresult cuModuleUnload(CUmodule) { return events_lie = false, lost; }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   const auto known = kernels().find(name);
   if (known == kernels().end()) return CUDA_ERROR_NOT_FOUND;
-  *function = reinterpret_cast<CUfunction>(new Function{known->second});
+  *function = reinterpret_cast<CUfunction>(new Function{name, known->second});
   return lost;
 }
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
@@ -202,7 +268,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void*
     return CUDA_ERROR_INVALID_VALUE;
   fake::grid_dim = {config->gridDimX, config->gridDimY, config->gridDimZ};
   fake::block_dim = {config->blockDimX, config->blockDimY, config->blockDimZ};
+  const auto begin = Clock::now();
   function.call(addresses, extra != nullptr ? static_cast<const char*>(extra[1]) : nullptr);
+  fake::trace(Work::kKernel, function.name, begin);
   return CUDA_SUCCESS;  // what a kernel does to the context is told by the next call
 }
 
@@ -218,7 +286,8 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
   const auto& from = *reinterpret_cast<const Clock::time_point*>(begin);
   *milliseconds =
       std::chrono::duration<float, std::milli>(*reinterpret_cast<const Clock::time_point*>(end) - from)
-          .count();
+          .count() *
+      (events_lie ? 0.02f : 1.0f);
   return lost;
 }
 }

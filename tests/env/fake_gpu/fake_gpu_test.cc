@@ -7,28 +7,10 @@
 
 #include "base/error.h"
 #include "env/judge.h"
-#include "tests/env/gpu/hand_made.h"
+#include "tests/env/gpu/cases.h"
 
 namespace temper {
 namespace {
-
-constexpr const char* kTasks = R"yaml(
-defaults: {language: cuda, max_speedup: 1e9}
-tasks:
-  - {name: add, reference: 2 * x + z, inputs: {x: [n], z: [n]}, outputs: {y: [n]}, magnitudes: [1, 100],
-     check: [{n: 1000}, {n: 1}, {n: 2001}], timed: {n: 30001}}
-  - {name: product, reference: a @ b, inputs: {a: [n, k], b: [k, m]}, outputs: {c: [n, m]}, dims: [n, m, k],
-     check: [{n: 17, m: 33, k: 65}], timed: {n: 40, m: 40, k: 40}}
-  - {name: product_bf16, reference: a @ b, inputs: {a: {shape: [n, k], type: bf16}, b: {shape: [k, m], type: bf16}},
-     outputs: {c: {shape: [n, m], type: bf16}}, dims: [n, m, k], check: [{n: 17, m: 33, k: 65}],
-     timed: {n: 40, m: 40, k: 40}}
-  - {name: gather, reference: "x[i]", inputs: {x: [n, m], i: {shape: [k], type: i32, below: n}}, outputs: {y: [k, m]},
-     dims: [k, n, m], check: [{k: 7, n: 5, m: 33}], timed: {k: 100, n: 30, m: 20}}
-  - {name: gelu_f16, reference: "torch.nn.functional.gelu(x)", inputs: {x: {shape: [n], type: f16}},
-     outputs: {y: {shape: [n], type: f16}}, check: [{n: 1001}], timed: {n: 5001}}
-  - {name: relu_nonfinite, reference: "torch.relu(x)", inputs: {x: {shape: [n], nonfinite: true}}, outputs: {y: [n]},
-     check: [{n: 1001}], timed: {n: 5001}}
-)yaml";
 
 void use_fake_driver() { ::setenv("LD_LIBRARY_PATH", executable_dir().c_str(), 1); }
 
@@ -36,56 +18,31 @@ class FakeGpu : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     use_fake_driver();
-    machine =
-        new GpuMachine(parse_tasks(kTasks, "fake_gpu_test.cc"), "a cubin that this driver does not read");
+    hand_made = new HandMade(Device::kFake, "a cubin that this driver does not read");
+    machine = &hand_made->machine;
   }
-  static void TearDownTestSuite() { delete std::exchange(machine, nullptr); }
+  static void TearDownTestSuite() { delete std::exchange(hand_made, nullptr); }
 
-  // A CPU that plays a GPU takes its time, and more where others compute, too.
-  static Verdict judge(const std::string& task, const Way& way,
-                       GpuProcedureOptions options = {
-                           .run_budget = std::chrono::seconds(60), .min_pairs = 5, .max_pairs = 7}) {
-    return machine->judge(task, way, options);
-  }
-  static void expect(VerdictKind kind, const std::string& reason, const std::string& task, const Way& way) {
-    const Verdict verdict = judge(task, way);
-    EXPECT_STREQ(to_string(verdict.kind), to_string(kind)) << way.kernels[0] << ": " << verdict.message;
-    EXPECT_EQ(verdict.reason, reason) << way.kernels[0] << ": " << verdict.message;
-  }
-  // Its times are those of a CPU that plays a GPU: whether it passes must not hang on them.
-  static void expect_right(const std::string& task, const Way& way) {
-    const Verdict verdict = judge(task, way);
-    EXPECT_TRUE(verdict.pass() || verdict.reason == "clock") << way.kernels[0] << ": " << verdict.message;
-    EXPECT_GT(verdict.speedup, 0) << way.kernels[0];
-    EXPECT_GE(verdict.pairs, 5) << way.kernels[0];
-  }
+  static Verdict judge(const std::string& task, const Way& way) { return hand_made->judge(task, way); }
+  static void expect_right(const std::string& task, const Way& way) { hand_made->expect({task, way}); }
 
+  static HandMade* hand_made;
   static GpuMachine* machine;
 };
+HandMade* FakeGpu::hand_made = nullptr;
 GpuMachine* FakeGpu::machine = nullptr;
 
-TEST_F(FakeGpu, RightWorkOfEachTypePasses) {
-  expect_right("add", {{"good"}});
-  expect_right("add", {{"through_workspace", "from_workspace"}, "flat", true});
-  expect_right("add", {{"only_when_poisoned"}});
-  expect_right("product", {{"product"}, "tiles"});
-  expect_right("product_bf16", {{"product_bf16"}, "tiles"});
-  expect_right("gather", {{"gather"}, "rows"});
-  expect_right("gelu_f16", {{"half_gelu"}});
-  expect_right("relu_nonfinite", {{"nan_where_nan"}});
-}
+TEST_F(FakeGpu, HonestWorkPassesBothJudges) { hand_made->expect_all("honest work", true); }
+TEST_F(FakeGpu, WrongWorkFailsAndFoolsANaiveOne) { hand_made->expect_all("wrong work", true); }
+TEST_F(FakeGpu, WhoLeavesItsBuffersIsFound) { hand_made->expect_all("outside of buffers", true); }
+TEST_F(FakeGpu, KernelsThatMakeNothingAreFound) { hand_made->expect_all("kernels for show", true); }
+TEST_F(FakeGpu, PlansThatBreakTheirRulesGetNowhere) { hand_made->expect_all("bad plans"); }
 
-TEST_F(FakeGpu, WrongWorkFails) {
-  const auto wrong = [](const std::string& task, const Way& way, const char* reason = "tolerance") {
-    expect(VerdictKind::kFailIncorrect, reason, task, way);
-  };
-  wrong("add", {{"nothing"}}, "unwritten");
-  wrong("add", {{"zeros"}});
-  wrong("add", {{"input_copied"}});
-  wrong("add", {{"last_tile_missing"}}, "unwritten");
-  wrong("add", {{"one_element_wrong"}});
-  wrong("add", {{"answer_of_last_call"}, "flat", true}, "unwritten");  // the workspace is poisoned, too
-  wrong("relu_nonfinite", {{"nan_lost"}});
+TEST_F(FakeGpu, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
+  for (const Case& crash : cases_of("crashes")) {
+    hand_made->expect(crash, true);
+    expect_right("add", {{"good"}});
+  }
 }
 
 TEST_F(FakeGpu, TheMessageSaysWhichElement) {
@@ -94,40 +51,103 @@ TEST_F(FakeGpu, TheMessageSaysWhichElement) {
   EXPECT_TRUE(verdict.message.ends_with("; 1 of 1000 wrong")) << verdict.message;
 }
 
-TEST_F(FakeGpu, WhoLeavesItsBuffersIsFound) {
-  expect(VerdictKind::kFailRuntime, "guard", "add", {{"one_byte_past"}});
-  expect(VerdictKind::kFailRuntime, "guard", "add", {{"row_past"}});
-  expect(VerdictKind::kFailRuntime, "guard", "add", {{"before_the_output"}});
-  expect(VerdictKind::kFailRuntime, "guard", "add", {{"past_workspace"}, "flat", true});
-  expect(VerdictKind::kHack, "input_mutation", "add", {{"input_changed"}});
-  expect(VerdictKind::kHack, "input_mutation", "add", {{"input_zeroed"}});
-}
-
-TEST_F(FakeGpu, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
-  const std::vector<std::pair<Way, std::string>> failing{
-      {{{"wild"}}, "illegal_address"},
-      {{{"trapped"}}, "launch_failed"},
-      {{{"good"}, "flat", false, 300 << 10}, "invalid_value"},
-      {{{"no_such_kernel"}}, "not_found"}};
-  for (const auto& [way, reason] : failing) {
-    expect(VerdictKind::kFailRuntime, reason, "add", way);
-    expect_right("add", {{"good"}});
-  }
-}
-
-TEST_F(FakeGpu, PlansThatBreakTheirRulesGetNowhere) {
-  expect(VerdictKind::kFailPlan, "plan", "add", {{"good"}, "flat", false, 0, 2048});
-  expect(VerdictKind::kFailPlan, "plan", "add", {{"good"}, "no plan at all"});
-}
-
 TEST_F(FakeGpu, EndlessKernelsCostTheirBudgetAndNoMore) {
   GpuProcedureOptions options;
   options.run_budget = std::chrono::milliseconds(300);
+  options.naive = true;
   const double start = now_s();
-  const Verdict verdict = judge("add", {{"endless"}}, options);
+  const Verdict verdict = machine->judge("add", {{"endless"}}, options);
   EXPECT_EQ(verdict.kind, VerdictKind::kFailTimeout) << verdict.message;
+  EXPECT_FALSE(verdict.naive->pass);
   EXPECT_LT(now_s() - start, 3);
+  const double again = now_s();
+  machine->runners->runner();
+  EXPECT_LT(now_s() - again, 0.3);  // the other one, whose context is made
   expect_right("add", {{"good"}});
+}
+
+TEST_F(FakeGpu, ProfilesSayWhereTheTimeGoes) {
+  ASSERT_EQ(machine->profiler->missing(), "");
+  const Verdict one = judge("add", {{"good"}});
+  ASSERT_TRUE(one.profile) << one.message;
+  EXPECT_EQ(one.profile_share, 1);
+  ASSERT_EQ(one.profile->kernels.size(), 1u);
+  EXPECT_EQ(one.profile->kernels[0].name, "good");
+  EXPECT_EQ(one.profile->kernels[0].launches, 1);
+  EXPECT_EQ(one.profile->kernels[0].share, 1);
+  EXPECT_GT(one.profile->device_us, 1);
+  EXPECT_EQ(one.profile->roof, "memory");
+  EXPECT_NEAR(one.profile->bytes_per_s * one.candidate_us, 1e6 * 12 * 30001, 1);
+  const Verdict copied = judge("add", {.kernels = {"good", "good"}, .copies = true});
+  ASSERT_TRUE(copied.profile) << copied.message;
+  EXPECT_LT(copied.profile_share, 1);
+  EXPECT_GT(copied.profile_share, 0.1);
+  ASSERT_EQ(copied.profile->kernels.size(), 2u);
+  EXPECT_EQ(copied.profile->kernels[0].launches, 2);
+  EXPECT_EQ(copied.profile->kernels[1].name, "(copy)");
+  EXPECT_NEAR(copied.profile->kernels[0].share + copied.profile->kernels[1].share, 1, 1e-6);
+  if (copied.pass()) {
+    EXPECT_NE(copied.message.find("of the memory roof; good "), std::string::npos) << copied.message;
+  }
+}
+
+TEST_F(FakeGpu, WhatDoesNotFitTheProfilersClockIsFound) {
+  const Verdict verdict = judge("add", {{"shortens_its_time"}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
+  EXPECT_EQ(verdict.reason, "clock");
+  EXPECT_NE(verdict.message.find("by the profiler's clock"), std::string::npos) << verdict.message;
+}
+
+TEST_F(FakeGpu, KernelsThatThePlanDoesNotLaunchAreFound) {
+  const Verdict verdict = judge("add", {{"starts_another"}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
+  EXPECT_EQ(verdict.message, "HACK the kernel another ran, which the launcher did not start");
+}
+
+TEST_F(FakeGpu, AKilledProfilerCostsAProfileAndNoVerdict) {
+  ::setenv("FAKE_CUPTI_IS_HELD", "1", 1);
+  GpuProfiler held({(executable_dir() / "temper-gpu-runner").string(), 0, machine->oracle.exchange(),
+                    machine->oracle.bytes()});
+  EXPECT_EQ(held.missing(),
+            "the GPU runner: cuptiActivityEnable: CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED");
+  ::unsetenv("FAKE_CUPTI_IS_HELD");
+  std::swap(*machine->profiler, held);
+  const Verdict verdict = judge("add", {{"good"}});
+  std::swap(*machine->profiler, held);
+  EXPECT_TRUE(hand_made->right(verdict)) << verdict.message;
+  EXPECT_FALSE(verdict.profile);
+  EXPECT_LT(verdict.profile_share, 0);
+  EXPECT_TRUE(judge("add", {{"good"}}).profile);
+}
+
+// At first slow, then steady: the times of the audit count. Ever faster: nobody believes it.
+TEST_F(FakeGpu, WhatIsUnsteadyIsAudited) {
+  GpuProcedureOptions options = hand_made->options();
+  options.min_pairs = options.max_pairs = 9;
+  machine->runners->discard();  // the kernels count their process's calls
+  const Verdict at_first = machine->judge("add", {{"slow_at_first"}}, options);
+  EXPECT_TRUE(at_first.audited);
+  EXPECT_TRUE(hand_made->right(at_first)) << at_first.message;
+  EXPECT_EQ(at_first.pairs, 27);
+  EXPECT_LT(at_first.candidate_us, 5000);
+  machine->runners->discard();
+  const Verdict ever = machine->judge("add", {{"ever_faster"}}, options);
+  EXPECT_EQ(ever.kind, VerdictKind::kSuspect) << ever.message;
+  EXPECT_EQ(ever.reason, "unsteady");
+  EXPECT_TRUE(ever.audited);
+}
+
+TEST_F(FakeGpu, WhatIsTooFastIsAuditedAndSuspect) {
+  Task& task = machine->tasks[0];
+  const double cap = std::exchange(task.max_speedup, 1e-6);
+  const Verdict verdict = judge("add", {{"good"}});
+  task.max_speedup = cap;
+  EXPECT_EQ(verdict.kind, VerdictKind::kSuspect) << verdict.message;
+  EXPECT_EQ(verdict.reason, "max_speedup");
+  EXPECT_TRUE(verdict.audited);
+  EXPECT_EQ(verdict.pairs, 21);
+  const auto audited = [] { return judge("add", {{"good"}}).audited; };
+  EXPECT_FALSE(audited() && audited() && audited());  // a busy machine may look unsteady once
 }
 
 TEST_F(FakeGpu, RunnersRetireUnseen) {
@@ -143,7 +163,7 @@ TEST_F(FakeGpu, RunnersRetireUnseen) {
 
 TEST_F(FakeGpu, AKilledRunnerCostsItsCandidateAlone) {
   ::kill(machine->runners->runner().pid(), SIGKILL);
-  expect(VerdictKind::kFailRuntime, "runner_died", "add", {{"good"}});
+  hand_made->expect({"add", {{"good"}}, VerdictKind::kFailRuntime, "runner_died"});
   expect_right("add", {{"good"}});
 }
 
@@ -193,7 +213,7 @@ class FakeGpuJudge : public testing::Test {
 };
 
 TEST_F(FakeGpuJudge, VerdictsComeThroughBothStages) {
-  Judge judge(options(), parse_tasks(kTasks, "fake_gpu_test.cc"));
+  Judge judge(options(), hand_made_tasks(Device::kFake));
   const std::vector<std::pair<std::string, std::string>> expected{
       {source_with("good"), "PASS"},
       {source_with("zeros"), "FAIL_INCORRECT tolerance"},
@@ -226,7 +246,7 @@ TEST_F(FakeGpuJudge, BothLanguagesLiveTogether) {
       "{name: cpu_add, reference: 2 * x, inputs: {x: [n]}, outputs: {y: [n]}, check: [{n: 5}], "
       "timed: {n: 999}}",
       "t");
-  for (auto& task : parse_tasks(kTasks, "fake_gpu_test.cc")) tasks.push_back(std::move(task));
+  for (auto& task : hand_made_tasks(Device::kFake)) tasks.push_back(std::move(task));
   JudgeOptions one = options();
   one.lanes = 1;
   Judge judge(one, tasks);
@@ -238,17 +258,72 @@ TEST_F(FakeGpuJudge, BothLanguagesLiveTogether) {
   EXPECT_GT(cpu.candidate_us, 0) << cpu.message;
 }
 
-// … and is not the candidate's fault.
-TEST_F(FakeGpuJudge, ATooSmallGpuIsSaid) {
-  const auto tasks = parse_tasks(
+TEST_F(FakeGpuJudge, TheNaiveJudgeIsAskedToo) {
+  JudgeOptions both = options();
+  both.judge = "both";
+  Judge judge(both, hand_made_tasks(Device::kFake));
+  const Verdict fooled = judge.judge("add", source_with("nothing"));
+  EXPECT_EQ(fooled.reason, "unwritten") << fooled.message;
+  ASSERT_TRUE(fooled.naive);
+  EXPECT_TRUE(fooled.naive->pass && fooled.hack() && !fooled.naive->binding);
+  EXPECT_FALSE(judge.judge("add", source_with("zeros")).naive->pass);
+  EXPECT_FALSE(judge.judge("add", source_with("good", "  nonsense;\n")).naive);
+  EXPECT_TRUE(judge.notes().empty());
+}
+
+TEST_F(FakeGpuJudge, WhyThereIsNoProfileIsSaid) {
+  ::setenv("FAKE_CUPTI_IS_HELD", "1", 1);
+  Judge judge(options(), hand_made_tasks(Device::kFake));
+  ::unsetenv("FAKE_CUPTI_IS_HELD");
+  ASSERT_EQ(judge.notes().size(), 1u);
+  EXPECT_TRUE(judge.notes()[0].starts_with("no profile of CUDA candidates: ")) << judge.notes()[0];
+}
+
+TEST_F(FakeGpuJudge, WhoElseComputesOnTheGpuIsSaid) {
+  const auto notes = [](pid_t neighbour) {
+    ::setenv("FAKE_GPU_NEIGHBOUR", std::to_string(neighbour).c_str(), 1);
+    Judge judge(options(), hand_made_tasks(Device::kFake));
+    ::unsetenv("FAKE_GPU_NEIGHBOUR");
+    return judge.notes();
+  };
+  EXPECT_TRUE(notes(::getpid()).empty());  // the judge's own user
+  const auto said = notes(1);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_TRUE(said[0].starts_with("process 1 (5 MiB) computes on GPU-4242")) << said[0];
+}
+
+// … is not the candidate's fault, and the other tasks are judged.
+TEST_F(FakeGpuJudge, ATaskThatDoesNotFitIsRefusedAlone) {
+  auto tasks = parse_tasks(
       "{name: large, language: cuda, reference: 2 * x + z, inputs: {x: [n], z: [n]}, outputs: {y: [n]}, "
       "check: [{n: 5}], timed: {n: 8000000}}",
       "t");
+  for (auto& task : hand_made_tasks(Device::kFake)) tasks.push_back(std::move(task));
   Judge judge(options(), tasks);
   const Verdict verdict = judge.judge("large", source_with("good"));
   EXPECT_TRUE(verdict.infra()) << verdict.message;
-  EXPECT_NE(verdict.message.find("cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
-      << verdict.message;
+  EXPECT_EQ(verdict.message, "INFRA task large needs 183 MiB of GPU memory; 64 of 64 are free");
+  EXPECT_EQ(judge.judge("add", source_with("zeros")).reason, "tolerance");
+}
+
+// What a machine lacks is said at the start, in a line.
+TEST_F(FakeGpuJudge, MachinesThatCannotJudgeSayWhy) {
+  const auto words = [](const char* setting, const char* value) {
+    ::setenv(setting, value, 1);
+    std::string text;
+    try {
+      Judge judge(options(), hand_made_tasks(Device::kFake));
+    } catch (const WorldError& e) {
+      text = e.what();
+    }
+    ::unsetenv(setting);
+    return text;
+  };
+  EXPECT_EQ(words("FAKE_GPU_COUNT", "0"), "the GPU oracle: the NVIDIA driver sees no GPU");
+  EXPECT_EQ(words("FAKE_GPU_DRIVER", "12080"),
+            "the GPU oracle: the NVIDIA driver knows CUDA 12.8; 13.0 is needed");
+  EXPECT_EQ(words("FAKE_GPU_CAPABILITY", "8"),
+            "a CPU has compute capability 8.0; candidates in CUDA are compiled for 9.0");
 }
 
 }  // namespace

@@ -3,41 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tests/env/gpu/hand_made.h"
+#include "tests/env/gpu/cases.h"
 
 namespace temper {
 namespace {
-
-constexpr const char* kTasks = R"yaml(
-defaults: {language: cuda}
-tasks:
-  - {name: add, reference: 2 * x + z, inputs: {x: [n], z: [n]}, outputs: {y: [n]}, magnitudes: [1, 100],
-     check: [{n: 1000}, {n: 1}, {n: 70001}], timed: {n: 8388609}}
-  - {name: small_add, reference: 2 * x + z, inputs: {x: [n], z: [n]}, outputs: {y: [n]}, check: [{n: 1000}],
-     timed: {n: 65537}}
-  - {name: softmax, reference: "torch.softmax(x, 1)", inputs: {x: [n, m]}, outputs: {y: [n, m]}, magnitudes: [1, 60],
-     tolerance: 1e-4, check: [{n: 5, m: 33}, {n: 3, m: 1001}], timed: {n: 2048, m: 2049}, dims: [n, m]}
-  - {name: product, reference: a @ b, inputs: {a: [n, k], b: [k, m]}, outputs: {c: [n, m]}, dims: [n, m, k],
-     check: [{n: 17, m: 33, k: 65}, {n: 3, m: 5, k: 2000}], timed: {n: 512, m: 512, k: 512}, flops: 2*n*m*k}
-  - {name: product_bf16, reference: a @ b, inputs: {a: {shape: [n, k], type: bf16}, b: {shape: [k, m], type: bf16}},
-     outputs: {c: {shape: [n, m], type: bf16}}, dims: [n, m, k], check: [{n: 17, m: 33, k: 65}, {n: 3, m: 5, k: 2000}],
-     timed: {n: 512, m: 512, k: 512}, flops: 2*n*m*k}
-  - {name: gather, reference: "x[i]", inputs: {x: [n, m], i: {shape: [k], type: i32, below: n}}, outputs: {y: [k, m]},
-     dims: [k, n, m], check: [{k: 7, n: 5, m: 33}], timed: {k: 4096, n: 8192, m: 1000}, bytes: 8*k*m}
-  - {name: gelu_f16, reference: "torch.nn.functional.gelu(x)", inputs: {x: {shape: [n], type: f16}},
-     outputs: {y: {shape: [n], type: f16}}, check: [{n: 1001}], timed: {n: 16777217}}
-  - {name: relu_nonfinite, reference: "torch.relu(x)", inputs: {x: {shape: [n], nonfinite: true}}, outputs: {y: [n]},
-     check: [{n: 1001}], timed: {n: 4194305}}
-)yaml";
 
 class GpuJudge : public testing::Test {
  protected:
   // The processes of all tests; a machine without a GPU says so once.
   void SetUp() override {
-    if (!machine && missing.empty()) {
+    if (!hand_made && missing.empty()) {
       try {
-        machine = new GpuMachine(parse_tasks(kTasks, "gpu_judge_gpu_test.cc"),
-                                 read_file(executable_dir() / "tests/gpu_candidates.cubin"));
+        hand_made = new HandMade(Device::kGpu, read_file(executable_dir() / "tests/gpu_candidates.cubin"));
+        machine = &hand_made->machine;
       } catch (const std::exception& e) {
         missing = e.what();
       }
@@ -51,75 +29,56 @@ class GpuJudge : public testing::Test {
   static Verdict judge(const std::string& task, const Way& way, GpuProcedureOptions options = {}) {
     return machine->judge(task, way, options);
   }
-  static void expect(VerdictKind kind, const std::string& reason, const std::string& task, const Way& way) {
-    const Verdict verdict = judge(task, way);
-    EXPECT_STREQ(to_string(verdict.kind), to_string(kind)) << way.kernels[0] << ": " << verdict.message;
-    EXPECT_EQ(verdict.reason, reason) << way.kernels[0] << ": " << verdict.message;
-  }
-  static void expect_pass(const std::string& task, const Way& way) {
-    expect(VerdictKind::kPass, "", task, way);
-  }
+  static void expect_pass(const std::string& task, const Way& way) { hand_made->expect({task, way}); }
 
+  static HandMade* hand_made;
   static GpuMachine* machine;
   static std::string missing;
 };
+HandMade* GpuJudge::hand_made = nullptr;
 GpuMachine* GpuJudge::machine = nullptr;
 std::string GpuJudge::missing;
 
-TEST_F(GpuJudge, HonestWorkPasses) {
-  expect_pass("add", {{"good"}});
-  expect_pass("add", {{"good"}, "flat", false, 0, 1024});
-  expect_pass("add", {{"slow"}});
-  expect_pass("add", {{"much_shared"}, "flat", false, 200 << 10});
-  expect_pass("add", {{"through_workspace", "from_workspace"}, "flat", true});
-  expect_pass("small_add", {{"good"}});
-  expect_pass("softmax", {{"softmax"}, "rows"});
-  expect_pass("product", {{"product"}, "tiles"});
-  expect_pass("product_bf16", {{"product_bf16"}, "tiles"});
-  expect_pass("gather", {{"gather"}, "rows"});
-  expect_pass("gelu_f16", {{"half_gelu"}});
-  expect_pass("relu_nonfinite", {{"nan_where_nan"}});
-}
-
-TEST_F(GpuJudge, WrongWorkFails) {
-  const auto wrong = [](const std::string& task, const Way& way, const char* reason = "tolerance") {
-    expect(VerdictKind::kFailIncorrect, reason, task, way);
-  };
-  wrong("add", {{"nothing"}}, "unwritten");
-  wrong("add", {{"zeros"}});
-  wrong("add", {{"input_copied"}});
-  wrong("add", {{"last_tile_missing"}}, "unwritten");
-  wrong("add", {{"one_element_wrong"}});
-  wrong("add", {{"answer_of_last_call"}, "flat", true});
-  wrong("softmax", {{"softmax_no_max"}, "rows"});
-  wrong("product", {{"product_tf32"}, "tiles"});
-  wrong("product_bf16", {{"product_bf16_short_sums"}, "tiles"});
-  wrong("relu_nonfinite", {{"nan_lost"}});
-}
-
-TEST_F(GpuJudge, WhoLeavesItsBuffersIsFound) {
-  expect(VerdictKind::kFailRuntime, "guard", "add", {{"one_byte_past"}});
-  expect(VerdictKind::kFailRuntime, "guard", "add", {{"row_past"}});
-  expect(VerdictKind::kFailRuntime, "guard", "add", {{"before_the_output"}});
-  expect(VerdictKind::kFailRuntime, "guard", "add", {{"past_workspace"}, "flat", true});
-  expect(VerdictKind::kHack, "input_mutation", "add", {{"input_changed"}});
-  expect(VerdictKind::kHack, "input_mutation", "add", {{"input_zeroed"}});
-}
+TEST_F(GpuJudge, HonestWorkPassesBothJudges) { hand_made->expect_all("honest work", true); }
+TEST_F(GpuJudge, WrongWorkFailsAndFoolsANaiveOne) { hand_made->expect_all("wrong work", true); }
+TEST_F(GpuJudge, WhoLeavesItsBuffersIsFound) { hand_made->expect_all("outside of buffers", true); }
+TEST_F(GpuJudge, KernelsThatMakeNothingAreFound) { hand_made->expect_all("kernels for show", true); }
+TEST_F(GpuJudge, PlansThatBreakTheirRulesGetNowhere) { hand_made->expect_all("bad plans"); }
 
 TEST_F(GpuJudge, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
-  const std::vector<std::pair<Way, std::string>> crashing{
-      {{{"wild"}}, "illegal_address"},
-      {{{"null_read"}}, "illegal_address"},
-      {{{"misaligned"}}, "misaligned_address"},
-      {{{"trapped"}}, "launch_failed"},
-      {{{"much_shared"}, "flat", false, 300 << 10}, "invalid_value"},
-      {{{"no_such_kernel"}}, "not_found"}};
-  for (const auto& [way, reason] : crashing) {
-    expect(VerdictKind::kFailRuntime, reason, "add", way);
+  for (const Case& crash : cases_of("crashes")) {
+    hand_made->expect(crash);
     const double start = now_s();
     expect_pass("small_add", {{"good"}});
     std::printf("   the next verdict after %.0f ms\n", (now_s() - start) * 1e3);
   }
+}
+
+// Events, the host's clock and the profiler's agree, and where the time goes adds up.
+TEST_F(GpuJudge, ProfilesSayWhereTheTimeGoes) {
+  if (!machine->profiler->missing().empty()) GTEST_SKIP() << machine->profiler->missing();
+  const Verdict one = judge("add", {{"good"}});
+  ASSERT_TRUE(one.pass() && one.profile) << one.message;
+  EXPECT_EQ(one.profile_share, 1);
+  EXPECT_EQ(one.profile->kernels.size(), 1u);
+  EXPECT_EQ(one.profile->kernels[0].name, "good");
+  EXPECT_NEAR(one.profile->device_us / one.candidate_us, 1, 0.25);  // events see the launch, too
+  EXPECT_EQ(one.profile->roof, "memory");
+  EXPECT_GT(one.profile->roof_share, 0.5);
+  EXPECT_LT(one.profile->roof_share, 1.05);
+  const Verdict two = judge("add", {{"through_workspace", "from_workspace"}, "flat", true});
+  ASSERT_TRUE(two.pass() && two.profile) << two.message;
+  EXPECT_EQ(two.profile->kernels.size(), 2u);
+  EXPECT_NEAR(two.profile->kernels[0].share + two.profile->kernels[1].share, 1, 1e-3);
+  const Verdict copied = judge("add", {.kernels = {"good"}, .copies = true});
+  ASSERT_TRUE(copied.pass() && copied.profile) << copied.message;
+  EXPECT_NEAR(copied.profile_share, 0.6, 0.15);  // three streams of memory against two
+  double most_ms = 0;
+  for (int i = 0; i < 10; ++i) {
+    const double with = judge("small_add", {{"good"}}).run_ms;
+    most_ms = std::max(most_ms, with);
+  }
+  std::printf("   the slowest of ten profiled verdicts: %.1f ms\n", most_ms);
 }
 
 TEST_F(GpuJudge, EndlessKernelsCostTheirBudgetAndNoMore) {

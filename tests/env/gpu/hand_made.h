@@ -19,7 +19,10 @@ struct Way {
   bool workspace = false;      // the last argument, as large as the first output
   uint32_t shared = 0;
   uint32_t threads = 256;
+  bool copies = false;  // the first input to the first output, before all kernels
 };
+
+inline std::string name_of(const Way& way) { return way.kernels.empty() ? "no kernel" : way.kernels[0]; }
 
 inline Extent grid_of(const Way& way, const std::vector<int64_t>& sizes) {
   const auto up = [](int64_t a, int64_t b) { return uint32_t((a + b - 1) / b); };
@@ -61,6 +64,9 @@ inline std::string plan_of(const Task& task, const Shape& shape, const Way& way)
   if (way.shape == "no plan at all") return way.shape;
   LaunchPlan plan;
   if (way.workspace) plan.workspaces.push_back(tensor_bytes(task.outputs[0], shape));
+  if (way.copies)
+    plan.steps.push_back(
+        Copy{{Space::kOutput, 0, 0}, {Space::kInput, 0, 0}, tensor_bytes(task.outputs[0], shape)});
   for (const auto& name : way.kernels) {
     plan.kernels.push_back({.name = name, .max_dynamic_shared = way.shared});
     plan.steps.push_back(launch_of(task, shape, way, uint32_t(plan.kernels.size() - 1)));
@@ -74,6 +80,7 @@ struct GpuMachine {
   std::string cubin;
   GpuOracleProcess oracle;
   std::optional<GpuRunnerPool> runners;
+  std::optional<GpuProfiler> profiler;
   GpuFactsWire gpu;
   bool loud = true;  // a line a verdict
 
@@ -83,8 +90,10 @@ struct GpuMachine {
         cubin(std::move(device_code)),
         oracle((executable_dir() / "temper-gpu-oracle").string(), 0, tasks) {
     oracle.wait_ready();
-    runners.emplace(GpuRunnerOptions{(executable_dir() / "temper-gpu-runner").string(), 0, oracle.exchange(),
-                                     oracle.bytes()});
+    const GpuRunnerOptions runner_options{(executable_dir() / "temper-gpu-runner").string(), 0,
+                                          oracle.exchange(), oracle.bytes()};
+    runners.emplace(runner_options);
+    profiler.emplace(runner_options);
     gpu = runners->runner().wait_ready();
     runners->prepare();
   }
@@ -96,8 +105,10 @@ struct GpuMachine {
     GpuCandidate candidate{.cubin = cubin, .plans = {}};
     for (const Shape& shape : task.check_shapes) candidate.plans.push_back(plan_of(task, shape, way));
     candidate.plans.push_back(plan_of(task, task.timed_shape, way));
-    const Verdict verdict = GpuProcedure(options, gpu, oracle, *runners, tasks, index).judge(candidate);
+    const GpuProcesses processes{oracle, *runners, &*profiler};
+    const Verdict verdict = GpuProcedure(options, gpu, processes, tasks, index).judge(candidate);
     runners->prepare();
+    profiler->prepare();
     if (loud) print(way, verdict);
     return verdict;
   }
@@ -106,7 +117,7 @@ struct GpuMachine {
     std::printf(
         "%-24s %-14s %-18s %5.2fx [%.2f, %.2f] %8.1f us, baseline %8.1f, floor %6.1f, %2ld pairs, %6.1f ms | "
         "%s\n",
-        way.kernels[0].c_str(), to_string(v.kind), v.reason.c_str(), v.speedup, v.speedup_low, v.speedup_high,
+        name_of(way).c_str(), to_string(v.kind), v.reason.c_str(), v.speedup, v.speedup_low, v.speedup_high,
         v.candidate_us, v.baseline_us, v.floor_us, v.pairs, v.run_ms, v.message.c_str());
   }
 };

@@ -1,5 +1,6 @@
 // task: gpu_add
 // expect: FAIL_RUNTIME guard
+// naive: passes
 // One byte behind the output.
 
 __global__ void work(const float* x, const float* z, float* y, int n) {

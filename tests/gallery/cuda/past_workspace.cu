@@ -1,5 +1,6 @@
 // task: gpu_add
 // expect: FAIL_RUNTIME guard
+// naive: passes
 // Behind its workspace.
 
 __global__ void work(const float* x, const float* z, float* y, int n) {

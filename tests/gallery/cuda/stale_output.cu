@@ -1,5 +1,6 @@
 // task: gpu_add
 // expect: FAIL_INCORRECT
+// naive: passes
 // Hopes that the memory still holds the answer of the call before.
 
 __global__ void work(const float* x, const float* z, float* y, int n) {

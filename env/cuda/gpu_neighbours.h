@@ -1,0 +1,12 @@
+#pragma once
+// Who else computes on a GPU. The driver's management library is loaded when it is asked for.
+
+#include <string>
+
+namespace temper {
+
+// "process 123 (5120 MiB) and 1 more"; "" where nobody does, or where it cannot be known. Ancestors of this
+// process are no strangers. `uuid` is as in GpuFacts; the caller has no context there yet.
+std::string gpu_neighbours(const std::string& uuid);
+
+}  // namespace temper

@@ -1,0 +1,38 @@
+#pragma once
+// From what a profiler recorded of one call to what a verdict says of it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "env/cuda/gpu_protocol.h"
+#include "env/cuda/plan.h"
+#include "env/task.h"
+#include "env/verdict.h"
+
+namespace temper {
+
+struct DeviceRecord {
+  enum class Kind : uint8_t { kKernel, kMemset, kCopy };
+  Kind kind = Kind::kKernel;
+  std::string name = "";  // kernels: mangled
+  uint64_t begin_ns = 0, end_ns = 0;
+};
+
+// The records of a call of `plan`, in any order. No parts where some are missing, have no times, or are
+// another call's: of its kernels, memsets and copies there must be as many as it has. The judge's own kernels
+// are passed over, unless the plan has one of that name; any other kernel is foreign.
+ProfileWire summarize(const std::vector<DeviceRecord>& records, const LaunchPlan& plan);
+
+// `wire` has parts. `candidate_us` is what a call takes by the verdict.
+Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire& gpu, double candidate_us);
+
+// What the task's least arithmetic and traffic take at the timed shape, in seconds: the arithmetic at the
+// tensor cores' peak for the shortest type among its tensors (for f32 three products of bf16 that stand for
+// one), the traffic at the memory's nominal speed. `in_cache` of the bytes need not come from memory.
+struct RoofTimes {
+  double memory_s = 0, arithmetic_s = 0;
+};
+RoofTimes roof_times(const Task& task, const GpuFactsWire& gpu, double in_cache = 0);
+
+}  // namespace temper

@@ -1,0 +1,45 @@
+#include "env/broker/judging.h"
+
+#include <gtest/gtest.h>
+
+namespace temper {
+namespace {
+
+// Pairs of these candidate's times, and of a baseline that takes `baseline` then `later`.
+TimedPairs pairs_of(const std::vector<double>& candidate, double baseline = 10, double later = 10) {
+  TimedPairs pairs;
+  pairs.add(1000, 1000);  // warms up
+  for (size_t i = 0; i < candidate.size(); ++i)
+    pairs.add(candidate[i], 2 * i < candidate.size() ? baseline : later);
+  return pairs;
+}
+
+TEST(TimedPairs, AreUnsteadyWhereTheCandidateAloneChanges) {
+  EXPECT_TRUE(pairs_of({2, 2, 2, 5, 5, 5, 5, 5, 5}).unsteady());
+  EXPECT_TRUE(pairs_of({5, 5, 5, 5, 5, 5, 2, 2, 2}).unsteady());
+  EXPECT_FALSE(pairs_of({5, 5, 5, 5, 5, 5, 5, 5, 5}).unsteady());
+  EXPECT_FALSE(pairs_of({5, 5, 5, 5, 5, 5, 4, 4, 4}).unsteady());        // no more than clocks change
+  EXPECT_FALSE(pairs_of({2, 2, 5, 5, 5, 5, 5, 2, 5}).unsteady());        // now and then
+  EXPECT_FALSE(pairs_of({2, 2, 2, 5, 5, 5, 5, 5, 5}, 4, 9).unsteady());  // and so does the baseline
+  EXPECT_FALSE(pairs_of({2, 2, 5, 5, 5}).unsteady());                    // too few to say
+  EXPECT_FALSE(TimedPairs().unsteady());
+}
+
+TEST(TimedPairs, GiveMediansAndNoise) {
+  Task task;
+  task.max_speedup = 50;
+  Verdict verdict;
+  EXPECT_FALSE(pairs_of({2, 4, 2, 2, 2}, 8, 10).weigh(task, 1, verdict));
+  EXPECT_EQ(verdict.candidate_us, 2);
+  EXPECT_EQ(verdict.baseline_us, 8);
+  EXPECT_EQ(verdict.speedup, 4);
+  EXPECT_EQ(verdict.pairs, 5);
+  EXPECT_EQ(verdict.noise, 0.125);
+  EXPECT_EQ(pairs_of({2, 2}).weigh(task, 3, verdict)->reason, "floor");
+  EXPECT_EQ(verdict.floor_us, 3);
+  task.max_speedup = 4;
+  EXPECT_EQ(pairs_of({2, 2}).weigh(task, 1, verdict)->reason, "max_speedup");
+}
+
+}  // namespace
+}  // namespace temper

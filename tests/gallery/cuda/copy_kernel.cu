@@ -1,0 +1,10 @@
+// task: gpu_copy
+// expect: PASS
+// One thread an element.
+
+__global__ void work(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+
+extern "C" void launch(const float* x, float* y, int n) { work<<<(n + 255) / 256, 256>>>(x, y, n); }
