@@ -41,9 +41,8 @@ bool ElementWriter::hit(Defect defect) {
 
 std::string ElementWriter::temporary(const Text& value) {
   if (is_variable(value.text)) return value.text;
-  static const char* names[] = {"v", "e", "f", "q1", "q2", "q3"};
-  TEMPER_CHECK(temporaries_ < int(std::size(names)));
-  const std::string fresh = names[temporaries_++];
+  TEMPER_CHECK(size_t(temporaries_) < dialect_.temporaries.size());
+  const std::string fresh = dialect_.temporaries[size_t(temporaries_++)];
   statements_.push_back(fmt::format("float {} = {};", fresh, value.text));
   return fresh;
 }
@@ -92,6 +91,7 @@ ElementWriter::Text ElementWriter::write_name(const Expression& e, const At& at)
 }
 
 std::string ElementWriter::input_element(const TensorSpec& input, const At& at) {
+  if (const auto text = dialect_.load ? dialect_.load(input, at) : ""; !text.empty()) return text;
   std::string offset = at[0];
   for (size_t k = 1; k < at.size(); ++k) {
     std::string length = input.shape[k];
@@ -101,7 +101,8 @@ std::string ElementWriter::input_element(const TensorSpec& input, const At& at) 
     if (wrong != length && hit(Defect::kStride)) length = wrong;
     offset = fmt::format("{} * {} + {}", factor(offset), length, at[k]);
   }
-  return fmt::format("{}[{}]", input.name, offset);
+  const auto text = fmt::format("{}[{}]", input.name, offset);
+  return element_size(input.type) < 4 ? "float(" + text + ")" : text;
 }
 
 std::string ElementWriter::subscript(const std::string& item, const std::string& at,
@@ -137,7 +138,8 @@ ElementWriter::Text ElementWriter::write_index(const Expression& e, At at) {
 }
 
 ElementWriter::Text ElementWriter::write_matmul_factor(const Expression& e, const At& at) {
-  const auto left = write(*e.children[0], {at[0], "l"}), right = write(*e.children[1], {"l", at[1]});
+  const auto& l = dialect_.contracted;
+  const auto left = write(*e.children[0], {at[0], l}), right = write(*e.children[1], {l, at[1]});
   return {left.text + " * " + right.text, 1};
 }
 
@@ -168,11 +170,16 @@ ElementWriter::Text ElementWriter::write_call(const Expression& e, const At& at)
                  {at[0], hit(Defect::kFlip) ? length + " - " + at[1] : length + " - 1 - " + at[1]});
   }
   const auto argument = write(*e.children[0], at);
+  if (dialect_.cuda && (f == "maximum" || f == "minimum")) {
+    const auto right = write(*e.children[1], at);
+    return {fmt::format("{}({}, {})", f == "maximum" ? "fmaxf" : "fminf", argument.text, right.text)};
+  }
   if (f == "maximum" || f == "minimum") {
     const std::string left = temporary(argument), right = temporary(write(*e.children[1], at));
     return {fmt::format("{0} {2} {1} ? {0} : {1}", left, right, f == "maximum" ? ">" : "<"), 3};
   }
   if (hit(Defect::kNoUnary)) return argument;
+  if (dialect_.cuda) return write_cuda_call(e, argument);
   if (f == "abs") return {fmt::format("__builtin_fabsf({})", argument.text)};
   if (f == "sqrt") return {fmt::format("__builtin_sqrtf({})", argument.text)};
   if (f == "rsqrt") return {fmt::format("1 / __builtin_sqrtf({})", argument.text), 1};
@@ -195,6 +202,38 @@ ElementWriter::Text ElementWriter::write_call(const Expression& e, const At& at)
     return {fmt::format("{0} < {1} ? {1} : {0} > {2} ? {2} : {0}", v, low, high), 3};
   }
   throw ConfigError("the trace grammar does not know torch.{}", f);
+}
+
+ElementWriter::Text ElementWriter::write_cuda_call(const Expression& e, const Text& argument) {
+  static const std::map<std::string, std::string> same = {
+      {"abs", "fabsf"},  {"sqrt", "sqrtf"}, {"rsqrt", "rsqrtf"}, {"exp", "expf"}, {"log", "logf"},
+      {"tanh", "tanhf"}, {"erf", "erff"},   {"sin", "sinf"},     {"cos", "cosf"}, {"log1p", "log1pf"}};
+  const auto& f = e.text;
+  if (const auto it = same.find(f); it != same.end())
+    return {fmt::format("{}({})", it->second, argument.text)};
+  const bool nonfinite =
+      std::ranges::any_of(program_.task->inputs, [](const auto& x) { return x.nonfinite; });
+  if (f == "relu" && !nonfinite) return {fmt::format("fmaxf({}, 0)", argument.text)};
+  const std::string v = temporary(argument);
+  const std::string minus = f == "sigmoid" || f == "silu" ? (hit(Defect::kSigmoidSign) ? "" : "-") : "";
+  if (f == "relu") return {fmt::format("{0} < 0 ? 0 : {0}", v), 3};  // a NaN stays one
+  if (f == "square") return {fmt::format("{0} * {0}", v), 1};
+  if (f == "sigmoid") return {fmt::format("1 / (1 + expf({}{}))", minus, v), 1};
+  if (f == "silu") return {fmt::format("{} / (1 + expf({}{}))", v, minus, v), 1};
+  if (f == "gelu") return {fmt::format("{0} * normcdff({0})", v), 1};
+  if (f == "softplus") return {fmt::format("{0} > 20 ? {0} : log1pf(expf({0}))", v), 3};
+  if (f == "elu") return {fmt::format("{0} > 0 ? {0} : expm1f({0})", v), 3};
+  if (f == "leaky_relu") {
+    const std::string slope =
+        hit(Defect::kLeakySlope) || e.children.size() < 2 ? "0.01f" : constant(*e.children[1]);
+    return {fmt::format("{0} > 0 ? {0} : {1} * {0}", v, slope), 3};
+  }
+  if (f == "clamp" && e.children.size() == 3) {
+    const bool clamp_low = e.children[1]->text != "0" && hit(Defect::kClampLow);
+    const std::string low = clamp_low ? "0" : constant(*e.children[1]), high = constant(*e.children[2]);
+    return {fmt::format("{0} < {1} ? {1} : {0} > {2} ? {2} : {0}", v, low, high), 3};
+  }
+  throw ConfigError("the trace grammar does not write torch.{} so", f);
 }
 
 }  // namespace temper

@@ -2,6 +2,7 @@
 // One element of an expression in C++: index arithmetic, operators, and temporaries where a value is used
 // twice.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,11 +12,21 @@
 
 namespace temper {
 
+// What depends on where the element is written.
+struct Dialect {
+  bool cuda = false;
+  std::vector<std::string> temporaries = {"v", "e", "f", "q1", "q2", "q3"};
+  std::string contracted = "l";  // the inner index of a product
+  // The element of an input at these indices, where it is not the input's name and its offset; or "".
+  std::function<std::string(const TensorSpec&, const std::vector<std::string>&)> load = {};
+};
+
 class ElementWriter {
  public:
   // `bound`: C++ text of names that are no inputs (steps, kStored).
-  ElementWriter(const Program& program, const Defects& defects, std::map<std::string, std::string> bound)
-      : program_(program), defects_(defects), bound_(std::move(bound)) {}
+  ElementWriter(const Program& program, const Defects& defects, std::map<std::string, std::string> bound,
+                Dialect dialect = {})
+      : program_(program), defects_(defects), bound_(std::move(bound)), dialect_(std::move(dialect)) {}
 
   // The value at the given index expressions, one a dimension of the context, outermost first.
   std::string value(const Expression& e, const std::vector<std::string>& at);
@@ -36,6 +47,7 @@ class ElementWriter {
   Text write_index(const Expression& e, std::vector<std::string> at);
   Text write_binary(const Expression& e, const std::vector<std::string>& at);
   Text write_call(const Expression& e, const std::vector<std::string>& at);
+  Text write_cuda_call(const Expression& e, const Text& argument);
   Text write_matmul_factor(const Expression& e, const std::vector<std::string>& at);
   std::string input_element(const TensorSpec& input, const std::vector<std::string>& at);
   std::string subscript(const std::string& item, const std::string& at, const std::string& other);
@@ -46,6 +58,7 @@ class ElementWriter {
   const Program& program_;
   Defects defects_;
   std::map<std::string, std::string> bound_;
+  Dialect dialect_;
   std::vector<std::string> statements_;
   int temporaries_ = 0;
   bool applied_ = false;

@@ -11,6 +11,7 @@ namespace {
 constexpr Defect kHabits[] = {
     Defect::kBroadcastRow, Defect::kClampLow,  Defect::kLeakySlope, Defect::kSigmoidSign, Defect::kNoEpsilon,
     Defect::kNoDivide,     Defect::kNoMaximum, Defect::kZeroInit,   Defect::kFlip,        Defect::kStride,
+    Defect::kThreadARow,   Defect::kNoCarry,   Defect::kLastTile,   Defect::kNarrowSum,
 };
 
 bool applies(const Program& program, Style style, Defect defect) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "rollout/traces/cuda/kernel.h"
 #include "rollout/traces/element.h"
 
 namespace temper {
@@ -412,7 +413,7 @@ class Kernel {
 }  // namespace
 
 std::optional<std::string> write_kernel(const Program& program, const Style& style) {
-  return Kernel(program, style).write();
+  return program.cuda() ? write_cuda_kernel(program, style) : Kernel(program, style).write();
 }
 
 }  // namespace temper

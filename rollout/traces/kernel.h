@@ -9,7 +9,7 @@
 
 namespace temper {
 
-// C++ source. Nothing where none of the style's defects has a place in this program.
+// Source in the task's language. Nothing where none of the style's defects has a place in this program.
 std::optional<std::string> write_kernel(const Program& program, const Style& style);
 
 }  // namespace temper

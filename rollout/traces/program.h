@@ -16,7 +16,7 @@ enum class Skeleton {
   kRow,      // reductions along rows, then a number or a row each
   kColumn,   // one reduction down the columns
   kFull,     // one reduction over everything
-  kSoftmax,  // softmax or log_softmax along rows
+  kSoftmax,  // softmax or log_softmax along rows; in CUDA kRow, of two steps
   kScan,     // running reduction
   kMatmul,   // product of two matrices
 };
@@ -39,6 +39,9 @@ struct Program {
   std::map<std::string, ExpressionPtr> aliases;  // named intermediates that are no reduction
   ExpressionPtr result;                          // of one element of the output
   bool log_softmax = false;                      // kSoftmax: the logarithm is asked for
+  bool softmax = false;                          // kRow: steps 0 and 1 are the maximum and sum of a softmax
+
+  bool cuda() const { return task->language == "cuda"; }
 
   // The dimensions of an expression, outermost first; "?" where a slice changed them.
   std::vector<std::string> dims(const Expression& e) const;

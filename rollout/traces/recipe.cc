@@ -29,7 +29,8 @@ Variant variant(const Program& program, Variant::Kind kind, const Style& style, 
   return {.kind = kind,
           .fast = style.fast,
           .repair = repair,
-          .answer = fmt::format("{}\n```cpp\n{}```", plan_sentence(program, style), *source),
+          .answer =
+              fmt::format("{}\n```{}\n{}```", plan_sentence(program, style), program.task->language, *source),
           .source = *source,
           .verdict = {}};
 }
@@ -73,18 +74,26 @@ Recipe write_recipe(const Task& task, uint64_t seed) {
   for (const auto& style : all) {
     recipe.variants.push_back(variant(*program, Variant::Kind::kRight, style, recipe.variants.size()));
   }
+  const size_t first_fast = size_t(std::ranges::find_if(all, &Style::fast) - all.begin());
   bool invited = false;
   for (size_t k = 0; k < all.size(); ++k) {
     const auto defects = habits(*program, all[k]);
     if (defects.none() || (k > 0 && (!all[k].fast || all[k].restricted))) continue;
+    if (program->cuda() && k > first_fast) continue;
     recipe.variants.push_back(variant(*program, Variant::Kind::kHabit, with(all[k], defects), k));
     invited = true;
   }
   Rng rng{seed};
   const size_t count = generated ? (invited ? 0 : 1) : kSlips;
-  for (const auto& defects : slips(*program, all[0], count, rng)) {
-    recipe.variants.push_back(variant(*program, Variant::Kind::kSlip, with(all[0], defects), 0));
-  }
+  const auto slip_in = [&](size_t k) {
+    for (const auto& defects : slips(*program, all[k], count, rng)) {
+      recipe.variants.push_back(variant(*program, Variant::Kind::kSlip, with(all[k], defects), k));
+    }
+  };
+  // In CUDA most that can go wrong does so in the fast ways.
+  const bool either = program->cuda() && first_fast < all.size();
+  if (!either || !generated || rng.below(2) == 0) slip_in(0);
+  if (either && (!generated || recipe.of_kind(Variant::Kind::kSlip).empty())) slip_in(first_fast);
   return recipe;
 }
 

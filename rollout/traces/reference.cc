@@ -61,9 +61,7 @@ class Parser {
       } else if (peek() == '.') {
         take();
         const std::string method = word();
-        auto more = arguments();
-        more.insert(more.begin(), value);
-        value = call(method, std::move(more));
+        value = called(method, value);
       } else {
         return value;
       }
@@ -77,6 +75,12 @@ class Parser {
       expect(')');
       return inner;
     }
+    if (peek() == '[') {  // a list of one: dimensions
+      take();
+      auto inner = sum();
+      expect(']');
+      return inner;
+    }
     if (is_digit(peek())) return number(number_text());
     std::string function = word();
     if (function != "torch") return name(function);
@@ -84,18 +88,40 @@ class Parser {
       take();
       function = word();
     }
-    return call(function, arguments());
+    return called(function, nullptr);
   }
 
-  std::vector<ExpressionPtr> arguments() {
+  // A call with the arguments that follow; `self`: of the method, or none.
+  ExpressionPtr called(const std::string& function, const ExpressionPtr& self) {
     std::vector<ExpressionPtr> values;
+    if (self) values.push_back(self);
+    bool keeps = false;
     expect('(');
     while (peek() != ')') {
-      values.push_back(sum());
+      if (takes("keepdim=")) {
+        keeps = word() == "True";
+      } else {
+        takes("dim=");
+        values.push_back(sum());
+      }
       if (peek() == ',') take();
     }
     take();
-    return values;
+    if (function == "unsqueeze" && values.size() == 2) return with_dimension(values[0], values[1]->text);
+    const auto result = call(function, std::move(values));
+    return keeps ? with_dimension(result, result->children.back()->text) : result;
+  }
+
+  // A dimension of one element: before a row it changes nothing.
+  static ExpressionPtr with_dimension(const ExpressionPtr& value, const std::string& dimension) {
+    return dimension == "0" ? value : index(value, {":", "None"});
+  }
+
+  bool takes(const std::string& text) {
+    peek();
+    if (text_.compare(at_, text.size(), text) != 0) return false;
+    at_ += text.size();
+    return true;
   }
 
   std::vector<std::string> subscripts() {
@@ -169,7 +195,8 @@ std::string call_source(const Expression& e) {
     arguments.erase(arguments.begin());
     return fmt::format("{}.{}({})", operand_source(*e.children[0], true), e.text, fmt::join(arguments, ", "));
   }
-  const char* module = e.text == "leaky_relu" ? "torch.nn.functional." : "torch.";
+  static const std::set<std::string> functional = {"leaky_relu", "silu", "gelu", "softplus", "elu"};
+  const char* module = functional.contains(e.text) ? "torch.nn.functional." : "torch.";
   return fmt::format("{}{}({})", module, e.text, fmt::join(arguments, ", "));
 }
 

@@ -4,7 +4,8 @@
 //   s = (x * x).mean(1)                          Statement{"s", call mean(x * x, 1)}
 //   return x * torch.rsqrt(s + 1e-5)[:, None]    Statement{"", …}
 //
-// torch.relu(x), x.relu() and torch.nn.functional.relu(x) are the same call.
+// torch.relu(x), x.relu() and torch.nn.functional.relu(x) are the same call; s.unsqueeze(1) is s[:, None],
+// and so is a reduction with keepdim=True along the last dimension.
 
 #include <map>
 #include <memory>

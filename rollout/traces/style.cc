@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "rollout/traces/cuda/kernel.h"
+
 namespace temper {
 namespace {
 
@@ -128,6 +130,7 @@ std::string words(const Program& program, const Style& style) {
 }  // namespace
 
 std::vector<Style> styles(const Program& program) {
+  if (program.cuda()) return cuda_styles(program);
   switch (program.skeleton) {
     case Skeleton::kMap: {
       auto all = map_styles(program);
@@ -155,7 +158,8 @@ std::vector<Style> styles(const Program& program) {
 }
 
 std::string plan_sentence(const Program& program, const Style& style) {
-  return words(program, style) + (style.restricted ? ", restrict." : ".");
+  return (program.cuda() ? cuda_words(program, style) : words(program, style)) +
+         (style.restricted ? ", restrict." : ".");
 }
 
 }  // namespace temper

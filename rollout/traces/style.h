@@ -36,6 +36,19 @@ enum class Defect {
   kShortBound,  // the last column forgotten
   kSwapBounds,  // n and m exchanged
   kTarget,      // the output's row length wrong
+  // In what threads do (CUDA):
+  kNoBounds,    // threads beyond the end compute too
+  kShortGrid,   // the blocks rounded down
+  kThreadARow,  // a block of as many threads as a row is long
+  kNoSync,      // a barrier forgotten
+  kNoGuard,     // every thread adds what one should
+  kHalfWarp,    // a reduction of 16 lanes
+  kWarpOnly,    // of a block's warps only the own
+  kHalfBlock,   // half of the partial results left out
+  kNoRescale,   // an online softmax whose sum keeps the old maximum
+  kNoCarry,     // a scan that begins anew in each chunk
+  kNarrowSum,   // added up in bf16 or f16
+  kLastTile,    // the rest of the inner dimension left out
   // Not C++:
   kNoSemicolon,
   kUndeclared,
@@ -43,12 +56,39 @@ enum class Defect {
 inline constexpr size_t kDefects = size_t(Defect::kUndeclared) + 1;
 using Defects = std::bitset<kDefects>;
 
+// How a CUDA kernel deals work to threads. The comment says which programs it is for.
+enum class Way {
+  kNone,          // C++
+  kFlat,          // map: a thread an element
+  kColumnsFirst,  // map: likewise, neighbours in a column
+  kChunk,         // map: a thread 32 neighbours
+  kGridStride,    // map, full: a fixed number of blocks
+  kBlockRow,      // map: a block a row
+  kVector,        // map: 16 bytes a thread
+  kTransposed,    // map: through a tile in shared memory
+  kThreadRow,     // row, scan along rows: a thread a row
+  kBlockTree,     // row, full: a block, a tree in shared memory
+  kBlock,         // row, scan: a block, warps and then their results
+  kWarp,          // row, scan: a warp
+  kOnline,        // softmax: maximum and sum in one pass, a warp
+  kThreadColumn,  // column, scan down columns: a thread a column
+  kBlockColumn,   // column, scan down columns: a block a column
+  kTile,          // column: 32 columns a block; product: tiles in shared memory
+  kAtomic,        // column, full: blocks add to the output
+  kWorkspace,     // column, full: blocks write partial results, a second kernel
+  kOneBlock,      // full: one block
+  kElement,       // product: a thread an element
+  kRegisters,     // product: tiles in shared memory, 4 × 4 elements a thread
+};
+
 struct Style {
+  Way way = Way::kNone;
   Order order = Order::kRows;
   Accumulate accumulate = Accumulate::kPlain;
   bool passes = false;      // the outermost operation, or what is scanned, in a pass of its own
   bool twice = false;       // softmax: exp computed again instead of kept
   bool restricted = false;  // __restrict__ pointers
+  bool unrolled = false;    // CUDA: the inner loop
   bool fast = false;        // belongs to the fast ways
   Defects defects = {};
 };

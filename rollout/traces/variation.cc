@@ -19,9 +19,11 @@ constexpr double kWrap = 0.2;      // functions put around sums, products and, m
 constexpr double kUnwrap = 0.15;   // functions and constant factors taken away
 constexpr double kExtend = 0.25;   // results given one more operand
 constexpr double kJoin = 0.1;      // operands joined with another one
+constexpr double kSmooth = 0.35;   // CUDA: of functions, those with exponentials
 constexpr double kChoose = 0.08;   // sums and products that become a maximum or minimum
 
 const Names kFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
+const Names kCudaFunctions = {"sigmoid", "tanh", "silu", "gelu"};
 const Names kOperators = {"+", "-", "*"};
 const Names kReductions = {"sum", "mean", "amax", "amin"};
 const Names kChoices = {"maximum", "minimum"};
@@ -65,7 +67,9 @@ class Variation {
       known_[input.name] = input;
       if (rows_columns.size() < 2 && input.shape.size() == 2) rows_columns = input.shape;
     }
-    if (rows_columns.size() < 2) return;
+    if (rows_columns.size() == 1 && parent.outputs[0].shape == rows_columns && cuda())
+      offer("z", rows_columns);
+    if (rows_columns.size() != 2) return;
     offer("z", rows_columns);
     offer("a", {rows_columns[1]});
     offer("c", {rows_columns[1]});
@@ -83,11 +87,15 @@ class Variation {
   }
 
  private:
-  // An operand to draw from, unless the parent has another input of that name.
+  // An operand to draw from, unless the parent has something else of that name.
   void offer(const std::string& name, const std::vector<std::string>& shape) {
+    const auto& output = parent_.outputs[0];
+    const bool target = std::ranges::any_of(statements_, [&](const auto& one) { return one.name == name; });
+    if (target || name == output.name || std::ranges::count(parent_.dims, name) > 0) return;
     TensorSpec spec;
     spec.name = name;
     spec.shape = shape;
+    spec.type = output.type;
     const auto [it, fresh] = known_.try_emplace(name, spec);
     if (it->second.shape == shape && it->second.distribution == Distribution::kNormal)
       operands_.push_back(name);
@@ -105,7 +113,24 @@ class Variation {
       names.push_back(name);
     }
     task.reference = reference_source(statements_, names);
+    if (cuda()) set_least_work(task);
     return task;
+  }
+
+  bool cuda() const { return parent_.language == "cuda"; }
+
+  // The parent's may be more than the task's own.
+  static void set_least_work(Task& task) {
+    const auto& shape = task.timed_shape;
+    const bool picks =
+        task.reference.find('[') != std::string::npos &&
+        std::ranges::any_of(task.inputs, [](const auto& x) { return x.type == ElementType::kI32; });
+    task.min_bytes = 0;
+    for (const auto& output : task.outputs) task.min_bytes += double(tensor_bytes(output, shape));
+    for (const auto& input : task.inputs) {
+      if (!picks) task.min_bytes += double(tensor_bytes(input, shape));
+    }
+    if (task.reference.find(" @ ") == std::string::npos) task.min_flops = 0;
   }
 
   size_t rank(const Expression& e) const {
@@ -117,6 +142,7 @@ class Variation {
     }
     if (e.is_call("reshape")) return 1;
     const size_t first = rank(*e.children[0]);
+    if (e.is_call("logsumexp")) return first - 1;
     if (e.kind == Kind::kCall && kReductions.contains(e.text)) return e.children.size() > 1 ? first - 1 : 0;
     if (e.is_binary("@")) return first + rank(*e.children[1]) - 2;
     return e.children.size() > 1 ? std::max(first, rank(*e.children[1])) : first;
@@ -142,7 +168,8 @@ class Variation {
   ExpressionPtr varied(const ExpressionPtr& e, bool inside_function) {
     if (is_root(*e)) return e;
     auto children = e->children;
-    const bool function = e->kind == Kind::kCall && kFunctions.contains(e->text);
+    const bool function = e->kind == Kind::kCall &&
+                          (kFunctions.contains(e->text) || (cuda() && kCudaFunctions.contains(e->text)));
     const size_t open = e->is_binary("/") ? 1 : children.size();
     for (size_t k = 0; k < open; ++k) children[k] = varied(children[k], function);
     const auto same = with_children(*e, std::move(children));
@@ -158,6 +185,7 @@ class Variation {
   }
 
   ExpressionPtr function_of(const ExpressionPtr& value) {
+    if (cuda() && rng_.uniform() < kSmooth) return call(pick(kCudaFunctions), {value});
     switch (rng_.below(6)) {
       case 0:
         return call("relu", {value});

@@ -1,0 +1,318 @@
+// The answers of CUDA traces without a GPU: computed on the CPU and held against the reference.
+// All tasks and variants: TEMPER_ALL_TRACES=1 rollout_tests --gtest_filter='CudaTraces*'; else a sample.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "env/answer.h"
+#include "env/oracle/reference.h"
+#include "rollout/traces/generated.h"
+#include "rollout/traces/kernel.h"
+#include "rollout/traces/program.h"
+#include "rollout/traces/recipe.h"
+#include "rollout/traces/style.h"
+#include "tests/cuda_on_cpu/candidates.h"
+
+namespace temper {
+namespace {
+
+using Kind = Variant::Kind;
+using cuda_on_cpu::SharedBuffer;
+
+bool all_wanted() { return std::getenv("TEMPER_ALL_TRACES") != nullptr; }
+
+std::vector<Task> cuda_tasks() {
+  static const auto tasks = load_tasks(TEMPER_SOURCE_DIR "/env/tasks/cuda");
+  return tasks;
+}
+
+// Those that the grammar writes, given and generated ones; without all_wanted() every `nth`.
+std::vector<std::pair<Task, Recipe>> recipes(size_t nth, int64_t generated) {
+  static const auto tasks = [&] {
+    auto all = cuda_tasks();
+    for (auto& task : generate_tasks(cuda_tasks(), all_wanted() ? 150 : generated, 3))
+      all.push_back(std::move(task));
+    return all;
+  }();
+  std::vector<std::pair<Task, Recipe>> chosen;
+  size_t count = 0;
+  for (const auto& task : tasks) {
+    auto recipe = write_recipe(task, 1);
+    if (recipe.variants.empty() || (count++ % nth != 0 && !all_wanted())) continue;
+    chosen.emplace_back(task, std::move(recipe));
+  }
+  return chosen;
+}
+
+at::ScalarType scalar_type(ElementType type) {
+  switch (type) {
+    case ElementType::kI32:
+      return at::kInt;
+    case ElementType::kBF16:
+      return at::kBFloat16;
+    case ElementType::kF16:
+      return at::kHalf;
+    default:
+      return at::kFloat;
+  }
+}
+
+at::Tensor drawn(const TensorSpec& input, const Shape& shape, double magnitude) {
+  const auto sizes = tensor_sizes(input, shape);
+  if (input.distribution == Distribution::kIndex) {
+    const auto it = shape.find(input.index_bound);
+    const int64_t bound = it != shape.end() ? it->second : std::stoll(input.index_bound);
+    return at::randint(bound, sizes, at::kInt);
+  }
+  auto values = input.distribution == Distribution::kUniform
+                    ? at::rand(sizes) * (input.high - input.low) + input.low
+                    : at::randn(sizes) * normal_scale(input, shape, magnitude);
+  if (input.nonfinite) values.view({-1})[0] = NAN;
+  return values.to(scalar_type(input.type)).contiguous();
+}
+
+// One call: buffers, sizes, and what should come out.
+class Case {
+ public:
+  Case(const Task& task, const Reference& reference, const Shape& shape, double magnitude) : task_(task) {
+    std::vector<at::Tensor> inputs, wide;
+    for (const auto& input : task.inputs) {
+      inputs.push_back(drawn(input, shape, magnitude));
+      wide.push_back(input.type == ElementType::kI32 ? inputs.back() : inputs.back().to(at::kDouble));
+      place(inputs.back());
+    }
+    expected_ = reference(wide)[0].to(at::kDouble).contiguous();
+    own_ = reference(inputs)[0].to(at::kDouble).contiguous();
+    place(at::zeros_like(expected_).to(scalar_type(task.outputs[0].type)));
+    for (const auto& dim : task.dims) sizes_.push_back(int(shape.at(dim)));
+  }
+
+  // With an output that is poisoned.
+  cuda_on_cpu::Call call(int order) {
+    auto& output = *buffers_.back();
+    std::memset(output.data(), 0xFF, output.bytes());
+    for (const auto& buffer : buffers_) buffer->fill_guards();
+    cuda_on_cpu::Call prepared{order, {}};
+    for (const auto& buffer : buffers_) prepared.arguments.push_back(buffer->data());
+    for (int& size : sizes_) prepared.arguments.push_back(&size);
+    return prepared;
+  }
+
+  // Whether the call computed the reference, and wrote nowhere else.
+  bool right() const { return guards_hold() && equal(); }
+
+ private:
+  void place(const at::Tensor& tensor) {
+    buffers_.push_back(std::make_unique<SharedBuffer>(tensor.nbytes()));
+    std::memcpy(buffers_.back()->data(), tensor.data_ptr(), tensor.nbytes());
+  }
+
+  // As the judge allows: by the output's scale, its rounding, and four times PyTorch's own error.
+  bool guards_hold() const {
+    return std::ranges::all_of(buffers_, [](const auto& buffer) { return buffer->guards_hold(); });
+  }
+
+  bool equal() const {
+    const auto& type = task_.outputs[0].type;
+    const auto got =
+        at::from_blob(buffers_.back()->data(), expected_.sizes(), scalar_type(type)).to(at::kDouble);
+    const double rounding = type == ElementType::kBF16  ? 1.0 / 128
+                            : type == ElementType::kF16 ? 1.0 / 1024
+                                                        : 1e-6;
+    const auto finite = at::nan_to_num(expected_, 0, 0, 0);
+    const double scale = finite.abs().mean().item<double>() + 1e-12;
+    const double parity = 4 * at::nan_to_num(own_ - expected_, 0, 0, 0).abs().max().item<double>();
+    const auto allowed = finite.abs() * rounding + 4 * scale * std::max(task_.tolerance, 1e-5) + parity;
+    const auto both_nan = at::logical_and(at::isnan(got), at::isnan(expected_));
+    return at::logical_or(both_nan, (got - expected_).abs() <= allowed).all().item<bool>();
+  }
+
+  const Task& task_;
+  std::vector<std::unique_ptr<SharedBuffer>> buffers_;
+  std::vector<int> sizes_;
+  at::Tensor expected_, own_;
+};
+
+// Right at every check shape, magnitude and order of threads that is tried.
+class Computed {
+ public:
+  explicit Computed(const Task& task) : task_(task), reference_(task) {
+    at::manual_seed(1);
+    for (const auto& shape : task.check_shapes) {
+      for (const double magnitude : task.magnitudes)
+        cases_.push_back(std::make_unique<Case>(task_, reference_, shape, magnitude));
+    }
+    while (cases_.size() < 3)
+      cases_.push_back(std::make_unique<Case>(task_, reference_, task.check_shapes[0], task.magnitudes[0]));
+  }
+
+  bool by(const cuda_on_cpu::Library& library, size_t variant) {
+    std::vector<cuda_on_cpu::Call> calls;
+    for (size_t k = 0; k < cases_.size(); ++k) calls.push_back(cases_[k]->call(int(k % 3)));
+    return library.run(variant, calls) &&
+           std::ranges::all_of(cases_, [](const auto& one) { return one->right(); });
+  }
+
+ private:
+  const Task& task_;
+  Reference reference_;
+  std::vector<std::unique_ptr<Case>> cases_;
+};
+
+bool compiles(const Task& task, const std::string& source) {
+  try {
+    cuda_on_cpu::Library library(task, {source});
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+TEST(CudaTraces, RightAnswersComputeTheReferenceAndMistakesDoNot) {
+  size_t right = 0, mistakes = 0, unseen = 0;
+  for (const auto& [task, recipe] : recipes(10, 30)) {
+    std::vector<size_t> numbers;
+    std::vector<std::string> sources;
+    for (size_t k = 0; k < recipe.variants.size(); ++k) {
+      const auto& variant = recipe.variants[k];
+      if (variant.kind == Kind::kSlip && !compiles(task, variant.source)) {
+        ++mistakes;
+        continue;
+      }
+      numbers.push_back(k);
+      sources.push_back(variant.source);
+    }
+    cuda_on_cpu::Library library(task, sources);
+    Computed computed(task);
+    for (size_t v = 0; v < numbers.size(); ++v) {
+      const auto& variant = recipe.variants[numbers[v]];
+      const bool passes = computed.by(library, v);
+      if (variant.kind == Kind::kRight) {
+        ++right;
+        EXPECT_TRUE(passes) << task.name << "\n" << task.reference << "\n" << variant.answer;
+      } else {
+        ++mistakes;
+        unseen += passes;
+        if (passes && all_wanted())
+          std::printf("PASSES: %s\n%s\n%s\n", task.name.c_str(), task.reference.c_str(),
+                      variant.answer.c_str());
+      }
+    }
+  }
+  std::printf("%zu right answers, %zu mistakes, %zu of them compute the reference\n", right, mistakes,
+              unseen);
+  EXPECT_GT(right, 30u);
+  EXPECT_GT(mistakes, 20u);
+  EXPECT_LT(double(unseen), 0.1 * double(mistakes));
+}
+
+// Of the mistakes in what threads do, each is seen in one of the first programs and ways that invite it.
+TEST(CudaTraces, EachMistakeOfThreadsIsSeen) {
+  const std::vector<std::string> names = {"gpu_hard_swish",        "gpu_row_mean_bf16", "gpu_softmax",
+                                          "gpu_cumsum_relu",       "gpu_matmul_f32",    "gpu_total_product",
+                                          "gpu_column_sum_product"};
+  std::map<size_t, bool> seen;
+  for (const auto& name : names) {
+    const Task task = find_task(cuda_tasks(), name);
+    const Program program = lower(task);
+    std::vector<size_t> defects;
+    std::vector<std::string> sources;
+    for (auto style : styles(program)) {
+      for (size_t defect = size_t(Defect::kNoBounds); defect <= size_t(Defect::kLastTile); ++defect) {
+        style.defects.reset();
+        style.defects.set(defect);
+        const auto source = write_kernel(program, style);
+        if (!source || seen[defect]) continue;
+        defects.push_back(defect);
+        sources.push_back(*source);
+      }
+    }
+    if (sources.empty()) continue;
+    cuda_on_cpu::Library library(task, sources);
+    Computed computed(task);
+    for (size_t v = 0; v < sources.size(); ++v) {
+      if (!seen[defects[v]]) seen[defects[v]] = !computed.by(library, v);
+    }
+  }
+  seen[size_t(Defect::kThreadARow)] =
+      true;  // there are rows enough of at most 1,024; the timed ones are longer
+  for (size_t defect = size_t(Defect::kNoBounds); defect <= size_t(Defect::kLastTile); ++defect)
+    EXPECT_TRUE(seen[defect]) << "defect " << defect - size_t(Defect::kNoBounds) << " of kNoBounds…kLastTile";
+}
+
+TEST(CudaTraces, EveryTaskIsWrittenSlowFastAndWrong) {
+  size_t tasks = 0;
+  for (const auto& task : cuda_tasks()) {
+    const auto recipe = write_recipe(task, 1);
+    if (recipe.variants.empty()) continue;
+    ++tasks;
+    std::set<std::string> sources;
+    for (const auto& variant : recipe.variants) {
+      EXPECT_TRUE(sources.insert(variant.source).second) << variant.source;
+      EXPECT_EQ(extract_code(variant.answer).code, variant.source);
+      EXPECT_EQ(recipe.variants[variant.repair].kind, Kind::kRight);
+    }
+    EXPECT_FALSE(recipe.right(false).empty()) << task.name;
+    EXPECT_FALSE(recipe.right(true).empty()) << task.name;
+    EXPECT_GE(recipe.of_kind(Kind::kHabit).size() + recipe.of_kind(Kind::kSlip).size(), 2u) << task.name;
+  }
+  EXPECT_GE(tasks, 70u);
+}
+
+TEST(CudaTraces, WhatTheKernelsTakeForGrantedIsChecked) {
+  const auto written = [](const std::string& reference, const std::string& inputs,
+                          const std::string& outputs) {
+    const auto tasks =
+        parse_tasks(fmt::format("{{name: one, language: cuda, reference: \"{}\", inputs: {}, outputs: {}, "
+                                "check: [{{n: 3, m: 5}}], timed: {{n: 8, m: 8}}}}",
+                                reference, inputs, outputs),
+                    "here");
+    return !write_recipe(tasks[0], 1).variants.empty();
+  };
+  EXPECT_TRUE(written("torch.logsumexp(x, -1)", "{x: [n, m]}", "{y: [n]}"));
+  EXPECT_TRUE(written("x - x.mean(1, keepdim=True)", "{x: [n, m]}", "{y: [n, m]}"));
+  EXPECT_TRUE(written("x * s.unsqueeze(1)", "{x: [n, m], s: [n]}", "{y: [n, m]}"));
+  EXPECT_TRUE(written("x.flip([1])", "{x: [n, m]}", "{y: [n, m]}"));
+  EXPECT_FALSE(written("torch.square(x - x.mean(0)).mean(0)", "{x: [n, m]}", "{y: [m]}"));
+  EXPECT_FALSE(written("torch.erfinv(x)", "{x: [n, m]}", "{y: [n, m]}"));
+  EXPECT_FALSE(written("x.softmax(0)", "{x: [n, m]}", "{y: [n, m]}"));
+  EXPECT_FALSE(written("x * b", "{x: [n, m], b: [n, 1]}", "{y: [n, m]}"));
+}
+
+TEST(CudaTraces, GeneratedTasksMoveWhatTheyName) {
+  const auto tasks = generate_tasks(cuda_tasks(), 200, 3);
+  EXPECT_EQ(tasks.size(), 200u);
+  std::set<std::string> given;
+  for (const auto& task : cuda_tasks()) given.insert(canonical_task(task));
+  for (const auto& task : tasks) {
+    EXPECT_EQ(task.language, "cuda");
+    EXPECT_FALSE(given.contains(canonical_task(task))) << task.reference;
+    EXPECT_FALSE(write_recipe(task, 1).variants.empty()) << task.reference;
+    double moved = double(tensor_bytes(task.outputs[0], task.timed_shape));
+    for (const auto& input : task.inputs) moved += double(tensor_bytes(input, task.timed_shape));
+    EXPECT_LE(task.min_bytes, moved) << task.reference;
+  }
+}
+
+// An oracle refuses to start with a task whose reference does not run or gives another shape.
+TEST(CudaTraces, GeneratedReferencesRun) {
+  for (uint64_t seed = 1; seed <= (all_wanted() ? 3u : 1u); ++seed) {
+    for (const auto& task : generate_tasks(cuda_tasks(), all_wanted() ? 400 : 150, seed)) {
+      const Reference reference(task);
+      const Shape& shape = task.check_shapes[0];
+      std::vector<at::Tensor> inputs;
+      for (const auto& input : task.inputs) inputs.push_back(drawn(input, shape, 1));
+      const auto outputs = reference(inputs);
+      ASSERT_EQ(outputs.size(), 1u) << task.reference;
+      EXPECT_EQ(outputs[0].sizes().vec(), tensor_sizes(task.outputs[0], shape)) << task.reference;
+      EXPECT_EQ(outputs[0].scalar_type(), scalar_type(task.outputs[0].type)) << task.reference;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace temper

@@ -1,0 +1,61 @@
+// configs/quickstart_cuda.yaml beside what traces of its tasks are like.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "policy/tokenizer.h"
+#include "rollout/traces.h"
+#include "rollout/traces/recipe.h"
+#include "trainer/config.h"
+
+namespace temper {
+namespace {
+
+RunConfig config() {
+  return read_config(TEMPER_SOURCE_DIR "/configs/quickstart_cuda.yaml", {"model.device=cpu"});
+}
+
+std::vector<Task> its_tasks() {
+  RunConfig its = config();
+  its.tasks.path = TEMPER_SOURCE_DIR "/env/tasks";
+  return load_tasks(its);
+}
+
+TEST(QuickstartCuda, AsksWhatTracesAreWrittenFor) {
+  std::set<std::string> asked, written;
+  for (const Task& task : its_tasks()) asked.insert(task.name);
+  for (const Task& task : load_tasks(std::filesystem::path(TEMPER_SOURCE_DIR "/env/tasks/cuda")))
+    if (!write_recipe(task, 1).variants.empty()) written.insert(task.name);
+  EXPECT_EQ(asked, written);
+}
+
+TEST(QuickstartCuda, AnswersFitItsLimits) {
+  const RunConfig its = config();
+  std::vector<std::string> prompts, answers;
+  for (const Task& task : with_trace_tasks(its.traces, its_tasks(), 1)) {
+    if (task.split == "heldout") continue;
+    prompts.push_back(task.prompt());
+    for (const Variant& variant : write_recipe(task, 1).variants) answers.push_back(variant.answer);
+  }
+  std::vector<std::string> texts = prompts;
+  texts.insert(texts.end(), answers.begin(), answers.end());
+  const Tokenizer tokenizer = Tokenizer::train(texts, its.model.shape.vocab_size);
+  const auto lengths = [&](const std::vector<std::string>& of) {
+    std::vector<int64_t> all;
+    for (const std::string& text : of) all.push_back(int64_t(tokenizer.encode(text).size()));
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const auto answer = lengths(answers), prompt = lengths(prompts);
+  std::printf("%zu answers of %ld to %ld tokens, half of them up to %ld; prompts up to %ld\n", answer.size(),
+              long(answer.front()), long(answer.back()), long(answer[answer.size() / 2]),
+              long(prompt.back()));
+  EXPECT_LE(answer.back() + 2, its.rollout.max_response_tokens);
+  const int64_t feedback = 96;
+  EXPECT_LE(prompt.back() + its.rollout.turns * (answer.back() + feedback), its.rollout.max_context_tokens);
+}
+
+}  // namespace
+}  // namespace temper
