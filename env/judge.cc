@@ -166,6 +166,8 @@ JudgeStats Judge::stats() const {
   return stats;
 }
 
+std::shared_ptr<void> Judge::hold_own_gpu() { return impl_->workers->hold_gpu(impl_->options.first_gpu); }
+
 Ticket Judge::submit(const std::string& task, const std::string& source) {
   return impl_->submit(task, source);
 }

@@ -79,6 +79,11 @@ class Judge {
   void keep_journal(const std::filesystem::path& file, uint64_t known_bytes);
   JudgeStats stats() const;
 
+  // For as long as it lives nothing is judged on the GPU on which this process itself computes, by any
+  // process: there one works at a time, or times would be nobody's. Nothing if no candidate is judged there,
+  // or by others.
+  std::shared_ptr<void> hold_own_gpu();
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -14,7 +14,8 @@ std::string dump(const nlohmann::json& json) {
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneReady, level, machine, cuda_machine, notes, error, user_error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneReady, level, machine, cuda_machine, gpu_uuid, gpu_target, notes,
+                                   error, user_error)
 
 std::string to_text(const LaneSetup& setup) {
   return dump({{"tasks", tasks_to_json(setup.tasks)},
@@ -25,7 +26,8 @@ std::string to_text(const LaneSetup& setup) {
                {"memory_mb", setup.memory_mb},
                {"min_pairs", setup.min_pairs},
                {"max_pairs", setup.max_pairs},
-               {"naive", setup.naive}});
+               {"naive", setup.naive},
+               {"gpu_target", setup.gpu_target}});
 }
 
 LaneSetup lane_setup_from(const std::string& text) {
@@ -38,7 +40,8 @@ LaneSetup lane_setup_from(const std::string& text) {
           .memory_mb = json.at("memory_mb"),
           .min_pairs = json.at("min_pairs"),
           .max_pairs = json.at("max_pairs"),
-          .naive = json.at("naive")};
+          .naive = json.at("naive"),
+          .gpu_target = json.at("gpu_target")};
 }
 
 std::string to_text(const LaneReady& ready) { return dump(ready); }

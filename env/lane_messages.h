@@ -16,16 +16,19 @@ struct LaneSetup {  // judge → broker, once
   int gpu = -1;  // not negative: the lane is this GPU's
   double compile_timeout_s = 0, run_timeout_s = 0;
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
-  bool naive = false;  // ask the naive judge, too
+  bool naive = false;                    // ask the naive judge, too
+  std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the usual one
 };
 
 struct LaneReady {                // broker → judge, once
   std::string level = "";         // of the sandbox
   std::string machine = "";       // compiler and flags, or GPU and driver: part of every verdict's digest
   std::string cuda_machine = "";  // … of nvcc, for candidates in CUDA
-  std::vector<std::string> notes = {};  // what the user should know, a line each
-  std::string error = "";               // why the lane cannot start
-  bool user_error = false;              // … and whether that is the user's mistake
+  std::string gpu_uuid = "";
+  std::vector<uint8_t> gpu_target = {};  // a GpuTarget: what plans for this GPU are made for
+  std::vector<std::string> notes = {};   // what the user should know, a line each
+  std::string error = "";                // why the lane cannot start
+  bool user_error = false;               // … and whether that is the user's mistake
 };
 
 struct LaneRequest {  // judge → broker

@@ -9,13 +9,15 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/machine/cores.h"
+#include "base/machine/lease.h"
 #include "env/lane.h"
 #include "env/workers.h"
 
 namespace temper {
 namespace {
 
-constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our sake
+constexpr double kLease_s = 300;  // a GPU may be held by who computes on it
+constexpr int kMaxAttempts = 2;   // of a candidate whose judging failed for our sake
 
 std::string cpu_model() {
   const std::string info = read_file("/proc/cpuinfo");
@@ -80,6 +82,19 @@ class Lanes : public Workers {
 
   int64_t restarts() const override { return restarts_; }
 
+  std::shared_ptr<void> hold_gpu(int64_t gpu) override {
+    const auto place = std::ranges::find(gpu_numbers_, gpu);
+    if (place == gpu_numbers_.end()) return nullptr;
+    const auto lane = size_t(place - gpu_numbers_.begin());
+    auto lock =
+        std::make_unique<Fd>(lease(gpus_.lanes[lane].ready().gpu_uuid));  // after the candidate that is on it
+    gpus_.held[lane] = true;
+    return std::shared_ptr<void>(lock.release(), [this, lane](void* held) {
+      delete static_cast<Fd*>(held);
+      gpus_.held[lane] = false;
+    });
+  }
+
  private:
   struct Job {
     WorkOrder order;
@@ -92,8 +107,14 @@ class Lanes : public Workers {
   struct Pool {
     std::vector<Lane> lanes;
     std::vector<JobRef> jobs;  // by lane
+    std::vector<bool> held;    // by lane: gets no candidates for now
     std::deque<JobRef> queue;
     bool gpu = false;
+    void finish_start(JobRef none) {
+      jobs.resize(lanes.size(), none);
+      held.resize(lanes.size());
+      for (Lane& lane : lanes) lane.finish_start();
+    }
     bool dead() const {
       return std::all_of(lanes.begin(), lanes.end(),
                          [](const Lane& l) { return l.state() == Lane::State::kDead; });
@@ -111,26 +132,26 @@ class Lanes : public Workers {
                     .min_pairs = options_.min_pairs,
                     .max_pairs = options_.max_pairs,
                     .naive = options_.judge != "full"};
+    start_gpus(setup, patience_s);
+    // Plans are made for the GPU that there is; all of a judge's are taken to be alike.
+    if (!gpus_.lanes.empty()) setup.gpu_target = gpus_.lanes[0].ready().gpu_target;
     for (size_t i = 0; i < count; ++i) {
       setup.core = allowed[(size_t(options_.first_lane) + i) % allowed.size()];
       cores_.lanes.emplace_back(setup, patience_s);
     }
-    start_gpus(setup, patience_s);
-    for (Pool* pool : {&cores_, &gpus_}) {
-      pool->jobs.resize(pool->lanes.size(), jobs_.end());
-      for (auto& lane : pool->lanes) lane.finish_start();
-    }
+    cores_.finish_start(jobs_.end());
   }
 
   void start_gpus(LaneSetup setup, double patience_s) {
     gpus_.gpu = true;
     std::erase_if(setup.tasks, [](const Task& task) { return task.language != "cuda"; });
     if (setup.tasks.empty()) return;
-    const std::vector<int64_t> own{options_.first_gpu};
-    for (const int64_t gpu : options_.gpus.empty() ? own : options_.gpus) {
+    gpu_numbers_ = options_.gpus.empty() ? std::vector<int64_t>{options_.first_gpu} : options_.gpus;
+    for (const int64_t gpu : gpu_numbers_) {
       setup.gpu = int(gpu);
-      gpus_.lanes.emplace_back(setup, patience_s);
+      gpus_.lanes.emplace_back(setup, patience_s + kLease_s);
     }
+    gpus_.finish_start(jobs_.end());
   }
 
   void dispatch() {
@@ -139,7 +160,7 @@ class Lanes : public Workers {
 
   void dispatch(Pool& pool) {
     for (size_t i = 0; i < pool.lanes.size() && !pool.queue.empty(); ++i) {
-      if (pool.lanes[i].state() != Lane::State::kIdle) continue;
+      if (pool.lanes[i].state() != Lane::State::kIdle || pool.held[i]) continue;
       const JobRef job = pool.queue.front();
       if (!pool.lanes[i].assign(request_of(*job, pool))) {
         revive(pool, i);
@@ -215,6 +236,7 @@ class Lanes : public Workers {
   std::vector<uint32_t> gpu_index_;  // by task: its number among those for GPUs
   std::list<Job> jobs_;
   Pool cores_, gpus_;
+  std::vector<int64_t> gpu_numbers_;  // by lane of gpus_
   std::vector<WorkDone> done_;
   int64_t restarts_ = 0;
 };

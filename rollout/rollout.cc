@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -53,6 +54,7 @@ class Run {
   Line open_line(const RolloutRequest& request, int64_t sample) const;
   size_t longest_prompt() const { return size_t(options_.max_context_tokens - options_.max_response_tokens); }
   void ask(size_t line);
+  bool may_generate();
   void generate();
   void answered(const Generation& generation);
   void collect_verdicts();
@@ -72,6 +74,8 @@ class Run {
   RolloutStats& stats_;
   Policy& policy_;
   std::optional<Generator> generator_;
+  std::shared_ptr<void> gpu_;  // held while it generates
+  bool shared_gpu_ = false;
   std::vector<Line> lines_;           // this rank's, group by group
   std::map<Ticket, size_t> tickets_;  // at the judge
   int64_t turns_done_ = 0, turns_left_ = 0;
@@ -126,6 +130,20 @@ void Run::ask(size_t index) {
   generator_->add(std::move(request));
 }
 
+// Where candidates are timed on the policy's own GPU, policy and judge take turns: all that can be generated
+// is, and then all that can be judged.
+bool Run::may_generate() {
+  if (generator_->idle()) {
+    gpu_.reset();
+    return false;
+  }
+  if (gpu_ || !policy_.options().on_gpu()) return true;
+  if (shared_gpu_ && !tickets_.empty()) return false;
+  gpu_ = judge_.hold_own_gpu();
+  shared_gpu_ = gpu_ != nullptr;
+  return true;
+}
+
 void Run::generate() {
   const double start = now_s();
   const auto finished = generator_->step();
@@ -148,7 +166,7 @@ void Run::answered(const Generation& generation) {
 
 // Waits only where nothing can be generated.
 void Run::collect_verdicts() {
-  const bool wait = generator_->idle() && !tickets_.empty();
+  const bool wait = !tickets_.empty() && (generator_->idle() || (shared_gpu_ && !gpu_));
   const Phase phase(wait ? "judging" : "rollout");
   const double start = now_s();
   const auto arrived = judge_.poll(wait ? kWait : std::chrono::milliseconds(0));
@@ -175,7 +193,8 @@ void Run::judged(size_t index, const Verdict& verdict) {
 
 // Opens the next turn if there is one. Our own failure is no feedback, so it ends the trajectory.
 bool Run::goes_on(Line& line, const Verdict& verdict) {
-  if (line.new_turns() >= options_.turns || verdict.infra() || (options_.stop_on_pass && told(verdict).pass()))
+  if (line.new_turns() >= options_.turns || verdict.infra() ||
+      (options_.stop_on_pass && told(verdict).pass()))
     return false;
   return line.conversation.open_turn(longest_prompt()) > 0;
 }
@@ -223,7 +242,7 @@ Batch Run::run(const std::vector<RolloutRequest>& requests,
   }
   while (turns_left_ > 0 && !(stops_when_interrupted_ && interrupted())) {
     const int64_t before = turns_done_;
-    if (!generator_->idle()) generate();
+    if (may_generate()) generate();
     collect_verdicts();
     if (progress && turns_done_ > before) progress(turns_done_, turns_done_ + turns_left_);
   }

@@ -1,5 +1,7 @@
 #include "env/broker/cuda_lane.h"
 
+#include <cstring>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "env/box/lockdown.h"
@@ -18,10 +20,17 @@ CompileQuota quota_of(const LaneSetup& setup) {
   return quota;
 }
 
+GpuTarget target_of(const LaneSetup& setup) {
+  GpuTarget target;
+  if (setup.gpu_target.size() == sizeof target) std::memcpy(&target, setup.gpu_target.data(), sizeof target);
+  return target;
+}
+
 }  // namespace
 
 CudaLane::CudaLane(const LaneSetup& setup)
     : setup_(setup),
+      target_(target_of(setup)),
       tools_(kCuda.compiler_flags, kCuda.entry_point, target_.architecture),
       quota_(quota_of(setup)) {
   const std::string alive = first_call_not_killed();

@@ -47,7 +47,10 @@ void GpuLane::start_oracle() {
 }
 
 LaneReady GpuLane::ready() const {
-  LaneReady ready{.machine = fmt::format("{} driver {}", gpu_.name, gpu_.driver)};
+  LaneReady ready{.machine = fmt::format("{} driver {}", gpu_.name, gpu_.driver),
+                  .gpu_uuid = text_of(gpu_.uuid)};
+  ready.gpu_target = {reinterpret_cast<const uint8_t*>(&gpu_.target),
+                      reinterpret_cast<const uint8_t*>(&gpu_.target + 1)};
   if (!no_profile_.empty()) {
     ready.machine += ", no profile";
     ready.notes.push_back(fmt::format("no profile of CUDA candidates: {}", no_profile_));

@@ -64,6 +64,38 @@ CUdevice device_of(int ordinal) {
   return device;
 }
 
+// What a driver leaves out stays as the table has it.
+void ask(CUdevice device, CUdevice_attribute which, int32_t& value) {
+  int said = 0;
+  if (driver().cuDeviceGetAttribute(&said, which, device) == CUDA_SUCCESS && said > 0) value = said;
+}
+
+GpuTarget target_of(CUdevice device, const GpuFacts& facts) {
+  GpuTarget target;
+  std::fill(std::begin(target.name), std::end(target.name), '\0');
+  facts.name.copy(target.name, sizeof target.name - 1);
+  target.memory_bytes = facts.memory_bytes;
+  const std::pair<CUdevice_attribute, int32_t*> asked[] = {
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &target.major},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &target.multiprocessors},
+      {CU_DEVICE_ATTRIBUTE_WARP_SIZE, &target.warp_size},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &target.max_threads_per_block},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &target.max_threads_per_multiprocessor},
+      {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &target.max_blocks_per_multiprocessor},
+      {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &target.registers_per_multiprocessor},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &target.shared_per_block},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &target.shared_per_block_optin},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &target.shared_per_multiprocessor},
+      {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &target.reserved_shared_per_block},
+      {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &target.clock_khz},
+      {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &target.memory_clock_khz},
+      {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &target.memory_bus_bits},
+      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &target.l2_bytes},
+  };
+  for (const auto& [which, value] : asked) ask(device, which, *value);
+  return target;
+}
+
 GpuFacts facts_of(CUdevice device) {
   GpuFacts facts;
   char name[128] = {};
@@ -80,9 +112,9 @@ GpuFacts facts_of(CUdevice device) {
                      attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   facts.multiprocessors = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   facts.l2_bytes = attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-  facts.clock_hz = 1e3 * attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-  facts.bytes_per_s = 2e3 * attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
-                      attribute(device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+  facts.target = target_of(device, facts);
+  facts.clock_hz = 1e3 * facts.target.clock_khz;
+  facts.bytes_per_s = 2e3 * facts.target.memory_clock_khz * facts.target.memory_bus_bits / 8;
   return facts;
 }
 

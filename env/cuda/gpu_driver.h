@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "env/cuda/target.h"
 
 namespace temper {
 
@@ -91,6 +92,7 @@ struct GpuFacts {
   double bytes_per_s = 0;  // of its memory, nominal
   double clock_hz = 0;     // the highest
   int driver = 0;          // 13000 for CUDA 13.0
+  GpuTarget target;        // what host code may ask of it
 };
 
 // Of GPU `ordinal`, counted around; makes no context. Errors: WorldError.

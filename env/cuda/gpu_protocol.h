@@ -14,6 +14,7 @@
 
 #include "env/cuda/gpu_case.h"
 #include "env/cuda/gpu_specs.h"
+#include "env/cuda/target.h"
 #include "env/protocol.h"
 
 namespace temper {
@@ -25,6 +26,7 @@ struct GpuFactsWire {
   int32_t capability = 0, multiprocessors = 0, driver = 0;
   int64_t memory_bytes = 0, l2_bytes = 0;
   double bytes_per_s = 0, clock_hz = 0;
+  GpuTarget target;
 };
 
 // ---- broker ⇄ runner --------------------------------------------------------------------------------------
@@ -122,7 +124,7 @@ struct GpuOracleReply {
   uint32_t unwritten = 0;
   int64_t index = 0;  // flat
   double got = 0, expected = 0;
-  int64_t wrong = 0;  // number of elements out of bounds
+  int64_t wrong = 0;     // number of elements out of bounds
   char error[512] = {};  // of the first reply, if that is kOk: who else computes on the GPU
 };
 

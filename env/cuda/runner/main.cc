@@ -38,6 +38,7 @@ GpuFactsWire on_wire(const GpuFacts& facts) {
   wire.l2_bytes = facts.l2_bytes;
   wire.bytes_per_s = facts.bytes_per_s;
   wire.clock_hz = facts.clock_hz;
+  wire.target = facts.target;
   return wire;
 }
 

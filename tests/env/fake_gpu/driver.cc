@@ -155,13 +155,24 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
   std::memset(uuid, 0x42, sizeof *uuid);
   return CUDA_SUCCESS;
 }
+// What else there is to ask, Temper's table of the usual GPU answers.
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
-  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 : 1;
-  if (which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = setting("FAKE_GPU_CAPABILITY", 9);
-  if (which == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) *value = 1 << 16;
-  if (which == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *value = 1 << 30;
-  if (which == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) *value = 8192;
-  return CUDA_SUCCESS;
+  switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return *value = setting("FAKE_GPU_CAPABILITY", 9), CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return *value = 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return *value = 1, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      return *value = 1 << 16, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+      return *value = 1 << 30, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+      return *value = 8192, CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
 }
 CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = kMemoryBytes, CUDA_SUCCESS; }
 CUresult cuDriverGetVersion(int* version) {

@@ -258,6 +258,36 @@ TEST_F(FakeGpuJudge, BothLanguagesLiveTogether) {
   EXPECT_GT(cpu.candidate_us, 0) << cpu.message;
 }
 
+// The fake GPU has one multiprocessor; the table of the usual one says more.
+TEST_F(FakeGpuJudge, LaunchersAskTheGpuThatThereIs) {
+  Judge judge(options(), hand_made_tasks(Device::kFake));
+  const std::string ask =
+      "  int count = 0; cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0);\n";
+  EXPECT_EQ(judge.judge("add", source_with("zeros", ask + "  if (count != 1) return;\n")).reason,
+            "tolerance");
+  EXPECT_NE(judge.judge("add", source_with("zeros", ask + "  if (count == 1) return;\n")).reason,
+            "tolerance");
+}
+
+TEST_F(FakeGpuJudge, NothingIsJudgedWhileTheGpuIsHeld) {
+  Judge judge(options(), hand_made_tasks(Device::kFake));
+  auto held = judge.hold_own_gpu();
+  ASSERT_TRUE(held);
+  const Ticket waits = judge.submit("add", source_with("zeros"));
+  const Verdict broken = judge.judge("add", source_with("good", "  nonsense;\n"));  // needs no GPU
+  EXPECT_EQ(broken.kind, VerdictKind::kFailCompile);
+  EXPECT_TRUE(judge.poll(std::chrono::milliseconds(3000)).empty());
+  held.reset();
+  const auto judged = judge.poll(std::chrono::milliseconds(30'000));
+  ASSERT_EQ(judged.size(), 1u);
+  EXPECT_EQ(judged[0].ticket, waits);
+  EXPECT_EQ(judged[0].verdict.reason, "tolerance");
+
+  JudgeOptions elsewhere = options();
+  elsewhere.gpus = {1};
+  EXPECT_FALSE(Judge(elsewhere, hand_made_tasks(Device::kFake)).hold_own_gpu());
+}
+
 TEST_F(FakeGpuJudge, TheNaiveJudgeIsAskedToo) {
   JudgeOptions both = options();
   both.judge = "both";
