@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/admission/gpu_admission.h"
 #include "env/box/core_lease.h"
 #include "env/box/oracle_process.h"
 
@@ -56,7 +57,7 @@ OracleProcess start_oracle(const std::vector<Task>& tasks) {
 
 class Admittance {
  public:
-  Admittance(const std::vector<Task>& tasks, const std::function<void(int64_t, int64_t)>& progress)
+  Admittance(const std::vector<Task>& tasks, const AdmissionProgress& progress)
       : tasks_(tasks), progress_(progress) {
     for (const Task& task : tasks) {
       rows_.emplace_back().task = task.name;
@@ -149,7 +150,7 @@ class Admittance {
   }
 
   const std::vector<Task>& tasks_;
-  const std::function<void(int64_t, int64_t)>& progress_;
+  const AdmissionProgress& progress_;
   std::vector<Admission> rows_;
   std::vector<size_t> sound_;  // rows whose reference has been proved, in order
   int64_t done_ = 0, all_ = 0;
@@ -169,11 +170,10 @@ std::vector<TrivialSolver> trivial_solvers(const Task& task) {
   };
 }
 
-std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
-                             const std::function<void(int64_t, int64_t)>& progress) {
-  for (const Task& task : tasks)
-    if (task.language != "cpp")
-      throw ConfigError("task {}: only tasks of language cpp can be admitted; it is of {}", task.name, task.language);
+namespace {
+
+std::vector<Admission> admit_cpu_tasks(const JudgeOptions& options, const std::vector<Task>& tasks,
+                                       const AdmissionProgress& progress) {
   Admittance admittance(tasks, progress);
   if (!tasks.empty()) admittance.prove_references(0, tasks.size());
   if (admittance.any_sound()) {
@@ -181,6 +181,22 @@ std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task
     admittance.time_eager();
   }
   return admittance.take();
+}
+
+}  // namespace
+
+std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
+                             const AdmissionProgress& progress) {
+  std::vector<Task> cpu, gpu;
+  for (const Task& task : tasks) (task.language == "cuda" ? gpu : cpu).push_back(task);
+  auto cpu_rows = cpu.empty() ? std::vector<Admission>() : admit_cpu_tasks(options, cpu, progress);
+  const int64_t ordinal = options.gpus.empty() ? options.first_gpu : options.gpus[0];
+  auto gpu_rows = admit_gpu_tasks({.gpu = int(ordinal)}, gpu, progress);
+  std::vector<Admission> rows;
+  auto next_cpu = cpu_rows.begin(), next_gpu = gpu_rows.begin();
+  for (const Task& task : tasks)
+    rows.push_back(std::move(*(task.language == "cuda" ? next_gpu : next_cpu)++));
+  return rows;
 }
 
 }  // namespace temper

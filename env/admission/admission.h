@@ -17,19 +17,25 @@ struct TrivialSolver {
   std::string name;  // nothing, zeros, ones, input_copy, input_mean
   std::string source;
 };
+// As candidates for a task on CPUs.
 std::vector<TrivialSolver> trivial_solvers(const Task& task);
 
 struct Admission {
   std::string task;
   double eager_us = 0;                // the fastest of some calls at the timed shape; 0: not timed
+  double floor_us = 0;                // of a GPU task: what an H200 needs for the bytes and the arithmetic
+  double allowed = 0;                 // … and the largest relative error that passes
+  bool timed = false;                 // … and whether trivial solvers were tried at the timed shape
   std::vector<std::string> problems;  // empty: admitted
 };
 
-// One row a task, in order. A task whose reference does not run, or ignores an input, is not tried further.
 // `progress(done, all)` counts what is judged and timed; what it throws ends all.
-// Errors: WorldError if a solver cannot be judged; ConfigError if the judge's options contradict each other, or a task
-// is for GPUs.
+using AdmissionProgress = std::function<void(int64_t, int64_t)>;
+
+// One row a task, in order. A task whose reference does not run, or ignores an input, is not tried further.
+// Tasks for GPUs are tried on one where there is one, else on the CPU without being timed.
+// Errors: WorldError if a solver cannot be judged; ConfigError if the judge's options contradict each other.
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
-                             const std::function<void(int64_t, int64_t)>& progress = {});
+                             const AdmissionProgress& progress = {});
 
 }  // namespace temper

@@ -11,52 +11,17 @@
 #include "base/rng.h"
 #include "env/case.h"
 #include "env/oracle/proof.h"
+#include "env/oracle/tolerance.h"
 
 namespace temper {
 namespace {
 
-constexpr double kBaselineErrors =
-    4;  // a candidate may be this many times as wrong as the baseline at its precision
-constexpr double kRounding = 4 * 0x1p-24;  // times the root of the number of terms, for sums in plain order
-constexpr uint64_t kFixedSeed = 0x7E3;     // for what is measured once and no secret
+constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secret
 constexpr uint64_t kScaleDraws = 4;
 constexpr double kNaive = 1e-2;  // of the naive judge, relative and absolute
 constexpr int kWarmCalls = 10;
 
-// What precision of a type means: the rounding of an output, and the most that a baseline's error may excuse.
-struct Precision {
-  double rounding, most;
-};
-Precision precision_of(ElementType type) {
-  if (type == ElementType::kBF16) return {0x1p-8, 5e-2};
-  if (type == ElementType::kF16) return {0x1p-11, 2e-2};
-  return {0, 1e-2};
-}
-
-at::ScalarType dtype_of(ElementType type) {
-  switch (type) {
-    case ElementType::kF32:
-      return at::kFloat;
-    case ElementType::kI32:
-      return at::kInt;
-    case ElementType::kBF16:
-      return at::kBFloat16;
-    case ElementType::kF16:
-      return at::kHalf;
-  }
-  TEMPER_CHECK(false, "element type {}", int(type));
-}
-
 CUdeviceptr address(const at::Tensor& tensor) { return CUdeviceptr(tensor.data_ptr()); }
-
-double summing_error(const Task& task, size_t output, const Shape& shape) {
-  const auto count = [&](const TensorSpec& t) {
-    return double(tensor_bytes(t, shape)) / double(element_size(t.type));
-  };
-  double largest = 1;
-  for (const auto& input : task.inputs) largest = std::max(largest, count(input));
-  return kRounding * std::sqrt(std::max(1.0, largest / count(task.outputs[output])));
-}
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.view(at::kByte).equal(b.view(at::kByte));
@@ -304,13 +269,11 @@ CompareResult GpuOracle::compare_with(const CompareSpec& spec, CUdeviceptr got, 
 CompareResult GpuOracle::compare_output(size_t output, const at::Tensor& right) {
   const Task& task = tasks_[task_];
   const ElementType type = task.outputs[output].type;
-  const Precision precision = precision_of(type);
   const CUdeviceptr got = address(exchanged(output));
   CompareSpec spec{.elements = right.numel(), .type = GpuType(type)};
   if (!is_float(type)) return compare_with(spec, got, right);
   spec.scale = scales({task_, draw_.shape, draw_.magnitude})[output];
-  spec.relative =
-      task.tolerance + precision.rounding + summing_error(task, output, shape_of(task, draw_.shape));
+  spec.relative = strict_error(task, output, shape_of(task, draw_.shape));
   const CompareResult strict = compare_with(spec, got, right);
   if (strict.wrong == 0) return strict;
   // Only now is it worth asking how wrong the baseline is on this very draw.
@@ -319,7 +282,7 @@ CompareResult GpuOracle::compare_output(size_t output, const at::Tensor& right) 
   error.finite_only = 1;
   const at::Tensor mine = baseline()[output].to(dtype_of(type)).contiguous();
   const double worst = std::bit_cast<float>(uint32_t(compare_with(error, address(mine), right).worst >> 32));
-  spec.relative = std::min(spec.relative + kBaselineErrors * worst, std::max(precision.most, spec.relative));
+  spec.relative = allowed_error(spec.relative, type, worst);
   return compare_with(spec, got, right);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "env/admission/admission.h"
+#include "env/admission/table.h"
 #include "trainer/console.h"
 #include "trainer/interrupted.h"
 
@@ -47,26 +48,38 @@ void print_json(const std::vector<Admission>& rows) {
     list.push_back({{"task", row.task},
                     {"admitted", row.problems.empty()},
                     {"eager_us", row.eager_us},
+                    {"floor_us", row.floor_us},
+                    {"allowed", row.allowed},
+                    {"timed", row.timed},
                     {"problems", row.problems}});
   fmt::print("{}\n", list.dump(2));
 }
 
+std::string microseconds(double us) { return us > 0 ? fmt::format("{:.1f}", us) : "-"; }
+
+// GPU tasks have a floor beside eager's time, which is not known where there is no GPU.
 void print_table(const std::vector<Task>& tasks, const std::vector<Admission>& rows) {
   size_t width = 4;
   for (const Task& task : tasks) width = std::max(width, task.name.size());
-  fmt::print("{:<{}}  {:<16}  {:<7}  {:>9}  admitted\n", "task", width, "family", "split", "eager us");
+  const bool floors = std::ranges::any_of(rows, [](const Admission& row) { return row.floor_us > 0; });
+  const auto line = [&](const std::string& task, const std::string& family, const std::string& split,
+                        const std::string& floor, const std::string& eager, const char* admitted) {
+    fmt::print("{:<{}}  {:<16}  {:<7}  ", task, width, family, split);
+    if (floors) fmt::print("{:>9}  ", floor);
+    fmt::print("{:>9}  {}\n", eager, admitted);
+  };
+  line("task", "family", "split", "floor us", "eager us", "admitted");
   for (size_t i = 0; i < rows.size(); ++i) {
     const Admission& row = rows[i];
-    const std::string eager = row.eager_us > 0 ? fmt::format("{:.1f}", row.eager_us) : "-";
-    fmt::print("{:<{}}  {:<16}  {:<7}  {:>9}  {}\n", row.task, width, tasks[i].family, tasks[i].split, eager,
-               row.problems.empty() ? "yes" : "no");
+    line(row.task, tasks[i].family, tasks[i].split, microseconds(row.floor_us), microseconds(row.eager_us),
+         row.problems.empty() ? "yes" : "no");
     for (const std::string& problem : row.problems) fmt::print("    {}\n", problem);
   }
 }
 
 }  // namespace
 
-int run_admit(std::vector<std::string> names, ConfigWords words, bool json) {
+int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat format) {
   part_words(names, words);
   const RunConfig config = words.read();
   const std::vector<Task> tasks = wanted_tasks(config, names);
@@ -77,8 +90,10 @@ int run_admit(std::vector<std::string> names, ConfigWords words, bool json) {
   });
   const auto admitted =
       std::ranges::count_if(rows, [](const Admission& row) { return row.problems.empty(); });
-  if (json)
+  if (format == AdmitFormat::kJson)
     print_json(rows);
+  else if (format == AdmitFormat::kMarkdown)
+    fmt::print("{}", markdown_table(tasks, rows));
   else
     print_table(tasks, rows);
   fmt::print(stderr, "{} of {} tasks admitted\n", admitted, rows.size());

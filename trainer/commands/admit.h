@@ -8,7 +8,9 @@
 
 namespace temper {
 
+enum class AdmitFormat { kText, kJson, kMarkdown };
+
 // `names` and words.overrides are names of tasks, task files, or options; without names all of tasks.path.
-int run_admit(std::vector<std::string> names, ConfigWords words, bool json);
+int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat format);
 
 }  // namespace temper

@@ -99,7 +99,8 @@ void add_judge(CLI::App& app, int& exit_code) {
   const auto words = std::make_shared<ConfigWords>();
   const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false),
-             plan = std::make_shared<bool>(false), standalone = std::make_shared<bool>(false);
+             plan = std::make_shared<bool>(false), standalone = std::make_shared<bool>(false),
+             markdown = std::make_shared<bool>(false);
   command->add_option("task", *task, "a task's name, or a file with one task");
   command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
   declare_overrides(*command, *words);
@@ -108,6 +109,7 @@ void add_judge(CLI::App& app, int& exit_code) {
       "--admit", *admit,
       "instead of a candidate, judge the tasks themselves, those named or all of tasks.path: exit 0 "
       "if each may be asked, 1 if not");
+  command->add_flag("--markdown", *markdown, "with --admit: what it finds as tables in Markdown");
   command->add_flag("--plan", *plan,
                     "of a cuda candidate: what its launcher does at each shape, found without a GPU");
   command->add_flag(
@@ -115,7 +117,10 @@ void add_judge(CLI::App& app, int& exit_code) {
       "of a cuda candidate: print an ordinary CUDA program that times it, to check a verdict's time by");
   command->callback([=, &exit_code] {
     if (*admit)
-      exit_code = run_admit({*task, *candidate}, *words, *json);
+      exit_code = run_admit({*task, *candidate}, *words,
+                            *json       ? AdmitFormat::kJson
+                            : *markdown ? AdmitFormat::kMarkdown
+                                        : AdmitFormat::kText);
     else if (candidate->empty())
       throw ConfigError("judge: give a task and a candidate, or --admit");
     else

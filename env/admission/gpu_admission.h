@@ -1,0 +1,23 @@
+#pragma once
+// Admission of tasks for GPUs. Their trivial solvers are no candidates but outputs, held against the
+// reference by the bounds of the GPU's judge (env/oracle/trial.h): that needs no GPU. Eager's time does.
+
+#include "env/admission/admission.h"
+
+namespace temper {
+
+struct GpuAdmissionOptions {
+  int gpu = 0;                                      // among those that are visible
+  int64_t most_elements = int64_t{8} << 20;         // without a GPU: up to here the timed shape is tried
+  int64_t most_elements_on_gpu = int64_t{1} << 40;  // with one: always
+  int64_t processes = 0;                            // without a GPU; 0: one per core
+};
+
+// What an H200 needs for the least bytes and arithmetic that a task's file says, in microseconds.
+double h200_floor_us(const Task& task);
+
+// Errors: WorldError if a process dies or a GPU has too little memory.
+std::vector<Admission> admit_gpu_tasks(const GpuAdmissionOptions& options, const std::vector<Task>& tasks,
+                                       const AdmissionProgress& progress = {});
+
+}  // namespace temper

@@ -1,0 +1,62 @@
+#include "env/admission/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace temper {
+namespace {
+
+const char* type_name(ElementType type) {
+  constexpr const char* kNames[] = {"", "i32 ", "bf16 ", "f16 "};
+  return kNames[int(type)];
+}
+
+std::string tensors_text(const std::vector<TensorSpec>& tensors) {
+  std::vector<std::string> texts;
+  for (const auto& tensor : tensors)
+    texts.push_back(
+        fmt::format("{}{}[{}]", type_name(tensor.type), tensor.name, fmt::join(tensor.shape, ", ")));
+  return fmt::format("{}", fmt::join(texts, " "));
+}
+
+std::string sizes_text(const Task& task) {
+  std::vector<std::string> texts;
+  for (const auto& dim : task.dims) texts.push_back(fmt::format("{} {}", dim, task.timed_shape.at(dim)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string found_cells(const Admission& row) {
+  const std::string eager = row.eager_us > 0 ? fmt::format("{:.1f}", row.eager_us) : "not measured";
+  const std::string allowed = row.allowed > 0 ? fmt::format("{:.0e}", row.allowed) : "exact";
+  return fmt::format(" {} | {} | {} |\n", eager, allowed,
+                     row.problems.empty() ? "yes" : fmt::format("{}", fmt::join(row.problems, "; ")));
+}
+
+constexpr const char* kHead =
+    "\n| task | split | inputs → outputs | timed | floor, us | eager, us | may be off | admitted |\n"
+    "|---|---|---|---|---|---|---|---|\n";
+
+}  // namespace
+
+std::string task_cells(const Task& task, double floor_us) {
+  return fmt::format("| `{}` | {} | {} → {} | {} | {} |", task.name, task.split, tensors_text(task.inputs),
+                     tensors_text(task.outputs), sizes_text(task),
+                     floor_us > 0 ? fmt::format("{:.1f}", floor_us) : "-");
+}
+
+std::string markdown_table(const std::vector<Task>& tasks, const std::vector<Admission>& rows) {
+  std::vector<std::string> families;
+  for (const Task& task : tasks)
+    if (std::ranges::count(families, task.family) == 0) families.push_back(task.family);
+  std::string text;
+  for (const auto& family : families) {
+    text += fmt::format("{}### {}\n{}", text.empty() ? "" : "\n", family, kHead);
+    for (size_t i = 0; i < tasks.size(); ++i)
+      if (tasks[i].family == family) text += task_cells(tasks[i], rows[i].floor_us) + found_cells(rows[i]);
+  }
+  return text;
+}
+
+}  // namespace temper

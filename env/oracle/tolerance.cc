@@ -1,0 +1,59 @@
+#include "env/oracle/tolerance.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+constexpr double kBaselineErrors = 4;      // a candidate may be this many times as wrong as the baseline
+constexpr double kRounding = 4 * 0x1p-24;  // times the root of the number of terms, for sums in plain order
+
+// The rounding of an output, and the most that a baseline's error may excuse.
+struct Precision {
+  double rounding, most;
+};
+Precision precision_of(ElementType type) {
+  if (type == ElementType::kBF16) return {0x1p-8, 5e-2};
+  if (type == ElementType::kF16) return {0x1p-11, 2e-2};
+  return {0, 1e-2};
+}
+
+double count(const TensorSpec& tensor, const Shape& shape) {
+  return double(tensor_bytes(tensor, shape)) / double(element_size(tensor.type));
+}
+
+double summing_error(const Task& task, size_t output, const Shape& shape) {
+  double largest = 1;
+  for (const auto& input : task.inputs) largest = std::max(largest, count(input, shape));
+  return kRounding * std::sqrt(std::max(1.0, largest / count(task.outputs[output], shape)));
+}
+
+}  // namespace
+
+at::ScalarType dtype_of(ElementType type) {
+  switch (type) {
+    case ElementType::kF32:
+      return at::kFloat;
+    case ElementType::kI32:
+      return at::kInt;
+    case ElementType::kBF16:
+      return at::kBFloat16;
+    case ElementType::kF16:
+      return at::kHalf;
+  }
+  TEMPER_CHECK(false, "element type {}", int(type));
+}
+
+double strict_error(const Task& task, size_t output, const Shape& shape) {
+  return task.tolerance + precision_of(task.outputs[output].type).rounding +
+         summing_error(task, output, shape);
+}
+
+double allowed_error(double strict, ElementType type, double baseline_error) {
+  return std::min(strict + kBaselineErrors * baseline_error, std::max(precision_of(type).most, strict));
+}
+
+}  // namespace temper
