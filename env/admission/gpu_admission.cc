@@ -1,23 +1,19 @@
 #include "env/admission/gpu_admission.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "env/admission/eager_time.h"
 #include "env/broker/gpu_procedure.h"
-#include "env/cuda/gpu_oracle_process.h"
 #include "env/task_json.h"
 
 namespace temper {
 namespace {
 
-constexpr int kWarmCalls = 3, kEagerCalls = 20;
 constexpr std::chrono::minutes kPatience{10};  // for a task
 
 // A process that tries tasks; `rows` are those that it was given.
@@ -64,15 +60,6 @@ class Trier {
   size_t answered_ = 0;
 };
 
-double least_eager_us(GpuOracleProcess& oracle, uint32_t task) {
-  double least = 0;
-  for (int call = 0; call < kWarmCalls + kEagerCalls; ++call) {
-    const double us = oracle.baseline(task, {.seed = uint64_t(call) + 1});
-    if (call == kWarmCalls || (call > kWarmCalls && us < least)) least = us;
-  }
-  return least;
-}
-
 class GpuAdmittance {
  public:
   GpuAdmittance(const GpuAdmissionOptions& options, const std::vector<Task>& tasks,
@@ -96,7 +83,7 @@ class GpuAdmittance {
     deal(triers, on_gpu ? options_.most_elements_on_gpu : options_.most_elements);
     collect(triers);
     triers.clear();
-    if (on_gpu) time_eager();
+    if (on_gpu) time_eager(options_.gpu, tasks_, rows_, [&] { count(1); });
     return std::move(rows_);
   }
 
@@ -123,52 +110,6 @@ class GpuAdmittance {
         count(1);
       }
     }
-  }
-
-  void time_eager() {
-    std::vector<size_t> fair;
-    for (size_t row = 0; row < rows_.size(); ++row) {
-      if (rows_[row].problems.empty())
-        fair.push_back(row);
-      else
-        count(1);
-    }
-    if (!fair.empty()) time_some(fair);
-  }
-
-  // An oracle refuses all its tasks for the sake of one: halving finds that one.
-  void time_some(const std::vector<size_t>& rows) {
-    std::vector<Task> tasks;
-    for (const size_t row : rows) tasks.push_back(tasks_[row]);
-    std::optional<GpuOracleProcess> oracle;
-    try {
-      oracle.emplace((executable_dir() / "temper-gpu-oracle").string(), options_.gpu, tasks);
-      oracle->wait_ready();
-    } catch (const ConfigError& error) {
-      if (rows.size() == 1) return refuse(rows[0], error.what());
-      const auto middle = rows.begin() + ptrdiff_t(rows.size() / 2);
-      oracle.reset();
-      time_some({rows.begin(), middle});
-      return time_some({middle, rows.end()});
-    }
-    for (size_t i = 0; i < rows.size(); ++i, count(1))
-      weigh_time(rows_[rows[i]], least_eager_us(*oracle, uint32_t(i)));
-  }
-
-  void refuse(size_t row, const std::string& why) {
-    rows_[row].problems.push_back(why);
-    count(1);
-  }
-
-  static void weigh_time(Admission& row, double eager_us) {
-    row.eager_us = eager_us;
-    if (eager_us < kLeastEager_us)
-      row.problems.push_back(fmt::format("eager takes {:.1f} us at the timed shape; at least {} is needed",
-                                         eager_us, kLeastEager_us));
-    if (eager_us < row.floor_us)
-      row.problems.push_back(
-          fmt::format("eager takes {:.1f} us, less than the {:.1f} us that bytes and flops ask for", eager_us,
-                      row.floor_us));
   }
 
   void count(int64_t more) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "env/admission/eager_time.h"
 #include "env/judge.h"
 #include "tests/env/gpu/cases.h"
 
@@ -43,6 +44,24 @@ TEST_F(FakeGpu, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
     hand_made->expect(crash, true);
     expect_right("add", {{"good"}});
   }
+}
+
+TEST(FakeGpuAdmission, EagerIsTimedAndWhatDoesNotRunIsFound) {
+  use_fake_driver();
+  auto tasks = hand_made_tasks(Device::kFake);
+  tasks[1].reference = "def reference(x, z):\n    return x @ z[:1]\n";
+  std::vector<Admission> rows(tasks.size());
+  rows[0].problems = {"not to be timed"};
+  rows[2].floor_us = 1e9;
+  int timed = 0;
+  time_eager(0, tasks, rows, [&] { ++timed; });
+  EXPECT_EQ(timed, int(tasks.size()));
+  EXPECT_EQ(rows[0].eager_us, 0);
+  ASSERT_EQ(rows[1].problems.size(), 1u);
+  EXPECT_TRUE(rows[1].problems[0].starts_with("reference: ")) << rows[1].problems[0];
+  EXPECT_GT(rows[2].eager_us, 0);
+  EXPECT_TRUE(rows[2].problems.back().ends_with("us of bytes and flops")) << rows[2].problems.back();
+  EXPECT_GT(rows[4].eager_us, 0);
 }
 
 TEST_F(FakeGpu, TheMessageSaysWhichElement) {

@@ -38,6 +38,12 @@ tasks:
      outputs: {y: {shape: [n], type: f16}}, check: [{n: 1001}], timed: {n: 16777217/5001}}
   - {name: relu_nonfinite, reference: "torch.relu(x)", inputs: {x: {shape: [n], nonfinite: true}}, outputs: {y: [n]},
      check: [{n: 1001}], timed: {n: 4194305/5001}}
+  - {name: distinct, reference: "2 * x + z + (x.sort(0)[0][1:] <= x.sort(0)[0][:-1]).sum() * 1000",
+     inputs: {x: {shape: [n], distinct: [-1, 1]}, z: [n]}, outputs: {y: [n]}, check: [{n: 1000}, {n: 1}],
+     timed: {n: 4194304/30001}}
+  - {name: equal, reference: "2 * x + z + (x.sort(0)[0][1:] <= x.sort(0)[0][:-1]).sum() * 1000",
+     inputs: {x: {shape: [n], uniform: [0.999999, 1]}, z: [n]}, outputs: {y: [n]}, check: [{n: 1000}, {n: 1}],
+     timed: {n: 1048577/30001}}
 )yaml";
   const std::regex sizes("([0-9]+)/([0-9]+)");
   auto tasks =
@@ -69,6 +75,7 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
         {"add", {{"through_workspace", "from_workspace"}, "flat", true}},
         {"small_add", {{"good"}}},
         {"copy", {{"copied"}}},
+        {"distinct", {{"good"}}},  // no two elements are equal …
         {"product", {{"product"}, "tiles"}},
         {"product_bf16", {{"product_bf16"}, "tiles"}},
         {"gather", {{"gather"}, "rows"}},
@@ -84,6 +91,7 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
         {"add", {{"last_tile_missing"}}, kFailIncorrect, "unwritten", kFake, true},
         {"add", {{"one_element_wrong"}}, kFailIncorrect, "tolerance", kFake, true},
         {"add", {{"answer_of_last_call"}, "flat", true}, kFailIncorrect, ""},
+        {"equal", {{"good"}}, kFailIncorrect, "tolerance"},  // … which this would tell
         {"relu_nonfinite", {{"nan_lost"}}, kFailIncorrect, "tolerance"},
         {"softmax", {{"softmax_no_max"}, "rows"}, kFailIncorrect, "tolerance", kGpu, true},
         {"product", {{"product_tf32"}, "tiles"}, kFailIncorrect, "tolerance", kGpu},

@@ -1,0 +1,15 @@
+#pragma once
+// How long eager takes at the timed shape of a GPU task, by the oracle of the GPU's judge.
+
+#include <functional>
+
+#include "env/admission/admission.h"
+
+namespace temper {
+
+// Fills in eager_us of the rows without problems, and what is wrong with it. `timed` is called once a row.
+// Errors: WorldError if the oracle dies or the GPU has too little memory.
+void time_eager(int gpu, const std::vector<Task>& tasks, std::vector<Admission>& rows,
+                const std::function<void()>& timed);
+
+}  // namespace temper
