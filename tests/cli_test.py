@@ -415,6 +415,20 @@ tasks:
         self.check(temper("judge"), 2, "give a task and a candidate, or --admit")
         self.check(temper("judge", name), 2, "give a task and a candidate, or --admit")
 
+    def test_gpu_tasks_are_tried_without_a_gpu(self):
+        path = WORK / "gpu_admission.yaml"
+        path.write_text("""
+defaults: {language: cuda, inputs: {x: [n, m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 5}], timed: {n: 256, m: 256}}
+tasks:
+  - {name: honest, family: softmax, reference: 'torch.softmax(torch.exp(x) * 2 - x, -1)'}
+  - {name: copied, family: copy, reference: x.clone()}
+""")
+        said = self.check(temper("judge", "--admit", f"tasks.path={path}"), 1, "of 2 tasks admitted")
+        self.assertRegex(said, r"honest +softmax +train +1\.0 ")
+        self.assertRegex(said, r"copied .* no\n    the trivial solver copy_of x passes\n")
+        table = self.check(temper("judge", "--admit", "--markdown", "copied", f"tasks.path={path}"), 1, "0 of 1")
+        self.assertRegex(table, r"### copy\n\n\| task .*\n\|---.*\n\| `copied` \| train \| x\[n, m\] → y\[n, m\] \| n 256, m 256 \| 1\.0 \|")
+
     def test_no_sandbox(self):
         self.check(temper("judge", "--admit", env={**os.environ, "PATH": "/nowhere", "CXX": ""}), 3, "no C++ compiler")
 

@@ -8,6 +8,9 @@
 #include <map>
 #include <set>
 
+#include "base/files.h"
+#include "env/admission/gpu_admission.h"
+#include "env/admission/table.h"
 #include "env/cuda/gpu_case.h"
 #include "env/task.h"
 
@@ -77,6 +80,17 @@ TEST(GpuTasks, TimedShapesAreLargeAndFitBesideOthers) {
     EXPECT_LE(task.min_bytes, double(bytes_at(task, task.timed_shape))) << task.name;
     EXPECT_LE(task.min_flops, 40e9) << task.name;
   }
+}
+
+// It is printed by `temper judge --admit tasks.path=env/tasks/cuda --markdown`.
+TEST(GpuTasks, TheTableIsOfTheseTasks) {
+  const std::string table = read_file(TEMPER_SOURCE_DIR "/env/tasks/cuda/README.md");
+  for (const auto& task : gpu_tasks())
+    EXPECT_NE(table.find(task_cells(task, h200_floor_us(task))), std::string::npos)
+        << "has no line " << task_cells(task, h200_floor_us(task));
+  size_t rows = 0;
+  for (size_t at = table.find("\n| `"); at != std::string::npos; at = table.find("\n| `", at + 1)) ++rows;
+  EXPECT_EQ(rows, gpu_tasks().size());
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::vector<Task> wanted_tasks(const RunConfig& config, const std::vector<std::s
       std::ranges::move(load_tasks(std::filesystem::path(name)), std::back_inserter(tasks));
       continue;
     }
-    if (known.empty()) known = load_tasks(config);
+    if (known.empty()) known = load_tasks(std::filesystem::path(config.tasks.path));
     tasks.push_back(find_task(known, name));
   }
   std::set<std::string> seen;
