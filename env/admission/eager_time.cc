@@ -50,13 +50,19 @@ class EagerTimes {
       oracle.reset();
       return some.size() == 1 ? refuse(some[0], error.what()) : halve(some);
     }
-    for (size_t i = 0; i < some.size(); ++i) {
-      weigh_time(rows_[some[i]], least_eager_us(*oracle, uint32_t(i)));
-      timed_();
-    }
+    for (size_t i = 0; i < some.size(); ++i) time_one(*oracle, uint32_t(i), some[i]);
   }
 
  private:
+  void time_one(GpuOracleProcess& oracle, uint32_t task, size_t row) {
+    try {
+      weigh_time(rows_[row], least_eager_us(oracle, task));
+    } catch (const TaskTooLarge& error) {
+      return refuse(row, error.what());
+    }
+    timed_();
+  }
+
   void halve(const std::vector<size_t>& some) {
     const auto middle = some.begin() + ptrdiff_t(some.size() / 2);
     time({some.begin(), middle});

@@ -16,7 +16,7 @@ struct GpuAdmissionOptions {
 // What an H200 needs for the least bytes and arithmetic that a task's file says, in microseconds.
 double h200_floor_us(const Task& task);
 
-// Errors: WorldError if a process dies or a GPU has too little memory.
+// Errors: WorldError if a process dies.
 std::vector<Admission> admit_gpu_tasks(const GpuAdmissionOptions& options, const std::vector<Task>& tasks,
                                        const AdmissionProgress& progress = {});
 
