@@ -8,11 +8,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/options.h"
+#include "env/c_names.h"
 #include "env/size_expression.h"
 #include "env/task_json.h"
 
 namespace temper {
-namespace {
 
 const char* c_name(ElementType type) {
   switch (type) {
@@ -27,6 +27,8 @@ const char* c_name(ElementType type) {
   }
   TEMPER_CHECK(false, "element type {}", int(type));
 }
+
+namespace {
 
 bool is_number(const std::string& size) {
   return !size.empty() && std::isdigit(static_cast<unsigned char>(size[0]));

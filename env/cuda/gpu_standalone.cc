@@ -3,25 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "env/c_names.h"
 #include "env/cuda/gpu_case.h"
 #include "env/languages/language.h"
 
 namespace temper {
 namespace {
-
-const char* type_name(ElementType type) {
-  switch (type) {
-    case ElementType::kF32:
-      return "float";
-    case ElementType::kI32:
-      return "int";
-    case ElementType::kBF16:
-      return "__nv_bfloat16";
-    case ElementType::kF16:
-      return "__half";
-  }
-  return "";
-}
 
 // Times do not hang on which normal numbers the inputs are: a sum of four uniform ones is normal enough.
 constexpr const char* kHelpers = R"(
@@ -136,7 +123,7 @@ std::string input_text(const TensorSpec& tensor, const DrawSpec& spec, size_t nu
   const double a = spec.distribution == GpuDistribution::kNormal  ? double(spec.scale)
                    : spec.distribution == GpuDistribution::kIndex ? double(spec.bound)
                                                                   : double(spec.low);
-  return fmt::format("input<{}>({}ll, seed + {}, {}, float({}), float({}))", type_name(tensor.type),
+  return fmt::format("input<{}>({}ll, seed + {}, {}, float({}), float({}))", c_name(tensor.type),
                      spec.elements, number, kind, a, double(spec.width));
 }
 
@@ -147,14 +134,14 @@ std::string set_text(const Task& task) {
   std::string members, made;
   std::vector<std::string> arguments;
   const auto add = [&](const TensorSpec& tensor, const std::string& value) {
-    members += fmt::format("  {}* {};\n", type_name(tensor.type), tensor.name);
+    members += fmt::format("  {}* {};\n", c_name(tensor.type), tensor.name);
     made += fmt::format("  set.{} = {};\n", tensor.name, value);
     arguments.push_back("set." + tensor.name);
   };
   for (size_t i = 0; i < task.inputs.size(); ++i)
     add(task.inputs[i], input_text(task.inputs[i], specs[i], i));
   for (const TensorSpec& output : task.outputs)
-    add(output, fmt::format("allocate<{}>({}ll)", type_name(output.type), elements(output, shape)));
+    add(output, fmt::format("allocate<{}>({}ll)", c_name(output.type), elements(output, shape)));
   for (const std::string& dim : task.dims) arguments.push_back(std::to_string(shape.at(dim)));
   return fmt::format(
       "\nstruct Set {{\n{}}};\n\nSet make_set([[maybe_unused]] unsigned seed) {{\n  Set "

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "env/c_names.h"
 #include "env/task.h"
 
 namespace temper::cuda_on_cpu {
@@ -24,6 +25,7 @@ namespace temper::cuda_on_cpu {
 inline std::string translated(std::string source) {
   for (size_t open; (open = source.find("<<<")) != std::string::npos;) {
     size_t name = open;
+    if (source[name - 1] == '>') name = source.rfind('<', name - 1);  // of a template
     while (name > 0 &&
            (std::isalnum(static_cast<unsigned char>(source[name - 1])) || source[name - 1] == '_'))
       --name;
@@ -44,11 +46,7 @@ inline std::string unit(const Task& task, const std::vector<std::string>& source
   std::string text = "#include \"device.h\"\n", calls;
   std::vector<std::string> arguments;
   const auto tensor = [&](const TensorSpec& spec) {
-    const char* type = spec.type == ElementType::kI32    ? "int"
-                       : spec.type == ElementType::kBF16 ? "__nv_bfloat16"
-                       : spec.type == ElementType::kF16  ? "__half"
-                                                         : "float";
-    arguments.push_back(fmt::format("({}*)a[{}]", type, arguments.size()));
+    arguments.push_back(fmt::format("({}*)a[{}]", c_name(spec.type), arguments.size()));
   };
   for (const auto& input : task.inputs) tensor(input);
   for (const auto& output : task.outputs) tensor(output);
@@ -130,11 +128,11 @@ class Library {
   std::filesystem::path path_;
 };
 
-// Memory that a child writes and its parent reads, with zones on both sides that take what is written beyond,
-// and give NaN.
+// Memory that a child writes and its parent reads, with zones on both sides that take what is written beyond.
+// `guard`: the bytes next to it.
 class SharedBuffer {
  public:
-  explicit SharedBuffer(size_t bytes) : bytes_(bytes), all_(bytes + 2 * kZone) {
+  SharedBuffer(size_t bytes, int guard) : bytes_(bytes), all_(bytes + 2 * kZone), guard_(guard) {
     base_ = static_cast<char*>(
         mmap(nullptr, all_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (base_ == MAP_FAILED) throw std::runtime_error("mmap");
@@ -145,12 +143,12 @@ class SharedBuffer {
   size_t bytes() const { return bytes_; }
 
   void fill_guards() const {
-    std::memset(base_ + kZone - kGuard, 0xFF, kGuard);
-    std::memset(base_ + kZone + bytes_, 0xFF, kGuard);
+    std::memset(base_ + kZone - kGuard, guard_, kGuard);
+    std::memset(base_ + kZone + bytes_, guard_, kGuard);
   }
   bool guards_hold() const {
     for (size_t k = 0; k < kGuard; ++k) {
-      if (base_[kZone - 1 - k] != char(0xFF) || base_[kZone + bytes_ + k] != char(0xFF)) return false;
+      if (base_[kZone - 1 - k] != char(guard_) || base_[kZone + bytes_ + k] != char(guard_)) return false;
     }
     return true;
   }
@@ -158,6 +156,7 @@ class SharedBuffer {
  private:
   static constexpr size_t kZone = 16 << 20, kGuard = 64 << 10;
   size_t bytes_, all_;
+  int guard_;
   char* base_;
 };
 

@@ -9,19 +9,18 @@
 #include <set>
 
 #include "env/answer.h"
-#include "env/oracle/reference.h"
 #include "rollout/traces/generated.h"
 #include "rollout/traces/kernel.h"
 #include "rollout/traces/program.h"
 #include "rollout/traces/recipe.h"
 #include "rollout/traces/style.h"
-#include "tests/cuda_on_cpu/candidates.h"
+#include "tests/cuda_on_cpu/computed.h"
 
 namespace temper {
 namespace {
 
 using Kind = Variant::Kind;
-using cuda_on_cpu::SharedBuffer;
+using cuda_on_cpu::Computed, cuda_on_cpu::drawn, cuda_on_cpu::scalar_type;
 
 bool all_wanted() { return std::getenv("TEMPER_ALL_TRACES") != nullptr; }
 
@@ -47,121 +46,6 @@ std::vector<std::pair<Task, Recipe>> recipes(size_t nth, int64_t generated) {
   }
   return chosen;
 }
-
-at::ScalarType scalar_type(ElementType type) {
-  switch (type) {
-    case ElementType::kI32:
-      return at::kInt;
-    case ElementType::kBF16:
-      return at::kBFloat16;
-    case ElementType::kF16:
-      return at::kHalf;
-    default:
-      return at::kFloat;
-  }
-}
-
-at::Tensor drawn(const TensorSpec& input, const Shape& shape, double magnitude) {
-  const auto sizes = tensor_sizes(input, shape);
-  if (input.distribution == Distribution::kIndex) {
-    const auto it = shape.find(input.index_bound);
-    const int64_t bound = it != shape.end() ? it->second : std::stoll(input.index_bound);
-    return at::randint(bound, sizes, at::kInt);
-  }
-  auto values = input.distribution == Distribution::kUniform
-                    ? at::rand(sizes) * (input.high - input.low) + input.low
-                    : at::randn(sizes) * normal_scale(input, shape, magnitude);
-  if (input.nonfinite) values.view({-1})[0] = NAN;
-  return values.to(scalar_type(input.type)).contiguous();
-}
-
-// One call: buffers, sizes, and what should come out.
-class Case {
- public:
-  Case(const Task& task, const Reference& reference, const Shape& shape, double magnitude) : task_(task) {
-    std::vector<at::Tensor> inputs, wide;
-    for (const auto& input : task.inputs) {
-      inputs.push_back(drawn(input, shape, magnitude));
-      wide.push_back(input.type == ElementType::kI32 ? inputs.back() : inputs.back().to(at::kDouble));
-      place(inputs.back());
-    }
-    expected_ = reference(wide)[0].to(at::kDouble).contiguous();
-    own_ = reference(inputs)[0].to(at::kDouble).contiguous();
-    place(at::zeros_like(expected_).to(scalar_type(task.outputs[0].type)));
-    for (const auto& dim : task.dims) sizes_.push_back(int(shape.at(dim)));
-  }
-
-  // With an output that is poisoned.
-  cuda_on_cpu::Call call(int order) {
-    auto& output = *buffers_.back();
-    std::memset(output.data(), 0xFF, output.bytes());
-    for (const auto& buffer : buffers_) buffer->fill_guards();
-    cuda_on_cpu::Call prepared{order, {}};
-    for (const auto& buffer : buffers_) prepared.arguments.push_back(buffer->data());
-    for (int& size : sizes_) prepared.arguments.push_back(&size);
-    return prepared;
-  }
-
-  // Whether the call computed the reference, and wrote nowhere else.
-  bool right() const { return guards_hold() && equal(); }
-
- private:
-  void place(const at::Tensor& tensor) {
-    buffers_.push_back(std::make_unique<SharedBuffer>(tensor.nbytes()));
-    std::memcpy(buffers_.back()->data(), tensor.data_ptr(), tensor.nbytes());
-  }
-
-  // As the judge allows: by the output's scale, its rounding, and four times PyTorch's own error.
-  bool guards_hold() const {
-    return std::ranges::all_of(buffers_, [](const auto& buffer) { return buffer->guards_hold(); });
-  }
-
-  bool equal() const {
-    const auto& type = task_.outputs[0].type;
-    const auto got =
-        at::from_blob(buffers_.back()->data(), expected_.sizes(), scalar_type(type)).to(at::kDouble);
-    const double rounding = type == ElementType::kBF16  ? 1.0 / 128
-                            : type == ElementType::kF16 ? 1.0 / 1024
-                                                        : 1e-6;
-    const auto finite = at::nan_to_num(expected_, 0, 0, 0);
-    const double scale = finite.abs().mean().item<double>() + 1e-12;
-    const double parity = 4 * at::nan_to_num(own_ - expected_, 0, 0, 0).abs().max().item<double>();
-    const auto allowed = finite.abs() * rounding + 4 * scale * std::max(task_.tolerance, 1e-5) + parity;
-    const auto both_nan = at::logical_and(at::isnan(got), at::isnan(expected_));
-    return at::logical_or(both_nan, (got - expected_).abs() <= allowed).all().item<bool>();
-  }
-
-  const Task& task_;
-  std::vector<std::unique_ptr<SharedBuffer>> buffers_;
-  std::vector<int> sizes_;
-  at::Tensor expected_, own_;
-};
-
-// Right at every check shape, magnitude and order of threads that is tried.
-class Computed {
- public:
-  explicit Computed(const Task& task) : task_(task), reference_(task) {
-    at::manual_seed(1);
-    for (const auto& shape : task.check_shapes) {
-      for (const double magnitude : task.magnitudes)
-        cases_.push_back(std::make_unique<Case>(task_, reference_, shape, magnitude));
-    }
-    while (cases_.size() < 3)
-      cases_.push_back(std::make_unique<Case>(task_, reference_, task.check_shapes[0], task.magnitudes[0]));
-  }
-
-  bool by(const cuda_on_cpu::Library& library, size_t variant) {
-    std::vector<cuda_on_cpu::Call> calls;
-    for (size_t k = 0; k < cases_.size(); ++k) calls.push_back(cases_[k]->call(int(k % 3)));
-    return library.run(variant, calls) &&
-           std::ranges::all_of(cases_, [](const auto& one) { return one->right(); });
-  }
-
- private:
-  const Task& task_;
-  Reference reference_;
-  std::vector<std::unique_ptr<Case>> cases_;
-};
 
 bool compiles(const Task& task, const std::string& source) {
   try {

@@ -12,6 +12,6 @@ __global__ void work(const float* x, const int* r, float* y, int m) {
   }
 }
 
-extern "C" void launch(const float* x, const int* r, float* y, int n, int m, int k) {
+extern "C" void launch(const float* x, const int* r, float* y, int k, int n, int m) {
   work<<<k, 128>>>(x, r, y, m);
 }

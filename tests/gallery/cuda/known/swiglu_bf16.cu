@@ -4,8 +4,8 @@
 
 __global__ void work(const __nv_bfloat16* x, const __nv_bfloat16* z, __nv_bfloat16* y, long long count) {
   for (long long i = blockIdx.x * 256ll + threadIdx.x; i < count; i += gridDim.x * 256ll) {
-    const float v = __bfloat162float(x[i]);
-    y[i] = __float2bfloat16(v / (1 + expf(-v)) * __bfloat162float(z[i]));
+    const float v = float(x[i]);
+    y[i] = __nv_bfloat16(v / (1 + expf(-v)) * float(z[i]));
   }
 }
 
