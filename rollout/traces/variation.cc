@@ -154,6 +154,10 @@ class Variation {
     return e.kind == Kind::kName && e.text != "b" && among(operands_, e.text);
   }
 
+  static const std::string& input_of(const Expression& operand) {
+    return operand.kind == Kind::kIndex ? operand.children[0]->text : operand.text;
+  }
+
   // For a table with rows and columns; one that is not there yet, if any is left.
   ExpressionPtr operand() {
     std::vector<std::string> used, fresh;
@@ -236,7 +240,9 @@ class Variation {
     const auto one = rng_.uniform() < kExchange ? operand() : e;
     if (rng_.uniform() > kJoin) return one;
     const auto op = pick(kOperators);
-    return binary(op, one, operand());
+    const auto other = operand();
+    if (cuda() && input_of(*one) == input_of(*other)) return one;  // x - x is nothing to ask for
+    return binary(op, one, other);
   }
 
   std::string exchanged_name(const std::string& name, const Names& kind) {
