@@ -182,7 +182,12 @@ class Lowering {
       if (std::ranges::count(input.shape, "1") > 0)
         throw ConfigError("input '{}' of one element", input.name);
     }
-    for (const auto& step : program_.steps) check_subscripts(*step.value);
+    for (const auto& step : program_.steps) {
+      check_subscripts(*step.value);
+      const bool extreme = step.op == "amax" || step.op == "amin";
+      if (extreme && std::ranges::any_of(program_.task->inputs, &TensorSpec::nonfinite))
+        throw ConfigError("{} where a NaN stays one", step.op);
+    }
     for (const auto& alias : program_.aliases) check_subscripts(*alias.second);
     check_subscripts(*program_.result);
     check_result();
@@ -203,6 +208,9 @@ class Lowering {
     }
     if ((e.is_call("t") || e.is_call("flip")) && names_step(*e.children[0]))
       throw ConfigError("{} of a reduction", e.text);  // a thread has only its own place's
+    const bool nonfinite = std::ranges::any_of(program_.task->inputs, &TensorSpec::nonfinite);
+    if (nonfinite && (e.is_call("maximum") || e.is_call("minimum")))
+      throw ConfigError("{} where a NaN stays one", e.text);  // fmaxf and fminf drop it
     for (const auto& child : e.children) check_subscripts(*child);
   }
 

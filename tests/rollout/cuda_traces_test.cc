@@ -163,6 +163,9 @@ TEST(CudaTraces, WhatTheKernelsTakeForGrantedIsChecked) {
   EXPECT_TRUE(written("x.flip([1])", "{x: [n, m]}", "{y: [n, m]}"));
   EXPECT_FALSE(written("torch.square(x - x.mean(0)).mean(0)", "{x: [n, m]}", "{y: [m]}"));
   EXPECT_FALSE(written("torch.erfinv(x)", "{x: [n, m]}", "{y: [n, m]}"));
+  EXPECT_FALSE(
+      written("torch.maximum(x, z)", "{x: {shape: [n, m], nonfinite: true}, z: [n, m]}", "{y: [n, m]}"));
+  EXPECT_FALSE(written("x.amax(1)", "{x: {shape: [n, m], nonfinite: true}}", "{y: [n]}"));
   EXPECT_FALSE(written("x.softmax(0)", "{x: [n, m]}", "{y: [n, m]}"));
   EXPECT_FALSE(written("x * b", "{x: [n, m], b: [n, 1]}", "{y: [n, m]}"));
 }
