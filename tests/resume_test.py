@@ -25,7 +25,7 @@ BASE = [*TAUGHT, f"run.steps={STEPS}", "run.overwrite=false", "checkpoint.every=
 
 def run(directory, *words, count=1, fault="", timeout=120, taught=True):
     """One life of the run in `directory`."""
-    start = [f"model.path={taught()}"] if taught else []
+    start = [f"model.path={ranks_test.taught()}"] if taught else []
     of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault and rank == count - 1 else {}
     if count == 1:
         of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault else {}
