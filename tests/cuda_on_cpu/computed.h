@@ -8,22 +8,10 @@
 #include <memory>
 
 #include "env/oracle/reference.h"
+#include "env/oracle/tolerance.h"
 #include "tests/cuda_on_cpu/candidates.h"
 
 namespace temper::cuda_on_cpu {
-
-inline at::ScalarType scalar_type(ElementType type) {
-  switch (type) {
-    case ElementType::kI32:
-      return at::kInt;
-    case ElementType::kBF16:
-      return at::kBFloat16;
-    case ElementType::kF16:
-      return at::kHalf;
-    default:
-      return at::kFloat;
-  }
-}
 
 inline at::Tensor drawn(const TensorSpec& input, const Shape& shape, double magnitude) {
   const auto sizes = tensor_sizes(input, shape);
@@ -36,7 +24,7 @@ inline at::Tensor drawn(const TensorSpec& input, const Shape& shape, double magn
                     ? at::rand(sizes) * (input.high - input.low) + input.low
                     : at::randn(sizes) * normal_scale(input, shape, magnitude);
   if (input.nonfinite) values.view({-1})[0] = NAN;
-  return values.to(scalar_type(input.type)).contiguous();
+  return values.to(dtype_of(input.type)).contiguous();
 }
 
 // One call: buffers, sizes, and what should come out.
@@ -53,7 +41,7 @@ class Case {
     for (size_t i = 0; i < expected.size(); ++i) {
       outputs_.push_back(
           {expected[i].to(at::kDouble).contiguous(), own[i].to(at::kDouble).contiguous(), buffers_.size()});
-      place(at::zeros_like(expected[i]).to(scalar_type(task.outputs[i].type)), 0xA5);
+      place(at::zeros_like(expected[i]).to(dtype_of(task.outputs[i].type)), 0xA5);
     }
     for (const auto& dim : task.dims) sizes_.push_back(int(shape.at(dim)));
   }
@@ -98,7 +86,7 @@ class Case {
   bool equal(const Output& output, ElementType type) const {
     const auto& [expected, own, buffer] = output;
     const auto got =
-        at::from_blob(buffers_[buffer]->data(), expected.sizes(), scalar_type(type)).to(at::kDouble);
+        at::from_blob(buffers_[buffer]->data(), expected.sizes(), dtype_of(type)).to(at::kDouble);
     const double rounding = type == ElementType::kBF16  ? 1.0 / 128
                             : type == ElementType::kF16 ? 1.0 / 1024
                                                         : 1e-6;

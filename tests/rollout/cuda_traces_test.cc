@@ -20,7 +20,7 @@ namespace temper {
 namespace {
 
 using Kind = Variant::Kind;
-using cuda_on_cpu::Computed, cuda_on_cpu::drawn, cuda_on_cpu::scalar_type;
+using cuda_on_cpu::Computed, cuda_on_cpu::drawn;
 
 bool all_wanted() { return std::getenv("TEMPER_ALL_TRACES") != nullptr; }
 
@@ -198,7 +198,7 @@ TEST(CudaTraces, GeneratedReferencesRun) {
       const auto outputs = reference(inputs);
       ASSERT_EQ(outputs.size(), 1u) << task.reference;
       EXPECT_EQ(outputs[0].sizes().vec(), tensor_sizes(task.outputs[0], shape)) << task.reference;
-      EXPECT_EQ(outputs[0].scalar_type(), scalar_type(task.outputs[0].type)) << task.reference;
+      EXPECT_EQ(outputs[0].scalar_type(), dtype_of(task.outputs[0].type)) << task.reference;
     }
   }
 }
