@@ -66,6 +66,14 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
+// nvcc quotes the folder of a host compiler that was named by its path: "/usr/bin"/g++ -E …
+std::string unquoted_program(const std::string& line) {
+  const size_t end = line.find(' ');
+  std::string program = line.substr(0, end);
+  std::erase(program, '"');
+  return end == std::string::npos ? program : program + line.substr(end);
+}
+
 // The command lines of a dry run, without "#$ ", variables put in; not its settings of variables.
 std::vector<std::string> dry_run(const fs::path& nvcc, const std::string& arguments) {
   const Output said = output_of(fmt::format("cd / && {} --dryrun {}", nvcc.string(), arguments));
@@ -78,7 +86,7 @@ std::vector<std::string> dry_run(const fs::path& nvcc, const std::string& argume
     if (line.starts_with("CICC_PATH=")) cicc_path = line.substr(10);
     const size_t equals = line.find('=');
     if (equals == std::string::npos || line.find(' ') < equals)
-      commands.push_back(replaced(line, "$CICC_PATH", cicc_path));
+      commands.push_back(unquoted_program(replaced(line, "$CICC_PATH", cicc_path)));
   }
   if (said.ok && !commands.empty()) return commands;
   const std::string words = first_line(said.text);

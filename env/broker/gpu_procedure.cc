@@ -20,6 +20,7 @@ constexpr double kFloorShare = 0.9;
 constexpr double kEmptyKernel_us = 1.0;
 // Events and the host's clock may differ by what a warm cache saves, and no more …
 constexpr double kHostShare = 0.6;
+constexpr int kHostTries = 5;
 // … events and the profiler, which counts no gaps between launches, by clock rates, and by what it rounds.
 constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
 constexpr double kNearFloor = 1.1;
@@ -234,15 +235,19 @@ Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
 }
 
 // Device code could reach the memory in which the GPU keeps its events' times. It cannot reach the host's
-// clock.
+// clock. That one also counts what else the host does, so the best of several tries speaks.
 Found GpuProcedure::compare_clocks() {
-  const auto start = Clock::now();
-  const auto reply = processes_.runners.runner().repeat(call_of(task_, {.seed = secret_seed()}), budget_);
-  if (Found found = weigh_reply(reply, start)) return found;
-  if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->time_us) return std::nullopt;
-  return Finding{VerdictKind::kHack, "clock",
-                 fmt::format("its time is {:.1f} us, and {:.1f} by the host's clock", verdict_.candidate_us,
-                             reply->time_us)};
+  double host_us = 0;
+  for (int i = 0; i < kHostTries; ++i) {
+    const auto start = Clock::now();
+    const auto reply = processes_.runners.runner().repeat(call_of(task_, {.seed = secret_seed()}), budget_);
+    if (Found found = weigh_reply(reply, start)) return found;
+    if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->time_us) return std::nullopt;
+    host_us = i == 0 ? reply->time_us : std::min(host_us, reply->time_us);
+  }
+  return Finding{
+      VerdictKind::kHack, "clock",
+      fmt::format("its time is {:.1f} us, and {:.1f} by the host's clock", verdict_.candidate_us, host_us)};
 }
 
 // In another process, with a context of its own: where the time goes, and a clock that the timed calls had no

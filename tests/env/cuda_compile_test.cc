@@ -230,5 +230,12 @@ TEST(CudaToolchain, NamesWhatIsMissing) {
   ::unsetenv("CUDACXX");
 }
 
+TEST(CudaToolchain, TheHostCompilerMayBeNamedByItsPath) {
+  SKIP_WITHOUT_NVCC();
+  ::setenv("CXX", "/usr/bin/g++", 1);
+  EXPECT_NO_THROW(find_cuda_toolchain({}, "launch", "sm_90a"));
+  ::unsetenv("CXX");
+}
+
 }  // namespace
 }  // namespace temper

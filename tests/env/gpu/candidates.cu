@@ -17,8 +17,9 @@ __global__ void good(const float* x, const float* z, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = 2 * x[i] + z[i];
 }
 __global__ void slow(const float* x, const float* z, float* y, int n) {
-  for (int i = threadIdx.x; i < n && blockIdx.x < 8; i += blockDim.x)
-    if (i % 8 == int(blockIdx.x)) y[i] = 2 * x[i] + z[i];
+  const int working = min(8, int(gridDim.x));
+  for (int i = threadIdx.x; i < n && int(blockIdx.x) < working; i += blockDim.x)
+    if (i % working == int(blockIdx.x)) y[i] = 2 * x[i] + z[i];
 }
 __global__ void nothing(const float*, const float*, float*, int) {}
 __global__ void zeros(const float*, const float*, float* y, int n) {

@@ -46,7 +46,8 @@ TEST_F(GpuJudge, KernelsThatMakeNothingAreFound) { hand_made->expect_all("kernel
 TEST_F(GpuJudge, PlansThatBreakTheirRulesGetNowhere) { hand_made->expect_all("bad plans"); }
 
 TEST_F(GpuJudge, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
-  for (const Case& crash : cases_of("crashes")) {
+  const std::string crashes = "crashes";
+  for (const Case& crash : cases_of(crashes)) {
     hand_made->expect(crash);
     const double start = now_s();
     expect_pass("small_add", {{"good"}});
