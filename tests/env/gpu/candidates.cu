@@ -17,7 +17,7 @@ __global__ void good(const float* x, const float* z, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = 2 * x[i] + z[i];
 }
 __global__ void slow(const float* x, const float* z, float* y, int n) {
-  const int working = min(8, int(gridDim.x));
+  const int working = gridDim.x < 8 ? int(gridDim.x) : 8;
   for (int i = threadIdx.x; i < n && int(blockIdx.x) < working; i += blockDim.x)
     if (i % working == int(blockIdx.x)) y[i] = 2 * x[i] + z[i];
 }
