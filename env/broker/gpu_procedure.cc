@@ -260,8 +260,7 @@ Found GpuProcedure::profile(const GpuCandidate& candidate) {
       processes_.profiler->profile(candidate.cubin, candidate.plans.back(), request, options_.run_budget);
   if (!wire) return std::nullopt;
   if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
-    return Finding{VerdictKind::kHack, "foreign_kernel",
-                   fmt::format("the kernel {} ran, which the launcher did not start", foreign)};
+    return Finding{VerdictKind::kHack, "foreign_kernel", foreign};
   if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
   verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
   verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);

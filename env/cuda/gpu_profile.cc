@@ -1,5 +1,7 @@
 #include "env/cuda/gpu_profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -9,26 +11,8 @@
 namespace temper {
 namespace {
 
-constexpr const char* kOwnKernels = "temper_";  // env/cuda/gpu_kernels.cu
 constexpr const char* kMemsets = "(memset)";
 constexpr const char* kCopies = "(copy)";
-
-// Of each part of a plan: how often it is launched.
-std::map<std::string, uint32_t> launches_of(const LaunchPlan& plan) {
-  std::map<std::string, uint32_t> launches{{kMemsets, 0}, {kCopies, 0}};
-  for (const Step& step : plan.steps) {
-    const auto* launch = std::get_if<KernelLaunch>(&step);
-    ++launches[launch != nullptr                      ? plan.kernels[launch->kernel].name
-               : std::holds_alternative<Memset>(step) ? kMemsets
-                                                      : kCopies];
-  }
-  return launches;
-}
-
-std::string part_of(const DeviceRecord& record) {
-  if (record.kind == DeviceRecord::Kind::kKernel) return record.name;
-  return record.kind == DeviceRecord::Kind::kMemset ? kMemsets : kCopies;
-}
 
 template <size_t kSize>
 void write(char (&field)[kSize], const std::string& text) {
@@ -48,23 +32,52 @@ double union_us(std::vector<DeviceRecord> records) {
   return double(covered) * 1e-3;
 }
 
-// Whether a call's records are all there, and no other's. A memset or a copy of nothing leaves none.
-bool complete(const std::map<std::string, uint32_t>& planned,
-              const std::map<std::string, ProfilePart>& seen) {
-  for (const auto& [name, launches] : planned) {
-    const auto part = seen.find(name);
-    const uint32_t found = part == seen.end() ? 0 : part->second.launches;
-    const bool kernel = name != kMemsets && name != kCopies;
-    if (kernel ? found != launches : found > launches) return false;
-  }
-  return true;
+std::vector<DeviceRecord> of_kind(const std::vector<DeviceRecord>& records, DeviceRecord::Kind kind) {
+  std::vector<DeviceRecord> some;
+  for (const DeviceRecord& record : records)
+    if (record.kind == kind) some.push_back(record);
+  std::sort(some.begin(), some.end(), [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+  return some;
 }
 
-void list_parts(const std::map<std::string, ProfilePart>& seen, ProfileWire& wire) {
+template <class What>
+std::vector<const What*> steps_of(const LaunchPlan& plan) {
+  std::vector<const What*> steps;
+  for (const Step& step : plan.steps)
+    if (const auto* one = std::get_if<What>(&step)) steps.push_back(one);
+  return steps;
+}
+
+std::string extents(const DeviceRecord& record) {
+  return fmt::format("{}x{}x{} blocks of {}x{}x{}", record.grid.x, record.grid.y, record.grid.z,
+                     record.block.x, record.block.y, record.block.z);
+}
+
+// Of the kernels that ran: what shows that they are not the plan's.
+std::string foreign_among(const std::vector<DeviceRecord>& ran,
+                          const std::vector<const KernelLaunch*>& planned) {
+  if (ran.size() > planned.size())
+    return fmt::format("{} kernels ran, its launcher starts {}", ran.size(), planned.size());
+  if (ran.size() < planned.size()) return "";
+  for (size_t i = 0; i < ran.size(); ++i)
+    if (ran[i].grid != planned[i]->grid || ran[i].block != planned[i]->block)
+      return fmt::format("{} ran unasked", extents(ran[i]));
+  return "";
+}
+
+using Parts = std::map<std::string, ProfilePart>;
+
+void add(Parts& parts, const std::string& name, const DeviceRecord& record) {
+  ProfilePart& part = parts[name];
+  part.us += double(record.end_ns - record.begin_ns) * 1e-3;
+  ++part.launches;
+}
+
+void list_parts(const Parts& seen, ProfileWire& wire) {
   std::vector<ProfilePart> parts;
   for (const auto& [name, part] : seen) {
     parts.push_back(part);
-    write(parts.back().name, kernel_title(name));
+    write(parts.back().name, name);
   }
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.us > b.us; });
   parts.resize(std::min<size_t>(parts.size(), kMaxProfileParts));
@@ -82,25 +95,24 @@ double flops_per_cycle(const Task& task) {
 }  // namespace
 
 ProfileWire summarize(const std::vector<DeviceRecord>& records, const LaunchPlan& plan) {
-  const auto planned = launches_of(plan);
+  using Kind = DeviceRecord::Kind;
+  const auto launches = steps_of<KernelLaunch>(plan);
+  const auto kernels = of_kind(records, Kind::kKernel), memsets = of_kind(records, Kind::kMemset),
+             copies = of_kind(records, Kind::kCopy);
   ProfileWire wire;
-  std::map<std::string, ProfilePart> seen;
-  std::vector<DeviceRecord> mine, kernels;
-  for (const DeviceRecord& record : records) {
-    const std::string name = part_of(record);
-    const auto known = planned.find(name);
-    if (known == planned.end() && name.starts_with(kOwnKernels)) continue;
+  for (const DeviceRecord& record : records)
     if (record.begin_ns == 0 || record.end_ns < record.begin_ns) return wire;
-    ProfilePart& part = seen[name];
-    part.us += double(record.end_ns - record.begin_ns) * 1e-3;
-    ++part.launches;
-    mine.push_back(record);
-    if (record.kind != DeviceRecord::Kind::kKernel) continue;
-    kernels.push_back(record);
-    if (known == planned.end()) write(wire.foreign, kernel_title(name));
-  }
-  if (!complete(planned, seen)) return wire;
-  wire.device_us = union_us(mine);
+  write(wire.foreign, foreign_among(kernels, launches));
+  // A memset or a copy of nothing leaves no record.
+  if (wire.foreign[0] != 0 || kernels.size() < launches.size() ||
+      memsets.size() > steps_of<Memset>(plan).size() || copies.size() > steps_of<Copy>(plan).size())
+    return wire;
+  Parts seen;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    add(seen, kernel_title(plan.kernels[launches[i]->kernel].name), kernels[i]);
+  for (const DeviceRecord& record : memsets) add(seen, kMemsets, record);
+  for (const DeviceRecord& record : copies) add(seen, kCopies, record);
+  wire.device_us = union_us(records);
   wire.kernel_us = union_us(kernels);
   if (wire.device_us > 0) list_parts(seen, wire);
   return wire;

@@ -15,13 +15,13 @@ namespace temper {
 struct DeviceRecord {
   enum class Kind : uint8_t { kKernel, kMemset, kCopy };
   Kind kind = Kind::kKernel;
-  std::string name = "";  // kernels: mangled
   uint64_t begin_ns = 0, end_ns = 0;
+  Extent grid = {}, block = {};  // of kernels
 };
 
-// The records of a call of `plan`, in any order. No parts where some are missing, have no times, or are
-// another call's: of its kernels, memsets and copies there must be as many as it has. The judge's own kernels
-// are passed over, unless the plan has one of that name; any other kernel is foreign.
+// The records of a call of `plan`, in any order; its kernels begin in the plan's. They go by their order and
+// extents: CUPTI says the names of modules that were unloaded of the kernels of later ones. No parts where
+// records are missing or have no times; `foreign` where more kernels ran, or others.
 ProfileWire summarize(const std::vector<DeviceRecord>& records, const LaunchPlan& plan);
 
 // `wire` has parts. `candidate_us` is what a call takes by the verdict.

@@ -78,7 +78,7 @@ struct ProfileWire {
   int32_t parts = 0;  // the longest first; 0: CUPTI lost records of this call
   ProfilePart part[kMaxProfileParts];
   double device_us = 0, kernel_us = 0;  // while anything, while a kernel ran
-  char foreign[64] = {};                // a kernel that the plan does not launch
+  char foreign[64] = {};                // what shows that not the plan's kernels alone ran
 };
 
 struct GpuRunnerReply {

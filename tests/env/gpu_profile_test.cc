@@ -17,16 +17,18 @@ LaunchPlan plan_of_four() {
   LaunchPlan plan;
   plan.kernels = {{.name = "_Z5firstPf"}, {.name = "_Z6secondPf"}};
   KernelLaunch first, second;
+  first.grid = {7};
   second.kernel = 1;
+  second.block = {32};
   plan.steps = {Copy{}, first, second, first};
   return plan;
 }
 
 std::vector<DeviceRecord> records_of_four() {
-  return {{Kind::kCopy, "", 1000, 2000},
-          {Kind::kKernel, "_Z5firstPf", 3000, 6000},
-          {Kind::kKernel, "_Z6secondPf", 5000, 9000},  // begins before the first has ended
-          {Kind::kKernel, "_Z5firstPf", 10'000, 12'000}};
+  return {{Kind::kCopy, 1000, 2000},
+          {Kind::kKernel, 10'000, 12'000, {7}, {}},
+          {Kind::kKernel, 3000, 6000, {7}, {}},
+          {Kind::kKernel, 5000, 9000, {}, {32}}};  // begins before the first has ended
 }
 
 TEST(GpuProfile, AddsUpWhatOverlapsOnce) {
@@ -53,7 +55,7 @@ TEST(GpuProfile, SaysNothingWhereRecordsAreMissing) {
   late[2].begin_ns = late[2].end_ns = 0;
   EXPECT_EQ(summarize(late, plan_of_four()).parts, 0);
   auto more = records_of_four();
-  more.push_back({Kind::kMemset, "", 13'000, 14'000});
+  more.push_back({Kind::kMemset, 13'000, 14'000});
   EXPECT_EQ(summarize(more, plan_of_four()).parts, 0);
   auto without_copy = records_of_four();
   without_copy.erase(without_copy.begin());
@@ -61,14 +63,15 @@ TEST(GpuProfile, SaysNothingWhereRecordsAreMissing) {
 }
 
 TEST(GpuProfile, FindsKernelsThatThePlanDoesNotLaunch) {
-  auto records = records_of_four();
-  records.push_back({Kind::kKernel, "temper_draw", 100, 900});
-  EXPECT_EQ(text_of(summarize(records, plan_of_four()).foreign), "");
-  records.push_back({Kind::kKernel, "_Z6secondPf", 13'000, 14'000});  // rather another call's: no evidence
-  EXPECT_EQ(text_of(summarize(records, plan_of_four()).foreign), "");
-  EXPECT_EQ(summarize(records, plan_of_four()).parts, 0);
-  records.back().name = "_Z5thirdPf";
-  EXPECT_EQ(text_of(summarize(records, plan_of_four()).foreign), "third");
+  EXPECT_EQ(text_of(summarize(records_of_four(), plan_of_four()).foreign), "");
+  auto more = records_of_four();
+  more.push_back({Kind::kKernel, 13'000, 14'000, {7}, {}});
+  EXPECT_EQ(text_of(summarize(more, plan_of_four()).foreign), "4 kernels ran, its launcher starts 3");
+  EXPECT_EQ(summarize(more, plan_of_four()).parts, 0);
+  auto other = records_of_four();
+  other[3].block.x = 64;
+  EXPECT_EQ(text_of(summarize(other, plan_of_four()).foreign), "1x1x1 blocks of 64x1x1 ran unasked");
+  EXPECT_EQ(summarize(other, plan_of_four()).parts, 0);
 }
 
 TEST(GpuProfile, MeasuresByTheNearerRoof) {

@@ -72,15 +72,19 @@ std::vector<DeviceRecord> records;
 DeviceRecord record_of(const CUpti_Activity* activity) {
   if (activity->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
     const auto* copy = reinterpret_cast<const CUpti_ActivityMemcpy6*>(activity);
-    return {DeviceRecord::Kind::kCopy, "", copy->start, copy->end};
+    return {DeviceRecord::Kind::kCopy, copy->start, copy->end};
   }
   if (activity->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
     const auto* memset = reinterpret_cast<const CUpti_ActivityMemset4*>(activity);
-    return {DeviceRecord::Kind::kMemset, "", memset->start, memset->end};
+    return {DeviceRecord::Kind::kMemset, memset->start, memset->end};
   }
   const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel10*>(activity);
-  return {DeviceRecord::Kind::kKernel, kernel->name != nullptr ? kernel->name : "", kernel->start,
-          kernel->end};
+  const auto extent = [](int32_t x, int32_t y, int32_t z) {
+    return Extent{uint32_t(x), uint32_t(y), uint32_t(z)};
+  };
+  return {DeviceRecord::Kind::kKernel, kernel->start, kernel->end,
+          extent(kernel->gridX, kernel->gridY, kernel->gridZ),
+          extent(kernel->blockX, kernel->blockY, kernel->blockZ)};
 }
 
 bool is_wanted(CUpti_ActivityKind kind) {

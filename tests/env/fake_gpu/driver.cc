@@ -57,7 +57,7 @@ void shortens_its_time(void** addresses, const char* packed) {
 void starts_another(void** addresses, const char* packed) {
   const auto begin = Clock::now();
   fake::Kernel<&good>::call(addresses, packed);
-  fake::trace(Work::kKernel, "_Z7anotherPf", begin);
+  fake::trace(Work::kKernel, begin, {{1, 1, 1}, {1, 1, 1}});
 }
 
 int setting(const char* name, int otherwise) {
@@ -124,7 +124,7 @@ template <class Memory>
 CUresult memset(CUdeviceptr to, Memory value, size_t count) {
   const auto begin = Clock::now();
   std::fill_n(reinterpret_cast<Memory*>(to), count, value);
-  fake::trace(Work::kMemset, "", begin);
+  fake::trace(Work::kMemset, begin);
   return lost;
 }
 
@@ -248,7 +248,7 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
   const auto begin = Clock::now();
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  fake::trace(Work::kCopy, "", begin);
+  fake::trace(Work::kCopy, begin);
   return lost;
 }
 CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
@@ -281,7 +281,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void*
   fake::block_dim = {config->blockDimX, config->blockDimY, config->blockDimZ};
   const auto begin = Clock::now();
   function.call(addresses, extra != nullptr ? static_cast<const char*>(extra[1]) : nullptr);
-  fake::trace(Work::kKernel, function.name, begin);
+  fake::trace(Work::kKernel, begin,
+              {{config->gridDimX, config->gridDimY, config->gridDimZ},
+               {config->blockDimX, config->blockDimY, config->blockDimZ}});
   return CUDA_SUCCESS;  // what a kernel does to the context is told by the next call
 }
 

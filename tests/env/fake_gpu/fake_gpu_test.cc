@@ -120,7 +120,7 @@ TEST_F(FakeGpu, WhatDoesNotFitTheProfilersClockIsFound) {
 TEST_F(FakeGpu, KernelsThatThePlanDoesNotLaunchAreFound) {
   const Verdict verdict = judge("add", {{"starts_another"}});
   EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
-  EXPECT_EQ(verdict.message, "HACK the kernel another ran, which the launcher did not start");
+  EXPECT_EQ(verdict.message, "HACK 2 kernels ran, its launcher starts 1");
 }
 
 TEST_F(FakeGpu, AKilledProfilerCostsAProfileAndNoVerdict) {

@@ -3,13 +3,14 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
-
 namespace fake {
 
 using Clock = std::chrono::steady_clock;
 
 enum class Work : uint8_t { kKernel, kMemset, kCopy };
-void trace(Work work, const std::string& name, Clock::time_point begin);  // … until now
+struct Extents {
+  uint32_t grid[3] = {}, block[3] = {};
+};
+void trace(Work work, Clock::time_point begin, const Extents& kernel = {});  // … until now
 
 }  // namespace fake
