@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "env/admission/admission.h"
 #include "env/admission/table.h"
+#include "env/task_numbers.h"
 #include "trainer/console.h"
 #include "trainer/interrupted.h"
 
@@ -37,8 +38,7 @@ std::vector<Task> wanted_tasks(const RunConfig& config, const std::vector<std::s
   }
   std::set<std::string> seen;
   for (const Task& task : tasks)
-    if (!seen.insert(task.name).second)
-      throw ConfigError("judge --admit: task '{}' is named twice", task.name);
+    if (!seen.insert(task.name).second) throw ConfigError("judge: task '{}' is named twice", task.name);
   return tasks;
 }
 
@@ -98,6 +98,12 @@ int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat for
     print_table(tasks, rows);
   fmt::print(stderr, "{} of {} tasks admitted\n", admitted, rows.size());
   return size_t(admitted) == rows.size() ? kExitOk : kExitCandidateFailed;
+}
+
+int print_tasks(std::vector<std::string> names, ConfigWords words) {
+  part_words(names, words);
+  fmt::print("{}\n", tasks_in_numbers(wanted_tasks(words.read(), names)));
+  return kExitOk;
 }
 
 }  // namespace temper

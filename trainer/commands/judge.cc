@@ -100,7 +100,7 @@ void add_judge(CLI::App& app, int& exit_code) {
   const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false),
              plan = std::make_shared<bool>(false), standalone = std::make_shared<bool>(false),
-             markdown = std::make_shared<bool>(false);
+             markdown = std::make_shared<bool>(false), tasks = std::make_shared<bool>(false);
   command->add_option("task", *task, "a task's name, or a file with one task");
   command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
   declare_overrides(*command, *words);
@@ -110,19 +110,24 @@ void add_judge(CLI::App& app, int& exit_code) {
       "instead of a candidate, judge the tasks themselves, those named or all of tasks.path: exit 0 "
       "if each may be asked, 1 if not");
   command->add_flag("--markdown", *markdown, "with --admit: what it finds as tables in Markdown");
+  command->add_flag("--tasks", *tasks,
+                    "instead of a candidate, print those tasks as JSON, with each size as a number: what "
+                    "tools/compiled_baselines reads");
   command->add_flag("--plan", *plan,
                     "of a cuda candidate: what its launcher does at each shape, found without a GPU");
   command->add_flag(
       "--standalone", *standalone,
       "of a cuda candidate: print an ordinary CUDA program that times it, to check a verdict's time by");
   command->callback([=, &exit_code] {
-    if (*admit)
+    if (*tasks)
+      exit_code = print_tasks({*task, *candidate}, *words);
+    else if (*admit)
       exit_code = run_admit({*task, *candidate}, *words,
                             *json       ? AdmitFormat::kJson
                             : *markdown ? AdmitFormat::kMarkdown
                                         : AdmitFormat::kText);
     else if (candidate->empty())
-      throw ConfigError("judge: give a task and a candidate, or --admit");
+      throw ConfigError("judge: give a task and a candidate, or --admit, or --tasks");
     else
       exit_code = run_judge(*words, *task, *candidate, *json, *plan, *standalone);
   });

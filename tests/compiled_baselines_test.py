@@ -1,0 +1,134 @@
+"""tools/compiled_baselines without a GPU: compiled_baselines_test.py BUILD
+
+exit 77: torch, triton or a C++ compiler is not there (ctest counts that as skipped)
+"""
+import importlib.machinery
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import torch
+    import triton
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+if not shutil.which("g++"):
+    print("skipped: no g++")
+    sys.exit(77)
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOL = ROOT / "tools/compiled_baselines"
+BUILD = Path()
+
+TASKS = """
+defaults: {language: cuda, inputs: {x: [n, m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 17}], timed: {n: 64, m: 256}}
+tasks:
+  - {name: unknown_operator, reference: torch.there_is_none(x)}
+  - {name: softmax_twice, reference: "torch.softmax(x * 2, -1)"}
+"""
+
+
+def load_tool():
+    loader = importlib.machinery.SourceFileLoader("compiled_baselines", str(TOOL))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("compiled_baselines", loader))
+    loader.exec_module(module)
+    module.set_up("cpu")
+    return module
+
+
+def given_tasks():
+    return json.loads(subprocess.run([BUILD / "temper", "judge", "--tasks", "tasks.language=cuda"], cwd=ROOT, check=True,
+                                     capture_output=True, text=True).stdout)
+
+
+class References(unittest.TestCase):
+    def test_each_becomes_a_function_that_is_right(self):
+        tool, tasks = load_tool(), given_tasks()
+        self.assertGreaterEqual(len(tasks), 184)
+        for task in tasks:
+            function = tool.python_function(task)
+            for case in task["checks"]:
+                with self.subTest(task=task["name"], shape=case["shape"]):
+                    tool.check_outputs(task, case, function, function, tool.draw_inputs(case, "cpu", 1))
+
+    def test_operators_that_python_keeps_elsewhere(self):
+        tool = load_tool()
+        source = "def reference(x):\n    return torch.scaled_dot_product_attention(x, x, x) + F.silu(x) + math.pi"
+        x = torch.randn(2, 3, 5, 8)
+        (y,) = tool.python_function({"name": "t", "reference": source})(x)
+        expected = torch.nn.functional.scaled_dot_product_attention(x, x, x) + torch.nn.functional.silu(x) + torch.pi
+        self.assertTrue(torch.equal(y, expected))
+
+    def test_wrong_outputs_have_no_baseline(self):
+        tool = load_tool()
+        tasks = {task["name"]: task for task in given_tasks()}
+        for name, change in (("gpu_layer_norm_plain", 1e-3), ("gpu_quantise", 1), ("gpu_rms_norm_bf16", 0.3)):
+            task = tasks[name]
+            case, function = task["checks"][0], tool.python_function(task)
+
+            def wrong(*inputs):
+                return tuple(y + change * (torch.arange(y.numel()).view(y.shape) == 3) for y in function(*inputs))
+            with self.subTest(task=name), self.assertRaises(tool.WrongOutput):
+                tool.check_outputs(task, case, function, wrong, tool.draw_inputs(case, "cpu", 1))
+
+    def test_interval_is_that_of_the_judge(self):
+        tool = load_tool()
+        self.assertEqual(tool.median_interval(range(1, 8)), (4, 1, 7))
+        self.assertEqual(tool.median_interval(range(1, 10)), (5, 2, 8))
+        self.assertEqual(tool.median_interval(range(1, 22)), (11, 6, 16))
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.tasks, self.out = Path(self.folder.name) / "tasks.yaml", Path(self.folder.name) / "new/baselines.json"
+        self.tasks.write_text(TASKS)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_tool(self, *words):
+        return subprocess.run([sys.executable, TOOL, "--build", BUILD, "--device", "cpu", "--jobs", "1", "--out", self.out,
+                               self.tasks, *words], capture_output=True, text=True)
+
+    def entries(self):
+        return json.loads(self.out.read_text())["baselines"]
+
+    def test_times_keeps_and_skips(self):
+        first = self.run_tool()
+        self.assertEqual(first.returncode, 1, first.stderr)
+        self.assertRegex(first.stdout, r"unknown_operator +no baseline: AttributeError: .*there_is_none")
+        (entry,) = self.entries()
+        self.assertEqual((entry["task"], entry["shape"]), ("softmax_twice", {"n": 64, "m": 256}))
+        self.assertEqual((entry["torch"], entry["triton"]), (torch.__version__, triton.__version__))
+        self.assertTrue(entry["gpu"].startswith("none") and entry["fullgraph"])
+        self.assertTrue(0 < entry["ratio_low"] <= entry["ratio"] <= entry["ratio_high"])
+        self.assertAlmostEqual(entry["ratio"], entry["eager_us"] / entry["compiled_us"], delta=0.3 * entry["ratio"])
+        second = self.run_tool()
+        self.assertIn("1 of 2 tasks to time", second.stderr)
+        self.assertEqual(self.entries(), [entry])
+        self.run_tool("--again")
+        (again,) = self.entries()
+        self.assertEqual(again["digest"], entry["digest"])
+        self.assertNotEqual(again["eager_us"], entry["eager_us"])
+
+    def test_mistakes(self):
+        self.out.parent.mkdir()
+        self.out.write_text("{}")
+        said = self.run_tool()
+        self.assertEqual(said.returncode, 2)
+        self.assertRegex(said.stderr, r"baselines.json: not a file of baselines: KeyError: 'format'")
+        bare = subprocess.run([sys.executable, "-S", TOOL], capture_output=True, text=True)
+        self.assertEqual(bare.returncode, 2)
+        self.assertIn("run it with a Python that has torch 2.11 and triton", bare.stderr)
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv.pop(1)).resolve()
+    unittest.main()
