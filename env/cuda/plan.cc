@@ -230,6 +230,7 @@ std::string problem(const Memset& set, const LaunchPlan&) {
   if (set.width == 3) return "a memset of width 3";
   if (set.width < 4 && set.value >> (8 * set.width) != 0)
     return "a memset's value is wider than its elements";
+  if (set.to.offset % set.width != 0) return "a memset that is not aligned to its elements";
   return "";
 }
 

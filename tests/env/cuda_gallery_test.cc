@@ -22,8 +22,8 @@ Planned plan_here(const Task& task, const std::string& source) {
   if (source.find("A<N + 1> a") != std::string::npos) quota.wall = std::chrono::seconds(3);
   RecorderProcess recorder(
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
-  return plan_candidate(task, source, all_shapes(task), cuda_toolchains()->of(source), quota, kCudaTestUser, {}, recorder,
-                        std::chrono::milliseconds(1500));
+  return plan_candidate(task, source, all_shapes(task), cuda_toolchains()->of(source), quota, kCudaTestUser,
+                        {}, recorder, std::chrono::milliseconds(1500));
 }
 
 // As the broker would tell it.
@@ -60,8 +60,34 @@ TEST_P(CudaGallery, EveryCandidateGetsItsPlanOrItsVerdict) {
   SKIP_WITHOUT_NVCC();
   const auto tasks = load_tasks(kFolder / "tasks.yaml");
   const auto gallery = read_gallery(kFolder, ".cu");
-  ASSERT_GE(gallery.size(), 80u);
+  ASSERT_GE(gallery.size(), 124u);
   for (size_t i = size_t(GetParam()); i < gallery.size(); i += kShards) check(gallery[i], tasks);
+}
+
+// "| `name` | what it tries | verdict | …" for each.
+std::map<std::string, std::string> verdicts_of_table(const fs::path& path) {
+  std::map<std::string, std::string> verdicts;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line) && !line.starts_with("## ");) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
+    if (cells.size() == 6 && cells[1].starts_with(" `"))
+      verdicts[cells[1].substr(2, cells[1].size() - 4)] = cells[3].substr(1, cells[3].size() - 2);
+  }
+  return verdicts;
+}
+
+TEST(CudaGalleryTable, NamesEveryFileWithItsVerdict) {
+  std::map<std::string, std::string> there;
+  for (const std::string folder : {"", "plan/"})
+    for (const Exhibit& exhibit : read_gallery(kFolder.parent_path() / folder, ".cu")) {
+      std::string expected = exhibit.expected.at("expect");
+      for (size_t at; (at = expected.find('|')) != std::string::npos;) expected.replace(at, 1, " or ");
+      there[folder + exhibit.name] = expected;
+    }
+  ASSERT_GE(there.size(), 245u);
+  EXPECT_EQ(verdicts_of_table(kFolder.parent_path() / "README.md"), there);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, CudaGallery, testing::Range(0, kShards));

@@ -67,6 +67,7 @@ TEST(LaunchPlan, RefusesWhatIsOutOfRange) {
       {[&](auto& plan) { launch(plan).arguments.resize(kMaxArgumentBytes + 1); }, "arguments"},
       {[&](auto& plan) { set(plan).width = 3; }, "width 3"},
       {[&](auto& plan) { set(plan).width = 2; }, "wider than"},
+      {[&](auto& plan) { set(plan).to.offset = 2; }, "not aligned"},
       {[&](auto& plan) { set(plan).count = 0; }, "the count of a memset"},
       {[&](auto& plan) { plan.workspaces[0] = 0; }, "a workspace's bytes"},
       {[&](auto& plan) { plan.workspaces[0] = kMaxWorkspaceBytes; }, "too large"},

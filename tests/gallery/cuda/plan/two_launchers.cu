@@ -1,0 +1,11 @@
+// task: copy
+// expect: FAIL_COMPILE
+// Two of them. Caught by: the entry point must be one.
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+extern "C" void launch(const float* x, float* y, int n, int m) {
+  copy<<<(n * m + 255) / 256, 256>>>(x, y, n * m);
+}
+void launch(int) {}
