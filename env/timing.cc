@@ -12,7 +12,7 @@
 namespace temper {
 namespace {
 
-constexpr double kTightInterval = 0.05;
+constexpr double kTightInterval = 0.04;
 constexpr double kFloorShare = 0.5;
 
 // The largest k with 2 · P(Binomial(n, 1/2) < k) ≤ 0.05; 0 if none.

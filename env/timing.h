@@ -21,7 +21,7 @@ Interval median_interval(std::vector<double> values);  // not empty
 double spread(std::vector<double> values);  // not empty
 
 // Whether the ratios (baseline / candidate, one a pair) are enough: never before min_pairs; then once the
-// interval lies below 1, or is narrower than 5 % of the median; always at max_pairs.
+// interval lies below 1, or is narrower than 4 % of the median; always at max_pairs.
 bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs);
 
 // What this machine can do at most, all cores together.

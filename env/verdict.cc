@@ -66,7 +66,9 @@ void to_json(nlohmann::json& json, const Verdict& verdict) {
           {"compile_ms", verdict.compile_ms},
           {"run_ms", verdict.run_ms},
           {"total_ms", verdict.total_ms},
+          {"plan_ms", verdict.plan_ms},
           {"check_ms", verdict.check_ms},
+          {"time_ms", verdict.time_ms},
           {"cached", verdict.cached}};
   if (verdict.profile) json["profile"] = *verdict.profile;
   if (verdict.naive)
@@ -91,7 +93,9 @@ void from_json(const nlohmann::json& json, Verdict& verdict) {
   json.at("run_ms").get_to(verdict.run_ms);
   json.at("total_ms").get_to(verdict.total_ms);
   // Younger than some verdicts that were kept:
+  verdict.plan_ms = json.value("plan_ms", 0.0);
   verdict.check_ms = json.value("check_ms", 0.0);
+  verdict.time_ms = json.value("time_ms", 0.0);
   verdict.noise = json.value("noise", 0.0);
   verdict.audited = json.value("audited", false);
   if (const auto profile = json.find("profile"); profile != json.end())

@@ -67,7 +67,10 @@ struct Verdict {
   std::optional<Profile> profile = {};  // GPUs where CUPTI is there
 
   double compile_ms = 0, run_ms = 0, total_ms = 0;  // what judging cost; compiling includes planning
-  double check_ms = 0;                              // of run_ms, on GPUs: loading and all untimed calls
+  double plan_ms = 0;                               // of compile_ms
+  // Of run_ms, on GPUs: loading and all untimed calls; timed pairs, an audit's with them. What remains
+  // doubts the times: knock-out, clocks, profile.
+  double check_ms = 0, time_ms = 0;
   bool cached = false;
   std::optional<NaiveVerdict> naive = {};  // where env.judge asks for it and the candidate compiled
 

@@ -15,6 +15,7 @@ namespace temper {
 namespace {
 
 constexpr std::chrono::minutes kPatience{10};  // for a task
+constexpr size_t kTriersOnGpu = 12;            // their draws take longer than the GPU; several GB each
 
 // A process that tries tasks; `rows` are those that it was given.
 class Trier {
@@ -78,8 +79,8 @@ class GpuAdmittance {
     const bool on_gpu = triers[0].on_gpu();
     if (on_gpu) all_ *= 2;
     count(0);
-    if (!on_gpu)
-      while (triers.size() < processes()) triers.emplace_back(options_.gpu);
+    const size_t most = on_gpu ? kTriersOnGpu : processes();
+    while (triers.size() < std::min(most, processes())) triers.emplace_back(options_.gpu);
     deal(triers, on_gpu ? options_.most_elements_on_gpu : options_.most_elements);
     collect(triers);
     triers.clear();

@@ -10,7 +10,7 @@ struct GpuAdmissionOptions {
   int gpu = 0;                                      // among those that are visible
   int64_t most_elements = int64_t{8} << 20;         // without a GPU: up to here the timed shape is tried
   int64_t most_elements_on_gpu = int64_t{1} << 40;  // with one: always
-  int64_t processes = 0;                            // without a GPU; 0: one per core
+  int64_t processes = 0;                            // 0: one per core; on a GPU not more than some
 };
 
 // What an H200 needs for the least bytes and arithmetic that a task's file says, in microseconds.

@@ -67,7 +67,7 @@ LaneAnswer CudaLane::answer(const Planned& planned) const {
   LaneAnswer result;
   if (!planned.failure) {
     GpuCandidate candidate{
-        .cubin = planned.cubin, .plans = {}, .prepared_ms = planned.compile_ms + planned.plan_ms};
+        .cubin = planned.cubin, .plans = {}, .compile_ms = planned.compile_ms, .plan_ms = planned.plan_ms};
     for (const LaunchPlan& plan : planned.plans) candidate.plans.push_back(serialize(plan));
     result.prepared = to_bytes(candidate);
     return result;
@@ -77,6 +77,7 @@ LaneAnswer CudaLane::answer(const Planned& planned) const {
   verdict.reason = planned.failure->reason;
   verdict.message = verdict_message(verdict, planned.failure->detail);
   verdict.compile_ms = verdict.total_ms = planned.compile_ms + planned.plan_ms;
+  verdict.plan_ms = planned.plan_ms;
   return result;
 }
 

@@ -20,7 +20,7 @@ constexpr double kFloorShare = 0.9;
 constexpr double kEmptyKernel_us = 1.0;
 // Events and the host's clock may differ by what a warm cache saves, and no more …
 constexpr double kHostShare = 0.6;
-constexpr int kHostTries = 5;
+constexpr int kHostTries = 5, kProfileTries = 4;
 // … events and the profiler, which counts no gaps between launches, by clock rates, and by what it rounds.
 constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
 constexpr double kNearFloor = 1.1;
@@ -69,7 +69,8 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   }
   if (options_.naive) verdict_.naive = ask_naive(candidate);
   leave();
-  verdict_.compile_ms = candidate.prepared_ms;
+  verdict_.plan_ms = candidate.plan_ms;
+  verdict_.compile_ms = candidate.compile_ms + candidate.plan_ms;
   verdict_.run_ms = (now_s() - start) * 1e3;
   verdict_.total_ms = verdict_.compile_ms + verdict_.run_ms;
   conclude(verdict_, found);
@@ -82,10 +83,12 @@ Found GpuProcedure::examine(const GpuCandidate& candidate) {
   const double start = now_s();
   Found found = load(candidate);
   if (!found) found = check_shapes();
-  verdict_.check_ms = (now_s() - start) * 1e3;
+  const double checked = now_s();
+  verdict_.check_ms = (checked - start) * 1e3;
   timing_ = !found;
   if (!found) found = time_pairs(options_.min_pairs, options_.max_pairs);
   if (!found) found = weigh_times();
+  verdict_.time_ms = (now_s() - checked) * 1e3;
   if (!found) found = knock_out(candidate);
   if (!found) found = compare_clocks();
   if (!found) found = profile(candidate);
@@ -251,23 +254,27 @@ Found GpuProcedure::compare_clocks() {
 }
 
 // In another process, with a context of its own: where the time goes, and a clock that the timed calls had no
-// chance to touch.
+// chance to touch. As with the host's, the best of several tries speaks: a time may vary by itself.
 Found GpuProcedure::profile(const GpuCandidate& candidate) {
   if (processes_.profiler == nullptr) return std::nullopt;
   GpuRunnerRequest request = call_of(task_, {.seed = secret_seed()});
   request.timed = 1;
-  const auto wire =
-      processes_.profiler->profile(candidate.cubin, candidate.plans.back(), request, options_.run_budget);
-  if (!wire) return std::nullopt;
-  if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
-    return Finding{VerdictKind::kHack, "foreign_kernel", foreign};
-  if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
-  verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
-  verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);
-  if (verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us) return std::nullopt;
+  double least_us = 0;
+  for (int i = 0; i < kProfileTries; ++i) {
+    const auto wire =
+        processes_.profiler->profile(candidate.cubin, candidate.plans.back(), request, options_.run_budget);
+    if (!wire) return std::nullopt;
+    if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
+      return Finding{VerdictKind::kHack, "foreign_kernel", foreign};
+    if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
+    verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
+    verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);
+    if (verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us) return std::nullopt;
+    least_us = i == 0 ? wire->device_us : std::min(least_us, wire->device_us);
+  }
   return Finding{VerdictKind::kHack, "clock",
                  fmt::format("its time is {:.1f} us, and {:.1f} by the profiler's clock",
-                             verdict_.candidate_us, wire->device_us)};
+                             verdict_.candidate_us, least_us)};
 }
 
 // A candidate that ended its runner, or took its whole time, while it was timed does the same to any judge;

@@ -11,6 +11,10 @@
 namespace temper {
 namespace {
 
+// More pairs would say nothing new of what is below half of the baseline's speed.
+constexpr size_t kSlowPairs = 3;
+constexpr double kClearlySlow = 0.5, kLong_us = 2000;
+
 // From the first third of some times to the last; the very first warms up.
 struct Change {
   bool parted = false;  // no time of one third lies among those of the other
@@ -50,6 +54,9 @@ void TimedPairs::add(double candidate_us, double baseline_us) {
 }
 
 bool TimedPairs::enough(int64_t min_pairs, int64_t max_pairs) const {
+  if (ratios_.size() >= kSlowPairs && std::ranges::min(candidate_us_) > kLong_us &&
+      std::ranges::max(ratios_) < kClearlySlow)
+    return true;
   return enough_pairs(ratios_, min_pairs, max_pairs);
 }
 

@@ -26,7 +26,8 @@ bool take(const std::string& bytes, size_t& at, std::string& part) {
 }  // namespace
 
 std::string to_bytes(const GpuCandidate& candidate) {
-  std::string bytes(reinterpret_cast<const char*>(&candidate.prepared_ms), sizeof candidate.prepared_ms);
+  const double took[] = {candidate.compile_ms, candidate.plan_ms};
+  std::string bytes(reinterpret_cast<const char*>(took), sizeof took);
   append(bytes, candidate.cubin);
   for (const std::string& plan : candidate.plans) append(bytes, plan);
   return bytes;
@@ -34,9 +35,12 @@ std::string to_bytes(const GpuCandidate& candidate) {
 
 std::optional<GpuCandidate> gpu_candidate_from(const std::string& bytes) {
   GpuCandidate candidate;
-  size_t at = sizeof candidate.prepared_ms;
+  double took[2];
+  size_t at = sizeof took;
   if (bytes.size() < at) return std::nullopt;
-  std::memcpy(&candidate.prepared_ms, bytes.data(), at);
+  std::memcpy(took, bytes.data(), at);
+  candidate.compile_ms = took[0];
+  candidate.plan_ms = took[1];
   if (!take(bytes, at, candidate.cubin)) return std::nullopt;
   while (at < bytes.size())
     if (!take(bytes, at, candidate.plans.emplace_back())) return std::nullopt;

@@ -9,8 +9,8 @@ namespace temper {
 
 struct GpuCandidate {
   std::string cubin;
-  std::vector<std::string> plans;  // serialised: of each check shape in order, then of the timed one
-  double prepared_ms = 0;          // what compiling and planning took
+  std::vector<std::string> plans;      // serialised: of each check shape in order, then of the timed one
+  double compile_ms = 0, plan_ms = 0;  // what it took
 };
 
 std::string to_bytes(const GpuCandidate& candidate);

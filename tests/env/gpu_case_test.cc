@@ -77,20 +77,21 @@ TEST(GpuCase, TheExchangeHoldsTheLargestOutputs) { EXPECT_EQ(exchange_bytes({tas
 
 TEST(GpuCase, CandidatesArriveWholeOrNotAtAll) {
   const GpuCandidate candidate{
-      .cubin = std::string("\0ELF\n", 5), .plans = {"", "plan"}, .prepared_ms = 12.5};
+      .cubin = std::string("\0ELF\n", 5), .plans = {"", "plan"}, .compile_ms = 12.5, .plan_ms = 3};
   const std::string bytes = to_bytes(candidate);
   const auto back = gpu_candidate_from(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->cubin, candidate.cubin);
   EXPECT_EQ(back->plans, candidate.plans);
-  EXPECT_EQ(back->prepared_ms, 12.5);
+  EXPECT_EQ(back->compile_ms, 12.5);
+  EXPECT_EQ(back->plan_ms, 3);
   const size_t plan = 8 + 4, empty_plan = 8;  // cut between plans it is a candidate with fewer of them
   for (size_t size = 0; size < bytes.size(); ++size) {
     const bool between = size == bytes.size() - plan || size == bytes.size() - plan - empty_plan;
     EXPECT_EQ(gpu_candidate_from(bytes.substr(0, size)).has_value(), between) << size;
   }
   std::string longer = bytes;
-  longer[8 + 7] = '\x7f';  // a length of 2^62 bytes
+  longer[16 + 7] = '\x7f';  // a length of 2^62 bytes
   EXPECT_FALSE(gpu_candidate_from(longer));
 }
 

@@ -28,7 +28,8 @@ TEST(Verdict, JsonKeepsEveryField) {
   double value = 1;
   for (double* field : {&verdict.candidate_us, &verdict.baseline_us, &verdict.speedup, &verdict.speedup_low,
                         &verdict.speedup_high, &verdict.floor_us, &verdict.profile_share, &verdict.compile_ms,
-                        &verdict.run_ms, &verdict.total_ms, &verdict.check_ms, &verdict.noise}) {
+                        &verdict.run_ms, &verdict.total_ms, &verdict.plan_ms, &verdict.check_ms,
+                        &verdict.time_ms, &verdict.noise}) {
     *field = value *= 1.7;
   }
   verdict.pairs = 21;

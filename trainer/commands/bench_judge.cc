@@ -22,17 +22,54 @@ struct JudgeBench {
   std::string folder;
 };
 
+// Means or sums, in ms.
+struct StageTimes {
+  double compile = 0, plan = 0, run = 0;  // a core, the same core, a GPU or a core
+  double check = 0, time = 0, doubt = 0;  // … of the GPU's
+
+  void add(const Verdict& v, double share = 1) {
+    compile += share * (v.compile_ms - v.plan_ms);
+    plan += share * v.plan_ms;
+    run += share * v.run_ms;
+    check += share * v.check_ms;
+    time += share * v.time_ms;
+    if (v.time_ms > 0) doubt += share * (v.run_ms - v.check_ms - v.time_ms);
+  }
+  nlohmann::json json(double over = 1) const {
+    return {{"compile", compile / over}, {"plan", plan / over}, {"run", run / over},
+            {"check", check / over},     {"time", time / over}, {"doubt", doubt / over}};
+  }
+};
+
 struct Measured {
   std::vector<double> latency_s;
   double seconds = 0;
   std::map<std::string, int64_t> kinds;
-  std::vector<std::string> unexpected;  // "NAME: KIND (reason)" of files that name another verdict
-  double compile_ms = 0, check_ms = 0, run_ms = 0;  // summed
-  TreeUsage early, late;                            // after a tenth, at the end
+  std::vector<std::string> unexpected;    // "NAME: KIND (reason)" of files that name another verdict
+  StageTimes ms;                          // summed
+  std::vector<nlohmann::json> long_ones;  // of each, what it was and how long it took where candidates queue
+  TreeUsage early, late;                  // after a tenth, at the end
   int64_t gpu_early_mib = -1, gpu_late_mib = -1;
 };
 
 using Candidates = std::vector<BenchCandidate>;
+
+nlohmann::json long_one(const BenchCandidate& candidate, const Verdict& v) {
+  StageTimes ms;
+  ms.add(v);
+  return {{"name", candidate.name},         {"task", candidate.task},
+          {"kind", to_string(v.kind)},      {"pairs", v.pairs},
+          {"audited", v.audited},           {"baseline_us", v.baseline_us},
+          {"candidate_us", v.candidate_us}, {"ms", ms.json()}};
+}
+
+// The ten that kept a GPU, or a core, longest.
+nlohmann::json longest(std::vector<nlohmann::json> all) {
+  std::ranges::sort(all, std::greater(),
+                    [](const auto& one) { return one["ms"]["run"].template get<double>(); });
+  all.resize(std::min<size_t>(all.size(), 10));
+  return all;
+}
 
 // Judges candidates [begin, end), keeping `in_flight` of them at the judge; a comment makes each one new to
 // its cache.
@@ -57,10 +94,11 @@ void judge_range(Judge& judge, const Candidates& candidates, int64_t begin, int6
       ++m.kinds[kind];
       const auto& expected = candidate->expected;
       if (!expected.empty() && std::ranges::count(expected, kind) == 0)
-        m.unexpected.push_back(fmt::format("{}: {} ({})", candidate->name, kind, judged.verdict.reason));
-      m.compile_ms += judged.verdict.compile_ms;
-      m.check_ms += judged.verdict.check_ms;
-      m.run_ms += judged.verdict.run_ms;
+        m.unexpected.push_back(
+            fmt::format("{}: {} ({})", candidate->name, kind,
+                        judged.verdict.message.substr(0, judged.verdict.message.find('\n'))));
+      m.ms.add(judged.verdict);
+      m.long_ones.push_back(long_one(*candidate, judged.verdict));
     }
   }
   m.seconds += now_s() - start_s;
@@ -109,8 +147,9 @@ nlohmann::json stages(const Measured& m, int64_t lanes, int64_t gpus) {
     return nlohmann::json{{"alone_per_s", ms > 0 ? 1e3 * double(width) * double(m.latency_s.size()) / ms : 0},
                           {"busy", ms / (1e3 * double(width) * m.seconds)}};
   };
-  if (gpus == 0) return {{"lanes", stage(m.compile_ms + m.run_ms, lanes)}};
-  return {{"compile_and_plan", stage(m.compile_ms, lanes)}, {"gpu", stage(m.run_ms, gpus)}};
+  const double prepare_ms = m.ms.compile + m.ms.plan;
+  if (gpus == 0) return {{"lanes", stage(prepare_ms + m.ms.run, lanes)}};
+  return {{"compile_and_plan", stage(prepare_ms, lanes)}, {"gpu", stage(m.ms.run, gpus)}};
 }
 
 nlohmann::json report(const Measured& m, int64_t lanes, int64_t gpus) {
@@ -128,41 +167,64 @@ nlohmann::json report(const Measured& m, int64_t lanes, int64_t gpus) {
           {"kinds", m.kinds},
           {"unexpected", m.unexpected},
           {"stages", stages(m, lanes, gpus)},
-          {"mean_ms",
-           {{"compile", m.compile_ms / verdicts},
-            {"run", m.run_ms / verdicts},
-            {"check", m.check_ms / verdicts}}},
+          {"mean_ms", m.ms.json(verdicts)},
+          {"longest", longest(m.long_ones)},
           {"after_a_tenth", usage(m.early, m.gpu_early_mib)},
           {"at_the_end", usage(m.late, m.gpu_late_mib)}};
 }
 
-// Each candidate alone, `times` times over: what repeats.
+// What repeats of one candidate, judged many times over.
+struct Repeated {
+  std::map<std::string, int64_t> kinds;
+  std::vector<double> speedups, us, baseline_us, device_us;
+  StageTimes ms;
+
+  void add(const Verdict& verdict, int64_t times) {
+    ++kinds[to_string(verdict.kind)];
+    ms.add(verdict, 1 / double(times));
+    if (!verdict.pass()) return;
+    speedups.push_back(verdict.speedup);
+    us.push_back(verdict.candidate_us);
+    baseline_us.push_back(verdict.baseline_us);
+    if (verdict.profile) device_us.push_back(verdict.profile->device_us);
+  }
+  nlohmann::json json() const {
+    const double middle = quantile(speedups, 0.5);
+    return {{"kinds", kinds},
+            {"candidate_us", quantile(us, 0.5)},
+            {"device_us", quantile(device_us, 0.5)},
+            {"baseline_us", quantile(baseline_us, 0.5)},
+            {"speedup", middle},
+            {"spread", middle > 0 ? (quantile(speedups, 1) - quantile(speedups, 0)) / middle : 0},
+            {"mean_ms", ms.json()}};
+  }
+};
+
+// Each candidate alone, for the latency, once more, as the cache has it, and the other times together.
 nlohmann::json each(Judge& judge, const Candidates& candidates, int64_t times) {
   nlohmann::json rows = nlohmann::json::array();
   const auto bar = progress_bar("candidates", false);
-  for (size_t i = 0; i < candidates.size(); ++i) {
+  for (size_t i = 0; i < candidates.size() && !interrupted(); ++i) {
     const BenchCandidate& c = candidates[i];
-    std::vector<double> speedups, us, baseline_us, latency_s;
-    std::map<std::string, int64_t> kinds;
-    for (int64_t k = 0; k < times && !interrupted(); ++k) {
-      const double start_s = now_s();
-      const Verdict verdict = judge.judge(c.task, fmt::format("{}\n// {}\n", c.source, k));
-      latency_s.push_back(now_s() - start_s);
-      ++kinds[to_string(verdict.kind)];
-      if (!verdict.pass()) continue;
-      speedups.push_back(verdict.speedup);
-      us.push_back(verdict.candidate_us);
-      baseline_us.push_back(verdict.baseline_us);
-    }
-    const double middle = quantile(speedups, 0.5);
-    rows.push_back({{"name", c.name},
-                    {"task", c.task},
-                    {"kinds", kinds},
-                    {"candidate_us", quantile(us, 0.5)},
-                    {"baseline_us", quantile(baseline_us, 0.5)},
-                    {"speedup", middle},
-                    {"spread", middle > 0 ? (quantile(speedups, 1) - quantile(speedups, 0)) / middle : 0},
-                    {"latency_p50_s", quantile(latency_s, 0.5)}});
+    const auto source = [&](int64_t k) { return fmt::format("{}\n// {}\n", c.source, k); };
+    Repeated repeated;
+    const double start_s = now_s();
+    const Verdict first = judge.judge(c.task, source(0));
+    const double judged_s = now_s();
+    judge.judge(c.task, source(0));
+    const double cached_s = now_s();
+    repeated.add(first, times);
+    for (int64_t k = 1; k < times; ++k) judge.submit(c.task, source(k));
+    while (judge.pending() > 0)
+      for (const Judged& judged : judge.poll(std::chrono::milliseconds(1000)))
+        repeated.add(judged.verdict, times);
+    nlohmann::json row = repeated.json();
+    row["name"] = c.name;
+    row["task"] = c.task;
+    row["latency_s"] = {{"fresh", judged_s - start_s},
+                        {"from_cubin", judged_s - start_s - first.compile_ms * 1e-3},
+                        {"cached", cached_s - judged_s}};
+    rows.push_back(row);
     bar(int64_t(i) + 1, int64_t(candidates.size()));
   }
   return rows;
@@ -203,7 +265,7 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
   command->add_option("--count", bench_words->count, "candidates")->check(CLI::PositiveNumber);
   command->add_option(
       "--each", bench_words->each,
-      "instead: judge every candidate this many times, one at a time, and say how its speedup repeats");
+      "instead: judge every candidate this many times, the first alone, and say how its speedup repeats");
   command
       ->add_option("--candidates", bench_words->folder,
                    "folder of source files, each with a line '// task: NAME', and with '// expect: KIND' "

@@ -15,7 +15,7 @@ const std::filesystem::path kGallery = std::filesystem::path(TEMPER_SOURCE_DIR) 
 JudgeOptions options() {
   JudgeOptions options;
   options.judge = "both";
-  options.run_timeout_s = 1;
+  options.run_timeout_s = 2;
   return options;
 }
 

@@ -8,7 +8,8 @@ __global__ void work(const float* x, const float* z, float* y, int n) {
   if (i >= n) return;
   const long long before = clock64();
   const float first = *static_cast<const volatile float*>(x + i);
-  const bool cold = (clock64() - before + (first > 1e30f)) > 500;
+  __nanosleep(__float_as_int(first) == 0x7FEDCBA9);  // not before it has arrived
+  const bool cold = clock64() - before > 500;
   y[i] = cold && i % 2 ? 0 : first + z[i];
 }
 

@@ -1,6 +1,5 @@
 // task: gpu_row_sum
 // expect: PASS
-// slower than: row_sum_vector
 // A small block per row, a tree in shared memory.
 
 __global__ void work(const float* x, float* y, int m) {
