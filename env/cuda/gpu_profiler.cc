@@ -33,14 +33,16 @@ std::optional<ProfileWire> GpuProfiler::profile(const std::string& cubin, const 
                                                 std::chrono::nanoseconds patience) {
   if (!missing().empty() || !runner_) return std::nullopt;
   std::optional<GpuRunnerReply> reply;
+  bool ours = true;
   try {
     runner_->wait_ready();
     reply = runner_->profile(cubin, plan, call, patience);
+    ours = reply && reply->status == GpuRunnerStatus::kBroken;
   } catch (const WorldError&) {
     reply.reset();
   }
   const bool failed = !reply || reply->status != GpuRunnerStatus::kOk;
-  failures_ = failed ? failures_ + 1 : 0;
+  failures_ = ours ? failures_ + 1 : 0;  // what a candidate does to it ends no other's profile
   if (failed || ++profiles_ % kMostProfiles == 0) runner_.reset();
   if (failed) return std::nullopt;
   return reply->profile;

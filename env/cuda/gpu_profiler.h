@@ -22,7 +22,7 @@ class GpuProfiler {
   GpuRunnerOptions options_;
   std::optional<GpuRunnerProcess> runner_;
   std::optional<std::string> missing_;  // once it is known
-  int failures_ = 0;                    // in a row
+  int failures_ = 0;                    // of ours, in a row
   int64_t profiles_ = 0;
 };
 

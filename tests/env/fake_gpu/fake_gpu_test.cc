@@ -139,6 +139,17 @@ TEST_F(FakeGpu, AKilledProfilerCostsAProfileAndNoVerdict) {
   EXPECT_TRUE(judge("add", {{"good"}}).profile);
 }
 
+TEST_F(FakeGpu, WhoCrashesItsProfileEndsNoOthers) {
+  const Task& task = find_task(machine->tasks, "add");
+  const std::string plan = plan_of(task, task.timed_shape, {{"trapped"}});
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(
+        machine->profiler->profile(machine->cubin, plan, call_of(task, {}), std::chrono::seconds(5)));
+    machine->profiler->prepare();
+  }
+  EXPECT_TRUE(judge("add", {{"good"}}).profile);
+}
+
 // At first slow, then steady: the times of the audit count. Ever faster: nobody believes it.
 TEST_F(FakeGpu, WhatIsUnsteadyIsAudited) {
   GpuProcedureOptions options = hand_made->options();
