@@ -25,7 +25,7 @@ Fd lease(const std::string& part) {
   while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) throw system_error(fmt::format("lock {}", path.string()));
     if (now_s() - start > kPatience_s)
-      throw WorldError("{} is held by another judge ({})", part, path.string());
+      throw WorldError("{} is held by another process of Temper ({})", part, path.string());
     std::this_thread::sleep_for(kRetry);
   }
   return lock;
