@@ -13,7 +13,7 @@ namespace {
 
 // More pairs would say nothing new of what is below half of the baseline's speed.
 constexpr size_t kSlowPairs = 3;
-constexpr double kClearlySlow = 0.5, kLong_us = 2000;
+constexpr double kClearlySlow = 0.5, kLong_us = 5000;
 
 // From the first third of some times to the last; the very first warms up.
 struct Change {
