@@ -23,6 +23,7 @@ if(NOT torch_version MATCHES "'(2\\.11\\.[0-9]+)")
   message(FATAL_ERROR "${TEMPER_TORCH}: torch 2.11 is needed")
 endif()
 cmake_path(GET TEMPER_TORCH PARENT_PATH TEMPER_WHEELS)
+set(TEMPER_TORCH_VERSION "${CMAKE_MATCH_1}")
 message(STATUS "torch ${CMAKE_MATCH_1}: ${TEMPER_TORCH}")
 
 set(TEMPER_RPATH "${TEMPER_TORCH}/lib" "${TEMPER_WHEELS}/nvidia/cu13/lib" "${TEMPER_WHEELS}/nvidia/cudnn/lib"

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "env/compiled_baselines.h"
 #include "env/languages/language.h"
 #include "env/message.h"
 #include "env/verdict_cache.h"
@@ -61,17 +62,24 @@ void JudgeOptions::visit(OptionVisitor& v) {
             .min = 0,
             .max = 1023});
   v.option("cache", cache, {.help = "file that keeps verdicts between runs; empty: memory only"});
+  v.option("compiled_baselines", compiled_baselines,
+           {.help = "file of tools/compiled_baselines: verdicts of a GPU that it knows say the speedup "
+                    "against torch.compile, too; empty: none"});
 }
 
 struct Judge::Impl {
   // One candidate, for all who asked for it.
   struct Job {
     std::string digest;
+    uint32_t task;
     std::vector<Ticket> tickets;
   };
 
   Impl(JudgeOptions options_in, std::vector<Task> tasks_in)
-      : options(std::move(options_in)), tasks(std::move(tasks_in)), cache(options.cache) {
+      : options(std::move(options_in)),
+        tasks(std::move(tasks_in)),
+        cache(options.cache),
+        baselines(options.compiled_baselines) {
     if (options.max_pairs < options.min_pairs)
       throw ConfigError("max_pairs: {} is less than min_pairs, {}", options.max_pairs, options.min_pairs);
     for (uint32_t i = 0; i < tasks.size(); ++i) {
@@ -99,11 +107,11 @@ struct Judge::Impl {
       ready.push_back({ticket, *again});
     } else if (const auto known = cache.find(digest)) {
       ++stats.cached;
-      ready.push_back({ticket, *known});
+      ready.push_back({ticket, weighed(index->second, *known)});
     } else if (const auto running = by_digest.find(digest); running != by_digest.end()) {
       jobs.at(running->second).tickets.push_back(ticket);
     } else {
-      jobs[ticket] = {digest, {ticket}};
+      jobs[ticket] = {digest, index->second, {ticket}};
       by_digest[digest] = ticket;
       workers->submit({ticket, index->second, source});
     }
@@ -114,8 +122,9 @@ struct Judge::Impl {
     for (const WorkDone& done : workers->wait(until_s)) finish(done.id, done.verdict);
   }
 
-  void finish(Ticket id, const Verdict& verdict) {
+  void finish(Ticket id, const Verdict& found) {
     const auto job = jobs.find(id);
+    const Verdict verdict = weighed(job->second.task, found);
     stats.infra += verdict.infra();
     stats.compile_s += verdict.compile_ms * 1e-3;
     stats.run_s += verdict.run_ms * 1e-3;
@@ -130,6 +139,16 @@ struct Judge::Impl {
     jobs.erase(job);
   }
 
+  // What is replayed from the journal stays as it was; all else follows the file that there is now, whatever
+  // a cache or a judge elsewhere knew.
+  Verdict weighed(uint32_t task, Verdict verdict) const {
+    const auto compiled = baselines.speedup(task_digest[task], verdict);
+    if (compiled == verdict.speedup_compiled) return verdict;
+    verdict.speedup_compiled = compiled;
+    if (verdict.pass()) verdict.message = verdict_message(verdict);
+    return verdict;
+  }
+
   void keep(const std::string& digest, const Verdict& verdict) {
     cache.add(digest, verdict);
     if (journal) journal->add(digest, verdict);
@@ -140,6 +159,7 @@ struct Judge::Impl {
   std::vector<std::string> task_digest;
   std::unordered_map<std::string, uint32_t> task_index;
   VerdictCache cache;
+  CompiledBaselines baselines;
   std::optional<VerdictJournal> journal;
   std::unique_ptr<Workers> workers;
   std::unordered_map<Ticket, Job> jobs;  // by the first ticket

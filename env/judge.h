@@ -26,8 +26,9 @@ struct JudgeOptions {
   double compile_timeout_s = 10, run_timeout_s = 5;
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
-  std::string cache = "";          // file; empty: memory only
-  std::vector<int64_t> gpus = {};  // empty: first_gpu
+  std::string cache = "";               // file; empty: memory only
+  std::string compiled_baselines = "";  // file; empty: none (compiled_baselines.h)
+  std::vector<int64_t> gpus = {};       // empty: first_gpu
   int64_t first_lane =
       0;  // lane i runs on core first_lane + i: several judges of a machine keep apart. No option
   int64_t first_gpu = 0;  // likewise

@@ -174,6 +174,8 @@ std::string verdict_message(const Verdict& verdict, std::string_view detail) {
   std::string text = to_string(verdict.kind);
   if (verdict.pass()) {
     text += fmt::format(" speedup {:.2f}", verdict.speedup);
+    if (verdict.speedup_compiled)
+      text += fmt::format(", against torch.compile {:.2f}", *verdict.speedup_compiled);
     if (verdict.profile) text += "; " + profile_text(*verdict.profile);
   } else if (!detail.empty()) {
     text += fmt::format(" {}", detail);

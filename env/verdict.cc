@@ -70,6 +70,8 @@ void to_json(nlohmann::json& json, const Verdict& verdict) {
           {"check_ms", verdict.check_ms},
           {"time_ms", verdict.time_ms},
           {"cached", verdict.cached}};
+  if (!verdict.gpu.empty()) json["gpu"] = verdict.gpu;
+  if (verdict.speedup_compiled) json["speedup_compiled"] = *verdict.speedup_compiled;
   if (verdict.profile) json["profile"] = *verdict.profile;
   if (verdict.naive)
     json["naive"] = {{"pass", verdict.naive->pass},
@@ -98,6 +100,9 @@ void from_json(const nlohmann::json& json, Verdict& verdict) {
   verdict.time_ms = json.value("time_ms", 0.0);
   verdict.noise = json.value("noise", 0.0);
   verdict.audited = json.value("audited", false);
+  verdict.gpu = json.value("gpu", "");
+  if (const auto compiled = json.find("speedup_compiled"); compiled != json.end())
+    verdict.speedup_compiled = compiled->get<double>();
   if (const auto profile = json.find("profile"); profile != json.end())
     verdict.profile = profile->get<Profile>();
   json.at("cached").get_to(verdict.cached);

@@ -63,6 +63,8 @@ struct Verdict {
                          // over their median
   bool audited = false;  // looked too good, or unsteady, and was timed again, longer
   double floor_us = 0;   // physics: no honest run is faster
+  std::string gpu = "";  // on which it was timed, "NVIDIA H200"; empty: none
+  std::optional<double> speedup_compiled = {};  // against torch.compile, where its time is known
   double profile_share = -1;            // share of device time inside candidate kernels; < 0: no profile
   std::optional<Profile> profile = {};  // GPUs where CUPTI is there
 

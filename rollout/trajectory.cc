@@ -129,6 +129,8 @@ std::string verdict_line(const Verdict& verdict) {
     line += fmt::format(", {:.2f} us against {:.2f} us: {:.2f}x [{:.2f}, {:.2f}]", verdict.candidate_us,
                         verdict.baseline_us, verdict.speedup, verdict.speedup_low, verdict.speedup_high);
   }
+  if (verdict.speedup_compiled)
+    line += fmt::format(", against torch.compile {:.2f}x", *verdict.speedup_compiled);
   if (verdict.naive)
     line += fmt::format("; naive judge: {}",
                         verdict.naive->pass ? fmt::format("PASS, {:.2f}x", verdict.naive->speedup) : "wrong");

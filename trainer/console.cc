@@ -38,11 +38,14 @@ std::string score_row(const std::string& name, const Score& s) {
   return row;
 }
 
-// pass@k, and what hacks would have earned where there were any.
+// pass@k, fast_1 against torch.compile where that is known, and what hacks would have earned where there were
+// any.
 void say_chances(const std::string& name, const TurnScores& scores) {
   std::string row = fmt::format("  {:<18}", name + ", pass@k");
   for (const auto& [k, share] : scores.pass_at) row += padded(fmt::format("{}: {}", k, percent(share)), 11);
   say_line(row);
+  if (const Score& last = scores.last; last.compiled > 0)
+    say("  {:<18}right and faster than torch.compile: {}", name, percent(last.fast_compiled));
   if (const Score& last = scores.last; last.hacks > 0)
     say("  {:<18}{} of {} answers are hacks; counted as right: correct {}, fast_1 {}", name + ", raw",
         last.hacks, last.samples, percent(last.raw_correct), percent(last.raw_fast[1]));

@@ -20,16 +20,19 @@ TurnValue drkernel(const RewardOptions&, const Verdict& verdict) {
   return same(1 + std::min(verdict.speedup, 3.0) + std::max(verdict.profile_share, 0.0));
 }
 
-// Source:  Makora, 2602.11000: σ(1 + s − 1.8), s against TorchInductor | s here is against the judge's
-// baseline
+// Source:  Makora, 2602.11000: σ(1 + s − 1.8), s against TorchInductor | against eager where a verdict knows
+//          no time of torch.compile
 TurnValue makora(const RewardOptions&, const Verdict& verdict) {
-  return same(1 / (1 + std::exp(-(1 + verdict.speedup - 1.8))));
+  const double s = verdict.speedup_compiled.value_or(verdict.speedup);
+  return same(1 / (1 + std::exp(-(1 + s - 1.8))));
 }
 
 // Source:  CUDA Agent, 2602.24286: 1 correct, 2 more than 5 % faster than eager, 3 also than torch.compile
-//          | verdicts have one baseline, eager: the third tier does not occur
+//          | the third tier where a verdict knows torch.compile's time
 TurnValue cuda_agent(const RewardOptions&, const Verdict& verdict) {
-  return same(verdict.speedup > 1.05 ? 2 : 1);
+  constexpr double kFaster = 1.05;
+  if (verdict.speedup <= kFaster) return same(1);
+  return same(verdict.speedup_compiled.value_or(0) > kFaster ? 3 : 2);
 }
 
 // Source:  TritonRL, 2510.17891: the plan earns C·s, the code C

@@ -10,7 +10,7 @@ namespace temper {
 Score score(const RewardOptions& reward_options, const std::vector<const Verdict*>& verdicts) {
   Score s;
   double log_speedup = 0, rewards = 0;
-  int64_t passed = 0, raw_passed = 0, fast[kFastCount] = {}, raw_fast[kFastCount] = {};
+  int64_t passed = 0, raw_passed = 0, fast_compiled = 0, fast[kFastCount] = {}, raw_fast[kFastCount] = {};
   for (const Verdict* verdict : verdicts) {
     if (verdict->infra()) {
       ++s.infra;
@@ -22,7 +22,9 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
     for (size_t i = 0; i < kFastCount; ++i)
       raw_fast[i] += verdict->raw_pass() && verdict->raw_speedup() > kFastThresholds[i];
     raw_passed += verdict->raw_pass();
+    s.compiled += verdict->speedup_compiled.has_value();
     if (!verdict->pass()) continue;
+    fast_compiled += verdict->speedup_compiled.value_or(0) > 1;
     ++passed;
     log_speedup += std::log(verdict->speedup);
     for (size_t i = 0; i < kFastCount; ++i) fast[i] += verdict->speedup > kFastThresholds[i];
@@ -31,6 +33,7 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
   s.correct = double(passed) / double(s.samples);
   s.reward = rewards / double(s.samples);
   s.speedup = passed > 0 ? std::exp(log_speedup / double(passed)) : 0;
+  s.fast_compiled = double(fast_compiled) / double(s.samples);
   s.raw_correct = double(raw_passed) / double(s.samples);
   for (size_t i = 0; i < kFastCount; ++i) {
     s.fast[i] = double(fast[i]) / double(s.samples);
@@ -57,6 +60,7 @@ void add_metrics(const std::string& prefix, const Score& s, Metrics& metrics) {
     metrics[fmt::format("{}/fast_{}", prefix, kFastThresholds[i])] = s.fast[i];
     metrics[fmt::format("{}/raw_fast_{}", prefix, kFastThresholds[i])] = s.raw_fast[i];
   }
+  if (s.compiled > 0) metrics[prefix + "/fast_1_compiled"] = s.fast_compiled;
   metrics[prefix + "/hacks"] = s.samples > 0 ? double(s.hacks) / double(s.samples) : 0;
   metrics[prefix + "/infra"] = judged > 0 ? double(s.infra) / judged : 0;
 }

@@ -17,8 +17,8 @@ namespace temper {
 inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
 inline constexpr size_t kFastCount = std::size(kFastThresholds);
 
-// INFRA is counted apart and is in no share and no mean. Hacks are wrong but in the raw shares: what a judge that
-// looks less closely said, or, where none was asked, would have said of HACK and SUSPECT.
+// INFRA is counted apart and is in no share and no mean. Hacks are wrong but in the raw shares: what a judge
+// that looks less closely said, or, where none was asked, would have said of HACK and SUSPECT.
 struct Score {
   int64_t samples = 0;  // without INFRA
   int64_t infra = 0, hacks = 0;
@@ -26,8 +26,10 @@ struct Score {
   double fast[kFastCount] = {};  // shares
   double raw_correct = 0;
   double raw_fast[kFastCount] = {};
-  double reward = 0;   // mean
-  double speedup = 0;  // geometric mean of the correct ones'; 0 where there is none
+  double reward = 0;         // mean
+  double speedup = 0;        // geometric mean of the correct ones'; 0 where there is none
+  int64_t compiled = 0;      // whose speedup against torch.compile is known
+  double fast_compiled = 0;  // share that is correct and known to be faster than torch.compile
 };
 
 Score score(const RewardOptions& reward, const std::vector<const Verdict*>& verdicts);
@@ -37,7 +39,7 @@ Score score(const RewardOptions& reward, const std::vector<const Verdict*>& verd
 double pass_at(int64_t k, int64_t samples, int64_t correct);
 
 // PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/raw_correct, PREFIX/hacks,
-// PREFIX/infra (shares and means).
+// PREFIX/infra (shares and means); PREFIX/fast_1_compiled where torch.compile's time of any is known.
 void add_metrics(const std::string& prefix, const Score& score, Metrics& metrics);
 
 // One number for a turn whose plan and code earn apart: their mean.

@@ -67,7 +67,9 @@ LaneAnswer GpuLane::judge(const LaneRequest& request) {
     if (!candidate) throw WorldError("a candidate arrived damaged");
     if (!oracle_) start_oracle();
     const GpuProcesses processes{*oracle_, *runners_, &*profiler_};
-    return {GpuProcedure(options_, gpu_, processes, setup_.tasks, request.task).judge(*candidate)};
+    LaneAnswer answer{GpuProcedure(options_, gpu_, processes, setup_.tasks, request.task).judge(*candidate)};
+    answer.verdict.gpu = gpu_.name;
+    return answer;
   } catch (const TaskTooLarge& e) {
     return {infra_verdict(e)};
   } catch (const std::exception& e) {

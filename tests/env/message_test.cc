@@ -46,6 +46,8 @@ TEST(Message, SaysKindThenSpeedupOrDetailOrReason) {
   verdict.kind = VerdictKind::kPass;
   verdict.speedup = 1.834;
   EXPECT_EQ(verdict_message(verdict), "PASS speedup 1.83");
+  verdict.speedup_compiled = 0.9;
+  EXPECT_EQ(verdict_message(verdict), "PASS speedup 1.83, against torch.compile 0.90");
   verdict.kind = VerdictKind::kFailRuntime;
   verdict.reason = "signal_11";
   EXPECT_EQ(verdict_message(verdict), "FAIL_RUNTIME Segmentation fault");

@@ -39,6 +39,22 @@ TEST(Reward, Makora) {
   EXPECT_EQ(code_reward("makora", failed()), 0);
 }
 
+Verdict passed_compiled(double speedup, double speedup_compiled) {
+  Verdict verdict = passed(speedup);
+  verdict.speedup_compiled = speedup_compiled;
+  return verdict;
+}
+
+TEST(Reward, MakoraComparesWithTorchCompileWhereItsTimeIsKnown) {
+  EXPECT_DOUBLE_EQ(code_reward("makora", passed_compiled(3, 0.8)), 0.5);
+}
+
+TEST(Reward, CudaAgentsThirdTierIsFasterThanBoth) {
+  EXPECT_EQ(code_reward("cuda_agent", passed_compiled(1.2, 1.06)), 3);
+  EXPECT_EQ(code_reward("cuda_agent", passed_compiled(1.2, 1.04)), 2);
+  EXPECT_EQ(code_reward("cuda_agent", passed_compiled(1.04, 1.2)), 1);
+}
+
 TEST(Reward, CudaAgentHasTiers) {
   EXPECT_EQ(code_reward("cuda_agent", failed()), -1);
   EXPECT_EQ(code_reward("cuda_agent", passed(0.5)), 1);

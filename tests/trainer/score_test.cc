@@ -56,6 +56,21 @@ TEST(Score, RawIsTheNaiveJudgesWordWhereItWasAsked) {
   EXPECT_DOUBLE_EQ(s.reward, (0.3 + 1.5) / 4);  // the full judge's
 }
 
+TEST(Score, FastAgainstTorchCompileIsAShareOfAllWhereItIsKnown) {
+  std::vector<Verdict> verdicts{passed(2), passed(1.5), passed(3), failed(), failed(VerdictKind::kSuspect)};
+  verdicts[0].speedup_compiled = 1.2;
+  verdicts[1].speedup_compiled = 0.9;
+  verdicts[4].speedup_compiled = 70;
+  const Score s = score_of(verdicts);
+  EXPECT_EQ(s.compiled, 3);
+  EXPECT_DOUBLE_EQ(s.fast_compiled, 0.2);
+  Metrics known, unknown;
+  add_metrics("env", s, known);
+  EXPECT_DOUBLE_EQ(known.at("env/fast_1_compiled"), 0.2);
+  add_metrics("env", score_of({passed(2)}), unknown);
+  EXPECT_FALSE(unknown.contains("env/fast_1_compiled"));
+}
+
 TEST(PassAt, IsTheUnbiasedEstimate) {
   EXPECT_DOUBLE_EQ(pass_at(1, 4, 1), 0.25);
   EXPECT_DOUBLE_EQ(pass_at(2, 4, 1), 0.5);

@@ -61,6 +61,7 @@ void print_verdict(const Verdict& v) {
         "µs{}\n",
         v.speedup, v.speedup_low, v.speedup_high, v.candidate_us, v.baseline_us, 100 * v.noise, v.pairs,
         v.floor_us, v.audited ? ", audited" : "");
+  if (v.speedup_compiled) fmt::print("{:.2f}× against torch.compile\n", *v.speedup_compiled);
   if (v.profile) print_profile(*v.profile);
   if (!v.message.empty()) fmt::print("{}\n", v.message);
   fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "base/error.h"
 #include "env/admission/eager_time.h"
+#include "env/compiled_baselines.h"
 #include "env/judge.h"
 #include "tests/env/gpu/cases.h"
 
@@ -286,6 +289,38 @@ TEST_F(FakeGpuJudge, BothLanguagesLiveTogether) {
                                   "extern \"C\" void kernel(const float* x, float* y, int n) { for (int i = "
                                   "0; i < n; ++i) y[i] = 2 * x[i]; }");
   EXPECT_GT(cpu.candidate_us, 0) << cpu.message;
+}
+
+TEST_F(FakeGpuJudge, WhereTorchCompilesTimeIsKnownTheVerdictSaysSo) {
+  const auto tasks = hand_made_tasks(Device::kFake);
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("baselines_{}", ::getpid());
+  std::filesystem::create_directory(folder);
+  const auto write = [&](const char* gpu, double ratio) {
+    std::ofstream(folder / "b.json") << fmt::format(
+        R"({{"format": 1, "baselines": [{{"task": "add", "digest": "{}", "gpu": "{}", "torch": "{}+cu130", "ratio": {}}}]}})",
+        tasks[0].digest(), gpu, CompiledBaselines::torch_version(), ratio);
+  };
+  JudgeOptions known = options();
+  known.compiled_baselines = folder / "b.json";
+  known.cache = folder / "cache";
+  const auto judged = [&] { return Judge(known, tasks).judge("add", source_with("good")); };
+  write("a CPU", 1.25);
+  const Verdict first = judged();
+  ASSERT_GT(first.candidate_us, 0) << first.message;
+  EXPECT_EQ(first.gpu, "a CPU");
+  ASSERT_TRUE(first.speedup_compiled);
+  EXPECT_DOUBLE_EQ(*first.speedup_compiled, first.speedup / 1.25);
+  EXPECT_EQ(first.message.find("against torch.compile") != std::string::npos, first.pass());
+  write("a CPU", 0.5);  // what the cache knows follows the file
+  const Verdict cached = judged();
+  EXPECT_TRUE(cached.cached);
+  ASSERT_TRUE(cached.speedup_compiled);
+  EXPECT_DOUBLE_EQ(*cached.speedup_compiled, first.speedup / 0.5);
+  write("NVIDIA H200", 0.5);
+  const Verdict elsewhere = judged();
+  EXPECT_FALSE(elsewhere.speedup_compiled);
+  EXPECT_EQ(elsewhere.message.find("against torch.compile"), std::string::npos);
+  std::filesystem::remove_all(folder);
 }
 
 // The fake GPU has one multiprocessor; the table of the usual one says more.
