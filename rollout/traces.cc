@@ -167,6 +167,10 @@ std::optional<Trace> written(const Story& story, const Recipe& recipe) {
 void TraceOptions::visit(OptionVisitor& v) {
   v.option("conversations", conversations, {.help = "conversations of the cold start", .min = 1});
   v.option("generated", generated, {.help = "tasks varied from the train tasks, for traces only", .min = 0});
+  v.option("unjudged", unjudged,
+           {.help = "yet more varied tasks, each with one right answer that is learned without being judged",
+            .min = 0,
+            .max = 1'000'000});
   v.option("habit_rate", habit_rate,
            {.help = "first answers with the mistakes that their task invites", .min = 0, .max = 1});
   v.option("slip_rate", slip_rate, {.help = "other first answers with one mistake", .min = 0, .max = 1});

@@ -1,6 +1,6 @@
 #pragma once
 // Cold-start traces: conversations written by a grammar of implementation choices and typical defects, each
-// answer judged for real. Held-out tasks never appear.
+// answer judged for real (but for traces/unjudged.h). Held-out tasks never appear.
 //
 // The grammar (traces/) reads a task's reference and writes C++ for it: slow and fast, right, and with the
 // mistakes that the reference invites. A task whose reference it cannot read has no traces; one needs no
@@ -20,6 +20,7 @@ namespace temper {
 struct TraceOptions {
   int64_t conversations = 2000;
   int64_t generated = 100;   // more tasks, varied from the train tasks, used in traces only
+  int64_t unjudged = 0;      // yet more of them, each with one right answer that nobody judges
   double habit_rate = 0.65;  // first answers with the habitual mistakes, where a task invites any
   double slip_rate = 0.15;   // first answers with a single other mistake
   double slow_rate = 0.7;    // right answers written the slow way

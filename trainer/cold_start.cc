@@ -1,6 +1,7 @@
 #include "trainer/cold_start.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/error.h"
@@ -38,9 +39,14 @@ Row make_row(Trajectory trajectory, double repaired_weight) {
 
 std::vector<Row> make_rows(const std::vector<Trace>& traces, const std::vector<Task>& tasks,
                            const Tokenizer& tokenizer, double repaired_weight) {
+  std::map<std::string, const Task*> by_name;
+  for (const Task& task : tasks) by_name[task.name] = &task;
   std::vector<Row> rows;
-  for (const Trace& trace : traces)
-    rows.push_back(make_row(to_trajectory(trace, find_task(tasks, trace.task), tokenizer), repaired_weight));
+  for (const Trace& trace : traces) {
+    const auto known = by_name.find(trace.task);
+    const Task& task = known != by_name.end() ? *known->second : find_task(tasks, trace.task);  // or throws
+    rows.push_back(make_row(to_trajectory(trace, task, tokenizer), repaired_weight));
+  }
   return rows;
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "policy/parameter_store.h"
 #include "rollout/conversation.h"
+#include "rollout/traces/unjudged.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/console.h"
 #include "trainer/device.h"
@@ -43,13 +44,20 @@ Metrics cold_start_metrics(const ColdStartStats& now) {
 
 void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const std::vector<Trace>& traces,
                 Model& model, Run& run) {
+  // Seen by the cold start alone: what is judged is judged for all.
+  auto [all_tasks, all_traces] = make_unjudged_examples(config.traces, tasks, uint64_t(config.run.seed));
+  if (!all_traces.empty())
+    say("corpus: {} answers to as many further tasks, as the grammar writes them, not judged",
+        all_traces.size());
+  all_tasks.insert(all_tasks.end(), tasks.begin(), tasks.end());
+  all_traces.insert(all_traces.end(), traces.begin(), traces.end());
   const auto bar = cold_start_bar();
   const auto record = [&](const ColdStartStats& now) {
     bar(now);
     run.record(now.updates, cold_start_metrics(now));
   };
-  run_cold_start(model.policy, model.tokenizer, tasks, traces, config.cold_start, uint64_t(config.run.seed),
-                 record);
+  run_cold_start(model.policy, model.tokenizer, all_tasks, all_traces, config.cold_start,
+                 uint64_t(config.run.seed), record);
 }
 
 }  // namespace

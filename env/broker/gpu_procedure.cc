@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kFloorShare = 0.9;
 constexpr double kEmptyKernel_us = 1.0;
 // Events and the host's clock may differ by what a warm cache saves, and no more …
-constexpr double kHostShare = 0.6;
+constexpr double kHostShare = 0.6, kHostAgrees = 0.9;
 constexpr int kHostTries = 5, kProfileTries = 4;
 // … events and the profiler, which counts no gaps between launches, by clock rates, and by what it rounds.
 constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
@@ -245,6 +245,7 @@ Found GpuProcedure::compare_clocks() {
     const auto start = Clock::now();
     const auto reply = processes_.runners.runner().repeat(call_of(task_, {.seed = secret_seed()}), budget_);
     if (Found found = weigh_reply(reply, start)) return found;
+    host_agrees_ = reply->host_bound == 0 && verdict_.candidate_us >= kHostAgrees * reply->time_us;
     if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->time_us) return std::nullopt;
     host_us = i == 0 ? reply->time_us : std::min(host_us, reply->time_us);
   }
@@ -254,7 +255,8 @@ Found GpuProcedure::compare_clocks() {
 }
 
 // In another process, with a context of its own: where the time goes, and a clock that the timed calls had no
-// chance to touch. As with the host's, the best of several tries speaks: a time may vary by itself.
+// chance to touch. As with the host's, the best of several tries speaks: a time may vary by itself, and more
+// with the place in memory; so what the host's clock confirms is not doubted.
 Found GpuProcedure::profile(const GpuCandidate& candidate) {
   if (processes_.profiler == nullptr) return std::nullopt;
   GpuRunnerRequest request = call_of(task_, {.seed = secret_seed()});
@@ -269,7 +271,8 @@ Found GpuProcedure::profile(const GpuCandidate& candidate) {
     if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
     verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
     verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);
-    if (verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us) return std::nullopt;
+    if (host_agrees_ || verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us)
+      return std::nullopt;
     least_us = i == 0 ? wire->device_us : std::min(least_us, wire->device_us);
   }
   return Finding{VerdictKind::kHack, "clock",

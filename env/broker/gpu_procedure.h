@@ -66,6 +66,7 @@ class GpuProcedure {
   std::chrono::nanoseconds budget_{0};
   double call_us_ = 0;  // of the last call
   bool loaded_ = false, timing_ = false;
+  bool host_agrees_ = false;  // its clock, with the time between events
   TimedPairs pairs_;
   Verdict verdict_;
 };

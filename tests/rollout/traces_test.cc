@@ -10,6 +10,7 @@
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 #include "rollout/traces/reference.h"
+#include "rollout/traces/unjudged.h"
 #include "rollout/traces/variation.h"
 
 namespace temper {
@@ -210,6 +211,25 @@ TEST(Traces, MistakesAreRepairedAndHeldOutTasksAbsent) {
   }
   EXPECT_GT(repaired, 15);
   EXPECT_LT(repaired, 75);
+}
+
+// As many as asked, each with one answer that parses, to tasks that nobody else has.
+TEST(Traces, UnjudgedExamplesAreOfTasksOfTheirOwn) {
+  const auto tasks = with_trace_tasks({.generated = 50}, native_tasks(), 1);
+  const auto examples = make_unjudged_examples({.unjudged = 300, .slow_rate = 0.5}, tasks, 1);
+  ASSERT_EQ(examples.tasks.size(), 300u);
+  EXPECT_EQ(examples.traces.size(), 300u);
+  std::set<std::string> taken;
+  for (const auto& task : tasks) taken.insert(canonical_task(task));
+  for (const auto& task : examples.tasks) EXPECT_TRUE(taken.insert(canonical_task(task)).second) << task.name;
+  for (const Trace& trace : examples.traces) {
+    ASSERT_EQ(trace.turns.size(), 1u);
+    EXPECT_NE(extract_code(trace.turns[0].answer).code, "") << trace.turns[0].answer;
+    EXPECT_NO_THROW(find_task(examples.tasks, trace.task));
+  }
+  const auto again = make_unjudged_examples({.unjudged = 300, .slow_rate = 0.5}, tasks, 1);
+  for (size_t k = 0; k < again.traces.size(); ++k)
+    EXPECT_EQ(again.traces[k].turns[0].answer, examples.traces[k].turns[0].answer);
 }
 
 }  // namespace

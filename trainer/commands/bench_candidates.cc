@@ -72,10 +72,13 @@ Candidates trace_candidates(Judge& judge, uint64_t seed) {
       const Answer answer = extract_code(turn.answer);
       if (!answer.ok) continue;
       const bool compiles = turn.verdict.kind != VerdictKind::kFailCompile;
-      (turn.verdict.pass() ? right
-       : compiles          ? wrong
-                           : broken)
-          .push_back({trace.task, trace.task, answer.code});
+      const bool passed = turn.verdict.pass();
+      (passed     ? right
+       : compiles ? wrong
+                  : broken)
+          .push_back({trace.task, trace.task, answer.code,
+                      passed ? std::vector<std::string>{to_string(VerdictKind::kPass)}
+                             : std::vector<std::string>{}});
     }
   throw_if_interrupted();
   if (right.empty()) throw WorldError("bench judge: no trace passed the judge");

@@ -91,7 +91,7 @@ void judge_range(Judge& judge, const Candidates& candidates, int64_t begin, int6
       m.latency_s.push_back(now_s() - at_s);
       sent.erase(judged.ticket);
       const std::string kind = to_string(judged.verdict.kind);
-      ++m.kinds[kind];
+      ++m.kinds[judged.verdict.hack() ? fmt::format("{} ({})", kind, judged.verdict.reason) : kind];
       const auto& expected = candidate->expected;
       if (!expected.empty() && std::ranges::count(expected, kind) == 0)
         m.unexpected.push_back(
