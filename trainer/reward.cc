@@ -14,10 +14,9 @@ TurnValue same(double value) { return {.plan = value, .code = value}; }
 TurnValue kevin(const RewardOptions&, const Verdict& verdict) { return same(0.3 + verdict.speedup); }
 
 // Source:  Dr. Kernel, 2602.05885: C + C·min(s, 3) + C·PR, PR the profile share | their code halves it; the
-// share
-//          counts only where there is a profile
-TurnValue drkernel(const RewardOptions&, const Verdict& verdict) {
-  return same(1 + std::min(verdict.speedup, 3.0) + std::max(verdict.profile_share, 0.0));
+//          share counts only where there is a profile, and may be weighed
+TurnValue drkernel(const RewardOptions& options, const Verdict& verdict) {
+  return same(1 + std::min(verdict.speedup, 3.0) + options.profile * std::max(verdict.profile_share, 0.0));
 }
 
 // Source:  Makora, 2602.11000: σ(1 + s − 1.8), s against TorchInductor | against eager where a verdict knows
@@ -88,6 +87,8 @@ void RewardOptions::visit(OptionVisitor& v) {
   v.option("parse_credit", parse_credit,
            {.help = "added where the answer parses but does not compile", .min = 0});
   v.option("compile_credit", compile_credit, {.help = "added where it compiles but is not right", .min = 0});
+  v.option("profile", profile,
+           {.help = "drkernel: per share of the device's time in the candidate's own kernels", .min = 0});
   v.option("base", base, {.help = "log_speedup: for being right", .min = 0});
   v.option("slope", slope, {.help = "log_speedup: per e-fold of speedup", .min = 0});
   v.option("log_floor", log_floor, {.help = "log_speedup: smallest logarithm counted", .max = 0});

@@ -13,6 +13,7 @@ struct RewardOptions {
   std::string name = "log_speedup";
   double parse_credit = 0;                 // added for an answer that parses and fails later
   double compile_credit = 0;               // added for an answer that compiles and fails later
+  double profile = 1;                      // drkernel: weight of PR
   double base = 1, slope = 1;              // log_speedup: a, b
   double log_floor = -2, log_ceiling = 2;  // log_speedup: bounds of the logarithm
   void visit(OptionVisitor& v);

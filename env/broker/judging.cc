@@ -54,8 +54,8 @@ void TimedPairs::add(double candidate_us, double baseline_us) {
 }
 
 bool TimedPairs::enough(int64_t min_pairs, int64_t max_pairs) const {
-  if (ratios_.size() >= kSlowPairs && std::ranges::min(candidate_us_) > kLong_us &&
-      std::ranges::max(ratios_) < kClearlySlow)
+  if (min_pairs < max_pairs && ratios_.size() >= kSlowPairs && std::ranges::max(ratios_) < kClearlySlow &&
+      *std::min_element(candidate_us_.begin() + 1, candidate_us_.end()) > kLong_us)
     return true;
   return enough_pairs(ratios_, min_pairs, max_pairs);
 }

@@ -31,6 +31,7 @@ TEST(Reward, DrKernelCapsTheSpeedupAndAddsTheProfileShareWhereThereIsOne) {
   Verdict profiled = passed(2);
   profiled.profile_share = 0.75;
   EXPECT_DOUBLE_EQ(code_reward("drkernel", profiled), 3.75);  // 1 + 2 + 0.75
+  EXPECT_DOUBLE_EQ(reward({.name = "drkernel", .profile = 0}, profiled).code, 3);
 }
 
 TEST(Reward, Makora) {

@@ -64,6 +64,16 @@ Candidates candidates_of(const std::filesystem::path& folder) {
   return candidates;
 }
 
+Candidates with_every_tenth(const Candidates& some, const Candidates& others) {
+  if (others.empty()) return some;
+  Candidates all;
+  for (size_t i = 0; i < std::max(some.size(), 9 * others.size()); ++i) {
+    all.push_back(some[i % some.size()]);
+    if (i % 9 == 8) all.push_back(others[i / 9 % others.size()]);
+  }
+  return all;
+}
+
 Candidates trace_candidates(Judge& judge, uint64_t seed) {
   Candidates right, broken, wrong;
   for (const Trace& trace : make_traces({.conversations = kConversations, .generated = 0}, judge, seed,

@@ -19,6 +19,10 @@ struct BenchCandidate {
 // Source files of a folder, each with a line "// task: NAME", by name. Errors: ConfigError if there is none.
 std::vector<BenchCandidate> candidates_of(const std::filesystem::path& folder);
 
+// Nine of `some`, one of `others`, and so on until all of both have been there.
+std::vector<BenchCandidate> with_every_tenth(const std::vector<BenchCandidate>& some,
+                                             const std::vector<BenchCandidate>& others);
+
 // Answers of cold-start traces, judged once: of ten, one does not compile, one is wrong and eight pass.
 // Errors: WorldError where no trace passes.
 std::vector<BenchCandidate> trace_candidates(Judge& judge, uint64_t seed);

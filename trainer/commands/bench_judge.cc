@@ -19,7 +19,7 @@ namespace {
 
 struct JudgeBench {
   int64_t count = 200, each = 0;
-  std::string folder;
+  std::string folder, hostile;
 };
 
 // Means or sums, in ms.
@@ -240,9 +240,16 @@ int bench_judge(const ConfigWords& words, const JudgeBench& bench) {
   config.env.cache.clear();
   const auto given = bench.folder.empty() ? Candidates() : candidates_of(bench.folder);
   std::vector<Task> tasks = load_tasks(config);
-  for (const BenchCandidate& candidate : given) find_task(tasks, candidate.task);
+  const auto hostile = bench.hostile.empty() ? Candidates() : candidates_of(bench.hostile);
+  if (const auto own = std::filesystem::path(bench.hostile) / "tasks.yaml";
+      !hostile.empty() && std::filesystem::exists(own))
+    for (Task& task : load_tasks(own))
+      if (std::ranges::find(tasks, task.name, &Task::name) == tasks.end()) tasks.push_back(std::move(task));
+  for (const Candidates* some : {&given, &hostile})
+    for (const BenchCandidate& candidate : *some) find_task(tasks, candidate.task);
   Judge judge(config.env, tasks);
-  const auto candidates = given.empty() ? trace_candidates(judge, uint64_t(config.run.seed)) : given;
+  const auto candidates =
+      with_every_tenth(given.empty() ? trace_candidates(judge, uint64_t(config.run.seed)) : given, hostile);
   if (bench.each > 0) {
     fmt::print("{}\n", each(judge, candidates, bench.each).dump(2));
     return interrupted() ? kExitInterrupted : kExitOk;
@@ -271,6 +278,10 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
                    "folder of source files, each with a line '// task: NAME', and with '// expect: KIND' "
                    "where another "
                    "verdict is a failure; without it, the cold start's, a tenth broken and a tenth wrong")
+      ->check(CLI::ExistingDirectory);
+  command
+      ->add_option("--hostile", bench_words->hostile,
+                   "every tenth candidate is one of this folder's, their tasks those of its tasks.yaml")
       ->check(CLI::ExistingDirectory);
   command->callback([=, &exit_code] { exit_code = bench_judge(*words, *bench_words); });
 }

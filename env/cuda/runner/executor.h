@@ -44,7 +44,7 @@ class Executor {
   void poison(const PlacedPlan& call);
   void prepare(const GpuRunnerRequest& request, const PlacedPlan& call);
   void look(const GpuRunnerRequest& request, const PlacedPlan& call);
-  ProfileWire recorded(const LaunchPlan& plan, Tracer& tracer);
+  ProfileWire recorded(const LaunchPlan& plan, Tracer& tracer, uint64_t since_ns);
 
   GpuFacts facts_;
   CUdeviceptr exchange_;

@@ -23,6 +23,7 @@ constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 
   X(cuptiActivityEnable)            \
   X(cuptiActivityFlushAll)          \
   X(cuptiActivityGetNextRecord)     \
+  X(cuptiGetTimestamp)              \
   X(cuptiGetResultString)
 
 struct Cupti {
@@ -119,6 +120,12 @@ std::vector<DeviceRecord> Tracer::take(bool all) {
   check(cupti().cuptiActivityFlushAll(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0), "cuptiActivityFlushAll");
   const std::lock_guard<std::mutex> lock(guard);
   return std::exchange(records, {});
+}
+
+uint64_t Tracer::now_ns() const {
+  uint64_t now = 0;
+  check(cupti().cuptiGetTimestamp(&now), "cuptiGetTimestamp");
+  return now;
 }
 
 }  // namespace temper

@@ -17,6 +17,7 @@ class Tracer {
   // Of all work that has ended since the last call; the caller has waited for it. CUPTI may be late with its
   // times: `all` takes records that have none, else they come with a later call. Errors: WorldError.
   std::vector<DeviceRecord> take(bool all = false);
+  uint64_t now_ns() const;  // by the clock of the records. Errors: WorldError
 };
 
 }  // namespace temper

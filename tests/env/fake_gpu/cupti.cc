@@ -97,6 +97,10 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, CUpti_Acti
   return *record = reinterpret_cast<CUpti_Activity*>(next), CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiGetTimestamp(uint64_t* now) {
+  return *now = fake::nanoseconds(fake::Clock::now()), CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   *text = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
               ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"

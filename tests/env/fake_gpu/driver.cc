@@ -40,13 +40,13 @@ void sleep_us(double time) { std::this_thread::sleep_for(std::chrono::duration<d
 // What no kernel on a GPU can do: keep count of its calls, reach the events' times, start another unseen.
 void slow_at_first(void** addresses, const char* packed) {
   static int calls = 0;
-  if (++calls >= 9 && calls <= 12) sleep_us(1000);  // the first that are timed
+  if (++calls >= 9 && calls <= 12) sleep_us(5000);  // the first that are timed
   fake::Kernel<&good>::call(addresses, packed);
 }
 void ever_faster(void** addresses, const char* packed) {
   static int calls = 0;
   ++calls;  // from 9 on they are timed, from 19 on by the audit
-  sleep_us(calls < 14 ? 1200 : calls < 33 ? 500 : 0);
+  sleep_us(calls < 14 ? 40'000 : calls < 33 ? 2'000 : 0);
   fake::Kernel<&good>::call(addresses, packed);
 }
 void shortens_its_time(void** addresses, const char* packed) {
