@@ -28,6 +28,20 @@ const char* c_name(ElementType type) {
   TEMPER_CHECK(false, "element type {}", int(type));
 }
 
+const char* type_name(ElementType type) {
+  switch (type) {
+    case ElementType::kF32:
+      return "f32";
+    case ElementType::kI32:
+      return "i32";
+    case ElementType::kBF16:
+      return "bf16";
+    case ElementType::kF16:
+      return "f16";
+  }
+  TEMPER_CHECK(false, "element type {}", int(type));
+}
+
 namespace {
 
 bool is_number(const std::string& size) {

@@ -2,26 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "env/c_names.h"
 
 namespace temper {
 namespace {
 
 using Json = nlohmann::json;
-
-const char* type_name(ElementType type) {
-  switch (type) {
-    case ElementType::kF32:
-      return "f32";
-    case ElementType::kI32:
-      return "i32";
-    case ElementType::kBF16:
-      return "bf16";
-    case ElementType::kF16:
-      return "f16";
-  }
-  TEMPER_CHECK(false, "element type {}", int(type));
-}
 
 Json tensor_json(const TensorSpec& tensor, const Shape& shape) {
   return {{"name", tensor.name}, {"type", type_name(tensor.type)}, {"sizes", tensor_sizes(tensor, shape)}};

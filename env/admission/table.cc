@@ -5,19 +5,21 @@
 
 #include <algorithm>
 
+#include "env/c_names.h"
+
 namespace temper {
 namespace {
 
-const char* type_name(ElementType type) {
-  constexpr const char* kNames[] = {"", "i32 ", "bf16 ", "f16 "};
-  return kNames[int(type)];
+// f32 goes without saying.
+std::string type_prefix(ElementType type) {
+  return type == ElementType::kF32 ? "" : fmt::format("{} ", type_name(type));
 }
 
 std::string tensors_text(const std::vector<TensorSpec>& tensors) {
   std::vector<std::string> texts;
   for (const auto& tensor : tensors)
     texts.push_back(
-        fmt::format("{}{}[{}]", type_name(tensor.type), tensor.name, fmt::join(tensor.shape, ", ")));
+        fmt::format("{}{}[{}]", type_prefix(tensor.type), tensor.name, fmt::join(tensor.shape, ", ")));
   return fmt::format("{}", fmt::join(texts, " "));
 }
 

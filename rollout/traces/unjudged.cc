@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <thread>
-
-#include "base/machine/cores.h"
 #include "base/rng.h"
+#include "policy/ops/parallel.h"
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 
@@ -24,17 +21,6 @@ std::string right_answer(const Task& task, double slow_rate, Rng rng) {
   return recipe.variants[some[rng.below(some.size())]].answer;
 }
 
-// work(0) … work(count - 1), on all cores.
-template <class Work>
-void on_all_cores(size_t count, const Work& work) {
-  std::atomic<size_t> next = 0;
-  std::vector<std::jthread> threads;
-  for (size_t i = 0; i < std::min(count, allowed_cores().size()); ++i)
-    threads.emplace_back([&] {
-      for (size_t k = next++; k < count; k = next++) work(k);
-    });
-}
-
 }  // namespace
 
 UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::vector<Task>& tasks,
@@ -42,8 +28,9 @@ UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::
   UnjudgedExamples examples;
   examples.tasks = generate_tasks(tasks, options.unjudged, mix_key({seed, kStream}));
   std::vector<std::string> answers(examples.tasks.size());
-  on_all_cores(answers.size(), [&](size_t k) {
-    answers[k] = right_answer(examples.tasks[k], options.slow_rate, Rng{seed, k, kStream});
+  cpu::parallel_tasks(std::ssize(answers), [&](int64_t k) {
+    answers[size_t(k)] =
+        right_answer(examples.tasks[size_t(k)], options.slow_rate, Rng{seed, uint64_t(k), kStream});
   });
   Verdict right;
   right.kind = VerdictKind::kPass;
