@@ -76,7 +76,8 @@ void enter_box(const Toolchain& tools, const CompileQuota& quota, uid_t user) {
   apply_limits({.memory_bytes = quota.memory_bytes,
                 .cpu_s = quota.wall.count() / 1000 + 1,
                 .file_bytes = quota.file_bytes,
-                .processes = 16});
+                .processes = 16,
+                .niceness = quota.niceness});
   drop_privileges(user);
 }
 

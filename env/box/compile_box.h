@@ -17,12 +17,18 @@ struct CompileQuota {
   int64_t object_bytes = 4 << 20;
   int64_t cubin_bytes = 4 << 20, ptx_bytes = 32 << 20;
   int64_t diagnostic_bytes = 64 << 10;
+  int niceness = 0;
 };
 
-// nvcc writes what it has preprocessed to files: with CUB that is 10 MB, three times.
+// nvcc writes what it has preprocessed to files: with CUB that is 10 MB, three times. It leaves a core at once
+// to who works with a GPU: all cores compile, and a GPU that waits for one of them is idle.
 inline CompileQuota cuda_compile_quota() {
-  return {
-      .wall = std::chrono::milliseconds(30'000), .memory_bytes = int64_t(4) << 30, .file_bytes = 64 << 20};
+  CompileQuota quota;
+  quota.wall = std::chrono::milliseconds(30'000);
+  quota.memory_bytes = int64_t(4) << 30;
+  quota.file_bytes = 64 << 20;
+  quota.niceness = 10;
+  return quota;
 }
 
 struct CompileResult {

@@ -46,6 +46,8 @@ void apply_limits(const Limits& limits) {
   limit(RLIMIT_STACK, limits.stack_bytes, "stack");
   limit(RLIMIT_CORE, 0, "core dumps");
   limit(RLIMIT_MEMLOCK, 0, "locked memory");
+  errno = 0;  // -1 is a priority, too
+  if (::nice(limits.niceness) == -1 && errno != 0) throw system_error("lower the priority");
 }
 
 bool drop_privileges(uid_t uid) {

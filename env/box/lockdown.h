@@ -16,6 +16,7 @@ struct Limits {
   int64_t open_files = 64;
   int64_t processes = 1;  // of the user; binds only after the user was dropped
   int64_t stack_bytes = 8 << 20;
+  int niceness = 0;  // added to what it is
 };
 void apply_limits(const Limits& limits);
 

@@ -222,6 +222,10 @@ extern "C" __global__ void temper_flush(const uint4* memory, int64_t count, uint
   if (seen == 0x12345678) *never = seen;
 }
 
+extern "C" __global__ void temper_wait(int64_t cycles) {
+  for (const int64_t begin = clock64(); clock64() - begin < cycles;) __nanosleep(500);
+}
+
 extern "C" __global__ void temper_compare(CompareSpec spec, const void* got, const double* expected,
                                           CompareResult* result) {
   for (int64_t i = first_index(); i < spec.elements; i += stride()) {

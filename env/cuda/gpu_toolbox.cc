@@ -37,6 +37,7 @@ void GpuToolbox::reload() {
   check_draw_ = function_of(module_, "temper_check_draw");
   check_zones_ = function_of(module_, "temper_check_zones");
   flush_ = function_of(module_, "temper_flush");
+  wait_ = function_of(module_, "temper_wait");
   compare_ = function_of(module_, "temper_compare");
   compare_integers_ = function_of(module_, "temper_compare_integers");
 }
@@ -70,6 +71,8 @@ void GpuToolbox::flush_l2() {
   launch(flush_, int64_t(most_blocks_) * kThreads, 1, quiet_, quiet_bytes_ / 16,
          quiet_ + CUdeviceptr(quiet_bytes_));
 }
+
+void GpuToolbox::wait(int64_t cycles) { launch(wait_, 1, 1, cycles); }
 
 void GpuToolbox::compare(const CompareSpec& spec, CUdeviceptr got, CUdeviceptr expected, CUdeviceptr result) {
   launch(spec.type == GpuType::kI32 ? compare_integers_ : compare_, spec.elements, 1, spec, got, expected,

@@ -50,7 +50,7 @@ class Parser {
     take();
     auto operand = factor();
     if (operand->kind == Kind::kNumber) return number("-" + operand->text);
-    return std::make_shared<Expression>(Expression{Kind::kNegate, "-", {operand}, {}});
+    return negated(operand);
   }
 
   ExpressionPtr postfix() {
@@ -262,6 +262,10 @@ ExpressionPtr number(const std::string& text) {
 ExpressionPtr name(const std::string& text) {
   return std::make_shared<Expression>(Expression{Kind::kName, text, {}, {}});
 }
+ExpressionPtr negated(ExpressionPtr value) {
+  return std::make_shared<Expression>(Expression{Kind::kNegate, "-", {std::move(value)}, {}});
+}
+
 ExpressionPtr binary(const std::string& op, ExpressionPtr left, ExpressionPtr right) {
   return std::make_shared<Expression>(Expression{Kind::kBinary, op, {std::move(left), std::move(right)}, {}});
 }

@@ -30,6 +30,7 @@ struct Expression {
 
 ExpressionPtr number(const std::string& text);
 ExpressionPtr name(const std::string& text);
+ExpressionPtr negated(ExpressionPtr value);
 ExpressionPtr binary(const std::string& op, ExpressionPtr left, ExpressionPtr right);
 ExpressionPtr call(const std::string& function, std::vector<ExpressionPtr> arguments);
 ExpressionPtr index(ExpressionPtr value, std::vector<std::string> subscripts);

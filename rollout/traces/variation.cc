@@ -1,5 +1,7 @@
 #include "rollout/traces/variation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -21,6 +23,11 @@ constexpr double kExtend = 0.25;   // results given one more operand
 constexpr double kJoin = 0.1;      // operands joined with another one
 constexpr double kSmooth = 0.35;   // CUDA: of functions, those with exponentials
 constexpr double kChoose = 0.08;   // sums and products that become a maximum or minimum
+// CUDA alone, where a policy is large enough for more:
+constexpr double kAgain = 0.45;   // varied once more
+constexpr double kRetype = 0.4;   // other types of elements
+constexpr double kPrepare = 0.2;  // an input replaced by something made of it
+constexpr double kName = 0.15;    // a part of the result given a name
 
 const Names kFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
 const Names kCudaFunctions = {"sigmoid", "tanh", "silu", "gelu"};
@@ -57,6 +64,20 @@ Names delicate_names(const std::vector<Statement>& statements) {
   return {names.begin(), names.end()};
 }
 
+// The parent's may be more than the task's own.
+void set_least_work(Task& task) {
+  const auto& shape = task.timed_shape;
+  const bool picks =
+      task.reference.find('[') != std::string::npos &&
+      std::ranges::any_of(task.inputs, [](const auto& x) { return x.type == ElementType::kI32; });
+  task.min_bytes = 0;
+  for (const auto& output : task.outputs) task.min_bytes += double(tensor_bytes(output, shape));
+  for (const auto& input : task.inputs) {
+    if (!picks) task.min_bytes += double(tensor_bytes(input, shape));
+  }
+  if (task.reference.find(" @ ") == std::string::npos) task.min_flops = 0;
+}
+
 class Variation {
  public:
   Variation(const Task& parent, Rng& rng)
@@ -70,6 +91,7 @@ class Variation {
     if (rows_columns.size() == 1 && parent.outputs[0].shape == rows_columns && cuda())
       offer("z", rows_columns);
     if (rows_columns.size() != 2) return;
+    table_ = rows_columns;
     offer("z", rows_columns);
     offer("a", {rows_columns[1]});
     offer("c", {rows_columns[1]});
@@ -77,12 +99,14 @@ class Variation {
   }
 
   Task run() {
+    if (cuda() && rng_.uniform() < kPrepare) prepare();
     const Names delicate = delicate_names(statements_);
     for (auto& [name, value] : statements_) {
       value = delicate.contains(name) ? delicately_varied(value) : varied(value, false);
       ranks_[name] = rank(*value);
     }
     extend(statements_.back().value);
+    if (cuda() && rng_.uniform() < kName) name_a_part();
     return task();
   }
 
@@ -119,20 +143,6 @@ class Variation {
 
   bool cuda() const { return parent_.language == "cuda"; }
 
-  // The parent's may be more than the task's own.
-  static void set_least_work(Task& task) {
-    const auto& shape = task.timed_shape;
-    const bool picks =
-        task.reference.find('[') != std::string::npos &&
-        std::ranges::any_of(task.inputs, [](const auto& x) { return x.type == ElementType::kI32; });
-    task.min_bytes = 0;
-    for (const auto& output : task.outputs) task.min_bytes += double(tensor_bytes(output, shape));
-    for (const auto& input : task.inputs) {
-      if (!picks) task.min_bytes += double(tensor_bytes(input, shape));
-    }
-    if (task.reference.find(" @ ") == std::string::npos) task.min_flops = 0;
-  }
-
   size_t rank(const Expression& e) const {
     if (e.kind == Kind::kNumber) return 0;
     if (e.kind == Kind::kName)
@@ -158,6 +168,63 @@ class Variation {
     return operand.kind == Kind::kIndex ? operand.children[0]->text : operand.text;
   }
 
+  // h = f(x), or of x and another operand; h stands where x stood.
+  void prepare() {
+    const auto& input = parent_.inputs[0];
+    const bool picks = std::ranges::any_of(parent_.inputs, [](const TensorSpec& one) {
+      return one.type == ElementType::kI32 || one.distribution != Distribution::kNormal;
+    });
+    const bool moves = parent_.reference.find('@') != std::string::npos ||
+                       parent_.reference.find(".t(") != std::string::npos ||
+                       parent_.reference.find("flip") != std::string::npos;
+    if (picks || moves || operands_.empty() || input.shape != table_ || !is_free("h")) return;
+    auto value = name(input.name);
+    if (rng_.uniform() < 0.6) value = binary(pick(kOperators), value, operand());
+    if (value->kind == Kind::kName || rng_.uniform() < 0.4) value = function_of(value);
+    for (auto& statement : statements_) statement.value = replaced(statement.value, input.name, name("h"));
+    ranks_["h"] = 2;
+    statements_.insert(statements_.begin(), {"h", value});
+  }
+
+  // u = what stood somewhere in the result.
+  void name_a_part() {
+    std::vector<ExpressionPtr> parts;
+    const std::function<void(const ExpressionPtr&)> look = [&](const ExpressionPtr& e) {
+      for (const auto& child : e->children) {
+        if ((child->kind == Kind::kBinary || child->kind == Kind::kCall) && !child->is_binary("@") &&
+            !child->is_call("t") && rank(*child) == 2)
+          parts.push_back(child);
+        look(child);
+      }
+    };
+    auto& result = statements_.back().value;
+    look(result);
+    if (parts.empty() || !is_free("u")) return;
+    const auto part = parts[rng_.below(parts.size())];
+    result = replaced(result, part, name("u"));
+    ranks_["u"] = 2;
+    statements_.insert(statements_.end() - 1, {"u", part});
+  }
+
+  bool is_free(const std::string& name) const {
+    return !known_.contains(name) && !ranks_.contains(name) && std::ranges::count(parent_.dims, name) == 0 &&
+           std::ranges::none_of(statements_, [&](const auto& one) { return one.name == name; });
+  }
+
+  static ExpressionPtr replaced(const ExpressionPtr& e, const ExpressionPtr& part, const ExpressionPtr& by) {
+    if (e == part) return by;
+    auto children = e->children;
+    for (auto& child : children) child = replaced(child, part, by);
+    return with_children(*e, std::move(children));
+  }
+
+  static ExpressionPtr replaced(const ExpressionPtr& e, const std::string& from, const ExpressionPtr& by) {
+    if (e->kind == Kind::kName && e->text == from) return by;
+    auto children = e->children;
+    for (auto& child : children) child = replaced(child, from, by);
+    return with_children(*e, std::move(children));
+  }
+
   // For a table with rows and columns; one that is not there yet, if any is left.
   ExpressionPtr operand() {
     std::vector<std::string> used, fresh;
@@ -170,7 +237,7 @@ class Variation {
   }
 
   ExpressionPtr varied(const ExpressionPtr& e, bool inside_function) {
-    if (is_root(*e) || (cuda() && e->is_call("log"))) return e;
+    if (is_root(*e) || (cuda() && e->is_call("log"))) return cuda() ? with_other_offset(e) : e;
     auto children = e->children;
     const bool function = e->kind == Kind::kCall &&
                           (kFunctions.contains(e->text) || (cuda() && kCudaFunctions.contains(e->text)));
@@ -182,6 +249,16 @@ class Variation {
     return e->kind == Kind::kCall ? exchanged_call(same) : same;
   }
 
+  // What keeps a root from zero may be another small number.
+  ExpressionPtr with_other_offset(const ExpressionPtr& e) {
+    static const Names offsets = {"1e-3", "1e-4", "1e-5", "1e-6"};
+    if (e->kind == Kind::kNumber && offsets.contains(e->text))
+      return number(exchanged_name(e->text, offsets));
+    auto children = e->children;
+    for (auto& child : children) child = with_other_offset(child);
+    return with_children(*e, std::move(children));
+  }
+
   // A sum of magnitudes stays one.
   ExpressionPtr delicately_varied(const ExpressionPtr& e) {
     if (e->is_call("sum") || e->is_call("mean")) return call(rng_.below(2) ? "sum" : "mean", e->children);
@@ -190,6 +267,7 @@ class Variation {
 
   ExpressionPtr function_of(const ExpressionPtr& value) {
     if (cuda() && rng_.uniform() < kSmooth) return call(pick(kCudaFunctions), {value});
+    if (cuda() && rng_.uniform() < kSmooth) return formula_of(value);
     switch (rng_.below(6)) {
       case 0:
         return call("relu", {value});
@@ -205,6 +283,26 @@ class Variation {
         return call("leaky_relu", {value, number("0.1")});
     }
   }
+
+  ExpressionPtr formula_of(const ExpressionPtr& value) {
+    switch (rng_.below(7)) {
+      case 0:
+        return call("exp", {negated(call("square", {value}))});
+      case 1:
+        return call("exp", {negated(call("abs", {value}))});
+      case 2:
+        return call("log1p", {call("abs", {value})});
+      case 3:
+        return call("softplus", {value});
+      case 4:
+        return binary("-", number("1"), value);
+      default:
+        return binary(rng_.below(3) ? "*" : "+", value, number(some_number()));
+    }
+  }
+
+  // Up to 2, of one to four digits.
+  std::string some_number() { return fmt::format("{:.{}f}", 0.1 + 1.9 * rng_.uniform(), 1 + rng_.below(3)); }
 
   ExpressionPtr exchanged_function(const ExpressionPtr& e, bool inside_function) {
     const double draw = rng_.uniform();
@@ -225,7 +323,11 @@ class Variation {
     if (!kOperators.contains(e->text)) return e;
     const auto& left = e->children[0];
     auto right = e->children[1];
-    if (right->kind == Kind::kNumber) return rng_.uniform() < kUnwrap ? left : e;
+    if (right->kind == Kind::kNumber) {
+      const double draw = rng_.uniform();
+      if (draw < kUnwrap) return left;
+      return cuda() && draw < kUnwrap + kExchange ? binary(e->text, left, number(some_number())) : e;
+    }
     if (left->kind == Kind::kNumber) return e;
     const bool table = rank(*left) == 2 && !is_operand(*left);
     const bool norm = any_of(*right, is_root);  // x * rsqrt(…): another operator would make it none
@@ -257,6 +359,10 @@ class Variation {
       value = binary(op, value, operand());
       return;
     }
+    if (cuda() && rank(*value) == 1 && rng_.below(2)) {
+      value = function_of(value);
+      return;
+    }
     for (const char* vector : {"a", "b"}) {
       if (!among(operands_, vector) || known_.at(vector).shape != parent_.outputs[0].shape) continue;
       value = binary(op, value, name(vector));
@@ -273,9 +379,27 @@ class Variation {
   Rng& rng_;
   std::vector<Statement> statements_;
   std::map<std::string, TensorSpec> known_;
-  std::vector<std::string> operands_;
-  std::map<std::string, size_t> ranks_;  // of named intermediates
+  std::vector<std::string> operands_, table_;  // table_: rows and columns, where there are such
+  std::map<std::string, size_t> ranks_;        // of named intermediates
 };
+
+// All that are of one type of float, in another one: f16 only where no sum can leave its range.
+Task with_other_type(Task task, Rng& rng) {
+  const ElementType from = task.outputs[0].type;
+  const auto other = [&](const TensorSpec& one) {
+    const bool picks = task.reference.find("[" + one.name + "]") != std::string::npos;
+    return is_float(one.type) ? one.type != from : !picks;
+  };
+  if (std::ranges::any_of(task.inputs, other) || std::ranges::any_of(task.outputs, other)) return task;
+  const bool sums = task.reference.find("sum(") != std::string::npos;
+  const ElementType types[] = {ElementType::kF32, ElementType::kBF16, ElementType::kF16};
+  const ElementType to = types[rng.below(sums ? 2 : 3)];
+  for (auto* tensors : {&task.inputs, &task.outputs})
+    for (TensorSpec& one : *tensors)
+      if (is_float(one.type)) one.type = to;
+  set_least_work(task);
+  return task;
+}
 
 }  // namespace
 
@@ -288,6 +412,11 @@ bool can_vary(const Task& task) {
   }
 }
 
-Task vary(const Task& parent, Rng& rng) { return Variation(parent, rng).run(); }
+Task vary(const Task& parent, Rng& rng) {
+  Task task = Variation(parent, rng).run();
+  if (task.language != "cuda") return task;
+  while (rng.uniform() < kAgain && can_vary(task)) task = Variation(task, rng).run();
+  return rng.uniform() < kRetype ? with_other_type(std::move(task), rng) : task;
+}
 
 }  // namespace temper

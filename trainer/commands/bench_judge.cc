@@ -104,10 +104,12 @@ void judge_range(Judge& judge, const Candidates& candidates, int64_t begin, int6
   m.seconds += now_s() - start_s;
 }
 
-// Of all GPUs, in MiB, as nvidia-smi says; -1: it says nothing.
+// Of the GPUs that this process sees, in MiB, as nvidia-smi says; -1: it says nothing.
 int64_t gpu_memory_mib() {
-  FILE* const pipe =
-      ::popen("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null", "r");
+  FILE* const pipe = ::popen(
+      "nvidia-smi ${CUDA_VISIBLE_DEVICES:+-i \"$CUDA_VISIBLE_DEVICES\"} --query-gpu=memory.used "
+      "--format=csv,noheader,nounits 2>/dev/null",
+      "r");
   if (pipe == nullptr) return -1;
   int64_t all = -1;
   for (long one = 0; std::fscanf(pipe, "%ld", &one) == 1;) all = std::max<int64_t>(all, 0) + one;

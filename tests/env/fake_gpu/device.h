@@ -68,6 +68,11 @@ inline unsigned long long atomicAdd(unsigned long long* to, unsigned long long v
 inline unsigned long long atomicMax(unsigned long long* to, unsigned long long value) {
   return std::exchange(*to, value > *to ? value : *to);
 }
+inline int64_t clock64() {  // no time is lost in waiting
+  static int64_t now = 0;
+  return now += 1'000'000;
+}
+inline void __nanosleep(unsigned) {}
 inline float normcdff(float x) { return 0.5f * std::erfc(-x * float(M_SQRT1_2)); }
 using std::isfinite;
 using std::isnan;

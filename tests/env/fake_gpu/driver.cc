@@ -74,6 +74,7 @@ const std::map<std::string, Call>& kernels() {
       FAKE_OWN(temper_check_draw),
       FAKE_OWN(temper_check_zones),
       FAKE_OWN(temper_flush),
+      FAKE_OWN(temper_wait),
       FAKE_OWN(temper_compare),
       FAKE_OWN(temper_compare_integers),
       FAKE_KERNEL(good),
