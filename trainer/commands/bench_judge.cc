@@ -43,6 +43,7 @@ struct StageTimes {
 
 struct Measured {
   std::vector<double> latency_s;
+  std::vector<double> run_ms;  // of those that came to run
   double seconds = 0;
   std::map<std::string, int64_t> kinds;
   std::vector<std::string> unexpected;    // "NAME: KIND (reason)" of files that name another verdict
@@ -98,6 +99,7 @@ void judge_range(Judge& judge, const Candidates& candidates, int64_t begin, int6
             fmt::format("{}: {} ({})", candidate->name, kind,
                         judged.verdict.message.substr(0, judged.verdict.message.find('\n'))));
       m.ms.add(judged.verdict);
+      if (judged.verdict.run_ms > 0) m.run_ms.push_back(judged.verdict.run_ms);
       m.long_ones.push_back(long_one(*candidate, judged.verdict));
     }
   }
@@ -170,6 +172,7 @@ nlohmann::json report(const Measured& m, int64_t lanes, int64_t gpus) {
           {"unexpected", m.unexpected},
           {"stages", stages(m, lanes, gpus)},
           {"mean_ms", m.ms.json(verdicts)},
+          {"run_p50_ms", quantile(m.run_ms, 0.5)},
           {"longest", longest(m.long_ones)},
           {"after_a_tenth", usage(m.early, m.gpu_early_mib)},
           {"at_the_end", usage(m.late, m.gpu_late_mib)}};
