@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "policy/activity.h"
 #include "policy/communicator.h"
+#include "policy/ops/parallel.h"
 #include "rollout/conversation.h"
 #include "trainer/packing.h"
 #include "trainer/ranks.h"
@@ -41,12 +42,16 @@ std::vector<Row> make_rows(const std::vector<Trace>& traces, const std::vector<T
                            const Tokenizer& tokenizer, double repaired_weight) {
   std::map<std::string, const Task*> by_name;
   for (const Task& task : tasks) by_name[task.name] = &task;
-  std::vector<Row> rows;
+  std::vector<const Task*> task_of;
   for (const Trace& trace : traces) {
     const auto known = by_name.find(trace.task);
-    const Task& task = known != by_name.end() ? *known->second : find_task(tasks, trace.task);  // or throws
-    rows.push_back(make_row(to_trajectory(trace, task, tokenizer), repaired_weight));
+    task_of.push_back(known != by_name.end() ? known->second : &find_task(tasks, trace.task));  // or throws
   }
+  std::vector<Row> rows(traces.size());
+  cpu::parallel_tasks(std::ssize(rows), [&](int64_t i) {
+    const auto k = size_t(i);
+    rows[k] = make_row(to_trajectory(traces[k], *task_of[k], tokenizer), repaired_weight);
+  });
   return rows;
 }
 

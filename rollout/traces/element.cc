@@ -41,8 +41,9 @@ bool ElementWriter::hit(Defect defect) {
 
 std::string ElementWriter::temporary(const Text& value) {
   if (is_variable(value.text)) return value.text;
-  TEMPER_CHECK(size_t(temporaries_) < dialect_.temporaries.size());
-  const std::string fresh = dialect_.temporaries[size_t(temporaries_++)];
+  const auto number = size_t(temporaries_++);
+  const auto& names = dialect_.temporaries;
+  const std::string fresh = number < names.size() ? names[number] : fmt::format("{}{}", names[0], 10 + number);
   statements_.push_back(fmt::format("float {} = {};", fresh, value.text));
   return fresh;
 }

@@ -170,6 +170,22 @@ TEST(CudaTraces, WhatTheKernelsTakeForGrantedIsChecked) {
   EXPECT_FALSE(written("x * b", "{x: [n, m], b: [n, 1]}", "{y: [n, m]}"));
 }
 
+// More of them than the writer has names at hand.
+TEST(CudaTraces, ExpressionsOfManyPartsAreWritten) {
+  std::string reference = "x";
+  for (int i = 0; i < 16; ++i) reference = fmt::format("torch.clamp({} * 1.5, -1, 1)", reference);
+  const Task task =
+      parse_tasks(fmt::format("{{name: one, language: cuda, reference: \"{}\", inputs: {{x: [n, m]}}, "
+                              "outputs: {{y: [n, m]}}, check: [{{n: 3, m: 5}}], timed: {{n: 8, m: 8}}}}",
+                              reference),
+                  "here")[0];
+  const Recipe recipe = write_recipe(task, 1);
+  const auto right = recipe.right(true);
+  ASSERT_FALSE(right.empty());
+  cuda_on_cpu::Library library(task, {recipe.variants[right[0]].source});
+  EXPECT_TRUE(Computed(task).by(library, 0)) << recipe.variants[right[0]].answer;
+}
+
 TEST(CudaTraces, GeneratedTasksMoveWhatTheyName) {
   const auto tasks = generate_tasks(cuda_tasks(), 200, 3);
   EXPECT_EQ(tasks.size(), 200u);
