@@ -168,7 +168,7 @@ void TraceOptions::visit(OptionVisitor& v) {
   v.option("conversations", conversations, {.help = "conversations of the cold start", .min = 1});
   v.option("generated", generated, {.help = "tasks varied from the train tasks, for traces only", .min = 0});
   v.option("unjudged", unjudged,
-           {.help = "yet more varied tasks, each with one right answer that is learned without being judged",
+           {.help = "yet more varied tasks, with right answers that are learned without being judged",
             .min = 0,
             .max = 1'000'000});
   v.option("habit_rate", habit_rate,

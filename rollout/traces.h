@@ -20,7 +20,7 @@ namespace temper {
 struct TraceOptions {
   int64_t conversations = 2000;
   int64_t generated = 100;   // more tasks, varied from the train tasks, used in traces only
-  int64_t unjudged = 0;      // yet more of them, each with one right answer that nobody judges
+  int64_t unjudged = 0;      // yet more of them, with right answers that nobody judges
   double habit_rate = 0.65;  // first answers with the habitual mistakes, where a task invites any
   double slip_rate = 0.15;   // first answers with a single other mistake
   double slow_rate = 0.7;    // right answers written the slow way

@@ -45,7 +45,7 @@ Metrics cold_start_metrics(const ColdStartStats& now) {
 void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const std::vector<Trace>& traces,
                 Model& model, Run& run) {
   // Seen by the cold start alone: what is judged is judged for all.
-  auto [all_tasks, all_traces] = make_unjudged_examples(config.traces, tasks, uint64_t(config.run.seed));
+  auto [all_tasks, all_traces] = make_unjudged_examples(config.traces, tasks, traces, uint64_t(config.run.seed));
   if (!all_traces.empty())
     say("corpus: {} answers to as many further tasks, as the grammar writes them, not judged",
         all_traces.size());

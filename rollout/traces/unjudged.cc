@@ -12,31 +12,55 @@ namespace {
 
 constexpr uint64_t kStream = 0x756E6A;
 
+// Verdicts of right answers that a fast one followed: of those that were none themselves, of those that were.
+struct Praise {
+  std::vector<Verdict> slow, fast;
+};
+
+Praise praise_among(const std::vector<Trace>& judged) {
+  Praise praise;
+  for (const Trace& trace : judged) {
+    if (trace.turns.size() != 2 || !trace.turns[0].verdict.pass()) continue;
+    const bool fast = trace.turns[0].answer == trace.turns[1].answer;
+    (fast ? praise.fast : praise.slow).push_back(trace.turns[0].verdict);
+  }
+  return praise;
+}
+
 // Empty where the grammar has no right answer.
-std::string right_answer(const Task& task, double slow_rate, Rng rng) {
+std::vector<TraceTurn> right_answers(const Task& task, const TraceOptions& options, const Praise& praise,
+                                     Rng rng) {
   const Recipe recipe = write_recipe(task, rng.next());
-  const auto slow = recipe.right(false), fast = recipe.right(true);
-  if (slow.empty() && fast.empty()) return "";
-  const auto& some = fast.empty() || (!slow.empty() && rng.uniform() < slow_rate) ? slow : fast;
-  return recipe.variants[some[rng.below(some.size())]].answer;
+  const auto slow_ones = recipe.right(false), fast_ones = recipe.right(true);
+  if (slow_ones.empty() && fast_ones.empty()) return {};
+  const bool slow = fast_ones.empty() || (!slow_ones.empty() && rng.uniform() < options.slow_rate);
+  const auto& some = slow ? slow_ones : fast_ones;
+  const size_t first = some[rng.below(some.size())];
+  Verdict right;
+  right.kind = VerdictKind::kPass;
+  std::vector<TraceTurn> turns{{recipe.variants[first].answer, right}};
+  const auto& words = slow ? praise.slow : praise.fast;
+  if (fast_ones.empty() || words.empty() || rng.uniform() >= options.improve_rate) return turns;
+  turns[0].verdict = words[rng.below(words.size())];
+  turns.push_back({recipe.variants[slow ? fast_ones[0] : first].answer, right});
+  return turns;
 }
 
 }  // namespace
 
 UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::vector<Task>& tasks,
-                                        uint64_t seed) {
+                                        const std::vector<Trace>& judged, uint64_t seed) {
   UnjudgedExamples examples;
   examples.tasks = generate_tasks(tasks, options.unjudged, mix_key({seed, kStream}));
-  std::vector<std::string> answers(examples.tasks.size());
+  const Praise praise = praise_among(judged);
+  std::vector<std::vector<TraceTurn>> answers(examples.tasks.size());
   cpu::parallel_tasks(std::ssize(answers), [&](int64_t k) {
     answers[size_t(k)] =
-        right_answer(examples.tasks[size_t(k)], options.slow_rate, Rng{seed, uint64_t(k), kStream});
+        right_answers(examples.tasks[size_t(k)], options, praise, Rng{seed, uint64_t(k), kStream});
   });
-  Verdict right;
-  right.kind = VerdictKind::kPass;
   for (size_t k = 0; k < answers.size(); ++k) {
     examples.tasks[k].name = fmt::format("unjudged_{}", k);
-    if (!answers[k].empty()) examples.traces.push_back({examples.tasks[k].name, {{answers[k], right}}});
+    if (!answers[k].empty()) examples.traces.push_back({examples.tasks[k].name, std::move(answers[k])});
   }
   return examples;
 }

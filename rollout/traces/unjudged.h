@@ -11,13 +11,15 @@ namespace temper {
 
 struct UnjudgedExamples {
   std::vector<Task> tasks;
-  std::vector<Trace> traces;  // of one turn each; its verdict is a PASS that nobody gave
+  std::vector<Trace> traces;  // the last verdict of each is a PASS that nobody gave
 };
 
 // Up to `options.unjudged` tasks varied from the train tasks among `tasks` and equal to none of these,
-// held-out ones included, each with one right answer as the grammar writes it, slow or fast by
-// `options.slow_rate`. Deterministic in the seed.
+// held-out ones included, each with a right answer as the grammar writes it, slow or fast by
+// `options.slow_rate`. By `options.improve_rate` a fast one follows, the same if it was fast already; between
+// them stands the verdict that some such answer got in `judged`: the words are real, and another task's.
+// Where `judged` has none there is no second answer. Deterministic in the seed and those.
 UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::vector<Task>& tasks,
-                                        uint64_t seed);
+                                        const std::vector<Trace>& judged, uint64_t seed);
 
 }  // namespace temper

@@ -216,7 +216,7 @@ TEST(Traces, MistakesAreRepairedAndHeldOutTasksAbsent) {
 // As many as asked, each with one answer that parses, to tasks that nobody else has.
 TEST(Traces, UnjudgedExamplesAreOfTasksOfTheirOwn) {
   const auto tasks = with_trace_tasks({.generated = 50}, native_tasks(), 1);
-  const auto examples = make_unjudged_examples({.unjudged = 300, .slow_rate = 0.5}, tasks, 1);
+  const auto examples = make_unjudged_examples({.unjudged = 300, .slow_rate = 0.5}, tasks, {}, 1);
   ASSERT_EQ(examples.tasks.size(), 300u);
   EXPECT_EQ(examples.traces.size(), 300u);
   std::set<std::string> taken;
@@ -227,9 +227,38 @@ TEST(Traces, UnjudgedExamplesAreOfTasksOfTheirOwn) {
     EXPECT_NE(extract_code(trace.turns[0].answer).code, "") << trace.turns[0].answer;
     EXPECT_NO_THROW(find_task(examples.tasks, trace.task));
   }
-  const auto again = make_unjudged_examples({.unjudged = 300, .slow_rate = 0.5}, tasks, 1);
+  const auto again = make_unjudged_examples({.unjudged = 300, .slow_rate = 0.5}, tasks, {}, 1);
   for (size_t k = 0; k < again.traces.size(); ++k)
     EXPECT_EQ(again.traces[k].turns[0].answer, examples.traces[k].turns[0].answer);
+}
+
+// A slow answer is followed by a fast one, a fast one by itself, behind the words that their like got.
+TEST(Traces, UnjudgedExamplesImprove) {
+  const auto passed = [](double speedup) {
+    Verdict verdict;
+    verdict.kind = VerdictKind::kPass;
+    verdict.speedup = speedup;
+    return verdict;
+  };
+  Verdict wrong;
+  wrong.kind = VerdictKind::kFailIncorrect;
+  const std::vector<Trace> judged = {{"some", {{"slow", passed(0.5)}, {"fast", passed(2)}}},
+                                     {"some", {{"fast", passed(2)}, {"fast", passed(2)}}},
+                                     {"some", {{"wrong", wrong}, {"right", passed(3)}}},
+                                     {"some", {{"slow", passed(4)}}}};
+  const auto examples = make_unjudged_examples({.unjudged = 300, .slow_rate = 0.5, .improve_rate = 0.5},
+                                               native_tasks(), judged, 1);
+  std::map<double, int> words;
+  for (const Trace& trace : examples.traces) {
+    if (trace.turns.size() == 1) continue;
+    ASSERT_EQ(trace.turns.size(), 2u);
+    const bool same = trace.turns[0].answer == trace.turns[1].answer;
+    EXPECT_EQ(trace.turns[0].verdict.speedup, same ? 2 : 0.5);
+    ++words[trace.turns[0].verdict.speedup];
+  }
+  EXPECT_GT(words[0.5], 30);
+  EXPECT_GT(words[2], 30);
+  EXPECT_LT(words[0.5] + words[2], 250);
 }
 
 }  // namespace
