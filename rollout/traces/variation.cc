@@ -284,6 +284,7 @@ class Variation {
     }
   }
 
+  // Of functions and numbers: bell curves, softplus, 1 - v, v * 1.7, …
   ExpressionPtr formula_of(const ExpressionPtr& value) {
     switch (rng_.below(7)) {
       case 0:
