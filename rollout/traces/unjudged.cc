@@ -11,6 +11,7 @@ namespace temper {
 namespace {
 
 constexpr uint64_t kStream = 0x756E6A;
+constexpr double kImproved = 0.25;  // each costs as much as two, and first answers teach more
 
 // Verdicts of right answers that a fast one followed: of those that were none themselves, of those that were.
 struct Praise {
@@ -40,7 +41,7 @@ std::vector<TraceTurn> right_answers(const Task& task, const TraceOptions& optio
   right.kind = VerdictKind::kPass;
   std::vector<TraceTurn> turns{{recipe.variants[first].answer, right}};
   const auto& words = slow ? praise.slow : praise.fast;
-  if (fast_ones.empty() || words.empty() || rng.uniform() >= options.improve_rate) return turns;
+  if (fast_ones.empty() || words.empty() || rng.uniform() >= kImproved) return turns;
   turns[0].verdict = words[rng.below(words.size())];
   turns.push_back({recipe.variants[slow ? fast_ones[0] : first].answer, right});
   return turns;
