@@ -114,8 +114,7 @@ class Variation {
   // An operand to draw from, unless the parent has something else of that name.
   void offer(const std::string& name, const std::vector<std::string>& shape) {
     const auto& output = parent_.outputs[0];
-    const bool target = std::ranges::any_of(statements_, [&](const auto& one) { return one.name == name; });
-    if (target || name == output.name || std::ranges::count(parent_.dims, name) > 0) return;
+    if (name == output.name || is_defined(name)) return;
     TensorSpec spec;
     spec.name = name;
     spec.shape = shape;
@@ -181,7 +180,10 @@ class Variation {
     auto value = name(input.name);
     if (rng_.uniform() < 0.6) value = binary(pick(kOperators), value, operand());
     if (value->kind == Kind::kName || rng_.uniform() < 0.4) value = function_of(value);
-    for (auto& statement : statements_) statement.value = replaced(statement.value, input.name, name("h"));
+    const auto is_input = [&](const ExpressionPtr& e) {
+      return e->kind == Kind::kName && e->text == input.name;
+    };
+    for (auto& statement : statements_) statement.value = replaced(statement.value, is_input, name("h"));
     ranks_["h"] = 2;
     statements_.insert(statements_.begin(), {"h", value});
   }
@@ -201,27 +203,26 @@ class Variation {
     look(result);
     if (parts.empty() || !is_free("u")) return;
     const auto part = parts[rng_.below(parts.size())];
-    result = replaced(result, part, name("u"));
+    result = replaced(
+        result, [&](const ExpressionPtr& e) { return e == part; }, name("u"));
     ranks_["u"] = 2;
     statements_.insert(statements_.end() - 1, {"u", part});
   }
 
-  bool is_free(const std::string& name) const {
-    return !known_.contains(name) && !ranks_.contains(name) && std::ranges::count(parent_.dims, name) == 0 &&
-           std::ranges::none_of(statements_, [&](const auto& one) { return one.name == name; });
+  // As a dimension or by a statement.
+  bool is_defined(const std::string& name) const {
+    return std::ranges::count(parent_.dims, name) > 0 ||
+           std::ranges::any_of(statements_, [&](const auto& one) { return one.name == name; });
   }
+  bool is_free(const std::string& name) const { return !known_.contains(name) && !is_defined(name); }
 
-  static ExpressionPtr replaced(const ExpressionPtr& e, const ExpressionPtr& part, const ExpressionPtr& by) {
-    if (e == part) return by;
+  // `by` wherever `wanted` holds.
+  static ExpressionPtr replaced(const ExpressionPtr& e,
+                                const std::function<bool(const ExpressionPtr&)>& wanted,
+                                const ExpressionPtr& by) {
+    if (wanted(e)) return by;
     auto children = e->children;
-    for (auto& child : children) child = replaced(child, part, by);
-    return with_children(*e, std::move(children));
-  }
-
-  static ExpressionPtr replaced(const ExpressionPtr& e, const std::string& from, const ExpressionPtr& by) {
-    if (e->kind == Kind::kName && e->text == from) return by;
-    auto children = e->children;
-    for (auto& child : children) child = replaced(child, from, by);
+    for (auto& child : children) child = replaced(child, wanted, by);
     return with_children(*e, std::move(children));
   }
 

@@ -1,7 +1,7 @@
 // task: gpu_add
 // expect: FAIL_RUNTIME|FAIL_TIMEOUT
-// All is done, and the last block traps. Caught by: an error of the call is a failure, whatever the output. Where other GPUs of the
-// host fault at the time, the driver may not say so before the time is up.
+// All is done, and the last block traps. Caught by: an error of the call is a failure, whatever the output.
+// Once, while other GPUs of the host faulted, the driver said so after the time was up.
 
 __global__ void work(const float* x, const float* z, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
