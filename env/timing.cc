@@ -15,15 +15,17 @@ namespace {
 constexpr double kTightInterval = 0.04;
 constexpr double kFloorShare = 0.5;
 
-// The largest k with 2 · P(Binomial(n, 1/2) < k) ≤ 0.05; 0 if none.
-size_t order_statistic(size_t n) {
-  double term = std::pow(0.5, double(n)), below = 0;
-  size_t k = 0;
-  while (k < n && 2 * (below + term) <= 0.05) {
-    below += term;
-    term *= double(n - k) / double(k + 1);
-    ++k;
+// The largest k with 2 · P(W < k) ≤ 0.05, W the sum of the ranks 1 … n that a fair coin picks; 0 if none.
+size_t signed_rank(size_t n) {
+  std::vector<double> ways{1};  // to come to each sum, of 2^n
+  for (size_t rank = 1; rank <= n; ++rank) {
+    ways.resize(ways.size() + rank, 0);
+    for (size_t total = ways.size(); total-- > rank;) ways[total] += ways[total - rank];
   }
+  const double all = std::pow(2.0, double(n));
+  double below = 0;
+  size_t k = 0;
+  while (k < ways.size() && 2 * (below + ways[k]) <= 0.05 * all) below += ways[k++];
   return k;
 }
 
@@ -91,11 +93,14 @@ double median(std::vector<double> values) {
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-Interval median_interval(std::vector<double> values) {
+Interval center_interval(const std::vector<double>& values) {
   TEMPER_CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const size_t k = std::max<size_t>(order_statistic(values.size()), 1);
-  return {median(values), values[k - 1], values[values.size() - k]};
+  std::vector<double> means;
+  for (size_t i = 0; i < values.size(); ++i)
+    for (size_t j = 0; j <= i; ++j) means.push_back(std::sqrt(values[i] * values[j]));
+  std::sort(means.begin(), means.end());
+  const size_t k = std::max<size_t>(signed_rank(values.size()), 1);
+  return {median(means), means[k - 1], means[means.size() - k]};
 }
 
 double spread(std::vector<double> values) {
@@ -109,8 +114,8 @@ bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t 
   const auto pairs = int64_t(ratios.size());
   if (pairs >= max_pairs) return true;
   if (pairs < min_pairs || ratios.empty()) return false;
-  const Interval speedup = median_interval(ratios);
-  return speedup.high < 1 || speedup.high - speedup.low <= kTightInterval * speedup.median;
+  const Interval speedup = center_interval(ratios);
+  return speedup.high < 1 || speedup.high - speedup.low <= kTightInterval * speedup.center;
 }
 
 Roofs measure_roofs() {

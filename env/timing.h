@@ -10,18 +10,21 @@ namespace temper {
 double median(std::vector<double> values);  // not empty
 
 struct Interval {
-  double median = 0, low = 0, high = 0;
+  double center = 0, low = 0, high = 0;
 };
 
-// Median and its distribution-free 95 % interval by order statistics: [x(k), x(n+1-k)] with the largest k for
-// which 2 · P(Binomial(n, 1/2) < k) ≤ 0.05; the whole range where n ≤ 5 allows no such k.
-Interval median_interval(std::vector<double> values);  // not empty
+// The median of the geometric means w of all pairs of values, each with itself, too; and its 95 % interval
+// [w(k), w(m+1-k)] with the largest k for which 2 · P(W < k) ≤ 0.05, W the signed-rank statistic; the whole
+// range where n ≤ 5 allows no such k. As little moved by outliers as need be, and from a half to two thirds
+// as many values as the median wants for the same interval.
+// Source: Hodges and Lehmann, "Estimates of location based on rank tests" (1963), on logarithms.
+Interval center_interval(const std::vector<double>& values);  // positive, not empty
 
 // Half the range between the quartiles, relative to the median: what a repeated time varies by.
 double spread(std::vector<double> values);  // not empty
 
 // Whether the ratios (baseline / candidate, one a pair) are enough: never before min_pairs; then once the
-// interval lies below 1, or is narrower than 4 % of the median; always at max_pairs.
+// interval lies below 1, or is narrower than 4 % of the center; always at max_pairs.
 bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs);
 
 // What this machine can do at most, all cores together.

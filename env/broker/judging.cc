@@ -11,9 +11,13 @@
 namespace temper {
 namespace {
 
-// More pairs would say nothing new of what is below half of the baseline's speed.
-constexpr size_t kSlowPairs = 3;
-constexpr double kClearlySlow = 0.5, kLong_us = 5000;
+// More pairs would say nothing new of what takes long and is this slow beside the baseline.
+constexpr double kLong_us = 500;
+struct Slow {
+  double speedup;
+  size_t pairs;
+};
+constexpr Slow kSlow[] = {{0.5, 3}, {0.1, 2}};
 
 // From the first third of some times to the last; the very first warms up.
 struct Change {
@@ -54,9 +58,11 @@ void TimedPairs::add(double candidate_us, double baseline_us) {
 }
 
 bool TimedPairs::enough(int64_t min_pairs, int64_t max_pairs) const {
-  if (min_pairs < max_pairs && ratios_.size() >= kSlowPairs && std::ranges::max(ratios_) < kClearlySlow &&
-      *std::min_element(candidate_us_.begin() + 1, candidate_us_.end()) > kLong_us)
-    return true;
+  const bool takes_long =
+      !ratios_.empty() && *std::min_element(candidate_us_.begin() + 1, candidate_us_.end()) > kLong_us;
+  for (const auto& [speedup, pairs] : kSlow)
+    if (min_pairs < max_pairs && takes_long && ratios_.size() >= pairs && std::ranges::max(ratios_) < speedup)
+      return true;
   return enough_pairs(ratios_, min_pairs, max_pairs);
 }
 
@@ -67,18 +73,18 @@ bool TimedPairs::unsteady() const {
 }
 
 Found TimedPairs::weigh(const Task& task, double floor_us, Verdict& verdict) const {
-  const Interval speedup = median_interval(ratios_);
+  const Interval speedup = center_interval(ratios_);
   const std::vector<double> baseline(baseline_us_.begin() + 1, baseline_us_.end());
   verdict.candidate_us = median({candidate_us_.begin() + 1, candidate_us_.end()});
   verdict.baseline_us = median(baseline);
-  verdict.speedup = speedup.median;
+  verdict.speedup = speedup.center;
   verdict.speedup_low = speedup.low;
   verdict.speedup_high = speedup.high;
   verdict.pairs = int64_t(ratios_.size());
   verdict.noise = spread(baseline);
   verdict.floor_us = floor_us;
   if (verdict.candidate_us < floor_us) return Finding{VerdictKind::kHack, "floor", ""};
-  if (task.max_speedup > 0 && speedup.median > task.max_speedup)
+  if (task.max_speedup > 0 && speedup.center > task.max_speedup)
     return Finding{VerdictKind::kSuspect, "max_speedup", ""};
   return std::nullopt;
 }

@@ -32,7 +32,7 @@ class TimedPairs {
   void add(double candidate_us, double baseline_us);
   bool empty() const { return candidate_us_.empty(); }
   bool baseline_first() const { return candidate_us_.size() % 2 == 1; }  // in the next pair: ABBA
-  // enough_pairs (env/timing.h); three of what takes long and is slow in each, unless a number is set.
+  // enough_pairs (env/timing.h); two or three of what takes long and is slow in each, unless a number is set.
   bool enough(int64_t min_pairs, int64_t max_pairs) const;
   const std::vector<double>& ratios() const { return ratios_; }  // baseline / candidate
   // Whether the candidate's last times all lie above or all below its first, by half as much again, and the

@@ -41,11 +41,13 @@ TEST(TimedPairs, GiveMediansAndNoise) {
   EXPECT_EQ(pairs_of({2, 2}).weigh(task, 1, verdict)->reason, "max_speedup");
 }
 
-TEST(TimedPairs, WhatIsLongAndSlowIsTimedThrice) {
-  EXPECT_TRUE(pairs_of({9000, 9000, 9000}).enough(7, 21));
-  EXPECT_FALSE(pairs_of({9000, 9000}).enough(7, 21));
-  EXPECT_FALSE(pairs_of({9000, 9000, 9000}).enough(9, 9));               // as many as that
-  EXPECT_FALSE(pairs_of({900, 900, 900}).enough(7, 21));                 // not long
+TEST(TimedPairs, WhatIsLongAndSlowIsTimedTwiceOrThrice) {
+  EXPECT_TRUE(pairs_of({9000, 9000}).enough(7, 21));
+  EXPECT_FALSE(pairs_of({9000}).enough(7, 21));
+  EXPECT_FALSE(pairs_of({9000, 9000, 9000}).enough(9, 9));  // as many as that
+  EXPECT_FALSE(pairs_of({400, 400, 400}).enough(7, 21));    // not long
+  EXPECT_TRUE(pairs_of({9000, 9000, 9000}, 4000, 4000).enough(7, 21));
+  EXPECT_FALSE(pairs_of({9000, 9000}, 4000, 4000).enough(7, 21));
   EXPECT_FALSE(pairs_of({9000, 9000, 9000}, 8000, 8000).enough(7, 21));  // not slow
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -27,25 +28,41 @@ TEST(Timing, MedianOfOddAndEven) {
   EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
 }
 
-// The ranks of the 95 % interval as tables of the sign test give them.
-TEST(Timing, IntervalByOrderStatistics) {
-  for (const auto& [n, rank] :
-       {std::pair{5, 1}, {6, 1}, {7, 1}, {9, 2}, {12, 3}, {15, 4}, {20, 6}, {21, 6}, {30, 10}}) {
-    const Interval interval = median_interval(one_to(n));
-    EXPECT_EQ(interval.low, rank) << n;
-    EXPECT_EQ(interval.high, n + 1 - rank) << n;
-    EXPECT_EQ(interval.median, (n + 1) / 2.0);
+// The 95 % interval's place among the means of pairs as tables of the signed-rank test give it.
+TEST(Timing, IntervalBySignedRanks) {
+  for (const auto& [n, critical] :
+       {std::pair{6, 0}, {7, 2}, {8, 3}, {9, 5}, {10, 8}, {15, 25}, {21, 58}, {30, 137}}) {
+    std::vector<double> values, means;
+    for (const double i : one_to(n)) {
+      values.push_back(std::exp2(i));
+      for (const double j : one_to(int(i))) means.push_back(std::exp2((i + j) / 2));
+    }
+    std::sort(means.begin(), means.end());
+    const Interval interval = center_interval(values);
+    EXPECT_DOUBLE_EQ(interval.low, means[size_t(critical)]) << n;
+    EXPECT_DOUBLE_EQ(interval.high, means[means.size() - 1 - size_t(critical)]) << n;
+    EXPECT_DOUBLE_EQ(interval.center, std::exp2((n + 1) / 2.0));
   }
+  const Interval few = center_interval({3, 1, 2, 5, 4});
+  EXPECT_EQ(few.low, 1);
+  EXPECT_EQ(few.high, 5);
 }
 
-TEST(Timing, IntervalCoversTheTrueMedianNineteenTimesInTwenty) {
+TEST(Timing, WhatIsFarOffMovesTheCenterLittle) {
+  const Interval clean = center_interval({1.00, 1.01, 0.99, 1.00, 1.02, 0.98, 1.00});
+  const Interval spoilt = center_interval({1.00, 1.01, 0.99, 1.00, 1.02, 0.98, 100});
+  EXPECT_NEAR(clean.center, 1, 1e-3);
+  EXPECT_NEAR(spoilt.center, 1, 0.02);
+}
+
+TEST(Timing, IntervalCoversTheTrueCenterNineteenTimesInTwenty) {
   Rng rng({7});
   int covered = 0;
   constexpr int kTrials = 4000;
   for (int trial = 0; trial < kTrials; ++trial) {
     std::vector<double> values(15);
     for (auto& value : values) value = std::exp(rng.normal());
-    const Interval interval = median_interval(values);
+    const Interval interval = center_interval(values);
     covered += interval.low <= 1 && 1 <= interval.high;
   }
   EXPECT_GE(covered, kTrials * 0.95);
