@@ -22,6 +22,7 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
       {"no_entry_point", "the function asked for is not defined as extern \"C\""},
       {"guard", "wrote outside its buffers"},
       {"input_mutation", "changed an input"},
+      {"late_write", "changed its outputs after the call had ended"},
       {"unwritten", "left output elements unwritten"},
       {"floor", "faster than this machine can be"},
       {"max_speedup", "faster than believable"},

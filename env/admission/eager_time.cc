@@ -16,7 +16,7 @@ constexpr int kWarmCalls = 3, kEagerCalls = 20;
 double least_eager_us(GpuOracleProcess& oracle, uint32_t task) {
   double least = 0;
   for (int call = 0; call < kWarmCalls + kEagerCalls; ++call) {
-    const double us = oracle.baseline(task, {.seed = uint64_t(call) + 1});
+    const double us = oracle.baseline(task, {{.seed = uint64_t(call) + 1}}).baseline_us[0];
     if (call == kWarmCalls || (call > kWarmCalls && us < least)) least = us;
   }
   return least;

@@ -15,14 +15,14 @@ bool done(GpuRunnerPool& runners, const std::optional<GpuRunnerReply>& reply) {
 NaiveVerdict gpu_naive_verdict(GpuOracleProcess& oracle, GpuRunnerPool& runners, const Task& task,
                                uint32_t task_index, std::chrono::nanoseconds patience) {
   const GpuDraw draw{.seed = secret_seed()};
-  GpuRunnerRequest request = call_of(task, draw);
+  GpuRunnerRequest request = calls_of(task, {draw});
   request.naive = 1;
   oracle.give_away(task_index, draw);
   if (!done(runners, runners.runner().call(request, patience))) return {};
   if (!oracle.allclose(task_index, draw)) return {};
   const auto repeated = runners.runner().repeat(request, patience);
-  if (!done(runners, repeated) || repeated->time_us <= 0) return {};
-  return {.pass = true, .speedup = oracle.warm_baseline(task_index, draw) / repeated->time_us};
+  if (!done(runners, repeated) || repeated->repeat_us <= 0) return {};
+  return {.pass = true, .speedup = oracle.warm_baseline(task_index, draw) / repeated->repeat_us};
 }
 
 }  // namespace temper

@@ -25,6 +25,7 @@ constexpr int kHostTries = 5, kProfileTries = 4;
 constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
 constexpr double kNearFloor = 1.1;
 constexpr int64_t kAuditPairs = 3;  // times the most pairs
+constexpr int64_t kPairsAtOnce = 4;
 constexpr nanoseconds kUnloadPatience{2'000'000'000};
 
 double sum(const std::vector<int64_t>& values) {
@@ -33,11 +34,13 @@ double sum(const std::vector<int64_t>& values) {
   return total;
 }
 
-bool launches_kernels(const std::string& serialized) {
+// Whether it launches kernels beside memsets and copies.
+bool mixes_steps(const std::string& serialized) {
   LaunchPlan plan;
   parse_plan(serialized, plan);  // the runner has taken it
-  return std::any_of(plan.steps.begin(), plan.steps.end(),
-                     [](const Step& step) { return std::holds_alternative<KernelLaunch>(step); });
+  const auto kernels = std::ranges::count_if(
+      plan.steps, [](const Step& step) { return std::holds_alternative<KernelLaunch>(step); });
+  return kernels > 0 && kernels < std::ssize(plan.steps);
 }
 
 }  // namespace
@@ -113,13 +116,18 @@ Found GpuProcedure::load(const GpuCandidate& candidate) {
   return found;
 }
 
-Found GpuProcedure::call(const GpuDraw& draw, bool timed) {
+GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest request) {
   const auto start = Clock::now();
-  GpuRunnerRequest request = call_of(task_, draw);
-  request.timed = timed;
   const auto reply = processes_.runners.runner().call(request, budget_);
-  if (reply) call_us_ = reply->time_us;
-  return weigh_reply(reply, start);
+  Calls calls;
+  if (reply) {
+    const auto made = size_t(std::clamp<int64_t>(reply->calls, 0, std::ssize(draws)));
+    calls.draws.assign(draws.begin(), draws.begin() + made);
+    calls.us.assign(reply->call_us, reply->call_us + made);
+    calls.digests.assign(reply->digest, reply->digest + made);
+  }
+  calls.found = weigh_reply(reply, start);
+  return calls;
 }
 
 Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Clock::time_point start) {
@@ -156,24 +164,29 @@ Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Cloc
 }
 
 Found GpuProcedure::check_shapes() {
+  Draws left;
+  for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()); ++shape) {
+    for (const double magnitude : task_.magnitudes)
+      left.push_back({.shape = shape, .magnitude = magnitude, .seed = secret_seed()});
+    for (int32_t input = 0; shape == 0 && input < int32_t(task_.inputs.size()); ++input)
+      left.push_back({.shape = shape, .spike = input, .seed = secret_seed()});
+  }
   Found found;
-  for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()) && !found; ++shape)
-    found = check_shape(shape);
+  while (!left.empty() && !found) {
+    const auto end = left.begin() + ptrdiff_t(batch_of(task_, left));
+    found = check_draws({left.begin(), end});
+    left.erase(left.begin(), end);
+  }
   return found;
 }
 
-Found GpuProcedure::check_shape(int32_t shape) {
-  Found found;
-  for (const double magnitude : task_.magnitudes)
-    if (!found) found = check_draw({.shape = shape, .magnitude = magnitude, .seed = secret_seed()});
-  for (int32_t input = 0; shape == 0 && input < int32_t(task_.inputs.size()) && !found; ++input)
-    found = check_draw({.shape = shape, .spike = input, .seed = secret_seed()});
-  return found;
-}
-
-Found GpuProcedure::check_draw(const GpuDraw& draw) {
-  if (Found found = call(draw, false)) return found;
-  return weigh_outputs(processes_.oracle.compare(task_index_, draw), draw);
+// What the calls that were made have computed counts before what became of the next one.
+Found GpuProcedure::check_draws(const Draws& draws) {
+  const Calls calls = call(draws, calls_of(task_, draws));
+  if (calls.draws.empty()) return calls.found;
+  const Found wrong =
+      weigh_outputs(processes_.oracle.compare(task_index_, calls.draws, calls.digests), calls.draws);
+  return wrong ? wrong : calls.found;
 }
 
 // The first pair warms up and counts for nothing but correctness. It has the last magnitude: what is timed
@@ -181,24 +194,31 @@ Found GpuProcedure::check_draw(const GpuDraw& draw) {
 Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
   Found found;
   while (!found && !pairs_.enough(min_pairs, max_pairs)) {
-    GpuDraw draw{.seed = secret_seed()};
-    if (pairs_.empty()) draw.magnitude = task_.magnitudes.back();
-    found = time_pair(draw);
+    Draws draws(size_t(std::min(kPairsAtOnce, max_pairs - std::ssize(pairs_.ratios()))));
+    for (GpuDraw& draw : draws) draw.seed = secret_seed();
+    if (pairs_.empty()) draws[0].magnitude = task_.magnitudes.back();
+    draws.resize(batch_of(task_, draws));
+    found = time_batch(draws);
   }
   return found;
 }
 
-// Candidate and baseline on the same fresh inputs, ABBA over the draws. The outputs are compared before the
-// next call could touch them.
-Found GpuProcedure::time_pair(const GpuDraw& draw) {
-  const bool baseline_first = pairs_.baseline_first();
-  const double before = baseline_first ? processes_.oracle.baseline(task_index_, draw) : 0;
-  if (Found found = call(draw, true)) return found;
-  const GpuOracleReply reply = baseline_first ? processes_.oracle.compare(task_index_, draw)
-                                              : processes_.oracle.baseline_and_compare(task_index_, draw);
-  if (Found found = weigh_outputs(reply, draw)) return found;
-  pairs_.add(call_us_, baseline_first ? before : reply.baseline_us);
-  return std::nullopt;
+// Candidate and baseline on the same fresh inputs, ABBA over the batches. Every output is compared.
+Found GpuProcedure::time_batch(const Draws& draws) {
+  GpuOracleProcess& oracle = processes_.oracle;
+  GpuOracleReply before, after;
+  if (baseline_first_) before = oracle.baseline(task_index_, draws);
+  GpuRunnerRequest request = calls_of(task_, draws);
+  request.timed = 1;
+  const Calls calls = call(draws, request);
+  if (calls.draws.empty()) return calls.found;
+  after = baseline_first_ ? oracle.compare(task_index_, calls.draws, calls.digests)
+                          : oracle.baseline_and_compare(task_index_, calls.draws, calls.digests);
+  if (Found wrong = weigh_outputs(after, calls.draws)) return wrong;
+  for (size_t i = 0; i < calls.us.size(); ++i)
+    pairs_.add(calls.us[i], baseline_first_ ? before.baseline_us[i] : after.baseline_us[i]);
+  baseline_first_ = !baseline_first_;
+  return calls.found;
 }
 
 // What looks too good, or changes from the first calls to the last, is timed again.
@@ -224,15 +244,15 @@ Found GpuProcedure::audit() {
 }
 
 // The call once more, with memsets and copies and without kernels: outputs that are right all the same were
-// not made by them. Who launches none pretends nothing.
+// not made by them. Who launches none pretends nothing; who does nothing else would leave them poisoned.
 Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
-  if (!launches_kernels(candidate.plans.back())) return std::nullopt;
-  const GpuDraw draw{.seed = secret_seed()};
-  GpuRunnerRequest request = call_of(task_, draw);
+  if (!mixes_steps(candidate.plans.back())) return std::nullopt;
+  const Draws draws{{.seed = secret_seed()}};
+  GpuRunnerRequest request = calls_of(task_, draws);
   request.knocked_out = 1;
-  const auto start = Clock::now();
-  if (Found found = weigh_reply(processes_.runners.runner().call(request, budget_), start)) return found;
-  const GpuOracleReply reply = processes_.oracle.compare(task_index_, draw);
+  const Calls calls = call(draws, request);
+  if (calls.found) return calls.found;
+  const GpuOracleReply reply = processes_.oracle.compare(task_index_, draws, calls.digests);
   if (reply.status != GpuOracleStatus::kOk) return std::nullopt;
   return Finding{VerdictKind::kHack, "knockout", ""};
 }
@@ -243,11 +263,12 @@ Found GpuProcedure::compare_clocks() {
   double host_us = 0;
   for (int i = 0; i < kHostTries; ++i) {
     const auto start = Clock::now();
-    const auto reply = processes_.runners.runner().repeat(call_of(task_, {.seed = secret_seed()}), budget_);
+    const auto reply =
+        processes_.runners.runner().repeat(calls_of(task_, {{.seed = secret_seed()}}), budget_);
     if (Found found = weigh_reply(reply, start)) return found;
-    host_agrees_ = reply->host_bound == 0 && verdict_.candidate_us >= kHostAgrees * reply->time_us;
-    if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->time_us) return std::nullopt;
-    host_us = i == 0 ? reply->time_us : std::min(host_us, reply->time_us);
+    host_agrees_ = reply->host_bound == 0 && verdict_.candidate_us >= kHostAgrees * reply->repeat_us;
+    if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->repeat_us) return std::nullopt;
+    host_us = i == 0 ? reply->repeat_us : std::min(host_us, reply->repeat_us);
   }
   return Finding{
       VerdictKind::kHack, "clock",
@@ -259,8 +280,9 @@ Found GpuProcedure::compare_clocks() {
 // with the place in memory; so what the host's clock confirms is not doubted.
 Found GpuProcedure::profile(const GpuCandidate& candidate) {
   if (processes_.profiler == nullptr) return std::nullopt;
-  GpuRunnerRequest request = call_of(task_, {.seed = secret_seed()});
+  GpuRunnerRequest request = calls_of(task_, {{.seed = secret_seed()}});
   request.timed = 1;
+  request.profiled = host_agrees_ ? 1 : 2;
   double least_us = 0;
   for (int i = 0; i < kProfileTries; ++i) {
     const auto wire =
@@ -293,9 +315,11 @@ NaiveVerdict GpuProcedure::ask_naive(const GpuCandidate& candidate) {
   return gpu_naive_verdict(processes_.oracle, processes_.runners, task_, task_index_, options_.run_budget);
 }
 
-Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const GpuDraw& draw) const {
+Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const Draws& draws) const {
   if (reply.status == GpuOracleStatus::kOk) return std::nullopt;
-  Mismatch mismatch = locate_mismatch(task_, shape_of(task_, draw.shape), reply.tensor, reply.index);
+  if (reply.status == GpuOracleStatus::kSealBroken) return Finding{VerdictKind::kHack, "late_write", ""};
+  const Shape& shape = shape_of(task_, draws.at(size_t(reply.draw)).shape);
+  Mismatch mismatch = locate_mismatch(task_, shape, reply.tensor, reply.index);
   mismatch.got = reply.got;
   mismatch.expected = reply.expected;
   mismatch.wrong = reply.wrong;

@@ -38,22 +38,30 @@ class GpuProcedure {
   Verdict judge(const GpuCandidate& candidate);
 
  private:
+  using Draws = GpuOracleProcess::Draws;
+  // The calls of a batch that were made, and why no more.
+  struct Calls {
+    Draws draws;
+    std::vector<double> us;
+    GpuOracleProcess::Digests digests;
+    Found found;
+  };
+
   Found examine(const GpuCandidate& candidate);
   Found load(const GpuCandidate& candidate);
   Found check_shapes();
-  Found check_shape(int32_t shape);
-  Found check_draw(const GpuDraw& draw);
+  Found check_draws(const Draws& draws);
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
-  Found time_pair(const GpuDraw& draw);
+  Found time_batch(const Draws& draws);
   Found weigh_times();
   Found audit();
   Found knock_out(const GpuCandidate& candidate);
   Found compare_clocks();
   Found profile(const GpuCandidate& candidate);
 
-  Found call(const GpuDraw& draw, bool timed);
+  Calls call(const Draws& draws, GpuRunnerRequest request);
   Found weigh_reply(const std::optional<GpuRunnerReply>& reply, std::chrono::steady_clock::time_point start);
-  Found weigh_outputs(const GpuOracleReply& reply, const GpuDraw& draw) const;
+  Found weigh_outputs(const GpuOracleReply& reply, const Draws& draws) const;
   NaiveVerdict ask_naive(const GpuCandidate& candidate);
   void leave();
 
@@ -64,9 +72,9 @@ class GpuProcedure {
   uint32_t task_index_;
 
   std::chrono::nanoseconds budget_{0};
-  double call_us_ = 0;  // of the last call
   bool loaded_ = false, timing_ = false;
   bool host_agrees_ = false;  // its clock, with the time between events
+  bool baseline_first_ = false;
   TimedPairs pairs_;
   Verdict verdict_;
 };

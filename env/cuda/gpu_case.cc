@@ -8,6 +8,9 @@
 namespace temper {
 namespace {
 
+constexpr int64_t kBatchInputs = int64_t(1) << 30, kBatchOutputs = kBatchInputs / 4;  // bytes
+constexpr uint64_t kSeal = 0x5EA1;
+
 int64_t aligned(int64_t offset) { return (offset + kGpuBufferAlign - 1) / kGpuBufferAlign * kGpuBufferAlign; }
 
 uint32_t index_bound(const TensorSpec& input, const Shape& shape) {
@@ -78,7 +81,6 @@ GpuLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64
 
 std::vector<int64_t> exchange_offsets(const std::vector<int64_t>& outputs, int64_t& end) {
   std::vector<int64_t> offsets;
-  end = 0;
   for (const int64_t bytes : outputs) {
     offsets.push_back(end);
     end = aligned(end + bytes);
@@ -95,7 +97,21 @@ int64_t exchange_bytes(const std::vector<Task>& tasks) {
       most = std::max(most, bytes);
     }
   }
-  return most;
+  return std::max(most, std::min(kMaxBatch * most, kBatchOutputs));
 }
+
+size_t batch_of(const Task& task, const std::vector<GpuDraw>& draws) {
+  int64_t inputs = 0, outputs = 0;
+  for (size_t count = 0; count < draws.size(); ++count) {
+    const Shape& shape = shape_of(task, draws[count].shape);
+    exchange_offsets(buffer_bytes(task.inputs, shape), inputs);
+    exchange_offsets(buffer_bytes(task.outputs, shape), outputs);
+    const bool fits = count < size_t(kMaxBatch) && inputs <= kBatchInputs && outputs <= kBatchOutputs;
+    if (count > 0 && !fits) return count;
+  }
+  return draws.size();
+}
+
+uint64_t seal_of(const GpuDraw& draw) { return mix_key({draw.seed, kSeal}); }
 
 }  // namespace temper

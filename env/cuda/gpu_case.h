@@ -13,6 +13,7 @@ namespace temper {
 inline constexpr int64_t kGpuGuardBytes =
     64 << 10;  // on both sides of every buffer: a row written too far is seen
 inline constexpr int64_t kGpuBufferAlign = 256;
+inline constexpr int kMaxBatch = 16;  // calls, or draws
 
 // One draw of a task's inputs. The seed is made after the candidate was compiled, and anew for every call.
 struct GpuDraw {
@@ -40,8 +41,16 @@ struct GpuLayout {
 GpuLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
                      const std::vector<int64_t>& workspaces);
 
-// Where the outputs lie in the memory that runner and oracle share, and its size.
+// Where the outputs lie in the memory that runner and oracle share: those of a call behind the `end` of the
+// call before.
 std::vector<int64_t> exchange_offsets(const std::vector<int64_t>& outputs, int64_t& end);
 int64_t exchange_bytes(const std::vector<Task>& tasks);
+
+// How many of the draws, the first ones, make a batch: as many as runner and oracle hold side by side, at
+// least one.
+size_t batch_of(const Task& task, const std::vector<GpuDraw>& draws);
+
+// The key under which a call's outputs are sealed. It tells nothing of another call's.
+uint64_t seal_of(const GpuDraw& draw);
 
 }  // namespace temper

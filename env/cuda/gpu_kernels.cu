@@ -159,6 +159,7 @@ __device__ double rounded(double value, GpuType type) {
 __device__ float excess(double got, double expected, const CompareSpec& spec) {
   const double in_type = rounded(expected, spec.type);
   if (!isfinite(in_type)) {
+    if (spec.all_finite) return kInf;
     const bool same = isnan(in_type) ? isnan(got) : got == in_type;
     return same || spec.finite_only ? 0 : kInf;
   }
@@ -167,10 +168,20 @@ __device__ float excess(double got, double expected, const CompareSpec& spec) {
   return isnan(ratio) ? kInf : float(ratio);
 }
 
-__device__ void report(CompareResult* result, float ratio, int64_t i) {
-  if (ratio > 1) atomicAdd(&result->wrong, 1ull);
-  const unsigned long long mine = (uint64_t(__float_as_uint(ratio)) << 32) | uint32_t(~uint32_t(i));
-  if (mine > *static_cast<volatile unsigned long long*>(&result->worst)) atomicMax(&result->worst, mine);
+// What a thread has found among its elements.
+struct Seen {
+  unsigned long long wrong = 0, worst = 0;
+  __device__ void add(float ratio, int64_t i) {
+    wrong += ratio > 1;
+    const unsigned long long mine = (uint64_t(__float_as_uint(ratio)) << 32) | uint32_t(~uint32_t(i));
+    worst = mine > worst ? mine : worst;
+  }
+};
+
+__device__ void report(const Seen& seen, CompareResult* result) {
+  if (seen.wrong > 0) atomicAdd(&result->wrong, seen.wrong);
+  if (seen.worst > *static_cast<volatile unsigned long long*>(&result->worst))
+    atomicMax(&result->worst, seen.worst);
 }
 
 }  // namespace
@@ -211,6 +222,20 @@ extern "C" __global__ void temper_check_zones(const __grid_constant__ Zones zone
     *broken = 1;
 }
 
+// A sum over words, each mixed with the key and its place. `data` is aligned to words.
+extern "C" __global__ void temper_digest(uint64_t key, const void* data, int64_t bytes,
+                                         unsigned long long* sum) {
+  const int64_t words = bytes / 8;
+  unsigned long long mine = 0;
+  for (int64_t i = first_index(); i < words; i += stride())
+    mine += mixed(mixed(static_cast<const uint64_t*>(data)[i] + key) + key + i);
+  if (first_index() == 0)
+    for (int64_t i = 8 * words; i < bytes; ++i)
+      mine += mixed(mixed(static_cast<const uint8_t*>(data)[i] + key) + key + words + i);
+  for (int step = warpSize / 2; step > 0; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
+  if (threadIdx.x % warpSize == 0) atomicAdd(sum, mine);
+}
+
 // Reads memory that nobody writes: what lay in the L2 cache makes room, and nothing has to be written back
 // later.
 extern "C" __global__ void temper_flush(const uint4* memory, int64_t count, uint32_t* never) {
@@ -228,16 +253,20 @@ extern "C" __global__ void temper_wait(int64_t cycles) {
 
 extern "C" __global__ void temper_compare(CompareSpec spec, const void* got, const double* expected,
                                           CompareResult* result) {
+  Seen seen;
   for (int64_t i = first_index(); i < spec.elements; i += stride()) {
     const float ratio = excess(loaded(got, spec.type, i), expected[i], spec);
-    if (ratio > 1 || spec.finite_only) report(result, ratio, i);
+    if (ratio > 1 || spec.finite_only) seen.add(ratio, i);
   }
+  report(seen, result);
 }
 
 extern "C" __global__ void temper_compare_integers(CompareSpec spec, const int32_t* got,
                                                    const int64_t* expected, CompareResult* result) {
+  Seen seen;
   for (int64_t i = first_index(); i < spec.elements; i += stride())
-    if (got[i] != expected[i]) report(result, 2, i);
+    if (got[i] != expected[i]) seen.add(2, i);
+  report(seen, result);
 }
 
 }  // namespace temper

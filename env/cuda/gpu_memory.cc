@@ -45,6 +45,7 @@ SharedGpuMemory SharedGpuMemory::map(int descriptor, int64_t bytes) {
 }
 
 void SharedGpuMemory::map_handle(int64_t bytes) {
+  bytes_ = bytes;
   const size_t size = whole_pages(bytes);
   TEMPER_GPU(cuMemAddressReserve, &data_, size, 0, 0, 0);
   TEMPER_GPU(cuMemMap, data_, size, 0, handle_, 0);

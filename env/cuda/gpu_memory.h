@@ -14,12 +14,14 @@ class SharedGpuMemory {
   static SharedGpuMemory make(int64_t bytes);
   static SharedGpuMemory map(int descriptor, int64_t bytes);  // `bytes` as asked for in `make`
   CUdeviceptr data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
   Fd descriptor() const;
 
  private:
   void map_handle(int64_t bytes);
   CUmemGenericAllocationHandle handle_ = 0;
   CUdeviceptr data_ = 0;
+  int64_t bytes_ = 0;
 };
 
 }  // namespace temper

@@ -2,6 +2,8 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "env/box/execute.h"
 #include "env/box/shared_memory.h"
@@ -44,56 +46,61 @@ GpuOracleReply GpuOracleProcess::ask(GpuOracleRequest request) {
   const auto reply = receive_wire<GpuOracleReply>(socket_.get(), sequence_, kTimeout);
   if (!reply) throw WorldError("the GPU oracle does not answer");
   if (reply->status == GpuOracleStatus::kTaskTooLarge) throw TaskTooLarge("{}", text_of(reply->error));
-  if (reply->status != GpuOracleStatus::kOk && reply->status != GpuOracleStatus::kMismatch)
+  if (reply->status > GpuOracleStatus::kSealBroken)
     throw WorldError("the GPU oracle failed: {}", text_of(reply->error));
   return *reply;
 }
 
 namespace {
 
-GpuOracleRequest about(uint32_t task, const GpuDraw& draw) {
+GpuOracleRequest about(uint32_t task, const std::vector<GpuDraw>& draws,
+                       const std::vector<uint64_t>& digests = {}) {
+  TEMPER_CHECK(draws.size() <= size_t(kMaxBatch), "{}", draws.size());
   GpuOracleRequest request;
   request.task = task;
-  request.draw = draw;
+  request.draws = int32_t(draws.size());
+  std::ranges::copy(draws, request.draw);
+  std::ranges::copy(digests, request.digest);
   return request;
 }
 
 }  // namespace
 
-double GpuOracleProcess::baseline(uint32_t task, const GpuDraw& draw) {
-  GpuOracleRequest request = about(task, draw);
+GpuOracleReply GpuOracleProcess::baseline(uint32_t task, const Draws& draws) {
+  GpuOracleRequest request = about(task, draws);
   request.baseline = 1;
-  return ask(request).baseline_us;
+  return ask(request);
 }
 
-GpuOracleReply GpuOracleProcess::compare(uint32_t task, const GpuDraw& draw) {
-  GpuOracleRequest request = about(task, draw);
+GpuOracleReply GpuOracleProcess::compare(uint32_t task, const Draws& draws, const Digests& digests) {
+  GpuOracleRequest request = about(task, draws, digests);
   request.compare = 1;
   return ask(request);
 }
 
-GpuOracleReply GpuOracleProcess::baseline_and_compare(uint32_t task, const GpuDraw& draw) {
-  GpuOracleRequest request = about(task, draw);
+GpuOracleReply GpuOracleProcess::baseline_and_compare(uint32_t task, const Draws& draws,
+                                                      const Digests& digests) {
+  GpuOracleRequest request = about(task, draws, digests);
   request.baseline = request.compare = 1;
   return ask(request);
 }
 
 void GpuOracleProcess::give_away(uint32_t task, const GpuDraw& draw) {
-  GpuOracleRequest request = about(task, draw);
+  GpuOracleRequest request = about(task, {draw});
   request.give_away = 1;
   ask(request);
 }
 
 bool GpuOracleProcess::allclose(uint32_t task, const GpuDraw& draw) {
-  GpuOracleRequest request = about(task, draw);
+  GpuOracleRequest request = about(task, {draw});
   request.allclose = 1;
   return ask(request).status == GpuOracleStatus::kOk;
 }
 
 double GpuOracleProcess::warm_baseline(uint32_t task, const GpuDraw& draw) {
-  GpuOracleRequest request = about(task, draw);
+  GpuOracleRequest request = about(task, {draw});
   request.warm = 1;
-  return ask(request).baseline_us;
+  return ask(request).baseline_us[0];
 }
 
 }  // namespace temper

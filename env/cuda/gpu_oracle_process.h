@@ -24,9 +24,14 @@ class GpuOracleProcess {
   // Errors: ConfigError if a reference does not compile, WorldError if the program does not start.
   void wait_ready();
 
-  double baseline(uint32_t task, const GpuDraw& draw);         // microseconds
-  GpuOracleReply compare(uint32_t task, const GpuDraw& draw);  // kOk or kMismatch
-  GpuOracleReply baseline_and_compare(uint32_t task, const GpuDraw& draw);
+  using Draws = std::vector<GpuDraw>;  // a batch
+  using Digests = std::vector<uint64_t>;
+
+  GpuOracleReply baseline(uint32_t task, const Draws& draws);
+  // What lies in the exchange, of calls on just these draws, and what the runner said of it: kOk, kMismatch
+  // or kSealBroken.
+  GpuOracleReply compare(uint32_t task, const Draws& draws, const Digests& digests);
+  GpuOracleReply baseline_and_compare(uint32_t task, const Draws& draws, const Digests& digests);
 
   // The naive judge's: the eager result into the exchange; whether what lies there is close to it, within
   // 1e-2; microseconds of a call among many on the same data.

@@ -9,8 +9,11 @@
 //
 // A profiler is a runner that answers kProfile alone.
 //
+// Calls and draws come in batches: handing a GPU from one process to another takes longer than most calls.
+//
 // The exchange is mapped into the runner's context, where candidates can reach it: for the full judge the
-// oracle only ever reads it, and reads the outputs of a call before the next call is made.
+// oracle only ever reads it. The outputs of a call lie there while the next ones of its batch are made; the
+// runner seals them with a digest when the call has ended, and the oracle takes nothing whose seal is broken.
 
 #include "env/cuda/gpu_case.h"
 #include "env/cuda/gpu_specs.h"
@@ -33,10 +36,19 @@ struct GpuFactsWire {
 
 enum class GpuRunnerOp : uint32_t {
   kLoad = 1,  // the cubin, then the plans, back to back in the memory
-  kCall,      // draw, call once, look at what is left, hand the outputs over
+  kCall,      // each call: draw, call, look at what is left, hand the outputs over; where calls are timed,
+              // none follows a long one
   kRepeat,    // call again and again on the same buffers, by the host's clock
   kProfile,   // load, call under CUPTI, reply, unload
   kUnload,    // forget the candidate and prove that the GPU still computes
+};
+
+struct GpuCall {
+  int32_t plan = 0;
+  int32_t inputs = 0, outputs = 0;
+  DrawSpec input[kMaxTensors];
+  int64_t output_bytes[kMaxTensors] = {};
+  uint64_t seal = 0;  // the key of the first output's digest, and one more for each of the others
 };
 
 struct GpuRunnerRequest {
@@ -45,13 +57,12 @@ struct GpuRunnerRequest {
   int64_t cubin_bytes = 0;  // kLoad, kProfile
   int32_t plans = 0;
   int64_t plan_bytes[kMaxPlans] = {};
-  int32_t plan = 0;          // kCall, kRepeat, kProfile
   uint32_t timed = 0;        // 1: with a cold L2 cache
   uint32_t knocked_out = 0;  // 1: without the plan's kernels; its memsets and copies are done
   uint32_t naive = 0;        // 1: outputs hold what lies in the exchange, and nothing else is looked at
-  int32_t inputs = 0, outputs = 0;
-  DrawSpec input[kMaxTensors];
-  int64_t output_bytes[kMaxTensors] = {};
+  int32_t profiled = 1;      // kProfile: how often to call at most; the fastest counts
+  int32_t calls = 0;         // kCall; of the others the first is meant
+  GpuCall call[kMaxBatch];
 };
 
 enum class GpuRunnerStatus : uint32_t {
@@ -84,24 +95,29 @@ struct ProfileWire {
 struct GpuRunnerReply {
   MessageHeader header;
   GpuRunnerStatus status = GpuRunnerStatus::kBroken;
-  double time_us = 0;       // a call: between events around the plan; kRepeat: by the host's clock
-  uint32_t host_bound = 0;  // kRepeat: the time is that of launching, not of the GPU
-  GpuFactsWire gpu;         // the first reply
-  ProfileWire profile;      // kProfile
-  char reason[64] = {};     // the driver's word for it: illegal_address, invalid_value, …
+  int32_t calls = 0;                // kCall: those that were made and found in order, whatever came then
+  double call_us[kMaxBatch] = {};   // … between events around the plan
+  uint64_t digest[kMaxBatch] = {};  // … of the outputs
+  double repeat_us = 0;             // kRepeat: of a call, by the host's clock
+  uint32_t host_bound = 0;          // … which is that of launching, not of the GPU
+  GpuFactsWire gpu;                 // the first reply
+  ProfileWire profile;              // kProfile
+  char reason[64] = {};             // the driver's word for it: illegal_address, invalid_value, …
   char error[256] = {};
 };
 
 // ---- broker ⇄ oracle --------------------------------------------------------------------------------------
 
-// Works on one draw: those of `draw` are drawn unless the last request had the same.
+// Works on some draws: they are drawn unless the last request had the same.
 struct GpuOracleRequest {
   MessageHeader header;
   uint32_t task = 0;
-  GpuDraw draw;
-  uint32_t baseline = 0;  // 1: time the reference, eagerly, with a cold L2 cache
-  uint32_t compare = 0;   // 1: hold what lies in the exchange against the f64 reference
-  // The naive judge's:
+  int32_t draws = 0;
+  GpuDraw draw[kMaxBatch];
+  uint64_t digest[kMaxBatch] = {};  // to compare: what the runner said of the outputs
+  uint32_t baseline = 0;            // 1: time the reference, eagerly, with a cold L2 cache
+  uint32_t compare = 0;             // 1: hold what lies in the exchange against the f64 reference
+  // The naive judge's, of one draw:
   uint32_t give_away = 0;  // 1: write the eager result into the exchange
   uint32_t warm = 0;       // 1: time the reference, again and again on the same data
   uint32_t allclose = 0;   // 1: hold what lies in the exchange against the eager result
@@ -110,6 +126,7 @@ struct GpuOracleRequest {
 enum class GpuOracleStatus : uint32_t {
   kOk = 0,
   kMismatch,
+  kSealBroken,  // not what the call had left
   kError,
   kTaskTooLarge,  // for this GPU's memory; the other tasks can be judged
   kUserError,     // in the first reply alone
@@ -118,7 +135,8 @@ enum class GpuOracleStatus : uint32_t {
 struct GpuOracleReply {
   MessageHeader header;
   GpuOracleStatus status = GpuOracleStatus::kError;
-  double baseline_us = 0;
+  double baseline_us[kMaxBatch] = {};  // of each draw
+  int32_t draw = 0;                    // kMismatch, kSealBroken: the first
   // kMismatch: the worst element
   int32_t tensor = 0;
   uint32_t unwritten = 0;

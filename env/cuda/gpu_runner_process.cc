@@ -76,7 +76,7 @@ std::optional<GpuRunnerReply> GpuRunnerProcess::profile(const std::string& cubin
                                                         GpuRunnerRequest request,
                                                         std::chrono::nanoseconds patience) {
   request.op = GpuRunnerOp::kProfile;
-  request.plan = 0;
+  request.call[0].plan = 0;
   hand_over(cubin, {plan}, request);
   return exchange(request, patience);
 }
@@ -99,12 +99,17 @@ std::optional<GpuRunnerReply> GpuRunnerProcess::unload(std::chrono::nanoseconds 
   return exchange(request, patience);
 }
 
-GpuRunnerRequest call_of(const Task& task, const GpuDraw& draw) {
+GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws) {
+  TEMPER_CHECK(draws.size() <= size_t(kMaxBatch), "{}", draws.size());
   GpuRunnerRequest request;
-  request.plan = draw.shape < 0 ? int32_t(task.check_shapes.size()) : draw.shape;
-  for (const DrawSpec& spec : draw_specs(task, draw)) request.input[request.inputs++] = spec;
-  for (const int64_t bytes : buffer_bytes(task.outputs, shape_of(task, draw.shape)))
-    request.output_bytes[request.outputs++] = bytes;
+  for (const GpuDraw& draw : draws) {
+    GpuCall& call = request.call[request.calls++];
+    call.plan = draw.shape < 0 ? int32_t(task.check_shapes.size()) : draw.shape;
+    call.seal = seal_of(draw);
+    for (const DrawSpec& spec : draw_specs(task, draw)) call.input[call.inputs++] = spec;
+    for (const int64_t bytes : buffer_bytes(task.outputs, shape_of(task, draw.shape)))
+      call.output_bytes[call.outputs++] = bytes;
+  }
   return request;
 }
 

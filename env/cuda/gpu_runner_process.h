@@ -55,8 +55,8 @@ class GpuRunnerProcess {
   bool ready_ = false;
 };
 
-// A call of the task on a draw.
-GpuRunnerRequest call_of(const Task& task, const GpuDraw& draw);
+// A call of the task on each of the draws.
+GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws);
 
 // The most bytes of a cubin and its plans.
 inline constexpr int64_t kMaxCandidateBytes = int64_t(64) << 20;

@@ -29,6 +29,7 @@ struct CompareSpec {
   int64_t elements = 0;
   GpuType type = GpuType::kF32;
   uint32_t finite_only = 0;  // 1: pass over elements where either is not finite, for the error of a baseline
+  uint32_t all_finite = 0;   // 1: nothing that is not finite is inside its bound
   double relative = 0, scale = 0;
 };
 

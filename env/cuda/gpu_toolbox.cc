@@ -36,6 +36,7 @@ void GpuToolbox::reload() {
   draw_ = function_of(module_, "temper_draw");
   check_draw_ = function_of(module_, "temper_check_draw");
   check_zones_ = function_of(module_, "temper_check_zones");
+  digest_ = function_of(module_, "temper_digest");
   flush_ = function_of(module_, "temper_flush");
   wait_ = function_of(module_, "temper_wait");
   compare_ = function_of(module_, "temper_compare");
@@ -65,6 +66,10 @@ void GpuToolbox::check_draw(const DrawSpec& spec, CUdeviceptr data, CUdeviceptr 
 
 void GpuToolbox::check_zones(const Zones& zones, CUdeviceptr broken) {
   launch(check_zones_, 8 * kThreads, zones.count, zones, broken);
+}
+
+void GpuToolbox::digest(uint64_t key, CUdeviceptr data, int64_t bytes, CUdeviceptr sum) {
+  launch(digest_, (bytes + 15) / 16, 1, key, data, bytes, sum);
 }
 
 void GpuToolbox::flush_l2() {

@@ -18,6 +18,8 @@ class GpuToolbox {
   void draw(const DrawSpec& spec, CUdeviceptr out);
   void check_draw(const DrawSpec& spec, CUdeviceptr data, CUdeviceptr changed);  // u32, set to 1 or left
   void check_zones(const Zones& zones, CUdeviceptr broken);                      // u32, set to 1 or left
+  // Adds a digest of the bytes to the u64. Who does not know the key cannot find other bytes for it.
+  void digest(uint64_t key, CUdeviceptr data, int64_t bytes, CUdeviceptr sum);
   void flush_l2();
   void wait(int64_t cycles);  // the GPU does nothing, and what follows can be queued meanwhile
   // Outputs in a candidate's type against f64 (floats) or i64 (integers).
@@ -29,8 +31,8 @@ class GpuToolbox {
 
   CUstream stream_;
   CUmodule module_ = nullptr;
-  CUfunction draw_ = nullptr, check_draw_ = nullptr, check_zones_ = nullptr, flush_ = nullptr,
-             wait_ = nullptr;
+  CUfunction draw_ = nullptr, check_draw_ = nullptr, check_zones_ = nullptr, digest_ = nullptr,
+             flush_ = nullptr, wait_ = nullptr;
   CUfunction compare_ = nullptr, compare_integers_ = nullptr;
   unsigned most_blocks_;
   CUdeviceptr quiet_ = 0;  // memory that flush reads

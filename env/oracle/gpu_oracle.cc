@@ -40,6 +40,7 @@ GpuOracle::GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const Share
   TEMPER_GPU(cuEventCreate, &begin_, CU_EVENT_DEFAULT);
   TEMPER_GPU(cuEventCreate, &end_, CU_EVENT_DEFAULT);
   result_ = at::zeros({int64_t(sizeof(CompareResult))}, options(at::kByte));
+  digests_ = at::zeros({kMaxBatch}, options(at::kLong));
   for_each_task(tasks_.size(), [&](size_t i) { references_.emplace_back(tasks_[i]); });
   for (const Task& task : tasks_) refused_.push_back(too_large(task));
   for_each_task(tasks_.size(), [&](size_t i) {
@@ -134,38 +135,50 @@ GpuOracleReply GpuOracle::answer(const GpuOracleRequest& request) {
       refused_[request.task].copy(reply.error, sizeof reply.error - 1);
       return reply;
     }
-    draw(request.task, request.draw);
-    if (request.baseline != 0) reply.baseline_us = time_baseline();
-    if (request.warm != 0) reply.baseline_us = time_warm();
-    if (request.give_away != 0) give_away();
-    reply.status = GpuOracleStatus::kOk;
-    if (request.compare != 0) compare(reply);
-    if (request.allclose != 0 && !allclose()) reply.status = GpuOracleStatus::kMismatch;
+    carry_out(request, reply);
   } catch (const std::exception& error) {
     reply.status = GpuOracleStatus::kError;
     torch_words(error).copy(reply.error, sizeof reply.error - 1);
-    inputs_.clear();
+    cases_.clear();
   }
   return reply;
 }
 
-void GpuOracle::draw(uint32_t task, const GpuDraw& draw) {
-  if (task >= tasks_.size()) throw ConfigError("task {} of {}", task, tasks_.size());
-  if (!inputs_.empty() && task == task_ && draw == draw_) return;
-  inputs_.clear();
-  baseline_.clear();
-  task_ = task;
-  draw_ = draw;
-  inputs_ = drawn(tasks_[task], draw);
+void GpuOracle::carry_out(const GpuOracleRequest& request, GpuOracleReply& reply) {
+  draw(request);
+  for (size_t i = 0; i < cases_.size() && request.baseline != 0; ++i)
+    reply.baseline_us[i] = time_baseline(cases_[i]);
+  if (request.warm != 0) reply.baseline_us[0] = time_warm(cases_[0]);
+  if (request.give_away != 0) give_away(cases_[0]);
+  reply.status = GpuOracleStatus::kOk;
+  if (request.compare != 0) compare(request.digest, reply);
+  if (request.allclose != 0 && !allclose(cases_[0])) reply.status = GpuOracleStatus::kMismatch;
+}
+
+void GpuOracle::draw(const GpuOracleRequest& request) {
+  if (request.task >= tasks_.size()) throw ConfigError("task {} of {}", request.task, tasks_.size());
+  if (request.draws < 1 || request.draws > kMaxBatch) throw ConfigError("{} draws", request.draws);
+  const auto same = [](const Case& drawn, const GpuDraw& draw) { return drawn.draw == draw; };
+  if (request.task == task_ &&
+      std::equal(cases_.begin(), cases_.end(), request.draw, request.draw + request.draws, same))
+    return;
+  cases_.clear();
+  task_ = request.task;
+  const Task& task = tasks_[task_];
+  int64_t end = 0;
+  for (int32_t i = 0; i < request.draws; ++i) {
+    cases_.push_back({request.draw[i], end, drawn(task, request.draw[i]), {}});
+    exchange_offsets(buffer_bytes(task.outputs, shape_of(task, request.draw[i].shape)), end);
+  }
 }
 
 // Each op as torch launches it in its stream, from C++: no interpreter of Python in between, no graph.
-double GpuOracle::time_baseline() {
-  baseline_.clear();
+double GpuOracle::time_baseline(Case& drawn) {
+  drawn.baseline.clear();
   tools_.flush_l2();
   tools_.wait(kAhead_cycles);
   TEMPER_GPU(cuEventRecord, begin_, nullptr);
-  baseline_ = references_[task_](inputs_);
+  drawn.baseline = references_[task_](drawn.inputs);
   TEMPER_GPU(cuEventRecord, end_, nullptr);
   TEMPER_GPU(cuStreamSynchronize, nullptr);
   float milliseconds = 0;
@@ -173,10 +186,10 @@ double GpuOracle::time_baseline() {
   return 1e3 * double(milliseconds);
 }
 
-double GpuOracle::time_warm() {
-  baseline_ = references_[task_](inputs_);
+double GpuOracle::time_warm(Case& drawn) {
+  drawn.baseline = references_[task_](drawn.inputs);
   TEMPER_GPU(cuEventRecord, begin_, nullptr);
-  for (int call = 0; call < kWarmCalls; ++call) baseline_ = references_[task_](inputs_);
+  for (int call = 0; call < kWarmCalls; ++call) drawn.baseline = references_[task_](drawn.inputs);
   TEMPER_GPU(cuEventRecord, end_, nullptr);
   TEMPER_GPU(cuStreamSynchronize, nullptr);
   float milliseconds = 0;
@@ -185,18 +198,18 @@ double GpuOracle::time_warm() {
 }
 
 // The runner copies it in a stream of its own: it must be there when it is told.
-void GpuOracle::give_away() {
-  const Tensors& results = baseline();
-  for (size_t output = 0; output < results.size(); ++output) exchanged(output).copy_(results[output]);
+void GpuOracle::give_away(Case& drawn) {
+  const Tensors& results = baseline(drawn);
+  for (size_t output = 0; output < results.size(); ++output) exchanged(drawn, output).copy_(results[output]);
   TEMPER_GPU(cuStreamSynchronize, nullptr);
 }
 
 // torch.allclose(got, eager, rtol, atol, equal_nan=True), in double precision.
-bool GpuOracle::allclose() {
-  const Tensors& results = baseline();
+bool GpuOracle::allclose(Case& drawn) {
+  const Tensors& results = baseline(drawn);
   bool close = true;
   for (size_t output = 0; output < results.size() && close; ++output) {
-    const at::Tensor got = exchanged(output), wanted = results[output].to(got.scalar_type());
+    const at::Tensor got = exchanged(drawn, output), wanted = results[output].to(got.scalar_type());
     close = got.is_floating_point()
                 ? at::allclose(got.to(at::kDouble), wanted.to(at::kDouble), kNaive, kNaive, true)
                 : got.equal(wanted);
@@ -204,9 +217,9 @@ bool GpuOracle::allclose() {
   return close;
 }
 
-const GpuOracle::Tensors& GpuOracle::baseline() {
-  if (baseline_.empty()) baseline_ = references_[task_](inputs_);
-  return baseline_;
+const GpuOracle::Tensors& GpuOracle::baseline(Case& drawn) {
+  if (drawn.baseline.empty()) drawn.baseline = references_[task_](drawn.inputs);
+  return drawn.baseline;
 }
 
 GpuOracle::Tensors GpuOracle::run_as(size_t task, const Tensors& inputs, at::ScalarType type) const {
@@ -250,10 +263,10 @@ const std::vector<double>& GpuOracle::scales(const ScaleKey& key) {
   return it != scales_.end() ? it->second : scales_.emplace(key, measure_scales(key)).first->second;
 }
 
-at::Tensor GpuOracle::exchanged(size_t output) const {
+at::Tensor GpuOracle::exchanged(const Case& drawn, size_t output) const {
   const Task& task = tasks_[task_];
-  const Shape& shape = shape_of(task, draw_.shape);
-  int64_t end = 0;
+  const Shape& shape = shape_of(task, drawn.draw.shape);
+  int64_t end = drawn.end_before;
   const auto offsets = exchange_offsets(buffer_bytes(task.outputs, shape), end);
   return at::from_blob(reinterpret_cast<void*>(exchange_ + CUdeviceptr(offsets[output])),
                        tensor_sizes(task.outputs[output], shape),
@@ -268,45 +281,95 @@ CompareResult GpuOracle::compare_with(const CompareSpec& spec, CUdeviceptr got, 
   return found;
 }
 
-CompareResult GpuOracle::compare_output(size_t output, const at::Tensor& right) {
+CompareSpec GpuOracle::strict_spec(const Case& drawn, size_t output) {
   const Task& task = tasks_[task_];
-  const ElementType type = task.outputs[output].type;
-  const CUdeviceptr got = address(exchanged(output));
-  CompareSpec spec{.elements = right.numel(), .type = GpuType(type)};
-  if (!is_float(type)) return compare_with(spec, got, right);
-  spec.scale = scales({task_, draw_.shape, draw_.magnitude})[output];
-  spec.relative = strict_error(task, output, shape_of(task, draw_.shape));
+  const GpuDraw& draw = drawn.draw;
+  const at::Tensor got = exchanged(drawn, output);
+  CompareSpec spec{.elements = got.numel(), .type = GpuType(task.outputs[output].type)};
+  if (!is_float(task.outputs[output].type)) return spec;
+  spec.scale = scales({task_, draw.shape, draw.magnitude})[output];
+  spec.relative = strict_error(task, output, shape_of(task, draw.shape));
+  return spec;
+}
+
+CompareResult GpuOracle::compare_output(Case& drawn, size_t output, const at::Tensor& right) {
+  const ElementType type = tasks_[task_].outputs[output].type;
+  const CUdeviceptr got = address(exchanged(drawn, output));
+  CompareSpec spec = strict_spec(drawn, output);
   const CompareResult strict = compare_with(spec, got, right);
-  if (strict.wrong == 0) return strict;
+  if (strict.wrong == 0 || !is_float(type) || unwritten(drawn, output, strict)) return strict;
   // Only now is it worth asking how wrong the baseline is on this very draw.
   CompareSpec error = spec;
   error.relative = 1;
   error.finite_only = 1;
-  const at::Tensor mine = baseline()[output].to(dtype_of(type)).contiguous();
+  const at::Tensor mine = baseline(drawn)[output].to(dtype_of(type)).contiguous();
   const double worst = std::bit_cast<float>(uint32_t(compare_with(error, address(mine), right).worst >> 32));
   spec.relative = allowed_error(spec.relative, type, worst);
   return compare_with(spec, got, right);
 }
 
-void GpuOracle::describe(GpuOracleReply& reply, size_t output, const at::Tensor& right,
-                         const CompareResult& found) {
-  const at::Tensor got = exchanged(output).flatten();
-  reply.status = GpuOracleStatus::kMismatch;
-  reply.tensor = int32_t(output);
-  reply.wrong = int64_t(found.wrong);
-  reply.index = int64_t(~uint32_t(found.worst));
-  const at::Tensor element = got.narrow(0, reply.index, 1);
-  reply.got = element.item<double>();
-  reply.expected = right.flatten()[reply.index].item<double>();
-  reply.unwritten = element.view(at::kByte).eq(kPoisonByte).all().item<bool>();
+// Whether every output is within the strict bound r of the baseline's. Then it is right, too: it is off by no
+// more than r + r e + e, e the baseline's own error, and r + 4 e is allowed. A call costs less than the
+// reference in double precision; where the baseline is not finite, that one is asked.
+bool GpuOracle::near_baseline(const Case& drawn) {
+  if (drawn.baseline.empty() || !near_) return false;
+  for (size_t output = 0; output < drawn.baseline.size(); ++output) {
+    const bool floats = is_float(tasks_[task_].outputs[output].type);
+    const at::Tensor mine = drawn.baseline[output].to(floats ? at::kDouble : at::kLong).contiguous();
+    CompareSpec spec = strict_spec(drawn, output);
+    spec.all_finite = 1;
+    if (compare_with(spec, address(exchanged(drawn, output)), mine).wrong != 0) return false;
+  }
+  return true;
 }
 
-void GpuOracle::compare(GpuOracleReply& reply) {
-  const Tensors right = expected(task_, inputs_);
+// Reports the first output that is wrong.
+bool GpuOracle::compare(Case& drawn, GpuOracleReply& reply) {
+  if (near_baseline(drawn)) return true;
+  const Tensors right = expected(task_, drawn.inputs);
   for (size_t output = 0; output < right.size(); ++output) {
-    const CompareResult found = compare_output(output, right[output]);
+    const CompareResult found = compare_output(drawn, output, right[output]);
     if (found.wrong == 0) continue;
-    return describe(reply, output, right[output], found);
+    reply.tensor = int32_t(output);
+    reply.wrong = int64_t(found.wrong);
+    reply.index = int64_t(~uint32_t(found.worst));
+    reply.got = exchanged(drawn, output).flatten()[reply.index].item<double>();
+    reply.expected = right[output].flatten()[reply.index].item<double>();
+    reply.unwritten = unwritten(drawn, output, found);
+    return false;
+  }
+  near_ = drawn.baseline.empty();  // until the next candidate is checked
+  return true;
+}
+
+// Whether the worst element is.
+bool GpuOracle::unwritten(const Case& drawn, size_t output, const CompareResult& found) const {
+  const at::Tensor element = exchanged(drawn, output).flatten().narrow(0, int64_t(~uint32_t(found.worst)), 1);
+  return element.view(at::kByte).eq(kPoisonByte).all().item<bool>();
+}
+
+std::vector<uint64_t> GpuOracle::digests() {
+  digests_.zero_();
+  for (size_t i = 0; i < cases_.size(); ++i) {
+    for (size_t output = 0; output < tasks_[task_].outputs.size(); ++output) {
+      const at::Tensor got = exchanged(cases_[i], output);
+      tools_.digest(seal_of(cases_[i].draw) + output, address(got), int64_t(got.nbytes()),
+                    address(digests_) + i * sizeof(uint64_t));
+    }
+  }
+  std::vector<uint64_t> found(cases_.size());
+  TEMPER_GPU(cuMemcpyDtoH, found.data(), address(digests_), found.size() * sizeof(uint64_t));
+  return found;
+}
+
+void GpuOracle::compare(const uint64_t* digest, GpuOracleReply& reply) {
+  const std::vector<uint64_t> found = digests();
+  for (size_t i = 0; i < cases_.size() && reply.status == GpuOracleStatus::kOk; ++i) {
+    reply.draw = int32_t(i);
+    if (found[i] != digest[i])
+      reply.status = GpuOracleStatus::kSealBroken;
+    else if (!compare(cases_[i], reply))
+      reply.status = GpuOracleStatus::kMismatch;
   }
 }
 

@@ -30,27 +30,37 @@ class GpuOracle {
  private:
   using ScaleKey = std::tuple<size_t, int32_t, double>;
   using Tensors = std::vector<at::Tensor>;
+  struct Case {
+    GpuDraw draw;
+    int64_t end_before = 0;  // in the exchange, of the case before
+    Tensors inputs, baseline;
+  };
 
   std::string too_large(const Task& task) const;
   void prove(size_t task);
   void prove_influence(size_t task);
-  void draw(uint32_t task, const GpuDraw& draw);
+  void carry_out(const GpuOracleRequest& request, GpuOracleReply& reply);
+  void draw(const GpuOracleRequest& request);
   Tensors drawn(const Task& task, const GpuDraw& draw);
   bool unchanged(const Task& task, const GpuDraw& draw, const Tensors& inputs);
-  double time_baseline();
-  double time_warm();
-  void give_away();
-  bool allclose();
-  const Tensors& baseline();
+  double time_baseline(Case& drawn);
+  double time_warm(Case& drawn);
+  void give_away(Case& drawn);
+  bool allclose(Case& drawn);
+  const Tensors& baseline(Case& drawn);
   Tensors expected(size_t task, const Tensors& inputs);
   Tensors run_as(size_t task, const Tensors& inputs, at::ScalarType type) const;
-  void compare(GpuOracleReply& reply);
-  CompareResult compare_output(size_t output, const at::Tensor& right);
+  std::vector<uint64_t> digests();
+  void compare(const uint64_t* digest, GpuOracleReply& reply);
+  bool compare(Case& drawn, GpuOracleReply& reply);
+  bool near_baseline(const Case& drawn);
+  bool unwritten(const Case& drawn, size_t output, const CompareResult& found) const;
+  CompareSpec strict_spec(const Case& drawn, size_t output);
+  CompareResult compare_output(Case& drawn, size_t output, const at::Tensor& right);
   CompareResult compare_with(const CompareSpec& spec, CUdeviceptr got, const at::Tensor& right);
-  void describe(GpuOracleReply& reply, size_t output, const at::Tensor& right, const CompareResult& found);
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key);
-  at::Tensor exchanged(size_t output) const;  // a view of the exchange
+  at::Tensor exchanged(const Case& drawn, size_t output) const;  // a view of the exchange
 
   at::TensorOptions options(at::ScalarType type) const { return at::device(device_).dtype(type); }
 
@@ -63,12 +73,13 @@ class GpuOracle {
   CUdeviceptr exchange_;
   GpuToolbox tools_;
   CUevent begin_ = nullptr, end_ = nullptr;
-  at::Tensor result_;  // a CompareResult
+  at::Tensor result_;   // a CompareResult
+  at::Tensor digests_;  // u64 of each case
 
   // Of the last request:
   uint32_t task_ = 0;
-  GpuDraw draw_;
-  Tensors inputs_, baseline_;
+  std::vector<Case> cases_;
+  bool near_ = true;  // whether it is worth asking if what is right is near the baseline
 };
 
 }  // namespace temper

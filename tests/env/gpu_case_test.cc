@@ -73,7 +73,26 @@ TEST(GpuCase, DrawsFollowTheTaskAndTheSeed) {
   EXPECT_EQ(keys.size(), 6u);
 }
 
-TEST(GpuCase, TheExchangeHoldsTheLargestOutputs) { EXPECT_EQ(exchange_bytes({task_of("")}), 12'032); }
+TEST(GpuCase, TheExchangeHoldsTheLargestOutputsOfABatch) {
+  EXPECT_EQ(exchange_bytes({task_of("")}), kMaxBatch * 12'032);
+}
+
+TEST(GpuCase, ABatchIsWhatFitsAndAtLeastOne) {
+  const auto task = [](const char* timed) {
+    return parse_tasks(
+        std::string("{name: t, language: cuda, reference: 2 * x, inputs: {x: [n]}, outputs: {y: "
+                    "[n]}, check: [{n: 3}], timed: {n: ") +
+            timed + "}}",
+        "t")[0];
+  };
+  const std::vector<GpuDraw> timed(20), mixed{{.shape = 0}, {.shape = -1}, {.shape = 0}};
+  EXPECT_EQ(batch_of(task("9"), timed), size_t(kMaxBatch));
+  EXPECT_EQ(batch_of(task("9"), {timed.begin(), timed.begin() + 2}), 2u);
+  EXPECT_EQ(batch_of(task("8388608"), timed), 8u);  // 32 MiB of outputs each
+  EXPECT_EQ(batch_of(task("67108864"), timed), 1u);
+  EXPECT_EQ(batch_of(task("67108864"), mixed), 1u);
+  EXPECT_EQ(batch_of(task("9"), mixed), 3u);
+}
 
 TEST(GpuCase, CandidatesArriveWholeOrNotAtAll) {
   const GpuCandidate candidate{

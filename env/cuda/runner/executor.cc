@@ -11,11 +11,9 @@ namespace {
 
 constexpr int64_t kRotations = 4;  // the places for buffers are this many times the L2 cache, together
 constexpr int64_t kMostPlaces = 16;
-constexpr int64_t kFlagBytes = 256;
-constexpr int kRepeats = 10;
-constexpr std::chrono::milliseconds kLongRepeat{2};
-constexpr int kProfiledCalls = 2;
-constexpr double kLongCall_us = 300;
+constexpr int64_t kLeastRepeats = 3, kMostRepeats = 10;
+constexpr std::chrono::microseconds kRepeated{500}, kLongRepeat{500};
+constexpr double kLongCall_us = 1000, kLongProfiled_us = 300;
 constexpr int kRecordTries = 10;
 constexpr uint64_t kFlush_ns = 20'000;  // and more takes the flush in front of a call
 constexpr std::chrono::microseconds kRecordPause{200};
@@ -36,27 +34,30 @@ CUdeviceptr new_memory(int64_t bytes) {
   return memory;
 }
 
-PlanBuffers plan_buffers(const GpuRunnerRequest& request) {
+PlanBuffers plan_buffers(const GpuCall& call) {
   PlanBuffers buffers;
-  for (int32_t i = 0; i < request.inputs; ++i)
+  for (int32_t i = 0; i < call.inputs; ++i)
     buffers.inputs.push_back(
-        request.input[i].elements *
-        (request.input[i].type == GpuType::kF32 || request.input[i].type == GpuType::kI32 ? 4 : 2));
-  buffers.outputs.assign(request.output_bytes, request.output_bytes + request.outputs);
+        call.input[i].elements *
+        (call.input[i].type == GpuType::kF32 || call.input[i].type == GpuType::kI32 ? 4 : 2));
+  buffers.outputs.assign(call.output_bytes, call.output_bytes + call.outputs);
   return buffers;
 }
 
 }  // namespace
 
 Executor::Executor(const GpuFacts& facts, const SharedGpuMemory& exchange)
-    : facts_(facts), exchange_(exchange.data()), stream_(new_stream()), tools_(facts, stream_) {
+    : facts_(facts),
+      exchange_(exchange.data()),
+      exchange_bytes_(exchange.bytes()),
+      stream_(new_stream()),
+      tools_(facts, stream_) {
   TEMPER_GPU(cuEventCreate, &begin_, CU_EVENT_DEFAULT);
   TEMPER_GPU(cuEventCreate, &end_, CU_EVENT_DEFAULT);
-  flags_ = new_memory(kFlagBytes);
+  left_ = new_memory(sizeof(Left));
 }
 
 void Executor::load(const char* cubin, const std::vector<std::string>& plans) {
-  tools_.reload();
   check_candidate(driver().cuModuleLoadData(&module_, cubin), "cuModuleLoadData",
                   GpuRunnerStatus::kLoadFailed, "the cubin cannot be loaded");
   for (const std::string& bytes : plans) {
@@ -106,13 +107,13 @@ CUdeviceptr Executor::place(const GpuLayout& layout) {
   return arena_ + CUdeviceptr(turn_++ % wish * layout.bytes);
 }
 
-PlacedPlan Executor::placed(const GpuRunnerRequest& request) {
-  const LaunchPlan& plan = plans_.at(size_t(request.plan));
-  const PlanBuffers buffers = plan_buffers(request);
+PlacedPlan Executor::lay_out(const GpuCall& call) {
+  const LaunchPlan& plan = plans_.at(size_t(call.plan));
+  const PlanBuffers buffers = plan_buffers(call);
   if (const std::string wrong = check_plan(plan, buffers); !wrong.empty())
     throw CandidateError{GpuRunnerStatus::kBadPlan, "plan", wrong};
   const GpuLayout layout = gpu_layout(buffers.inputs, buffers.outputs, plan.workspaces);
-  return {plan, kernels_[size_t(request.plan)], layout, place_for(plan, layout)};
+  return {plan, kernels_[size_t(call.plan)], layout, place_for(plan, layout)};
 }
 
 // What does not fit although it asks for no workspaces is not the candidate's fault.
@@ -126,107 +127,126 @@ CUdeviceptr Executor::place_for(const LaunchPlan& plan, const GpuLayout& layout)
   }
 }
 
-// Between the outputs of a call and the memory that is shared with the oracle.
-void Executor::exchange_outputs(const GpuRunnerRequest& request, const PlacedPlan& call, Towards towards) {
+// From the oracle; the naive judge's only call.
+void Executor::take_outputs(const PlacedPlan& placed) {
   int64_t end = 0;
-  const auto offsets = exchange_offsets({request.output_bytes, request.output_bytes + request.outputs}, end);
-  for (size_t i = 0; i < call.layout.outputs.size(); ++i) {
-    const CUdeviceptr shared = exchange_ + CUdeviceptr(offsets[i]);
-    const CUdeviceptr own = call.base + CUdeviceptr(call.layout.outputs[i].offset);
-    const bool out = towards == Towards::kOracle;
-    TEMPER_GPU(cuMemcpyDtoDAsync, out ? shared : own, out ? own : shared,
-               size_t(call.layout.outputs[i].bytes), stream_);
+  for (const GpuBuffer& own : placed.layout.outputs)
+    TEMPER_GPU(cuMemcpyDtoDAsync, placed.base + CUdeviceptr(own.offset),
+               exchange_ + CUdeviceptr(exchange_offsets({own.bytes}, end)[0]), size_t(own.bytes), stream_);
+}
+
+// To the oracle, behind `end`, and sealed there: calls to come can reach that memory, too.
+void Executor::give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end) {
+  for (const GpuBuffer& own : placed.layout.outputs) {
+    const CUdeviceptr there = exchange_ + CUdeviceptr(exchange_offsets({own.bytes}, end)[0]);
+    if (end > exchange_bytes_) throw WorldError("a bad request");
+    TEMPER_GPU(cuMemcpyDtoDAsync, there, placed.base + CUdeviceptr(own.offset), size_t(own.bytes), stream_);
+    tools_.digest(seal++, there, own.bytes, left_ + offsetof(Left, digest));
   }
 }
 
-void Executor::poison(const PlacedPlan& call) {
-  for (const GpuBuffer& guard : call.layout.guards)
-    TEMPER_GPU(cuMemsetD8Async, call.base + CUdeviceptr(guard.offset), kGuardByte, size_t(guard.bytes),
+void Executor::poison(const PlacedPlan& placed) {
+  for (const GpuBuffer& guard : placed.layout.guards)
+    TEMPER_GPU(cuMemsetD8Async, placed.base + CUdeviceptr(guard.offset), kGuardByte, size_t(guard.bytes),
                stream_);
-  for (const auto* buffers : {&call.layout.outputs, &call.layout.workspaces})
+  for (const auto* buffers : {&placed.layout.outputs, &placed.layout.workspaces})
     for (const GpuBuffer& buffer : *buffers)
-      TEMPER_GPU(cuMemsetD8Async, call.base + CUdeviceptr(buffer.offset), kPoisonByte, size_t(buffer.bytes),
+      TEMPER_GPU(cuMemsetD8Async, placed.base + CUdeviceptr(buffer.offset), kPoisonByte, size_t(buffer.bytes),
                  stream_);
 }
 
-void Executor::prepare(const GpuRunnerRequest& request, const PlacedPlan& call) {
-  if (request.naive != 0)
-    exchange_outputs(request, call, Towards::kCandidate);
-  else
-    poison(call);
-  for (size_t i = 0; i < call.layout.inputs.size(); ++i)
-    tools_.draw(request.input[i], call.base + CUdeviceptr(call.layout.inputs[i].offset));
-  TEMPER_GPU(cuMemsetD8Async, flags_, 0, size_t(kFlagBytes), stream_);
-  if (request.timed == 0) return;
+void Executor::prepare(const GpuRunnerRequest& how, const GpuCall& call, const PlacedPlan& placed) {
+  how.naive != 0 ? take_outputs(placed) : poison(placed);
+  for (size_t i = 0; i < placed.layout.inputs.size(); ++i)
+    tools_.draw(call.input[i], placed.base + CUdeviceptr(placed.layout.inputs[i].offset));
+  TEMPER_GPU(cuMemsetD8Async, left_, 0, sizeof(Left), stream_);
+  if (how.timed == 0) return;
   TEMPER_GPU(cuCtxResetPersistingL2Cache);
   tools_.flush_l2();
 }
 
 // What the call must not have changed.
-void Executor::look(const GpuRunnerRequest& request, const PlacedPlan& call) {
+void Executor::look(const GpuCall& call, const PlacedPlan& placed) {
   Zones zones;
-  for (const GpuBuffer& guard : call.layout.guards) {
-    zones.begin[zones.count] = call.base + uint64_t(guard.offset);
-    zones.end[zones.count++] = call.base + uint64_t(guard.offset + guard.bytes);
+  for (const GpuBuffer& guard : placed.layout.guards) {
+    zones.begin[zones.count] = placed.base + uint64_t(guard.offset);
+    zones.end[zones.count++] = placed.base + uint64_t(guard.offset + guard.bytes);
   }
-  for (size_t i = 0; i < call.layout.inputs.size(); ++i)
-    tools_.check_draw(request.input[i], call.base + CUdeviceptr(call.layout.inputs[i].offset), flags_);
-  tools_.check_zones(zones, flags_ + sizeof(uint32_t));
+  for (size_t i = 0; i < placed.layout.inputs.size(); ++i)
+    tools_.check_draw(call.input[i], placed.base + CUdeviceptr(placed.layout.inputs[i].offset),
+                      left_ + offsetof(Left, changed));
+  tools_.check_zones(zones, left_ + offsetof(Left, broken));
 }
 
-double Executor::call(const GpuRunnerRequest& request) {
-  const PlacedPlan call = placed(request);
-  prepare(request, call);
+void Executor::call(const GpuRunnerRequest& request, GpuRunnerReply& reply) {
+  bool enough = false;
+  for (int64_t end = 0; reply.calls < request.calls && !enough; ++reply.calls) {
+    const Left left = call(request, request.call[reply.calls], end);
+    if (left.changed != 0) throw CandidateError{GpuRunnerStatus::kInputChanged, "input_mutation", ""};
+    if (left.broken != 0) throw CandidateError{GpuRunnerStatus::kGuardBroken, "guard", ""};
+    float milliseconds = 0;
+    TEMPER_GPU(cuEventElapsedTime, &milliseconds, begin_, end_);
+    reply.call_us[reply.calls] = 1e3 * double(milliseconds);
+    reply.digest[reply.calls] = left.digest;
+    enough = request.timed != 0 && reply.call_us[reply.calls] > kLongCall_us;
+  }
+  TEMPER_GPU(cuCtxResetPersistingL2Cache);  // the baseline may come next, and finds the cache as it was
+}
+
+Executor::Left Executor::call(const GpuRunnerRequest& how, const GpuCall& call, int64_t& exchange_end) {
+  const PlacedPlan placed = lay_out(call);
+  prepare(how, call, placed);
   TEMPER_GPU(cuEventRecord, begin_, stream_);
-  run_steps(call, stream_, request.knocked_out != 0 ? Steps::kWithoutKernels : Steps::kAll);
+  run_steps(placed, stream_, how.knocked_out != 0 ? Steps::kWithoutKernels : Steps::kAll);
   TEMPER_GPU(cuEventRecord, end_, stream_);
-  if (request.naive == 0) look(request, call);
-  exchange_outputs(request, call, Towards::kOracle);
+  if (how.naive == 0) look(call, placed);
+  give_outputs(placed, call.seal, exchange_end);
+  return left();
+}
+
+Executor::Left Executor::left() {
+  Left left;
   TEMPER_GPU(cuStreamSynchronize, stream_);
-  TEMPER_GPU(cuCtxResetPersistingL2Cache);  // the baseline comes next, and finds the cache as it was
-  uint32_t flags[2] = {};
-  TEMPER_GPU(cuMemcpyDtoH, flags, flags_, sizeof flags);
-  if (flags[0] != 0) throw CandidateError{GpuRunnerStatus::kInputChanged, "input_mutation", ""};
-  if (flags[1] != 0) throw CandidateError{GpuRunnerStatus::kGuardBroken, "guard", ""};
-  float milliseconds = 0;
-  TEMPER_GPU(cuEventElapsedTime, &milliseconds, begin_, end_);
-  return 1e3 * double(milliseconds);
+  TEMPER_GPU(cuMemcpyDtoH, &left, left_, sizeof left);
+  return left;
 }
 
 double Executor::repeat(const GpuRunnerRequest& request, bool& host_bound) {
   using Clock = std::chrono::steady_clock;
-  const PlacedPlan call = placed(request);
-  prepare(request, call);
+  const PlacedPlan placed = lay_out(request.call[0]);
+  prepare(request, request.call[0], placed);
   TEMPER_GPU(cuStreamSynchronize, stream_);
   const auto begin = Clock::now();
-  run_steps(call, stream_);
+  run_steps(placed, stream_);
   TEMPER_GPU(cuStreamSynchronize, stream_);
-  if (const auto once = Clock::now() - begin; once > kLongRepeat) {  // the host's delays do not show
+  const auto once = Clock::now() - begin;
+  if (once > kLongRepeat) {  // the host's delays do not show
     host_bound = false;
     return std::chrono::duration<double, std::micro>(once).count();
   }
+  const int64_t repeats = std::clamp<int64_t>(kRepeated / once, kLeastRepeats, kMostRepeats);
   const auto again = Clock::now();
-  for (int i = 0; i < kRepeats; ++i) run_steps(call, stream_);
+  for (int64_t i = 0; i < repeats; ++i) run_steps(placed, stream_);
   const auto launched = Clock::now();
   TEMPER_GPU(cuStreamSynchronize, stream_);
   const auto end = Clock::now();
   host_bound = launched - again > kHostShare * (end - again);
-  return std::chrono::duration<double, std::micro>(end - again).count() / kRepeats;
+  return std::chrono::duration<double, std::micro>(end - again).count() / double(repeats);
 }
 
 // The fastest of some calls; of long ones, one. Nothing but the plan runs between the two flushes of the
 // tracer. What each of them shows to be foreign is; a record that came late is not.
 ProfileWire Executor::profile(const GpuRunnerRequest& request, Tracer& tracer) {
   ProfileWire best, seen;
-  for (int i = 0; i < kProfiledCalls && best.device_us < kLongCall_us; ++i) {
-    const PlacedPlan call = placed(request);
-    prepare(request, call);
+  for (int i = 0; i < request.profiled && best.device_us < kLongProfiled_us; ++i) {
+    const PlacedPlan placed = lay_out(request.call[0]);
+    prepare(request, request.call[0], placed);
     TEMPER_GPU(cuStreamSynchronize, stream_);
     tracer.take(true);
     const uint64_t since_ns = tracer.now_ns();
-    run_steps(call, stream_);
+    run_steps(placed, stream_);
     TEMPER_GPU(cuStreamSynchronize, stream_);
-    seen = recorded(call.plan, tracer, since_ns);
+    seen = recorded(placed.plan, tracer, since_ns);
     if (seen.parts > 0 && (best.parts == 0 || seen.device_us < best.device_us)) best = seen;
   }
   return best.parts > 0 ? best : seen;
@@ -261,15 +281,13 @@ bool Executor::canary() {
   spec.elements = kCanaryElements;
   GpuLayout layout = gpu_layout({kCanaryElements * 4}, {}, {});
   const CUdeviceptr base = place(layout);
-  TEMPER_GPU(cuMemsetD8Async, flags_, 0, size_t(kFlagBytes), stream_);
+  TEMPER_GPU(cuMemsetD8Async, left_, 0, sizeof(Left), stream_);
   tools_.draw(spec, base);
-  tools_.check_draw(spec, base, flags_);
+  tools_.check_draw(spec, base, left_ + offsetof(Left, changed));
   spec.key = 1;
-  tools_.check_draw(spec, base, flags_ + sizeof(uint32_t));  // another draw must not be found
-  uint32_t flags[2] = {};
-  TEMPER_GPU(cuStreamSynchronize, stream_);
-  TEMPER_GPU(cuMemcpyDtoH, flags, flags_, sizeof flags);
-  return flags[0] == 0 && flags[1] == 1;
+  tools_.check_draw(spec, base, left_ + offsetof(Left, broken));  // another draw must not be found
+  const Left found = left();
+  return found.changed == 0 && found.broken == 1;
 }
 
 }  // namespace temper

@@ -22,9 +22,10 @@ class Executor {
 
   // Errors: CandidateError; GpuError where the context is lost.
   void load(const char* cubin, const std::vector<std::string>& plans);
-  // One call: poison, draw, (flush,) plan between events, checks, outputs to the exchange. Returns
-  // microseconds. A naive one: outputs from the exchange, draw, plan between events, outputs to the exchange.
-  double call(const GpuRunnerRequest& request);
+  // Each call: poison, draw, (flush,) plan between events, checks, outputs to the exchange, their digest. A
+  // naive one: outputs from the exchange, draw, plan between events, outputs to the exchange. The reply says
+  // how many were made, whatever becomes of the next one: a long one that is timed is the batch's last.
+  void call(const GpuRunnerRequest& request, GpuRunnerReply& reply);
   // Microseconds a call by the host's clock, many in a row, and whether launching took most of them.
   double repeat(const GpuRunnerRequest& request, bool& host_bound);
   // Where a call's time goes, with a cold cache. Outputs stay where they are.
@@ -33,25 +34,33 @@ class Executor {
   bool canary();  // whether a draw is found again in memory that was just written
 
  private:
-  enum class Towards : uint8_t { kOracle, kCandidate };
+  // What a call leaves in memory for the host to read.
+  struct Left {
+    uint32_t changed = 0, broken = 0;  // 1: an input, a guard
+    uint64_t digest = 0;               // of the outputs
+  };
 
   void resolve(const LaunchPlan& plan, std::vector<CUfunction>& kernels);
   void free_arena();
   CUdeviceptr place(const GpuLayout& layout);
   CUdeviceptr place_for(const LaunchPlan& plan, const GpuLayout& layout);
-  PlacedPlan placed(const GpuRunnerRequest& request);
-  void exchange_outputs(const GpuRunnerRequest& request, const PlacedPlan& call, Towards towards);
-  void poison(const PlacedPlan& call);
-  void prepare(const GpuRunnerRequest& request, const PlacedPlan& call);
-  void look(const GpuRunnerRequest& request, const PlacedPlan& call);
+  PlacedPlan lay_out(const GpuCall& call);
+  Left call(const GpuRunnerRequest& how, const GpuCall& call, int64_t& exchange_end);
+  void poison(const PlacedPlan& placed);
+  void prepare(const GpuRunnerRequest& how, const GpuCall& call, const PlacedPlan& placed);
+  void look(const GpuCall& call, const PlacedPlan& placed);
+  void take_outputs(const PlacedPlan& placed);
+  void give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end);
+  Left left();
   ProfileWire recorded(const LaunchPlan& plan, Tracer& tracer, uint64_t since_ns);
 
   GpuFacts facts_;
   CUdeviceptr exchange_;
+  int64_t exchange_bytes_;
   CUstream stream_ = nullptr;
   CUevent begin_ = nullptr, end_ = nullptr;
   GpuToolbox tools_;
-  CUdeviceptr flags_ = 0;  // u32 changed, u32 broken
+  CUdeviceptr left_ = 0;   // a Left
   CUdeviceptr arena_ = 0;  // places for buffers, used in turn
   int64_t arena_bytes_ = 0, turn_ = 0;
   CUmodule module_ = nullptr;

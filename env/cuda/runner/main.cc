@@ -19,12 +19,11 @@ namespace {
 constexpr int kSocket = 3, kCandidate = 4, kExchange = 5;
 constexpr auto kForEver = std::chrono::milliseconds(-1);
 
-GpuRunnerReply reply_of(GpuRunnerStatus status, std::string_view error = "", std::string_view reason = "") {
-  GpuRunnerReply reply;
+void fail(GpuRunnerReply& reply, GpuRunnerStatus status, std::string_view error,
+          std::string_view reason = "") {
   reply.status = status;
   reason.copy(reply.reason, sizeof reply.reason - 1);
   error.copy(reply.error, sizeof reply.error - 1);
-  return reply;
 }
 
 GpuFactsWire on_wire(const GpuFacts& facts) {
@@ -65,9 +64,11 @@ void unload(Executor& executor) {
 }
 
 void check_counts(const GpuRunnerRequest& request) {
-  if (request.inputs < 0 || request.inputs > kMaxTensors || request.outputs < 0 ||
-      request.outputs > kMaxTensors)
-    throw WorldError("a bad request");
+  bool good = request.calls >= 0 && request.calls <= kMaxBatch;
+  for (const GpuCall& call : request.call)
+    good = good && call.inputs >= 0 && call.inputs <= kMaxTensors && call.outputs >= 0 &&
+           call.outputs <= kMaxTensors;
+  if (!good) throw WorldError("a bad request");
 }
 
 void carry_out(Executor& executor, Tracer* tracer, const GpuRunnerRequest& request, const Mapping& memory,
@@ -81,10 +82,9 @@ void carry_out(Executor& executor, Tracer* tracer, const GpuRunnerRequest& reque
     case GpuRunnerOp::kUnload:
       return unload(executor);
     case GpuRunnerOp::kCall:
-      reply.time_us = executor.call(request);
-      return;
+      return executor.call(request, reply);
     case GpuRunnerOp::kRepeat:
-      reply.time_us = executor.repeat(request, host_bound);
+      reply.repeat_us = executor.repeat(request, host_bound);
       reply.host_bound = host_bound;
       return;
     case GpuRunnerOp::kProfile:
@@ -97,16 +97,19 @@ void carry_out(Executor& executor, Tracer* tracer, const GpuRunnerRequest& reque
 
 GpuRunnerReply answer(Executor& executor, Tracer* tracer, const GpuRunnerRequest& request,
                       const Mapping& memory) {
-  GpuRunnerReply reply = reply_of(GpuRunnerStatus::kOk);
+  GpuRunnerReply reply;
   try {
     carry_out(executor, tracer, request, memory, reply);
+    reply.status = GpuRunnerStatus::kOk;
   } catch (const CandidateError& e) {
-    return reply_of(e.status, e.words, e.reason);
+    fail(reply, e.status, e.words, e.reason);
   } catch (const GpuError& e) {
-    if (e.context_lost()) return reply_of(GpuRunnerStatus::kCrashed, e.words(), e.reason());
-    return reply_of(GpuRunnerStatus::kBroken, e.what());
+    if (e.context_lost())
+      fail(reply, GpuRunnerStatus::kCrashed, e.words(), e.reason());
+    else
+      fail(reply, GpuRunnerStatus::kBroken, e.what());
   } catch (const std::exception& e) {
-    return reply_of(GpuRunnerStatus::kBroken, e.what());
+    fail(reply, GpuRunnerStatus::kBroken, e.what());
   }
   return reply;
 }
@@ -119,7 +122,8 @@ void run(char** arguments, bool profiling) {
   if (profiling) tracer.emplace();
   Executor executor(facts, exchange);
   if (!executor.canary()) throw WorldError("the GPU does not compute what it should");
-  GpuRunnerReply ready = reply_of(GpuRunnerStatus::kOk);
+  GpuRunnerReply ready;
+  ready.status = GpuRunnerStatus::kOk;
   ready.gpu = on_wire(facts);
   if (!send_wire(kSocket, ready, 0)) return;
   GpuRunnerRequest request;
@@ -141,7 +145,9 @@ int main(int count, char** arguments) {
   try {
     temper::run(arguments, profiling);
   } catch (const std::exception& e) {
-    temper::send_wire(temper::kSocket, temper::reply_of(temper::GpuRunnerStatus::kBroken, e.what()), 0);
+    temper::GpuRunnerReply reply;
+    temper::fail(reply, temper::GpuRunnerStatus::kBroken, e.what());
+    temper::send_wire(temper::kSocket, reply, 0);
   }
   // Not by way of the driver's clean-up: after a crash it may not end.
   std::_Exit(0);

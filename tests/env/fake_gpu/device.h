@@ -68,6 +68,8 @@ inline unsigned long long atomicAdd(unsigned long long* to, unsigned long long v
 inline unsigned long long atomicMax(unsigned long long* to, unsigned long long value) {
   return std::exchange(*to, value > *to ? value : *to);
 }
+constexpr int warpSize = 1;
+inline unsigned long long __shfl_xor_sync(unsigned, unsigned long long value, int) { return value; }
 inline int64_t clock64() {  // no time is lost in waiting
   static int64_t now = 0;
   return now += 1'000'000;

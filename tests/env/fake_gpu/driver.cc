@@ -30,6 +30,7 @@ using fake::Work;
 
 CUresult lost = CUDA_SUCCESS;  // of the context
 bool events_lie = false;
+uint8_t* mapped = nullptr;  // memory that is shared with another process
 
 void lose(CUresult how) { lost = how; }
 void endless() {
@@ -37,7 +38,8 @@ void endless() {
 }
 void sleep_us(double time) { std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time)); }
 
-// What no kernel on a GPU can do: keep count of its calls, reach the events' times, start another unseen.
+// What hardly a kernel on a GPU can do: keep count of its calls, reach the events' times, find the memory
+// that is shared, start another unseen.
 void slow_at_first(void** addresses, const char* packed) {
   static int calls = 0;
   if (++calls >= 9 && calls <= 12) sleep_us(5000);  // the first that are timed
@@ -51,8 +53,12 @@ void ever_faster(void** addresses, const char* packed) {
 }
 void shortens_its_time(void** addresses, const char* packed) {
   events_lie = true;
-  sleep_us(1500);  // less than what the host's clock takes for long
+  sleep_us(200);  // less than what the host's clock takes for long
   fake::Kernel<&good>::call(addresses, packed);
+}
+void changes_what_was_given(void** addresses, const char* packed) {
+  fake::Kernel<&good>::call(addresses, packed);
+  ++*mapped;
 }
 void starts_another(void** addresses, const char* packed) {
   const auto begin = Clock::now();
@@ -73,6 +79,7 @@ const std::map<std::string, Call>& kernels() {
       FAKE_OWN(temper_draw),
       FAKE_OWN(temper_check_draw),
       FAKE_OWN(temper_check_zones),
+      FAKE_OWN(temper_digest),
       FAKE_OWN(temper_flush),
       FAKE_OWN(temper_wait),
       FAKE_OWN(temper_compare),
@@ -104,6 +111,7 @@ const std::map<std::string, Call>& kernels() {
       {"slow_at_first", slow_at_first},
       {"ever_faster", ever_faster},
       {"shortens_its_time", shortens_its_time},
+      {"changes_what_was_given", changes_what_was_given},
       {"starts_another", starts_another},
       {"wild", [](void**, const char*) { lose(CUDA_ERROR_ILLEGAL_ADDRESS); }},
       {"trapped", [](void**, const char*) { lose(CUDA_ERROR_LAUNCH_FAILED); }},
@@ -222,6 +230,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocat
                   unsigned long long) {
   void* const place = ::mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_FIXED, int(handle), 0);
+  mapped = static_cast<uint8_t*>(place);
   return place == MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) { return CUDA_SUCCESS; }

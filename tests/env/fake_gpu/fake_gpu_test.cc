@@ -120,6 +120,12 @@ TEST_F(FakeGpu, WhatDoesNotFitTheProfilersClockIsFound) {
   EXPECT_NE(verdict.message.find("by the profiler's clock"), std::string::npos) << verdict.message;
 }
 
+TEST_F(FakeGpu, WhatACallHasLeftIsSealed) {
+  const Verdict verdict = judge("add", {{"changes_what_was_given"}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
+  EXPECT_EQ(verdict.message, "HACK changed its outputs after the call had ended");
+}
+
 TEST_F(FakeGpu, KernelsThatThePlanDoesNotLaunchAreFound) {
   const Verdict verdict = judge("add", {{"starts_another"}});
   EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
@@ -147,7 +153,7 @@ TEST_F(FakeGpu, WhoCrashesItsProfileEndsNoOthers) {
   const std::string plan = plan_of(task, task.timed_shape, {{"trapped"}});
   for (int i = 0; i < 4; ++i) {
     EXPECT_FALSE(
-        machine->profiler->profile(machine->cubin, plan, call_of(task, {}), std::chrono::seconds(5)));
+        machine->profiler->profile(machine->cubin, plan, calls_of(task, {{}}), std::chrono::seconds(5)));
     machine->profiler->prepare();
   }
   EXPECT_TRUE(judge("add", {{"good"}}).profile);

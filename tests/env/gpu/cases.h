@@ -165,7 +165,7 @@ class HandMade {
   void expect_right(const Verdict& verdict, const std::string& words) const {
     EXPECT_TRUE(right(verdict)) << words;
     EXPECT_GT(verdict.speedup, 0) << words;
-    EXPECT_GE(verdict.pairs, verdict.candidate_us > 5000 ? 3 : 5) << words;
+    EXPECT_GE(verdict.pairs, verdict.candidate_us > 500 ? 2 : 5) << words;
     EXPECT_TRUE(verdict.profile_share < 0 || verdict.profile) << words;
     if (verdict.naive) expect_naive(verdict, true, words);
   }
