@@ -183,6 +183,7 @@ size_t Judge::pending() const { return impl_->waiting; }
 JudgeStats Judge::stats() const {
   JudgeStats stats = impl_->stats;
   stats.restarts = impl_->workers->restarts();
+  stats.host_halves = impl_->workers->host_halves();
   return stats;
 }
 

@@ -44,9 +44,15 @@ struct Judged {
   Verdict verdict;
 };
 
+// How many candidates' host halves were compiled, and how many were known from others (host_half.h).
+struct HostHalfCounts {
+  int64_t made = 0, known = 0;
+};
+
 struct JudgeStats {  // since construction
   int64_t submitted = 0, cached = 0, infra = 0, restarts = 0;
   double compile_s = 0, run_s = 0;  // summed over lanes
+  HostHalfCounts host_halves = {};  // none where others judge
 };
 
 class Judge {

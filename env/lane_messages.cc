@@ -1,6 +1,9 @@
 #include "env/lane_messages.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "env/task_json.h"
 
@@ -10,6 +13,20 @@ namespace {
 // Paths and compiler output may hold any bytes; JSON may not.
 std::string dump(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string sizes(const HostHalf& half) {
+  return fmt::format("{} {}", half.stubs.size(), half.object.size());
+}
+std::string bytes(const HostHalf& half) { return half.stubs + half.object; }
+
+// Its sizes come next in `head`, its bytes at `at`, which moves on.
+HostHalf take_half(std::istream& head, const std::string& text, size_t& at) {
+  size_t stubs = 0, object = 0;
+  head >> stubs >> object;
+  HostHalf half{text.substr(at, stubs), text.substr(at + stubs, object)};
+  at += stubs + object;
+  return half;
 }
 
 }  // namespace
@@ -48,18 +65,35 @@ std::string to_text(const LaneReady& ready) { return dump(ready); }
 LaneReady lane_ready_from(const std::string& text) { return nlohmann::json::parse(text).get<LaneReady>(); }
 
 std::string to_text(const LaneRequest& request) {
-  return std::to_string(request.task) + "\n" + request.source;
+  return fmt::format("{} {}\n", request.task, sizes(request.known)) + bytes(request.known) + request.source;
 }
 
 LaneRequest lane_request_from(const std::string& text) {
-  return {.task = uint32_t(std::stoul(text)), .source = text.substr(text.find('\n') + 1)};
+  LaneRequest request;
+  size_t at = text.find('\n') + 1;
+  std::istringstream head(text.substr(0, at));
+  head >> request.task;
+  request.known = take_half(head, text, at);
+  request.source = text.substr(at);
+  return request;
 }
 
-std::string to_text(const LaneAnswer& answer) { return dump(answer.verdict) + "\n" + answer.prepared; }
+std::string to_text(const LaneAnswer& answer) {
+  return fmt::format("{}\n{} {}\n", dump(answer.verdict), int(answer.host), sizes(answer.made)) +
+         bytes(answer.made) + answer.prepared;
+}
 
 LaneAnswer lane_answer_from(const std::string& text) {
   const size_t end = text.find('\n');
-  return {nlohmann::json::parse(text.substr(0, end)).get<Verdict>(), text.substr(end + 1)};
+  size_t at = text.find('\n', end + 1) + 1;
+  LaneAnswer answer{nlohmann::json::parse(text.substr(0, end)).get<Verdict>()};
+  std::istringstream head(text.substr(end + 1, at - end - 1));
+  int host = 0;
+  head >> host;
+  answer.host = HostOrigin(host);
+  answer.made = take_half(head, text, at);
+  answer.prepared = text.substr(at);
+  return answer;
 }
 
 }  // namespace temper

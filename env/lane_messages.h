@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "env/host_half.h"
 #include "env/task.h"
 #include "env/verdict.h"
 
@@ -33,12 +34,15 @@ struct LaneReady {                // broker → judge, once
 
 struct LaneRequest {  // judge → broker
   uint32_t task = 0;
-  std::string source;  // any bytes; for a GPU's lane, what another lane has prepared
+  std::string source;   // any bytes; for a GPU's lane, what another lane has prepared
+  HostHalf known = {};  // of that source's host text
 };
 
 struct LaneAnswer {
   Verdict verdict;
   std::string prepared = "";  // not empty: no verdict yet, this goes to a GPU
+  HostOrigin host = HostOrigin::kNone;
+  HostHalf made = {};  // not empty: to be known from now on
 };
 
 std::string to_text(const LaneSetup& setup);

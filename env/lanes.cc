@@ -11,6 +11,8 @@
 #include "base/machine/cores.h"
 #include "base/machine/lease.h"
 #include "env/lane.h"
+#include "env/languages/cuda_text.h"
+#include "env/languages/language.h"
 #include "env/workers.h"
 
 namespace temper {
@@ -18,6 +20,7 @@ namespace {
 
 constexpr double kLease_s = 300;  // a GPU may be held by who computes on it
 constexpr int kMaxAttempts = 2;   // of a candidate whose judging failed for our sake
+constexpr int64_t kHostHalves_bytes = 64 << 20;
 
 std::string cpu_model() {
   const std::string info = read_file("/proc/cpuinfo");
@@ -26,10 +29,11 @@ std::string cpu_model() {
 }
 
 // Lanes on cores take every candidate first; one for a GPU goes on, compiled and planned, to the lane of a
-// GPU.
+// GPU. What they have compiled of its host half the next candidate of that host text is given.
 class Lanes : public Workers {
  public:
-  Lanes(const JudgeOptions& options, const std::vector<Task>& tasks) : options_(options), cpu_(cpu_model()) {
+  Lanes(const JudgeOptions& options, const std::vector<Task>& tasks)
+      : options_(options), tasks_(tasks), cpu_(cpu_model()) {
     uint32_t of_gpus = 0;
     for (const Task& task : tasks) gpu_index_.push_back(task.language == "cuda" ? of_gpus++ : 0);
     start(tasks);
@@ -55,7 +59,10 @@ class Lanes : public Workers {
   int64_t width() const override { return std::ssize(cores_.lanes); }
 
   void submit(WorkOrder order) override {
-    jobs_.push_back({std::move(order)});
+    const Task& task = tasks_[order.task];
+    const bool cuda = task.language == kCuda.name;
+    std::string host = cuda ? sha256(host_text(kCuda.translation_unit(task, order.source))) : "";
+    jobs_.push_back({.order = std::move(order), .host = std::move(host)});
     cores_.queue.push_back(std::prev(jobs_.end()));
     dispatch();
   }
@@ -81,6 +88,7 @@ class Lanes : public Workers {
   }
 
   int64_t restarts() const override { return restarts_; }
+  HostHalfCounts host_halves() const override { return host_counts_; }
 
   std::shared_ptr<void> hold_gpu(int64_t gpu) override {
     const auto place = std::ranges::find(gpu_numbers_, gpu);
@@ -98,6 +106,7 @@ class Lanes : public Workers {
  private:
   struct Job {
     WorkOrder order;
+    std::string host = "";  // digest of its host text, of CUDA
     int attempts = 0;
     std::string prepared = "";  // for a GPU
   };
@@ -171,9 +180,15 @@ class Lanes : public Workers {
     }
   }
 
-  LaneRequest request_of(const Job& job, const Pool& pool) const {
+  LaneRequest request_of(const Job& job, const Pool& pool) {
     return pool.gpu ? LaneRequest{gpu_index_[job.order.task], job.prepared}
-                    : LaneRequest{job.order.task, job.order.source};
+                    : LaneRequest{job.order.task, job.order.source, host_halves_.find(job.host)};
+  }
+
+  void learn_host_half(const Job& job, LaneAnswer& answer) {
+    host_counts_.made += answer.host == HostOrigin::kMade;
+    host_counts_.known += answer.host == HostOrigin::kKnown;
+    if (!answer.made.object.empty()) host_halves_.keep(job.host, std::move(answer.made));
   }
 
   void for_each_lane(const std::function<void(Pool&, size_t)>& work) {
@@ -194,6 +209,7 @@ class Lanes : public Workers {
     auto answer = pool.lanes[i].receive();
     if (!answer) revive(pool, i);
     if (!answer) return finish(job, infra("the broker died or hung"));
+    learn_host_half(*job, *answer);
     if (answer->prepared.empty()) {
       if (answer->verdict.naive) answer->verdict.naive->binding = options_.judge == "naive";
       return finish(job, answer->verdict);
@@ -232,9 +248,12 @@ class Lanes : public Workers {
   }
 
   const JudgeOptions options_;
+  const std::vector<Task> tasks_;
   const std::string cpu_;
   std::vector<uint32_t> gpu_index_;  // by task: its number among those for GPUs
   std::list<Job> jobs_;
+  HostHalves host_halves_{kHostHalves_bytes};
+  HostHalfCounts host_counts_;
   Pool cores_, gpus_;
   std::vector<int64_t> gpu_numbers_;  // by lane of gpus_
   std::vector<WorkDone> done_;

@@ -33,6 +33,8 @@ class Workers {
   // if nobody is left to judge.
   virtual std::vector<WorkDone> wait(double until_s) = 0;
   virtual int64_t restarts() const = 0;
+  // Of candidates in CUDA that were compiled on this machine.
+  virtual HostHalfCounts host_halves() const { return {}; }
   // See Judge. Nothing where no lane of this process is on that GPU.
   virtual std::shared_ptr<void> hold_gpu(int64_t) { return nullptr; }
 };

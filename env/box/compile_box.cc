@@ -83,7 +83,7 @@ void enter_box(const Toolchain& tools, const CompileQuota& quota, uid_t user) {
 
 struct Products {
   Fd object = memory_file("object"), cubin = memory_file("cubin"), ptx = memory_file("ptx"),
-     diagnostics = memory_file("diagnostics");
+     stubs = memory_file("stubs"), diagnostics = memory_file("diagnostics");
 };
 
 // The init of the box's pid namespace: our code, which starts the tools in turn.
@@ -101,6 +101,7 @@ Ending run_box(const Toolchain& tools, const std::string& source, const CompileQ
   Ending ending = copy_product(tools.object, products.object.get(), quota.object_bytes);
   if (ending == kCompiled) ending = copy_product(tools.cubin, products.cubin.get(), quota.cubin_bytes);
   if (ending == kCompiled) ending = copy_product(tools.ptx, products.ptx.get(), quota.ptx_bytes);
+  if (ending == kCompiled) ending = copy_product(tools.stubs, products.stubs.get(), quota.stubs_bytes);
   return ending;
 }
 
@@ -139,6 +140,7 @@ CompileResult compile(const Toolchain& tools, const std::string& source, const C
     result.object = read_prefix(products.object.get(), quota.object_bytes);
     result.cubin = read_prefix(products.cubin.get(), quota.cubin_bytes);
     result.ptx = read_prefix(products.ptx.get(), quota.ptx_bytes);
+    result.stubs = read_prefix(products.stubs.get(), quota.stubs_bytes);
   } else {
     result.reason = status ? failure_reason(*status, result.diagnostics) : "compile_timeout";
   }

@@ -15,13 +15,13 @@ struct CompileQuota {
   int64_t memory_bytes = int64_t(1) << 30;  // each program's address space
   int64_t file_bytes = 16 << 20;            // any file a program writes
   int64_t object_bytes = 4 << 20;
-  int64_t cubin_bytes = 4 << 20, ptx_bytes = 32 << 20;
+  int64_t cubin_bytes = 4 << 20, ptx_bytes = 32 << 20, stubs_bytes = 1 << 20;
   int64_t diagnostic_bytes = 64 << 10;
   int niceness = 0;
 };
 
-// nvcc writes what it has preprocessed to files: with CUB that is 10 MB, three times. It leaves a core at once
-// to who works with a GPU: all cores compile, and a GPU that waits for one of them is idle.
+// nvcc writes what it has preprocessed to files: with CUB that is 10 MB, three times. It leaves a core at
+// once to who works with a GPU: all cores compile, and a GPU that waits for one of them is idle.
 inline CompileQuota cuda_compile_quota() {
   CompileQuota quota;
   quota.wall = std::chrono::milliseconds(30'000);
@@ -33,10 +33,10 @@ inline CompileQuota cuda_compile_quota() {
 
 struct CompileResult {
   bool ok = false;
-  std::string object;       // the shared object
-  std::string cubin, ptx;   // of a GPU language
-  std::string reason;       // why not: compile_error, no_entry_point, compile_timeout, compile_quota
-  std::string diagnostics;  // the tools' words, cut at the quota
+  std::string object;             // the shared object
+  std::string cubin, ptx, stubs;  // of a GPU language
+  std::string reason;             // why not: compile_error, no_entry_point, compile_timeout, compile_quota
+  std::string diagnostics;        // the tools' words, cut at the quota
 };
 
 // Never throws for the source's sake. `user` is who the tools run as where we are root.

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "env/box/cxx_driver.h"
 #include "env/box/toolchain.h"
+#include "env/languages/cuda_text.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -140,16 +141,6 @@ std::vector<std::string> toolkit_folders(const fs::path& nvcc) {
   return root.string().starts_with("/usr/") ? std::vector<std::string>{} : std::vector{root.string()};
 }
 
-// Whether "__device__" or "__host__" follows a bracket that closes, as behind a lambda's captures.
-bool has_extended_lambda(const std::string& source) {
-  for (const char* word : {"__device__", "__host__"})
-    for (size_t at = source.find(word); at != std::string::npos; at = source.find(word, at + 1)) {
-      const size_t before = at == 0 ? std::string::npos : source.find_last_not_of(" \t\r\n", at - 1);
-      if (before != std::string::npos && source[before] == ']') return true;
-    }
-  return false;
-}
-
 }  // namespace
 
 CudaToolchains::CudaToolchains(std::vector<std::string> flags, std::string entry, std::string architecture)
@@ -158,7 +149,7 @@ CudaToolchains::CudaToolchains(std::vector<std::string> flags, std::string entry
       architecture_(std::move(architecture)),
       plain_(find_cuda_toolchain(flags_, entry_, architecture_)) {}
 
-const Toolchain& CudaToolchains::of(const std::string& source) {
+const CudaToolchain& CudaToolchains::of(const std::string& source) {
   if (!has_extended_lambda(source)) return plain_;
   if (!with_lambdas_) {
     std::vector<std::string> flags = flags_;
@@ -168,20 +159,16 @@ const Toolchain& CudaToolchains::of(const std::string& source) {
   return *with_lambdas_;
 }
 
-Toolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
-                              const std::string& architecture) {
+std::string description(const CudaToolchain& tools) {
+  return description(tools.device) + description(tools.host);
+}
+
+CudaToolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
+                                  const std::string& architecture) {
   const CxxDriver driver;
   const fs::path nvcc = find_nvcc();
   const std::string version = version_of(nvcc);
   check_version(nvcc, version);
-  Toolchain tools;
-  tools.version = fmt::format("{} ({}), {}", version, architecture, driver.version());
-  tools.source = "candidate.cu";
-  tools.files = {{"candidate.module_id", kModuleId}, {"candidate.fatbin.c", kNoFatbin}};
-  tools.object = kObjectFile;
-  tools.cubin = "candidate.cubin";
-  tools.ptx = "candidate.ptx";
-  tools.folders = toolkit_folders(nvcc);
   const std::string virtual_one = "compute" + architecture.substr(architecture.find('_'));
   const CudaSteps steps(
       nvcc, driver,
@@ -189,10 +176,24 @@ Toolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::
               fmt::format("--keep --keep-dir . -ccbin {} -shared -Xcompiler -fPIC -cudart none -gencode "
                           "arch={},code={} {} -o candidate.so candidate.cu",
                           driver.name(), virtual_one, architecture, fmt::join(flags, " "))));
-  tools.steps = {
+  CudaToolchain tools;
+  for (Toolchain* half : {&tools.device, &tools.host}) {
+    half->source = "candidate.cu";
+    half->files = {{"candidate.module_id", kModuleId}};
+    half->folders = toolkit_folders(nvcc);
+  }
+  tools.device.version = fmt::format("{} ({}), {}", version, architecture, driver.version());
+  tools.device.cubin = "candidate.cubin";
+  tools.device.ptx = "candidate.ptx";
+  tools.device.stubs = kStubsFile;
+  tools.device.steps = {
       steps.host("candidate.cpp1.ii\""),  // as device code sees it
       steps.tool("cicc"),
       steps.tool("ptxas"),
+  };
+  tools.host.files.emplace_back("candidate.fatbin.c", kNoFatbin);
+  tools.host.object = kObjectFile;
+  tools.host.steps = {
       steps.host("candidate.cpp4.ii\""),  // as host code sees it
       steps.tool("cudafe++"),
       steps.host_compiler(),

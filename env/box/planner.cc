@@ -9,11 +9,14 @@ namespace temper {
 namespace {
 
 std::optional<PlanFailure> compile_and_gate(const Task& task, const std::string& source,
-                                            const Toolchain& tools, const CompileQuota& quota, uid_t user,
-                                            Planned& planned) {
+                                            const CudaToolchain& tools, const CompileQuota& quota, uid_t user,
+                                            const HostHalf& known, Planned& planned) {
   const Language& language = find_language(task.language);
   if (const auto rejected = language.gate(source)) return PlanFailure{rejected->kind, rejected->reason, ""};
-  CompileResult compiled = compile(tools, language.translation_unit(task, source), quota, user);
+  auto [compiled, host, made] =
+      compile_cuda(tools, language.translation_unit(task, source), known, quota, user);
+  planned.host = host;
+  planned.made = std::move(made);
   if (!compiled.ok) {
     const bool missing = compiled.reason == "no_entry_point";
     const bool tells = compiled.reason == "compile_error";
@@ -58,11 +61,12 @@ std::vector<Shape> all_shapes(const Task& task) {
 }
 
 Planned plan_candidate(const Task& task, const std::string& source, const std::vector<Shape>& shapes,
-                       const Toolchain& tools, const CompileQuota& quota, uid_t user, const GpuTarget& target,
-                       RecorderProcess& recorder, std::chrono::nanoseconds budget) {
+                       const CudaToolchain& tools, const CompileQuota& quota, uid_t user,
+                       const GpuTarget& target, RecorderProcess& recorder, std::chrono::nanoseconds budget,
+                       const HostHalf& known) {
   Planned planned;
   const double start = now_s();
-  planned.failure = compile_and_gate(task, source, tools, quota, user, planned);
+  planned.failure = compile_and_gate(task, source, tools, quota, user, known, planned);
   const double compiled = now_s();
   planned.compile_ms = (compiled - start) * 1e3;
   if (!planned.failure) planned.failure = record_all(task, shapes, target, recorder, budget, planned);

@@ -10,21 +10,30 @@
 namespace temper {
 
 // What a compile box does: writes `files`, then the candidate as `source`, runs `steps` in turn in the one
-// folder, and hands out `object` and, of a GPU language, `cubin` and the `ptx` it is made from.
+// folder, and hands out what is named of `object`, `cubin`, the `ptx` it is made from, and `stubs`.
 struct Toolchain {
   std::string version;  // of the compilers, a line: part of every verdict's digest, as are the steps
   std::string source;
   std::vector<std::pair<std::string, std::string>> files;  // name, content
   std::vector<std::vector<std::string>> steps;             // each one program and its arguments
-  std::string object, cubin, ptx;                          // empty: there is none
+  std::string object, cubin, ptx, stubs;                   // empty: there is none
   std::vector<std::string> folders;                        // beside /usr, that a box must see
 };
 
 inline constexpr const char* kSourceFile = "candidate.cc";  // as diagnostics name it
 inline constexpr const char* kObjectFile = "candidate.so";
+inline constexpr const char* kStubsFile = "candidate.cudafe1.stub.c";
+
+// Of a candidate in CUDA. The halves have boxes of their own: a host half may serve other candidates, so
+// nothing that one's kernels do to their compiler may reach it, but for the stubs that host code calls
+// kernels by. Those the device's half makes, in C, and the host's half reads.
+struct CudaToolchain {
+  Toolchain device, host;
+};
 
 // Version and command lines in words.
 std::string description(const Toolchain& tools);
+std::string description(const CudaToolchain& tools);
 
 // Asks the C++ driver ($CXX, else g++) what it would run for `flags`. `entry` must be defined by the source.
 // Errors: WorldError saying what to install if there is no GNU C++ compiler below /usr.
@@ -32,10 +41,10 @@ Toolchain find_toolchain(const std::vector<std::string>& flags, const std::strin
 
 // The same for CUDA: asks nvcc ($CUDACXX, else on PATH, in /usr/local/cuda, or the one Temper was built
 // with). Source candidate.cu; device code for one architecture ("sm_90a") and nothing else; host code that
-// leaves the CUDA runtime undefined. The device's half comes first: it finds the mistakes of both, at a third
-// of the time. Errors: WorldError saying what to install, ConfigError if nvcc does not know the architecture.
-Toolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
-                              const std::string& architecture);
+// leaves the CUDA runtime undefined. Errors: WorldError saying what to install, ConfigError if nvcc does not
+// know the architecture.
+CudaToolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
+                                  const std::string& architecture);
 
 // Lambdas that kernels call (`[=] __device__ …`) make nvcc read a large part of the standard library, and
 // take 1.6 times as long: only sources that have some are compiled so.
@@ -43,14 +52,14 @@ class CudaToolchains {
  public:
   // Errors: as find_cuda_toolchain.
   CudaToolchains(std::vector<std::string> flags, std::string entry, std::string architecture);
-  const Toolchain& of(const std::string& source);
-  const Toolchain& plain() const { return plain_; }
+  const CudaToolchain& of(const std::string& source);
+  const CudaToolchain& plain() const { return plain_; }
 
  private:
   std::vector<std::string> flags_;
   std::string entry_, architecture_;
-  Toolchain plain_;
-  std::optional<Toolchain> with_lambdas_;  // once a source has asked for it
+  CudaToolchain plain_;
+  std::optional<CudaToolchain> with_lambdas_;  // once a source has asked for it
 };
 
 }  // namespace temper

@@ -55,7 +55,7 @@ LaneAnswer CudaLane::judge(const LaneRequest& request) {
     if (!recorder_) recorder_.emplace(recorder_options_);
     const auto budget = std::chrono::nanoseconds(int64_t(setup_.run_timeout_s * 1e9));
     result = answer(plan_candidate(task, request.source, all_shapes(task), tools_.of(request.source), quota_,
-                                   lane_user(), target_, *recorder_, budget));
+                                   lane_user(), target_, *recorder_, budget, request.known));
   } catch (const std::exception& e) {
     result.verdict = infra_verdict(e);
   }
@@ -64,7 +64,7 @@ LaneAnswer CudaLane::judge(const LaneRequest& request) {
 }
 
 LaneAnswer CudaLane::answer(const Planned& planned) const {
-  LaneAnswer result;
+  LaneAnswer result{.verdict = {}, .host = planned.host, .made = planned.made};
   if (!planned.failure) {
     GpuCandidate candidate{
         .cubin = planned.cubin, .plans = {}, .compile_ms = planned.compile_ms, .plan_ms = planned.plan_ms};

@@ -24,7 +24,7 @@ LaneReady HostLane::ready() const {
 
 LaneAnswer HostLane::judge(const LaneRequest& request) {
   const Place& place = places_.at(request.task);
-  return place.work->judge({place.index, request.source});
+  return place.work->judge({place.index, request.source, request.known});
 }
 
 void HostLane::prepare() {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "env/box/compile_box.h"
+#include "env/box/cuda_compile.h"
 #include "env/cuda/cubin.h"
 #include "env/languages/language.h"
 
@@ -37,7 +37,7 @@ inline CudaToolchains* cuda_toolchains(std::string* why = nullptr) {
 
 inline CompileResult compile_cuda(const std::string& source,
                                   const CompileQuota& quota = cuda_compile_quota()) {
-  return compile(cuda_toolchains()->of(source), source, quota, kCudaTestUser);
+  return compile_cuda(cuda_toolchains()->of(source), source, {}, quota, kCudaTestUser).result;
 }
 
 }  // namespace temper

@@ -20,6 +20,7 @@ namespace {
 struct JudgeBench {
   int64_t count = 200, each = 0;
   std::string folder, hostile;
+  bool same_hosts = false;
 };
 
 // Means or sums, in ms.
@@ -49,7 +50,8 @@ struct Measured {
   std::vector<std::string> unexpected;    // "NAME: KIND (reason)" of files that name another verdict
   StageTimes ms;                          // summed
   std::vector<nlohmann::json> long_ones;  // of each, what it was and how long it took where candidates queue
-  TreeUsage early, late;                  // after a tenth, at the end
+  HostHalfCounts host_halves;
+  TreeUsage early, late;  // after a tenth, at the end
   int64_t gpu_early_mib = -1, gpu_late_mib = -1;
 };
 
@@ -72,10 +74,24 @@ nlohmann::json longest(std::vector<nlohmann::json> all) {
   return all;
 }
 
-// Judges candidates [begin, end), keeping `in_flight` of them at the judge; a comment makes each one new to
-// its cache.
-void judge_range(Judge& judge, const Candidates& candidates, int64_t begin, int64_t end, int64_t in_flight,
-                 Measured& m) {
+// What a judge is given, and how much of it at a time.
+struct Load {
+  Candidates candidates;
+  int64_t in_flight = 1;
+  bool same_hosts = false;
+};
+
+// A comment makes it new to the judge's cache: behind it, and to what the judge knows of host halves, too; or
+// in the body of a kernel, and to no more than that.
+std::string renewed(const std::string& source, int64_t number, bool same_host) {
+  const size_t kernel = same_host ? source.find("__global__") : std::string::npos;
+  const size_t body = kernel == std::string::npos ? kernel : source.find('{', kernel);
+  if (body == std::string::npos) return fmt::format("{}\n// {}\n", source, number);
+  return std::string(source).insert(body + 1, fmt::format("/* {} */", number));
+}
+
+// Judges candidates [begin, end), again and again where there are fewer.
+void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Measured& m) {
   struct Sent {
     double at_s;
     const BenchCandidate* candidate;
@@ -83,9 +99,9 @@ void judge_range(Judge& judge, const Candidates& candidates, int64_t begin, int6
   std::map<Ticket, Sent> sent;
   const double start_s = now_s();
   for (int64_t next = begin; (next < end && !interrupted()) || !sent.empty();) {
-    for (; next < end && !interrupted() && int64_t(sent.size()) < in_flight; ++next) {
-      const BenchCandidate& c = candidates[size_t(next) % candidates.size()];
-      sent[judge.submit(c.task, fmt::format("{}\n// {}\n", c.source, next))] = {now_s(), &c};
+    for (; next < end && !interrupted() && int64_t(sent.size()) < load.in_flight; ++next) {
+      const BenchCandidate& c = load.candidates[size_t(next) % load.candidates.size()];
+      sent[judge.submit(c.task, renewed(c.source, next, load.same_hosts))] = {now_s(), &c};
     }
     for (const Judged& judged : judge.poll(std::chrono::milliseconds(1000))) {
       const auto [at_s, candidate] = sent.at(judged.ticket);
@@ -125,15 +141,18 @@ TreeUsage usage_at_rest() {
   return tree_usage();
 }
 
-Measured measure(Judge& judge, const Candidates& candidates, int64_t count, int64_t in_flight) {
+Measured measure(Judge& judge, const Load& load, int64_t count) {
   Measured m;
+  const HostHalfCounts before = judge.stats().host_halves;
   const int64_t tenth = std::max<int64_t>(1, count / 10);
-  judge_range(judge, candidates, 0, tenth, in_flight, m);
+  judge_range(judge, load, 0, tenth, m);
   m.early = usage_at_rest();
   m.gpu_early_mib = gpu_memory_mib();
-  judge_range(judge, candidates, tenth, count, in_flight, m);
+  judge_range(judge, load, tenth, count, m);
   m.late = usage_at_rest();
   m.gpu_late_mib = gpu_memory_mib();
+  const HostHalfCounts after = judge.stats().host_halves;
+  m.host_halves = {after.made - before.made, after.known - before.known};
   return m;
 }
 
@@ -156,6 +175,11 @@ nlohmann::json stages(const Measured& m, int64_t lanes, int64_t gpus) {
   return {{"compile_and_plan", stage(prepare_ms, lanes)}, {"gpu", stage(m.ms.run, gpus)}};
 }
 
+// A rate with known host halves is another than one without.
+double known_share(const HostHalfCounts& counts) {
+  return double(counts.known) / double(std::max<int64_t>(1, counts.made + counts.known));
+}
+
 nlohmann::json report(const Measured& m, int64_t lanes, int64_t gpus) {
   const auto usage = [](const TreeUsage& u, int64_t gpu_mib) {
     return nlohmann::json{{"processes", u.processes},
@@ -170,6 +194,7 @@ nlohmann::json report(const Measured& m, int64_t lanes, int64_t gpus) {
           {"latency_p95_s", quantile(m.latency_s, 0.95)},
           {"kinds", m.kinds},
           {"unexpected", m.unexpected},
+          {"known_host_halves", known_share(m.host_halves)},
           {"stages", stages(m, lanes, gpus)},
           {"mean_ms", m.ms.json(verdicts)},
           {"run_p50_ms", quantile(m.run_ms, 0.5)},
@@ -259,8 +284,9 @@ int bench_judge(const ConfigWords& words, const JudgeBench& bench) {
     fmt::print("{}\n", each(judge, candidates, bench.each).dump(2));
     return interrupted() ? kExitInterrupted : kExitOk;
   }
-  const int64_t gpus = gpus_of(config, tasks), in_flight = (gpus > 0 ? 3 : 1) * judge.width();
-  const Measured m = measure(judge, candidates, bench.count, in_flight);
+  const int64_t gpus = gpus_of(config, tasks);
+  const Load load{candidates, (gpus > 0 ? 3 : 1) * judge.width(), bench.same_hosts};
+  const Measured m = measure(judge, load, bench.count);
   fmt::print("{}\n", report(m, judge.width(), gpus).dump(2));
   if (!m.unexpected.empty()) return kExitCandidateFailed;
   return interrupted() ? kExitInterrupted : kExitOk;
@@ -284,6 +310,9 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
                    "where another "
                    "verdict is a failure; without it, the cold start's, a tenth broken and a tenth wrong")
       ->check(CLI::ExistingDirectory);
+  command->add_flag("--same-hosts", bench_words->same_hosts,
+                    "where a candidate comes again, its kernels alone are new: what a judge of CUDA knows of "
+                    "host code it knows");
   command
       ->add_option("--hostile", bench_words->hostile,
                    "every tenth candidate is one of this folder's, their tasks those of its tasks.yaml")

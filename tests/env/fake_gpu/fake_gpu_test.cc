@@ -280,6 +280,39 @@ TEST_F(FakeGpuJudge, VerdictsComeThroughBothStages) {
   EXPECT_EQ(judge.sandbox_level().substr(0, 2), "S2");
 }
 
+// "good" and "zeros" are what this driver knows kernels by; their bodies are the compiler's alone.
+TEST_F(FakeGpuJudge, HostHalvesAreSharedAndVerdictsAreNot) {
+  const auto tasks = hand_made_tasks(Device::kFake);
+  JudgeOptions one = options();
+  one.lanes = 1;
+  Judge sharing(one, tasks);
+  const auto kind_of = [](const Verdict& v) { return v.reason == "clock" ? "PASS" : to_string(v.kind); };
+  const auto with_body = [](const std::string& kernel, const std::string& first) {
+    std::string source = source_with(kernel);
+    return source.insert(source.find("  for"), first);
+  };
+  const std::vector<std::string> sources{
+      source_with("good"),
+      with_body("good", "  // another\n"),
+      with_body("good", "  __shared__ float s[3]; s[n] = x[0]; y[n] = s[0];\n"),
+      with_body("good", "  nonsense;\n"),
+      with_body("good", "  __shared__ float s[1 << 20]; s[n] = x[0]; y[n] = s[0];\n"),
+      with_body("good", "  static int calls = 3; y[n] = ++calls;\n"),
+      source_with("zeros"),
+      with_body("zeros", "  // another\n"),
+      source_with("good"),
+  };
+  for (const std::string& source : sources) {
+    const Verdict shared = sharing.judge("add", source);
+    const Verdict alone = Judge(one, tasks).judge("add", source);
+    EXPECT_EQ(kind_of(shared), kind_of(alone)) << source << alone.message;
+    EXPECT_EQ(shared.reason == "clock" ? "" : shared.reason, alone.reason == "clock" ? "" : alone.reason);
+  }
+  const HostHalfCounts counts = sharing.stats().host_halves;
+  EXPECT_EQ(counts.made, 2);
+  EXPECT_EQ(counts.known, 4);  // the last is in the cache; two are refused by the device's compiler
+}
+
 TEST_F(FakeGpuJudge, BothLanguagesLiveTogether) {
   auto tasks = parse_tasks(
       "{name: cpu_add, reference: 2 * x, inputs: {x: [n]}, outputs: {y: [n]}, check: [{n: 5}], "
