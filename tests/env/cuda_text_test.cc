@@ -25,6 +25,7 @@ TEST(HostText, BodiesOfKernelsAreEmptied) {
       " auto s = R\"x(}}\" )y\" {{)x\"; auto t = u8R\"(})\"; auto u = L\"}\" \"\\\"}\"; ",
       "\n#pragma unroll\n  for (int i = 0; i < 4; ++i) {\n  #  pragma unroll 4 // }\n  for (;;) {} }\n",
       "\n#pragma nounroll\n  for (;;) {}\n",
+      " auto s = R\"x(\" }}} \")x\", t = u8R\"(\" }}} \")\"; ",
       " asm volatile(\"{ .reg .pred p; }\" :: \"r\"(n)); ",
       " extern __shared__ float s[]; struct Pair { int a; }; auto f = [&](int i) { return s[i]; }; f(3); ",
       " y[n] = \u00e9t\u00e9 ? a % b : a < b; ",
