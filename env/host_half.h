@@ -24,6 +24,7 @@ class HostHalves {
   explicit HostHalves(int64_t bytes) : bytes_(bytes) {}
   HostHalf find(const std::string& digest);
   void keep(const std::string& digest, HostHalf half);  // instead of one that is there; not what is too large
+  bool knows(const std::string& digest) const { return by_digest_.contains(digest); }
   size_t size() const { return entries_.size(); }
 
  private:

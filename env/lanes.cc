@@ -170,14 +170,28 @@ class Lanes : public Workers {
   void dispatch(Pool& pool) {
     for (size_t i = 0; i < pool.lanes.size() && !pool.queue.empty(); ++i) {
       if (pool.lanes[i].state() != Lane::State::kIdle || pool.held[i]) continue;
-      const JobRef job = pool.queue.front();
+      const auto next = next_in(pool);
+      const JobRef job = *next;
       if (!pool.lanes[i].assign(request_of(*job, pool))) {
         revive(pool, i);
         continue;
       }
-      pool.queue.pop_front();
+      pool.queue.erase(next);
       pool.jobs[i] = job;
     }
+  }
+
+  // The first; but rather one whose host half no lane is making just now: it is known when those of that host
+  // text have their turn. Where there are no others, a core that would wait makes it again.
+  std::deque<JobRef>::iterator next_in(Pool& pool) {
+    const auto made_now = [&](JobRef job) {
+      return !job->host.empty() && !host_halves_.knows(job->host) &&
+             std::ranges::any_of(
+                 pool.jobs, [&](JobRef other) { return other != jobs_.end() && other->host == job->host; });
+    };
+    const auto next =
+        pool.gpu ? pool.queue.begin() : std::find_if_not(pool.queue.begin(), pool.queue.end(), made_now);
+    return next != pool.queue.end() ? next : pool.queue.begin();
   }
 
   LaneRequest request_of(const Job& job, const Pool& pool) {

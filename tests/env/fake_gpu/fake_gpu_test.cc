@@ -313,6 +313,18 @@ TEST_F(FakeGpuJudge, HostHalvesAreSharedAndVerdictsAreNot) {
   EXPECT_EQ(counts.known, 4);  // the last is in the cache; two are refused by the device's compiler
 }
 
+TEST_F(FakeGpuJudge, LanesMakeOtherHostHalvesFirst) {
+  Judge judge(options(), hand_made_tasks(Device::kFake));
+  int number = 0;  // the first two keep both lanes busy while the others come
+  for (const char* kernel : {"nothing", "input_copied", "good", "good", "zeros", "zeros"}) {
+    std::string source = source_with(kernel);
+    judge.submit("add", source.insert(source.find("  for"), fmt::format("  // {}\n", ++number)));
+  }
+  while (judge.pending() > 0) judge.poll(std::chrono::milliseconds(100));
+  EXPECT_EQ(judge.stats().host_halves.made, 4);
+  EXPECT_EQ(judge.stats().host_halves.known, 2);
+}
+
 TEST_F(FakeGpuJudge, BothLanguagesLiveTogether) {
   auto tasks = parse_tasks(
       "{name: cpu_add, reference: 2 * x, inputs: {x: [n]}, outputs: {y: [n]}, check: [{n: 5}], "
