@@ -25,7 +25,7 @@ constexpr int kHostTries = 5, kProfileTries = 4;
 constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
 constexpr double kNearFloor = 1.1;
 constexpr int64_t kAuditPairs = 3;  // times the most pairs
-constexpr int64_t kPairsAtOnce = 4;
+constexpr int64_t kMorePairs = 4;   // at once, where the first ones were not enough
 constexpr nanoseconds kUnloadPatience{2'000'000'000};
 
 double sum(const std::vector<int64_t>& values) {
@@ -194,7 +194,10 @@ Found GpuProcedure::check_draws(const Draws& draws) {
 Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
   Found found;
   while (!found && !pairs_.enough(min_pairs, max_pairs)) {
-    Draws draws(size_t(std::min(kPairsAtOnce, max_pairs - std::ssize(pairs_.ratios()))));
+    const int64_t made = pairs_.empty() ? 0 : 1 + std::ssize(pairs_.ratios());
+    const int64_t wanted =
+        made <= min_pairs ? 1 + min_pairs - made : std::min(kMorePairs, 1 + max_pairs - made);
+    Draws draws(size_t(std::min(wanted, most_at_once_)));
     for (GpuDraw& draw : draws) draw.seed = secret_seed();
     if (pairs_.empty()) draws[0].magnitude = task_.magnitudes.back();
     draws.resize(batch_of(task_, draws));
@@ -218,6 +221,7 @@ Found GpuProcedure::time_batch(const Draws& draws) {
   for (size_t i = 0; i < calls.us.size(); ++i)
     pairs_.add(calls.us[i], baseline_first_ ? before.baseline_us[i] : after.baseline_us[i]);
   baseline_first_ = !baseline_first_;
+  if (calls.us.size() < draws.size()) most_at_once_ = std::ssize(calls.us);  // they take long
   return calls.found;
 }
 

@@ -75,6 +75,7 @@ class GpuProcedure {
   bool loaded_ = false, timing_ = false;
   bool host_agrees_ = false;  // its clock, with the time between events
   bool baseline_first_ = false;
+  int64_t most_at_once_ = kMaxBatch;  // timed pairs
   TimedPairs pairs_;
   Verdict verdict_;
 };

@@ -251,21 +251,25 @@ extern "C" __global__ void temper_wait(int64_t cycles) {
   for (const int64_t begin = clock64(); clock64() - begin < cycles;) __nanosleep(500);
 }
 
-extern "C" __global__ void temper_compare(CompareSpec spec, const void* got, const double* expected,
+extern "C" __global__ void temper_compare(CompareSpec spec, const void* got, const void* expected,
                                           CompareResult* result) {
   Seen seen;
   for (int64_t i = first_index(); i < spec.elements; i += stride()) {
-    const float ratio = excess(loaded(got, spec.type, i), expected[i], spec);
+    const double right =
+        spec.narrow ? loaded(expected, spec.type, i) : static_cast<const double*>(expected)[i];
+    const float ratio = excess(loaded(got, spec.type, i), right, spec);
     if (ratio > 1 || spec.finite_only) seen.add(ratio, i);
   }
   report(seen, result);
 }
 
-extern "C" __global__ void temper_compare_integers(CompareSpec spec, const int32_t* got,
-                                                   const int64_t* expected, CompareResult* result) {
+extern "C" __global__ void temper_compare_integers(CompareSpec spec, const int32_t* got, const void* expected,
+                                                   CompareResult* result) {
   Seen seen;
   for (int64_t i = first_index(); i < spec.elements; i += stride())
-    if (got[i] != expected[i]) seen.add(2, i);
+    if (got[i] !=
+        (spec.narrow ? static_cast<const int32_t*>(expected)[i] : static_cast<const int64_t*>(expected)[i]))
+      seen.add(2, i);
   report(seen, result);
 }
 

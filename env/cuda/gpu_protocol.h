@@ -36,8 +36,8 @@ struct GpuFactsWire {
 
 enum class GpuRunnerOp : uint32_t {
   kLoad = 1,  // the cubin, then the plans, back to back in the memory
-  kCall,      // each call: draw, call, look at what is left, hand the outputs over; where calls are timed,
-              // none follows a long one
+  kCall,      // each call: draw, call, look at what is left, hand the outputs over; those that are timed
+              // end when together they have taken long
   kRepeat,    // call again and again on the same buffers, by the host's clock
   kProfile,   // load, call under CUPTI, reply, unload
   kUnload,    // forget the candidate and prove that the GPU still computes

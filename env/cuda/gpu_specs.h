@@ -30,6 +30,7 @@ struct CompareSpec {
   GpuType type = GpuType::kF32;
   uint32_t finite_only = 0;  // 1: pass over elements where either is not finite, for the error of a baseline
   uint32_t all_finite = 0;   // 1: nothing that is not finite is inside its bound
+  uint32_t narrow = 0;       // 1: what is expected comes in the same type, not in f64 or i64
   double relative = 0, scale = 0;
 };
 

@@ -22,7 +22,7 @@ class GpuToolbox {
   void digest(uint64_t key, CUdeviceptr data, int64_t bytes, CUdeviceptr sum);
   void flush_l2();
   void wait(int64_t cycles);  // the GPU does nothing, and what follows can be queued meanwhile
-  // Outputs in a candidate's type against f64 (floats) or i64 (integers).
+  // Outputs in a candidate's type against f64 (floats) or i64 (integers), or `narrow` ones.
   void compare(const CompareSpec& spec, CUdeviceptr got, CUdeviceptr expected, CUdeviceptr result);
 
  private:

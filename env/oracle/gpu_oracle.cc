@@ -222,14 +222,18 @@ const GpuOracle::Tensors& GpuOracle::baseline(Case& drawn) {
   return drawn.baseline;
 }
 
+// … as the task's outputs are.
+GpuOracle::Tensors GpuOracle::results(Case& drawn) {
+  Tensors results = baseline(drawn);
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i] = results[i].to(dtype_of(tasks_[task_].outputs[i].type)).contiguous();
+  return results;
+}
+
 GpuOracle::Tensors GpuOracle::run_as(size_t task, const Tensors& inputs, at::ScalarType type) const {
   Tensors wide;
   for (const auto& input : inputs) wide.push_back(input.is_floating_point() ? input.to(type) : input);
-  return widened(task, references_[task](wide));
-}
-
-// As the kernels that compare want them.
-GpuOracle::Tensors GpuOracle::widened(size_t task, Tensors outputs) const {
+  Tensors outputs = references_[task](wide);
   for (size_t i = 0; i < outputs.size(); ++i)
     outputs[i] = outputs[i].to(is_float(tasks_[task].outputs[i].type) ? at::kDouble : at::kLong).contiguous();
   return outputs;
@@ -306,7 +310,7 @@ CompareResult GpuOracle::compare_output(Case& drawn, size_t output, const at::Te
   CompareSpec error = spec;
   error.relative = 1;
   error.finite_only = 1;
-  const at::Tensor mine = baseline(drawn)[output].to(dtype_of(type)).contiguous();
+  const at::Tensor mine = results(drawn)[output];
   const double worst = std::bit_cast<float>(uint32_t(compare_with(error, address(mine), right).worst >> 32));
   spec.relative = allowed_error(spec.relative, type, worst);
   return compare_with(spec, got, right);
@@ -339,14 +343,14 @@ bool GpuOracle::unwritten(const Case& drawn, size_t output, const CompareResult&
 // Queues a first comparison. What is within the strict bound r of the baseline is right, too: it is off by no
 // more than r + r e + e, e the baseline's own error, and r + 4 e is allowed. That costs less than the
 // reference in double precision; where the baseline is not finite, that one is asked.
-void GpuOracle::look_at(const Case& drawn, CompareResult* results) {
+void GpuOracle::look_at(Case& drawn, CompareResult* found) {
   const bool near = near_ && !drawn.baseline.empty();
-  const Tensors right = near ? widened(task_, drawn.baseline) : expected(task_, drawn.inputs);
+  const Tensors right = near ? results(drawn) : expected(task_, drawn.inputs);
   for (size_t output = 0; output < right.size(); ++output) {
     CompareSpec spec = strict_spec(drawn, output);
-    spec.all_finite = near;
+    spec.all_finite = spec.narrow = near;
     tools_.compare(spec, address(exchanged(drawn, output)), address(right[output]),
-                   CUdeviceptr(results + output));
+                   CUdeviceptr(found + output));
   }
 }
 

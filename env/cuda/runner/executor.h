@@ -24,7 +24,7 @@ class Executor {
   void load(const char* cubin, const std::vector<std::string>& plans);
   // Each call: poison, draw, (flush,) plan between events, checks, outputs to the exchange, their digest. A
   // naive one: outputs from the exchange, draw, plan between events, outputs to the exchange. The reply says
-  // how many were made, whatever becomes of the next one: a long one that is timed is the batch's last.
+  // how many were made, whatever becomes of the next one; timed ones that take long end the batch.
   void call(const GpuRunnerRequest& request, GpuRunnerReply& reply);
   // Microseconds a call by the host's clock, many in a row, and whether launching took most of them.
   double repeat(const GpuRunnerRequest& request, bool& host_bound);
