@@ -8,7 +8,7 @@
 namespace temper {
 namespace {
 
-constexpr int64_t kBatchInputs = int64_t(1) << 30, kBatchOutputs = kBatchInputs / 4;  // bytes
+constexpr int64_t kBatchInputs = int64_t(512) << 20, kBatchOutputs = kBatchInputs / 2;  // bytes
 constexpr uint64_t kSeal = 0x5EA1;
 
 int64_t aligned(int64_t offset) { return (offset + kGpuBufferAlign - 1) / kGpuBufferAlign * kGpuBufferAlign; }
