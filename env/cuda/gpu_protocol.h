@@ -108,7 +108,7 @@ struct GpuRunnerReply {
 
 // ---- broker ⇄ oracle --------------------------------------------------------------------------------------
 
-// Works on some draws: they are drawn unless the last request had the same.
+// Works on some draws: they are drawn unless the last request began with the same.
 struct GpuOracleRequest {
   MessageHeader header;
   uint32_t task = 0;

@@ -159,10 +159,10 @@ void GpuOracle::draw(const GpuOracleRequest& request) {
   if (request.task >= tasks_.size()) throw ConfigError("task {} of {}", request.task, tasks_.size());
   if (request.draws < 1 || request.draws > kMaxBatch) throw ConfigError("{} draws", request.draws);
   const auto same = [](const Case& drawn, const GpuDraw& draw) { return drawn.draw == draw; };
-  if (request.task == task_ &&
-      std::equal(cases_.begin(), cases_.end(), request.draw, request.draw + request.draws, same))
-    return;
-  cases_.clear();
+  const bool first_ones = request.task == task_ && request.draws <= std::ssize(cases_) &&
+                          std::equal(cases_.begin(), cases_.begin() + request.draws, request.draw, same);
+  cases_.resize(first_ones ? size_t(request.draws) : 0);
+  if (first_ones) return;
   task_ = request.task;
   const Task& task = tasks_[task_];
   int64_t end = 0;
