@@ -90,6 +90,7 @@ const std::map<std::string, Call>& kernels() {
       FAKE_KERNEL(input_copied),
       FAKE_KERNEL(last_tile_missing),
       FAKE_KERNEL(one_element_wrong),
+      FAKE_KERNEL(wrong_when_large),
       FAKE_KERNEL(one_byte_past),
       FAKE_KERNEL(row_past),
       FAKE_KERNEL(before_the_output),
