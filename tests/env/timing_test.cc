@@ -48,6 +48,17 @@ TEST(Timing, IntervalBySignedRanks) {
   EXPECT_EQ(few.high, 5);
 }
 
+TEST(Timing, IntervalsOfVeryManyAreThoseOfANormalSum) {
+  Rng rng({8});
+  std::vector<double> values(1100);
+  for (auto& value : values) value = std::exp(0.1 * rng.normal());
+  const Interval interval = center_interval(values);
+  EXPECT_LT(interval.low, interval.center);
+  EXPECT_GT(interval.high, interval.center);
+  EXPECT_NEAR(interval.high / interval.low, std::exp(2 * 1.96 * 0.1 / std::sqrt(1100) / std::sqrt(3 / M_PI)),
+              2e-3);
+}
+
 TEST(Timing, WhatIsFarOffMovesTheCenterLittle) {
   const Interval clean = center_interval({1.00, 1.01, 0.99, 1.00, 1.02, 0.98, 1.00});
   const Interval spoilt = center_interval({1.00, 1.01, 0.99, 1.00, 1.02, 0.98, 100});
