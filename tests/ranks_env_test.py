@@ -1,11 +1,5 @@
 """Ranks that judge for others: python3 tests/ranks_env_test.py build"""
 
-import shutil
-import sys
-import tempfile
-import unittest
-from pathlib import Path
-
 import ranks_test as ranks
 from ranks_test import TAUGHT, taught
 
@@ -71,9 +65,4 @@ class Judging(ranks.Ranks):
 
 
 if __name__ == "__main__":
-    ranks.BUILD = Path(sys.argv.pop(1)).resolve()
-    ranks.WORK = Path(tempfile.mkdtemp(prefix="temper_ranks_env_"))
-    try:
-        unittest.main(verbosity=2)
-    finally:
-        shutil.rmtree(ranks.WORK, ignore_errors=True)
+    ranks.run_tests("ranks_env")

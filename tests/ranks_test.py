@@ -453,10 +453,16 @@ def marked_processes():
     return found
 
 
-if __name__ == "__main__":
+def run_tests(name):
+    """Those of the program that runs, on the build that its command line names."""
+    global BUILD, WORK
     BUILD = Path(sys.argv.pop(1)).resolve()
-    WORK = Path(tempfile.mkdtemp(prefix="temper_ranks_"))
+    WORK = Path(tempfile.mkdtemp(prefix=f"temper_{name}_"))
     try:
         unittest.main(verbosity=2)
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    run_tests("ranks")

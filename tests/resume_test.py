@@ -8,7 +8,6 @@ run keeps it itself.
 import functools
 import json
 import shutil
-import sys
 import tempfile
 import time
 import unittest
@@ -362,9 +361,4 @@ class Ranks(Resume):
 
 
 if __name__ == "__main__":
-    ranks_test.BUILD = Path(sys.argv.pop(1)).resolve()
-    ranks_test.WORK = Path(tempfile.mkdtemp(prefix="temper_resume_"))
-    try:
-        unittest.main(verbosity=2)
-    finally:
-        shutil.rmtree(ranks_test.WORK, ignore_errors=True)
+    ranks_test.run_tests("resume")
