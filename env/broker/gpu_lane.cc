@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/box/core_lease.h"
 #include "env/box/wire.h"
 
 namespace temper {
@@ -26,6 +27,7 @@ GpuLane::GpuLane(const LaneSetup& setup) : setup_(setup) {
   options_.min_pairs = setup.min_pairs;
   options_.max_pairs = setup.max_pairs;
   options_.naive = setup.naive;
+  take_short_turns();
   start_oracle();
   gpu_ = runners_->runner().wait_ready();
   if (gpu_.capability != kCapability)
