@@ -124,6 +124,7 @@ GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest requ
     const auto made = size_t(std::clamp<int64_t>(reply->calls, 0, std::ssize(draws)));
     calls.draws.assign(draws.begin(), draws.begin() + made);
     calls.us.assign(reply->call_us, reply->call_us + made);
+    calls.waited_us = reply->waited_us;
     calls.digests.assign(reply->digest, reply->digest + made);
   }
   calls.found = weigh_reply(reply, start);
@@ -221,6 +222,7 @@ Found GpuProcedure::time_batch(const Draws& draws) {
   for (size_t i = 0; i < calls.us.size(); ++i)
     pairs_.add(calls.us[i], baseline_first_ ? before.baseline_us[i] : after.baseline_us[i]);
   baseline_first_ = !baseline_first_;
+  host_agrees_ &= calls.us.back() >= kHostAgrees * calls.waited_us && calls.waited_us > 0;
   if (calls.us.size() < draws.size()) most_at_once_ = std::ssize(calls.us);  // they take long
   return calls.found;
 }
@@ -262,8 +264,10 @@ Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
 }
 
 // Device code could reach the memory in which the GPU keeps its events' times. It cannot reach the host's
-// clock. That one also counts what else the host does, so the best of several tries speaks.
+// clock. That one also counts what else the host does, so the best of several tries speaks; calls so long that
+// this does not show have been seen by it when they were timed.
 Found GpuProcedure::compare_clocks() {
+  if (host_agrees_) return std::nullopt;
   double host_us = 0;
   for (int i = 0; i < kHostTries; ++i) {
     const auto start = Clock::now();

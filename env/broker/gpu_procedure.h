@@ -43,6 +43,7 @@ class GpuProcedure {
   struct Calls {
     Draws draws;
     std::vector<double> us;
+    double waited_us = 0;  // for the last one, by the host's clock; 0: not taken
     GpuOracleProcess::Digests digests;
     Found found;
   };
@@ -73,7 +74,7 @@ class GpuProcedure {
 
   std::chrono::nanoseconds budget_{0};
   bool loaded_ = false, timing_ = false;
-  bool host_agrees_ = false;  // its clock, with the time between events
+  bool host_agrees_ = true;  // its clock, with the time between events
   bool baseline_first_ = false;
   int64_t most_at_once_ = kMaxBatch;  // timed pairs
   TimedPairs pairs_;

@@ -98,6 +98,7 @@ struct GpuRunnerReply {
   int32_t calls = 0;                // kCall: those that were made and found in order, whatever came then
   double call_us[kMaxBatch] = {};   // … between events around the plan
   uint64_t digest[kMaxBatch] = {};  // … of the outputs
+  double waited_us = 0;             // … of the last one and all around it, by the host's clock; 0: not taken
   double repeat_us = 0;             // kRepeat: of a call, by the host's clock
   uint32_t host_bound = 0;          // … which is that of launching, not of the GPU
   GpuFactsWire gpu;                 // the first reply

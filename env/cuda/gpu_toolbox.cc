@@ -68,8 +68,8 @@ void GpuToolbox::check_zones(const Zones& zones, CUdeviceptr broken) {
   launch(check_zones_, 8 * kThreads, zones.count, zones, broken);
 }
 
-void GpuToolbox::digest(uint64_t key, CUdeviceptr data, int64_t bytes, CUdeviceptr sum) {
-  launch(digest_, (bytes + 15) / 16, 1, key, data, bytes, sum);
+void GpuToolbox::digest(uint64_t key, CUdeviceptr data, CUdeviceptr copy, int64_t bytes, CUdeviceptr sum) {
+  launch(digest_, (bytes + 15) / 16, 1, key, data, copy, bytes, sum);
 }
 
 void GpuToolbox::flush_l2() {

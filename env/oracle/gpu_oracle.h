@@ -49,7 +49,8 @@ class GpuOracle {
   void draw(const GpuOracleRequest& request);
   Tensors drawn(const Task& task, const GpuDraw& draw);
   bool unchanged(const Task& task, const GpuDraw& draw, const Tensors& inputs);
-  double time_baseline(Case& drawn);
+  void time_baselines(GpuOracleReply& reply);
+  double between_events(int call) const;  // microseconds
   double time_warm(Case& drawn);
   void give_away(Case& drawn);
   bool allclose(Case& drawn);
@@ -79,7 +80,7 @@ class GpuOracle {
   std::map<ScaleKey, std::vector<double>> scales_;
   CUdeviceptr exchange_;
   GpuToolbox tools_;
-  CUevent begin_ = nullptr, end_ = nullptr;
+  CUevent begin_[kMaxBatch] = {}, end_[kMaxBatch] = {};
   at::Tensor result_, board_;  // a CompareResult, a Board
 
   // Of the last request:

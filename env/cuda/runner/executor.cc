@@ -9,18 +9,23 @@
 namespace temper {
 namespace {
 
-constexpr int64_t kRotations = 4;  // the places for buffers are this many times the L2 cache, together
+// The places for buffers are this many times the L2 cache together, and this large where that is less.
+constexpr int64_t kRotations = 4, kPlacesBytes = int64_t(512) << 20;
 constexpr int64_t kMostPlaces = 16;
 constexpr int64_t kLeastRepeats = 3, kMostRepeats = 10;
 constexpr std::chrono::microseconds kRepeated{500}, kLongRepeat{500};
 constexpr double kLongBatch_us = 2000, kLongProfiled_us = 300;
-constexpr int kRecordTries = 10;
+constexpr int kRecordTries = 40;
 constexpr uint64_t kFlush_ns = 20'000;  // and more takes the flush in front of a call
-constexpr std::chrono::microseconds kRecordPause{200};
+constexpr std::chrono::microseconds kRecordPause{50};
 constexpr double kHostShare = 0.7;
 constexpr int64_t kKeptBytes = int64_t(4) << 30;  // of the arena, from one candidate to the next
 constexpr int64_t kCanaryElements = 1 << 16;
 constexpr size_t kStackBytes = 1024;  // of a thread, CUDA's own default
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
 
 CUstream new_stream() {
   CUstream stream = nullptr;
@@ -52,9 +57,9 @@ Executor::Executor(const GpuFacts& facts, const SharedGpuMemory& exchange)
       exchange_bytes_(exchange.bytes()),
       stream_(new_stream()),
       tools_(facts, stream_) {
-  TEMPER_GPU(cuEventCreate, &begin_, CU_EVENT_DEFAULT);
-  TEMPER_GPU(cuEventCreate, &end_, CU_EVENT_DEFAULT);
-  left_ = new_memory(sizeof(Left));
+  for (CUevent* events : {begin_, end_})
+    for (int call = 0; call < kMaxBatch; ++call) TEMPER_GPU(cuEventCreate, &events[call], CU_EVENT_DEFAULT);
+  left_ = new_memory(kMaxBatch * sizeof(Left));
 }
 
 void Executor::load(const char* cubin, const std::vector<std::string>& plans) {
@@ -94,17 +99,18 @@ void Executor::free_arena() {
 
 // Another place each time: what a call leaves in caches, or in memory, is not where the next one looks.
 CUdeviceptr Executor::place(const GpuLayout& layout) {
-  const int64_t wish = std::clamp<int64_t>(kRotations * facts_.l2_bytes / layout.bytes, 1, kMostPlaces);
-  if (wish * layout.bytes > arena_bytes_) {
+  const int64_t together = std::max(kRotations * facts_.l2_bytes, kPlacesBytes);
+  places_ = std::clamp<int64_t>(together / layout.bytes, 1, kMostPlaces);
+  if (places_ * layout.bytes > arena_bytes_) {
     free_arena();
     size_t free = 0, all = 0;
     TEMPER_GPU(cuMemGetInfo, &free, &all);
-    check_candidate(driver().cuMemAlloc(&arena_, size_t(wish * layout.bytes)), "cuMemAlloc",
-                    GpuRunnerStatus::kNoMemory,
-                    fmt::format("{} MiB for a call, {} MiB are free", wish * layout.bytes >> 20, free >> 20));
-    arena_bytes_ = wish * layout.bytes;
+    const int64_t bytes = places_ * layout.bytes;
+    check_candidate(driver().cuMemAlloc(&arena_, size_t(bytes)), "cuMemAlloc", GpuRunnerStatus::kNoMemory,
+                    fmt::format("{} MiB for a call, {} MiB are free", bytes >> 20, free >> 20));
+    arena_bytes_ = bytes;
   }
-  return arena_ + CUdeviceptr(turn_++ % wish * layout.bytes);
+  return arena_ + CUdeviceptr(turn_++ % places_ * layout.bytes);
 }
 
 PlacedPlan Executor::lay_out(const GpuCall& call) {
@@ -136,12 +142,11 @@ void Executor::take_outputs(const PlacedPlan& placed) {
 }
 
 // To the oracle, behind `end`, and sealed there: calls to come can reach that memory, too.
-void Executor::give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end) {
+void Executor::give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end, CUdeviceptr digest) {
   for (const GpuBuffer& own : placed.layout.outputs) {
     const CUdeviceptr there = exchange_ + CUdeviceptr(exchange_offsets({own.bytes}, end)[0]);
     if (end > exchange_bytes_) throw WorldError("a bad request");
-    TEMPER_GPU(cuMemcpyDtoDAsync, there, placed.base + CUdeviceptr(own.offset), size_t(own.bytes), stream_);
-    tools_.digest(seal++, there, own.bytes, left_ + offsetof(Left, digest));
+    tools_.digest(seal++, placed.base + CUdeviceptr(own.offset), there, own.bytes, digest);
   }
 }
 
@@ -159,14 +164,11 @@ void Executor::prepare(const GpuRunnerRequest& how, const GpuCall& call, const P
   how.naive != 0 ? take_outputs(placed) : poison(placed);
   for (size_t i = 0; i < placed.layout.inputs.size(); ++i)
     tools_.draw(call.input[i], placed.base + CUdeviceptr(placed.layout.inputs[i].offset));
-  TEMPER_GPU(cuMemsetD8Async, left_, 0, sizeof(Left), stream_);
-  if (how.timed == 0) return;
-  TEMPER_GPU(cuCtxResetPersistingL2Cache);
-  tools_.flush_l2();
+  if (how.timed != 0) tools_.flush_l2();
 }
 
 // What the call must not have changed.
-void Executor::look(const GpuCall& call, const PlacedPlan& placed) {
+void Executor::look(const GpuCall& call, const PlacedPlan& placed, CUdeviceptr left) {
   Zones zones;
   for (const GpuBuffer& guard : placed.layout.guards) {
     zones.begin[zones.count] = placed.base + uint64_t(guard.offset);
@@ -174,45 +176,56 @@ void Executor::look(const GpuCall& call, const PlacedPlan& placed) {
   }
   for (size_t i = 0; i < placed.layout.inputs.size(); ++i)
     tools_.check_draw(call.input[i], placed.base + CUdeviceptr(placed.layout.inputs[i].offset),
-                      left_ + offsetof(Left, changed));
-  tools_.check_zones(zones, left_ + offsetof(Left, broken));
+                      left + offsetof(Left, changed));
+  tools_.check_zones(zones, left + offsetof(Left, broken));
 }
 
+// What lies in the cache to stay is let go once for all that are queued: each of them has a place of its own.
 void Executor::call(const GpuRunnerRequest& request, GpuRunnerReply& reply) {
   double timed_us = 0;
-  for (int64_t end = 0; reply.calls < request.calls && timed_us < kLongBatch_us; ++reply.calls) {
-    const Left left = call(request, request.call[reply.calls], end);
-    if (left.changed != 0) throw CandidateError{GpuRunnerStatus::kInputChanged, "input_mutation", ""};
-    if (left.broken != 0) throw CandidateError{GpuRunnerStatus::kGuardBroken, "guard", ""};
-    float milliseconds = 0;
-    TEMPER_GPU(cuEventElapsedTime, &milliseconds, begin_, end_);
-    reply.call_us[reply.calls] = 1e3 * double(milliseconds);
-    reply.digest[reply.calls] = left.digest;
-    if (request.timed != 0) timed_us += reply.call_us[reply.calls];
+  for (int64_t end = 0; reply.calls < request.calls && timed_us < kLongBatch_us;) {
+    const bool ahead = timed_us > 0 && timed_us * request.calls < kLongBatch_us * reply.calls;
+    const int32_t first = reply.calls;
+    const auto last = int32_t(std::min<int64_t>(request.calls, first + (ahead ? places_ : 1)));
+    if (request.timed != 0) TEMPER_GPU(cuCtxResetPersistingL2Cache);
+    const auto start = Clock::now();
+    TEMPER_GPU(cuMemsetD8Async, left(first), 0, size_t(last - first) * sizeof(Left), stream_);
+    for (int32_t i = first; i < last; ++i) queue(request, i, end);
+    const std::vector<Left> lefts = wait_for(first, last);
+    reply.waited_us = last == first + 1 ? microseconds(Clock::now() - start) : 0;
+    for (const Left& left : lefts) {
+      if (left.changed != 0) throw CandidateError{GpuRunnerStatus::kInputChanged, "input_mutation", ""};
+      if (left.broken != 0) throw CandidateError{GpuRunnerStatus::kGuardBroken, "guard", ""};
+      float milliseconds = 0;
+      TEMPER_GPU(cuEventElapsedTime, &milliseconds, begin_[reply.calls], end_[reply.calls]);
+      reply.digest[reply.calls] = left.digest;
+      reply.call_us[reply.calls] = 1e3 * double(milliseconds);
+      if (request.timed != 0) timed_us += reply.call_us[reply.calls];
+      ++reply.calls;
+    }
   }
   TEMPER_GPU(cuCtxResetPersistingL2Cache);  // the baseline may come next, and finds the cache as it was
 }
 
-Executor::Left Executor::call(const GpuRunnerRequest& how, const GpuCall& call, int64_t& exchange_end) {
+void Executor::queue(const GpuRunnerRequest& request, int32_t index, int64_t& exchange_end) {
+  const GpuCall& call = request.call[index];
   const PlacedPlan placed = lay_out(call);
-  prepare(how, call, placed);
-  TEMPER_GPU(cuEventRecord, begin_, stream_);
-  run_steps(placed, stream_, how.knocked_out != 0 ? Steps::kWithoutKernels : Steps::kAll);
-  TEMPER_GPU(cuEventRecord, end_, stream_);
-  if (how.naive == 0) look(call, placed);
-  give_outputs(placed, call.seal, exchange_end);
-  return left();
+  prepare(request, call, placed);
+  TEMPER_GPU(cuEventRecord, begin_[index], stream_);
+  run_steps(placed, stream_, request.knocked_out != 0 ? Steps::kWithoutKernels : Steps::kAll);
+  TEMPER_GPU(cuEventRecord, end_[index], stream_);
+  if (request.naive == 0) look(call, placed, left(index));
+  give_outputs(placed, call.seal, exchange_end, left(index) + offsetof(Left, digest));
 }
 
-Executor::Left Executor::left() {
-  Left left;
+std::vector<Executor::Left> Executor::wait_for(int32_t first, int32_t last) {
+  std::vector<Left> lefts(size_t(last - first));
   TEMPER_GPU(cuStreamSynchronize, stream_);
-  TEMPER_GPU(cuMemcpyDtoH, &left, left_, sizeof left);
-  return left;
+  TEMPER_GPU(cuMemcpyDtoH, lefts.data(), left(first), lefts.size() * sizeof(Left));
+  return lefts;
 }
 
 double Executor::repeat(const GpuRunnerRequest& request, bool& host_bound) {
-  using Clock = std::chrono::steady_clock;
   const PlacedPlan placed = lay_out(request.call[0]);
   prepare(request, request.call[0], placed);
   TEMPER_GPU(cuStreamSynchronize, stream_);
@@ -222,7 +235,7 @@ double Executor::repeat(const GpuRunnerRequest& request, bool& host_bound) {
   const auto once = Clock::now() - begin;
   if (once > kLongRepeat) {  // the host's delays do not show
     host_bound = false;
-    return std::chrono::duration<double, std::micro>(once).count();
+    return microseconds(once);
   }
   const int64_t repeats = std::clamp<int64_t>(kRepeated / once, kLeastRepeats, kMostRepeats);
   const auto again = Clock::now();
@@ -231,7 +244,7 @@ double Executor::repeat(const GpuRunnerRequest& request, bool& host_bound) {
   TEMPER_GPU(cuStreamSynchronize, stream_);
   const auto end = Clock::now();
   host_bound = launched - again > kHostShare * (end - again);
-  return std::chrono::duration<double, std::micro>(end - again).count() / double(repeats);
+  return microseconds(end - again) / double(repeats);
 }
 
 // The fastest of some calls; of long ones, one. Nothing but the plan runs between the two flushes of the
@@ -240,6 +253,7 @@ ProfileWire Executor::profile(const GpuRunnerRequest& request, Tracer& tracer) {
   ProfileWire best, seen;
   for (int i = 0; i < request.profiled && best.device_us < kLongProfiled_us; ++i) {
     const PlacedPlan placed = lay_out(request.call[0]);
+    TEMPER_GPU(cuCtxResetPersistingL2Cache);
     prepare(request, request.call[0], placed);
     TEMPER_GPU(cuStreamSynchronize, stream_);
     tracer.take(true);
@@ -281,12 +295,12 @@ bool Executor::canary() {
   spec.elements = kCanaryElements;
   GpuLayout layout = gpu_layout({kCanaryElements * 4}, {}, {});
   const CUdeviceptr base = place(layout);
-  TEMPER_GPU(cuMemsetD8Async, left_, 0, sizeof(Left), stream_);
+  TEMPER_GPU(cuMemsetD8Async, left(0), 0, sizeof(Left), stream_);
   tools_.draw(spec, base);
-  tools_.check_draw(spec, base, left_ + offsetof(Left, changed));
+  tools_.check_draw(spec, base, left(0) + offsetof(Left, changed));
   spec.key = 1;
-  tools_.check_draw(spec, base, left_ + offsetof(Left, broken));  // another draw must not be found
-  const Left found = left();
+  tools_.check_draw(spec, base, left(0) + offsetof(Left, broken));  // another draw must not be found
+  const Left found = wait_for(0, 1)[0];
   return found.changed == 0 && found.broken == 1;
 }
 

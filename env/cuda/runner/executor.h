@@ -24,7 +24,8 @@ class Executor {
   void load(const char* cubin, const std::vector<std::string>& plans);
   // Each call: poison, draw, (flush,) plan between events, checks, outputs to the exchange, their digest. A
   // naive one: outputs from the exchange, draw, plan between events, outputs to the exchange. The reply says
-  // how many were made, whatever becomes of the next one; timed ones that take long end the batch.
+  // how many were made, whatever becomes of the next one; timed ones that take long end the batch, and short
+  // ones are queued without waiting for each.
   void call(const GpuRunnerRequest& request, GpuRunnerReply& reply);
   // Microseconds a call by the host's clock, many in a row, and whether launching took most of them.
   double repeat(const GpuRunnerRequest& request, bool& host_bound);
@@ -45,24 +46,25 @@ class Executor {
   CUdeviceptr place(const GpuLayout& layout);
   CUdeviceptr place_for(const LaunchPlan& plan, const GpuLayout& layout);
   PlacedPlan lay_out(const GpuCall& call);
-  Left call(const GpuRunnerRequest& how, const GpuCall& call, int64_t& exchange_end);
+  void queue(const GpuRunnerRequest& request, int32_t call, int64_t& exchange_end);
   void poison(const PlacedPlan& placed);
   void prepare(const GpuRunnerRequest& how, const GpuCall& call, const PlacedPlan& placed);
-  void look(const GpuCall& call, const PlacedPlan& placed);
+  void look(const GpuCall& call, const PlacedPlan& placed, CUdeviceptr left);
   void take_outputs(const PlacedPlan& placed);
-  void give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end);
-  Left left();
+  void give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end, CUdeviceptr digest);
+  std::vector<Left> wait_for(int32_t first, int32_t last);
+  CUdeviceptr left(int32_t call) const { return left_ + CUdeviceptr(call) * sizeof(Left); }
   ProfileWire recorded(const LaunchPlan& plan, Tracer& tracer, uint64_t since_ns);
 
   GpuFacts facts_;
   CUdeviceptr exchange_;
   int64_t exchange_bytes_;
   CUstream stream_ = nullptr;
-  CUevent begin_ = nullptr, end_ = nullptr;
+  CUevent begin_[kMaxBatch] = {}, end_[kMaxBatch] = {};
   GpuToolbox tools_;
-  CUdeviceptr left_ = 0;   // a Left
+  CUdeviceptr left_ = 0;   // a Left for each call of a batch
   CUdeviceptr arena_ = 0;  // places for buffers, used in turn
-  int64_t arena_bytes_ = 0, turn_ = 0;
+  int64_t arena_bytes_ = 0, turn_ = 0, places_ = 1;
   CUmodule module_ = nullptr;
   std::vector<LaunchPlan> plans_;
   std::vector<std::vector<CUfunction>> kernels_;  // of each plan

@@ -58,9 +58,11 @@ struct Kernel<kKernel> {
 inline uint32_t __float_as_uint(float value) { return __builtin_bit_cast(uint32_t, value); }
 inline float __uint_as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 inline float __int_as_float(int32_t bits) { return __builtin_bit_cast(float, bits); }
-inline void sincospif(float turns, float* sine, float* cosine) {
-  *sine = std::sin(float(M_PI) * turns);
-  *cosine = std::cos(float(M_PI) * turns);
+inline float __logf(float x) { return std::log(x); }
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline void __sincosf(float angle, float* sine, float* cosine) {
+  *sine = std::sin(angle);
+  *cosine = std::cos(angle);
 }
 inline unsigned long long atomicAdd(unsigned long long* to, unsigned long long value) {
   return std::exchange(*to, *to + value);
