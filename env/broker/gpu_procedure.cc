@@ -288,6 +288,7 @@ Found GpuProcedure::compare_clocks() {
 // with the place in memory; so what the host's clock confirms is not doubted.
 Found GpuProcedure::profile(const GpuCandidate& candidate) {
   if (processes_.profiler == nullptr) return std::nullopt;
+  if (!options_.naive) processes_.runners.runner().start_unload();  // meanwhile
   GpuRunnerRequest request = calls_of(task_, {{.seed = secret_seed()}});
   request.timed = 1;
   request.profiled = host_agrees_ ? 1 : 2;

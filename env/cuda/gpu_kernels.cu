@@ -234,20 +234,35 @@ __device__ void report(const Seen& seen, CompareResult* result) {
 
 }  // namespace
 
-extern "C" __global__ void temper_draw(DrawSpec spec, void* out) {
+// A block row per tensor.
+extern "C" __global__ void temper_draw(const __grid_constant__ Draws draws) {
+  const DrawSpec& spec = draws.spec[blockIdx.y];
+  void* const out = reinterpret_cast<void*>(draws.at[blockIdx.y]);
   for (int64_t group = first_index(); 4 * group < spec.elements; group += stride())
     store(spec, group, drawn(spec, group), out);
 }
 
 // Sets *changed where the data is not what temper_draw had written.
-extern "C" __global__ void temper_check_draw(DrawSpec spec, const void* data, uint32_t* changed) {
+extern "C" __global__ void temper_check_draws(const __grid_constant__ Draws draws, uint32_t* changed) {
+  const DrawSpec& spec = draws.spec[blockIdx.y];
+  const void* const data = reinterpret_cast<const void*>(draws.at[blockIdx.y]);
   bool same = true;
   for (int64_t group = first_index(); 4 * group < spec.elements; group += stride())
     same &= stored(spec, group, drawn(spec, group), data);
   if (!same) *changed = 1;
 }
 
-// A block row per zone. Sets *broken where a zone is no guard any more.
+// Makes each zone a guard. A block row per zone.
+extern "C" __global__ void temper_set_zones(const __grid_constant__ Zones zones) {
+  const uint64_t begin = zones.begin[blockIdx.y], words = (begin + 7) / 8 * 8;
+  auto* const end = reinterpret_cast<uint64_t*>(zones.end[blockIdx.y]);
+  for (auto* word = reinterpret_cast<uint64_t*>(words) + first_index(); word < end; word += stride())
+    *word = kGuardWord;
+  if (first_index() < int64_t(words - begin))
+    reinterpret_cast<uint8_t*>(begin)[first_index()] = uint8_t(kGuardWord);
+}
+
+// Sets *broken where a zone is no guard any more.
 extern "C" __global__ void temper_check_zones(const __grid_constant__ Zones zones, uint32_t* broken) {
   const uint64_t begin = zones.begin[blockIdx.y], words = (begin + 7) / 8 * 8;
   const auto* end = reinterpret_cast<const uint64_t*>(zones.end[blockIdx.y]);

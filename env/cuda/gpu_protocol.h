@@ -23,6 +23,7 @@
 namespace temper {
 
 inline constexpr int kMaxPlans = 64;  // one a shape
+static_assert(kMaxDraws == kMaxTensors);
 
 struct GpuFactsWire {
   char name[128] = {}, uuid[64] = {};

@@ -44,8 +44,12 @@ const GpuFactsWire& GpuRunnerProcess::wait_ready() {
 
 std::optional<GpuRunnerReply> GpuRunnerProcess::exchange(GpuRunnerRequest& request,
                                                          std::chrono::nanoseconds patience) {
-  using std::chrono::milliseconds;
   if (!process_.running() || !send_wire(socket_.get(), request, ++sequence_)) return std::nullopt;
+  return receive(patience);
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::receive(std::chrono::nanoseconds patience) {
+  using std::chrono::milliseconds;
   const auto wait = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(patience));
   return receive_wire<GpuRunnerReply>(socket_.get(), sequence_, wait);
 }
@@ -93,10 +97,16 @@ std::optional<GpuRunnerReply> GpuRunnerProcess::repeat(GpuRunnerRequest request,
   return exchange(request, patience);
 }
 
-std::optional<GpuRunnerReply> GpuRunnerProcess::unload(std::chrono::nanoseconds patience) {
+void GpuRunnerProcess::start_unload() {
   GpuRunnerRequest request;
   request.op = GpuRunnerOp::kUnload;
-  return exchange(request, patience);
+  unloading_ = process_.running() && send_wire(socket_.get(), request, ++sequence_);
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::unload(std::chrono::nanoseconds patience) {
+  if (!unloading_) start_unload();
+  if (!std::exchange(unloading_, false)) return std::nullopt;
+  return receive(patience);
 }
 
 GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws) {

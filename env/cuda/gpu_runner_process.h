@@ -35,6 +35,7 @@ class GpuRunnerProcess {
                                      std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> call(GpuRunnerRequest request, std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> repeat(GpuRunnerRequest request, std::chrono::nanoseconds patience);
+  void start_unload();  // what the next unload waits for
   std::optional<GpuRunnerReply> unload(std::chrono::nanoseconds patience);
   // Loads the cubin and one plan, `request` being its call, and unloads them once it has answered.
   std::optional<GpuRunnerReply> profile(const std::string& cubin, const std::string& plan,
@@ -46,13 +47,14 @@ class GpuRunnerProcess {
  private:
   void hand_over(const std::string& cubin, const std::vector<std::string>& plans, GpuRunnerRequest& request);
   std::optional<GpuRunnerReply> exchange(GpuRunnerRequest& request, std::chrono::nanoseconds patience);
+  std::optional<GpuRunnerReply> receive(std::chrono::nanoseconds patience);
 
   Fd socket_;
   Mapping memory_;
   BoxProcess process_;
   GpuFactsWire gpu_;
   uint32_t sequence_ = 0;
-  bool ready_ = false;
+  bool ready_ = false, unloading_ = false;
 };
 
 // A call of the task on each of the draws.

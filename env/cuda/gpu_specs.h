@@ -24,6 +24,14 @@ struct DrawSpec {
   int64_t spike = -1;        // this element is changed by much; -1: none
 };
 
+// The tensors of a call; addresses are aligned to 16 bytes.
+inline constexpr int kMaxDraws = 16;
+struct Draws {
+  uint32_t count = 0;
+  DrawSpec spec[kMaxDraws];
+  uint64_t at[kMaxDraws] = {};
+};
+
 // An element may be off by relative · (|expected| + scale) + tiny.
 struct CompareSpec {
   int64_t elements = 0;

@@ -11,12 +11,19 @@ namespace temper {
 namespace {
 
 constexpr unsigned kThreads = 256;
+constexpr int64_t kZoneThreads = 8 * kThreads;
 constexpr int64_t kFlushes = 2;  // times the size of the cache
 
 CUfunction function_of(CUmodule module, const char* name) {
   CUfunction function = nullptr;
   TEMPER_GPU(cuModuleGetFunction, &function, module, name);
   return function;
+}
+
+int64_t most_groups(const Draws& draws) {
+  int64_t elements = 0;
+  for (uint32_t i = 0; i < draws.count; ++i) elements = std::max(elements, draws.spec[i].elements);
+  return (elements + 3) / 4;
 }
 
 }  // namespace
@@ -34,7 +41,8 @@ void GpuToolbox::reload() {
   if (module_ != nullptr) TEMPER_GPU(cuModuleUnload, std::exchange(module_, nullptr));
   TEMPER_GPU(cuModuleLoadData, &module_, temper_gpu_kernels);
   draw_ = function_of(module_, "temper_draw");
-  check_draw_ = function_of(module_, "temper_check_draw");
+  check_draws_ = function_of(module_, "temper_check_draws");
+  set_zones_ = function_of(module_, "temper_set_zones");
   check_zones_ = function_of(module_, "temper_check_zones");
   digest_ = function_of(module_, "temper_digest");
   flush_ = function_of(module_, "temper_flush");
@@ -56,16 +64,18 @@ void GpuToolbox::launch(CUfunction kernel, int64_t work, unsigned rows, Argument
   TEMPER_GPU(cuLaunchKernelEx, &config, kernel, addresses, nullptr);
 }
 
-void GpuToolbox::draw(const DrawSpec& spec, CUdeviceptr out) {
-  launch(draw_, (spec.elements + 3) / 4, 1, spec, out);
+void GpuToolbox::draw(const Draws& draws) {
+  if (draws.count > 0) launch(draw_, most_groups(draws), draws.count, draws);
 }
 
-void GpuToolbox::check_draw(const DrawSpec& spec, CUdeviceptr data, CUdeviceptr changed) {
-  launch(check_draw_, (spec.elements + 3) / 4, 1, spec, data, changed);
+void GpuToolbox::check_draws(const Draws& draws, CUdeviceptr changed) {
+  if (draws.count > 0) launch(check_draws_, most_groups(draws), draws.count, draws, changed);
 }
+
+void GpuToolbox::set_zones(const Zones& zones) { launch(set_zones_, kZoneThreads, zones.count, zones); }
 
 void GpuToolbox::check_zones(const Zones& zones, CUdeviceptr broken) {
-  launch(check_zones_, 8 * kThreads, zones.count, zones, broken);
+  launch(check_zones_, kZoneThreads, zones.count, zones, broken);
 }
 
 void GpuToolbox::digest(uint64_t key, CUdeviceptr data, CUdeviceptr copy, int64_t bytes, CUdeviceptr sum) {

@@ -15,9 +15,10 @@ class GpuToolbox {
   GpuToolbox(const GpuFacts& facts, CUstream stream);
   void reload();  // the kernels' code anew, whatever became of it
 
-  void draw(const DrawSpec& spec, CUdeviceptr out);
-  void check_draw(const DrawSpec& spec, CUdeviceptr data, CUdeviceptr changed);  // u32, set to 1 or left
-  void check_zones(const Zones& zones, CUdeviceptr broken);                      // u32, set to 1 or left
+  void draw(const Draws& draws);
+  void check_draws(const Draws& draws, CUdeviceptr changed);  // u32, set to 1 or left
+  void set_zones(const Zones& zones);
+  void check_zones(const Zones& zones, CUdeviceptr broken);  // u32, set to 1 or left
   // Adds a digest of the bytes to the u64, and copies them unless `copy` is 0. Who does not know the key cannot
   // find other bytes for it.
   void digest(uint64_t key, CUdeviceptr data, CUdeviceptr copy, int64_t bytes, CUdeviceptr sum);
@@ -32,8 +33,8 @@ class GpuToolbox {
 
   CUstream stream_;
   CUmodule module_ = nullptr;
-  CUfunction draw_ = nullptr, check_draw_ = nullptr, check_zones_ = nullptr, digest_ = nullptr,
-             flush_ = nullptr, wait_ = nullptr;
+  CUfunction draw_ = nullptr, check_draws_ = nullptr, set_zones_ = nullptr, check_zones_ = nullptr,
+             digest_ = nullptr, flush_ = nullptr, wait_ = nullptr;
   CUfunction compare_ = nullptr, compare_integers_ = nullptr;
   unsigned most_blocks_;
   CUdeviceptr quiet_ = 0;  // memory that flush reads

@@ -24,6 +24,16 @@ constexpr int64_t kAhead_cycles = 100'000;  // a host that is late by that shows
 
 CUdeviceptr address(const at::Tensor& tensor) { return CUdeviceptr(tensor.data_ptr()); }
 
+Draws draws_of(const Task& task, const GpuDraw& draw, const std::vector<at::Tensor>& inputs) {
+  Draws draws;
+  for (const DrawSpec& spec : draw_specs(task, draw)) {
+    draws.spec[draws.count] = spec;
+    draws.at[draws.count] = address(inputs[draws.count]);
+    ++draws.count;
+  }
+  return draws;
+}
+
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.view(at::kByte).equal(b.view(at::kByte));
 }
@@ -71,19 +81,16 @@ std::string GpuOracle::too_large(const Task& task) const {
 
 GpuOracle::Tensors GpuOracle::drawn(const Task& task, const GpuDraw& draw) {
   Tensors tensors;
-  for (const DrawSpec& spec : draw_specs(task, draw)) {
-    const TensorSpec& input = task.inputs[tensors.size()];
+  for (const TensorSpec& input : task.inputs)
     tensors.push_back(
         at::empty(tensor_sizes(input, shape_of(task, draw.shape)), options(dtype_of(input.type))));
-    tools_.draw(spec, address(tensors.back()));
-  }
+  tools_.draw(draws_of(task, draw, tensors));
   return tensors;
 }
 
 bool GpuOracle::unchanged(const Task& task, const GpuDraw& draw, const Tensors& inputs) {
   const at::Tensor changed = at::zeros({1}, options(at::kInt));
-  const auto specs = draw_specs(task, draw);
-  for (size_t i = 0; i < specs.size(); ++i) tools_.check_draw(specs[i], address(inputs[i]), address(changed));
+  tools_.check_draws(draws_of(task, draw, inputs), address(changed));
   return changed.item<int>() == 0;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kRotations = 4, kPlacesBytes = int64_t(512) << 20;
 constexpr int64_t kMostPlaces = 16;
 constexpr int64_t kLeastRepeats = 3, kMostRepeats = 10;
-constexpr std::chrono::microseconds kRepeated{500}, kLongRepeat{500};
+constexpr std::chrono::microseconds kRepeated{300}, kLongRepeat{500};
 constexpr double kLongBatch_us = 2000, kLongProfiled_us = 300;
 constexpr int kRecordTries = 40;
 constexpr uint64_t kFlush_ns = 20'000;  // and more takes the flush in front of a call
@@ -37,6 +37,24 @@ CUdeviceptr new_memory(int64_t bytes) {
   CUdeviceptr memory = 0;
   TEMPER_GPU(cuMemAlloc, &memory, size_t(bytes));
   return memory;
+}
+
+Draws draws_of(const GpuCall& call, const PlacedPlan& placed) {
+  Draws draws;
+  for (const GpuBuffer& input : placed.layout.inputs) {
+    draws.spec[draws.count] = call.input[draws.count];
+    draws.at[draws.count++] = placed.base + uint64_t(input.offset);
+  }
+  return draws;
+}
+
+Zones guards_of(const PlacedPlan& placed) {
+  Zones zones;
+  for (const GpuBuffer& guard : placed.layout.guards) {
+    zones.begin[zones.count] = placed.base + uint64_t(guard.offset);
+    zones.end[zones.count++] = placed.base + uint64_t(guard.offset + guard.bytes);
+  }
+  return zones;
 }
 
 PlanBuffers plan_buffers(const GpuCall& call) {
@@ -151,9 +169,7 @@ void Executor::give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& en
 }
 
 void Executor::poison(const PlacedPlan& placed) {
-  for (const GpuBuffer& guard : placed.layout.guards)
-    TEMPER_GPU(cuMemsetD8Async, placed.base + CUdeviceptr(guard.offset), kGuardByte, size_t(guard.bytes),
-               stream_);
+  tools_.set_zones(guards_of(placed));
   for (const auto* buffers : {&placed.layout.outputs, &placed.layout.workspaces})
     for (const GpuBuffer& buffer : *buffers)
       TEMPER_GPU(cuMemsetD8Async, placed.base + CUdeviceptr(buffer.offset), kPoisonByte, size_t(buffer.bytes),
@@ -162,22 +178,14 @@ void Executor::poison(const PlacedPlan& placed) {
 
 void Executor::prepare(const GpuRunnerRequest& how, const GpuCall& call, const PlacedPlan& placed) {
   how.naive != 0 ? take_outputs(placed) : poison(placed);
-  for (size_t i = 0; i < placed.layout.inputs.size(); ++i)
-    tools_.draw(call.input[i], placed.base + CUdeviceptr(placed.layout.inputs[i].offset));
+  tools_.draw(draws_of(call, placed));
   if (how.timed != 0) tools_.flush_l2();
 }
 
 // What the call must not have changed.
 void Executor::look(const GpuCall& call, const PlacedPlan& placed, CUdeviceptr left) {
-  Zones zones;
-  for (const GpuBuffer& guard : placed.layout.guards) {
-    zones.begin[zones.count] = placed.base + uint64_t(guard.offset);
-    zones.end[zones.count++] = placed.base + uint64_t(guard.offset + guard.bytes);
-  }
-  for (size_t i = 0; i < placed.layout.inputs.size(); ++i)
-    tools_.check_draw(call.input[i], placed.base + CUdeviceptr(placed.layout.inputs[i].offset),
-                      left + offsetof(Left, changed));
-  tools_.check_zones(zones, left + offsetof(Left, broken));
+  tools_.check_draws(draws_of(call, placed), left + offsetof(Left, changed));
+  tools_.check_zones(guards_of(placed), left + offsetof(Left, broken));
 }
 
 // What lies in the cache to stay is let go once for all that are queued: each of them has a place of its own.
@@ -291,15 +299,15 @@ void Executor::unload() {
 
 bool Executor::canary() {
   tools_.reload();
-  DrawSpec spec;
-  spec.elements = kCanaryElements;
-  GpuLayout layout = gpu_layout({kCanaryElements * 4}, {}, {});
-  const CUdeviceptr base = place(layout);
+  Draws draws;
+  draws.count = 1;
+  draws.spec[0].elements = kCanaryElements;
+  draws.at[0] = place(gpu_layout({kCanaryElements * 4}, {}, {}));
   TEMPER_GPU(cuMemsetD8Async, left(0), 0, sizeof(Left), stream_);
-  tools_.draw(spec, base);
-  tools_.check_draw(spec, base, left(0) + offsetof(Left, changed));
-  spec.key = 1;
-  tools_.check_draw(spec, base, left(0) + offsetof(Left, broken));  // another draw must not be found
+  tools_.draw(draws);
+  tools_.check_draws(draws, left(0) + offsetof(Left, changed));
+  draws.spec[0].key = 1;
+  tools_.check_draws(draws, left(0) + offsetof(Left, broken));  // another draw must not be found
   const Left found = wait_for(0, 1)[0];
   return found.changed == 0 && found.broken == 1;
 }

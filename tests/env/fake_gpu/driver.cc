@@ -77,7 +77,8 @@ const std::map<std::string, Call>& kernels() {
 #define FAKE_OWN(name) \
   { #name, fake::Kernel < &temper::name> ::call }
       FAKE_OWN(temper_draw),
-      FAKE_OWN(temper_check_draw),
+      FAKE_OWN(temper_check_draws),
+      FAKE_OWN(temper_set_zones),
       FAKE_OWN(temper_check_zones),
       FAKE_OWN(temper_digest),
       FAKE_OWN(temper_flush),
