@@ -10,8 +10,8 @@ namespace temper {
 // Keeps this process and all it starts from now on on `core`. Errors: WorldError.
 void pin_to_core(int core);
 
-// This process, and all it starts from now on, runs in short turns, and so waits less for one where every core
-// is busy: Linux 6.12 and later; before that nothing changes.
+// This process, and all it starts from now on, runs in short turns, and so waits less for one where every
+// core is busy: Linux 6.12 and later; before that nothing changes.
 void take_short_turns();
 
 // Held until destroyed.

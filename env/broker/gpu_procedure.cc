@@ -23,6 +23,7 @@ constexpr double kHostShare = 0.6, kHostAgrees = 0.9;
 constexpr int kHostTries = 5, kProfileTries = 4;
 // … events and the profiler, which counts no gaps between launches, by clock rates, and by what it rounds.
 constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
+constexpr double kLong_us = 200;  // of a GPU's calls, that vary less than a core's
 constexpr double kNearFloor = 1.1;
 constexpr int64_t kAuditPairs = 3;  // times the most pairs
 constexpr int64_t kMorePairs = 4;   // at once, where the first ones were not enough
@@ -58,7 +59,8 @@ GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWir
       processes_(processes),
       task_(tasks.at(task)),
       task_index_(task),
-      budget_(options.run_budget) {}
+      budget_(options.run_budget),
+      pairs_(kLong_us) {}
 
 Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   const Fd held = lease(text_of(gpu_.uuid));
@@ -85,7 +87,10 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
 Found GpuProcedure::examine(const GpuCandidate& candidate) {
   const double start = now_s();
   Found found = load(candidate);
+  if (!found && processes_.profiler != nullptr)
+    processes_.profiler->load(candidate.cubin, candidate.plans.back());
   if (!found) found = check_shapes();
+  if (!found && processes_.profiler != nullptr) processes_.profiler->wait();
   const double checked = now_s();
   verdict_.check_ms = (checked - start) * 1e3;
   timing_ = !found;
@@ -124,7 +129,7 @@ GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest requ
     const auto made = size_t(std::clamp<int64_t>(reply->calls, 0, std::ssize(draws)));
     calls.draws.assign(draws.begin(), draws.begin() + made);
     calls.us.assign(reply->call_us, reply->call_us + made);
-    calls.waited_us = reply->waited_us;
+    calls.watched_us = reply->watched_us;
     calls.digests.assign(reply->digest, reply->digest + made);
   }
   calls.found = weigh_reply(reply, start);
@@ -195,7 +200,7 @@ Found GpuProcedure::check_draws(const Draws& draws) {
 Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
   Found found;
   while (!found && !pairs_.enough(min_pairs, max_pairs)) {
-    const int64_t made = pairs_.empty() ? 0 : 1 + std::ssize(pairs_.ratios());
+    const int64_t made = pairs_.made();
     const int64_t wanted =
         made <= min_pairs ? 1 + min_pairs - made : std::min(kMorePairs, 1 + max_pairs - made);
     Draws draws(size_t(std::min(wanted, most_at_once_)));
@@ -222,7 +227,8 @@ Found GpuProcedure::time_batch(const Draws& draws) {
   for (size_t i = 0; i < calls.us.size(); ++i)
     pairs_.add(calls.us[i], baseline_first_ ? before.baseline_us[i] : after.baseline_us[i]);
   baseline_first_ = !baseline_first_;
-  host_agrees_ &= calls.us.back() >= kHostAgrees * calls.waited_us && calls.waited_us > 0;
+  if (calls.watched_us > 0)
+    watched_us_ = watched_us_ > 0 ? std::min(watched_us_, calls.watched_us) : calls.watched_us;
   if (calls.us.size() < draws.size()) most_at_once_ = std::ssize(calls.us);  // they take long
   return calls.found;
 }
@@ -241,7 +247,7 @@ Found GpuProcedure::weigh_times() {
 Found GpuProcedure::audit() {
   verdict_.audited = true;
   budget_ = options_.run_budget;
-  pairs_ = {};
+  pairs_ = TimedPairs(kLong_us);
   const int64_t pairs = kAuditPairs * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
   if (Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_)) return found;
@@ -264,9 +270,10 @@ Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
 }
 
 // Device code could reach the memory in which the GPU keeps its events' times. It cannot reach the host's
-// clock. That one also counts what else the host does, so the best of several tries speaks; calls so long that
-// this does not show have been seen by it when they were timed.
+// clock. That one also counts what else the host does, so the best of several tries speaks; it may have seen
+// long calls when they were timed.
 Found GpuProcedure::compare_clocks() {
+  host_agrees_ = watched_us_ > 0 && verdict_.candidate_us >= kHostAgrees * watched_us_;
   if (host_agrees_) return std::nullopt;
   double host_us = 0;
   for (int i = 0; i < kHostTries; ++i) {
@@ -294,8 +301,8 @@ Found GpuProcedure::profile(const GpuCandidate& candidate) {
   request.profiled = host_agrees_ ? 1 : 2;
   double least_us = 0;
   for (int i = 0; i < kProfileTries; ++i) {
-    const auto wire =
-        processes_.profiler->profile(candidate.cubin, candidate.plans.back(), request, options_.run_budget);
+    if (i > 0) processes_.profiler->load(candidate.cubin, candidate.plans.back());
+    const auto wire = processes_.profiler->profile(request, options_.run_budget);
     if (!wire) return std::nullopt;
     if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
       return Finding{VerdictKind::kHack, "foreign_kernel", foreign};

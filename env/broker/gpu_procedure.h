@@ -43,7 +43,7 @@ class GpuProcedure {
   struct Calls {
     Draws draws;
     std::vector<double> us;
-    double waited_us = 0;  // for the last one, by the host's clock; 0: not taken
+    double watched_us = 0;
     GpuOracleProcess::Digests digests;
     Found found;
   };
@@ -74,7 +74,8 @@ class GpuProcedure {
 
   std::chrono::nanoseconds budget_{0};
   bool loaded_ = false, timing_ = false;
-  bool host_agrees_ = true;  // its clock, with the time between events
+  bool host_agrees_ = false;  // its clock, with the time between events
+  double watched_us_ = 0;     // the fastest of the timed calls that it saw; 0: none
   bool baseline_first_ = false;
   int64_t most_at_once_ = kMaxBatch;  // timed pairs
   TimedPairs pairs_;

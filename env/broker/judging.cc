@@ -12,12 +12,17 @@ namespace temper {
 namespace {
 
 // More pairs would say nothing new of what takes long and is this slow beside the baseline.
-constexpr double kLong_us = 500;
 struct Slow {
   double speedup;
   size_t pairs;
 };
 constexpr Slow kSlow[] = {{0.5, 3}, {0.1, 2}};
+
+// Warming up takes less than a hundredth of it.
+bool needs_no_warming(double candidate_us, double baseline_us) {
+  constexpr double kWarm_us = 3000, kSpeedup = 0.1;
+  return candidate_us > kWarm_us && baseline_us < kSpeedup * candidate_us;
+}
 
 // From the first third of some times to the last; the very first warms up.
 struct Change {
@@ -54,12 +59,16 @@ uint64_t secret_seed() {
 void TimedPairs::add(double candidate_us, double baseline_us) {
   candidate_us_.push_back(candidate_us);
   baseline_us_.push_back(baseline_us);
-  if (candidate_us_.size() > 1) ratios_.push_back(baseline_us / candidate_us);
+  if (candidate_us_.size() > 1 || needs_no_warming(candidate_us, baseline_us))
+    ratios_.push_back(baseline_us / candidate_us);
+}
+
+std::vector<double> TimedPairs::counted(const std::vector<double>& times) const {
+  return {times.end() - std::ssize(ratios_), times.end()};
 }
 
 bool TimedPairs::enough(int64_t min_pairs, int64_t max_pairs) const {
-  const bool takes_long =
-      !ratios_.empty() && *std::min_element(candidate_us_.begin() + 1, candidate_us_.end()) > kLong_us;
+  const bool takes_long = !ratios_.empty() && std::ranges::min(counted(candidate_us_)) > long_us_;
   for (const auto& [speedup, pairs] : kSlow)
     if (min_pairs < max_pairs && takes_long && ratios_.size() >= pairs && std::ranges::max(ratios_) < speedup)
       return true;
@@ -74,8 +83,8 @@ bool TimedPairs::unsteady() const {
 
 Found TimedPairs::weigh(const Task& task, double floor_us, Verdict& verdict) const {
   const Interval speedup = center_interval(ratios_);
-  const std::vector<double> baseline(baseline_us_.begin() + 1, baseline_us_.end());
-  verdict.candidate_us = median({candidate_us_.begin() + 1, candidate_us_.end()});
+  const std::vector<double> baseline = counted(baseline_us_);
+  verdict.candidate_us = median(counted(candidate_us_));
   verdict.baseline_us = median(baseline);
   verdict.speedup = speedup.center;
   verdict.speedup_low = speedup.low;

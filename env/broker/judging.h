@@ -26,13 +26,16 @@ void conclude(Verdict& verdict, const Found& found);
 uint64_t secret_seed();
 
 // Times of candidate and baseline on the same inputs, microseconds. The first pair warms up and counts for
-// nothing.
+// nothing, unless the candidate is so slow that this does not show.
 class TimedPairs {
  public:
+  // What takes longer and is slow needs fewer pairs.
+  explicit TimedPairs(double long_us = 500) : long_us_(long_us) {}
   void add(double candidate_us, double baseline_us);
+  int64_t made() const { return std::ssize(candidate_us_); }
   bool empty() const { return candidate_us_.empty(); }
   bool baseline_first() const { return candidate_us_.size() % 2 == 1; }  // in the next pair: ABBA
-  // enough_pairs (env/timing.h); two or three of what takes long and is slow in each, unless a number is set.
+  // enough_pairs (env/timing.h); two or three of what takes long and is slow, unless a number is set.
   bool enough(int64_t min_pairs, int64_t max_pairs) const;
   const std::vector<double>& ratios() const { return ratios_; }  // baseline / candidate
   // Whether the candidate's last times all lie above or all below its first, by half as much again, and the
@@ -43,6 +46,10 @@ class TimedPairs {
   Found weigh(const Task& task, double floor_us, Verdict& verdict) const;
 
  private:
+  // The times that count, of all.
+  std::vector<double> counted(const std::vector<double>& times) const;
+
+  double long_us_;
   std::vector<double> candidate_us_, baseline_us_, ratios_;
 };
 

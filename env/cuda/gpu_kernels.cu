@@ -146,7 +146,7 @@ __device__ bool is_short(GpuType type) { return type == GpuType::kBF16 || type =
 __device__ void store(const DrawSpec& spec, int64_t group, const Four& four, void* out) {
   const uint32_t* const word = four.word;
   if (4 * group + 4 > spec.elements) {
-    for (int i = 0; 4 * group + i < spec.elements; ++i) {
+    for (int i = 0; i < 4 && 4 * group + i < spec.elements; ++i) {
       if (is_short(spec.type))
         static_cast<uint16_t*>(out)[4 * group + i] = uint16_t(word[i]);
       else
@@ -163,7 +163,7 @@ __device__ bool stored(const DrawSpec& spec, int64_t group, const Four& four, co
   const uint32_t* const word = four.word;
   if (4 * group + 4 > spec.elements) {
     bool same = true;
-    for (int i = 0; 4 * group + i < spec.elements; ++i)
+    for (int i = 0; i < 4 && 4 * group + i < spec.elements; ++i)
       same &= word[i] == (is_short(spec.type) ? static_cast<const uint16_t*>(data)[4 * group + i]
                                               : static_cast<const uint32_t*>(data)[4 * group + i]);
     return same;
@@ -210,7 +210,8 @@ __device__ float excess(double got, double expected, const CompareSpec& spec) {
 template <class Real>
 __device__ bool surely_inside(float got, Real expected, const CompareSpec& spec) {
   constexpr Real kSurely = 0.999f;
-  const Real most = spec.type == GpuType::kF16 ? Real(65504) : Real(0x1.FEp127);  // bf16's, and less than f32's
+  const Real most =
+      spec.type == GpuType::kF16 ? Real(65504) : Real(0x1.FEp127);  // bf16's, and less than f32's
   const Real size = expected < 0 ? -expected : expected, off = Real(got) - expected;
   const Real bound = kSurely * Real(spec.relative) * (size + Real(spec.scale));
   return size <= most && off <= bound && -off <= bound;

@@ -1,5 +1,7 @@
 #include "env/cuda/gpu_profiler.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "env/box/wire.h"
 
@@ -7,7 +9,8 @@ namespace temper {
 namespace {
 
 constexpr int kMostFailures = 3;
-constexpr int64_t kMostProfiles = 500;  // CUPTI remembers what was loaded
+constexpr int kMostLoads = 500;  // CUPTI remembers them
+constexpr std::chrono::nanoseconds kLoadPatience{5'000'000'000};
 
 }  // namespace
 
@@ -28,28 +31,49 @@ const std::string& GpuProfiler::missing() {
   return *missing_;
 }
 
-std::optional<ProfileWire> GpuProfiler::profile(const std::string& cubin, const std::string& plan,
-                                                const GpuRunnerRequest& call,
-                                                std::chrono::nanoseconds patience) {
-  if (!missing().empty() || !runner_) return std::nullopt;
-  std::optional<GpuRunnerReply> reply;
-  bool ours = true;
+void GpuProfiler::load(const std::string& cubin, const std::string& plan) {
+  wait();
+  loaded_ = false;
+  if (!missing().empty() || !runner_) return;
   try {
     runner_->wait_ready();
-    reply = runner_->profile(cubin, plan, call, patience);
-    ours = reply && reply->status == GpuRunnerStatus::kBroken;
+    runner_->start_load(cubin, {plan});
+    ++loads_;
   } catch (const WorldError&) {
-    reply.reset();
+    ++failures_;
+    runner_.reset();
   }
-  const bool failed = !reply || reply->status != GpuRunnerStatus::kOk;
-  failures_ = ours ? failures_ + 1 : 0;  // what a candidate does to it ends no other's profile
-  if (failed || ++profiles_ % kMostProfiles == 0) runner_.reset();
-  if (failed) return std::nullopt;
+}
+
+void GpuProfiler::wait() {
+  if (runner_ && runner_->started()) loaded_ = worked(runner_->answer(kLoadPatience));
+}
+
+std::optional<ProfileWire> GpuProfiler::profile(const GpuRunnerRequest& call,
+                                                std::chrono::nanoseconds patience) {
+  wait();
+  if (!std::exchange(loaded_, false)) return std::nullopt;
+  const auto reply = runner_->profile(call, patience);
+  if (!worked(reply)) return std::nullopt;
+  failures_ = 0;
+  if (loads_ >= kMostLoads) runner_.reset();
   return reply->profile;
 }
 
+// A runner that failed is not asked again. What a candidate does to it ends no other's profile.
+bool GpuProfiler::worked(const std::optional<GpuRunnerReply>& reply) {
+  if (reply && reply->status == GpuRunnerStatus::kOk) return true;
+  const bool ours = reply && reply->status == GpuRunnerStatus::kBroken;
+  failures_ = ours ? failures_ + 1 : 0;
+  runner_.reset();
+  return false;
+}
+
 void GpuProfiler::prepare() {
-  if (!runner_ && missing().empty() && failures_ < kMostFailures) runner_.emplace(options_);
+  if (!runner_ && missing().empty() && failures_ < kMostFailures) {
+    runner_.emplace(options_);
+    loads_ = 0;
+  }
 }
 
 }  // namespace temper

@@ -13,17 +13,22 @@ class GpuProfiler {
   // Why there is no profile, in a line; "" if there is one. Waits until the first is known.
   const std::string& missing();
 
-  // Of the timed call. Nothing if there is none to be had; then another runner is started by and by.
-  std::optional<ProfileWire> profile(const std::string& cubin, const std::string& plan,
-                                     const GpuRunnerRequest& call, std::chrono::nanoseconds patience);
+  // Begins to load a candidate with the plan of its timed call, in place of what was loaded before.
+  void load(const std::string& cubin, const std::string& plan);
+  void wait();  // until it is loaded: while it loads nothing is timed
+  // Of that call, once. Nothing if there is none to be had; then another runner is started by and by.
+  std::optional<ProfileWire> profile(const GpuRunnerRequest& call, std::chrono::nanoseconds patience);
   void prepare();  // starts what is missing; returns at once
 
  private:
+  bool worked(const std::optional<GpuRunnerReply>& reply);
+
   GpuRunnerOptions options_;
   std::optional<GpuRunnerProcess> runner_;
   std::optional<std::string> missing_;  // once it is known
-  int failures_ = 0;                    // of ours, in a row
-  int64_t profiles_ = 0;
+  bool loaded_ = false;
+  int failures_ = 0;  // of ours, in a row
+  int loads_ = 0;     // of this runner
 };
 
 }  // namespace temper

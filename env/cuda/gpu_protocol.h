@@ -7,7 +7,7 @@
 //   broker ⇄ GPU oracle   descriptor 3: GpuOracleRequest / GpuOracleReply, its first reply with the
 //                         exchange's descriptor; 4: the task list as JSON text
 //
-// A profiler is a runner that answers kProfile alone.
+// A profiler is a runner that answers kLoad, of one plan, and kProfile alone.
 //
 // Calls and draws come in batches: handing a GPU from one process to another takes longer than most calls.
 //
@@ -40,7 +40,7 @@ enum class GpuRunnerOp : uint32_t {
   kCall,      // each call: draw, call, look at what is left, hand the outputs over; those that are timed
               // end when together they have taken long
   kRepeat,    // call again and again on the same buffers, by the host's clock
-  kProfile,   // load, call under CUPTI, reply, unload
+  kProfile,   // call under CUPTI, reply, unload
   kUnload,    // forget the candidate and prove that the GPU still computes
 };
 
@@ -55,7 +55,7 @@ struct GpuCall {
 struct GpuRunnerRequest {
   MessageHeader header;
   GpuRunnerOp op = GpuRunnerOp::kCall;
-  int64_t cubin_bytes = 0;  // kLoad, kProfile
+  int64_t cubin_bytes = 0;  // kLoad
   int32_t plans = 0;
   int64_t plan_bytes[kMaxPlans] = {};
   uint32_t timed = 0;        // 1: with a cold L2 cache
@@ -99,7 +99,7 @@ struct GpuRunnerReply {
   int32_t calls = 0;                // kCall: those that were made and found in order, whatever came then
   double call_us[kMaxBatch] = {};   // … between events around the plan
   uint64_t digest[kMaxBatch] = {};  // … of the outputs
-  double waited_us = 0;             // … of the last one and all around it, by the host's clock; 0: not taken
+  double watched_us = 0;            // … the fastest of those that it saw, by the host's clock; 0: none
   double repeat_us = 0;             // kRepeat: of a call, by the host's clock
   uint32_t host_bound = 0;          // … which is that of launching, not of the GPU
   GpuFactsWire gpu;                 // the first reply

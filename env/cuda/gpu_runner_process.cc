@@ -44,12 +44,17 @@ const GpuFactsWire& GpuRunnerProcess::wait_ready() {
 
 std::optional<GpuRunnerReply> GpuRunnerProcess::exchange(GpuRunnerRequest& request,
                                                          std::chrono::nanoseconds patience) {
-  if (!process_.running() || !send_wire(socket_.get(), request, ++sequence_)) return std::nullopt;
-  return receive(patience);
+  start(request);
+  return answer(patience);
 }
 
-std::optional<GpuRunnerReply> GpuRunnerProcess::receive(std::chrono::nanoseconds patience) {
+void GpuRunnerProcess::start(GpuRunnerRequest& request) {
+  started_ = process_.running() && send_wire(socket_.get(), request, ++sequence_);
+}
+
+std::optional<GpuRunnerReply> GpuRunnerProcess::answer(std::chrono::nanoseconds patience) {
   using std::chrono::milliseconds;
+  if (!std::exchange(started_, false)) return std::nullopt;
   const auto wait = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(patience));
   return receive_wire<GpuRunnerReply>(socket_.get(), sequence_, wait);
 }
@@ -70,18 +75,21 @@ void GpuRunnerProcess::hand_over(const std::string& cubin, const std::vector<std
 std::optional<GpuRunnerReply> GpuRunnerProcess::load(const std::string& cubin,
                                                      const std::vector<std::string>& plans,
                                                      std::chrono::nanoseconds patience) {
+  start_load(cubin, plans);
+  return answer(patience);
+}
+
+void GpuRunnerProcess::start_load(const std::string& cubin, const std::vector<std::string>& plans) {
   GpuRunnerRequest request;
   request.op = GpuRunnerOp::kLoad;
   hand_over(cubin, plans, request);
-  return exchange(request, patience);
+  start(request);
 }
 
-std::optional<GpuRunnerReply> GpuRunnerProcess::profile(const std::string& cubin, const std::string& plan,
-                                                        GpuRunnerRequest request,
+std::optional<GpuRunnerReply> GpuRunnerProcess::profile(GpuRunnerRequest request,
                                                         std::chrono::nanoseconds patience) {
   request.op = GpuRunnerOp::kProfile;
   request.call[0].plan = 0;
-  hand_over(cubin, {plan}, request);
   return exchange(request, patience);
 }
 
@@ -100,13 +108,12 @@ std::optional<GpuRunnerReply> GpuRunnerProcess::repeat(GpuRunnerRequest request,
 void GpuRunnerProcess::start_unload() {
   GpuRunnerRequest request;
   request.op = GpuRunnerOp::kUnload;
-  unloading_ = process_.running() && send_wire(socket_.get(), request, ++sequence_);
+  start(request);
 }
 
 std::optional<GpuRunnerReply> GpuRunnerProcess::unload(std::chrono::nanoseconds patience) {
-  if (!unloading_) start_unload();
-  if (!std::exchange(unloading_, false)) return std::nullopt;
-  return receive(patience);
+  if (!started_) start_unload();
+  return answer(patience);
 }
 
 GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws) {
@@ -142,11 +149,9 @@ void GpuRunnerPool::discard() {
   candidates_ = 0;
 }
 
-void GpuRunnerPool::count_candidate() {
-  if (++candidates_ >= kMostCandidates) discard();
-}
-
+// After a verdict, not in it: to end a context takes longer than most verdicts.
 void GpuRunnerPool::prepare() {
+  if (candidates_ >= kMostCandidates) discard();
   if (!current_) current_ = std::exchange(spare_, std::nullopt);
   if (!current_) current_.emplace(options_);
   if (!spare_) spare_.emplace(options_);

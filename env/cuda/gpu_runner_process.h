@@ -35,11 +35,15 @@ class GpuRunnerProcess {
                                      std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> call(GpuRunnerRequest request, std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> repeat(GpuRunnerRequest request, std::chrono::nanoseconds patience);
-  void start_unload();  // what the next unload waits for
   std::optional<GpuRunnerReply> unload(std::chrono::nanoseconds patience);
-  // Loads the cubin and one plan, `request` being its call, and unloads them once it has answered.
-  std::optional<GpuRunnerReply> profile(const std::string& cubin, const std::string& plan,
-                                        GpuRunnerRequest request, std::chrono::nanoseconds patience);
+  // Of what is loaded, a profiler's one plan, and unloads it once it has answered.
+  std::optional<GpuRunnerReply> profile(GpuRunnerRequest request, std::chrono::nanoseconds patience);
+
+  // What is started is over when `answer` has been asked for; to unload asks for it itself.
+  void start_load(const std::string& cubin, const std::vector<std::string>& plans);
+  void start_unload();
+  bool started() const { return started_; }
+  std::optional<GpuRunnerReply> answer(std::chrono::nanoseconds patience);
 
   void kill() { process_.kill(); }  // returns when its context is gone
   pid_t pid() const { return process_.pid(); }
@@ -47,14 +51,14 @@ class GpuRunnerProcess {
  private:
   void hand_over(const std::string& cubin, const std::vector<std::string>& plans, GpuRunnerRequest& request);
   std::optional<GpuRunnerReply> exchange(GpuRunnerRequest& request, std::chrono::nanoseconds patience);
-  std::optional<GpuRunnerReply> receive(std::chrono::nanoseconds patience);
+  void start(GpuRunnerRequest& request);
 
   Fd socket_;
   Mapping memory_;
   BoxProcess process_;
   GpuFactsWire gpu_;
   uint32_t sequence_ = 0;
-  bool ready_ = false, unloading_ = false;
+  bool ready_ = false, started_ = false;
 };
 
 // A call of the task on each of the draws.
@@ -70,9 +74,9 @@ class GpuRunnerPool {
   // The one at work. Errors: WorldError if none can be started.
   GpuRunnerProcess& runner();
   bool working() const { return current_.has_value(); }
-  void discard();          // kills the one at work
-  void count_candidate();  // … which is done with one more, and retires by and by
-  void prepare();          // starts what is missing; returns at once
+  void discard();                            // kills the one at work
+  void count_candidate() { ++candidates_; }  // … which is done with one more
+  void prepare();                            // ends the one that has done many; starts what is missing
 
  private:
   GpuRunnerOptions options_;

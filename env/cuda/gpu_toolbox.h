@@ -19,8 +19,8 @@ class GpuToolbox {
   void check_draws(const Draws& draws, CUdeviceptr changed);  // u32, set to 1 or left
   void set_zones(const Zones& zones);
   void check_zones(const Zones& zones, CUdeviceptr broken);  // u32, set to 1 or left
-  // Adds a digest of the bytes to the u64, and copies them unless `copy` is 0. Who does not know the key cannot
-  // find other bytes for it.
+  // Adds a digest of the bytes to the u64, and copies them unless `copy` is 0. Who does not know the key
+  // cannot find other bytes for it.
   void digest(uint64_t key, CUdeviceptr data, CUdeviceptr copy, int64_t bytes, CUdeviceptr sum);
   void flush_l2();
   void wait(int64_t cycles);  // the GPU does nothing, and what follows can be queued meanwhile

@@ -51,5 +51,21 @@ TEST(TimedPairs, WhatIsLongAndSlowIsTimedTwiceOrThrice) {
   EXPECT_FALSE(pairs_of({9000, 9000, 9000}, 8000, 8000).enough(7, 21));  // not slow
 }
 
+TEST(TimedPairs, TheFirstCountsWhereWarmingUpDoesNotShow) {
+  const auto ratios = [](double candidate, double baseline) {
+    TimedPairs pairs;
+    pairs.add(candidate, baseline);
+    EXPECT_EQ(pairs.made(), 1);
+    pairs.add(candidate + 2, baseline);
+    Verdict verdict;
+    pairs.weigh({}, 1, verdict);
+    EXPECT_EQ(verdict.candidate_us, pairs.ratios().size() == 2 ? candidate + 1 : candidate + 2);
+    return pairs.ratios().size();
+  };
+  EXPECT_EQ(ratios(9000, 10), 2);
+  EXPECT_EQ(ratios(9000, 8000), 1);  // not slow
+  EXPECT_EQ(ratios(900, 10), 1);     // not long
+}
+
 }  // namespace
 }  // namespace temper

@@ -2,6 +2,7 @@
 // Carries plans out, in the context of this process: loads a candidate's cubin, calls it on fresh buffers,
 // and looks at what it left behind.
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,12 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Errors: CandidateError; GpuError where the context is lost.
+  // In place of what is loaded. Errors: CandidateError; GpuError where the context is lost.
   void load(const char* cubin, const std::vector<std::string>& plans);
   // Each call: poison, draw, (flush,) plan between events, checks, outputs to the exchange, their digest. A
   // naive one: outputs from the exchange, draw, plan between events, outputs to the exchange. The reply says
   // how many were made, whatever becomes of the next one; timed ones that take long end the batch, and short
-  // ones are queued without waiting for each.
+  // ones are queued without waiting for each. Those that follow a long one are seen by the host's clock, too.
   void call(const GpuRunnerRequest& request, GpuRunnerReply& reply);
   // Microseconds a call by the host's clock, many in a row, and whether launching took most of them.
   double repeat(const GpuRunnerRequest& request, bool& host_bound);
@@ -53,6 +54,7 @@ class Executor {
   void take_outputs(const PlacedPlan& placed);
   void give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end, CUdeviceptr digest);
   std::vector<Left> wait_for(int32_t first, int32_t last);
+  std::chrono::steady_clock::time_point when_done();
   CUdeviceptr left(int32_t call) const { return left_ + CUdeviceptr(call) * sizeof(Left); }
   ProfileWire recorded(const LaunchPlan& plan, Tracer& tracer, uint64_t since_ns);
 
@@ -68,6 +70,8 @@ class Executor {
   CUmodule module_ = nullptr;
   std::vector<LaunchPlan> plans_;
   std::vector<std::vector<CUfunction>> kernels_;  // of each plan
+  bool takes_long_ = false;                       // as the last timed call did
+  double watched_us_ = 0;                         // as in the reply
 };
 
 }  // namespace temper

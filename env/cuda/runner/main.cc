@@ -75,7 +75,8 @@ void carry_out(Executor& executor, Tracer* tracer, const GpuRunnerRequest& reque
                GpuRunnerReply& reply) {
   check_counts(request);
   bool host_bound = false;
-  if ((tracer != nullptr) != (request.op == GpuRunnerOp::kProfile)) throw WorldError("a bad request");
+  if (request.op != GpuRunnerOp::kLoad && (tracer != nullptr) != (request.op == GpuRunnerOp::kProfile))
+    throw WorldError("a bad request");
   switch (request.op) {
     case GpuRunnerOp::kLoad:
       return load(executor, request, memory);
@@ -88,7 +89,6 @@ void carry_out(Executor& executor, Tracer* tracer, const GpuRunnerRequest& reque
       reply.host_bound = host_bound;
       return;
     case GpuRunnerOp::kProfile:
-      load(executor, request, memory);
       reply.profile = executor.profile(request, *tracer);
       return;
   }

@@ -51,9 +51,19 @@ void ever_faster(void** addresses, const char* packed) {
   sleep_us(calls < 14 ? 40'000 : calls < 33 ? 2'000 : 0);
   fake::Kernel<&good>::call(addresses, packed);
 }
+void changes_an_input_late(void** addresses, const char* packed) {
+  static int calls = 0;
+  ++calls < 12 ? fake::Kernel<&good>::call(addresses, packed)
+               : fake::Kernel<&input_changed>::call(addresses, packed);
+}
 void shortens_its_time(void** addresses, const char* packed) {
   events_lie = true;
   sleep_us(200);  // less than what the host's clock takes for long
+  fake::Kernel<&good>::call(addresses, packed);
+}
+void shortens_a_long_time(void** addresses, const char* packed) {
+  events_lie = true;
+  sleep_us(40'000);
   fake::Kernel<&good>::call(addresses, packed);
 }
 void changes_what_was_given(void** addresses, const char* packed) {
@@ -112,7 +122,9 @@ const std::map<std::string, Call>& kernels() {
       FAKE_KERNEL(idle),
       {"slow_at_first", slow_at_first},
       {"ever_faster", ever_faster},
+      {"changes_an_input_late", changes_an_input_late},
       {"shortens_its_time", shortens_its_time},
+      {"shortens_a_long_time", shortens_a_long_time},
       {"changes_what_was_given", changes_what_was_given},
       {"starts_another", starts_another},
       {"wild", [](void**, const char*) { lose(CUDA_ERROR_ILLEGAL_ADDRESS); }},

@@ -120,6 +120,13 @@ TEST_F(FakeGpu, WhatDoesNotFitTheProfilersClockIsFound) {
   EXPECT_NE(verdict.message.find("by the profiler's clock"), std::string::npos) << verdict.message;
 }
 
+TEST_F(FakeGpu, WhatDoesNotFitTheHostsClockIsFound) {
+  const Verdict verdict = judge("add", {{"shortens_a_long_time"}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
+  EXPECT_EQ(verdict.reason, "clock");
+  EXPECT_NE(verdict.message.find("by the host's clock"), std::string::npos) << verdict.message;
+}
+
 TEST_F(FakeGpu, WhatACallHasLeftIsSealed) {
   const Verdict verdict = judge("add", {{"changes_what_was_given"}});
   EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
@@ -152,11 +159,26 @@ TEST_F(FakeGpu, WhoCrashesItsProfileEndsNoOthers) {
   const Task& task = find_task(machine->tasks, "add");
   const std::string plan = plan_of(task, task.timed_shape, {{"trapped"}});
   for (int i = 0; i < 4; ++i) {
-    EXPECT_FALSE(
-        machine->profiler->profile(machine->cubin, plan, calls_of(task, {{}}), std::chrono::seconds(5)));
+    machine->profiler->load(machine->cubin, plan);
+    EXPECT_FALSE(machine->profiler->profile(calls_of(task, {{}}), std::chrono::seconds(5)));
     machine->profiler->prepare();
   }
   EXPECT_TRUE(judge("add", {{"good"}}).profile);
+}
+
+TEST_F(FakeGpu, WhatIsProfiledIsTheCandidateAndNotTheOneBefore) {
+  EXPECT_EQ(judge("add", {{"zeros"}}).reason, "tolerance");  // is loaded, and fails before its profile
+  const Verdict verdict = judge("add", {{"good"}});
+  ASSERT_TRUE(verdict.profile) << verdict.message;
+  EXPECT_EQ(verdict.profile->kernels.at(0).name, "good");
+}
+
+// In the middle of calls that are queued behind each other.
+TEST_F(FakeGpu, InputsThatChangeLateAreFound) {
+  machine->runners->discard();  // it counts its process's calls
+  const Verdict verdict = judge("add", {{"changes_an_input_late"}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
+  EXPECT_EQ(verdict.reason, "input_mutation");
 }
 
 // At first slow, then steady: the times of the audit count. Ever faster: nobody believes it.

@@ -1,0 +1,162 @@
+// The judge's own kernels one by one, on the CPU.
+
+#include "tests/env/fake_gpu/device.h"
+
+// Behind the device language, for its macros.
+#include "env/cuda/gpu_kernels.cu"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace temper {
+namespace {
+
+constexpr float kInf_ = std::numeric_limits<float>::infinity(),
+                kNaN = std::numeric_limits<float>::quiet_NaN();
+
+template <auto kKernel, class... Arguments>
+void launch(Arguments... arguments) {
+  void* addresses[] = {&arguments...};
+  fake::grid_dim = {2, 1, 1};
+  fake::block_dim = {8, 1, 1};
+  fake::Kernel<kKernel>::call(addresses, nullptr);
+}
+
+// Elements that are out of their bound, `got` in f32 and what is right in f32 or f64.
+template <class Real>
+uint64_t wrong(CompareSpec spec, std::vector<float> got, std::vector<Real> right) {
+  CompareResult result;
+  spec.elements = int64_t(got.size());
+  spec.narrow = sizeof(Real) == sizeof(float);
+  launch<&temper_compare>(spec, static_cast<const void*>(got.data()), static_cast<const void*>(right.data()),
+                          &result);
+  return result.wrong;
+}
+
+TEST(GpuKernels, BoundsAreSharp) {
+  const CompareSpec spec{.relative = 1e-3, .scale = 2};  // of 1: 0.003
+  EXPECT_EQ(wrong<float>(spec, {1.00299f, 0.99701f, 1}, {1, 1, 1}), 0);
+  EXPECT_EQ(wrong<float>(spec, {1.00301f, 0.99699f, 1}, {1, 1, 1}), 2);
+  EXPECT_EQ(wrong<double>(spec, {1.00299f, 0.99701f, 1}, {1, 1, 1}), 0);
+  EXPECT_EQ(wrong<double>(spec, {1.00301f, 0.99699f, 1}, {1, 1, 1}), 2);
+}
+
+TEST(GpuKernels, WhatIsNotFiniteIsTheSame) {
+  CompareSpec spec{.relative = 1e-3, .scale = 2};
+  const std::vector<float> right{kNaN, kInf_, -kInf_};
+  EXPECT_EQ(wrong<float>(spec, right, right), 0);
+  EXPECT_EQ(wrong<float>(spec, {0, 1e38f, kNaN}, right), 3);
+  EXPECT_EQ(wrong<float>(spec, {kNaN, kInf_, -kInf_}, {0, 0, 0}), 3);
+  EXPECT_EQ(wrong<double>(spec, {kInf_, 3e38f}, {1e39, 1e39}), 1);  // f32 overflows
+  spec.all_finite = 1;
+  EXPECT_EQ(wrong<float>(spec, right, right), 3);
+}
+
+TEST(GpuKernels, WhatOverflowsItsTypeIsNotFinite) {
+  CompareSpec spec{.elements = 1, .type = GpuType::kF16, .relative = 0.1};
+  for (const auto& [got, outside] : {std::pair{__float2half(kInf_), 0}, std::pair{__float2half(65504), 1}}) {
+    CompareResult result;
+    const double right = 70'000;
+    launch<&temper_compare>(spec, static_cast<const void*>(&got), static_cast<const void*>(&right), &result);
+    EXPECT_EQ(result.wrong, outside);
+  }
+}
+
+Draws draw_of(int64_t elements, GpuType type, void* at) {
+  Draws draws;
+  draws.count = 1;
+  draws.spec[0] = {.key = 7, .elements = elements, .type = type};
+  draws.at[0] = reinterpret_cast<uint64_t>(at);
+  return draws;
+}
+
+TEST(GpuKernels, EveryChangedElementOfADrawIsSeen) {
+  constexpr int64_t kElements = 4 * 40 + 3;
+  const auto changed = [](const Draws& draws) {
+    uint32_t seen = 0;
+    launch<&temper_check_draws>(draws, &seen);
+    return seen;
+  };
+  for (const GpuType type : {GpuType::kF32, GpuType::kBF16}) {
+    const size_t bytes = type == GpuType::kF32 ? 4 : 2;
+    alignas(16) uint8_t data[4 * kElements + 1] = {};
+    const Draws draws = draw_of(kElements, type, data);
+    launch<&temper_draw>(draws);
+    EXPECT_EQ(data[bytes * kElements], 0);
+    EXPECT_EQ(changed(draws), 0);
+    for (size_t i = 0; i < bytes * kElements; i += bytes) {
+      data[i] ^= 1;
+      EXPECT_EQ(changed(draws), 1) << i;
+      data[i] ^= 1;
+    }
+  }
+}
+
+TEST(GpuKernels, DrawsAreNormal) {
+  constexpr int64_t kElements = 1 << 16;
+  std::vector<float> data(kElements);
+  launch<&temper_draw>(draw_of(kElements, GpuType::kF32, data.data()));
+  double sum = 0, squares = 0, products = 0, largest = 0;
+  for (size_t i = 0; i < data.size(); ++i) {
+    sum += data[i];
+    squares += data[i] * data[i];
+    products += data[i] * data[(i + 1) % data.size()];
+    largest = std::max(largest, std::abs(double(data[i])));
+  }
+  EXPECT_NEAR(sum / kElements, 0, 0.02);
+  EXPECT_NEAR(squares / kElements, 1, 0.03);
+  EXPECT_NEAR(products / kElements, 0, 0.02);
+  EXPECT_GT(largest, 3.5);
+  EXPECT_LT(largest, 6);
+}
+
+TEST(GpuKernels, DigestsDependOnEveryByteAndCopyAll) {
+  constexpr int64_t kBytes = 16 * 40 + 11;
+  alignas(16) uint8_t data[kBytes], copy[kBytes + 1] = {};
+  for (int64_t i = 0; i < kBytes; ++i) data[i] = uint8_t(31 * i + 1);
+  const auto digest = [&](uint64_t key, void* to) {
+    unsigned long long sum = 0;
+    launch<&temper_digest>(key, static_cast<const void*>(data), to, kBytes, &sum);
+    return sum;
+  };
+  const uint64_t whole = digest(5, copy);
+  EXPECT_EQ(std::memcmp(data, copy, kBytes), 0);
+  EXPECT_EQ(copy[kBytes], 0);
+  EXPECT_EQ(digest(5, nullptr), whole);
+  EXPECT_NE(digest(6, nullptr), whole);
+  for (uint8_t& byte : data) {
+    ++byte;
+    EXPECT_NE(digest(5, nullptr), whole);
+    --byte;
+  }
+  std::swap(data[0], data[8]);
+  EXPECT_NE(digest(5, nullptr), whole);
+}
+
+TEST(GpuKernels, ZonesAreWrittenAndWatchedToTheByte) {
+  alignas(8) uint8_t data[96] = {};
+  Zones zones;
+  zones.count = 1;
+  zones.begin[0] = reinterpret_cast<uint64_t>(data + 13);
+  zones.end[0] = reinterpret_cast<uint64_t>(data + 88);
+  const auto broken = [&] {
+    uint32_t seen = 0;
+    launch<&temper_check_zones>(zones, &seen);
+    return seen;
+  };
+  EXPECT_EQ(broken(), 1);
+  launch<&temper_set_zones>(zones);
+  EXPECT_EQ(broken(), 0);
+  EXPECT_EQ(data[12], 0);
+  EXPECT_EQ(data[88], 0);
+  for (int i = 13; i < 88; ++i) {
+    data[i] ^= 1;
+    EXPECT_EQ(broken(), 1) << i;
+    data[i] ^= 1;
+  }
+}
+
+}  // namespace
+}  // namespace temper
