@@ -53,6 +53,7 @@ namespace temper {
   X(cuStreamSynchronize)            \
   X(cuEventCreate)                  \
   X(cuEventRecord)                  \
+  X(cuEventSynchronize)             \
   X(cuEventElapsedTime)
 
 struct Driver {

@@ -9,8 +9,7 @@
 namespace temper {
 namespace {
 
-// The places for buffers are this many times the L2 cache together, and this large where that is less.
-constexpr int64_t kRotations = 4, kPlacesBytes = int64_t(512) << 20;
+constexpr int64_t kRotations = 4;  // the places for buffers are this many times the L2 cache, together
 constexpr int64_t kMostPlaces = 16;
 constexpr int64_t kLeastRepeats = 3, kMostRepeats = 10;
 constexpr std::chrono::microseconds kRepeated{300};
@@ -76,7 +75,7 @@ Executor::Executor(const GpuFacts& facts, const SharedGpuMemory& exchange)
       exchange_bytes_(exchange.bytes()),
       stream_(new_stream()),
       tools_(facts, stream_) {
-  for (CUevent* events : {begin_, end_})
+  for (CUevent* events : {begin_, end_, done_})
     for (int call = 0; call < kMaxBatch; ++call) TEMPER_GPU(cuEventCreate, &events[call], CU_EVENT_DEFAULT);
   left_ = new_memory(kMaxBatch * sizeof(Left));
 }
@@ -119,8 +118,7 @@ void Executor::free_arena() {
 
 // Another place each time: what a call leaves in caches, or in memory, is not where the next one looks.
 CUdeviceptr Executor::place(const GpuLayout& layout) {
-  const int64_t together = std::max(kRotations * facts_.l2_bytes, kPlacesBytes);
-  places_ = std::clamp<int64_t>(together / layout.bytes, 1, kMostPlaces);
+  places_ = std::clamp<int64_t>(kRotations * facts_.l2_bytes / layout.bytes, 1, kMostPlaces);
   if (places_ * layout.bytes > arena_bytes_) {
     free_arena();
     size_t free = 0, all = 0;
@@ -191,6 +189,7 @@ void Executor::look(const GpuCall& call, const PlacedPlan& placed, CUdeviceptr l
 }
 
 // What lies in the cache to stay is let go once for all that are queued: each of them has a place of its own.
+// What a call has left is read while the next one is prepared, before code of the candidate runs again.
 void Executor::call(const GpuRunnerRequest& request, GpuRunnerReply& reply) {
   double timed_us = 0;
   watched_us_ = 0;
@@ -201,7 +200,8 @@ void Executor::call(const GpuRunnerRequest& request, GpuRunnerReply& reply) {
     if (request.timed != 0) TEMPER_GPU(cuCtxResetPersistingL2Cache);
     TEMPER_GPU(cuMemsetD8Async, left(first), 0, size_t(last - first) * sizeof(Left), stream_);
     for (int32_t i = first; i < last; ++i) queue(request, i, end);
-    for (const Left& left : wait_for(first, last)) {
+    while (reply.calls < last) {
+      const Left left = wait_for(reply.calls);
       if (left.changed != 0) throw CandidateError{GpuRunnerStatus::kInputChanged, "input_mutation", ""};
       if (left.broken != 0) throw CandidateError{GpuRunnerStatus::kGuardBroken, "guard", ""};
       float milliseconds = 0;
@@ -233,6 +233,7 @@ void Executor::queue(const GpuRunnerRequest& request, int32_t index, int64_t& ex
   }
   if (request.naive == 0) look(call, placed, left(index));
   give_outputs(placed, call.seal, exchange_end, left(index) + offsetof(Left, digest));
+  TEMPER_GPU(cuEventRecord, done_[index], stream_);
 }
 
 Clock::time_point Executor::when_done() {
@@ -240,11 +241,11 @@ Clock::time_point Executor::when_done() {
   return Clock::now();
 }
 
-std::vector<Executor::Left> Executor::wait_for(int32_t first, int32_t last) {
-  std::vector<Left> lefts(size_t(last - first));
-  TEMPER_GPU(cuStreamSynchronize, stream_);
-  TEMPER_GPU(cuMemcpyDtoH, lefts.data(), left(first), lefts.size() * sizeof(Left));
-  return lefts;
+Executor::Left Executor::wait_for(int32_t call) {
+  Left found;
+  TEMPER_GPU(cuEventSynchronize, done_[call]);
+  TEMPER_GPU(cuMemcpyDtoH, &found, left(call), sizeof found);
+  return found;
 }
 
 double Executor::repeat(const GpuRunnerRequest& request, bool& host_bound) {
@@ -319,7 +320,8 @@ bool Executor::canary() {
   tools_.check_draws(draws, left(0) + offsetof(Left, changed));
   draws.spec[0].key = 1;
   tools_.check_draws(draws, left(0) + offsetof(Left, broken));  // another draw must not be found
-  const Left found = wait_for(0, 1)[0];
+  TEMPER_GPU(cuEventRecord, done_[0], stream_);
+  const Left found = wait_for(0);
   return found.changed == 0 && found.broken == 1;
 }
 

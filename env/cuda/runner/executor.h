@@ -53,7 +53,7 @@ class Executor {
   void look(const GpuCall& call, const PlacedPlan& placed, CUdeviceptr left);
   void take_outputs(const PlacedPlan& placed);
   void give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end, CUdeviceptr digest);
-  std::vector<Left> wait_for(int32_t first, int32_t last);
+  Left wait_for(int32_t call);
   std::chrono::steady_clock::time_point when_done();
   CUdeviceptr left(int32_t call) const { return left_ + CUdeviceptr(call) * sizeof(Left); }
   ProfileWire recorded(const LaunchPlan& plan, Tracer& tracer, uint64_t since_ns);
@@ -62,7 +62,7 @@ class Executor {
   CUdeviceptr exchange_;
   int64_t exchange_bytes_;
   CUstream stream_ = nullptr;
-  CUevent begin_[kMaxBatch] = {}, end_[kMaxBatch] = {};
+  CUevent begin_[kMaxBatch] = {}, end_[kMaxBatch] = {}, done_[kMaxBatch] = {};
   GpuToolbox tools_;
   CUdeviceptr left_ = 0;   // a Left for each call of a batch
   CUdeviceptr arena_ = 0;  // places for buffers, used in turn
