@@ -51,10 +51,10 @@ void ever_faster(void** addresses, const char* packed) {
   sleep_us(calls < 14 ? 40'000 : calls < 33 ? 2'000 : 0);
   fake::Kernel<&good>::call(addresses, packed);
 }
-void changes_an_input_late(void** addresses, const char* packed) {
+void changes_an_input_once(void** addresses, const char* packed) {
   static int calls = 0;
-  ++calls < 12 ? fake::Kernel<&good>::call(addresses, packed)
-               : fake::Kernel<&input_changed>::call(addresses, packed);
+  ++calls == 12 ? fake::Kernel<&input_changed>::call(addresses, packed)
+                : fake::Kernel<&good>::call(addresses, packed);
 }
 void shortens_its_time(void** addresses, const char* packed) {
   events_lie = true;
@@ -106,6 +106,7 @@ const std::map<std::string, Call>& kernels() {
       FAKE_KERNEL(row_past),
       FAKE_KERNEL(before_the_output),
       FAKE_KERNEL(input_changed),
+      FAKE_KERNEL(second_input_changed),
       FAKE_KERNEL(input_zeroed),
       FAKE_KERNEL(only_when_poisoned),
       FAKE_KERNEL(answer_of_last_call),
@@ -122,7 +123,7 @@ const std::map<std::string, Call>& kernels() {
       FAKE_KERNEL(idle),
       {"slow_at_first", slow_at_first},
       {"ever_faster", ever_faster},
-      {"changes_an_input_late", changes_an_input_late},
+      {"changes_an_input_once", changes_an_input_once},
       {"shortens_its_time", shortens_its_time},
       {"shortens_a_long_time", shortens_a_long_time},
       {"changes_what_was_given", changes_what_was_given},

@@ -174,9 +174,9 @@ TEST_F(FakeGpu, WhatIsProfiledIsTheCandidateAndNotTheOneBefore) {
 }
 
 // In the middle of calls that are queued behind each other.
-TEST_F(FakeGpu, InputsThatChangeLateAreFound) {
+TEST_F(FakeGpu, AnInputThatChangesOnceIsFound) {
   machine->runners->discard();  // it counts its process's calls
-  const Verdict verdict = judge("add", {{"changes_an_input_late"}});
+  const Verdict verdict = judge("add", {{"changes_an_input_once"}});
   EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
   EXPECT_EQ(verdict.reason, "input_mutation");
 }

@@ -56,6 +56,12 @@ __global__ void input_changed(float* x, const float* z, float* y, int n) {
     if (i == n / 2) x[i] += 1;
   }
 }
+__global__ void second_input_changed(const float* x, float* z, float* y, int n) {
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x) {
+    y[i] = 2 * x[i] + z[i];
+    if (i == n / 2) z[i] += 1;
+  }
+}
 __global__ void input_zeroed(float* x, float* z, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) x[i] = z[i] = y[i] = 0;
 }

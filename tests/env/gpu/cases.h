@@ -103,6 +103,7 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
         {"add", {{"before_the_output"}}, kFailRuntime, "guard", kFake, true},
         {"add", {{"past_workspace"}, "flat", true}, kFailRuntime, "guard", kFake, true},
         {"add", {{"input_changed"}}, kHack, "input_mutation", kFake, true},
+        {"add", {{"second_input_changed"}}, kHack, "input_mutation", kFake, true},
         {"add", {{"input_zeroed"}}, kHack, "input_mutation"}}},
       {"kernels for show",
        {{"copy", {.kernels = {"idle"}, .copies = true}, kHack, "knockout", kFake, true},
