@@ -12,7 +12,6 @@
 namespace temper {
 namespace {
 
-constexpr double kTightInterval = 0.04;
 constexpr double kFloorShare = 0.5;
 
 // The largest k with 2 · P(W < k) ≤ 0.05, W the sum of the ranks 1 … n that a fair coin picks; 0 if none.
@@ -121,12 +120,12 @@ double spread(std::vector<double> values) {
   return (values[last - last / 4] - values[last / 4]) / (2 * middle);
 }
 
-bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs) {
+bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs, double tight) {
   const auto pairs = int64_t(ratios.size());
   if (pairs >= max_pairs) return true;
   if (pairs < min_pairs || ratios.empty()) return false;
   const Interval speedup = center_interval(ratios);
-  return speedup.high < 1 || speedup.high - speedup.low <= kTightInterval * speedup.center;
+  return speedup.high < 1 || speedup.high - speedup.low <= tight * speedup.center;
 }
 
 Roofs measure_roofs() {

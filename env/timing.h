@@ -24,8 +24,8 @@ Interval center_interval(const std::vector<double>& values);  // positive, not e
 double spread(std::vector<double> values);  // not empty
 
 // Whether the ratios (baseline / candidate, one a pair) are enough: never before min_pairs; then once the
-// interval lies below 1, or is narrower than 4 % of the center; always at max_pairs.
-bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs);
+// interval lies below 1, or is no wider than `tight` times the center; always at max_pairs.
+bool enough_pairs(const std::vector<double>& ratios, int64_t min_pairs, int64_t max_pairs, double tight);
 
 // What this machine can do at most, all cores together.
 struct Roofs {

@@ -23,7 +23,7 @@ constexpr double kHostShare = 0.6, kHostAgrees = 0.9;
 constexpr int kHostTries = 5, kProfileTries = 4;
 // … events and the profiler, which counts no gaps between launches, by clock rates, and by what it rounds.
 constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
-constexpr double kLong_us = 200;  // of a GPU's calls, that vary less than a core's
+constexpr Pace kPace{.long_us = 200, .tight = 0.03};  // a GPU's calls vary less than a core's
 constexpr double kNearFloor = 1.1;
 constexpr int64_t kAuditPairs = 3;  // times the most pairs
 constexpr int64_t kMorePairs = 4;   // at once, where the first ones were not enough
@@ -60,7 +60,7 @@ GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWir
       task_(tasks.at(task)),
       task_index_(task),
       budget_(options.run_budget),
-      pairs_(kLong_us) {}
+      pairs_(kPace) {}
 
 Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   const Fd held = lease(text_of(gpu_.uuid));
@@ -247,7 +247,7 @@ Found GpuProcedure::weigh_times() {
 Found GpuProcedure::audit() {
   verdict_.audited = true;
   budget_ = options_.run_budget;
-  pairs_ = TimedPairs(kLong_us);
+  pairs_ = TimedPairs(kPace);
   const int64_t pairs = kAuditPairs * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
   if (Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_)) return found;

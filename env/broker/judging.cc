@@ -68,11 +68,11 @@ std::vector<double> TimedPairs::counted(const std::vector<double>& times) const 
 }
 
 bool TimedPairs::enough(int64_t min_pairs, int64_t max_pairs) const {
-  const bool takes_long = !ratios_.empty() && std::ranges::min(counted(candidate_us_)) > long_us_;
+  const bool takes_long = !ratios_.empty() && std::ranges::min(counted(candidate_us_)) > pace_.long_us;
   for (const auto& [speedup, pairs] : kSlow)
     if (min_pairs < max_pairs && takes_long && ratios_.size() >= pairs && std::ranges::max(ratios_) < speedup)
       return true;
-  return enough_pairs(ratios_, min_pairs, max_pairs);
+  return enough_pairs(ratios_, min_pairs, max_pairs, pace_.tight);
 }
 
 bool TimedPairs::unsteady() const {

@@ -25,17 +25,22 @@ void conclude(Verdict& verdict, const Found& found);
 // Drawn after the candidate was compiled, and never given to a process that runs it.
 uint64_t secret_seed();
 
+// When pairs are enough; on a core.
+struct Pace {
+  double long_us = 500;  // what takes longer and is slow needs fewer
+  double tight = 0.04;   // as enough_pairs (env/timing.h)
+};
+
 // Times of candidate and baseline on the same inputs, microseconds. The first pair warms up and counts for
 // nothing, unless the candidate is so slow that this does not show.
 class TimedPairs {
  public:
-  // What takes longer and is slow needs fewer pairs.
-  explicit TimedPairs(double long_us = 500) : long_us_(long_us) {}
+  explicit TimedPairs(const Pace& pace = {}) : pace_(pace) {}
   void add(double candidate_us, double baseline_us);
   int64_t made() const { return std::ssize(candidate_us_); }
   bool empty() const { return candidate_us_.empty(); }
   bool baseline_first() const { return candidate_us_.size() % 2 == 1; }  // in the next pair: ABBA
-  // enough_pairs (env/timing.h); two or three of what takes long and is slow, unless a number is set.
+  // enough_pairs; two or three of what takes long and is slow, unless a number is set.
   bool enough(int64_t min_pairs, int64_t max_pairs) const;
   const std::vector<double>& ratios() const { return ratios_; }  // baseline / candidate
   // Whether the candidate's last times all lie above or all below its first, by half as much again, and the
@@ -49,7 +54,7 @@ class TimedPairs {
   // The times that count, of all.
   std::vector<double> counted(const std::vector<double>& times) const;
 
-  double long_us_;
+  Pace pace_;
   std::vector<double> candidate_us_, baseline_us_, ratios_;
 };
 

@@ -138,6 +138,7 @@ struct GpuOracleReply {
   MessageHeader header;
   GpuOracleStatus status = GpuOracleStatus::kError;
   double baseline_us[kMaxBatch] = {};  // of each draw
+  int32_t exact = 0;                   // draws for which the reference was asked in double precision
   int32_t draw = 0;                    // kMismatch, kSealBroken: the first
   // kMismatch: the worst element
   int32_t tensor = 0;

@@ -57,6 +57,7 @@ class GpuOracle {
   const Tensors& baseline(Case& drawn);
   Tensors results(Case& drawn);
   Tensors expected(size_t task, const Tensors& inputs);
+  Tensors exact(const Case& drawn);
   Tensors run_as(size_t task, const Tensors& inputs, at::ScalarType type) const;
   void compare(const uint64_t* digest, GpuOracleReply& reply);
   void look_at(Case& drawn, CompareResult* found);
@@ -76,6 +77,7 @@ class GpuOracle {
   std::vector<Task> tasks_;
   std::vector<Reference> references_;
   std::vector<bool> wide_;            // by task: whether the reference runs in double precision
+  std::vector<bool> quick_;           // by task: whether launching its baseline takes the host much less
   std::vector<std::string> refused_;  // by task: why it does not fit into memory; "" if it does
   std::map<ScaleKey, std::vector<double>> scales_;
   CUdeviceptr exchange_;
@@ -86,7 +88,8 @@ class GpuOracle {
   // Of the last request:
   uint32_t task_ = 0;
   std::vector<Case> cases_;
-  bool near_ = true;  // whether it is worth asking if what is right is near the baseline
+  bool near_ = true;   // whether this candidate's outputs may all be near the baseline's
+  int32_t exact_ = 0;  // as in the reply
 };
 
 }  // namespace temper

@@ -83,11 +83,12 @@ TEST(Timing, IntervalCoversTheTrueCenterNineteenTimesInTwenty) {
 TEST(Timing, StopsEarlyOnlyWhereMorePairsWouldNotHelp) {
   const std::vector<double> slow{0.5, 0.6, 0.4, 0.5, 0.7, 0.3, 0.5}, tight(7, 2.0);
   const std::vector<double> wide{1.5, 2.6, 0.4, 1.5, 0.7, 3.3, 1.5};
-  EXPECT_TRUE(enough_pairs(slow, 7, 21));
-  EXPECT_TRUE(enough_pairs(tight, 7, 21));
-  EXPECT_FALSE(enough_pairs(wide, 7, 21));
-  EXPECT_TRUE(enough_pairs(wide, 7, 7));
-  EXPECT_FALSE(enough_pairs({0.5, 0.5}, 7, 21));
+  EXPECT_TRUE(enough_pairs(slow, 7, 21, 0.04));
+  EXPECT_TRUE(enough_pairs(tight, 7, 21, 0.04));
+  EXPECT_FALSE(enough_pairs(wide, 7, 21, 0.04));
+  EXPECT_TRUE(enough_pairs(wide, 7, 21, 10));
+  EXPECT_TRUE(enough_pairs(wide, 7, 7, 0.04));
+  EXPECT_FALSE(enough_pairs({0.5, 0.5}, 7, 21, 0.04));
 }
 
 TEST(Timing, FloorIsTheSlowerRoofHalved) {

@@ -173,6 +173,16 @@ TEST_F(FakeGpu, WhatIsProfiledIsTheCandidateAndNotTheOneBefore) {
   EXPECT_EQ(verdict.profile->kernels.at(0).name, "good");
 }
 
+// Where the baseline's outputs do not tell, the reference in double precision is asked, for that candidate.
+TEST_F(FakeGpu, WhatIsNearTheBaselineIsNotComputedAgain) {
+  const auto add = uint32_t(&find_task(machine->tasks, "add") - machine->tasks.data());
+  const auto asked = [&] { return machine->oracle.baseline_and_compare(add, {{.seed = 1}}, {0}).exact; };
+  judge("relu_nonfinite", {{"nan_where_nan"}});
+  EXPECT_EQ(asked(), 1);
+  judge("add", {{"good"}});
+  EXPECT_EQ(asked(), 0);
+}
+
 // In the middle of calls that are queued behind each other.
 TEST_F(FakeGpu, AnInputThatChangesOnceIsFound) {
   machine->runners->discard();  // it counts its process's calls

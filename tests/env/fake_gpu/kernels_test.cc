@@ -43,6 +43,33 @@ TEST(GpuKernels, BoundsAreSharp) {
   EXPECT_EQ(wrong<double>(spec, {1.00301f, 0.99699f, 1}, {1, 1, 1}), 2);
 }
 
+// In whole groups and what is left, and where groups are not aligned.
+template <class Got, class Right>
+void expect_each_wrong_one_is_named(GpuType type) {
+  alignas(16) Got got[20] = {};
+  alignas(16) Right right[20] = {};
+  for (int shift = 0; shift < 2; ++shift) {
+    for (int i = 0; i < 19; ++i) {
+      CompareSpec spec{.elements = 19, .type = type, .relative = 1e-3, .scale = 1};
+      spec.narrow = sizeof(Right) != sizeof(double);
+      CompareResult result;
+      got[shift + i] = Got(1.0f);
+      launch<&temper_compare>(spec, static_cast<const void*>(got + shift),
+                              static_cast<const void*>(right + shift), &result);
+      got[shift + i] = Got(0.0f);
+      EXPECT_EQ(result.wrong, 1) << i;
+      EXPECT_EQ(~uint32_t(result.worst), uint32_t(i));
+    }
+  }
+}
+
+TEST(GpuKernels, EveryElementIsCompared) {
+  expect_each_wrong_one_is_named<float, float>(GpuType::kF32);
+  expect_each_wrong_one_is_named<float, double>(GpuType::kF32);
+  expect_each_wrong_one_is_named<__nv_bfloat16, __nv_bfloat16>(GpuType::kBF16);
+  expect_each_wrong_one_is_named<__half, double>(GpuType::kF16);
+}
+
 TEST(GpuKernels, WhatIsNotFiniteIsTheSame) {
   CompareSpec spec{.relative = 1e-3, .scale = 2};
   const std::vector<float> right{kNaN, kInf_, -kInf_};

@@ -1,7 +1,7 @@
 // task: gpu_row_sum
 // expect: FAIL_INCORRECT|FAIL_RUNTIME|FAIL_TIMEOUT
 // Three blocks of a cluster send their part to the fourth, which has written the sum before they come. Caught
-// by: the sum lacks them, or the memory they go to is gone, and then the kernel may never end.
+// by: the sum lacks them, or the memory they go to is gone, which the driver takes a second to say.
 
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
