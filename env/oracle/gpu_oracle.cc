@@ -19,8 +19,7 @@ namespace temper {
 namespace {
 
 constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secret
-constexpr uint64_t kScaleDraws = 4;
-constexpr double kNaive = 1e-2;  // of the naive judge, relative and absolute
+constexpr double kNaive = 1e-2;         // of the naive judge, relative and absolute
 constexpr int kWarmCalls = 10;
 constexpr int64_t kAhead_cycles = 100'000;  // a host that is late by that shows in no baseline
 constexpr double kQuick = 0.5;              // of the time that the baseline takes the GPU
@@ -281,17 +280,10 @@ GpuOracle::Tensors GpuOracle::exact(const Case& drawn) {
 
 std::vector<double> GpuOracle::measure_scales(const ScaleKey& key) {
   const auto& [task, shape, magnitude] = key;
-  std::vector<double> means(tasks_[task].outputs.size(), 0);
-  for (uint64_t draw = 0; draw < kScaleDraws; ++draw) {
+  return output_scales(tasks_[task], shape_of(tasks_[task], shape), [&](uint64_t draw) {
     const GpuDraw fixed{.shape = shape, .magnitude = magnitude, .seed = mix_key({kFixedSeed, draw})};
-    const Tensors outputs = expected(task, drawn(tasks_[task], fixed));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const at::Tensor size = outputs[i].to(at::kDouble).abs();
-      means[i] +=
-          size.where(size.isfinite(), at::zeros({}, size.options())).mean().item<double>() / kScaleDraws;
-    }
-  }
-  return means;
+    return expected(task, drawn(tasks_[task], fixed));
+  });
 }
 
 const std::vector<double>& GpuOracle::scales(const ScaleKey& key) {

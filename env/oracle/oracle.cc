@@ -9,28 +9,12 @@
 #include "base/rng.h"
 #include "env/oracle/draw.h"
 #include "env/oracle/proof.h"
+#include "env/oracle/tolerance.h"
 
 namespace temper {
 namespace {
 
-constexpr double kBaselineErrors = 4;      // a candidate may be this many times as wrong as the f32 baseline
-constexpr double kMaxRelative = 1e-2;      // whatever the baseline does
-constexpr double kRounding = 4 * 0x1p-24;  // times the root of the number of terms, for sums in plain order
-constexpr uint64_t kFixedSeed = 0x7E3;     // for what is measured once and no secret
-constexpr int kScaleDraws = 4;
-
-at::ScalarType dtype_of(ElementType type) { return type == ElementType::kI32 ? at::kInt : at::kFloat; }
-
-int64_t elements(const TensorSpec& tensor, const Shape& shape) {
-  return tensor_bytes(tensor, shape) / int64_t(element_size(tensor.type));
-}
-
-// Rounding of a sum over as many terms as the largest input has elements for each output element.
-double summing_error(const Task& task, const TensorSpec& output, const Shape& shape) {
-  int64_t largest = 1;
-  for (const auto& input : task.inputs) largest = std::max(largest, elements(input, shape));
-  return kRounding * std::sqrt(std::max(1.0, double(largest) / double(elements(output, shape))));
-}
+constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secret
 
 OracleReply error_reply(const std::string& text) {
   OracleReply reply;
@@ -166,18 +150,10 @@ std::vector<at::Tensor> Oracle::expected_outputs(size_t task, const std::vector<
 
 std::vector<double> Oracle::measure_scales(const ScaleKey& key) const {
   const auto& [task, shape, magnitude] = key;
-  std::vector<double> means(tasks_[task].outputs.size(), 0);
-  for (uint64_t draw = 0; draw < kScaleDraws; ++draw) {
+  return output_scales(tasks_[task], shape_of(task, shape), [&](uint64_t draw) {
     const auto inputs = draw_tensors(task, shape_of(task, shape), magnitude, mix_key({kFixedSeed, draw}));
-    const auto outputs = expected_outputs(task, inputs);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const at::Tensor size = outputs[i].to(at::kFloat).abs();
-      const double mean =
-          size.where(size.isfinite(), at::zeros({}, size.options())).mean(at::kDouble).item<double>();
-      means[i] += mean / kScaleDraws;
-    }
-  }
-  return means;
+    return expected_outputs(task, inputs);
+  });
 }
 
 const std::vector<double>& Oracle::scales(const ScaleKey& key) {
@@ -186,20 +162,19 @@ const std::vector<double>& Oracle::scales(const ScaleKey& key) {
 }
 
 Comparison Oracle::compare_floats(size_t output, int64_t draw, const at::Tensor& expected) {
-  const TensorSpec& spec = tasks_[current_.task].outputs[output];
-  const Shape& shape = shape_of(current_.task, current_.shape);
+  const Task& task = tasks_[current_.task];
   const uint8_t* outputs = arena_ + draw * current_.layout.bytes;
   const auto* got = reinterpret_cast<const float*>(outputs + current_.layout.outputs[output].offset);
   const auto* right = expected.const_data_ptr<double>();
   Bound bound;
   bound.scale = scales({current_.task, current_.shape, current_.magnitude})[output];
-  bound.relative = tasks_[current_.task].tolerance + summing_error(tasks_[current_.task], spec, shape);
+  bound.relative = strict_error(task, output, shape_of(current_.task, current_.shape));
   const Comparison strict = compare_f32(got, right, expected.numel(), bound);
   if (strict.wrong == 0) return strict;
   // Only now is it worth asking how wrong the f32 baseline is on this very draw.
   const at::Tensor baseline = run_baseline(draw)[output].to(at::kFloat).contiguous();
   const double error = relative_error(baseline.const_data_ptr<float>(), right, expected.numel(), bound.scale);
-  bound.relative = std::min(bound.relative + kBaselineErrors * error, std::max(kMaxRelative, bound.relative));
+  bound.relative = allowed_error(bound.relative, task.outputs[output].type, error);
   return compare_f32(got, right, expected.numel(), bound);
 }
 

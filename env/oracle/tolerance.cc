@@ -1,5 +1,7 @@
 #include "env/oracle/tolerance.h"
 
+#include <ATen/ops/where.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +10,8 @@
 namespace temper {
 namespace {
 
-constexpr double kBaselineErrors = 4;      // a candidate may be this many times as wrong as the baseline
+constexpr double kBaselineErrors = 4;  // a candidate may be this many times as wrong as the baseline
+constexpr double kScaleElements = 256, kLeastDraws = 4, kMostDraws = 64;
 constexpr double kRounding = 4 * 0x1p-24;  // times the root of the number of terms, for sums in plain order
 
 // The rounding of an output, and the most that a baseline's error may excuse.
@@ -45,6 +48,24 @@ at::ScalarType dtype_of(ElementType type) {
       return at::kHalf;
   }
   TEMPER_CHECK(false, "element type {}", int(type));
+}
+
+std::vector<double> output_scales(const Task& task, const Shape& shape, const OutputsOfDraw& outputs_of) {
+  double fewest = kScaleElements;
+  for (const auto& output : task.outputs) fewest = std::min(fewest, count(output, shape));
+  const auto draws = uint64_t(std::clamp(kScaleElements / fewest, kLeastDraws, kMostDraws));
+  std::vector<at::Tensor> sums(task.outputs.size());
+  for (uint64_t draw = 0; draw < draws; ++draw) {
+    const std::vector<at::Tensor> outputs = outputs_of(draw);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const at::Tensor finite = outputs[i].to(dtype_of(task.outputs[i].type)).isfinite();
+      const at::Tensor mean = at::where(finite, outputs[i].to(at::kDouble).abs(), 0.0).mean();
+      sums[i] = draw == 0 ? mean : sums[i] + mean;
+    }
+  }
+  std::vector<double> scales;
+  for (const auto& sum : sums) scales.push_back(sum.item<double>() / double(draws));
+  return scales;
 }
 
 double strict_error(const Task& task, size_t output, const Shape& shape) {

@@ -1,13 +1,21 @@
 #pragma once
 // How wrong an output on a GPU may be.
 
-#include <c10/core/ScalarType.h>
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <vector>
 
 #include "env/task.h"
 
 namespace temper {
 
 at::ScalarType dtype_of(ElementType type);
+
+// The mean size of each output's elements that are finite in its type, over some draws; of outputs with few
+// elements over more, as one may be near zero by chance.
+using OutputsOfDraw = std::function<std::vector<at::Tensor>(uint64_t draw)>;
+std::vector<double> output_scales(const Task& task, const Shape& shape, const OutputsOfDraw& outputs_of);
 
 // Relative to |expected| and the output's scale (compare.h): the task's tolerance, the rounding of the
 // output's type, and the rounding of a sum over as many terms as the largest input has elements for each

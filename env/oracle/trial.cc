@@ -16,7 +16,6 @@ namespace temper {
 namespace {
 
 constexpr uint64_t kSeed = 0x7E3;
-constexpr uint64_t kScaleDraws = 4;
 constexpr uint64_t kSpikes = 4;  // elements of an input that are changed, one after another
 
 std::string shape_text(const Shape& shape) {
@@ -160,15 +159,10 @@ class Trial {
   }
 
   void measure_scales(Case& one) {
-    one.scale.assign(task_.outputs.size(), 0);
     one.allowed.assign(task_.outputs.size(), 0);
-    for (uint64_t i = 0; i < kScaleDraws; ++i) {
-      const Tensors outputs = i == 0 ? one.expected : wide(draw(one.shape, one.magnitude, kSeed + 100 + i));
-      for (size_t k = 0; k < outputs.size(); ++k) {
-        const at::Tensor size = outputs[k].to(at::kDouble).abs();
-        one.scale[k] += at::where(size.isfinite(), size, 0.0).mean().item<double>() / kScaleDraws;
-      }
-    }
+    one.scale = output_scales(task_, one.shape, [&](uint64_t i) {
+      return i == 0 ? one.expected : wide(draw(one.shape, one.magnitude, kSeed + 100 + i));
+    });
   }
 
   // The baseline's error decides what a candidate's may be, and must itself be allowed.

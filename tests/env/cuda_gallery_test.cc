@@ -64,6 +64,19 @@ TEST_P(CudaGallery, EveryCandidateGetsItsPlanOrItsVerdict) {
   for (size_t i = size_t(GetParam()); i < gallery.size(); i += kShards) check(gallery[i], tasks);
 }
 
+// What the GPU's judge must know comes as far as that.
+TEST_P(CudaGallery, WhatIsJudgedOnAGpuHasItsPlan) {
+  SKIP_WITHOUT_NVCC();
+  const auto tasks = load_tasks(kFolder.parent_path() / "tasks.yaml");
+  const auto gallery = read_gallery(kFolder.parent_path(), ".cu");
+  ASSERT_GE(gallery.size(), 124u);
+  for (size_t i = size_t(GetParam()); i < gallery.size(); i += kShards) {
+    const Exhibit& exhibit = gallery[i];
+    const auto planned = plan_here(find_task(tasks, exhibit.expected.at("task")), exhibit.source);
+    if (planned.failure) compare_with_expectations({exhibit}, {{exhibit.name, verdict_of(*planned.failure)}});
+  }
+}
+
 // "| `name` | what it tries | verdict | …" for each.
 std::map<std::string, std::string> verdicts_of_table(const fs::path& path) {
   std::map<std::string, std::string> verdicts;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "env/oracle/draw.h"
+#include "env/oracle/tolerance.h"
 
 namespace temper {
 namespace {
@@ -210,6 +211,26 @@ TEST(Compare, CountsAndNamesTheWorst) {
   EXPECT_EQ(found.got, 4.5);
   EXPECT_EQ(found.expected, 4);
   EXPECT_NEAR(found.allowed, 5e-3, 1e-12);
+}
+
+// Of one element, four draws in forty may all be zero; what overflows its type says nothing.
+TEST(OutputScales, AreNotThoseOfAnUnluckyDraw) {
+  const Task task =
+      task_of("reference: x, inputs: {x: [n]}, outputs: {y: {shape: [n], type: f16}}, language: cuda");
+  const auto mostly_zero = [](uint64_t draw) {
+    return std::vector<at::Tensor>{at::full({1},
+                                            draw < 4        ? 0.0
+                                            : draw % 2 == 0 ? 3.0
+                                                            : 70'000.0,
+                                            at::kDouble)};
+  };
+  EXPECT_NEAR(output_scales(task, {{"n", 1}, {"m", 1}}, mostly_zero)[0], 1.5, 0.2);
+  uint64_t draws = 0;
+  output_scales(task, {{"n", 4096}, {"m", 1}}, [&](uint64_t draw) {
+    draws = draw + 1;
+    return std::vector<at::Tensor>{at::ones({4096}, at::kDouble)};
+  });
+  EXPECT_EQ(draws, 4);
 }
 
 TEST_F(OracleTest, HonestPassesAndTheRestFails) {

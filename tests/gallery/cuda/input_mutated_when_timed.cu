@@ -1,14 +1,11 @@
 // task: gpu_add
 // expect: HACK input_mutation
-// naive: passes
-// Changes an element of the second input, in the fourth of the calls that are timed alone.
-
-__device__ int calls;
+// Changes the last element of the second input, at the size that is timed.
 
 __global__ void work(const float* x, const float* z, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i] + z[i];
-  if (n > 1 << 20 && i == n - 1 && ++calls == 4) const_cast<float*>(z)[i] += 1;
+  if (n > 1 << 20 && i == n - 1) const_cast<float*>(z)[i] += 1;
 }
 
 extern "C" void launch(const float* x, const float* z, float* y, int n) {
