@@ -11,7 +11,7 @@ namespace temper {
 namespace {
 
 constexpr double kBaselineErrors = 4;  // a candidate may be this many times as wrong as the baseline
-constexpr double kScaleElements = 256, kLeastDraws = 4, kMostDraws = 64;
+constexpr double kScaleElements = 64, kLeastDraws = 4, kMostDraws = 16;
 constexpr double kRounding = 4 * 0x1p-24;  // times the root of the number of terms, for sums in plain order
 
 // The rounding of an output, and the most that a baseline's error may excuse.
