@@ -29,7 +29,8 @@ __device__ uint64_t wide_product(uint32_t a, uint32_t b) {
 }
 
 // Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011), Philox4x32-7: the fewest
-// rounds that pass BigCrush. Drawing is most of what a short kernel's verdict costs the GPU.
+// rounds that pass BigCrush. Drawing is most of what a short kernel's verdict costs the GPU. Who would find
+// the key (tests/gallery/cuda/draw_key_in_*.cu) must make the same draws.
 __device__ Four philox(uint64_t key, uint64_t counter, uint32_t stream) {
   uint32_t c0 = uint32_t(counter), c1 = uint32_t(counter >> 32), c2 = stream, c3 = 0;
   uint32_t k0 = uint32_t(key), k1 = uint32_t(key >> 32);

@@ -10,7 +10,7 @@ struct Normals {
 __device__ Normals drawn(unsigned long long key, unsigned long long group) {
   unsigned c0 = unsigned(group), c1 = unsigned(group >> 32), c2 = 0, c3 = 0, k0 = unsigned(key),
            k1 = unsigned(key >> 32);
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 7; ++round) {
     const unsigned long long p0 = 0xD2511F53ull * c0, p1 = 0xCD9E8D57ull * c2;
     c0 = unsigned(p1 >> 32) ^ c1 ^ k0, c1 = unsigned(p1), c2 = unsigned(p0 >> 32) ^ c3 ^ k1,
     c3 = unsigned(p0);
