@@ -50,7 +50,6 @@ GpuOracle::GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const Share
                      at::Device device)
     : device_(device),
       tasks_(std::move(tasks)),
-      wide_(tasks_.size(), true),
       quick_(tasks_.size(), false),
       exchange_(exchange.data()),
       tools_(facts, nullptr) {
@@ -261,16 +260,15 @@ GpuOracle::Tensors GpuOracle::run_as(size_t task, const Tensors& inputs, at::Sca
   return outputs;
 }
 
-// Where double precision does not fit, or torch has none of it, single precision is the reference.
-GpuOracle::Tensors GpuOracle::expected(size_t task, const Tensors& inputs) {
-  if (wide_[task]) {
-    try {
-      return run_as(task, inputs, at::kDouble);
-    } catch (const c10::Error&) {
-      wide_[task] = false;
-    }
+// Where double precision does not fit, or torch has none of it, single precision is the reference. (What an op
+// throws loses its type in the interpreter.) Memory may be short for this candidate's sake alone: nothing is
+// remembered of it.
+GpuOracle::Tensors GpuOracle::expected(size_t task, const Tensors& inputs) const {
+  try {
+    return run_as(task, inputs, at::kDouble);
+  } catch (const std::exception&) {
+    return run_as(task, inputs, at::kFloat);
   }
-  return run_as(task, inputs, at::kFloat);
 }
 
 GpuOracle::Tensors GpuOracle::exact(const Case& drawn) {

@@ -56,7 +56,7 @@ class GpuOracle {
   bool allclose(Case& drawn);
   const Tensors& baseline(Case& drawn);
   Tensors results(Case& drawn);
-  Tensors expected(size_t task, const Tensors& inputs);
+  Tensors expected(size_t task, const Tensors& inputs) const;
   Tensors exact(const Case& drawn);
   Tensors run_as(size_t task, const Tensors& inputs, at::ScalarType type) const;
   void compare(const uint64_t* digest, GpuOracleReply& reply);
@@ -76,7 +76,6 @@ class GpuOracle {
   at::Device device_;
   std::vector<Task> tasks_;
   std::vector<Reference> references_;
-  std::vector<bool> wide_;            // by task: whether the reference runs in double precision
   std::vector<bool> quick_;           // by task: whether launching its baseline takes the host much less
   std::vector<std::string> refused_;  // by task: why it does not fit into memory; "" if it does
   std::map<ScaleKey, std::vector<double>> scales_;
