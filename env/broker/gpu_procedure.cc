@@ -68,11 +68,11 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   Found found;
   try {
     found = examine(candidate);
+    if (options_.naive) verdict_.naive = ask_naive(candidate);
   } catch (const TaskTooLarge&) {  // nothing is broken
     leave();
     throw;
   }
-  if (options_.naive) verdict_.naive = ask_naive(candidate);
   leave();
   verdict_.plan_ms = candidate.plan_ms;
   verdict_.compile_ms = candidate.compile_ms + candidate.plan_ms;

@@ -59,11 +59,9 @@ GpuOracle::GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const Share
   board_ = at::zeros({int64_t(sizeof(Board))}, options(at::kByte));
   for_each_task(tasks_.size(), [&](size_t i) { references_.emplace_back(tasks_[i]); });
   for (const Task& task : tasks_) refused_.push_back(too_large(task));
+  for_each_task(tasks_.size(), [&](size_t i) { attempt(&GpuOracle::prove, i); });
   for_each_task(tasks_.size(), [&](size_t i) {
-    if (refused_[i].empty()) prove(i);
-  });
-  for_each_task(tasks_.size(), [&](size_t i) {
-    if (refused_[i].empty() && !tasks_[i].generated()) prove_influence(i);
+    if (!tasks_[i].generated()) attempt(&GpuOracle::prove_influence, i);
   });
 }
 
@@ -83,6 +81,24 @@ std::string GpuOracle::too_large(const Task& task) const {
   if (needed <= int64_t(free)) return "";
   return fmt::format("task {} needs {} MiB of GPU memory; {} of {} are free", task.name, needed >> 20,
                      free >> 20, all >> 20);
+}
+
+// What a reference needs beside its buffers shows when it runs.
+std::string GpuOracle::no_room(const Task& task) const {
+  size_t free = 0, all = 0;
+  TEMPER_GPU(cuMemGetInfo, &free, &all);
+  return fmt::format("task {}: its reference needs more GPU memory than there is; {} of {} MiB are free",
+                     task.name, free >> 20, all >> 20);
+}
+
+void GpuOracle::attempt(Proof proof, size_t task) {
+  if (!refused_[task].empty()) return;
+  try {
+    (this->*proof)(task);
+  } catch (const std::exception& error) {
+    if (!memory_was_short(error)) throw;
+    refused_[task] = no_room(tasks_[task]);
+  }
 }
 
 GpuOracle::Tensors GpuOracle::drawn(const Task& task, const GpuDraw& draw) {
@@ -142,17 +158,21 @@ void GpuOracle::prove_influence(size_t task) {
 
 GpuOracleReply GpuOracle::answer(const GpuOracleRequest& request) {
   GpuOracleReply reply;
+  const auto refuse = [&](GpuOracleStatus status, const std::string& why) {
+    reply.status = status;
+    why.copy(reply.error, sizeof reply.error - 1);
+  };
   try {
-    if (request.task < tasks_.size() && !refused_[request.task].empty()) {
-      reply.status = GpuOracleStatus::kTaskTooLarge;
-      refused_[request.task].copy(reply.error, sizeof reply.error - 1);
-      return reply;
-    }
-    carry_out(request, reply);
+    if (request.task < tasks_.size() && !refused_[request.task].empty())
+      refuse(GpuOracleStatus::kTaskTooLarge, refused_[request.task]);
+    else
+      carry_out(request, reply);
   } catch (const std::exception& error) {
-    reply.status = GpuOracleStatus::kError;
-    torch_words(error).copy(reply.error, sizeof reply.error - 1);
     cases_.clear();
+    if (memory_was_short(error))
+      refuse(GpuOracleStatus::kTaskTooLarge, no_room(tasks_[task_]));
+    else
+      refuse(GpuOracleStatus::kError, torch_words(error));
   }
   return reply;
 }
@@ -260,9 +280,9 @@ GpuOracle::Tensors GpuOracle::run_as(size_t task, const Tensors& inputs, at::Sca
   return outputs;
 }
 
-// Where double precision does not fit, or torch has none of it, single precision is the reference. (What an op
-// throws loses its type in the interpreter.) Memory may be short for this candidate's sake alone: nothing is
-// remembered of it.
+// Where double precision does not fit, or torch has none of it, single precision is the reference. (What an
+// op throws loses its type in the interpreter.) Memory may be short for this candidate's sake alone: nothing
+// is remembered of it.
 GpuOracle::Tensors GpuOracle::expected(size_t task, const Tensors& inputs) const {
   try {
     return run_as(task, inputs, at::kDouble);

@@ -19,8 +19,8 @@ namespace temper {
 class GpuOracle {
  public:
   // Compiles every reference and runs it once at each shape of its task, on `device`, which must be where the
-  // driver's memory lies. A task that does not fit into what is free there is passed over, and refused when
-  // it is asked for. Errors: as the CPU's oracle (oracle.h).
+  // driver's memory lies. A task that does not fit into what is free there is refused when it is asked for.
+  // Errors: as the CPU's oracle (oracle.h).
   GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const SharedGpuMemory& exchange,
             at::Device device);
 
@@ -43,6 +43,9 @@ class GpuOracle {
   };
 
   std::string too_large(const Task& task) const;
+  std::string no_room(const Task& task) const;
+  using Proof = void (GpuOracle::*)(size_t task);
+  void attempt(Proof proof, size_t task);
   void prove(size_t task);
   void prove_influence(size_t task);
   void carry_out(const GpuOracleRequest& request, GpuOracleReply& reply);

@@ -4,6 +4,8 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "env/oracle/torch_names.h"
 
@@ -36,6 +38,12 @@ std::string torch_words(const std::exception& error) {
   text.erase(0, text.find_first_not_of(" \n"));
   while (text.ends_with('\n')) text.pop_back();
   return text;
+}
+
+bool memory_was_short(const std::exception& error) {
+  const std::string words = torch_words(error);
+  constexpr const char* kSayings[] = {"out of memory", "ALLOC_FAILED", "can't allocate memory"};
+  return std::ranges::any_of(kSayings, [&](const char* saying) { return words.find(saying) != words.npos; });
 }
 
 Reference::Reference(const Task& task) : program_(std::make_unique<Program>()) {

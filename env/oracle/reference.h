@@ -14,6 +14,10 @@ namespace temper {
 // What torch says, without the C++ stack behind it.
 std::string torch_words(const std::exception& error);
 
+// Whether it says that there was too little memory. Words are all there is: what an op throws loses its type
+// in the interpreter.
+bool memory_was_short(const std::exception& error);
+
 class Reference {
  public:
   // Errors: ConfigError naming the task, with TorchScript's words.

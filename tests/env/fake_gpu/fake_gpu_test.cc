@@ -488,6 +488,29 @@ TEST_F(FakeGpuJudge, ATaskThatDoesNotFitIsRefusedAlone) {
   EXPECT_EQ(judge.judge("add", source_with("zeros")).reason, "tolerance");
 }
 
+// … nor is it where memory turns out to be short while a reference runs, at the start or for large numbers
+// alone.
+TEST_F(FakeGpuJudge, AReferenceThatDoesNotFitIsRefusedAlone) {
+  auto tasks = parse_tasks(
+      "tasks:\n"
+      "- {name: never, reference: 'x + z + torch.empty([1000000000000000])[0]', language: cuda, "
+      "inputs: {x: [n], z: [n]}, outputs: {y: [n]}, check: [{n: 5}], timed: {n: 8000}}\n"
+      "- {name: sometimes, reference: 'x + z if float(x.abs().max()) < 99.0 else "
+      "torch.empty([1000000000000000])', language: cuda, inputs: {x: [n], z: [n]}, outputs: {y: [n]}, "
+      "check: [{n: 5}], timed: {n: 8000}, magnitudes: [1, 1000]}\n",
+      "t");
+  for (auto& task : hand_made_tasks(Device::kFake)) tasks.push_back(std::move(task));
+  Judge judge(options(), tasks);
+  for (const std::string name : {"never", "sometimes"}) {
+    const Verdict verdict = judge.judge(name, source_with("good"));
+    EXPECT_EQ(verdict.message,
+              fmt::format("INFRA task {}: its reference needs more GPU memory than there is; "
+                          "64 of 64 MiB are free",
+                          name));
+  }
+  EXPECT_EQ(judge.judge("add", source_with("zeros")).reason, "tolerance");
+}
+
 // What a machine lacks is said at the start, in a line.
 TEST_F(FakeGpuJudge, MachinesThatCannotJudgeSayWhy) {
   const auto words = [](const char* setting, const char* value) {
