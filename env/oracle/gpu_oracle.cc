@@ -44,6 +44,14 @@ bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.view(at::kByte).equal(b.view(at::kByte));
 }
 
+// What a reference needs beside its buffers shows when it runs.
+std::string no_room(const Task& task) {
+  size_t free = 0, all = 0;
+  TEMPER_GPU(cuMemGetInfo, &free, &all);
+  return fmt::format("task {}: its reference needs more GPU memory than there is; {} of {} MiB are free",
+                     task.name, free >> 20, all >> 20);
+}
+
 }  // namespace
 
 GpuOracle::GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const SharedGpuMemory& exchange,
@@ -81,14 +89,6 @@ std::string GpuOracle::too_large(const Task& task) const {
   if (needed <= int64_t(free)) return "";
   return fmt::format("task {} needs {} MiB of GPU memory; {} of {} are free", task.name, needed >> 20,
                      free >> 20, all >> 20);
-}
-
-// What a reference needs beside its buffers shows when it runs.
-std::string GpuOracle::no_room(const Task& task) const {
-  size_t free = 0, all = 0;
-  TEMPER_GPU(cuMemGetInfo, &free, &all);
-  return fmt::format("task {}: its reference needs more GPU memory than there is; {} of {} MiB are free",
-                     task.name, free >> 20, all >> 20);
 }
 
 void GpuOracle::attempt(Proof proof, size_t task) {
@@ -271,23 +271,14 @@ GpuOracle::Tensors GpuOracle::results(Case& drawn) {
   return results;
 }
 
-GpuOracle::Tensors GpuOracle::run_as(size_t task, const Tensors& inputs, at::ScalarType type) const {
-  Tensors wide;
-  for (const auto& input : inputs) wide.push_back(input.is_floating_point() ? input.to(type) : input);
-  Tensors outputs = references_[task](wide);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    outputs[i] = outputs[i].to(is_float(tasks_[task].outputs[i].type) ? at::kDouble : at::kLong).contiguous();
-  return outputs;
-}
-
 // Where double precision does not fit, or torch has none of it, single precision is the reference. (What an
 // op throws loses its type in the interpreter.) Memory may be short for this candidate's sake alone: nothing
 // is remembered of it.
 GpuOracle::Tensors GpuOracle::expected(size_t task, const Tensors& inputs) const {
   try {
-    return run_as(task, inputs, at::kDouble);
+    return references_[task].wide(inputs);
   } catch (const std::exception&) {
-    return run_as(task, inputs, at::kFloat);
+    return references_[task].wide(inputs, at::kFloat);
   }
 }
 

@@ -43,7 +43,6 @@ class GpuOracle {
   };
 
   std::string too_large(const Task& task) const;
-  std::string no_room(const Task& task) const;
   using Proof = void (GpuOracle::*)(size_t task);
   void attempt(Proof proof, size_t task);
   void prove(size_t task);
@@ -61,7 +60,6 @@ class GpuOracle {
   Tensors results(Case& drawn);
   Tensors expected(size_t task, const Tensors& inputs) const;
   Tensors exact(const Case& drawn);
-  Tensors run_as(size_t task, const Tensors& inputs, at::ScalarType type) const;
   void compare(const uint64_t* digest, GpuOracleReply& reply);
   void look_at(Case& drawn, CompareResult* found);
   Board look_at_all();

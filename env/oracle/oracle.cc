@@ -137,22 +137,11 @@ void Oracle::write_reference(int64_t draw) const {
   }
 }
 
-std::vector<at::Tensor> Oracle::expected_outputs(size_t task, const std::vector<at::Tensor>& inputs) const {
-  std::vector<at::Tensor> wide;
-  for (const auto& input : inputs) wide.push_back(input.is_floating_point() ? input.to(at::kDouble) : input);
-  auto outputs = references_[task](wide);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const bool integer = tasks_[task].outputs[i].type == ElementType::kI32;
-    outputs[i] = outputs[i].to(integer ? at::kLong : at::kDouble).contiguous();
-  }
-  return outputs;
-}
-
 std::vector<double> Oracle::measure_scales(const ScaleKey& key) const {
   const auto& [task, shape, magnitude] = key;
   return output_scales(tasks_[task], shape_of(task, shape), [&](uint64_t draw) {
     const auto inputs = draw_tensors(task, shape_of(task, shape), magnitude, mix_key({kFixedSeed, draw}));
-    return expected_outputs(task, inputs);
+    return references_[task].wide(inputs);
   });
 }
 
@@ -190,7 +179,7 @@ OracleReply Oracle::compare(const OracleRequest& request) {
   if (request.draw < 0 || request.draw >= int64_t(current_.inputs.size())) {
     throw ConfigError("draw {} of {}", request.draw, current_.inputs.size());
   }
-  const auto expected = expected_outputs(current_.task, current_.inputs[size_t(request.draw)]);
+  const auto expected = references_[current_.task].wide(current_.inputs[size_t(request.draw)]);
   OracleReply reply;
   reply.status = OracleStatus::kOk;
   for (size_t output = 0; output < expected.size(); ++output) {
@@ -211,9 +200,9 @@ OracleReply Oracle::compare(const OracleRequest& request) {
 bool Oracle::matters(size_t task, size_t input, int32_t shape) const {
   const Shape& sizes = shape_of(task, shape);
   auto inputs = draw_tensors(task, sizes, tasks_[task].magnitudes[0], kFixedSeed);
-  const auto before = expected_outputs(task, inputs);
+  const auto before = references_[task].wide(inputs);
   inputs[input] = draw_tensors(task, sizes, tasks_[task].magnitudes[0], kFixedSeed + 1)[input];
-  const auto after = expected_outputs(task, inputs);
+  const auto after = references_[task].wide(inputs);
   return !std::equal(before.begin(), before.end(), after.begin(), same_bits);
 }
 

@@ -49,7 +49,6 @@ class Oracle {
   Comparison compare_floats(size_t output, int64_t draw, const at::Tensor& expected);
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key) const;
-  std::vector<at::Tensor> expected_outputs(size_t task, const std::vector<at::Tensor>& inputs) const;
   std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude,
                                        uint64_t seed) const;
   void prove(size_t task) const;            // runs, with the right sizes, and leaves its inputs alone

@@ -13,6 +13,7 @@ namespace temper {
 namespace jit = torch::jit;
 
 struct Reference::Program {
+  std::vector<at::ScalarType> wide;  // by output
   jit::CompilationUnit unit;
   jit::Code code;
 };
@@ -55,6 +56,8 @@ Reference::Reference(const Task& task) : program_(std::make_unique<Program>()) {
                         task.inputs.size());
     }
     program_->code = jit::Code(function.graph(), "reference");
+    for (const TensorSpec& output : task.outputs)
+      program_->wide.push_back(is_float(output.type) ? at::kDouble : at::kLong);
   } catch (const std::exception& error) {
     throw ConfigError("task {}, reference: {}", task.name, torch_words(error));
   }
@@ -68,6 +71,14 @@ std::vector<at::Tensor> Reference::operator()(const std::vector<at::Tensor>& inp
   jit::Stack stack(inputs.begin(), inputs.end());
   jit::InterpreterState(program_->code).run(stack);
   return tensors_of(stack.back());
+}
+
+std::vector<at::Tensor> Reference::wide(const std::vector<at::Tensor>& inputs, at::ScalarType type) const {
+  std::vector<at::Tensor> wide;
+  for (const auto& input : inputs) wide.push_back(input.is_floating_point() ? input.to(type) : input);
+  std::vector<at::Tensor> outputs = (*this)(wide);
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = outputs[i].to(program_->wide.at(i)).contiguous();
+  return outputs;
 }
 
 }  // namespace temper

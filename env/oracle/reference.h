@@ -30,6 +30,10 @@ class Reference {
   // inputs. Errors: whatever torch throws.
   std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& inputs) const;
 
+  // … with floating inputs in `type`; outputs as f64, or i64 where the task says integers.
+  std::vector<at::Tensor> wide(const std::vector<at::Tensor>& inputs,
+                               at::ScalarType type = at::kDouble) const;
+
  private:
   struct Program;
   std::unique_ptr<Program> program_;

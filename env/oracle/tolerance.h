@@ -1,5 +1,5 @@
 #pragma once
-// How wrong an output on a GPU may be.
+// How wrong an output may be, on whatever device.
 
 #include <ATen/core/Tensor.h>
 

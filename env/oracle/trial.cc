@@ -142,20 +142,12 @@ class Trial {
     }
   }
 
-  // In double precision, outputs as f64 or i64.
   Tensors wide(const Tensors& inputs) const {
-    Tensors doubles;
-    for (const auto& input : inputs)
-      doubles.push_back(input.is_floating_point() ? input.to(at::kDouble) : input);
-    Tensors outputs;
     try {
-      outputs = reference_(doubles);
+      return reference_.wide(inputs);
     } catch (const std::exception& error) {
       throw ConfigError("reference: in double precision: {}", torch_words(error));
     }
-    for (size_t i = 0; i < outputs.size(); ++i)
-      outputs[i] = outputs[i].to(is_float(task_.outputs[i].type) ? at::kDouble : at::kLong).contiguous();
-    return outputs;
   }
 
   void measure_scales(Case& one) {
