@@ -44,7 +44,8 @@ std::string to_text(const LaneSetup& setup) {
                {"min_pairs", setup.min_pairs},
                {"max_pairs", setup.max_pairs},
                {"naive", setup.naive},
-               {"gpu_target", setup.gpu_target}});
+               {"gpu_target", setup.gpu_target},
+               {"headers", setup.headers}});
 }
 
 LaneSetup lane_setup_from(const std::string& text) {
@@ -58,7 +59,8 @@ LaneSetup lane_setup_from(const std::string& text) {
           .min_pairs = json.at("min_pairs"),
           .max_pairs = json.at("max_pairs"),
           .naive = json.at("naive"),
-          .gpu_target = json.at("gpu_target")};
+          .gpu_target = json.at("gpu_target"),
+          .headers = json.at("headers")};
 }
 
 std::string to_text(const LaneReady& ready) { return dump(ready); }

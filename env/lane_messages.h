@@ -19,6 +19,7 @@ struct LaneSetup {  // judge → broker, once
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
   bool naive = false;                    // ask the naive judge, too
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the usual one
+  std::string headers = {};              // folder that lanes share what they have read of CUDA's in; or empty
 };
 
 struct LaneReady {                // broker → judge, once

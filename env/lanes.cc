@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/machine/cores.h"
 #include "base/machine/lease.h"
+#include "base/machine/scratch_folder.h"
 #include "env/lane.h"
 #include "env/languages/cuda_text.h"
 #include "env/languages/language.h"
@@ -143,12 +144,24 @@ class Lanes : public Workers {
                     .naive = options_.judge != "full"};
     start_gpus(setup, patience_s);
     // Plans are made for the GPU that there is; all of a judge's are taken to be alike.
-    if (!gpus_.lanes.empty()) setup.gpu_target = gpus_.lanes[0].ready().gpu_target;
+    if (!gpus_.lanes.empty()) {
+      setup.gpu_target = gpus_.lanes[0].ready().gpu_target;
+      setup.headers = folder_for_headers();
+    }
     for (size_t i = 0; i < count; ++i) {
       setup.core = allowed[(size_t(options_.first_lane) + i) % allowed.size()];
       cores_.lanes.emplace_back(setup, patience_s);
     }
     cores_.finish_start(jobs_.end());
+  }
+
+  // Nowhere to keep them: candidates are compiled without.
+  std::string folder_for_headers() {
+    try {
+      return headers_.emplace("headers").path();
+    } catch (const std::exception&) {
+      return "";
+    }
   }
 
   void start_gpus(LaneSetup setup, double patience_s) {
@@ -261,6 +274,7 @@ class Lanes : public Workers {
     jobs_.erase(job);
   }
 
+  std::optional<ScratchFolder> headers_;  // outlives the lanes
   const JudgeOptions options_;
   const std::vector<Task> tasks_;
   const std::string cpu_;

@@ -60,6 +60,14 @@ Ending run_step(const std::vector<std::string>& argv) {
   return WIFSIGNALED(status) ? kToolKilled : kToolFailed;
 }
 
+void apply(const TextEdit& edit) {
+  const std::string text = read_file(edit.file);
+  if (text.starts_with(edit.begins))
+    write_file(edit.file, edit.becomes + text.substr(edit.begins.size()));
+  else if (edit.needed)
+    throw WorldError("{} does not begin as it should", edit.file);
+}
+
 Ending copy_product(const std::string& from, int to, int64_t limit) {
   if (from.empty()) return kCompiled;
   const std::string content = read_file(from);
@@ -96,8 +104,10 @@ Ending run_box(const Toolchain& tools, const std::string& source, const CompileQ
   enter_box(tools, quota, user);
   for (const auto& [name, content] : tools.files) write_file(name, content);
   write_file(tools.source, source);
-  for (const auto& step : tools.steps)
-    if (const Ending ending = run_step(step); ending != kCompiled) return ending;
+  for (const auto& step : tools.steps) {
+    if (const Ending ending = run_step(step.program); ending != kCompiled) return ending;
+    if (step.edit) apply(*step.edit);
+  }
   Ending ending = copy_product(tools.object, products.object.get(), quota.object_bytes);
   if (ending == kCompiled) ending = copy_product(tools.cubin, products.cubin.get(), quota.cubin_bytes);
   if (ending == kCompiled) ending = copy_product(tools.ptx, products.ptx.get(), quota.ptx_bytes);

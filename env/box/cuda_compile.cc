@@ -36,11 +36,11 @@ std::string renumbered(const std::string& line, std::map<std::string, size_t>& n
 
 class HostCompiler {
  public:
-  HostCompiler(const Toolchain& tools, const CompileQuota& quota, uid_t user)
-      : tools_(tools), quota_(quota), user_(user), end_s_(now_s() + double(quota.wall.count()) * 1e-3) {}
+  HostCompiler(const CompileQuota& quota, uid_t user)
+      : quota_(quota), user_(user), end_s_(now_s() + double(quota.wall.count()) * 1e-3) {}
 
-  CompileResult compile(const std::string& text, const std::string& stubs) const {
-    Toolchain tools = tools_;
+  CompileResult compile(const Toolchain& with, const std::string& text, const std::string& stubs) const {
+    Toolchain tools = with;
     tools.files.emplace_back(kStubsFile, stubs);
     CompileQuota quota = quota_;
     quota.wall = std::chrono::milliseconds(std::max<int64_t>(0, int64_t((end_s_ - now_s()) * 1e3)));
@@ -48,7 +48,6 @@ class HostCompiler {
   }
 
  private:
-  const Toolchain& tools_;
   const CompileQuota& quota_;
   uid_t user_;
   double end_s_;
@@ -74,7 +73,7 @@ std::string plain_stubs(const std::string& stubs) {
 
 CudaCompiled compile_cuda(const CudaToolchain& tools, const std::string& unit, const HostHalf& known,
                           const CompileQuota& quota, uid_t user) {
-  const HostCompiler host(tools.host, quota, user);
+  const HostCompiler host(quota, user);
   CudaCompiled compiled;
   CompileResult& result = compiled.result = compile(tools.device, unit, quota, user);
   if (!result.ok) return compiled;
@@ -85,12 +84,12 @@ CudaCompiled compile_cuda(const CudaToolchain& tools, const std::string& unit, c
     return compiled;
   }
   compiled.host = HostOrigin::kMade;
-  CompileResult made = host.compile(host_text(unit), half.stubs);
+  CompileResult made = host.compile(tools.host, host_text(unit), half.stubs);
   if (made.ok) {
     half.object = made.object;
     compiled.made = std::move(half);
   } else {
-    made = host.compile(unit, result.stubs);  // what is wrong is said of what was written
+    made = host.compile(tools.plain_host, unit, result.stubs);  // what is wrong is said of what was written
   }
   result.ok = made.ok;
   result.object = std::move(made.object);

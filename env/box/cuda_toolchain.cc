@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "env/box/cxx_driver.h"
 #include "env/box/toolchain.h"
-#include "env/languages/cuda_text.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -143,22 +142,6 @@ std::vector<std::string> toolkit_folders(const fs::path& nvcc) {
 
 }  // namespace
 
-CudaToolchains::CudaToolchains(std::vector<std::string> flags, std::string entry, std::string architecture)
-    : flags_(std::move(flags)),
-      entry_(std::move(entry)),
-      architecture_(std::move(architecture)),
-      plain_(find_cuda_toolchain(flags_, entry_, architecture_)) {}
-
-const CudaToolchain& CudaToolchains::of(const std::string& source) {
-  if (!has_extended_lambda(source)) return plain_;
-  if (!with_lambdas_) {
-    std::vector<std::string> flags = flags_;
-    flags.emplace_back("--extended-lambda");
-    with_lambdas_ = find_cuda_toolchain(flags, entry_, architecture_);
-  }
-  return *with_lambdas_;
-}
-
 std::string description(const CudaToolchain& tools) {
   return description(tools.device) + description(tools.host);
 }
@@ -187,19 +170,20 @@ CudaToolchain find_cuda_toolchain(const std::vector<std::string>& flags, const s
   tools.device.ptx = "candidate.ptx";
   tools.device.stubs = kStubsFile;
   tools.device.steps = {
-      steps.host("candidate.cpp1.ii\""),  // as device code sees it
-      steps.tool("cicc"),
-      steps.tool("ptxas"),
+      {steps.host("candidate.cpp1.ii\"")},  // as device code sees it
+      {steps.tool("cicc")},
+      {steps.tool("ptxas")},
   };
   tools.host.files.emplace_back("candidate.fatbin.c", kNoFatbin);
   tools.host.object = kObjectFile;
   tools.host.steps = {
-      steps.host("candidate.cpp4.ii\""),  // as host code sees it
-      steps.tool("cudafe++"),
-      steps.host_compiler(),
-      driver.assembler("candidate.s", "candidate.o"),
-      driver.linker("candidate.o", kObjectFile, entry),
+      {steps.host("candidate.cpp4.ii\"")},  // as host code sees it
+      {steps.tool("cudafe++")},
+      {steps.host_compiler()},
+      {driver.assembler("candidate.s", "candidate.o")},
+      {driver.linker("candidate.o", kObjectFile, entry)},
   };
+  tools.plain_host = tools.host;
   return tools;
 }
 

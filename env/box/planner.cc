@@ -9,12 +9,12 @@ namespace temper {
 namespace {
 
 std::optional<PlanFailure> compile_and_gate(const Task& task, const std::string& source,
-                                            const CudaToolchain& tools, const CompileQuota& quota, uid_t user,
+                                            CudaToolchains& tools, const CompileQuota& quota, uid_t user,
                                             const HostHalf& known, Planned& planned) {
   const Language& language = find_language(task.language);
   if (const auto rejected = language.gate(source)) return PlanFailure{rejected->kind, rejected->reason, ""};
-  auto [compiled, host, made] =
-      compile_cuda(tools, language.translation_unit(task, source), known, quota, user);
+  const std::string unit = language.translation_unit(task, source);
+  auto [compiled, host, made] = compile_cuda(tools.of(unit), unit, known, quota, user);
   planned.host = host;
   planned.made = std::move(made);
   if (!compiled.ok) {
@@ -61,9 +61,8 @@ std::vector<Shape> all_shapes(const Task& task) {
 }
 
 Planned plan_candidate(const Task& task, const std::string& source, const std::vector<Shape>& shapes,
-                       const CudaToolchain& tools, const CompileQuota& quota, uid_t user,
-                       const GpuTarget& target, RecorderProcess& recorder, std::chrono::nanoseconds budget,
-                       const HostHalf& known) {
+                       CudaToolchains& tools, const CompileQuota& quota, uid_t user, const GpuTarget& target,
+                       RecorderProcess& recorder, std::chrono::nanoseconds budget, const HostHalf& known) {
   Planned planned;
   const double start = now_s();
   planned.failure = compile_and_gate(task, source, tools, quota, user, known, planned);

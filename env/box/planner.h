@@ -3,6 +3,7 @@
 // the plan box.
 
 #include "env/box/cuda_compile.h"
+#include "env/box/cuda_toolchains.h"
 #include "env/box/recorder_process.h"
 #include "env/task.h"
 
@@ -24,8 +25,8 @@ PlanBuffers plan_buffers(const Task& task, const Shape& shape);
 // half of this candidate's host text, if there is one. Errors: WorldError, and only where the failure is
 // ours.
 Planned plan_candidate(const Task& task, const std::string& source, const std::vector<Shape>& shapes,
-                       const CudaToolchain& tools, const CompileQuota& quota, uid_t user,
-                       const GpuTarget& target, RecorderProcess& recorder, std::chrono::nanoseconds budget,
+                       CudaToolchains& tools, const CompileQuota& quota, uid_t user, const GpuTarget& target,
+                       RecorderProcess& recorder, std::chrono::nanoseconds budget,
                        const HostHalf& known = {});
 
 // check_shapes, then the timed one.

@@ -8,7 +8,7 @@ namespace temper {
 
 std::string description(const Toolchain& tools) {
   std::string text = tools.version;
-  for (const auto& step : tools.steps) text += fmt::format("; {}", fmt::join(step, " "));
+  for (const auto& step : tools.steps) text += fmt::format("; {}", fmt::join(step.program, " "));
   return text;
 }
 
@@ -19,9 +19,9 @@ Toolchain find_toolchain(const std::vector<std::string>& flags, const std::strin
   tools.source = kSourceFile;
   tools.object = kObjectFile;
   tools.steps = {
-      driver.compiler(fmt::format("-S -x c++ {} {} -o candidate.s", fmt::join(flags, " "), kSourceFile)),
-      driver.assembler("candidate.s", "candidate.o"),
-      driver.linker("candidate.o", kObjectFile, entry),
+      {driver.compiler(fmt::format("-S -x c++ {} {} -o candidate.s", fmt::join(flags, " "), kSourceFile))},
+      {driver.assembler("candidate.s", "candidate.o")},
+      {driver.linker("candidate.o", kObjectFile, entry)},
   };
   return tools;
 }

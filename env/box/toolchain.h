@@ -9,15 +9,26 @@
 
 namespace temper {
 
+// Done to what a program has written before the next one reads it: the text it begins with becomes another.
+struct TextEdit {
+  std::string file, begins, becomes;
+  bool needed = true;  // whether a file that begins with something else is an error
+};
+
+struct CompileStep {
+  std::vector<std::string> program;  // and its arguments
+  std::optional<TextEdit> edit = {};
+};
+
 // What a compile box does: writes `files`, then the candidate as `source`, runs `steps` in turn in the one
 // folder, and hands out what is named of `object`, `cubin`, the `ptx` it is made from, and `stubs`.
 struct Toolchain {
   std::string version;  // of the compilers, a line: part of every verdict's digest, as are the steps
   std::string source;
   std::vector<std::pair<std::string, std::string>> files;  // name, content
-  std::vector<std::vector<std::string>> steps;             // each one program and its arguments
-  std::string object, cubin, ptx, stubs;                   // empty: there is none
-  std::vector<std::string> folders;                        // beside /usr, that a box must see
+  std::vector<CompileStep> steps;
+  std::string object, cubin, ptx, stubs;  // empty: there is none
+  std::vector<std::string> folders;       // beside /usr, that a box must see
 };
 
 inline constexpr const char* kSourceFile = "candidate.cc";  // as diagnostics name it
@@ -29,6 +40,7 @@ inline constexpr const char* kStubsFile = "candidate.cudafe1.stub.c";
 // kernels by. Those the device's half makes, in C, and the host's half reads.
 struct CudaToolchain {
   Toolchain device, host;
+  Toolchain plain_host;  // reads all headers itself: tries again what `host` cannot compile
 };
 
 // Version and command lines in words.
@@ -45,21 +57,5 @@ Toolchain find_toolchain(const std::vector<std::string>& flags, const std::strin
 // know the architecture.
 CudaToolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
                                   const std::string& architecture);
-
-// Lambdas that kernels call (`[=] __device__ …`) make nvcc read a large part of the standard library, and
-// take 1.6 times as long: only sources that have some are compiled so.
-class CudaToolchains {
- public:
-  // Errors: as find_cuda_toolchain.
-  CudaToolchains(std::vector<std::string> flags, std::string entry, std::string architecture);
-  const CudaToolchain& of(const std::string& source);
-  const CudaToolchain& plain() const { return plain_; }
-
- private:
-  std::vector<std::string> flags_;
-  std::string entry_, architecture_;
-  CudaToolchain plain_;
-  std::optional<CudaToolchain> with_lambdas_;  // once a source has asked for it
-};
 
 }  // namespace temper

@@ -31,7 +31,7 @@ GpuTarget target_of(const LaneSetup& setup) {
 CudaLane::CudaLane(const LaneSetup& setup)
     : setup_(setup),
       target_(target_of(setup)),
-      tools_(kCuda.compiler_flags, kCuda.entry_point, target_.architecture),
+      tools_(kCuda.compiler_flags, kCuda.entry_point, target_.architecture, setup.headers),
       quota_(quota_of(setup)) {
   const std::string alive = first_call_not_killed();
   if (!alive.empty()) throw WorldError("the sandbox does not hold: {} is possible", alive);
@@ -54,8 +54,8 @@ LaneAnswer CudaLane::judge(const LaneRequest& request) {
     const Task& task = setup_.tasks.at(request.task);
     if (!recorder_) recorder_.emplace(recorder_options_);
     const auto budget = std::chrono::nanoseconds(int64_t(setup_.run_timeout_s * 1e9));
-    result = answer(plan_candidate(task, request.source, all_shapes(task), tools_.of(request.source), quota_,
-                                   lane_user(), target_, *recorder_, budget, request.known));
+    result = answer(plan_candidate(task, request.source, all_shapes(task), tools_, quota_, lane_user(),
+                                   target_, *recorder_, budget, request.known));
   } catch (const std::exception& e) {
     result.verdict = infra_verdict(e);
   }
@@ -83,6 +83,11 @@ LaneAnswer CudaLane::answer(const Planned& planned) const {
 
 // The next plan box starts up, and will be planned in when it is ready.
 void CudaLane::prepare() {
+  try {
+    tools_.headers().read(lane_user());
+  } catch (const std::exception&) {
+    // candidates are compiled without, as they are until then
+  }
   try {
     if (!recorder_) recorder_.emplace(recorder_options_);
   } catch (const std::exception&) {

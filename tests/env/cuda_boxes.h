@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "env/box/cuda_compile.h"
+#include "env/box/cuda_toolchains.h"
 #include "env/cuda/cubin.h"
 #include "env/languages/language.h"
 

@@ -22,8 +22,8 @@ Planned plan_here(const Task& task, const std::string& source) {
   if (source.find("A<N + 1> a") != std::string::npos) quota.wall = std::chrono::seconds(3);
   RecorderProcess recorder(
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
-  return plan_candidate(task, source, all_shapes(task), cuda_toolchains()->of(source), quota, kCudaTestUser,
-                        {}, recorder, std::chrono::milliseconds(1500));
+  return plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), quota, kCudaTestUser, {},
+                        recorder, std::chrono::milliseconds(1500));
 }
 
 // As the broker would tell it.

@@ -29,8 +29,8 @@ Planned plan(const std::string& source, const HostHalf& known = {}) {
   CompileQuota quota = cuda_compile_quota();
   quota.wall = std::chrono::seconds(60);
   const Task task = task_of();
-  return plan_candidate(task, source, all_shapes(task), cuda_toolchains()->of(source), quota, kCudaTestUser,
-                        {}, recorder, std::chrono::seconds(10), known);
+  return plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), quota, kCudaTestUser, {},
+                        recorder, std::chrono::seconds(10), known);
 }
 
 std::string text_of(const Planned& planned) {

@@ -23,7 +23,7 @@ Planned plan(const RunConfig& config, const Task& task, const std::string& sourc
   RecorderProcess recorder({.program = executable_dir() / "temper-recorder",
                             .memory_bytes = config.env.memory_mb << 20,
                             .user = kUser});
-  return plan_candidate(task, source, all_shapes(task), tools.of(source), quota, kUser, target, recorder,
+  return plan_candidate(task, source, all_shapes(task), tools, quota, kUser, target, recorder,
                         std::chrono::milliseconds(int64_t(config.env.run_timeout_s * 1e3)));
 }
 
