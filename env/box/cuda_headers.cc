@@ -5,18 +5,23 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "env/box/compile_box.h"
+#include "env/box/cuda_compile.h"
+#include "env/box/cxx_driver.h"
 
 namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr int64_t kWorthIt = 3;                   // units
 constexpr int64_t kPrecompiled_bytes = 64 << 20;  // 14 MB are usual
 constexpr const char* kMacros = "headers.h";
 constexpr const char* kCode = "code.h";
 constexpr const char* kPrecompiled = "code.h.gch";  // where g++ looks for it
 constexpr const char* kProbe = "int temper_probe";
 constexpr const char* kOwnText = "#line 1 \"candidate.cu\"\n";
+constexpr const char* kTrial =
+    "__global__ void work(float* x) { x[threadIdx.x] = expf(x[threadIdx.x]); }\n"
+    "extern \"C\" void launch(float* x) { work<<<1, 32>>>(x); }\n";
 
 // The includes in front of what the candidate wrote (languages/cuda.cc). Nothing: some other unit, or one
 // that would see how it was compiled.
@@ -100,8 +105,7 @@ class Reader {
     Toolchain tools = host;
     tools.steps = {host.steps[2]};
     tools.source = code_file(host);
-    std::vector<std::string>& program = tools.steps[0].program;
-    program.insert(program.end(), {"--output-pch=", kPrecompiled});
+    std::ranges::copy(CxxDriver().precompiling(kPrecompiled), std::back_inserter(tools.steps[0].program));
     return run(tools, 1, kPrecompiled, code);
   }
 
@@ -157,9 +161,10 @@ fs::path CudaHeaders::place(const std::string& lead) const { return folder_ / sh
 const CudaToolchain& CudaHeaders::of(const std::string& unit) {
   const auto lead = folder_.empty() ? std::nullopt : lead_of(unit);
   if (!lead) return plain_;
+  ++units_;
   std::optional<CudaToolchain>& tools = leads_[*lead];
   try {
-    if (!tools && fs::exists(place(*lead))) tools = load(*lead);
+    if (!tools && fs::exists(place(*lead))) tools = load(place(*lead));
   } catch (const std::exception&) {
     // somebody has taken them away
   }
@@ -168,6 +173,7 @@ const CudaToolchain& CudaHeaders::of(const std::string& unit) {
 
 // Whole folders appear under their name; the one they are made in also says that somebody does.
 void CudaHeaders::read(uid_t user) {
+  if (units_ < kWorthIt) return;
   for (const auto& [lead, tools] : leads_) {
     const fs::path made = place(lead).string() + ".made";
     if (tools || fs::exists(place(lead)) || !fs::create_directory(made)) continue;
@@ -179,12 +185,23 @@ void CudaHeaders::read(uid_t user) {
     write_file(made / kCode, code);
     write_file(made / kPrecompiled, reader.precompiled(plain_.host, code));
     let_all_read(made);
+    try_out(lead, made, user);
     fs::rename(made, place(lead));
   }
 }
 
-CudaToolchain CudaHeaders::load(const std::string& lead) const {
-  const fs::path folder = place(lead);
+void CudaHeaders::try_out(const std::string& lead, const fs::path& folder, uid_t user) const {
+  CudaToolchain tools = load(folder);
+  tools.host.steps[1].edit->needed = true;
+  tools.plain_host = tools.host;
+  const std::string unit = lead + kOwnText + kTrial;
+  const auto without = compile_cuda(plain_, unit, {}, cuda_compile_quota(), user).result;
+  const auto with = compile_cuda(tools, unit, {}, cuda_compile_quota(), user).result;
+  if (!with.ok || with.cubin != without.cubin || with.object != without.object)
+    throw WorldError("what is compiled with them is not what is compiled without {}", with.diagnostics);
+}
+
+CudaToolchain CudaHeaders::load(const fs::path& folder) const {
   CudaToolchain tools = plain_;
   tools.device = with_text(plain_.device, read_back(folder, "device"));
   tools.host = with_text(plain_.host, read_back(folder, "host"));

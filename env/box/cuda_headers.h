@@ -23,16 +23,18 @@ class CudaHeaders {
   const CudaToolchain& of(const std::string& unit);
   const CudaToolchain& plain() const { return plain_; }
 
-  // Reads those that units have asked for, a second for each lead, unless another process does. Errors:
-  // WorldError; they are not tried again, by no process.
+  // Once some units have come: reads what they have asked for and tries it out, two seconds for each lead,
+  // unless another process does. Errors: WorldError; that lead is not tried again, by no process.
   void read(uid_t user);
 
  private:
   std::filesystem::path place(const std::string& lead) const;
-  CudaToolchain load(const std::string& lead) const;
+  CudaToolchain load(const std::filesystem::path& folder) const;
+  void try_out(const std::string& lead, const std::filesystem::path& folder, uid_t user) const;
 
   const CudaToolchain plain_;
   const std::filesystem::path folder_;
+  int64_t units_ = 0;
   std::map<std::string, std::optional<CudaToolchain>> leads_;  // asked for; with tools once read
 };
 

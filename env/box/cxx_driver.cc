@@ -1,5 +1,6 @@
 #include "env/box/cxx_driver.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -72,6 +73,16 @@ Command CxxDriver::compiler(const std::string& arguments) const {
     return words;
   }
   throw WorldError("{} is not a GNU C++ compiler; install g++ (apt-get install g++)", name_);
+}
+
+// Versions spell it differently: "--output-pch= FILE", "--output-pch FILE".
+Command CxxDriver::precompiling(const std::string& to) const {
+  const Command words = compiler("-x c++-header header.h -o " + to);
+  const auto begin =
+      std::ranges::find_if(words, [](const auto& word) { return word.starts_with("--output-pch"); });
+  const auto end = std::find_if(begin, words.end(), [&](const auto& word) { return word.ends_with(to); });
+  if (end == words.end()) throw WorldError("{} makes no precompiled headers", name_);
+  return {begin, end + 1};
 }
 
 Command CxxDriver::assembler(const std::string& from, const std::string& to) const {

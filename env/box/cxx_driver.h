@@ -15,6 +15,8 @@ class CxxDriver {
   const std::string& name() const { return name_; }
   const std::string& version() const { return version_; }
   Command compiler(const std::string& arguments) const;  // of one run of the compiler proper
+  Command precompiling(
+      const std::string& to) const;  // what makes that run write a precompiled header instead
   Command assembler(const std::string& from, const std::string& to) const;
   Command linker(const std::string& from, const std::string& to, const std::string& entry) const;
 

@@ -85,8 +85,8 @@ LaneAnswer CudaLane::answer(const Planned& planned) const {
 void CudaLane::prepare() {
   try {
     tools_.headers().read(lane_user());
-  } catch (const std::exception&) {
-    // candidates are compiled without, as they are until then
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "each candidate reads CUDA's headers anew, which takes longer: {}\n", e.what());
   }
   try {
     if (!recorder_) recorder_.emplace(recorder_options_);
