@@ -31,7 +31,7 @@ fs::path left_by_a_killed_process(const std::string& name) {
 TEST(ScratchFolder, GoesWithItsOwner) {
   fs::path path;
   {
-    const ScratchFolder folder("test-a");
+    const ScratchFolder folder("scratch-a");
     path = folder.path();
     write_file(path / "file", "text");
     EXPECT_EQ(fs::status(path).permissions(), fs::perms(0755));
@@ -40,17 +40,17 @@ TEST(ScratchFolder, GoesWithItsOwner) {
 }
 
 TEST(ScratchFolder, TheNextOneRemovesWhatAKilledProcessLeft) {
-  const fs::path left = left_by_a_killed_process("test-b");
+  const fs::path left = left_by_a_killed_process("scratch-b");
   ASSERT_TRUE(fs::exists(left));
-  const ScratchFolder other_name("test-c");
+  const ScratchFolder other_name("scratch-c");
   EXPECT_TRUE(fs::exists(left));
-  const ScratchFolder folder("test-b");
+  const ScratchFolder folder("scratch-b");
   EXPECT_FALSE(fs::exists(left));
 }
 
 TEST(ScratchFolder, OneThatIsInUseStays) {
-  const ScratchFolder first("test-d");
-  const ScratchFolder second("test-d");
+  const ScratchFolder first("scratch-d");
+  const ScratchFolder second("scratch-d");
   EXPECT_NE(first.path(), second.path());
   EXPECT_TRUE(fs::exists(first.path()));
 }
