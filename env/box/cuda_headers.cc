@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "env/box/cuda_compile.h"
 #include "env/box/cxx_driver.h"
+#include "env/languages/cuda_text.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -18,7 +19,6 @@ constexpr const char* kMacros = "headers.h";
 constexpr const char* kCode = "code.h";
 constexpr const char* kPrecompiled = "code.h.gch";  // where g++ looks for it
 constexpr const char* kProbe = "int temper_probe";
-constexpr const char* kOwnText = "#line 1 \"candidate.cu\"\n";
 constexpr const char* kTrial =
     "__global__ void work(float* x) { x[threadIdx.x] = expf(x[threadIdx.x]); }\n"
     "extern \"C\" void launch(float* x) { work<<<1, 32>>>(x); }\n";
@@ -48,7 +48,7 @@ bool only_marks(const std::string& text) {
   return true;
 }
 
-std::string& word_after(std::vector<std::string>& words, const std::string& option) {
+auto& word_after(auto& words, const std::string& option) {
   const auto at = std::ranges::find(words, option);
   if (at == words.end() || at + 1 == words.end())
     throw WorldError("{} is called without {}", words.front(), option);
@@ -110,8 +110,7 @@ class Reader {
   }
 
   static std::string code_file(const Toolchain& host) {
-    std::vector<std::string> words = host.steps[1].program;
-    return word_after(words, "--gen_c_file_name");
+    return word_after(host.steps[1].program, "--gen_c_file_name");
   }
 
  private:

@@ -5,6 +5,7 @@
 //   extern "C" void launch(const float* x, float* y, int n, int m)
 // A last argument `cudaStream_t stream` may be added; it is the one stream there is, 0.
 
+#include "env/languages/cuda_text.h"
 #include "env/languages/language.h"
 
 namespace temper {
@@ -29,7 +30,7 @@ std::string translation_unit(const Task& task, const std::string& source) {
   std::string unit;
   if (list.find("__nv_bfloat16") != std::string::npos) unit += "#include <cuda_bf16.h>\n";
   if (list.find("__half") != std::string::npos) unit += "#include <cuda_fp16.h>\n";
-  unit += "#line 1 \"candidate.cu\"\n" + source + "\n#line 1 \"entry_point\"\n";
+  unit += kOwnText + source + "\n#line 1 \"entry_point\"\n";
   unit += "static auto temper_entry = &launch;\n";
   unit += "template <class> struct TemperEntry { static constexpr bool known = false; };\n";
   unit += "template <> struct TemperEntry<void (*)(" + list + ")> { static constexpr bool known = true; };\n";

@@ -5,6 +5,9 @@
 
 namespace temper {
 
+// In front of what a candidate wrote: all before it in a unit is ours.
+inline constexpr const char* kOwnText = "#line 1 \"candidate.cu\"\n";
+
 // Whether "__device__" or "__host__" follows a bracket that closes, as behind a lambda's captures.
 bool has_extended_lambda(const std::string& source);
 

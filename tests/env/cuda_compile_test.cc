@@ -1,6 +1,7 @@
 #include "base/process.h"
 #include "env/cuda/gate.h"
 #include "env/cuda/launch_rules.h"
+#include "env/languages/cuda_text.h"
 #include "env/message.h"
 #include "tests/env/cuda_boxes.h"
 
@@ -122,7 +123,7 @@ TEST(CudaCompile, TellsWhatIsWrong) {
       {"#error \"no\"\n" + kernel(""), "line 1: #error"},
   };
   for (const auto& [source, words] : kMistakes) {
-    const auto result = compile_cuda("#line 1 \"candidate.cu\"\n" + source);
+    const auto result = compile_cuda(kOwnText + source);
     if (*words == '\0') continue;
     EXPECT_EQ(result.reason, "compile_error") << source;
     EXPECT_TRUE(first_compiler_error(result.diagnostics).starts_with(words))

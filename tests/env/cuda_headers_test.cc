@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr const char* kInclude = "#include <cuda_bf16.h>\n";
 
 std::string unit_of(const std::string& source, const std::string& lead = "") {
-  return lead + "#line 1 \"candidate.cu\"\n" + source;
+  return lead + kOwnText + source;
 }
 
 std::string double_it(const std::string& type, const std::string& before = "") {

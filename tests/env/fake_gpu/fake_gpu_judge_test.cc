@@ -26,6 +26,11 @@ class FakeGpuJudge : public testing::Test {
            "}\nextern \"C\" void launch(const float* x, const float* z, float* y, int n) {\n" +
            launcher_first + "  " + kernel + "<<<(n + 255) / 256, 256>>>(x, z, y, n);\n}\n";
   }
+  static std::vector<Task> and_hand_made(const std::string& yaml) {
+    auto tasks = parse_tasks(yaml, "t");
+    for (auto& task : hand_made_tasks(Device::kFake)) tasks.push_back(std::move(task));
+    return tasks;
+  }
   static JudgeOptions options() {
     JudgeOptions options;
     options.lanes = 2;
@@ -114,11 +119,9 @@ TEST_F(FakeGpuJudge, LanesMakeOtherHostHalvesFirst) {
 }
 
 TEST_F(FakeGpuJudge, BothLanguagesLiveTogether) {
-  auto tasks = parse_tasks(
+  const auto tasks = and_hand_made(
       "{name: cpu_add, reference: 2 * x, inputs: {x: [n]}, outputs: {y: [n]}, check: [{n: 5}], "
-      "timed: {n: 999}}",
-      "t");
-  for (auto& task : hand_made_tasks(Device::kFake)) tasks.push_back(std::move(task));
+      "timed: {n: 999}}");
   JudgeOptions one = options();
   one.lanes = 1;
   Judge judge(one, tasks);
@@ -228,11 +231,9 @@ TEST_F(FakeGpuJudge, WhoElseComputesOnTheGpuIsSaid) {
 
 // … is not the candidate's fault, and the other tasks are judged.
 TEST_F(FakeGpuJudge, ATaskThatDoesNotFitIsRefusedAlone) {
-  auto tasks = parse_tasks(
+  const auto tasks = and_hand_made(
       "{name: large, language: cuda, reference: 2 * x + z, inputs: {x: [n], z: [n]}, outputs: {y: [n]}, "
-      "check: [{n: 5}], timed: {n: 8000000}}",
-      "t");
-  for (auto& task : hand_made_tasks(Device::kFake)) tasks.push_back(std::move(task));
+      "check: [{n: 5}], timed: {n: 8000000}}");
   Judge judge(options(), tasks);
   const Verdict verdict = judge.judge("large", source_with("good"));
   EXPECT_TRUE(verdict.infra()) << verdict.message;
@@ -243,15 +244,13 @@ TEST_F(FakeGpuJudge, ATaskThatDoesNotFitIsRefusedAlone) {
 // … nor is it where memory turns out to be short while a reference runs, at the start or for large numbers
 // alone.
 TEST_F(FakeGpuJudge, AReferenceThatDoesNotFitIsRefusedAlone) {
-  auto tasks = parse_tasks(
+  const auto tasks = and_hand_made(
       "tasks:\n"
       "- {name: never, reference: 'x + z + torch.empty([1000000000000000])[0]', language: cuda, "
       "inputs: {x: [n], z: [n]}, outputs: {y: [n]}, check: [{n: 5}], timed: {n: 8000}}\n"
       "- {name: sometimes, reference: 'x + z if float(x.abs().max()) < 99.0 else "
       "torch.empty([1000000000000000])', language: cuda, inputs: {x: [n], z: [n]}, outputs: {y: [n]}, "
-      "check: [{n: 5}], timed: {n: 8000}, magnitudes: [1, 1000]}\n",
-      "t");
-  for (auto& task : hand_made_tasks(Device::kFake)) tasks.push_back(std::move(task));
+      "check: [{n: 5}], timed: {n: 8000}, magnitudes: [1, 1000]}\n");
   Judge judge(options(), tasks);
   for (const std::string name : {"never", "sometimes"}) {
     const Verdict verdict = judge.judge(name, source_with("good"));
