@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -10,7 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
+#include <chrono>
 #include <cstring>
 
 #include "base/error.h"
@@ -18,37 +17,7 @@
 namespace temper {
 namespace {
 
-constexpr uint32_t kMaxMessageBytes = 64u << 20;
 constexpr int kChildSocket = 3;
-
-bool send_all(int socket, const char* data, size_t size) {
-  while (size > 0) {
-    const ssize_t n = ::send(socket, data, size, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n;
-    size -= size_t(n);
-  }
-  return true;
-}
-
-bool receive_all(int socket, char* data, size_t size, std::chrono::steady_clock::time_point deadline,
-                 bool forever) {
-  while (size > 0) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd poll_fd{socket, POLLIN, 0};
-    const int ready = ::poll(&poll_fd, 1, forever ? -1 : int(std::max<int64_t>(0, left.count())));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
-    const ssize_t n = ::recv(socket, data, size, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n;
-    size -= size_t(n);
-  }
-  return true;
-}
 
 std::atomic<int> g_interrupts{0};  // signals
 std::atomic<bool> g_told{false};   // without one
@@ -107,25 +76,6 @@ void Subprocess::kill() {
   }
   pid_ = -1;
   socket_ = Fd();
-}
-
-bool send_message(int socket, const std::string& message) {
-  const uint32_t size = uint32_t(message.size());
-  return message.size() <= kMaxMessageBytes &&
-         send_all(socket, reinterpret_cast<const char*>(&size), sizeof size) &&
-         send_all(socket, message.data(), message.size());
-}
-
-std::optional<std::string> receive_message(int socket, std::chrono::milliseconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  const bool forever = timeout.count() < 0;
-  uint32_t size = 0;
-  if (!receive_all(socket, reinterpret_cast<char*>(&size), sizeof size, deadline, forever))
-    return std::nullopt;
-  if (size > kMaxMessageBytes) return std::nullopt;
-  std::string message(size, '\0');
-  if (!receive_all(socket, message.data(), size, deadline, forever)) return std::nullopt;
-  return message;
 }
 
 void install_interrupt_handler() {

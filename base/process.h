@@ -4,8 +4,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,13 +54,6 @@ class Subprocess {
   pid_t pid_ = -1;
   Fd socket_;
 };
-
-// Length-prefixed messages over a stream socket between processes that trust each other.
-// send_message returns false if the peer is gone; receive_message gives nothing if the peer is gone, sends
-// more than 64 MiB in one message, or stays silent past the timeout (negative: wait for ever).
-bool send_message(int socket, const std::string& message);
-std::optional<std::string> receive_message(int socket,
-                                           std::chrono::milliseconds timeout = std::chrono::milliseconds(-1));
 
 // First Ctrl-C or SIGTERM sets the flag; a second one ends the process with 130.
 void install_interrupt_handler();

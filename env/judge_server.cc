@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine/messages.h"
 #include "base/machine/socket.h"
 
 namespace temper {
@@ -28,7 +29,6 @@ namespace {
 constexpr double kBeat_s = 1, kLook_s = 0.001;
 constexpr int kIdle_ms = 50;
 constexpr auto kBusy = std::chrono::milliseconds(2);  // with verdicts to come, new candidates wait this long
-constexpr auto kWholeMessage = std::chrono::milliseconds(2000);
 
 JudgeHello hello_of(const Judge& judge) {
   JudgeHello hello{judge.sandbox_level(), {}, judge.notes(), list_digest(judge.tasks()), judge.width()};
@@ -40,6 +40,10 @@ JudgeHello hello_of(const Judge& judge) {
 }  // namespace
 
 struct JudgeServer::Impl {
+  struct Client {
+    Fd socket;  // none: it left
+    MessageReader reader;
+  };
   struct Asked {
     size_t client;
     std::string id;
@@ -55,35 +59,36 @@ struct JudgeServer::Impl {
       for (const auto& [ticket, verdict] : judge.poll(kBusy)) answer(ticket, verdict);
       if (now_s() - beat_s < kBeat_s) continue;
       beat_s = now_s();
-      for (Fd& client : clients) say(client, "\n");
+      for (Client& client : clients) say(client, "\n");
     }
   }
 
   void greet() {
     auto arrived = listener.accept(now_s() + kLook_s);
     if (!arrived) return;
-    clients.push_back(std::move(arrived->second));
+    clients.push_back({std::move(arrived->second), {}});
     say(clients.back(), hello);
   }
 
   void listen(int wait_ms) {
     std::vector<pollfd> sockets;
-    for (const Fd& client : clients) sockets.push_back({client.get(), POLLIN, 0});
+    for (const Client& client : clients) sockets.push_back({client.socket.get(), POLLIN, 0});
     if (::poll(sockets.data(), sockets.size(), wait_ms) <= 0) return;
     for (size_t i = 0; i < sockets.size(); ++i)
       if (sockets[i].revents != 0) hear(i);
   }
 
   void hear(size_t client) {
-    const auto message = receive_message(clients[client].get(), kWholeMessage);
-    if (!message) {
-      clients[client] = Fd();
-      return;
-    }
-    const size_t space = message->find(' '), end = message->find('\n');
-    const auto task = size_t(std::stoul(message->substr(space + 1, end - space - 1)));
-    const Ticket ticket = judge.submit(judge.tasks().at(task).name, message->substr(end + 1));
-    asked[ticket] = {client, message->substr(0, space)};
+    const auto [messages, gone] = clients[client].reader.read(clients[client].socket.get());
+    for (const std::string& message : messages) take_in(client, message);
+    if (gone) clients[client].socket = Fd();
+  }
+
+  void take_in(size_t client, const std::string& order) {
+    const size_t space = order.find(' '), end = order.find('\n');
+    const auto task = size_t(std::stoul(order.substr(space + 1, end - space - 1)));
+    const Ticket ticket = judge.submit(judge.tasks().at(task).name, order.substr(end + 1));
+    asked[ticket] = {client, order.substr(0, space)};
   }
 
   void answer(Ticket ticket, const Verdict& verdict) {
@@ -94,14 +99,14 @@ struct JudgeServer::Impl {
     asked.erase(found);
   }
 
-  static void say(Fd& client, const std::string& text) {
-    if (client && !send_message(client.get(), text)) client = Fd();
+  static void say(Client& client, const std::string& text) {
+    if (client.socket && !send_message(client.socket.get(), text)) client.socket = Fd();
   }
 
   Judge& judge;
   const std::string hello;
   Listener listener;
-  std::vector<Fd> clients;  // those that left stay, empty
+  std::vector<Client> clients;  // those that left stay
   std::unordered_map<Ticket, Asked> asked;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine/messages.h"
 
 namespace temper {
 namespace {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/machine/messages.h"
 #include "base/machine/socket.h"
 #include "env/judge_server.h"
 #include "env/workers.h"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr double kConnect_s = 60, kSilence_s = 20;
 constexpr auto kHello = std::chrono::milliseconds(60'000);
-constexpr auto kWholeMessage = std::chrono::milliseconds(2000);
 constexpr size_t kAhead = 2;  // candidates that a server is given, for each that it works on at a time
 
 struct Server {
@@ -25,6 +25,7 @@ struct Server {
   JudgeHello hello;
   double heard_s = 0;
   std::map<uint64_t, WorkOrder> at_work = {};
+  MessageReader reader = {};
 
   double load() const { return double(at_work.size()) / double(hello.width); }
 };
@@ -96,18 +97,17 @@ class RemoteWorkers : public Workers {
   int64_t restarts() const override { return lost_; }
 
  private:
-  // All that has arrived.
   void hear(Server& server) {
-    for (pollfd more{server.socket.get(), POLLIN, 0}; ::poll(&more, 1, 0) > 0;) {
-      const auto message = receive_message(server.socket.get(), kWholeMessage);
-      if (!message) return lose(server);
+    const auto [messages, gone] = server.reader.read(server.socket.get());
+    for (const std::string& message : messages) {
       server.heard_s = now_s();
-      const size_t end = message->find('\n');
+      const size_t end = message.find('\n');
       if (end == 0) continue;  // a sign of life
-      const uint64_t id = std::stoull(message->substr(0, end));
+      const uint64_t id = std::stoull(message.substr(0, end));
       server.at_work.erase(id);
-      done_.push_back({id, nlohmann::json::parse(message->substr(end + 1)).get<Verdict>()});
+      done_.push_back({id, nlohmann::json::parse(message.substr(end + 1)).get<Verdict>()});
     }
+    if (gone) lose(server);
   }
 
   // What it was at goes to the others, first of all.

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/machine/messages.h"
 
 namespace temper {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine/messages.h"
 #include "base/process.h"
 #include "env/admission/eager_time.h"
 #include "env/broker/gpu_procedure.h"

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/machine/messages.h"
 #include "env/box/core_lease.h"
 #include "env/broker/gpu_lane.h"
 #include "env/broker/host_lane.h"

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/process.h"
+#include "base/machine/messages.h"
 #include "env/oracle/trial.h"
 #include "env/task_json.h"
 

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/machine/messages.h"
 #include "base/machine/socket.h"
 #include "base/process.h"
 
@@ -26,7 +27,6 @@ using Json = nlohmann::json;
 
 constexpr double kBeat_s = 1;
 constexpr int kTick_ms = 200;
-constexpr auto kWholeMessage = std::chrono::milliseconds(2000);
 constexpr double kLastWords_s = 1;      // for the others to hear the end
 constexpr double kBetterReason_s = 10;  // for whoever knows why a rank was lost
 
@@ -87,6 +87,7 @@ struct Watch::Impl {
     const Address address = address_from(ranks.broadcast(to_text(listener.address()), 0, "meeting"));
     const double until_s = now_s() + patience_s;
     sockets.resize(size_t(size));
+    readers.resize(size_t(size));
     watched.resize(size_t(size));
     if (rank > 0) {
       sockets[0] = connect_to(address, rank, until_s);
@@ -126,19 +127,19 @@ struct Watch::Impl {
   }
 
   void hear(size_t from) {
-    const auto message = receive_message(sockets[from].get(), kWholeMessage);
-    if (!message) {
-      watched[from].lost = true;
-      return;
-    }
-    const Json json = Json::parse(*message);
+    const auto [messages, gone] = readers[from].read(sockets[from].get());
+    for (const std::string& message : messages) obey(from, Json::parse(message));
+    if (gone) watched[from].lost = true;
+  }
+
+  void obey(size_t from, const Json& json) {
     watched[from].heard_s = now_s();
     const std::string kind = json.at("kind");
     if (kind == "status") return note(from, json);
     if (kind == "left") leave_out(from);
     if (kind == "failed" && int(from) >= needed) return do_without({int(from), json.at("text"), false});
     if (kind == "failed") end_all({int(from), json.at("text"), false}, json.at("code"));
-    if (kind == "end") obey(json);
+    if (kind == "end") end_with(json);
   }
 
   void note(size_t from, const Json& json) {
@@ -239,7 +240,7 @@ struct Watch::Impl {
     ::_exit(code);
   }
 
-  [[noreturn]] void obey(const Json& end) {
+  [[noreturn]] void end_with(const Json& end) {
     end_process(end.at("kill"));
     ::_exit(end.at("code"));
   }
@@ -255,16 +256,17 @@ struct Watch::Impl {
   void wait_for_silence() {
     const double until_s = now_s() + kLastWords_s;
     for (size_t r = 0; r < sockets.size(); ++r)
-      while (sockets[r] && !watched[r].lost && now_s() < until_s)
-        if (!receive_message(sockets[r].get(),
-                             std::chrono::milliseconds(int64_t((until_s - now_s()) * 1e3) + 1)))
-          break;
+      while (sockets[r] && !watched[r].lost && now_s() < until_s) {
+        pollfd one{sockets[r].get(), POLLIN, 0};
+        if (::poll(&one, 1, kTick_ms) > 0 && readers[r].read(one.fd).gone) break;
+      }
   }
 
   const int rank, size;
   const WatchOptions options;
   std::vector<Identity> identities;
   std::vector<Fd> sockets;  // by rank; empty where there is no connection
+  std::vector<MessageReader> readers;
   std::vector<Watched> watched;
   struct Failure {
     int code;

@@ -1,0 +1,117 @@
+#include "base/machine/messages.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "base/error.h"
+#include "base/process.h"
+
+namespace temper {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Pair {
+  Pair() {
+    int fds[2];
+    TEMPER_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    a = Fd(fds[0]), b = Fd(fds[1]);
+  }
+  Fd a, b;
+};
+
+TEST(Messages, LargeOnesPassWhole) {
+  Pair pair;
+  const std::string big(1 << 20, 'x');
+  std::thread sender([&] {
+    EXPECT_TRUE(send_message(pair.a.get(), big));
+    EXPECT_TRUE(send_message(pair.a.get(), ""));
+  });
+  EXPECT_EQ(receive_message(pair.b.get()), big);
+  EXPECT_EQ(receive_message(pair.b.get()), "");
+  sender.join();
+}
+
+TEST(Messages, SilenceAndDeathGiveNothing) {
+  Pair pair;
+  EXPECT_EQ(receive_message(pair.b.get(), milliseconds(20)), std::nullopt);
+  pair.a = Fd();
+  EXPECT_EQ(receive_message(pair.b.get()), std::nullopt);
+  EXPECT_FALSE(send_message(pair.b.get(), "x"));
+}
+
+TEST(Messages, AnAbsurdLengthIsRefused) {
+  Pair pair;
+  const uint32_t size = 0xFFFFFFFF;
+  ASSERT_EQ(::send(pair.a.get(), &size, sizeof size, 0), ssize_t(sizeof size));
+  EXPECT_EQ(receive_message(pair.b.get(), milliseconds(1000)), std::nullopt);
+}
+
+using Texts = std::vector<std::string>;
+
+void send_bytes(const Fd& socket, const std::string& bytes) {
+  ASSERT_EQ(::send(socket.get(), bytes.data(), bytes.size(), 0), ssize_t(bytes.size()));
+}
+
+TEST(MessageReader, TakesWhatHasArrivedAndWaitsForNothing) {
+  Pair pair;
+  MessageReader reader;
+  EXPECT_EQ(reader.read(pair.b.get()).messages, Texts{});
+  ASSERT_TRUE(send_message(pair.a.get(), "one") && send_message(pair.a.get(), ""));
+  EXPECT_EQ(reader.read(pair.b.get()).messages, (Texts{"one", ""}));
+}
+
+TEST(MessageReader, AHalfMessageIsNeitherAMessageNorAnEnd) {
+  Pair pair;
+  MessageReader reader;
+  const std::string wire = {3, 0, 0, 0, 'o', 'n', 'e', 3, 0};
+  for (const char byte : wire.substr(0, 6)) {
+    send_bytes(pair.a, {byte});
+    const auto [messages, gone] = reader.read(pair.b.get());
+    EXPECT_TRUE(messages.empty() && !gone);
+  }
+  send_bytes(pair.a, wire.substr(6));
+  EXPECT_EQ(reader.read(pair.b.get()).messages, Texts{"one"});
+  send_bytes(pair.a, std::string{0, 0, 't', 'w', 'o'});
+  EXPECT_EQ(reader.read(pair.b.get()).messages, Texts{"two"});
+}
+
+TEST(MessageReader, LargeOnesArriveInParts) {
+  Pair pair;
+  const std::string big(1 << 20, 'x');
+  std::thread sender([&] { EXPECT_TRUE(send_message(pair.a.get(), big)); });
+  MessageReader reader;
+  Texts messages;
+  while (messages.empty()) {
+    pollfd one{pair.b.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&one, 1, 10'000), 1);
+    messages = reader.read(pair.b.get()).messages;
+  }
+  sender.join();
+  EXPECT_TRUE(messages == Texts{big});
+}
+
+TEST(MessageReader, TheEndComesAfterTheLastWords) {
+  Pair pair;
+  MessageReader reader;
+  ASSERT_TRUE(send_message(pair.a.get(), "last"));
+  pair.a = Fd();
+  EXPECT_EQ(reader.read(pair.b.get()).messages, Texts{"last"});
+  EXPECT_TRUE(reader.read(pair.b.get()).gone);
+}
+
+TEST(MessageReader, AnAbsurdLengthIsAnEnd) {
+  Pair pair;
+  MessageReader reader;
+  ASSERT_TRUE(send_message(pair.a.get(), "one"));
+  send_bytes(pair.a, "\xff\xff\xff\xff");
+  const auto [messages, gone] = reader.read(pair.b.get());
+  EXPECT_EQ(messages, Texts{"one"});
+  EXPECT_TRUE(gone);
+}
+
+}  // namespace
+}  // namespace temper
