@@ -37,6 +37,21 @@ std::vector<std::string_view> atoms(std::string_view text) {
   return all;
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Whether a digit behind a decimal point begins at `at`.
+bool in_fraction(const std::vector<std::string_view>& all, size_t at) {
+  const auto digit = [&](size_t k) { return all[k].size() == 1 && is_digit(all[k][0]); };
+  if (!digit(at)) return false;
+  while (at > 0 && digit(at - 1)) --at;
+  return at > 0 && all[at - 1] == ".";
+}
+
+// Such digits stay alone, so that numbers can be copied that were never seen.
+bool may_join(const std::vector<std::string_view>& all, size_t at) {
+  return !in_fraction(all, at) && (at == 0 || !in_fraction(all, at - 1));
+}
+
 uint64_t key(const std::vector<std::string_view>& all, size_t begin, size_t end) {
   uint64_t mixed = end - begin;
   for (size_t k = begin; k < end; ++k) mixed = mix_key({mixed, std::hash<std::string_view>{}(all[k])});
@@ -59,8 +74,8 @@ std::vector<std::string> phrases(const std::vector<std::string>& texts) {
   for (const auto& all : cut) {
     for (size_t k = 0; k < all.size(); ++k) {
       const int64_t seen = k < kBefore ? 0 : before[key(all, k - kBefore, k)];
-      const bool certain =
-          seen >= kSeen && double(together[key(all, k - kBefore, k + 1)]) >= kCertain * double(seen);
+      const bool certain = seen >= kSeen && may_join(all, k) &&
+                           double(together[key(all, k - kBefore, k + 1)]) >= kCertain * double(seen);
       if (certain)
         found.back() += all[k];
       else

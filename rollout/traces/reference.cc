@@ -220,9 +220,15 @@ std::string source_of(const Expression& e) {
 void collect(const Expression& e, const std::string& op, std::vector<std::string>& parts,
              const std::map<std::string, std::string>& names);
 
-std::string canonical(const Expression& e, const std::map<std::string, std::string>& names) {
+Expression spelled_out(const Expression& e) {
+  if (e.is_call("square")) return *binary("*", e.children[0], e.children[0]);
+  if (e.is_call("silu")) return *binary("*", e.children[0], call("sigmoid", e.children));
+  return e;
+}
+
+std::string canonical(const Expression& as_written, const std::map<std::string, std::string>& names) {
+  const Expression e = spelled_out(as_written);
   if (e.kind == Kind::kName && names.contains(e.text)) return names.at(e.text);
-  if (e.is_call("square")) return canonical(*binary("*", e.children[0], e.children[0]), names);
   std::vector<std::string> parts;
   const bool commutes = e.is_binary("+") || e.is_binary("*");
   if (commutes)
@@ -235,8 +241,9 @@ std::string canonical(const Expression& e, const std::map<std::string, std::stri
 
 void collect(const Expression& e, const std::string& op, std::vector<std::string>& parts,
              const std::map<std::string, std::string>& names) {
-  if (!e.is_binary(op)) return parts.push_back(canonical(e, names));
-  for (const auto& child : e.children) collect(*child, op, parts, names);
+  const Expression out = spelled_out(e);
+  if (!out.is_binary(op)) return parts.push_back(canonical(out, names));
+  for (const auto& child : out.children) collect(*child, op, parts, names);
 }
 
 std::string trimmed(const std::string& line) {
@@ -278,6 +285,28 @@ ExpressionPtr index(ExpressionPtr value, std::vector<std::string> subscripts) {
 }
 ExpressionPtr with_children(const Expression& node, std::vector<ExpressionPtr> children) {
   return std::make_shared<Expression>(Expression{node.kind, node.text, std::move(children), node.subscripts});
+}
+
+bool any_part(const Expression& e, const std::function<bool(const Expression&)>& holds) {
+  return holds(e) || std::any_of(e.children.begin(), e.children.end(),
+                                 [&](const auto& c) { return any_part(*c, holds); });
+}
+
+ExpressionPtr replaced(const ExpressionPtr& e, const std::function<bool(const ExpressionPtr&)>& wanted,
+                       const ExpressionPtr& by) {
+  if (wanted(e)) return by;
+  auto children = e->children;
+  for (auto& child : children) child = replaced(child, wanted, by);
+  return with_children(*e, std::move(children));
+}
+
+void collect_names(const Expression& e, std::vector<std::string>& names) {
+  const auto add = [&](const std::string& text) {
+    if (std::find(names.begin(), names.end(), text) == names.end()) names.push_back(text);
+  };
+  for (const auto& child : e.children) collect_names(*child, names);
+  if (e.kind == Kind::kName) add(e.text);
+  for (const auto& item : e.subscripts) add(item);
 }
 
 std::vector<Statement> parse_reference(const std::string& source) {

@@ -7,6 +7,7 @@
 // torch.relu(x), x.relu() and torch.nn.functional.relu(x) are the same call; s.unsqueeze(1) is s[:, None],
 // and so is a reduction with keepdim=True along the last dimension.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +27,11 @@ struct Expression {
 
   bool is_call(const std::string& name) const { return kind == Kind::kCall && text == name; }
   bool is_binary(const std::string& op) const { return kind == Kind::kBinary && text == op; }
+  bool is_name() const { return kind == Kind::kName; }
+  bool is_square() const {  // square(v), or v * v of a name
+    return is_call("square") || (is_binary("*") && children[0]->is_name() && children[1]->is_name() &&
+                                 children[0]->text == children[1]->text);
+  }
 };
 
 ExpressionPtr number(const std::string& text);
@@ -37,6 +43,14 @@ ExpressionPtr index(ExpressionPtr value, std::vector<std::string> subscripts);
 
 // The same node over other children.
 ExpressionPtr with_children(const Expression& node, std::vector<ExpressionPtr> children);
+
+// Whether it holds of the expression or of a part of it.
+bool any_part(const Expression& e, const std::function<bool(const Expression&)>& holds);
+// `by` wherever `wanted` holds.
+ExpressionPtr replaced(const ExpressionPtr& e, const std::function<bool(const ExpressionPtr&)>& wanted,
+                       const ExpressionPtr& by);
+// Adds each name once, those in subscripts, too.
+void collect_names(const Expression& e, std::vector<std::string>& names);
 
 struct Statement {
   std::string name;  // empty: the returned value

@@ -8,7 +8,10 @@
 #include <set>
 
 #include "base/error.h"
+#include "rollout/traces/formula.h"
 #include "rollout/traces/program.h"
+#include "rollout/traces/retype.h"
+#include "rollout/traces/spelling.h"
 
 namespace temper {
 namespace {
@@ -21,13 +24,16 @@ constexpr double kWrap = 0.2;      // functions put around sums, products and, m
 constexpr double kUnwrap = 0.15;   // functions and constant factors taken away
 constexpr double kExtend = 0.25;   // results given one more operand
 constexpr double kJoin = 0.1;      // operands joined with another one
-constexpr double kSmooth = 0.35;   // CUDA: of functions, those with exponentials
 constexpr double kChoose = 0.08;   // sums and products that become a maximum or minimum
 // CUDA alone, where a policy is large enough for more:
 constexpr double kAgain = 0.45;   // varied once more
 constexpr double kRetype = 0.4;   // other types of elements
 constexpr double kPrepare = 0.2;  // an input replaced by something made of it
 constexpr double kName = 0.15;    // a part of the result given a name
+constexpr double kTurn = 0.5;     // b @ x for x @ a
+constexpr double kSums = 0.2;     // sums along rows set against others
+constexpr double kRoot = 0.3;     // of sums of squares and magnitudes
+constexpr double kRespell = 0.5;  // said in other words
 
 const Names kFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
 const Names kCudaFunctions = {"sigmoid", "tanh", "silu", "gelu"};
@@ -37,25 +43,11 @@ const Names kChoices = {"maximum", "minimum"};
 
 bool is_root(const Expression& e) { return e.is_call("sqrt") || e.is_call("rsqrt"); }
 
-bool any_of(const Expression& e, const std::function<bool(const Expression&)>& holds) {
-  return holds(e) ||
-         std::any_of(e.children.begin(), e.children.end(), [&](const auto& c) { return any_of(*c, holds); });
-}
-
-void collect_names(const Expression& e, std::vector<std::string>& names) {
-  const auto add = [&](const std::string& text) {
-    if (std::find(names.begin(), names.end(), text) == names.end()) names.push_back(text);
-  };
-  for (const auto& child : e.children) collect_names(*child, names);
-  if (e.kind == Kind::kName) add(e.text);
-  for (const auto& item : e.subscripts) add(item);
-}
-
 // The names that a quotient or a root stands on.
 Names delicate_names(const std::vector<Statement>& statements) {
   std::vector<std::string> names;
   for (const auto& statement : statements) {
-    any_of(*statement.value, [&](const Expression& e) {
+    any_part(*statement.value, [&](const Expression& e) {
       if (e.is_binary("/")) collect_names(*e.children[1], names);
       if (is_root(e)) collect_names(*e.children[0], names);
       return false;
@@ -64,32 +56,19 @@ Names delicate_names(const std::vector<Statement>& statements) {
   return {names.begin(), names.end()};
 }
 
-// The parent's may be more than the task's own.
-void set_least_work(Task& task) {
-  const auto& shape = task.timed_shape;
-  const bool picks =
-      task.reference.find('[') != std::string::npos &&
-      std::ranges::any_of(task.inputs, [](const auto& x) { return x.type == ElementType::kI32; });
-  task.min_bytes = 0;
-  for (const auto& output : task.outputs) task.min_bytes += double(tensor_bytes(output, shape));
-  for (const auto& input : task.inputs) {
-    if (!picks) task.min_bytes += double(tensor_bytes(input, shape));
-  }
-  if (task.reference.find(" @ ") == std::string::npos) task.min_flops = 0;
-}
-
 class Variation {
  public:
   Variation(const Task& parent, Rng& rng)
-      : parent_(parent), rng_(rng), statements_(parse_reference(parent.reference)) {
-    const auto& output = parent.outputs[0].shape;
-    std::vector<std::string> rows_columns = output;
+      : parent_(parent),
+        rng_(rng),
+        output_(parent.outputs[0]),
+        statements_(parse_reference(parent.reference)) {
+    std::vector<std::string> rows_columns = output_.shape;
     for (const auto& input : parent.inputs) {
       known_[input.name] = input;
       if (rows_columns.size() < 2 && input.shape.size() == 2) rows_columns = input.shape;
     }
-    if (rows_columns.size() == 1 && parent.outputs[0].shape == rows_columns && cuda())
-      offer("z", rows_columns);
+    if (rows_columns.size() == 1 && output_.shape == rows_columns && cuda()) offer("z", rows_columns);
     if (rows_columns.size() != 2) return;
     table_ = rows_columns;
     offer("z", rows_columns);
@@ -99,12 +78,14 @@ class Variation {
   }
 
   Task run() {
+    if (cuda() && rng_.uniform() < kTurn) turn();
     if (cuda() && rng_.uniform() < kPrepare) prepare();
     const Names delicate = delicate_names(statements_);
     for (auto& [name, value] : statements_) {
       value = delicate.contains(name) ? delicately_varied(value) : varied(value, false);
       ranks_[name] = rank(*value);
     }
+    if (cuda() && rng_.uniform() < kSums) set_against();
     extend(statements_.back().value);
     if (cuda() && rng_.uniform() < kName) name_a_part();
     return task();
@@ -113,12 +94,11 @@ class Variation {
  private:
   // An operand to draw from, unless the parent has something else of that name.
   void offer(const std::string& name, const std::vector<std::string>& shape) {
-    const auto& output = parent_.outputs[0];
-    if (name == output.name || is_defined(name)) return;
+    if (name == output_.name || is_defined(name)) return;
     TensorSpec spec;
     spec.name = name;
     spec.shape = shape;
-    spec.type = output.type;
+    spec.type = output_.type;
     const auto [it, fresh] = known_.try_emplace(name, spec);
     if (it->second.shape == shape && it->second.distribution == Distribution::kNormal)
       operands_.push_back(name);
@@ -128,6 +108,7 @@ class Variation {
     std::vector<std::string> used;
     for (const auto& statement : statements_) collect_names(*statement.value, used);
     Task task = parent_;
+    task.outputs = {output_};
     task.inputs.clear();
     std::vector<std::string> names;
     for (const auto& name : used) {
@@ -167,7 +148,18 @@ class Variation {
     return operand.kind == Kind::kIndex ? operand.children[0]->text : operand.text;
   }
 
-  // h = f(x), or of x and another operand; h stands where x stood.
+  // x @ a as b @ x: down the columns what went along the rows.
+  void turn() {
+    const auto& e = *statements_.back().value;
+    if (statements_.size() > 1 || !e.is_binary("@") || !among(operands_, "b")) return;
+    const auto &x = e.children[0], &a = e.children[1];
+    if (x->kind != Kind::kName || known_.at(x->text).shape != table_ || rank(*a) != 1) return;
+    known_.at("b").type = known_.at(x->text).type;
+    output_.shape = {table_[1]};
+    statements_.back().value = binary("@", name("b"), x);
+  }
+
+  // h = f(x), or of x and another operand; h, or all that, stands where x stood.
   void prepare() {
     const auto& input = parent_.inputs[0];
     const bool picks = std::ranges::any_of(parent_.inputs, [](const TensorSpec& one) {
@@ -183,9 +175,22 @@ class Variation {
     const auto is_input = [&](const ExpressionPtr& e) {
       return e->kind == Kind::kName && e->text == input.name;
     };
-    for (auto& statement : statements_) statement.value = replaced(statement.value, is_input, name("h"));
+    const bool in_place = uses(input.name) == 1 && rng_.below(2);
+    const auto by = in_place ? value : name("h");
+    for (auto& statement : statements_) statement.value = replaced(statement.value, is_input, by);
+    if (in_place) return;
     ranks_["h"] = 2;
     statements_.insert(statements_.begin(), {"h", value});
+  }
+
+  size_t uses(const std::string& name) const {
+    size_t count = 0;
+    for (const auto& statement : statements_)
+      any_part(*statement.value, [&](const Expression& e) {
+        count += e.kind == Kind::kName && e.text == name;
+        return false;
+      });
+    return count;
   }
 
   // u = what stood somewhere in the result.
@@ -216,16 +221,6 @@ class Variation {
   }
   bool is_free(const std::string& name) const { return !known_.contains(name) && !is_defined(name); }
 
-  // `by` wherever `wanted` holds.
-  static ExpressionPtr replaced(const ExpressionPtr& e,
-                                const std::function<bool(const ExpressionPtr&)>& wanted,
-                                const ExpressionPtr& by) {
-    if (wanted(e)) return by;
-    auto children = e->children;
-    for (auto& child : children) child = replaced(child, wanted, by);
-    return with_children(*e, std::move(children));
-  }
-
   // For a table with rows and columns; one that is not there yet, if any is left.
   ExpressionPtr operand() {
     std::vector<std::string> used, fresh;
@@ -244,6 +239,7 @@ class Variation {
                           (kFunctions.contains(e->text) || (cuda() && kCudaFunctions.contains(e->text)));
     const size_t open = e->is_binary("/") ? 1 : children.size();
     for (size_t k = 0; k < open; ++k) children[k] = varied(children[k], function);
+    if (cuda() && e->is_binary("/")) children[1] = with_other_offset(children[1]);
     const auto same = with_children(*e, std::move(children));
     if (function) return exchanged_function(same, inside_function);
     if (e->kind == Kind::kBinary) return exchanged_binary(same, inside_function);
@@ -267,44 +263,8 @@ class Variation {
   }
 
   ExpressionPtr function_of(const ExpressionPtr& value) {
-    if (cuda() && rng_.uniform() < kSmooth) return call(pick(kCudaFunctions), {value});
-    if (cuda() && rng_.uniform() < kSmooth) return formula_of(value);
-    switch (rng_.below(6)) {
-      case 0:
-        return call("relu", {value});
-      case 1:
-        return call("abs", {value});
-      case 2:
-        return call("square", {value});
-      case 3:
-        return call("clamp", {value, number("-1"), number("1")});
-      case 4:
-        return call("clamp", {value, number("0"), number("1")});
-      default:
-        return call("leaky_relu", {value, number("0.1")});
-    }
+    return temper::function_of(value, {cuda(), output_.type != ElementType::kF16}, rng_);
   }
-
-  // Of functions and numbers: bell curves, softplus, 1 - v, v * 1.7, …
-  ExpressionPtr formula_of(const ExpressionPtr& value) {
-    switch (rng_.below(7)) {
-      case 0:
-        return call("exp", {negated(call("square", {value}))});
-      case 1:
-        return call("exp", {negated(call("abs", {value}))});
-      case 2:
-        return call("log1p", {call("abs", {value})});
-      case 3:
-        return call("softplus", {value});
-      case 4:
-        return binary("-", number("1"), value);
-      default:
-        return binary(rng_.below(3) ? "*" : "+", value, number(some_number()));
-    }
-  }
-
-  // Up to 2, of one to four digits.
-  std::string some_number() { return fmt::format("{:.{}f}", 0.1 + 1.9 * rng_.uniform(), 1 + rng_.below(3)); }
 
   ExpressionPtr exchanged_function(const ExpressionPtr& e, bool inside_function) {
     const double draw = rng_.uniform();
@@ -328,11 +288,11 @@ class Variation {
     if (right->kind == Kind::kNumber) {
       const double draw = rng_.uniform();
       if (draw < kUnwrap) return left;
-      return cuda() && draw < kUnwrap + kExchange ? binary(e->text, left, number(some_number())) : e;
+      return cuda() && draw < kUnwrap + kExchange ? binary(e->text, left, number(some_number(rng_))) : e;
     }
     if (left->kind == Kind::kNumber) return e;
     const bool table = rank(*left) == 2 && !is_operand(*left);
-    const bool norm = any_of(*right, is_root);  // x * rsqrt(…): another operator would make it none
+    const bool norm = any_part(*right, is_root);  // x * rsqrt(…): another operator would make it none
     if (table) right = exchanged_operand(right);
     if (table && !norm && rng_.uniform() < kChoose) return call(pick(kChoices), {left, right});
     const auto same = binary(norm ? e->text : exchanged_name(e->text, kOperators), left, right);
@@ -353,8 +313,67 @@ class Variation {
     return rng_.uniform() < kExchange ? pick(kind) : name;
   }
 
+  // A sum along the rows of a table, set against one or two others of it: s - t, s * rsqrt(t * g + 1e-6), …
+  void set_against() {
+    const auto& input = parent_.inputs[0];
+    const auto result = statements_.back().value;
+    const bool sum = result->is_call("sum") || result->is_call("mean");
+    if (!sum || result->children.size() != 2 || result->children[1]->text != "1" || input.shape != table_ ||
+        output_.type == ElementType::kF16)
+      return;
+    auto value = named(result);
+    switch (rng_.below(3)) {
+      case 0: {
+        const auto op = pick(kOperators), reduction = pick(kReductions);
+        value = binary(op, value, named(along_rows(reduction, function_of(a_table()))));
+        break;
+      }
+      case 1:
+        value = binary("/", value, binary("+", a_size(), number("1e-3")));
+        break;
+      default: {
+        auto under = a_size();
+        if (rng_.below(2)) under = binary("*", under, a_size());
+        value = binary("*", value, call("rsqrt", {binary("+", under, number("1e-6"))}));
+      }
+    }
+    statements_.back().value = value;
+  }
+
+  ExpressionPtr a_table() {
+    return name(rng_.below(2) || !among(operands_, "z") ? parent_.inputs[0].name : "z");
+  }
+  ExpressionPtr a_size() {
+    const char* of = rng_.below(2) ? "abs" : "square";
+    return named(along_rows("sum", call(of, {a_table()})));
+  }
+  static ExpressionPtr along_rows(const std::string& reduction, const ExpressionPtr& value) {
+    return call(reduction, {value, number("1")});
+  }
+
+  // A statement of its own for the numbers of rows, while there are names.
+  ExpressionPtr named(const ExpressionPtr& value) {
+    for (const char* candidate : {"s", "t", "g"}) {
+      if (!is_free(candidate)) continue;
+      ranks_[candidate] = 1;
+      statements_.insert(statements_.end() - 1, {candidate, value});
+      return name(candidate);
+    }
+    return value;
+  }
+
+  // The length of a row or column.
+  static bool has_root(const Expression& e) {
+    if (!e.is_call("sum") && !e.is_call("mean")) return false;
+    return e.children[0]->is_call("abs") || e.children[0]->is_square();
+  }
+
   // One more operand on the result: of a table any, of a row or column of numbers the one as long.
   void extend(ExpressionPtr& value) {
+    if (cuda() && has_root(*value) && rank(*value) == 1 && rng_.uniform() < kRoot) {
+      value = call("sqrt", {value});
+      return;
+    }
     if (rng_.uniform() > kExtend || operands_.empty() || value->is_call("reshape")) return;
     const auto op = pick(kOperators);
     if (rank(*value) == 2) {
@@ -366,7 +385,7 @@ class Variation {
       return;
     }
     for (const char* vector : {"a", "b"}) {
-      if (!among(operands_, vector) || known_.at(vector).shape != parent_.outputs[0].shape) continue;
+      if (!among(operands_, vector) || known_.at(vector).shape != output_.shape) continue;
       value = binary(op, value, name(vector));
       return;
     }
@@ -379,29 +398,12 @@ class Variation {
 
   const Task& parent_;
   Rng& rng_;
+  TensorSpec output_;
   std::vector<Statement> statements_;
   std::map<std::string, TensorSpec> known_;
   std::vector<std::string> operands_, table_;  // table_: rows and columns, where there are such
   std::map<std::string, size_t> ranks_;        // of named intermediates
 };
-
-// All that are of one type of float, in another one: f16 only where no sum can leave its range.
-Task with_other_type(Task task, Rng& rng) {
-  const ElementType from = task.outputs[0].type;
-  const auto other = [&](const TensorSpec& one) {
-    const bool picks = task.reference.find("[" + one.name + "]") != std::string::npos;
-    return is_float(one.type) ? one.type != from : !picks;
-  };
-  if (std::ranges::any_of(task.inputs, other) || std::ranges::any_of(task.outputs, other)) return task;
-  const bool sums = task.reference.find("sum(") != std::string::npos;
-  const ElementType types[] = {ElementType::kF32, ElementType::kBF16, ElementType::kF16};
-  const ElementType to = types[rng.below(sums ? 2 : 3)];
-  for (auto* tensors : {&task.inputs, &task.outputs})
-    for (TensorSpec& one : *tensors)
-      if (is_float(one.type)) one.type = to;
-  set_least_work(task);
-  return task;
-}
 
 }  // namespace
 
@@ -418,7 +420,8 @@ Task vary(const Task& parent, Rng& rng) {
   Task task = Variation(parent, rng).run();
   if (task.language != "cuda") return task;
   while (rng.uniform() < kAgain && can_vary(task)) task = Variation(task, rng).run();
-  return rng.uniform() < kRetype ? with_other_type(std::move(task), rng) : task;
+  if (rng.uniform() < kRetype) task = with_other_type(std::move(task), rng);
+  return rng.uniform() < kRespell && can_vary(task) ? respelled(std::move(task), rng) : task;
 }
 
 }  // namespace temper

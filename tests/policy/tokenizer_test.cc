@@ -188,9 +188,8 @@ TEST(ChatFormat, OnlyItsOwnTokensAreSpecial) {
 std::vector<std::string> loops() {
   std::vector<std::string> texts;
   for (int k = 0; k < 40; ++k) {
-    const std::string i = k % 2 ? "i" : "j", n = k % 3 ? "n" : "m";
-    texts.push_back("for (int " + i + " = 0; " + i + " < " + n + "; ++" + i + ") {\n  y[" + i +
-                    "] = 0;\n}\n");
+    texts.push_back(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{\n  y[{0}] = 0;\n}}\n",
+                                k % 2 ? "i" : "j", k % 3 ? "n" : "m"));
   }
   return texts;
 }
@@ -210,6 +209,16 @@ TEST(Phrases, EndWhereThereIsAChoice) {
   EXPECT_TRUE(distinct.contains(" i = 0;")) << fmt::format("{}", fmt::join(distinct, "|"));
   EXPECT_TRUE(distinct.contains("; ++"));
   for (const auto& phrase : distinct) EXPECT_EQ(phrase.find("(int i"), std::string::npos) << phrase;
+}
+
+TEST(Phrases, DigitsOfAFractionStandAlone) {
+  const std::string text = "y = x * 0.385f + 128;\n";
+  const auto found = phrases(std::vector<std::string>(100, text));
+  const std::multiset<std::string> all(found.begin(), found.end());
+  EXPECT_EQ(all.count("3"), 100u) << fmt::format("{}", fmt::join(std::set(all.begin(), all.end()), "|"));
+  EXPECT_EQ(all.count("8"), 100u);
+  EXPECT_EQ(all.count("5"), 100u);
+  EXPECT_EQ(all.count("f + 128;\n"), 100u);
 }
 
 TEST(Tokenizer, ANameIsTheSamePieceBesideOthers) {

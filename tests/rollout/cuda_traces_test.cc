@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "env/answer.h"
@@ -201,6 +202,26 @@ TEST(CudaTraces, GeneratedTasksMoveWhatTheyName) {
     for (const auto& input : task.inputs) moved += double(tensor_bytes(input, task.timed_shape));
     EXPECT_LE(task.min_bytes, moved) << task.reference;
   }
+}
+
+TEST(CudaTraces, GeneratedTasksReachBeyondTheirParents) {
+  std::map<std::string, int> seen;
+  for (const auto& task : generate_tasks(cuda_tasks(), 2000, 3)) {
+    const auto count = [&](const std::string& what, const std::string& pattern) {
+      seen[what] += std::regex_search(task.reference, std::regex(pattern));
+    };
+    count("a product down the columns", "b @ x");
+    count("the length of a row or column", R"(return torch\.sqrt\(.*\.sum\([01]\))");
+    count("a sum against another", R"(return s [-+*] t\b)");
+    count("a quotient of sums", R"(torch\.rsqrt\([tg] \* [tg] \+ 1e-6\))");
+    count("a value that is its own gate", R"(\b(\w) \* torch\.sigmoid\(\1 \* \d)");
+    count("a power", R"(\b(\w) \* \1 \* \1 \* )");
+    count("a long number", R"(\d\.\d{6})");
+    count("a small number", R"(\b0\.0\d\d)");
+    count("a function's result as the second factor", R"(\bz \* torch\.)");
+    count("a softmax of something made", R"(softmax\(\w+ \*)");
+  }
+  for (const auto& [what, times] : seen) EXPECT_GT(times, 0) << what;
 }
 
 // An oracle refuses to start with a task whose reference does not run or gives another shape.

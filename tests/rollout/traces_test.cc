@@ -10,6 +10,7 @@
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 #include "rollout/traces/reference.h"
+#include "rollout/traces/spelling.h"
 #include "rollout/traces/unjudged.h"
 #include "rollout/traces/variation.h"
 
@@ -134,6 +135,27 @@ TEST(Variation, HasTheInputsThatItsReferenceNames) {
     seen.insert(names);
   }
   EXPECT_GT(seen.size(), 5u);
+}
+
+TEST(Spelling, IsOfTheSameReference) {
+  const auto task = parse_tasks(
+      "{name: one, language: cuda, reference: 'torch.nn.functional.silu(x) * torch.square(z) + x * z', "
+      "inputs: {x: [n], z: [n]}, outputs: {y: [n]}, check: [{n: 5}], timed: {n: 8}}",
+      "here")[0];
+  std::set<std::string> seen;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Rng rng{seed};
+    const auto other = respelled(task, rng);
+    EXPECT_EQ(canonical_task(other), canonical_task(task)) << other.reference;
+    seen.insert(other.reference);
+  }
+  EXPECT_GT(seen.size(), 10u);
+  const auto says = [&](const std::string& text) {
+    return std::ranges::any_of(seen, [&](const auto& one) { return one.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(says("z * z"));
+  EXPECT_TRUE(says("torch.sigmoid(x)"));
+  EXPECT_TRUE(says("z * x"));
 }
 
 TEST(Variation, LeavesAloneWhatAQuotientStandsOn) {

@@ -217,11 +217,6 @@ void transposed(CudaWriter& out) {
   launch(out, fmt::format("dim3(({} + 31) / 32, ({} + 31) / 32)", m, n), "dim3(32, 8)");
 }
 
-bool any_of(const Expression& e, const std::function<bool(const Expression&)>& holds) {
-  return holds(e) ||
-         std::any_of(e.children.begin(), e.children.end(), [&](const auto& c) { return any_of(*c, holds); });
-}
-
 const TensorSpec* input_named(const Task& task, const std::string& name) {
   const auto it = std::ranges::find_if(task.inputs, [&](const auto& input) { return input.name == name; });
   return it == task.inputs.end() ? nullptr : &*it;
@@ -229,8 +224,8 @@ const TensorSpec* input_named(const Task& task, const std::string& name) {
 
 // Holds for the result and the named intermediates that it is made of.
 bool any_part(const Program& program, const std::function<bool(const Expression&)>& holds) {
-  return any_of(*program.result, holds) || std::ranges::any_of(program.aliases, [&](const auto& alias) {
-           return any_of(*alias.second, holds);
+  return any_part(*program.result, holds) || std::ranges::any_of(program.aliases, [&](const auto& alias) {
+           return any_part(*alias.second, holds);
          });
 }
 

@@ -1,0 +1,15 @@
+#pragma once
+// What of a varied task follows from its reference and types alone.
+
+#include "base/rng.h"
+#include "env/task.h"
+
+namespace temper {
+
+// The least bytes and arithmetic: the parent's may be more than the task's own.
+void set_least_work(Task& task);
+
+// All that are of one type of float, in another one: f16 only where nothing can leave its range.
+Task with_other_type(Task task, Rng& rng);
+
+}  // namespace temper
