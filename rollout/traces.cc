@@ -72,7 +72,7 @@ class Storyteller {
     const bool slow = fast_.empty() || (!slow_.empty() && rng.uniform() < options_.slow_rate);
     const size_t first = slow ? main_or_other(slow_, rng) : fast_[rng.below(fast_.size())];
     if (fast_.empty() || rng.uniform() >= options_.improve_rate) return {first};
-    return {first, slow ? fast_[0] : first};
+    return {first, slow ? fast_way(fast_, options_.other_rate, rng) : first};
   }
 
   static size_t main_or_other(const std::vector<size_t>& slow, Rng& rng) {
@@ -179,6 +179,12 @@ void TraceOptions::visit(OptionVisitor& v) {
            {.help = "habitual mistakes that survive the first attempt at a repair", .min = 0, .max = 1});
   v.option("improve_rate", improve_rate,
            {.help = "right answers followed by a fast one; a fast one by itself", .min = 0, .max = 1});
+  v.option(
+      "other_rate", other_rate,
+      {.help = "fast answers in any of the fast ways, so that which is the fastest is left to reinforcement "
+               "learning; the others in the commonest",
+       .min = 0,
+       .max = 1});
 }
 
 std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task> tasks, uint64_t seed) {

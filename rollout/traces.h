@@ -27,6 +27,7 @@ struct TraceOptions {
   double persist_rate =
       0.6;  // habitual mistakes that survive the first attempt at a repair, loops rewritten instead
   double improve_rate = 0.3;  // right answers followed by a fast one; a fast one by itself
+  double other_rate = 0;      // fast answers in another way than the commonest fast one
   void visit(OptionVisitor& v);
 };
 

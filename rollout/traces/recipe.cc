@@ -65,12 +65,16 @@ std::vector<size_t> Recipe::right(bool fast) const {
   return found;
 }
 
-Recipe write_recipe(const Task& task, uint64_t seed) {
+size_t fast_way(const std::vector<size_t>& fast, double other_rate, Rng& rng) {
+  return fast[other_rate > 0 && rng.uniform() < other_rate ? rng.below(fast.size()) : 0];
+}
+
+Recipe write_recipe(const Task& task, uint64_t seed, bool all_ways) {
   Recipe recipe{task.name, {}};
   const auto program = lowered(task);
   if (!program) return recipe;
   const bool generated = task.generated();
-  const auto all = generated ? two_ways(styles(*program)) : styles(*program);
+  const auto all = generated && !all_ways ? two_ways(styles(*program)) : styles(*program);
   for (const auto& style : all) {
     recipe.variants.push_back(variant(*program, Variant::Kind::kRight, style, recipe.variants.size()));
   }

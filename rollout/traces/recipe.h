@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rng.h"
 #include "env/task.h"
 #include "env/verdict.h"
 
@@ -33,7 +34,11 @@ struct Recipe {
 };
 
 // The right ways to write the task, its habitual mistakes in the commonest and the fast way, and a few slips;
-// fewer ways and slips for a generated task. Empty if the grammar cannot read the reference.
-Recipe write_recipe(const Task& task, uint64_t seed);
+// fewer slips for a generated task, and fewer ways, but for `all_ways`. Empty if the grammar cannot read the
+// reference.
+Recipe write_recipe(const Task& task, uint64_t seed, bool all_ways = false);
+
+// The first of the fast ways or, at `other_rate`, any of them.
+size_t fast_way(const std::vector<size_t>& fast, double other_rate, Rng& rng);
 
 }  // namespace temper

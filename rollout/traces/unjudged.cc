@@ -31,19 +31,19 @@ Praise praise_among(const std::vector<Trace>& judged) {
 // Empty where the grammar has no right answer.
 std::vector<TraceTurn> right_answers(const Task& task, const TraceOptions& options, const Praise& praise,
                                      Rng rng) {
-  const Recipe recipe = write_recipe(task, rng.next());
+  const Recipe recipe = write_recipe(task, rng.next(), options.other_rate > 0);
   const auto slow_ones = recipe.right(false), fast_ones = recipe.right(true);
   if (slow_ones.empty() && fast_ones.empty()) return {};
   const bool slow = fast_ones.empty() || (!slow_ones.empty() && rng.uniform() < options.slow_rate);
-  const auto& some = slow ? slow_ones : fast_ones;
-  const size_t first = some[rng.below(some.size())];
+  const size_t first = slow ? slow_ones[0] : fast_way(fast_ones, options.other_rate, rng);
   Verdict right;
   right.kind = VerdictKind::kPass;
   std::vector<TraceTurn> turns{{recipe.variants[first].answer, right}};
   const auto& words = slow ? praise.slow : praise.fast;
   if (fast_ones.empty() || words.empty() || rng.uniform() >= kImproved) return turns;
   turns[0].verdict = words[rng.below(words.size())];
-  turns.push_back({recipe.variants[slow ? fast_ones[0] : first].answer, right});
+  const size_t second = slow ? fast_way(fast_ones, options.other_rate, rng) : first;
+  turns.push_back({recipe.variants[second].answer, right});
   return turns;
 }
 

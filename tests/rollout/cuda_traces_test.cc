@@ -15,6 +15,7 @@
 #include "rollout/traces/program.h"
 #include "rollout/traces/recipe.h"
 #include "rollout/traces/style.h"
+#include "rollout/traces/unjudged.h"
 #include "tests/cuda_on_cpu/computed.h"
 
 namespace temper {
@@ -222,6 +223,19 @@ TEST(CudaTraces, GeneratedTasksReachBeyondTheirParents) {
     count("a softmax of something made", R"(softmax\(\w+ \*)");
   }
   for (const auto& [what, times] : seen) EXPECT_GT(times, 0) << what;
+}
+
+TEST(CudaTraces, FastAnswersAreWrittenInOtherWaysIfWished) {
+  const auto plans = [](double other_rate) {
+    std::set<std::string> found;
+    const TraceOptions options{.unjudged = 200, .slow_rate = 0, .other_rate = other_rate};
+    for (const auto& trace : make_unjudged_examples(options, cuda_tasks(), {}, 1).traces)
+      found.insert(trace.turns[0].answer.substr(0, trace.turns[0].answer.find('\n')));
+    return found;
+  };
+  EXPECT_FALSE(plans(0).contains("A block a row, warp shuffles."));
+  EXPECT_TRUE(plans(1).contains("A block a row, warp shuffles."));
+  EXPECT_TRUE(plans(1).contains("A warp a row."));
 }
 
 // An oracle refuses to start with a task whose reference does not run or gives another shape.
