@@ -1,8 +1,7 @@
 #include "rollout/traces/retype.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <regex>
 
 namespace temper {
 
@@ -26,10 +25,9 @@ Task with_other_type(Task task, Rng& rng) {
     return is_float(one.type) ? one.type != from : !picks;
   };
   if (std::ranges::any_of(task.inputs, other) || std::ranges::any_of(task.outputs, other)) return task;
-  const auto says = [&](const std::string& text) { return task.reference.find(text) != std::string::npos; };
-  const bool cubes = std::ranges::any_of(
-      task.inputs, [&](const auto& x) { return says(fmt::format("{0} * {0} * {0}", x.name)); });
-  const bool large = says("sum(") || cubes || says("h * h * h");
+  static const std::regex cube(R"(\b(\w+) \* \1 \* \1\b)");
+  const bool large =
+      task.reference.find("sum(") != std::string::npos || std::regex_search(task.reference, cube);
   const ElementType types[] = {ElementType::kF32, ElementType::kBF16, ElementType::kF16};
   const ElementType to = types[rng.below(large ? 2 : 3)];
   for (auto* tensors : {&task.inputs, &task.outputs})

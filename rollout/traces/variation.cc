@@ -28,11 +28,11 @@ constexpr double kChoose = 0.08;   // sums and products that become a maximum or
 // CUDA alone, where a policy is large enough for more:
 constexpr double kAgain = 0.45;   // varied once more
 constexpr double kRetype = 0.4;   // other types of elements
-constexpr double kPrepare = 0.2;  // an input replaced by something made of it
+constexpr double kPrepare = 0.3;  // an input replaced by something made of it
 constexpr double kName = 0.15;    // a part of the result given a name
 constexpr double kTurn = 0.5;     // b @ x for x @ a
-constexpr double kSums = 0.2;     // sums along rows set against others
-constexpr double kRoot = 0.3;     // of sums of squares and magnitudes
+constexpr double kSums = 0.35;    // sums along rows set against others
+constexpr double kRoot = 0.5;     // of sums of squares and magnitudes
 constexpr double kRespell = 0.5;  // said in other words
 
 const Names kFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
@@ -159,7 +159,7 @@ class Variation {
     statements_.back().value = binary("@", name("b"), x);
   }
 
-  // h = f(x), or of x and another operand; h, or all that, stands where x stood.
+  // h = f(x), or of x and another operand; h, or all that, stands where x stood. It may be called otherwise.
   void prepare() {
     const auto& input = parent_.inputs[0];
     const bool picks = std::ranges::any_of(parent_.inputs, [](const TensorSpec& one) {
@@ -168,7 +168,7 @@ class Variation {
     const bool moves = parent_.reference.find('@') != std::string::npos ||
                        parent_.reference.find(".t(") != std::string::npos ||
                        parent_.reference.find("flip") != std::string::npos;
-    if (picks || moves || operands_.empty() || input.shape != table_ || !is_free("h")) return;
+    if (picks || moves || operands_.empty() || input.shape != table_) return;
     auto value = name(input.name);
     if (rng_.uniform() < 0.6) value = binary(pick(kOperators), value, operand());
     if (value->kind == Kind::kName || rng_.uniform() < 0.4) value = function_of(value);
@@ -176,11 +176,12 @@ class Variation {
       return e->kind == Kind::kName && e->text == input.name;
     };
     const bool in_place = uses(input.name) == 1 && rng_.below(2);
-    const auto by = in_place ? value : name("h");
+    const auto label = free_name();
+    const auto by = in_place ? value : name(label);
     for (auto& statement : statements_) statement.value = replaced(statement.value, is_input, by);
     if (in_place) return;
-    ranks_["h"] = 2;
-    statements_.insert(statements_.begin(), {"h", value});
+    ranks_[label] = 2;
+    statements_.insert(statements_.begin(), {label, value});
   }
 
   size_t uses(const std::string& name) const {
@@ -206,12 +207,13 @@ class Variation {
     };
     auto& result = statements_.back().value;
     look(result);
-    if (parts.empty() || !is_free("u")) return;
+    if (parts.empty()) return;
     const auto part = parts[rng_.below(parts.size())];
+    const auto label = free_name();
     result = replaced(
-        result, [&](const ExpressionPtr& e) { return e == part; }, name("u"));
-    ranks_["u"] = 2;
-    statements_.insert(statements_.end() - 1, {"u", part});
+        result, [&](const ExpressionPtr& e) { return e == part; }, name(label));
+    ranks_[label] = 2;
+    statements_.insert(statements_.end() - 1, {label, part});
   }
 
   // As a dimension or by a statement.
@@ -220,6 +222,13 @@ class Variation {
            std::ranges::any_of(statements_, [&](const auto& one) { return one.name == name; });
   }
   bool is_free(const std::string& name) const { return !known_.contains(name) && !is_defined(name); }
+
+  // Of an intermediate table.
+  std::string free_name() {
+    Names names = {"d", "h", "p", "t", "u", "v"};
+    std::erase_if(names, [&](const std::string& name) { return !is_free(name); });
+    return names.empty() ? fmt::format("h{}", statements_.size()) : pick(names);
+  }
 
   // For a table with rows and columns; one that is not there yet, if any is left.
   ExpressionPtr operand() {
@@ -256,10 +265,11 @@ class Variation {
     return with_children(*e, std::move(children));
   }
 
-  // A sum of magnitudes stays one.
+  // A sum of magnitudes stays one, or becomes the largest of them.
   ExpressionPtr delicately_varied(const ExpressionPtr& e) {
-    if (e->is_call("sum") || e->is_call("mean")) return call(rng_.below(2) ? "sum" : "mean", e->children);
-    return e;
+    if (!e->is_call("sum") && !e->is_call("mean")) return e;
+    if (cuda() && is_size(*e) && rng_.below(3) == 0) return call("amax", e->children);
+    return call(rng_.below(2) ? "sum" : "mean", e->children);
   }
 
   ExpressionPtr function_of(const ExpressionPtr& value) {
@@ -282,7 +292,7 @@ class Variation {
   }
 
   ExpressionPtr exchanged_binary(const ExpressionPtr& e, bool inside_function) {
-    if (!kOperators.contains(e->text)) return e;
+    if (!kOperators.contains(e->text) || e->is_square()) return e;  // x - x is nothing to ask for
     const auto& left = e->children[0];
     auto right = e->children[1];
     if (right->kind == Kind::kNumber) {
@@ -305,7 +315,7 @@ class Variation {
     if (rng_.uniform() > kJoin) return one;
     const auto op = pick(kOperators);
     const auto other = operand();
-    if (cuda() && input_of(*one) == input_of(*other)) return one;  // x - x is nothing to ask for
+    if (cuda() && input_of(*one) == input_of(*other)) return one;
     return binary(op, one, other);
   }
 
@@ -362,15 +372,15 @@ class Variation {
     return value;
   }
 
-  // The length of a row or column.
-  static bool has_root(const Expression& e) {
-    if (!e.is_call("sum") && !e.is_call("mean")) return false;
-    return e.children[0]->is_call("abs") || e.children[0]->is_square();
+  // Of rows, columns or all: a sum or mean of what is not negative.
+  static bool is_size(const Expression& e) {
+    return (e.is_call("sum") || e.is_call("mean")) &&
+           (e.children[0]->is_call("abs") || e.children[0]->is_square());
   }
 
   // One more operand on the result: of a table any, of a row or column of numbers the one as long.
   void extend(ExpressionPtr& value) {
-    if (cuda() && has_root(*value) && rank(*value) == 1 && rng_.uniform() < kRoot) {
+    if (cuda() && is_size(*value) && rank(*value) == 1 && rng_.uniform() < kRoot) {
       value = call("sqrt", {value});
       return;
     }
