@@ -38,8 +38,9 @@ Row make_row(Trajectory trajectory, double repaired_weight) {
   return row;
 }
 
+// Without those that are longer than the policy's positions.
 std::vector<Row> make_rows(const std::vector<Trace>& traces, const std::vector<Task>& tasks,
-                           const Tokenizer& tokenizer, double repaired_weight) {
+                           const Tokenizer& tokenizer, double repaired_weight, int64_t positions) {
   std::map<std::string, const Task*> by_name;
   for (const Task& task : tasks) by_name[task.name] = &task;
   std::vector<const Task*> task_of;
@@ -52,6 +53,11 @@ std::vector<Row> make_rows(const std::vector<Trace>& traces, const std::vector<T
     const auto k = size_t(i);
     rows[k] = make_row(to_trajectory(traces[k], *task_of[k], tokenizer), repaired_weight);
   });
+  std::erase_if(rows, [&](const Row& row) { return std::ssize(row.trajectory.ids) > positions; });
+  if (rows.empty() && !traces.empty())
+    throw ConfigError(
+        "model.max_position_embeddings: each of the cold start's {} examples is longer than {} tokens",
+        traces.size(), positions);
   return rows;
 }
 
@@ -157,11 +163,13 @@ ColdStartStats run_cold_start(Policy& policy, const Tokenizer& tokenizer, const 
                               uint64_t seed, const std::function<void(const ColdStartStats&)>& progress) {
   const Phase phase("update");
   const double start = now_s();
-  const std::vector<Row> rows = make_rows(traces, tasks, tokenizer, options.repaired_weight);
+  const int64_t positions = policy.config().max_position_embeddings;
+  const std::vector<Row> rows = make_rows(traces, tasks, tokenizer, options.repaired_weight, positions);
   const std::vector<Update> updates = plan_updates(rows, options, seed);
   AdamW optimizer(policy.parameters(), options.optimizer);
   Communicator& ranks = policy.ranks();
-  ColdStartStats stats{.total_updates = int64_t(updates.size())};
+  ColdStartStats stats{.total_updates = int64_t(updates.size()),
+                       .left_out = std::ssize(traces) - std::ssize(rows)};
   for (const Update& update : updates) {
     const double by_clock = agreed_clock(ranks, clock_share(now_s() - start, options.max_seconds));
     if (by_clock >= 1 || any_interrupted(ranks)) break;

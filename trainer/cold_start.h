@@ -27,8 +27,9 @@ struct ColdStartOptions {
 
 struct ColdStartStats {
   int64_t updates = 0, total_updates = 0;
-  int64_t tokens = 0;  // computed so far, prompts included
-  double loss = 0;     // nats per answer token, of the last update
+  int64_t left_out = 0;  // examples longer than the policy's positions
+  int64_t tokens = 0;    // computed so far, prompts included
+  double loss = 0;       // nats per answer token, of the last update
   double grad_norm = 0, lr = 0;
   double seconds = 0;
   double progress = 0;  // share done, in [0, 1]
@@ -40,7 +41,7 @@ Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& 
 
 // Trains on the answers of the traces, shuffled by the seed; leaves the optimizer's moments at zero.
 // `progress` is called after each update. Ends between updates when interrupted() or after max_seconds.
-// Errors: ConfigError if a trace names no known task.
+// Errors: ConfigError if a trace names no known task, or all are longer than the policy's positions.
 ColdStartStats run_cold_start(Policy& policy, const Tokenizer& tokenizer, const std::vector<Task>& tasks,
                               const std::vector<Trace>& traces, const ColdStartOptions& options,
                               uint64_t seed, const std::function<void(const ColdStartStats&)>& progress = {});

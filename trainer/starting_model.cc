@@ -45,7 +45,8 @@ Metrics cold_start_metrics(const ColdStartStats& now) {
 void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const std::vector<Trace>& traces,
                 Model& model, Run& run) {
   // Seen by the cold start alone: what is judged is judged for all.
-  auto [all_tasks, all_traces] = make_unjudged_examples(config.traces, tasks, traces, uint64_t(config.run.seed));
+  auto [all_tasks, all_traces] =
+      make_unjudged_examples(config.traces, tasks, traces, uint64_t(config.run.seed));
   if (!all_traces.empty())
     say("corpus: {} answers to as many further tasks, as the grammar writes them, not judged",
         all_traces.size());
@@ -56,8 +57,11 @@ void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const s
     bar(now);
     run.record(now.updates, cold_start_metrics(now));
   };
-  run_cold_start(model.policy, model.tokenizer, all_tasks, all_traces, config.cold_start,
-                 uint64_t(config.run.seed), record);
+  const ColdStartStats stats = run_cold_start(model.policy, model.tokenizer, all_tasks, all_traces,
+                                              config.cold_start, uint64_t(config.run.seed), record);
+  if (stats.left_out > 0)
+    say("cold start: {} examples are left out, longer than {} tokens", stats.left_out,
+        model.policy.config().max_position_embeddings);
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ const Names kCudaFunctions = {"sigmoid", "tanh", "silu", "gelu"};
 const Names kOperators = {"+", "-", "*"};
 const Names kReductions = {"sum", "mean", "amax", "amin"};
 const Names kChoices = {"maximum", "minimum"};
+const Names kIntermediates = {"d", "h", "p", "t", "u", "v"};
 
 bool is_root(const Expression& e) { return e.is_call("sqrt") || e.is_call("rsqrt"); }
 
@@ -175,8 +176,9 @@ class Variation {
     const auto is_input = [&](const ExpressionPtr& e) {
       return e->kind == Kind::kName && e->text == input.name;
     };
-    const bool in_place = uses(input.name) == 1 && rng_.below(2);
     const auto label = free_name();
+    const bool in_place = uses(input.name) == 1 && rng_.below(2);
+    if (label.empty() && !in_place) return;
     const auto by = in_place ? value : name(label);
     for (auto& statement : statements_) statement.value = replaced(statement.value, is_input, by);
     if (in_place) return;
@@ -207,9 +209,9 @@ class Variation {
     };
     auto& result = statements_.back().value;
     look(result);
-    if (parts.empty()) return;
-    const auto part = parts[rng_.below(parts.size())];
     const auto label = free_name();
+    if (parts.empty() || label.empty()) return;
+    const auto part = parts[rng_.below(parts.size())];
     result = replaced(
         result, [&](const ExpressionPtr& e) { return e == part; }, name(label));
     ranks_[label] = 2;
@@ -223,11 +225,11 @@ class Variation {
   }
   bool is_free(const std::string& name) const { return !known_.contains(name) && !is_defined(name); }
 
-  // Of an intermediate table.
+  // Of an intermediate table; empty where there are two, as each of them is written out wherever it is used.
   std::string free_name() {
-    Names names = {"d", "h", "p", "t", "u", "v"};
+    Names names = kIntermediates;
     std::erase_if(names, [&](const std::string& name) { return !is_free(name); });
-    return names.empty() ? fmt::format("h{}", statements_.size()) : pick(names);
+    return names.size() + 2 <= kIntermediates.size() ? "" : pick(names);
   }
 
   // For a table with rows and columns; one that is not there yet, if any is left.

@@ -51,8 +51,9 @@ class ColdStart : public ::testing::Test {
   Tokenizer tokenizer =
       Tokenizer::train({tasks[0].prompt(), answer_text("x[i]"), answer_text("2 * x[i]")}, 400);
 
-  Policy tiny_policy() const {
+  Policy tiny_policy(int64_t positions = ModelConfig().max_position_embeddings) const {
     ModelConfig config;
+    config.max_position_embeddings = positions;
     config.vocab_size = tokenizer.vocab_size();
     config.hidden_size = 32;
     config.intermediate_size = 48;
@@ -84,6 +85,20 @@ class ColdStart : public ::testing::Test {
     return sum / count;
   }
 };
+
+TEST_F(ColdStart, ExamplesLongerThanThePositionsAreLeftOut) {
+  const auto length = [&](size_t trace) {
+    return std::ssize(to_trajectory(traces[trace], tasks[0], tokenizer).ids);
+  };
+  ASSERT_LT(length(1), length(0));
+  Policy all = tiny_policy(length(0)), short_ones = tiny_policy(length(0) - 1),
+         none = tiny_policy(length(1) - 1);
+  EXPECT_EQ(run(all, {.epochs = 1}).left_out, 0);
+  const ColdStartStats stats = run(short_ones, {.epochs = 1});
+  EXPECT_EQ(stats.left_out, 1);
+  EXPECT_EQ(stats.tokens, length(1));
+  EXPECT_THROW(run(none, {.epochs = 1}), ConfigError);
+}
 
 TEST_F(ColdStart, RowsHaveTheLayoutOfRollouts) {
   const Trajectory row = to_trajectory(traces[0], tasks[0], tokenizer);
