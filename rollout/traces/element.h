@@ -16,6 +16,7 @@ namespace temper {
 struct Dialect {
   bool cuda = false;
   std::vector<std::string> temporaries = {"v", "e", "f", "q1", "q2", "q3"};
+  size_t declared = 0;           // of them, in scope already
   std::string contracted = "l";  // the inner index of a product
   // The element of an input at these indices, where it is not the input's name and its offset; or "".
   std::function<std::string(const TensorSpec&, const std::vector<std::string>&)> load = {};
@@ -26,7 +27,11 @@ class ElementWriter {
   // `bound`: C++ text of names that are no inputs (steps, kStored).
   ElementWriter(const Program& program, const Defects& defects, std::map<std::string, std::string> bound,
                 Dialect dialect = {})
-      : program_(program), defects_(defects), bound_(std::move(bound)), dialect_(std::move(dialect)) {}
+      : program_(program),
+        defects_(defects),
+        bound_(std::move(bound)),
+        dialect_(std::move(dialect)),
+        temporaries_(dialect_.declared) {}
 
   // The value at the given index expressions, one a dimension of the context, outermost first.
   std::string value(const Expression& e, const std::vector<std::string>& at);
@@ -60,7 +65,7 @@ class ElementWriter {
   std::map<std::string, std::string> bound_;
   Dialect dialect_;
   std::vector<std::string> statements_;
-  int temporaries_ = 0;
+  size_t temporaries_;
   bool applied_ = false;
 };
 

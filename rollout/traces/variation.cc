@@ -244,7 +244,8 @@ class Variation {
   }
 
   ExpressionPtr varied(const ExpressionPtr& e, bool inside_function) {
-    if (is_root(*e) || (cuda() && e->is_call("log"))) return cuda() ? with_other_offset(e) : e;
+    if (is_root(*e) || (cuda() && (e->is_call("log") || e->is_call("log1p"))))  // nothing below zero in it
+      return cuda() ? with_other_offset(e) : e;
     auto children = e->children;
     const bool function = e->kind == Kind::kCall &&
                           (kFunctions.contains(e->text) || (cuda() && kCudaFunctions.contains(e->text)));

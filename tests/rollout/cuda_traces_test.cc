@@ -188,6 +188,23 @@ TEST(CudaTraces, ExpressionsOfManyPartsAreWritten) {
   EXPECT_TRUE(Computed(task).by(library, 0)) << recipe.variants[right[0]].answer;
 }
 
+// One after the other in one block of code.
+TEST(CudaTraces, PartsOfTwoValuesHaveDifferentNames) {
+  const Task task = parse_tasks(
+      "{name: one, language: cuda, reference: \"torch.clamp(torch.cumsum(torch.square(x * a), 1) * a, 0, "
+      "1)\", "
+      "inputs: {x: [n, m], a: [m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 5}], timed: {n: 8, m: 8}}",
+      "here")[0];
+  const Recipe recipe = write_recipe(task, 1);
+  std::vector<std::string> sources;
+  for (const bool fast : {false, true})
+    for (const size_t k : recipe.right(fast)) sources.push_back(recipe.variants[k].source);
+  ASSERT_GT(sources.size(), 1u);
+  cuda_on_cpu::Library library(task, sources);
+  Computed computed(task);
+  for (size_t k = 0; k < sources.size(); ++k) EXPECT_TRUE(computed.by(library, k)) << sources[k];
+}
+
 TEST(CudaTraces, GeneratedTasksMoveWhatTheyName) {
   const auto tasks = generate_tasks(cuda_tasks(), 200, 3);
   EXPECT_EQ(tasks.size(), 200u);
@@ -238,7 +255,8 @@ TEST(CudaTraces, FastAnswersAreWrittenInOtherWaysIfWished) {
   EXPECT_TRUE(plans(1).contains("A warp a row."));
 }
 
-// An oracle refuses to start with a task whose reference does not run or gives another shape.
+// An oracle refuses to start with a task whose reference does not run or gives another shape; of one that
+// gives no number nothing can be learned.
 TEST(CudaTraces, GeneratedReferencesRun) {
   for (uint64_t seed = 1; seed <= (all_wanted() ? 3u : 1u); ++seed) {
     for (const auto& task : generate_tasks(cuda_tasks(), all_wanted() ? 400 : 150, seed)) {
@@ -250,6 +268,8 @@ TEST(CudaTraces, GeneratedReferencesRun) {
       ASSERT_EQ(outputs.size(), 1u) << task.reference;
       EXPECT_EQ(outputs[0].sizes().vec(), tensor_sizes(task.outputs[0], shape)) << task.reference;
       EXPECT_EQ(outputs[0].scalar_type(), dtype_of(task.outputs[0].type)) << task.reference;
+      const bool declared = std::ranges::any_of(task.inputs, &TensorSpec::nonfinite);
+      EXPECT_TRUE(declared || !outputs[0].isnan().any().item<bool>()) << task.reference;
     }
   }
 }

@@ -23,7 +23,7 @@ void element_at(CudaWriter& out, const Expression& e, const Bound& bound = {}) {
   const auto text = out.value(e, whole_index(out), bound, statements);
   const bool wrong = out.output.shape.size() == 2 && out.hit(Defect::kTarget);
   if (decoded || wrong) decode(out, out.name.k);
-  for (const auto& statement : statements) out.line(statement);
+  out.declare_temporaries(statements);
   out.line(fmt::format("{} = {};", wrong ? out.target() : fmt::format("{}[{}]", out.output.name, out.name.k),
                        text));
 }
@@ -147,7 +147,7 @@ std::vector<std::pair<std::string, At>> write_element(CudaWriter& out) {
   out.read_with({});
   for (const auto& read : reads) parameters.push_back("float " + read.first);
   out.open(fmt::format("__device__ float {}({})", out.name.element, fmt::join(parameters, ", ")));
-  for (const auto& statement : statements) out.line(statement);
+  out.declare_temporaries(statements);
   out.line(fmt::format("return {};", text));
   out.close();
   return reads;

@@ -131,7 +131,7 @@ class Product {
     } else {
       out_.line(fmt::format("{} = 0;", to));
       out_.open(fmt::format("if ({})", within));
-      for (const auto& statement : statements) out_.line(statement);
+      out_.declare_temporaries(statements);
       out_.line(fmt::format("{} = {};", to, text));
       out_.close();
     }

@@ -64,7 +64,7 @@ class Whole {
     const auto text = out_.value(*step_.value, dims_.size() == 2 ? At{i, j} : At{k_}, {}, statements);
     out_.read_with({});
     if (decoded) out_.line(fmt::format("int {0} = {2} / {3}, {1} = {2} % {3};", i, j, k_, dims_.back()));
-    for (const auto& statement : statements) out_.line(statement);
+    out_.declare_temporaries(statements);
     out_.combine(step_, s_, text);
     out_.close();
   }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <numeric>
+
 #include "base/error.h"
 
 namespace temper {
@@ -68,13 +70,20 @@ void CudaWriter::line(const std::string& text) {
 void CudaWriter::open(const std::string& head) {
   line(head + " {");
   ++depth_;
+  declared_.push_back(0);
 }
 
 void CudaWriter::close(int levels) {
   for (; levels > 0; --levels) {
     --depth_;
+    declared_.pop_back();
     line("}");
   }
+}
+
+void CudaWriter::declare_temporaries(const std::vector<std::string>& statements) {
+  for (const auto& statement : statements) line(statement);
+  if (!declared_.empty()) declared_.back() += statements.size();
 }
 
 std::string CudaWriter::parameters() const {
@@ -142,6 +151,7 @@ std::string CudaWriter::value(const Expression& e, const At& at, const Bound& bo
   Dialect dialect;
   dialect.cuda = true;
   dialect.temporaries = name.scratch;
+  dialect.declared = std::accumulate(declared_.begin(), declared_.end(), size_t{0});
   dialect.contracted = name.l;
   dialect.load = load_;
   ElementWriter writer(program, style.defects, bound, dialect);
@@ -154,7 +164,7 @@ std::string CudaWriter::value(const Expression& e, const At& at, const Bound& bo
 std::string CudaWriter::value(const Expression& e, const At& at, const Bound& bound) {
   std::vector<std::string> statements;
   std::string text = value(e, at, bound, statements);
-  for (const auto& statement : statements) line(statement);
+  declare_temporaries(statements);
   return text;
 }
 
@@ -164,7 +174,7 @@ void CudaWriter::assign(const std::string& to, const Expression& e, const At& at
   const std::string text = value(e, at, bound, statements);
   const bool braces = !guard.empty() && !statements.empty();
   if (braces) open(fmt::format("if ({})", guard));
-  for (const auto& statement : statements) line(statement);
+  declare_temporaries(statements);
   line(fmt::format("{}{} = {};", guard.empty() || braces ? "" : fmt::format("if ({}) ", guard), to, text));
   if (braces) close();
 }

@@ -58,11 +58,12 @@ class CudaWriter {
   bool hit(Defect defect);  // whether to make this mistake here
 
   // ---- elements ----
-  // The value of an expression. Temporaries that it needs become lines before.
+  // The value of an expression. Temporaries that it needs become lines before, under names not in scope.
   std::string value(const Expression& e, const At& at, const Bound& bound = {});
-  // Likewise; what it needs comes in `statements`.
+  // Likewise; what it needs comes in `statements`, for declare_temporaries.
   std::string value(const Expression& e, const At& at, const Bound& bound,
                     std::vector<std::string>& statements);
+  void declare_temporaries(const std::vector<std::string>& statements);
   // `to = value;` where `guard` holds, if there is one.
   void assign(const std::string& to, const Expression& e, const At& at, const Bound& bound,
               const std::string& guard = "");
@@ -95,6 +96,7 @@ class CudaWriter {
   decltype(Dialect::load) load_;
   std::string text_;
   int depth_ = 0;
+  std::vector<size_t> declared_;  // temporaries of each open block
   bool applied_ = false;
 };
 
