@@ -11,7 +11,9 @@ namespace temper {
 namespace {
 
 constexpr uint64_t kStream = 0x756E6A;
-constexpr double kImproved = 0.25;  // each costs as much as two, and first answers teach more
+// Shares of right answers with a second one, which costs as much as two. Improving is learned from few; an
+// answer kept word for word is copied from far back, positions that little else teaches.
+constexpr double kImproved = 0.25, kKept = 0.5;
 
 // Verdicts of right answers that a fast one followed: of those that were none themselves, of those that were.
 struct Praise {
@@ -40,7 +42,7 @@ std::vector<TraceTurn> right_answers(const Task& task, const TraceOptions& optio
   right.kind = VerdictKind::kPass;
   std::vector<TraceTurn> turns{{recipe.variants[first].answer, right}};
   const auto& words = slow ? praise.slow : praise.fast;
-  if (fast_ones.empty() || words.empty() || rng.uniform() >= kImproved) return turns;
+  if (fast_ones.empty() || words.empty() || rng.uniform() >= (slow ? kImproved : kKept)) return turns;
   turns[0].verdict = words[rng.below(words.size())];
   const size_t second = slow ? fast_way(fast_ones, options.other_rate, rng) : first;
   turns.push_back({recipe.variants[second].answer, right});
