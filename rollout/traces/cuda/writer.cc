@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <numeric>
-
 #include "base/error.h"
 
 namespace temper {
@@ -64,18 +62,16 @@ CudaWriter::CudaWriter(const Program& its_program, const Style& its_style)
     : program(its_program), style(its_style), output(program.task->outputs[0]), name(*program.task) {}
 
 void CudaWriter::line(const std::string& text) {
-  text_ += std::string(size_t(depth_) * 2, ' ') + text + "\n";
+  text_ += std::string((declared_.size() - 1) * 2, ' ') + text + "\n";
 }
 
 void CudaWriter::open(const std::string& head) {
   line(head + " {");
-  ++depth_;
-  declared_.push_back(0);
+  declared_.push_back(declared_.back());
 }
 
 void CudaWriter::close(int levels) {
   for (; levels > 0; --levels) {
-    --depth_;
     declared_.pop_back();
     line("}");
   }
@@ -83,7 +79,7 @@ void CudaWriter::close(int levels) {
 
 void CudaWriter::declare_temporaries(const std::vector<std::string>& statements) {
   for (const auto& statement : statements) line(statement);
-  if (!declared_.empty()) declared_.back() += statements.size();
+  declared_.back() += statements.size();
 }
 
 std::string CudaWriter::parameters() const {
@@ -151,7 +147,7 @@ std::string CudaWriter::value(const Expression& e, const At& at, const Bound& bo
   Dialect dialect;
   dialect.cuda = true;
   dialect.temporaries = name.scratch;
-  dialect.declared = std::accumulate(declared_.begin(), declared_.end(), size_t{0});
+  dialect.declared = declared_.back();
   dialect.contracted = name.l;
   dialect.load = load_;
   ElementWriter writer(program, style.defects, bound, dialect);

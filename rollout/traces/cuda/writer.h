@@ -95,8 +95,7 @@ class CudaWriter {
 
   decltype(Dialect::load) load_;
   std::string text_;
-  int depth_ = 0;
-  std::vector<size_t> declared_;  // temporaries of each open block
+  std::vector<size_t> declared_ = {0};  // temporaries in scope, of the file and of each open block
   bool applied_ = false;
 };
 
