@@ -17,7 +17,7 @@ CpuDecoder<T>::CpuDecoder(const ModelConfig& config, const PolicyOptions& option
     : config_(config),
       options_(options),
       shape_{config.num_attention_heads, config.num_key_value_heads, config.head_dim},
-      rope_(config.max_position_embeddings, config.head_dim, config.rope_theta),
+      rope_(config.max_position_embeddings, rope_frequencies(config)),
       workspace_(at::Device(options.device)) {}
 
 template <class T>

@@ -16,8 +16,7 @@ namespace {
 
 at::Tensor rope_table(const ModelConfig& config) {
   const at::Tensor table = at::empty({config.max_position_embeddings, config.head_dim}, at::kFloat);
-  cuda::fill_rope_table(config.max_position_embeddings, config.head_dim, config.rope_theta,
-                        table.data_ptr<float>());
+  cuda::fill_rope_table(config.max_position_embeddings, rope_frequencies(config), table.data_ptr<float>());
   return table.to(at::kCUDA);
 }
 

@@ -91,6 +91,12 @@ std::string unknown_to_gpu(const ModelConfig& c) {
        "a multiple of 128, at most 8192"},
       {c.intermediate_size % 64 == 0, "intermediate_size", c.intermediate_size, "a multiple of 64"},
       {c.vocab_size % 8 == 0, "vocab_size", c.vocab_size, "a multiple of 8"}};
+  const std::pair<bool, const char*> parts[] = {{!c.qk_norm, "attention without norms of queries and keys"},
+                                                {c.qkv_bias || c.o_bias || c.mlp_bias, "biases"},
+                                                {c.rope.kind != RopeKind::kNone, "rope scaling"},
+                                                {c.sliding_window != 0, "a sliding window"}};
+  for (const auto& [has, what] : parts)
+    if (has) return fmt::format("model_type {} with {}", c.model_type, what);
   for (const Rule& rule : rules)
     if (!rule.known) return fmt::format("{} is {}, must be {}", rule.field, rule.value, rule.what);
   return "";

@@ -216,7 +216,7 @@ std::vector<KernelTime> bench_kernels(const KernelBenchShape& shape) {
     return Draw{int32_t(i % 256), 0, 1, float(i % 97) / 97};
   });
   std::vector<float> angles(size_t(rows * 128));
-  fill_rope_table(rows, 128, 1e6, angles.data());
+  fill_rope_table(rows, rope_frequencies({.head_dim = 128, .rope_theta = 1e6}), angles.data());
   const Memory table = filled<float>(rows * 128, [&](int64_t i) { return angles[size_t(i)]; });
 
   std::vector<Bench> benches = {copy_bench()};

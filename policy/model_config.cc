@@ -1,5 +1,8 @@
 #include "policy/model_config.h"
 
+#include <cmath>
+#include <numbers>
+
 #include "base/error.h"
 
 namespace temper {
@@ -14,6 +17,16 @@ const char* to_string(DType dtype) {
       return "bf16";
   }
   TEMPER_CHECK(false, "dtype {}", int(dtype));
+}
+
+void ModelConfig::set_family(const std::string& type) {
+  model_type = type;
+  qk_norm = type == "qwen3";
+  qkv_bias = type == "qwen2";
+  o_bias = mlp_bias = false;
+  rope = {};
+  sliding_window = 0;
+  windowed.clear();
 }
 
 void ModelConfig::visit(OptionVisitor& v) {
@@ -39,12 +52,51 @@ void ModelConfig::validate(const std::string& prefix, Problems& problems) const 
     problems.add(key("num_key_value_heads"), fmt::format("{} does not divide num_attention_heads = {}",
                                                          num_key_value_heads, num_attention_heads));
   if (head_dim % 2 != 0) problems.add(key("head_dim"), fmt::format("{} is odd: must be even", head_dim));
+  if (!windowed.empty() && int64_t(windowed.size()) != num_hidden_layers)
+    problems.add(key("layer_types"),
+                 fmt::format("names {} layers, num_hidden_layers = {}", windowed.size(), num_hidden_layers));
+  if (rope.kind == RopeKind::kLlama3 && !(rope.high_freq_factor > rope.low_freq_factor))
+    problems.add(key("rope_parameters"), fmt::format("high_freq_factor {} is not above low_freq_factor {}",
+                                                     rope.high_freq_factor, rope.low_freq_factor));
 }
 
 int64_t ModelConfig::parameter_count() const {
   const int64_t d = hidden_size, q = num_attention_heads * head_dim, kv = num_key_value_heads * head_dim;
-  const int64_t block = d * (q + 2 * kv) + q * d + 3 * d * intermediate_size + 2 * d + 2 * head_dim;
+  const int64_t matrices = d * (q + 2 * kv) + q * d + 3 * d * intermediate_size;
+  const int64_t norms = 2 * d + (qk_norm ? 2 * head_dim : 0);
+  const int64_t biases =
+      (qkv_bias ? q + 2 * kv : 0) + (o_bias ? d : 0) + (mlp_bias ? 2 * intermediate_size + d : 0);
+  const int64_t block = matrices + norms + biases;
   return (tie_word_embeddings ? 1 : 2) * vocab_size * d + num_hidden_layers * block + d;
+}
+
+int64_t ModelConfig::window_of(int64_t layer) const {
+  return windowed.empty() || windowed.at(size_t(layer)) ? sliding_window : 0;
+}
+
+namespace {
+
+// Wavelengths far beyond the texts of pretraining are stretched, short ones are not, and between the two
+// bounds the factor is interpolated.
+double llama3_frequency(double frequency, const RopeScaling& rope) {
+  const double turns = double(rope.original_max_position_embeddings) * frequency / (2 * std::numbers::pi);
+  if (turns > rope.high_freq_factor) return frequency;
+  if (turns < rope.low_freq_factor) return frequency / rope.factor;
+  const double smooth = (turns - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
+  return (1 - smooth) * frequency / rope.factor + smooth * frequency;
+}
+
+}  // namespace
+
+std::vector<double> rope_frequencies(const ModelConfig& c) {
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < c.head_dim / 2; ++i) {
+    const double plain = std::pow(c.rope_theta, -2.0 * double(i) / double(c.head_dim));
+    frequencies.push_back(c.rope.kind == RopeKind::kLlama3   ? llama3_frequency(plain, c.rope)
+                          : c.rope.kind == RopeKind::kLinear ? plain / c.rope.factor
+                                                             : plain);
+  }
+  return frequencies;
 }
 
 }  // namespace temper

@@ -19,7 +19,7 @@ at::ScalarType scalar_type(DType dtype) {
 }
 
 // Lays parameters end to end. Queries, keys and values lie next to each other, and gate and up: one product
-// covers them.
+// covers them. Their biases lie likewise.
 class Layout {
  public:
   explicit Layout(int64_t ranks) : multiple_(ranks > 1 ? kShareUnit * ranks : 1) {}
@@ -37,6 +37,9 @@ class Layout {
     add(std::move(name), {rows, columns}, true);
   }
   void norm(std::string name, int64_t width) { add(std::move(name), {width}, false); }
+  void bias(std::string name, int64_t width) { add(std::move(name), {width}, false); }
+  void attention(const std::string& prefix, const ModelConfig& c);
+  void feed_forward(const std::string& prefix, const ModelConfig& c);
   void block(const std::string& prefix, const ModelConfig& c);
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
   const std::vector<ParameterUnit>& units() const { return units_; }
@@ -56,20 +59,42 @@ class Layout {
   int64_t end_ = 0;
 };
 
-void Layout::block(const std::string& prefix, const ModelConfig& c) {
+void Layout::attention(const std::string& prefix, const ModelConfig& c) {
   const int64_t d = c.hidden_size, q = c.num_attention_heads * c.head_dim,
                 kv = c.num_key_value_heads * c.head_dim;
-  norm(prefix + "input_layernorm.weight", d);
-  matrix(prefix + "self_attn.q_proj.weight", q, d);
-  matrix(prefix + "self_attn.k_proj.weight", kv, d);
-  matrix(prefix + "self_attn.v_proj.weight", kv, d);
-  norm(prefix + "self_attn.q_norm.weight", c.head_dim);
-  norm(prefix + "self_attn.k_norm.weight", c.head_dim);
-  matrix(prefix + "self_attn.o_proj.weight", d, q);
-  norm(prefix + "post_attention_layernorm.weight", d);
-  matrix(prefix + "mlp.gate_proj.weight", c.intermediate_size, d);
-  matrix(prefix + "mlp.up_proj.weight", c.intermediate_size, d);
-  matrix(prefix + "mlp.down_proj.weight", d, c.intermediate_size);
+  matrix(prefix + "q_proj.weight", q, d);
+  matrix(prefix + "k_proj.weight", kv, d);
+  matrix(prefix + "v_proj.weight", kv, d);
+  if (c.qkv_bias) {
+    bias(prefix + "q_proj.bias", q);
+    bias(prefix + "k_proj.bias", kv);
+    bias(prefix + "v_proj.bias", kv);
+  }
+  if (c.qk_norm) {
+    norm(prefix + "q_norm.weight", c.head_dim);
+    norm(prefix + "k_norm.weight", c.head_dim);
+  }
+  matrix(prefix + "o_proj.weight", d, q);
+  if (c.o_bias) bias(prefix + "o_proj.bias", d);
+}
+
+void Layout::feed_forward(const std::string& prefix, const ModelConfig& c) {
+  const int64_t d = c.hidden_size, f = c.intermediate_size;
+  matrix(prefix + "gate_proj.weight", f, d);
+  matrix(prefix + "up_proj.weight", f, d);
+  if (c.mlp_bias) {
+    bias(prefix + "gate_proj.bias", f);
+    bias(prefix + "up_proj.bias", f);
+  }
+  matrix(prefix + "down_proj.weight", d, f);
+  if (c.mlp_bias) bias(prefix + "down_proj.bias", d);
+}
+
+void Layout::block(const std::string& prefix, const ModelConfig& c) {
+  norm(prefix + "input_layernorm.weight", c.hidden_size);
+  attention(prefix + "self_attn.", c);
+  norm(prefix + "post_attention_layernorm.weight", c.hidden_size);
+  feed_forward(prefix + "mlp.", c);
 }
 
 Layout lay_out_parameters(const ModelConfig& c, int64_t ranks) {
@@ -234,7 +259,7 @@ void ParameterStore::init_random(uint64_t seed) {
     if (p.decays) {
       fill_normal(values, mix_key({seed, i}), std);
     } else {
-      values.fill_(1);
+      values.fill_(p.name.ends_with(".bias") ? 0 : 1);
     }
   }
   master_ = at::Tensor();  // made anew from these

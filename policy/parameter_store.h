@@ -22,7 +22,7 @@ struct ParameterInfo {
   std::vector<int64_t> shape;
   int64_t offset = 0;  // elements into the flat weights
   int64_t size = 0;    // elements
-  bool decays = true;  // weight decay applies: matrices yes, norms no
+  bool decays = true;  // weight decay applies: matrices yes, norms and biases no
   size_t unit = 0;
 };
 
@@ -88,8 +88,8 @@ class ParameterStore {
   // All backwards of an update are done: from now on gradients() is the sum over ranks.
   void finish_gradients();
 
-  // HF initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2L), norms 1. Keyed: depends on
-  // seed only.
+  // HF initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2L), norms 1, biases 0. Keyed:
+  // depends on seed only.
   void init_random(uint64_t seed);
 
  private:

@@ -1,5 +1,7 @@
 #include "policy/policy.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "policy/cpu_decoder.h"
 #include "policy/cuda_device.h"
@@ -78,12 +80,13 @@ int64_t Policy::workspace_bytes() const { return impl_->decoder->workspace_bytes
 
 double Policy::train_flops_per_token(int64_t context) const {
   const ModelConfig& c = impl_->config;
-  const double norms =
-      double(c.num_hidden_layers) * double(2 * c.hidden_size + 2 * c.head_dim) + double(c.hidden_size);
-  const double lookup = c.tie_word_embeddings ? 0.0 : double(c.vocab_size * c.hidden_size);
-  const double products = double(c.parameter_count()) - norms - lookup;
-  const double attention =
-      2.0 * double(c.num_hidden_layers * c.num_attention_heads * c.head_dim) * double(context);
+  const int64_t heads = 2 * c.num_attention_heads + 2 * c.num_key_value_heads;  // of q and o, k and v
+  const int64_t block = c.hidden_size * (heads * c.head_dim + 3 * c.intermediate_size);
+  const double products = double(c.num_hidden_layers * block + c.vocab_size * c.hidden_size);
+  int64_t keys = 0;  // over all layers
+  for (int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
+    keys += c.window_of(layer) > 0 ? std::min(context, c.window_of(layer)) : context;
+  const double attention = 2.0 * double(c.num_attention_heads * c.head_dim) * double(keys);
   return 3.0 * 2.0 * (products + attention);
 }
 

@@ -24,6 +24,9 @@ struct PolicyOptions {
   bool recompute = false;      // keep only each block's input for the backward
   int64_t logits_chunk = 512;  // rows of the [T, V] logits that exist at once
   int64_t zero_stage = 0;      // parameter_store.h's, with several ranks
+  // Ids from here on, up to vocab_size, are rows without a token: their probability is 0 in sampling and in
+  // training, and their gradient too. 0: every row has a token.
+  int64_t token_count = 0;
   Communicator* ranks =
       nullptr;  // that train the policy together, each with the same weights; null: this one alone
 

@@ -9,18 +9,34 @@ namespace temper {
 namespace {
 
 template <class T>
+BlockWeights<T> block_by_role(const std::map<std::string, T*>& at, const std::string& prefix) {
+  const auto weight = [&](const char* name) { return at.at(prefix + name); };
+  const auto if_any = [&](const char* name) -> T* {
+    const auto found = at.find(prefix + name);
+    return found == at.end() ? nullptr : found->second;
+  };
+  BlockWeights<T> w{};
+  w.input_norm = weight("input_layernorm.weight");
+  w.qkv = weight("self_attn.q_proj.weight");
+  w.q_norm = if_any("self_attn.q_norm.weight");
+  w.k_norm = if_any("self_attn.k_norm.weight");
+  w.o = weight("self_attn.o_proj.weight");
+  w.post_norm = weight("post_attention_layernorm.weight");
+  w.gate_up = weight("mlp.gate_proj.weight");
+  w.down = weight("mlp.down_proj.weight");
+  w.qkv_bias = if_any("self_attn.q_proj.bias");
+  w.o_bias = if_any("self_attn.o_proj.bias");
+  w.gate_up_bias = if_any("mlp.gate_proj.bias");
+  w.down_bias = if_any("mlp.down_proj.bias");
+  return w;
+}
+
+template <class T>
 ModelWeights<T> by_role(const std::map<std::string, T*>& at, const ModelConfig& config) {
   ModelWeights<T> w;
   w.embedding = at.at("model.embed_tokens.weight");
-  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    const auto in_block = [&](const char* name) {
-      return at.at(fmt::format("model.layers.{}.{}.weight", i, name));
-    };
-    w.blocks.push_back({in_block("input_layernorm"), in_block("self_attn.q_proj"),
-                        in_block("self_attn.q_norm"), in_block("self_attn.k_norm"),
-                        in_block("self_attn.o_proj"), in_block("post_attention_layernorm"),
-                        in_block("mlp.gate_proj"), in_block("mlp.down_proj")});
-  }
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i)
+    w.blocks.push_back(block_by_role<T>(at, fmt::format("model.layers.{}.", i)));
   w.norm = at.at("model.norm.weight");
   w.head = config.tie_word_embeddings ? w.embedding : at.at("lm_head.weight");
   return w;

@@ -11,12 +11,17 @@ template <class T>
 struct BlockWeights {
   T* input_norm;  // [D]
   T* qkv;         // [(H+2K)·hd, D]
-  T* q_norm;      // [hd]
+  T* q_norm;      // [hd], as k_norm null where queries and keys are not normalised
   T* k_norm;      // [hd]
   T* o;           // [D, H·hd]
   T* post_norm;   // [D]
   T* gate_up;     // [2F, D]
   T* down;        // [D, F]
+  // Null where there is none.
+  T* qkv_bias;      // [(H+2K)·hd]
+  T* o_bias;        // [D]
+  T* gate_up_bias;  // [2F]
+  T* down_bias;     // [D]
 };
 
 template <class T>

@@ -11,6 +11,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "policy/model_config.h"
 #include "policy/ops/head_shape.h"
@@ -67,8 +68,9 @@ struct Pages {
   int64_t max_pages = 0;
 };
 
-// cos and sin of position · theta^(−2i/hd), computed in f64: [positions, 2, hd/2], on the host.
-void fill_rope_table(int64_t positions, int64_t head_dim, double theta, float* table);
+// cos and sin of position · frequencies[i] (rope_frequencies), computed in f64: [positions, 2, hd/2], on the
+// host.
+void fill_rope_table(int64_t positions, const std::vector<double>& frequencies, float* table);
 
 // cpu::qk_norm_rope; with `pages.base` it also puts keys and values in place as tokens `positions` of their
 // sequences (bf16, head_dim 128 only).

@@ -3,16 +3,17 @@
 // Source: Su et al., "RoFormer" (2021), eq. 34, halves rotated as in Llama; norm before rotation as in Qwen3.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "policy/ops/head_shape.h"
 
 namespace temper::cpu {
 
-// cos and sin of position · theta^(−2i/hd), [positions, hd/2].
+// cos and sin of position · frequencies[i], [positions, hd/2]; see rope_frequencies.
 template <class T>
 struct RopeTable {
-  RopeTable(int64_t positions, int64_t head_dim, double theta);
+  RopeTable(int64_t positions, std::span<const double> frequencies);
   std::vector<T> cos, sin;
 };
 

@@ -22,12 +22,12 @@ void rotate(const T* cos, const T* sin, int64_t half, T sign, T* x) {
 }  // namespace
 
 template <class T>
-RopeTable<T>::RopeTable(int64_t positions, int64_t head_dim, double theta) {
-  const int64_t half = head_dim / 2;
+RopeTable<T>::RopeTable(int64_t positions, std::span<const double> frequencies) {
+  const int64_t half = int64_t(frequencies.size());
   cos.resize(size_t(positions * half));
   sin.resize(size_t(positions * half));
   for (int64_t i = 0; i < half; ++i) {
-    const double frequency = std::pow(theta, -2.0 * double(i) / double(head_dim));
+    const double frequency = frequencies[size_t(i)];
     for (int64_t p = 0; p < positions; ++p) {
       cos[size_t(p * half + i)] = T(std::cos(double(p) * frequency));
       sin[size_t(p * half + i)] = T(std::sin(double(p) * frequency));

@@ -96,10 +96,10 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void fill_rope_table(int64_t positions, int64_t head_dim, double theta, float* table) {
-  const int64_t half = head_dim / 2;
+void fill_rope_table(int64_t positions, const std::vector<double>& frequencies, float* table) {
+  const int64_t half = int64_t(frequencies.size()), head_dim = 2 * half;
   for (int64_t i = 0; i < half; ++i) {
-    const double frequency = std::pow(theta, -2.0 * double(i) / double(head_dim));
+    const double frequency = frequencies[size_t(i)];
     for (int64_t p = 0; p < positions; ++p) {
       table[p * head_dim + i] = float(std::cos(double(p) * frequency));
       table[p * head_dim + half + i] = float(std::sin(double(p) * frequency));

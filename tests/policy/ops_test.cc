@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "policy/model_config.h"
 #include "policy/ops/attention.h"
 #include "policy/ops/cached_attention.h"
 #include "policy/ops/embedding.h"
@@ -163,7 +164,7 @@ TYPED_TEST(Ops, EmbeddingAddsUpRepeatedIds) {
 
 TYPED_TEST(Ops, RopeTurnsByPositionAfterTheNorm) {
   const HeadShape shape{3, 1, 6};
-  const RopeTable<TypeParam> table(50, 6, 100);
+  const RopeTable<TypeParam> table(50, rope_frequencies({.head_dim = 6, .rope_theta = 100}));
   const auto qkv = this->random(2 * 30), qw = this->random(6), kw = this->random(6);
   const std::vector<int32_t> positions = {0, 41};
   std::vector<TypeParam> qk(2 * 24), rstd(2 * 4);

@@ -10,12 +10,14 @@ namespace temper {
 namespace {
 
 constexpr int64_t kPositions = 300;
-constexpr double kTheta = 10000, kRmsEps = 1e-6;
+constexpr double kRmsEps = 1e-6;
 const HeadShape kShapes[] = {{1, 1, 32}, {5, 3, 32}, {4, 2, 64}, {6, 2, 128}, {32, 8, 128}, {40, 8, 128}};
+
+std::vector<double> frequencies(int64_t head_dim) { return rope_frequencies({.head_dim = head_dim}); }
 
 at::Tensor rope_table(int64_t head_dim) {
   const at::Tensor table = at::empty({kPositions, 2, head_dim / 2});
-  cuda::fill_rope_table(kPositions, head_dim, kTheta, table.data_ptr<float>());
+  cuda::fill_rope_table(kPositions, frequencies(head_dim), table.data_ptr<float>());
   return table;
 }
 
@@ -65,7 +67,7 @@ struct Twin {
         q(doubles(c.q_weight)),
         k(doubles(c.k_weight)),
         norm{data(q), data(k), kRmsEps},
-        table(kPositions, c.shape.head_dim, kTheta),
+        table(kPositions, frequencies(c.shape.head_dim)),
         positions(c.positions.const_data_ptr<int32_t>()),
         rows(c.rows()),
         qk(doubles(at::empty({rows, shape.qk_width()}))),
@@ -90,7 +92,7 @@ struct Twin {
 };
 
 TEST_P(GpuRope, TableEqualsItsTwin) {
-  const cpu::RopeTable<float> twin(kPositions, 64, kTheta);
+  const cpu::RopeTable<float> twin(kPositions, frequencies(64));
   const at::Tensor table = rope_table(64);
   for (int64_t p = 0; p < kPositions; ++p)
     for (int64_t i = 0; i < 32; ++i) {
