@@ -16,6 +16,7 @@ template <class T>
 CpuDecoder<T>::CpuDecoder(const ModelConfig& config, const PolicyOptions& options)
     : config_(config),
       options_(options),
+      token_count_(token_count_of(config, options)),
       shape_{config.num_attention_heads, config.num_key_value_heads, config.head_dim},
       rope_(config.max_position_embeddings, rope_frequencies(config)),
       workspace_(at::Device(options.device)) {}
@@ -31,7 +32,7 @@ int64_t CpuDecoder<T>::activation_bytes(int64_t tokens, int64_t scored) const {
 template <class T>
 TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack, double temperature,
                                  const ScoreGradient* gradient) {
-  check_pack(pack, config_);
+  check_pack(pack, token_count_, config_);
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const int64_t scored =
       std::count_if(pack.scored.begin(), pack.scored.end(), [](uint8_t s) { return s != 0; });
@@ -47,8 +48,7 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   pack_weights(w, a);
   cpu::embedding(w.embedding, pack.ids.data(), tokens, width, a.blocks[0].x);
   for (size_t i = 0; i < a.blocks.size(); ++i)
-    block_forward(w.blocks[i], a.panels[i], pack, a.blocks[i],
-                  i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
+    block_forward(i, w.blocks[i], pack, a, i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
   if (!gradient) return head(w, nullptr, pack, a, temperature, nullptr);
 
   const auto g = gradient_pointers<T>(store, config_);
@@ -57,8 +57,8 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   TokenScores scores = head(w, &g, pack, a, temperature, gradient);
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
-    if (keep == Keep::kInputs) block_forward(w.blocks[i], a.panels[i], pack, a.blocks[i], nullptr);
-    block_backward(w.blocks[i], g.blocks[i], pack, a.blocks[i], s);
+    if (keep == Keep::kInputs) block_forward(i, w.blocks[i], pack, a, nullptr);
+    block_backward(i, w.blocks[i], g.blocks[i], pack, a.blocks[i], s);
     store.finish_unit(i + 1);
     std::swap(s.dx_out, s.dx_in);
   }
@@ -84,18 +84,22 @@ void CpuDecoder<T>::pack_weights(const ModelWeights<T>& w, const Activations<T>&
 
 // x_out null: only what the backward reads.
 template <class T>
-void CpuDecoder<T>::block_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels,
-                                  const PackedTokens& pack, const BlockActivations<T>& b, T* x_out) {
+void CpuDecoder<T>::block_forward(size_t layer, const BlockWeights<T>& w, const PackedTokens& pack,
+                                  const Activations<T>& a, T* x_out) {
   const int64_t tokens = int64_t(pack.ids.size()), d = config_.hidden_size;
+  const BlockActivations<T>& b = a.blocks[layer];
+  const BlockPanels<T>& panels = a.panels[layer];
   const double eps = config_.rms_norm_eps;
   cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
     const BlockActivations<T> t = b.from_row(config_, row);
     cpu::rms_norm(t.x, w.input_norm, eps, rows, d, t.normed1, t.rstd1);
     cpu::linear(t.normed1, panels.qkv, rows, d, shape_.qkv_width(), false, t.qkv);
+    cpu::add_bias(w.qkv_bias, rows, shape_.qkv_width(), t.qkv);
     cpu::qk_norm_rope(shape_, {w.q_norm, w.k_norm, eps}, rope_, t.qkv, positions_.data() + row, rows, t.qk,
                       t.rstd_qk);
   });
-  cpu::attention(shape_, b.qk, b.qkv, pack.starts.data(), int64_t(pack.starts.size()) - 1, b.mixed, b.lse);
+  cpu::attention(shape_, b.qk, b.qkv, pack.starts.data(), int64_t(pack.starts.size()) - 1, b.mixed, b.lse,
+                 config_.window_of(int64_t(layer)));
   cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
     feed_forward(w, panels, rows, b.from_row(config_, row), x_out ? x_out + row * d : nullptr);
   });
@@ -108,17 +112,20 @@ void CpuDecoder<T>::feed_forward(const BlockWeights<T>& w, const BlockPanels<T>&
   const int64_t d = config_.hidden_size, f = config_.intermediate_size;
   std::copy_n(b.x, rows * d, b.middle);
   cpu::linear(b.mixed, panels.o, rows, shape_.q_width(), d, true, b.middle);
+  cpu::add_bias(w.o_bias, rows, d, b.middle);
   cpu::rms_norm(b.middle, w.post_norm, config_.rms_norm_eps, rows, d, b.normed2, b.rstd2);
   cpu::linear(b.normed2, panels.gate_up, rows, d, 2 * f, false, b.gate_up);
+  cpu::add_bias(w.gate_up_bias, rows, 2 * f, b.gate_up);
   cpu::swiglu(b.gate_up, rows, f, b.gated);
   if (!x_out) return;
   std::copy_n(b.middle, rows * d, x_out);
   cpu::linear(b.gated, panels.down, rows, f, d, true, x_out);
+  cpu::add_bias(w.down_bias, rows, d, x_out);
 }
 
 // From s.dx_out to s.dx_in.
 template <class T>
-void CpuDecoder<T>::block_backward(const BlockWeights<T>& w, const BlockWeights<T>& g,
+void CpuDecoder<T>::block_backward(size_t layer, const BlockWeights<T>& w, const BlockWeights<T>& g,
                                    const PackedTokens& pack, const BlockActivations<T>& b,
                                    const BackwardScratch<T>& s) {
   const int64_t tokens = int64_t(pack.ids.size()), d = config_.hidden_size, f = config_.intermediate_size;
@@ -133,7 +140,8 @@ void CpuDecoder<T>::block_backward(const BlockWeights<T>& w, const BlockWeights<
     cpu::linear_backward_input(u.dx_middle, w.o, rows, shape_.q_width(), d, u.d_mixed);
   });
   cpu::attention_backward(shape_, s.d_mixed, b.qk, b.qkv, b.mixed, b.lse, pack.starts.data(),
-                          int64_t(pack.starts.size()) - 1, s.d_qk, s.d_qkv);
+                          int64_t(pack.starts.size()) - 1, s.d_qk, s.d_qkv,
+                          config_.window_of(int64_t(layer)));
   cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
     const BlockActivations<T> t = b.from_row(config_, row);
     const BackwardScratch<T> u = s.from_row(config_, row);
@@ -144,6 +152,7 @@ void CpuDecoder<T>::block_backward(const BlockWeights<T>& w, const BlockWeights<
                            u.input_norm_blocks);
   });
   weights_backward(g, tokens, b, s);
+  biases_backward(g, tokens, s);
 }
 
 template <class T>
@@ -158,8 +167,17 @@ void CpuDecoder<T>::weights_backward(const BlockWeights<T>& g, int64_t tokens, c
   const int64_t blocks = (tokens + cpu::kRowBlock - 1) / cpu::kRowBlock;
   cpu::add_blocks(s.post_norm_blocks, blocks, d, d, g.post_norm);
   cpu::add_blocks(s.input_norm_blocks, blocks, d, d, g.input_norm);
+  if (!g.q_norm) return;
   cpu::add_blocks(s.qk_norm_blocks, blocks, 2 * hd, hd, g.q_norm);
   cpu::add_blocks(s.qk_norm_blocks + hd, blocks, 2 * hd, hd, g.k_norm);
+}
+
+template <class T>
+void CpuDecoder<T>::biases_backward(const BlockWeights<T>& g, int64_t tokens, const BackwardScratch<T>& s) {
+  cpu::add_bias_backward(s.d_gate_up, tokens, 2 * config_.intermediate_size, g.gate_up_bias);
+  cpu::add_bias_backward(s.dx_out, tokens, config_.hidden_size, g.down_bias);
+  cpu::add_bias_backward(s.d_qkv, tokens, shape_.qkv_width(), g.qkv_bias);
+  cpu::add_bias_backward(s.dx_middle, tokens, config_.hidden_size, g.o_bias);
 }
 
 template class CpuDecoder<float>;

@@ -34,12 +34,13 @@ class CpuDecoder : public Decoder {
   struct HeadChunk;
 
   void pack_weights(const ModelWeights<T>& w, const Activations<T>& a);
-  void block_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels, const PackedTokens& pack,
-                     const BlockActivations<T>& b, T* x_out);
+  void block_forward(size_t layer, const BlockWeights<T>& w, const PackedTokens& pack,
+                     const Activations<T>& a, T* x_out);
   void feed_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels, int64_t rows,
                     const BlockActivations<T>& b, T* x_out);
-  void block_backward(const BlockWeights<T>& w, const BlockWeights<T>& g, const PackedTokens& pack,
-                      const BlockActivations<T>& b, const BackwardScratch<T>& s);
+  void block_backward(size_t layer, const BlockWeights<T>& w, const BlockWeights<T>& g,
+                      const PackedTokens& pack, const BlockActivations<T>& b, const BackwardScratch<T>& s);
+  void biases_backward(const BlockWeights<T>& g, int64_t tokens, const BackwardScratch<T>& s);
   void weights_backward(const BlockWeights<T>& g, int64_t tokens, const BlockActivations<T>& b,
                         const BackwardScratch<T>& s);
   TokenScores head(const ModelWeights<T>& w, const ModelWeights<T>* g, const PackedTokens& pack,
@@ -50,12 +51,15 @@ class CpuDecoder : public Decoder {
 
   static ExtendScratch lay_out_extend(Arena& arena, const ModelConfig& config, int64_t rows,
                                       int64_t extensions);
-  void extend_block(const BlockWeights<T>& w, const cpu::CacheLayer<T>& cache, const NewTokens& tokens,
-                    int64_t begin, int64_t rows, const ExtendScratch& s);
+  void extend_block(int64_t layer, const BlockWeights<T>& w, const cpu::CacheLayer<T>& cache,
+                    const NewTokens& tokens, int64_t begin, int64_t rows, const ExtendScratch& s);
+  void extend_linear(const T* x, const T* weight, const T* bias, int64_t rows, int64_t in, int64_t out,
+                     bool accumulate, T* y);
 
   WeightPointers<T> weights_;
   ModelConfig config_;
   PolicyOptions options_;
+  int64_t token_count_;
   HeadShape shape_;
   cpu::RopeTable<T> rope_;
   Workspace workspace_;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "policy/cpu_decoder.h"
 #include "policy/ops/embedding.h"
+#include "policy/ops/linear.h"
 #include "policy/ops/rms_norm.h"
 #include "policy/ops/row_linear.h"
 #include "policy/ops/swiglu.h"
@@ -44,28 +45,35 @@ typename CpuDecoder<T>::ExtendScratch CpuDecoder<T>::lay_out_extend(Arena& a, co
 }
 
 template <class T>
-void CpuDecoder<T>::extend_block(const BlockWeights<T>& w, const cpu::CacheLayer<T>& cache,
+void CpuDecoder<T>::extend_linear(const T* x, const T* weight, const T* bias, int64_t rows, int64_t in,
+                                  int64_t out, bool accumulate, T* y) {
+  cpu::row_linear(x, weight, rows, in, out, accumulate, y);
+  cpu::add_bias(bias, rows, out, y);
+}
+
+template <class T>
+void CpuDecoder<T>::extend_block(int64_t layer, const BlockWeights<T>& w, const cpu::CacheLayer<T>& cache,
                                  const NewTokens& tokens, int64_t begin, int64_t rows,
                                  const ExtendScratch& s) {
   const int64_t d = config_.hidden_size, f = config_.intermediate_size;
   const int32_t *slots = tokens.slots.data() + begin, *positions = tokens.positions.data() + begin;
   const double eps = config_.rms_norm_eps;
   cpu::rms_norm(s.x, w.input_norm, eps, rows, d, s.normed, s.rstd);
-  cpu::row_linear(s.normed, w.qkv, rows, d, shape_.qkv_width(), false, s.qkv);
+  extend_linear(s.normed, w.qkv, w.qkv_bias, rows, d, shape_.qkv_width(), false, s.qkv);
   cpu::qk_norm_rope(shape_, {w.q_norm, w.k_norm, eps}, rope_, s.qkv, positions, rows, s.qk, s.rstd_qk);
   cpu::cache_append(shape_, s.qk, s.qkv, slots, positions, rows, cache);
-  cpu::cached_attention(shape_, s.qk, slots, positions, rows, cache, s.mixed);
-  cpu::row_linear(s.mixed, w.o, rows, shape_.q_width(), d, true, s.x);
+  cpu::cached_attention(shape_, s.qk, slots, positions, rows, cache, s.mixed, config_.window_of(layer));
+  extend_linear(s.mixed, w.o, w.o_bias, rows, shape_.q_width(), d, true, s.x);
   cpu::rms_norm(s.x, w.post_norm, eps, rows, d, s.normed, s.rstd);
-  cpu::row_linear(s.normed, w.gate_up, rows, d, 2 * f, false, s.gate_up);
+  extend_linear(s.normed, w.gate_up, w.gate_up_bias, rows, d, 2 * f, false, s.gate_up);
   cpu::swiglu(s.gate_up, rows, f, s.gated);
-  cpu::row_linear(s.gated, w.down, rows, f, d, true, s.x);
+  extend_linear(s.gated, w.down, w.down_bias, rows, f, d, true, s.x);
 }
 
 template <class T>
 std::span<const float> CpuDecoder<T>::extend(const ParameterStore& store, CacheStorage& storage,
                                              std::span<const Extension> extensions) {
-  check_extensions(storage, config_, extensions);
+  check_extensions(storage, token_count_, config_, extensions);
   auto& cache = static_cast<CpuCache&>(storage);
   NewTokens tokens;
   for (const Extension& e : extensions) {
@@ -86,7 +94,7 @@ std::span<const float> CpuDecoder<T>::extend(const ParameterStore& store, CacheS
     const int64_t rows = std::min(kExtendRows, total - begin);
     cpu::embedding(w.embedding, tokens.ids.data() + begin, rows, d, s.x);
     for (int64_t i = 0; i < config_.num_hidden_layers; ++i)
-      extend_block(w.blocks[size_t(i)], cache.layer<T>(i), tokens, begin, rows, s);
+      extend_block(i, w.blocks[size_t(i)], cache.layer<T>(i), tokens, begin, rows, s);
     for (; done < tokens.last.size() && tokens.last[done] < begin + rows; ++done)
       std::copy_n(s.x + (tokens.last[done] - begin) * d, d, s.last + int64_t(done) * d);
   }
@@ -106,8 +114,8 @@ std::vector<SampledToken> CpuDecoder<T>::sample(const ParameterStore& store, Cac
   const auto vocab = size_t(config_.vocab_size);
   std::vector<SampledToken> tokens;
   for (const Draw& draw : draws)
-    tokens.push_back(
-        sample_token(logits.subspan(size_t(draw.extension) * vocab, vocab), draw.params, draw.u));
+    tokens.push_back(sample_token(logits.subspan(size_t(draw.extension) * vocab, size_t(token_count_)),
+                                  draw.params, draw.u));
   return tokens;
 }
 

@@ -55,8 +55,8 @@ void CpuDecoder<T>::head_forward(const ModelWeights<T>& w, const Activations<T>&
       std::copy_n(a.x_out + chunk.before[size_t(r)] * d, d, h.x + r * d);
     cpu::rms_norm(h.x + row * d, w.norm, config_.rms_norm_eps, rows, d, h.normed + row * d, h.rstd + row);
     cpu::linear(h.normed + row * d, a.head_panels, rows, d, v, false, h.logits + row * v);
-    cpu::score_rows(h.logits + row * v, v, temperature, tile(chunk.targets), tile(chunk.log_prob),
-                    tile(chunk.entropy));
+    cpu::score_rows(h.logits + row * v, v, token_count_, temperature, tile(chunk.targets),
+                    tile(chunk.log_prob), tile(chunk.entropy));
   });
 }
 
@@ -69,8 +69,9 @@ void CpuDecoder<T>::head_backward(const ModelWeights<T>& w, const ModelWeights<T
     const auto tile = [&](const auto& values) {
       return std::span(values).subspan(size_t(row), size_t(rows));
     };
-    cpu::score_rows_backward(h.logits + row * v, v, temperature, tile(chunk.targets), tile(chunk.log_prob),
-                             tile(chunk.entropy), tile(chunk.d_log_prob), tile(chunk.d_entropy));
+    cpu::score_rows_backward(h.logits + row * v, v, token_count_, temperature, tile(chunk.targets),
+                             tile(chunk.log_prob), tile(chunk.entropy), tile(chunk.d_log_prob),
+                             tile(chunk.d_entropy));
     cpu::linear_backward_input(h.logits + row * v, w.head, rows, d, v, h.d_normed + row * d);
     std::fill_n(h.dx + row * d, rows * d, T(0));
     cpu::rms_norm_backward(h.d_normed + row * d, h.x + row * d, w.norm, h.rstd + row, rows, d, h.dx + row * d,

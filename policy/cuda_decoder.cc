@@ -99,7 +99,7 @@ int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>
 
 TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, double temperature,
                                const ScoreGradient* gradient) {
-  check_pack(pack, config_);
+  check_pack(pack, config_.vocab_size, config_);
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const std::vector<int32_t> scored = scored_tokens(pack);
   if (scored.empty() && gradient) store.finish_without_backward();

@@ -190,7 +190,7 @@ std::vector<SampledToken> CudaDecoder::draw_truncated(const Logits& logits, std:
 std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, CacheStorage& storage,
                                               std::span<const Extension> extensions,
                                               std::span<const Draw> draws) {
-  check_extensions(storage, config_, extensions);
+  check_extensions(storage, config_.vocab_size, config_, extensions);
   auto& cache = static_cast<GpuCache&>(storage);
   const Weights& w = weights_.of(store, config_);
   if (is_step(extensions, draws)) return step(w, cache, extensions, draws);
@@ -201,7 +201,7 @@ std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, Cache
 
 std::span<const float> CudaDecoder::extend(const ParameterStore& store, CacheStorage& storage,
                                            std::span<const Extension> extensions) {
-  check_extensions(storage, config_, extensions);
+  check_extensions(storage, config_.vocab_size, config_, extensions);
   const Weights& w = weights_.of(store, config_);
   const Logits logits = prefill(w, static_cast<GpuCache&>(storage), extensions);
   const std::vector<float> rows = logits_on_host(logits.values, int64_t(extensions.size()));

@@ -6,7 +6,13 @@
 
 namespace temper {
 
-void check_pack(const PackedTokens& pack, const ModelConfig& config) {
+int64_t token_count_of(const ModelConfig& config, const PolicyOptions& options) {
+  TEMPER_CHECK(options.token_count >= 0 && options.token_count <= config.vocab_size, "{} tokens, {} rows",
+               options.token_count, config.vocab_size);
+  return options.token_count > 0 ? options.token_count : config.vocab_size;
+}
+
+void check_pack(const PackedTokens& pack, int64_t token_count, const ModelConfig& config) {
   TEMPER_CHECK(pack.starts.size() >= 1 && pack.starts.front() == 0);
   TEMPER_CHECK_EQ(size_t(pack.starts.back()), pack.ids.size());
   TEMPER_CHECK_EQ(pack.scored.size(), pack.ids.size());
@@ -16,7 +22,7 @@ void check_pack(const PackedTokens& pack, const ModelConfig& config) {
                  length);
     TEMPER_CHECK(!pack.scored[size_t(pack.starts[s])], "sequence {}: its first token is scored", s);
   }
-  for (int32_t id : pack.ids) TEMPER_CHECK(id >= 0 && id < config.vocab_size, "id {}", id);
+  for (int32_t id : pack.ids) TEMPER_CHECK(id >= 0 && id < token_count, "id {}", id);
 }
 
 std::vector<int32_t> positions_of(const PackedTokens& pack) {
@@ -26,7 +32,7 @@ std::vector<int32_t> positions_of(const PackedTokens& pack) {
   return positions;
 }
 
-void check_extensions(const CacheStorage& cache, const ModelConfig& config,
+void check_extensions(const CacheStorage& cache, int64_t token_count, const ModelConfig& config,
                       std::span<const Extension> extensions) {
   std::set<int64_t> seen;
   for (const Extension& e : extensions) {
@@ -35,7 +41,7 @@ void check_extensions(const CacheStorage& cache, const ModelConfig& config,
     const int64_t length = cache.lengths[size_t(e.slot)] + int64_t(e.ids.size());
     TEMPER_CHECK(!e.ids.empty() && length <= cache.max_tokens && length <= config.max_position_embeddings,
                  "slot {} would hold {} tokens", e.slot, length);
-    for (int32_t id : e.ids) TEMPER_CHECK(id >= 0 && id < config.vocab_size, "id {}", id);
+    for (int32_t id : e.ids) TEMPER_CHECK(id >= 0 && id < token_count, "id {}", id);
   }
 }
 

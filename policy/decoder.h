@@ -27,9 +27,12 @@ class Decoder {
   virtual int64_t workspace_bytes() const = 0;
 };
 
-// Errors: TEMPER_CHECK of a pack or extensions that do not fit the model.
-void check_pack(const PackedTokens& pack, const ModelConfig& config);
-void check_extensions(const CacheStorage& cache, const ModelConfig& config,
+// How many ids may be drawn: options.token_count, or all rows. Errors: TEMPER_CHECK if it is more than those.
+int64_t token_count_of(const ModelConfig& config, const PolicyOptions& options);
+
+// Errors: TEMPER_CHECK of a pack or extensions that do not fit the model, or hold an id without a token.
+void check_pack(const PackedTokens& pack, int64_t token_count, const ModelConfig& config);
+void check_extensions(const CacheStorage& cache, int64_t token_count, const ModelConfig& config,
                       std::span<const Extension> extensions);
 std::vector<int32_t> positions_of(const PackedTokens& pack);   // [T]
 std::vector<int32_t> scored_tokens(const PackedTokens& pack);  // in order

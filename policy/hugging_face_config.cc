@@ -1,10 +1,11 @@
-// config.json and generation_config.json.
+// config.json, read.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "policy/hugging_face_files.h"
+#include "policy/hugging_face_keys.h"
 #include "policy/model_config.h"
 
 namespace temper {
@@ -12,32 +13,68 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Fills each option from the file's field of that name, if it has the type and the range.
-class JsonReader : public OptionVisitor {
+// One object of the file. A key that is missing or null leaves the value as it is.
+class JsonFields {
  public:
-  JsonReader(const Json& json, const std::string& path) : json_(json), path_(path) {}
+  JsonFields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
 
-  void option(std::string_view name, bool& value, OptionInfo) override {
+  bool has(std::string_view name) const {
+    const auto found = json_.find(name);
+    return found != json_.end() && !found->is_null();
+  }
+  const Json& at(std::string_view name) const { return *json_.find(name); }
+  void read(std::string_view name, bool& value) const {
+    if (!has(name)) return;
     if (!at(name).is_boolean()) refuse(name, "true or false");
     value = at(name).get<bool>();
   }
-  void option(std::string_view name, int64_t& value, OptionInfo info) override {
+  void read(std::string_view name, int64_t& value, const OptionInfo& info) const {
+    if (!has(name)) return;
     if (!at(name).is_number_integer()) refuse(name, "an integer");
+    in_range(name, at(name).get<double>(), info);  // before it is an int64_t, which may be too narrow
     value = at(name).get<int64_t>();
-    in_range(name, double(value), info);
   }
-  void option(std::string_view name, double& value, OptionInfo info) override {
+  void read(std::string_view name, double& value, const OptionInfo& info) const {
+    if (!has(name)) return;
     if (!at(name).is_number()) refuse(name, "a number");
+    in_range(name, at(name).get<double>(), info);
     value = at(name).get<double>();
-    in_range(name, value, info);
   }
-  void option(std::string_view name, std::string& value, OptionInfo info) override {
+  void read(std::string_view name, std::string& value) const {
+    if (!has(name)) return;
     if (!at(name).is_string()) refuse(name, "a string");
     value = at(name).get<std::string>();
-    for (const auto& choice : info.choices)
-      if (choice == value) return;
-    refuse(name, fmt::format("supported: {}", fmt::join(info.choices, ", ")));
   }
+  void require(std::string_view name) const {
+    if (!has(name)) throw ConfigError("{}: {} is missing", where_, name);
+  }
+  [[noreturn]] void refuse(std::string_view name, std::string_view allowed) const {
+    throw ConfigError("{}: {} = {}: must be {}", where_, name, at(name).dump(), allowed);
+  }
+  const std::string& where() const { return where_; }
+
+ private:
+  void in_range(std::string_view name, double value, const OptionInfo& info) const {
+    if (!(value >= info.min && value <= info.max)) refuse(name, fmt::format("{} to {}", info.min, info.max));
+  }
+
+  const Json& json_;
+  const std::string where_;
+};
+
+// Fills the options that files call by the same name: their ranges hold here too.
+class SameNames : public OptionVisitor {
+ public:
+  explicit SameNames(const JsonFields& fields) : fields_(fields) {}
+
+  void option(std::string_view name, bool& value, OptionInfo) override { fields_.read(name, value); }
+  void option(std::string_view name, int64_t& value, OptionInfo info) override {
+    fields_.read(name, value, info);
+  }
+  void option(std::string_view name, double& value, OptionInfo info) override {
+    fields_.read(name, value, info);
+  }
+  void option(std::string_view, std::string&, OptionInfo) override {}  // model_type and rope_type, read apart
   void option(std::string_view name, std::vector<int64_t>&, OptionInfo) override { unexpected(name); }
   void option(std::string_view name, std::vector<double>&, OptionInfo) override { unexpected(name); }
   void option(std::string_view name, std::vector<std::string>&, OptionInfo) override { unexpected(name); }
@@ -50,34 +87,155 @@ class JsonReader : public OptionVisitor {
   [[noreturn]] static void unexpected(std::string_view name) {
     TEMPER_CHECK(false, "{} has no JSON form", name);
   }
-  const Json& at(std::string_view name) const {
-    const auto found = json_.find(name);
-    if (found == json_.end()) throw ConfigError("{}: {} is missing", path_, name);
-    return *found;
-  }
-  void in_range(std::string_view name, double value, const OptionInfo& info) const {
-    if (!(value >= info.min && value <= info.max)) refuse(name, fmt::format("{} to {}", info.min, info.max));
-  }
-  [[noreturn]] void refuse(std::string_view name, std::string_view allowed) const {
-    throw ConfigError("{}: {} = {}: must be {}", path_, name, at(name).dump(), allowed);
-  }
-  const Json& json_;
-  const std::string& path_;
+  const JsonFields& fields_;
 };
 
-// A field that changes what the network computes in a way not built here.
-void require(const Json& json, const char* name, const Json& supported, const std::string& path) {
-  if (const auto found = json.find(name); found != json.end() && *found != supported)
-    throw ConfigError("{}: {} = {} is not supported: must be {}", path, name, found->dump(),
-                      supported.dump());
+// What a missing key stands for. Source: the family's configuration_*.py in transformers 5. 0 in
+// num_key_value_heads: as many as query heads; in head_dim: hidden_size / num_attention_heads.
+ModelConfig family_defaults(const std::string& type) {
+  ModelConfig c;
+  c.set_family(type);
+  c.tie_word_embeddings = false;
+  c.hidden_size = 4096;
+  c.num_hidden_layers = c.num_attention_heads = 32;
+  const bool qwen = type == "qwen3" || type == "qwen2", llama = type == "llama";
+  c.vocab_size = qwen ? 151936 : 32000;
+  c.intermediate_size = qwen ? 22016 : llama ? 11008 : 14336;
+  c.num_key_value_heads = qwen ? 32 : llama ? 0 : 8;
+  c.head_dim = type == "qwen3" ? 128 : 0;
+  c.max_position_embeddings = qwen ? 32768 : llama ? 2048 : 131072;
+  c.sliding_window = llama ? 0 : 4096;
+  return c;
 }
 
-// transformers 5 keeps theta in rope_parameters, earlier ones beside it.
-void lift_rope_theta(Json& json, const std::string& path) {
-  const auto rope = json.find("rope_parameters");
-  if (rope == json.end() || !rope->is_object()) return;
-  require(*rope, "rope_type", "default", path);
-  if (rope->contains("rope_theta")) json["rope_theta"] = (*rope)["rope_theta"];
+void read_heads(const JsonFields& fields, const Json& json, ModelConfig& c) {
+  if (json.contains("num_key_value_heads") && !fields.has("num_key_value_heads")) c.num_key_value_heads = 0;
+  if (c.num_key_value_heads == 0) c.num_key_value_heads = c.num_attention_heads;
+  if (c.head_dim != 0) return;
+  if (c.hidden_size % c.num_attention_heads != 0)
+    throw ConfigError("{}: head_dim is missing, and num_attention_heads {} does not divide hidden_size {}",
+                      fields.where(), c.num_attention_heads, c.hidden_size);
+  c.head_dim = c.hidden_size / c.num_attention_heads;
+}
+
+void read_biases(const JsonFields& fields, ModelConfig& c) {
+  if (c.model_type == "qwen3" || c.model_type == "llama") fields.read("attention_bias", c.qkv_bias);
+  if (c.model_type != "qwen2") c.o_bias = c.qkv_bias;
+  if (c.model_type == "llama") fields.read("mlp_bias", c.mlp_bias);
+}
+
+// Which layers have the window, from max_window_layers or, where there is one, the list of layer types.
+void read_layer_types(const JsonFields& fields, int64_t full_layers, ModelConfig& c) {
+  for (int64_t i = 0; i < c.num_hidden_layers; ++i) c.windowed.push_back(i >= full_layers);
+  if (!fields.has("layer_types")) return;
+  const Json& types = fields.at("layer_types");
+  if (!types.is_array() || int64_t(types.size()) != c.num_hidden_layers)
+    fields.refuse("layer_types", fmt::format("a list of {} names", c.num_hidden_layers));
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != "full_attention" && types[i] != "sliding_attention")
+      fields.refuse("layer_types", "a list of full_attention and sliding_attention");
+    c.windowed[i] = types[i] == "sliding_attention";
+    if (c.windowed[i] && c.sliding_window == 0)
+      throw ConfigError("{}: layer_types[{}] is sliding_attention, but the model has no sliding_window",
+                        fields.where(), i);
+  }
+}
+
+void read_window(const JsonFields& fields, const Json& json, ModelConfig& c) {
+  const bool qwen = c.model_type == "qwen3" || c.model_type == "qwen2";
+  bool has_window = !json.contains("sliding_window") || fields.has("sliding_window");
+  if (qwen) {
+    bool used = false;
+    fields.read("use_sliding_window", used);
+    has_window = has_window && used;
+  }
+  if (!has_window) c.sliding_window = 0;
+  int64_t full_layers = c.model_type == "mistral" ? 0 : 28;
+  fields.read("max_window_layers", full_layers, {.help = "", .min = 0});
+  if (c.sliding_window == 0) full_layers = c.num_hidden_layers;
+  read_layer_types(fields, full_layers, c);
+  if (c.model_type == "mistral" && c.sliding_window > 0 && std::ranges::count(c.windowed, 0) > 0)
+    fields.refuse("layer_types", "sliding_attention in every layer, as the family's sliding_window says");
+  const auto windowed = std::ranges::count(c.windowed, 1);
+  if (windowed == 0) c.sliding_window = 0;
+  if (windowed == 0 || windowed == c.num_hidden_layers) c.windowed.clear();
+}
+
+RopeKind rope_kind(const JsonFields& rope) {
+  std::string type = "default", older;
+  rope.read("type", older);
+  if (!older.empty()) type = older;
+  rope.read("rope_type", type);
+  if (!older.empty() && older != type)
+    throw ConfigError("{}: rope_type = {}, type = {}: must agree", rope.where(), type, older);
+  if (type == "default") return RopeKind::kNone;
+  if (type == "linear") return RopeKind::kLinear;
+  if (type == "llama3") return RopeKind::kLlama3;
+  throw ConfigError("{}: rope_type = \"{}\" is not supported: must be default, linear or llama3",
+                    rope.where(), type);
+}
+
+void check_rope_keys(const Json& json, const std::string& where, RopeKind kind) {
+  std::vector<std::string> known = {"rope_type", "type", "rope_theta", "partial_rotary_factor"};
+  if (kind != RopeKind::kNone) known.push_back("factor");
+  if (kind == RopeKind::kLlama3)
+    known.insert(known.end(), {"low_freq_factor", "high_freq_factor", "original_max_position_embeddings"});
+  for (const auto& [key, value] : json.items())
+    if (std::ranges::find(known, key) == known.end())
+      throw ConfigError("{}: {} = {} is not known; it might change what the network computes", where, key,
+                        value.dump());
+}
+
+// transformers 5's rope_parameters, or what earlier ones call rope_scaling.
+RopeScaling read_rope(const Json& json, const std::string& where, const ModelConfig& c) {
+  if (!json.is_object()) throw ConfigError("{} = {}: must be an object", where, json.dump());
+  const JsonFields fields(json, where);
+  RopeScaling rope{.kind = rope_kind(fields), .original_max_position_embeddings = c.max_position_embeddings};
+  check_rope_keys(json, where, rope.kind);
+  double rotated = 1;
+  fields.read("partial_rotary_factor", rotated, {.help = "", .min = 1, .max = 1});
+  if (rope.kind == RopeKind::kNone) return {};
+  fields.require("factor");
+  fields.read("factor", rope.factor, {.help = "", .min = 1, .max = 1e6});
+  if (rope.kind == RopeKind::kLinear) return {.kind = rope.kind, .factor = rope.factor};
+  for (const char* name : {"low_freq_factor", "high_freq_factor"}) fields.require(name);
+  fields.read("low_freq_factor", rope.low_freq_factor, {.help = "", .min = 1e-6, .max = 1e6});
+  fields.read("high_freq_factor", rope.high_freq_factor, {.help = "", .min = 1e-6, .max = 1e6});
+  fields.read("original_max_position_embeddings", rope.original_max_position_embeddings,
+              {.help = "", .min = 1, .max = 1 << 24});
+  return rope;
+}
+
+// Theta stands beside the scaling, inside it, or in both. Two answers that differ are an error.
+void read_rope(const JsonFields& fields, ModelConfig& c) {
+  bool said = fields.has("rope_theta"), scaled = false;
+  for (const char* name : {"rope_parameters", "rope_scaling"}) {
+    if (!fields.has(name)) continue;
+    const std::string where = fmt::format("{}: {}", fields.where(), name);
+    const RopeScaling rope = read_rope(fields.at(name), where, c);
+    if (scaled && rope != c.rope) throw ConfigError("{} differs from rope_parameters", where);
+    scaled = true;
+    c.rope = rope;
+    const JsonFields inside(fields.at(name), where);
+    double theta = c.rope_theta;
+    inside.read("rope_theta", theta, {.help = "", .min = 1});
+    if (said && theta != c.rope_theta)
+      throw ConfigError("{}: rope_theta = {}, but it is {} elsewhere in the file", where, theta,
+                        c.rope_theta);
+    said = said || inside.has("rope_theta");
+    c.rope_theta = theta;
+  }
+}
+
+std::string read_model_type(const JsonFields& fields) {
+  const std::vector<std::string>& known = model_families();
+  std::string type;
+  fields.require("model_type");
+  fields.read("model_type", type);
+  if (std::ranges::find(known, type) == known.end())
+    throw ConfigError("{}: model_type = \"{}\" is not supported: must be {}", fields.where(), type,
+                      fmt::join(known, ", "));
+  return type;
 }
 
 }  // namespace
@@ -86,53 +244,22 @@ ModelConfig read_model_config(const std::filesystem::path& dir) {
   const std::string path = (dir / "config.json").string();
   if (!std::filesystem::is_regular_file(path))
     throw ConfigError("{}: no such file; a Hugging Face directory has one", path);
-  Json json = Json::parse(read_file(path), nullptr, false);
+  const Json json = Json::parse(read_file(path), nullptr, false);
   if (!json.is_object()) throw ConfigError("{}: is not a JSON object", path);
-  lift_rope_theta(json, path);
-  require(json, "hidden_act", "silu", path);
-  require(json, "attention_bias", false, path);
-  require(json, "rope_scaling", nullptr, path);
-  require(json, "use_sliding_window", false, path);
-  ModelConfig config;
-  JsonReader reader(json, path);
+  const JsonFields fields(json, path);
+  const std::string type = read_model_type(fields);
+  check_config_keys(json, type, path);
+  ModelConfig config = family_defaults(type);
+  SameNames reader(fields);
   config.visit(reader);
+  read_heads(fields, json, config);
+  read_biases(fields, config);
+  read_window(fields, json, config);
+  read_rope(fields, config);
   Problems problems;
   config.validate(path, problems);
   problems.throw_if_any();
   return config;
-}
-
-void write_model_config(const std::filesystem::path& dir, const ModelConfig& c, DType dtype,
-                        const EndTokens& end) {
-  const char* torch_dtype = dtype == DType::kF64 ? "float64" : dtype == DType::kBF16 ? "bfloat16" : "float32";
-  const nlohmann::ordered_json json = {
-      {"architectures", {"Qwen3ForCausalLM"}},
-      {"model_type", c.model_type},
-      {"vocab_size", c.vocab_size},
-      {"hidden_size", c.hidden_size},
-      {"intermediate_size", c.intermediate_size},
-      {"num_hidden_layers", c.num_hidden_layers},
-      {"num_attention_heads", c.num_attention_heads},
-      {"num_key_value_heads", c.num_key_value_heads},
-      {"head_dim", c.head_dim},
-      {"hidden_act", "silu"},
-      {"attention_bias", false},
-      {"attention_dropout", 0.0},
-      {"tie_word_embeddings", c.tie_word_embeddings},
-      {"rms_norm_eps", c.rms_norm_eps},
-      {"rope_theta", c.rope_theta},
-      {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", c.rope_theta}}},
-      {"max_position_embeddings", c.max_position_embeddings},
-      {"use_sliding_window", false},
-      {"use_cache", true},
-      {"bos_token_id", nullptr},
-      {"eos_token_id", end.eos},
-      {"pad_token_id", end.pad},
-      {"torch_dtype", torch_dtype}};
-  const nlohmann::ordered_json generation = {
-      {"eos_token_id", end.eos}, {"pad_token_id", end.pad}, {"do_sample", true}};
-  write_file_atomic(dir / "config.json", json.dump(2) + "\n");
-  write_file_atomic(dir / "generation_config.json", generation.dump(2) + "\n");
 }
 
 }  // namespace temper

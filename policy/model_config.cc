@@ -19,6 +19,34 @@ const char* to_string(DType dtype) {
   TEMPER_CHECK(false, "dtype {}", int(dtype));
 }
 
+const char* to_string(RopeKind kind) {
+  switch (kind) {
+    case RopeKind::kNone:
+      return "default";
+    case RopeKind::kLinear:
+      return "linear";
+    case RopeKind::kLlama3:
+      return "llama3";
+  }
+  TEMPER_CHECK(false, "rope kind {}", int(kind));
+}
+
+const std::vector<std::string>& model_families() {
+  static const std::vector<std::string> families = {"qwen3", "qwen2", "llama", "mistral"};
+  return families;
+}
+
+void RopeScaling::visit(OptionVisitor& v) {
+  std::string name = to_string(kind);
+  v.option(
+      "rope_type", name,
+      {.help = "scaling of the rotary frequencies; llama3: between wavelengths of 8192/4 and 8192 tokens",
+       .choices = {"default", "linear", "llama3"}});
+  for (RopeKind known : {RopeKind::kNone, RopeKind::kLinear, RopeKind::kLlama3})
+    if (name == to_string(known)) kind = known;
+  v.option("rope_factor", factor, {.help = "linear and llama3: how much longer texts may be", .min = 1});
+}
+
 void ModelConfig::set_family(const std::string& type) {
   model_type = type;
   qk_norm = type == "qwen3";
@@ -30,7 +58,12 @@ void ModelConfig::set_family(const std::string& type) {
 }
 
 void ModelConfig::visit(OptionVisitor& v) {
-  v.option("model_type", model_type, {.help = "model family", .choices = {"qwen3"}});
+  const std::string before = model_type;
+  v.option("model_type", model_type,
+           {.help = "model family: norms of queries and keys (qwen3), biases of q, k and v (qwen2), neither "
+                    "(llama, mistral)",
+            .choices = model_families()});
+  if (model_type != before) set_family(model_type);
   v.option("vocab_size", vocab_size, {.help = "rows of the embedding", .min = 1, .max = 1 << 24});
   v.option("hidden_size", hidden_size, {.help = "width of the residual stream", .min = 1, .max = 1 << 16});
   v.option("intermediate_size", intermediate_size, {.help = "width inside SwiGLU", .min = 1, .max = 1 << 18});
@@ -44,6 +77,12 @@ void ModelConfig::visit(OptionVisitor& v) {
   v.option("rms_norm_eps", rms_norm_eps, {.help = "added to the mean square", .min = 0, .max = 1});
   v.option("max_position_embeddings", max_position_embeddings,
            {.help = "longest sequence", .unit = "tokens", .min = 1, .max = 1 << 22});
+  rope.visit(v);
+  v.option("sliding_window", sliding_window,
+           {.help = "keys that a token attends to, its own among them; 0: all before it",
+            .unit = "tokens",
+            .min = 0,
+            .max = 1 << 22});
 }
 
 void ModelConfig::validate(const std::string& prefix, Problems& problems) const {
@@ -52,6 +91,13 @@ void ModelConfig::validate(const std::string& prefix, Problems& problems) const 
     problems.add(key("num_key_value_heads"), fmt::format("{} does not divide num_attention_heads = {}",
                                                          num_key_value_heads, num_attention_heads));
   if (head_dim % 2 != 0) problems.add(key("head_dim"), fmt::format("{} is odd: must be even", head_dim));
+  // What transformers' Llama cannot be told, an export of it could not say.
+  if (model_type == "llama" && sliding_window > 0)
+    problems.add(key("sliding_window"), fmt::format("{}: the family llama has none", sliding_window));
+  if (model_type == "llama" && hidden_size % num_attention_heads != 0)
+    problems.add(key("hidden_size"),
+                 fmt::format("{} is no multiple of num_attention_heads = {}, as llama's must be", hidden_size,
+                             num_attention_heads));
   if (!windowed.empty() && int64_t(windowed.size()) != num_hidden_layers)
     problems.add(key("layer_types"),
                  fmt::format("names {} layers, num_hidden_layers = {}", windowed.size(), num_hidden_layers));
@@ -71,7 +117,8 @@ int64_t ModelConfig::parameter_count() const {
 }
 
 int64_t ModelConfig::window_of(int64_t layer) const {
-  return windowed.empty() || windowed.at(size_t(layer)) ? sliding_window : 0;
+  const bool reached = sliding_window < max_position_embeddings;
+  return reached && (windowed.empty() || windowed.at(size_t(layer))) ? sliding_window : 0;
 }
 
 namespace {

@@ -13,7 +13,11 @@ namespace temper {
 enum class DType : uint8_t { kF32, kF64, kBF16 };
 const char* to_string(DType dtype);
 
+// The model_types that Temper knows.
+const std::vector<std::string>& model_families();
+
 enum class RopeKind : uint8_t { kNone, kLinear, kLlama3 };
+const char* to_string(RopeKind kind);  // default, linear, llama3
 
 // How the rotary frequencies are stretched for texts longer than those of pretraining. kLinear reads `factor`
 // alone.
@@ -24,6 +28,7 @@ struct RopeScaling {
   double high_freq_factor = 4;
   int64_t original_max_position_embeddings = 8192;  // tokens
 
+  void visit(OptionVisitor& v);
   bool operator==(const RopeScaling&) const = default;
 };
 
@@ -56,7 +61,8 @@ struct ModelConfig {
   void visit(OptionVisitor& v);
   void validate(const std::string& prefix, Problems& problems) const;  // divisibility, even head_dim, …
   int64_t parameter_count() const;
-  int64_t window_of(int64_t layer) const;  // 0: full attention
+  // 0: full attention, also where no sequence is long enough to leave the window.
+  int64_t window_of(int64_t layer) const;
 
   bool operator==(const ModelConfig&) const = default;
 };

@@ -110,9 +110,9 @@ class Policy {
   TokenScores forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient,
                                double temperature = 1);
 
-  // Appends to the cache; returns the logits [B, V] f32 after the last new token of each extension, valid
-  // until the next call. Prefill, turn 2's feedback behind turn 1's keys and a decode step of one token are
-  // all this call.
+  // Appends to the cache; returns the logits [B, V] f32 after the last new token of each extension, rows
+  // without a token among them, valid until the next call. Prefill, turn 2's feedback behind turn 1's keys
+  // and a decode step of one token are all this call.
   std::span<const float> extend(KvCache& cache, std::span<const Extension> extensions);
 
   // Extends and draws. On a GPU neither logits nor choices wait for the host; a token's log-prob has the very

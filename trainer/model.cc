@@ -9,7 +9,12 @@ Model load_model(const std::filesystem::path& dir, const PolicyOptions& options)
   if (is_checkpoint(dir)) return load_checkpoint(dir, options);
   Tokenizer tokenizer = Tokenizer::load(dir);
   check_tokenizer_fits(tokenizer, read_model_config(dir));
-  return {import_policy(dir, options), std::move(tokenizer)};
+  return {import_policy(dir, with_tokens(options, tokenizer)), std::move(tokenizer)};
+}
+
+PolicyOptions with_tokens(PolicyOptions options, const Tokenizer& tokenizer) {
+  options.token_count = tokenizer.vocab_size();
+  return options;
 }
 
 }  // namespace temper

@@ -16,4 +16,7 @@ struct Model {
 // From either. Errors: ConfigError if the directory is not a model that fits together.
 Model load_model(const std::filesystem::path& dir, const PolicyOptions& options = {});
 
+// Of a policy that draws this tokenizer's ids alone, however many rows it has.
+PolicyOptions with_tokens(PolicyOptions options, const Tokenizer& tokenizer);
+
 }  // namespace temper

@@ -97,8 +97,9 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
     return model;
   }
   const std::vector<Trace> traces = make_corpus(config, judge, run.ranks());
-  Model model{Policy(config.model.shape, options),
-              Tokenizer::train(texts_of(traces, judge.tasks()), config.model.shape.vocab_size)};
+  Tokenizer tokenizer = Tokenizer::train(texts_of(traces, judge.tasks()), config.model.shape.vocab_size);
+  options = with_tokens(options, tokenizer);
+  Model model{Policy(config.model.shape, options), std::move(tokenizer)};
   model.policy.parameters().init_random(uint64_t(config.run.seed));
   say_exactness(model.policy);
   cold_start(config, judge.tasks(), traces, model, run);

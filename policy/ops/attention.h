@@ -10,16 +10,18 @@
 
 namespace temper::cpu {
 
-// out = softmax(q·kᵀ / √hd, keys up to the query) · v, within each sequence [starts[s], starts[s+1]).
+// out = softmax(q·kᵀ / √hd, keys up to the query) · v, within each sequence [starts[s], starts[s+1]). With a
+// window only the last `window` of those keys, the query's own among them; 0: all.
 // Shapes: qk [T, (H+K)·hd], queries first · v: the last K·hd columns of qkv [T, (H+2K)·hd] · out [T, H·hd] ·
 // lse [T, H]
 template <class T>
 void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t* starts, int64_t sequences,
-               T* out, T* lse);
+               T* out, T* lse, int64_t window = 0);
 
 // Writes d_qk and the value columns of d_qkv.
 template <class T>
 void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, const T* qkv, const T* out,
-                        const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv);
+                        const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv,
+                        int64_t window = 0);
 
 }  // namespace temper::cpu

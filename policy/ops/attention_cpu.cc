@@ -80,15 +80,37 @@ void scores(const T* a, int64_t a_stride, const T* panels, int64_t rows, int64_t
   gemm_panels(rows, round_up(keys, Lanes<T>::kCount), hd, a, a_stride, panels, false, s, stride);
 }
 
-// Rows [i0, i0 + rows) of p hold scores against keys [0, keys): unnormalised probabilities, then out /= sum.
+// The keys [begin, end) that a block of queries [i0, i0 + rows) is multiplied with, and those of them that
+// each query sees. They begin where the panels of keys do.
+struct Visible {
+  Visible(int64_t first_query, int64_t rows, int64_t width, int64_t panel)
+      : i0(first_query),
+        window(width),
+        begin(width > 0 ? std::max(int64_t(0), first_query + 1 - width) / panel * panel : 0),
+        end(first_query + rows) {}
+  int64_t keys() const { return end - begin; }
+  // Of query i0 + i, counted from `begin`.
+  int64_t from(int64_t i) const { return window > 0 ? std::max(begin, i0 + i + 1 - window) - begin : 0; }
+  int64_t to(int64_t i) const { return i0 + i + 1 - begin; }
+
+  int64_t i0, window, begin, end;
+};
+
 template <class T>
-void exp_rows(T* p, int64_t stride, int64_t i0, int64_t rows, int64_t keys, T scale, int64_t lse_stride,
-              T* lse, T* inverse_sum) {
+void clear_outside(T* row, int64_t from, int64_t to, int64_t keys) {
+  std::fill(row, row + from, T(0));
+  std::fill(row + to, row + keys, T(0));
+}
+
+// Rows of p hold scores against the keys: unnormalised probabilities, then out /= sum.
+template <class T>
+void exp_rows(T* p, int64_t stride, const Visible& visible, int64_t rows, T scale, int64_t lse_stride, T* lse,
+              T* inverse_sum) {
   for (int64_t i = 0; i < rows; ++i) {
     T* row = p + i * stride;
-    const int64_t visible = i0 + i + 1;
-    const RowSum<T> r = exp_row(row, visible, scale);
-    std::fill(row + visible, row + keys, T(0));
+    const int64_t from = visible.from(i), to = visible.to(i);
+    const RowSum<T> r = exp_row(row + from, to - from, scale);
+    clear_outside(row, from, to, visible.keys());
     lse[i * lse_stride] = r.max + std::log(r.sum);
     inverse_sum[i] = T(1) / r.sum;
   }
@@ -96,23 +118,23 @@ void exp_rows(T* p, int64_t stride, int64_t i0, int64_t rows, int64_t keys, T sc
 
 // d becomes p · (d − δ) · scale where p = exp(scale · p − lse), δ = d_out · out of that row.
 template <class T>
-void softmax_backward_rows(const T* d_out, const T* out, int64_t out_stride, int64_t hd, int64_t i0,
-                           int64_t rows, int64_t keys, T scale, int64_t lse_stride, const T* lse, T* p, T* d,
-                           int64_t stride) {
+void softmax_backward_rows(const T* d_out, const T* out, int64_t out_stride, int64_t hd,
+                           const Visible& visible, int64_t rows, T scale, int64_t lse_stride, const T* lse,
+                           T* p, T* d, int64_t stride) {
   for (int64_t i = 0; i < rows; ++i) {
     T delta = 0;
 #pragma omp simd reduction(+ : delta)
     for (int64_t c = 0; c < hd; ++c) delta += d_out[i * out_stride + c] * out[i * out_stride + c];
     T *pi = p + i * stride, *di = d + i * stride;
-    const int64_t visible = i0 + i + 1;
+    const int64_t from = visible.from(i), to = visible.to(i);
     const T lse_i = lse[i * lse_stride];
 #pragma omp simd
-    for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t j = from; j < to; ++j) {
       pi[j] = vector_exp(pi[j] * scale - lse_i);
       di[j] = pi[j] * (di[j] - delta) * scale;
     }
-    std::fill(pi + visible, pi + keys, T(0));
-    std::fill(di + visible, di + keys, T(0));
+    clear_outside(pi, from, to, visible.keys());
+    clear_outside(di, from, to, visible.keys());
   }
 }
 
@@ -120,7 +142,7 @@ void softmax_backward_rows(const T* d_out, const T* out, int64_t out_stride, int
 
 template <class T>
 void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t* starts, int64_t sequences,
-               T* out, T* lse) {
+               T* out, T* lse, int64_t window) {
   const int64_t hd = shape.head_dim, qk_stride = shape.qk_width(), v_stride = shape.qkv_width();
   const T scale = T(1) / std::sqrt(T(hd));
   for_each_head(shape, starts, sequences, [&](int64_t start, int64_t length, int64_t kv) {
@@ -129,15 +151,17 @@ void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t*
     pack_transposed(in.k, length, hd, qk_stride, s.k_panels);
     copy_rows(in.v, v_stride, length, hd, s.v, hd);
     for (int64_t i0 = 0; i0 < length; i0 += kQueryBlock) {
-      const int64_t rows = std::min(kQueryBlock, length - i0), keys = i0 + rows;
+      const int64_t rows = std::min(kQueryBlock, length - i0);
+      const Visible visible(i0, rows, window, kPanel<T>);
+      const int64_t keys = visible.keys(), behind = visible.begin * hd;
       for (int64_t g = 0; g < shape.group(); ++g) {
         const int64_t h = kv * shape.group() + g;
         T* o = out + (start + i0) * shape.q_width() + h * hd;
         T inverse_sum[kQueryBlock];
-        scores(in.q + i0 * qk_stride + g * hd, qk_stride, s.k_panels, rows, keys, hd, s.p, s.stride);
-        exp_rows(s.p, s.stride, i0, rows, keys, scale, shape.heads, lse + (start + i0) * shape.heads + h,
+        scores(in.q + i0 * qk_stride + g * hd, qk_stride, s.k_panels + behind, rows, keys, hd, s.p, s.stride);
+        exp_rows(s.p, s.stride, visible, rows, scale, shape.heads, lse + (start + i0) * shape.heads + h,
                  inverse_sum);
-        gemm(Op::kPlain, rows, hd, keys, s.p, s.stride, s.v, hd, false, o, shape.q_width());
+        gemm(Op::kPlain, rows, hd, keys, s.p, s.stride, s.v + behind, hd, false, o, shape.q_width());
         for (int64_t i = 0; i < rows; ++i)
           for (int64_t c = 0; c < hd; ++c) o[i * shape.q_width() + c] *= inverse_sum[i];
       }
@@ -147,7 +171,8 @@ void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t*
 
 template <class T>
 void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, const T* qkv, const T* out,
-                        const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv) {
+                        const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv,
+                        int64_t window) {
   const int64_t hd = shape.head_dim, qk_stride = shape.qk_width(), v_stride = shape.qkv_width();
   const int64_t o_stride = shape.q_width();
   const T scale = T(1) / std::sqrt(T(hd));
@@ -161,18 +186,20 @@ void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, con
     std::fill_n(s.dk, length * hd, T(0));
     std::fill_n(s.dv, length * hd, T(0));
     for (int64_t i0 = 0; i0 < length; i0 += kQueryBlock) {
-      const int64_t rows = std::min(kQueryBlock, length - i0), keys = i0 + rows;
+      const int64_t rows = std::min(kQueryBlock, length - i0);
+      const Visible visible(i0, rows, window, kPanel<T>);
+      const int64_t keys = visible.keys(), behind = visible.begin * hd;
       for (int64_t g = 0; g < shape.group(); ++g) {
         const int64_t h = kv * shape.group() + g, at = (start + i0) * o_stride + h * hd;
         const T* q = in.q + i0 * qk_stride + g * hd;
-        scores(q, qk_stride, s.k_panels, rows, keys, hd, s.p, s.stride);
-        scores(d_out + at, o_stride, s.v_panels, rows, keys, hd, s.d, s.stride);
-        softmax_backward_rows(d_out + at, out + at, o_stride, hd, i0, rows, keys, scale, shape.heads,
+        scores(q, qk_stride, s.k_panels + behind, rows, keys, hd, s.p, s.stride);
+        scores(d_out + at, o_stride, s.v_panels + behind, rows, keys, hd, s.d, s.stride);
+        softmax_backward_rows(d_out + at, out + at, o_stride, hd, visible, rows, scale, shape.heads,
                               lse + (start + i0) * shape.heads + h, s.p, s.d, s.stride);
-        gemm(Op::kTransposed, keys, hd, rows, s.p, s.stride, d_out + at, o_stride, true, s.dv, hd);
-        gemm(Op::kPlain, rows, hd, keys, s.d, s.stride, s.k, hd, false, grad.q + i0 * qk_stride + g * hd,
-             qk_stride);
-        gemm(Op::kTransposed, keys, hd, rows, s.d, s.stride, q, qk_stride, true, s.dk, hd);
+        gemm(Op::kTransposed, keys, hd, rows, s.p, s.stride, d_out + at, o_stride, true, s.dv + behind, hd);
+        gemm(Op::kPlain, rows, hd, keys, s.d, s.stride, s.k + behind, hd, false,
+             grad.q + i0 * qk_stride + g * hd, qk_stride);
+        gemm(Op::kTransposed, keys, hd, rows, s.d, s.stride, q, qk_stride, true, s.dk + behind, hd);
       }
     }
     copy_rows(s.dk, hd, length, hd, grad.k, qk_stride);
@@ -180,10 +207,10 @@ void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, con
   });
 }
 
-#define TEMPER_INSTANTIATE(T)                                                                          \
-  template void attention(const HeadShape&, const T*, const T*, const int32_t*, int64_t, T*, T*);      \
-  template void attention_backward(const HeadShape&, const T*, const T*, const T*, const T*, const T*, \
-                                   const int32_t*, int64_t, T*, T*);
+#define TEMPER_INSTANTIATE(T)                                                                              \
+  template void attention(const HeadShape&, const T*, const T*, const int32_t*, int64_t, T*, T*, int64_t); \
+  template void attention_backward(const HeadShape&, const T*, const T*, const T*, const T*, const T*,     \
+                                   const int32_t*, int64_t, T*, T*, int64_t);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 

@@ -28,10 +28,10 @@ template <class T>
 void cache_append(const HeadShape& shape, const T* qk, const T* qkv, const int32_t* slots,
                   const int32_t* positions, int64_t rows, const CacheLayer<T>& cache);
 
-// out [rows, H·hd]: each row over keys 0 … positions[r] of its slot.
+// out [rows, H·hd]: each row over keys 0 … positions[r] of its slot, or over the last `window` of them.
 // Exact: row by row, whatever the other rows.
 template <class T>
 void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots, const int32_t* positions,
-                      int64_t rows, const CacheLayer<T>& cache, T* out);
+                      int64_t rows, const CacheLayer<T>& cache, T* out, int64_t window = 0);
 
 }  // namespace temper::cpu

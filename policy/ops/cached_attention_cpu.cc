@@ -55,18 +55,20 @@ void mix_all_values(const T* p, int64_t stride, const T* values, int64_t tokens,
     }
 }
 
-// G query heads of one key head, each over `tokens` keys.
+// G query heads of one key head, each over the keys [first, last).
 template <int G, class T>
-void attend(const T* q, const T* keys, const T* values, int64_t tokens, int64_t hd, T* out) {
-  static thread_local std::vector<T> p;
-  const int64_t tiles = (tokens + kKeyTile - 1) / kKeyTile, stride = tiles * kKeyTile;
-  if (int64_t(p.size()) < G * stride) p.resize(size_t(G * stride));
+void attend(const T* q, const T* keys, const T* values, int64_t first, int64_t last, int64_t hd, T* out) {
+  static thread_local std::vector<T> kept;
+  const int64_t first_tile = first / kKeyTile, tiles = (last + kKeyTile - 1) / kKeyTile - first_tile;
+  const int64_t stride = tiles * kKeyTile, tokens = last - first;
+  if (int64_t(kept.size()) < G * stride) kept.resize(size_t(G * stride));
   const T scale = T(1) / std::sqrt(T(hd));
   for (int64_t t = 0; t < tiles; ++t)
-    score_tile<G>(q, keys + t * hd * kKeyTile, hd, stride, p.data() + t * kKeyTile);
+    score_tile<G>(q, keys + (first_tile + t) * hd * kKeyTile, hd, stride, kept.data() + t * kKeyTile);
+  T* p = kept.data() + first % kKeyTile;
   T inverse_sum[G];
-  for (int g = 0; g < G; ++g) inverse_sum[g] = T(1) / exp_row(p.data() + g * stride, tokens, scale).sum;
-  mix_all_values<G>(p.data(), stride, values, tokens, hd, inverse_sum, out);
+  for (int g = 0; g < G; ++g) inverse_sum[g] = T(1) / exp_row(p + g * stride, tokens, scale).sum;
+  mix_all_values<G>(p, stride, values + first * hd, tokens, hd, inverse_sum, out);
 }
 
 }  // namespace
@@ -92,18 +94,19 @@ void cache_append(const HeadShape& shape, const T* qk, const T* qkv, const int32
 
 template <class T>
 void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots, const int32_t* positions,
-                      int64_t rows, const CacheLayer<T>& cache, T* out) {
+                      int64_t rows, const CacheLayer<T>& cache, T* out, int64_t window) {
   const int64_t hd = shape.head_dim;
   parallel_tasks(rows, [&](int64_t r) {
     for (int64_t kv = 0; kv < shape.kv_heads; ++kv) {
-      const int64_t base = slots[r] * cache.slot_stride + kv * cache.head_stride, tokens = positions[r] + 1;
+      const int64_t base = slots[r] * cache.slot_stride + kv * cache.head_stride;
+      const int64_t last = positions[r] + 1, first = window > 0 ? std::max(int64_t(0), last - window) : 0;
       const T *keys = cache.keys + base, *values = cache.values + base;
       const T* q = qk + r * shape.qk_width() + kv * shape.group() * hd;
       T* o = out + r * shape.q_width() + kv * shape.group() * hd;
       int64_t g = 0;
-      for (; g + 4 <= shape.group(); g += 4) attend<4>(q + g * hd, keys, values, tokens, hd, o + g * hd);
-      for (; g + 2 <= shape.group(); g += 2) attend<2>(q + g * hd, keys, values, tokens, hd, o + g * hd);
-      for (; g < shape.group(); ++g) attend<1>(q + g * hd, keys, values, tokens, hd, o + g * hd);
+      for (; g + 4 <= shape.group(); g += 4) attend<4>(q + g * hd, keys, values, first, last, hd, o + g * hd);
+      for (; g + 2 <= shape.group(); g += 2) attend<2>(q + g * hd, keys, values, first, last, hd, o + g * hd);
+      for (; g < shape.group(); ++g) attend<1>(q + g * hd, keys, values, first, last, hd, o + g * hd);
     }
   });
 }
@@ -112,7 +115,7 @@ void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots,
   template void cache_append(const HeadShape&, const T*, const T*, const int32_t*, const int32_t*, int64_t, \
                              const CacheLayer<T>&);                                                         \
   template void cached_attention(const HeadShape&, const T*, const int32_t*, const int32_t*, int64_t,       \
-                                 const CacheLayer<T>&, T*);
+                                 const CacheLayer<T>&, T*, int64_t);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 

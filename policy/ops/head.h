@@ -6,17 +6,20 @@
 
 namespace temper::cpu {
 
-// log p(targets[r]) and the entropy of softmax(logits[r] / temperature), in nats.
-// Shapes: logits [rows, V] · targets, log_prob, entropy [rows]
+// log p(targets[r]) and the entropy of softmax(logits[r] / temperature), in nats, over the first
+// `token_count` ids: rows without a token have probability 0. Targets are among the first. Shapes: logits
+// [rows, V] · targets, log_prob, entropy [rows]
 template <class T>
-void score_rows(const T* logits, int64_t vocab, double temperature, std::span<const int32_t> targets,
-                std::span<double> log_prob, std::span<double> entropy);
+void score_rows(const T* logits, int64_t vocab, int64_t token_count, double temperature,
+                std::span<const int32_t> targets, std::span<double> log_prob, std::span<double> entropy);
 
 // logits become dLoss/dlogits: with p the softmax, H its entropy, y the target,
 //   d_j = (d_log_prob · (1[j = y] − p_j) − d_entropy · p_j · (log p_j + H)) / temperature
+// and exactly 0 where there is no token.
 template <class T>
-void score_rows_backward(T* logits, int64_t vocab, double temperature, std::span<const int32_t> targets,
-                         std::span<const double> log_prob, std::span<const double> entropy,
-                         std::span<const double> d_log_prob, std::span<const double> d_entropy);
+void score_rows_backward(T* logits, int64_t vocab, int64_t token_count, double temperature,
+                         std::span<const int32_t> targets, std::span<const double> log_prob,
+                         std::span<const double> entropy, std::span<const double> d_log_prob,
+                         std::span<const double> d_entropy);
 
 }  // namespace temper::cpu

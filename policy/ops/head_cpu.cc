@@ -1,5 +1,7 @@
 #include "policy/ops/head.h"
 
+#include <algorithm>
+
 #include "policy/ops/parallel.h"
 #include "policy/ops/softmax_row.h"
 #include "policy/ops/vector_math.h"
@@ -22,13 +24,13 @@ void gradient_row(T* x, int64_t n, T scale, T log_sum, T dl, T de, T h) {
 }  // namespace
 
 template <class T>
-void score_rows(const T* logits, int64_t vocab, double temperature, std::span<const int32_t> targets,
-                std::span<double> log_prob, std::span<double> entropy) {
+void score_rows(const T* logits, int64_t vocab, int64_t token_count, double temperature,
+                std::span<const int32_t> targets, std::span<double> log_prob, std::span<double> entropy) {
   const T scale = T(1 / temperature);
   parallel_rows(int64_t(targets.size()), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* row = logits + r * vocab;
-      const RowStats stats = row_stats(row, vocab, scale);
+      const RowStats stats = row_stats(row, token_count, scale);
       log_prob[r] = double(row[targets[r]] * scale) - stats.log_sum_exp;
       entropy[r] = stats.entropy;
     }
@@ -36,27 +38,29 @@ void score_rows(const T* logits, int64_t vocab, double temperature, std::span<co
 }
 
 template <class T>
-void score_rows_backward(T* logits, int64_t vocab, double temperature, std::span<const int32_t> targets,
-                         std::span<const double> log_prob, std::span<const double> entropy,
-                         std::span<const double> d_log_prob, std::span<const double> d_entropy) {
+void score_rows_backward(T* logits, int64_t vocab, int64_t token_count, double temperature,
+                         std::span<const int32_t> targets, std::span<const double> log_prob,
+                         std::span<const double> entropy, std::span<const double> d_log_prob,
+                         std::span<const double> d_entropy) {
   const T scale = T(1 / temperature);
   parallel_rows(int64_t(targets.size()), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       T* row = logits + r * vocab;
       const T log_sum = T(double(row[targets[r]] * scale) - log_prob[r]), h = T(entropy[r]);
       const T dl = T(d_log_prob[r]) * scale, de = T(d_entropy[r]) * scale;
-      gradient_row(row, vocab, scale, log_sum, dl, de, h);
+      gradient_row(row, token_count, scale, log_sum, dl, de, h);
+      std::fill(row + token_count, row + vocab, T(0));
       row[targets[r]] += dl;
     }
   });
 }
 
 #define TEMPER_INSTANTIATE(T)                                                                               \
-  template void score_rows(const T*, int64_t, double, std::span<const int32_t>, std::span<double>,          \
+  template void score_rows(const T*, int64_t, int64_t, double, std::span<const int32_t>, std::span<double>, \
                            std::span<double>);                                                              \
-  template void score_rows_backward(T*, int64_t, double, std::span<const int32_t>, std::span<const double>, \
+  template void score_rows_backward(T*, int64_t, int64_t, double, std::span<const int32_t>,                 \
                                     std::span<const double>, std::span<const double>,                       \
-                                    std::span<const double>);
+                                    std::span<const double>, std::span<const double>);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 

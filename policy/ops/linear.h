@@ -23,6 +23,10 @@ void pack_linears(std::span<const LinearPanels<T>> linears);
 template <class T>
 void linear(const T* x, const T* panels, int64_t rows, int64_t in, int64_t out, bool accumulate, T* y);
 
+// y [rows, width] += bias [width]; nothing where it is null. On the calling thread, for a tile of rows.
+template <class T>
+void add_bias(const T* bias, int64_t rows, int64_t width, T* y);
+
 // dx [rows, in] = dy [rows, out] · w. On the calling thread, for a tile of rows.
 template <class T>
 void linear_backward_input(const T* dy, const T* w, int64_t rows, int64_t in, int64_t out, T* dx);
@@ -36,5 +40,9 @@ struct WeightGradient {
 };
 template <class T>
 void linear_backward_weights(std::span<const WeightGradient<T>> gradients, int64_t rows);
+
+// d_bias [width] += Σ of the rows of dy [rows, width], in order; nothing where it is null.
+template <class T>
+void add_bias_backward(const T* dy, int64_t rows, int64_t width, T* d_bias);
 
 }  // namespace temper::cpu

@@ -39,6 +39,13 @@ void linear(const T* x, const T* panels, int64_t rows, int64_t in, int64_t out, 
 }
 
 template <class T>
+void add_bias(const T* bias, int64_t rows, int64_t width, T* y) {
+  if (!bias) return;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < width; ++i) y[r * width + i] += bias[i];
+}
+
+template <class T>
 void linear_backward_input(const T* dy, const T* w, int64_t rows, int64_t in, int64_t out, T* dx) {
   gemm(Op::kPlain, rows, in, out, dy, out, w, in, false, dx, in);
 }
@@ -54,7 +61,21 @@ void linear_backward_weights(std::span<const WeightGradient<T>> gradients, int64
   });
 }
 
+template <class T>
+void add_bias_backward(const T* dy, int64_t rows, int64_t width, T* d_bias) {
+  if (!d_bias) return;
+  parallel_tasks((width + kOutTile - 1) / kOutTile, [&](int64_t tile) {
+    const int64_t begin = tile * kOutTile, end = std::min(width, begin + kOutTile);
+    T sums[kOutTile] = {};
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t i = begin; i < end; ++i) sums[i - begin] += dy[r * width + i];
+    for (int64_t i = begin; i < end; ++i) d_bias[i] += sums[i - begin];
+  });
+}
+
 #define TEMPER_INSTANTIATE(T)                                                             \
+  template void add_bias(const T*, int64_t, int64_t, T*);                                 \
+  template void add_bias_backward(const T*, int64_t, int64_t, T*);                        \
   template void pack_linears(std::span<const LinearPanels<T>>);                           \
   template void linear(const T*, const T*, int64_t, int64_t, int64_t, bool, T*);          \
   template void linear_backward_input(const T*, const T*, int64_t, int64_t, int64_t, T*); \

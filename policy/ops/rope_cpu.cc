@@ -46,7 +46,11 @@ void qk_norm_rope(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable
       for (int64_t h = 0; h < heads; ++h) {
         const T* w = h < shape.heads ? norm.q_weight : norm.k_weight;
         T* y = qk + r * shape.qk_width() + h * hd;
-        rstd[r * heads + h] = rms_norm_row(qkv + r * shape.qkv_width() + h * hd, w, norm.eps, hd, y);
+        const T* x = qkv + r * shape.qkv_width() + h * hd;
+        if (w)
+          rstd[r * heads + h] = rms_norm_row(x, w, norm.eps, hd, y);
+        else
+          std::copy_n(x, hd, y);
         rotate(cos, sin, half, T(1), y);
       }
     }
@@ -70,8 +74,11 @@ void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const 
         const bool query = h < shape.heads;
         T* dy = d_qk + r * shape.qk_width() + h * hd;
         rotate(cos, sin, half, T(-1), dy);
-        rms_norm_row_backward(dy, qkv + r * shape.qkv_width() + h * hd, query ? norm.q_weight : norm.k_weight,
-                              rstd[r * heads + h], hd, dx + h * hd, dw + (query ? 0 : hd));
+        if (const T* w = query ? norm.q_weight : norm.k_weight)
+          rms_norm_row_backward(dy, qkv + r * shape.qkv_width() + h * hd, w, rstd[r * heads + h], hd,
+                                dx + h * hd, dw + (query ? 0 : hd));
+        else
+          std::copy_n(dy, hd, dx + h * hd);
       }
     }
   });

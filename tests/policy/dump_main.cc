@@ -1,9 +1,13 @@
 // What a policy directory computes, for comparison with another implementation:
-//   policy_dump DIR IN OUT
-// IN: safetensors with ids [T], starts [S + 1] (I32), scored [T] (U8) and temperature [1] (F64).
-// OUT: log_prob and entropy [T] (F64), last_logits [S, V] (F32, after each sequence's last token), and
-// grad.NAME of Σ log_prob over scored tokens.
+//   policy_dump DIR IN OUT EXPORT
+// IN: safetensors with ids [T], starts [S + 1] (I32), scored [T] (U8), temperature [1] (F64) and tokens [1]
+// (I32), the ids that may be drawn.
+// OUT: log_prob and entropy [T] (F64), last_logits [S, V] (F32, after each sequence's last token),
+// cached_log_prob [T] (F64, of every token but the first, from a cache that grows by pieces), and grad.NAME
+// of Σ log_prob over scored tokens. EXPORT: where the policy is exported to.
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "policy/hugging_face.h"
@@ -39,19 +43,56 @@ std::vector<float> last_logits(Policy& policy, const PackedTokens& pack) {
   return {logits.begin(), logits.end()};
 }
 
-void dump(const char* dir, const char* in, const char* out) {
-  Policy policy = import_policy(dir, {});
+double log_prob_of(std::span<const float> logits, int32_t id, double temperature) {
+  double sum = 0;
+  const double max = *std::max_element(logits.begin(), logits.end());
+  for (float x : logits) sum += std::exp((double(x) - max) / temperature);
+  return (double(logits[size_t(id)]) - max) / temperature - std::log(sum);
+}
+
+// One sequence: pieces of several tokens for its first half, then token by token.
+void cached_log_probs(Policy& policy, std::span<const int32_t> ids, double temperature,
+                      std::span<double> log_probs) {
+  KvCache cache(policy.config(), policy.options(), 1, int64_t(ids.size()));
+  for (size_t done = 0; done + 1 < ids.size();) {
+    const size_t piece = done < ids.size() / 2 ? std::min(size_t(23), ids.size() - 1 - done) : 1;
+    const Extension extension{0, ids.subspan(done, piece)};
+    const auto logits = policy.extend(cache, {&extension, 1}).first(size_t(policy.options().token_count));
+    done += piece;
+    log_probs[done] = log_prob_of(logits, ids[done], temperature);
+  }
+}
+
+// Tokens in the middle of a piece have the score of the forward: a cache gives logits after each piece only.
+std::vector<double> cached_log_probs(Policy& policy, const PackedTokens& pack, double temperature) {
+  PackedTokens all = pack;
+  std::fill(all.scored.begin(), all.scored.end(), 1);
+  for (size_t s = 0; s + 1 < pack.starts.size(); ++s) all.scored[size_t(pack.starts[s])] = 0;
+  std::vector<double> log_probs = policy.forward(all, temperature).log_prob;
+  for (size_t s = 0; s + 1 < pack.starts.size(); ++s) {
+    const auto begin = size_t(pack.starts[s]), length = size_t(pack.starts[s + 1]) - begin;
+    cached_log_probs(policy, std::span(pack.ids).subspan(begin, length), temperature,
+                     std::span(log_probs).subspan(begin, length));
+  }
+  return log_probs;
+}
+
+void dump(const char* dir, const char* in, const char* out, const char* exported) {
   const SafetensorsFile file(in);
+  Policy policy = import_policy(dir, {.token_count = values<int32_t>(file, "tokens")[0]});
+  export_hugging_face(policy, Tokenizer::train({"for (int i = 0; i < n; ++i)"}, 380), exported);
   const PackedTokens pack{values<int32_t>(file, "ids"), values<int32_t>(file, "starts"),
                           values<uint8_t>(file, "scored")};
   const int64_t tokens = int64_t(pack.ids.size()), sequences = int64_t(pack.starts.size()) - 1;
-  const TokenScores scores =
-      policy.forward_backward(pack, sum_of_log_probs, values<double>(file, "temperature")[0]);
+  const double temperature = values<double>(file, "temperature")[0];
+  const TokenScores scores = policy.forward_backward(pack, sum_of_log_probs, temperature);
+  const std::vector<double> cached = cached_log_probs(policy, pack, temperature);
   const std::vector<float> logits = last_logits(policy, pack);
   const at::Tensor gradients = policy.parameters().gradients();
   std::map<std::string, StoredTensor> tensors = {
       {"log_prob", {"F64", {tokens}, std::as_bytes(std::span(scores.log_prob))}},
       {"entropy", {"F64", {tokens}, std::as_bytes(std::span(scores.entropy))}},
+      {"cached_log_prob", {"F64", {tokens}, std::as_bytes(std::span(cached))}},
       {"last_logits", {"F32", {sequences, policy.config().vocab_size}, std::as_bytes(std::span(logits))}}};
   for (const auto& p : policy.parameters().parameters())
     tensors["grad." + p.name] = {
@@ -64,12 +105,12 @@ void dump(const char* dir, const char* in, const char* out) {
 }  // namespace temper
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: policy_dump DIR IN OUT\n");
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: policy_dump DIR IN OUT EXPORT\n");
     return 2;
   }
   try {
-    temper::dump(argv[1], argv[2], argv[3]);
+    temper::dump(argv[1], argv[2], argv[3], argv[4]);
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "policy_dump: %s\n", e.what());

@@ -257,7 +257,7 @@ TYPED_TEST(Ops, HeadScores) {
     std::vector<int32_t> targets;
     for (int64_t r = 0; r < rows; ++r) targets.push_back(int32_t(this->rng_.below(uint64_t(vocab))));
     std::vector<double> log_prob(targets.size()), entropy(targets.size());
-    score_rows(logits.data(), vocab, 0.5, targets, log_prob, entropy);
+    score_rows(logits.data(), vocab, vocab, 0.5, targets, log_prob, entropy);
     for (int64_t r = 0; r < rows; ++r) {
       double sum = 0, mixed = 0;
       for (int64_t j = 0; j < vocab; ++j) sum += std::exp(2 * double(logits[r * vocab + j]));

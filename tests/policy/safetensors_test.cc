@@ -237,25 +237,13 @@ TEST_F(Directory, RefusesTensorsThatDoNotFit) {
               HasSubstr("dtype I32 cannot be a weight"));
 }
 
-TEST_F(Directory, RefusesConfigsThatAreNotBuilt) {
+// Before memory is asked for.
+TEST_F(Directory, RefusesConfigsOfALargerModel) {
   write_policy(random_policy(small_config(), {}, 1));
-  const std::string original = read_file(dir_ / "config.json");
-  const auto with = [&](const std::string& from, const std::string& to) {
-    write_file_atomic(dir_ / "config.json", original);
-    replace_in_config(from, to);
-    return import_error();
-  };
-  EXPECT_THAT(with(R"("qwen3")", R"("gemma")"),
-              HasSubstr("model_type = \"gemma\": must be supported: qwen3"));
-  EXPECT_THAT(with(R"("silu")", R"("gelu")"), HasSubstr("hidden_act"));
-  EXPECT_THAT(with(R"("rope_type": "default")", R"("rope_type": "yarn")"), HasSubstr("rope_type"));
-  EXPECT_THAT(with(R"("head_dim": 6)", R"("head_dim": 7)"), HasSubstr("head_dim"));
-  EXPECT_THAT(with(R"("head_dim": 6)", R"("head_dim": -6)"), HasSubstr("head_dim = -6"));
-  EXPECT_THAT(with(R"("head_dim": 6)", R"("head_dim": "6")"), HasSubstr("must be an integer"));
-  EXPECT_THAT(with(R"("head_dim": 6,)", ""), HasSubstr("head_dim is missing"));
-  EXPECT_THAT(with(R"("num_key_value_heads": 2)", R"("num_key_value_heads": 3)"),
-              HasSubstr("does not divide"));
-  EXPECT_THAT(with("{", "["), HasSubstr("not a JSON object"));
+  replace_in_config(R"("head_dim": 6,)", "");
+  EXPECT_THAT(import_error(), HasSubstr("cannot hold the"));
+  replace_in_config("{", "[");
+  EXPECT_THAT(import_error(), HasSubstr("not a JSON object"));
 }
 
 TEST_F(Directory, ExportsAllOfItOrNothing) {

@@ -16,7 +16,8 @@ void restore_policy(const Checkpoint& checkpoint, Policy& policy) {
 }
 
 Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options) {
-  return {Policy(read_model_config(checkpoint.dir), options), Tokenizer::load(checkpoint.dir)};
+  Tokenizer tokenizer = Tokenizer::load(checkpoint.dir);
+  return {Policy(read_model_config(checkpoint.dir), with_tokens(options, tokenizer)), std::move(tokenizer)};
 }
 
 bool is_checkpoint(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }

@@ -12,7 +12,9 @@ namespace {
 
 using Sequences = std::vector<std::vector<int32_t>>;
 
-Sequences parse_sequences(const std::string& text, const ModelConfig& config) {
+Sequences parse_sequences(const std::string& text, const Model& model) {
+  const ModelConfig& config = model.policy.config();
+  const int64_t token_count = model.tokenizer.vocab_size();
   Sequences sequences;
   try {
     sequences = nlohmann::json::parse(text).at("ids").get<Sequences>();
@@ -24,8 +26,8 @@ Sequences parse_sequences(const std::string& text, const ModelConfig& config) {
       throw ConfigError("logprobs: ids[{}] has {} tokens: must be 1 to {}", i, sequences[i].size(),
                         config.max_position_embeddings);
     for (const int32_t id : sequences[i])
-      if (id < 0 || id >= config.vocab_size)
-        throw ConfigError("logprobs: ids[{}] holds {}: must be 0 to {}", i, id, config.vocab_size - 1);
+      if (id < 0 || id >= token_count)
+        throw ConfigError("logprobs: ids[{}] holds {}: must be 0 to {}", i, id, token_count - 1);
   }
   return sequences;
 }
@@ -45,7 +47,7 @@ int run_logprobs(const std::string& dir, const std::string& input, double temper
   use_threads(0);
   Model model = load_model(dir, use_device(device, dir));
   nlohmann::json rows = nlohmann::json::array();
-  for (const auto& ids : parse_sequences(read_input(input), model.policy.config()))
+  for (const auto& ids : parse_sequences(read_input(input), model))
     rows.push_back(score(model.policy, ids, temperature));
   fmt::print("{}\n", nlohmann::json{{"log_probs", rows}}.dump());
   return kExitOk;
