@@ -22,14 +22,6 @@ CpuDecoder<T>::CpuDecoder(const ModelConfig& config, const PolicyOptions& option
       workspace_(at::Device(options.device)) {}
 
 template <class T>
-int64_t CpuDecoder<T>::activation_bytes(int64_t tokens, int64_t scored) const {
-  Arena arena;
-  lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.logits_chunk),
-                         options_.recompute ? Keep::kInputs : Keep::kAll);
-  return arena.used();
-}
-
-template <class T>
 TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack, double temperature,
                                  const ScoreGradient* gradient) {
   check_pack(pack, token_count_, config_);

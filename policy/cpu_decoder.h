@@ -20,7 +20,6 @@ class CpuDecoder : public Decoder {
   std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
                                    std::span<const Extension> extensions,
                                    std::span<const Draw> draws) override;
-  int64_t activation_bytes(int64_t tokens, int64_t scored) const override;
   int64_t workspace_bytes() const override { return workspace_.bytes(); }
 
  private:

@@ -52,13 +52,6 @@ CudaDecoder::CudaDecoder(const ModelConfig& config, const PolicyOptions& options
       drawing_(at::kCUDA),
       graphs_(config) {}
 
-int64_t CudaDecoder::activation_bytes(int64_t tokens, int64_t scored) const {
-  Arena arena;
-  lay_out_gpu_activations(arena, config_, tokens, scored, std::min(scored, options_.logits_chunk),
-                          options_.recompute ? Keep::kInputs : Keep::kAll);
-  return arena.used();
-}
-
 int64_t CudaDecoder::workspace_bytes() const {
   return training_.bytes() + extending_.bytes() + graphs_.bytes() + attention_.workspace_bytes();
 }

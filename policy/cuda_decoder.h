@@ -31,7 +31,6 @@ class CudaDecoder : public Decoder {
                                    std::span<const Extension> extensions,
                                    std::span<const Draw> draws) override;
   std::string check_exactness(const ParameterStore& store) override;
-  int64_t activation_bytes(int64_t tokens, int64_t scored) const override;
   int64_t workspace_bytes() const override;
 
  private:

@@ -114,6 +114,23 @@ std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slot
   return std::make_unique<GpuCache>(config, slots, max_tokens);
 }
 
+int64_t activation_bytes(const ModelConfig& config, int64_t tokens, int64_t scored, int64_t chunk,
+                         bool recompute) {
+  Arena arena;
+  lay_out_gpu_activations(arena, config, tokens, scored, chunk, recompute ? Keep::kInputs : Keep::kAll);
+  return arena.used();
+}
+
+// The words of a step are left out: some bytes a row.
+int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens) {
+  const int64_t rows = step_rows(sequences);
+  Arena arena;
+  lay_out_rows(arena, config, rows);
+  lay_out_rows(arena, config, round_up(prefill_tokens, kRowUnit));
+  arena.take<at::BFloat16>(2 * rows * config.vocab_size);
+  return arena.used();
+}
+
 void synchronize() { check(cudaStreamSynchronize(stream()), "synchronize"); }
 
 void give_back_unused() { c10::cuda::CUDACachingAllocator::emptyCache(); }

@@ -40,6 +40,11 @@ std::string unknown_to_gpu(const ModelConfig& config);
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
 
+// Counted by the layouts that hand the memory out, without a GPU; policy/layouts.h.
+int64_t activation_bytes(const ModelConfig& config, int64_t tokens, int64_t scored, int64_t chunk,
+                         bool recompute);
+int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens);
+
 // Until the GPU has done all that this thread's stream was given.
 void synchronize();
 

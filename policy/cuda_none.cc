@@ -21,6 +21,8 @@ int64_t attention_bytes(const Gpu&) { refuse(); }
 void use_gpu(int) { refuse(); }
 std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) { refuse(); }
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig&, int64_t, int64_t) { refuse(); }
+int64_t activation_bytes(const ModelConfig&, int64_t, int64_t, int64_t, bool) { refuse(); }
+int64_t generation_bytes(const ModelConfig&, int64_t, int64_t) { refuse(); }
 void synchronize() { refuse(); }
 void give_back_unused() {}
 double squared_norm(const at::Tensor&) { refuse(); }

@@ -22,7 +22,6 @@ class Decoder {
                                            std::span<const Extension> extensions,
                                            std::span<const Draw> draws) = 0;
   virtual std::string check_exactness(const ParameterStore&) { return ""; }
-  virtual int64_t activation_bytes(int64_t tokens, int64_t scored) const = 0;
   // What is held at this moment.
   virtual int64_t workspace_bytes() const = 0;
 };

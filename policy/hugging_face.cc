@@ -164,6 +164,29 @@ Policy import_policy(const fs::path& dir, const PolicyOptions& options) {
   return policy;
 }
 
+void check_weights(const fs::path& dir, const ModelConfig& config) {
+  check_size(dir, config);
+  std::map<std::string, std::vector<int64_t>> missing;
+  for (const ParameterInfo& p : parameters_of(config)) missing[p.name] = p.shape;
+  for (const std::string& name : weight_files(dir)) {
+    const SafetensorsFile file(dir / name);
+    for (const auto& [tensor, stored] : file.tensors()) {
+      const std::string where = fmt::format("{}: tensor '{}'", (dir / name).string(), tensor);
+      if (config.tie_word_embeddings && tensor == "lm_head.weight") continue;
+      const auto known = missing.find(tensor);
+      if (known == missing.end()) throw ConfigError("{}: is not one of this model's", where);
+      if (stored.shape != known->second)
+        throw ConfigError("{}: shape [{}], expected [{}]", where, fmt::join(stored.shape, ", "),
+                          fmt::join(known->second, ", "));
+      scalar_type(stored, where);
+      missing.erase(known);
+    }
+  }
+  if (!missing.empty())
+    throw ConfigError("{}: tensor '{}' is missing ({} in all)", dir.string(), missing.begin()->first,
+                      missing.size());
+}
+
 void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config) {
   if (tokenizer.vocab_size() > config.vocab_size)
     throw ConfigError("vocab_size: the tokenizer has {} ids, the policy only {} rows", tokenizer.vocab_size(),

@@ -19,6 +19,10 @@ void export_shape(const Policy& policy, const Tokenizer& tokenizer, const std::f
 // file's header is believed before it is checked against the file's size.
 Policy import_policy(const std::filesystem::path& dir, const PolicyOptions& options);
 
+// What import_policy would refuse, as far as the headers of the files tell: names, shapes and dtypes, none of
+// the weights. Errors: as import_policy's.
+void check_weights(const std::filesystem::path& dir, const ModelConfig& config);
+
 // Errors: ConfigError if the tokenizer has more ids than the policy has rows.
 void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config);
 

@@ -1,11 +1,10 @@
 #include "policy/policy.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "policy/cpu_decoder.h"
 #include "policy/cuda_device.h"
 #include "policy/kv_cache.h"
+#include "policy/layouts.h"
 
 namespace temper {
 
@@ -73,21 +72,13 @@ std::vector<SampledToken> Policy::sample(KvCache& cache, std::span<const Extensi
 std::string Policy::check_exactness() { return impl_->decoder->check_exactness(impl_->parameters); }
 
 int64_t Policy::activation_bytes(int64_t tokens, int64_t scored) const {
-  return impl_->decoder->activation_bytes(tokens, scored);
+  return temper::activation_bytes(impl_->config, impl_->options, tokens, scored);
 }
 
 int64_t Policy::workspace_bytes() const { return impl_->decoder->workspace_bytes(); }
 
 double Policy::train_flops_per_token(int64_t context) const {
-  const ModelConfig& c = impl_->config;
-  const int64_t heads = 2 * c.num_attention_heads + 2 * c.num_key_value_heads;  // of q and o, k and v
-  const int64_t block = c.hidden_size * (heads * c.head_dim + 3 * c.intermediate_size);
-  const double products = double(c.num_hidden_layers * block + c.vocab_size * c.hidden_size);
-  int64_t keys = 0;  // over all layers
-  for (int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
-    keys += c.window_of(layer) > 0 ? std::min(context, c.window_of(layer)) : context;
-  const double attention = 2.0 * double(c.num_attention_heads * c.head_dim) * double(keys);
-  return 3.0 * 2.0 * (products + attention);
+  return temper::train_flops_per_token(impl_->config, context);
 }
 
 }  // namespace temper

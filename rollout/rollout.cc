@@ -14,6 +14,7 @@
 #include "policy/communicator.h"
 #include "rollout/conversation.h"
 #include "rollout/generator.h"
+#include "rollout/trajectory_file.h"
 
 namespace temper {
 namespace {

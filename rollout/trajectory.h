@@ -17,6 +17,7 @@ enum class Role : uint8_t {
   kCode,      // the policy's code block, fences included
   kFeedback,  // the verdict as the next turn's prompt
 };
+const char* to_string(Role role);
 inline bool is_response(Role role) { return role == Role::kPlan || role == Role::kCode; }
 
 // One answer and its verdict. Response tokens are [begin, end) of the trajectory's row, the stop token
@@ -48,17 +49,6 @@ struct Batch {
   int64_t step = 0;
   std::vector<Group> groups;
 };
-
-// One JSON line per trajectory. Errors: WorldError naming the path; on reading, ConfigError with the line.
-void append_trajectories(const std::filesystem::path& path, const Batch& batch);
-std::vector<Trajectory> read_trajectories(const std::filesystem::path& path);
-// The same of a file that may be growing, or broken off: a last line without its end is left out and `cut` is
-// true.
-std::vector<Trajectory> read_trajectories(const std::filesystem::path& path, bool& cut);
-
-// For other ranks: all of it, floats to the bit.
-std::string to_bytes(const std::vector<Trajectory>& trajectories);
-std::vector<Trajectory> trajectories_from_bytes(const std::string& bytes);
 
 // The conversation as text: role headings, answers, verdicts with times.
 std::string to_text(const Trajectory& trajectory, const Tokenizer& tokenizer);

@@ -127,7 +127,7 @@ class BadInput(Program):
         result = self.in_namespaces(
             f"""mount -t tmpfs -o size=80m none {disk} || exit 1
             "$0" "$@" &
-            while kill -0 $! && [ ! -e {disk}/run/trajectories/step_000002.jsonl ]; do sleep 0.1; done
+            while kill -0 $! && [ ! -e {disk}/run/trajectories/step_000002.safetensors ]; do sleep 0.1; done
             dd if=/dev/zero of={disk}/fill bs=4k 2>/dev/null
             wait $!
             code=$?
@@ -167,6 +167,18 @@ class BadInput(Program):
         env.pop("CXX", None)
         self.check(temper("train", tiny_config(), f"run.dir={run}", env=env), 3, "compiler")
         self.assertFalse(run.exists())
+
+    def test_dry_run_refuses_what_a_run_would_refuse(self):
+        tasks_file = WORK / "mine.yaml"
+        text = (ROOT / "env/tasks/cpp/elementwise.yaml").read_text()
+        dry = ("train", ROOT / "configs/quickstart.yaml", "--dry-run", "rollout.tasks_per_step=1")
+        held_out = ", ".join(tasks("heldout", 2))
+        self.check(temper(*dry, f"tasks.names=[{held_out}]"), 2, "is train", "nothing to be taught on")
+        tasks_file.write_text(text.replace("reference: torch.", "reference: torch.no_such_", 1))
+        self.check(temper(*dry, f"tasks.path={tasks_file}"), 2, "no_such_")
+        empty = WORK / "empty_model"
+        empty.mkdir()
+        self.check(temper(*dry, f"model.path={empty}"), 2, "config.json")
 
     def test_too_large_a_model_is_refused(self):
         result = temper("train", tiny_config(), "model.hidden_size=65536", "model.intermediate_size=262144",
@@ -302,7 +314,7 @@ class Whole(Program):
                                     "eval.before=false", f"model.path={self.run_dir / 'checkpoints/cold_start'}"],
                                    cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         deadline = time.time() + 120
-        while not (run / "trajectories/step_000001.jsonl").exists() and time.time() < deadline:
+        while not (run / "trajectories/step_000001.safetensors").exists() and time.time() < deadline:
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=120)
@@ -443,7 +455,39 @@ class Readme(Program):
         self.assertEqual(written, table, f"the README's options are not the program's; write them anew with\n  {mend}\n")
 
 
+class Plans(Program):
+    """For machines that are not here, from the recipes as they are."""
+
+    FITS = {"drkernel-8b": (True, True), "drkernel-14b": (False, True), "kevin-32b": (False, False),
+            "tritonrl-8b": (True, True), "makora": (True, True), "cuda_agent": (False, True), "think_prune_train": (True, True)}
+
+    def test_every_recipe_on_both_machines(self):
+        recipes = sorted((ROOT / "configs/recipes").glob("*.yaml"))
+        self.assertEqual({path.stem for path in recipes}, set(self.FITS))
+        for path in recipes:
+            for machine, fits in zip(("8xH100-80", "8xH200-141"), self.FITS[path.stem]):
+                with self.subTest(recipe=path.stem, machine=machine):
+                    result = temper("train", path, "--dry-run", "--machine", machine)
+                    self.check(result, 0 if fits else 2, "keys and values", "is not here: planned as published", "estimated:",
+                               "rollout.max_sequences may be up to" if fits else "are available: ")
+                    if fits:
+                        again = WORK / "again.yaml"
+                        again.write_text(result.stdout)
+                        self.check(temper("train", again, "--dry-run", "--machine", machine), 0)
+
+    def test_machines_that_nobody_knows(self):
+        recipe = ROOT / "configs/recipes/drkernel-8b.yaml"
+        for machine in ("8xA100-80", "H100-80", "0xH100-80", "8x", "8xH100-80x", "99999xH100-80"):
+            self.check(temper("train", recipe, "--dry-run", "--machine", machine), 2, machine, "H100-80 or H200-141")
+        self.check(temper("train", recipe, "--machine", "8xH100-80"), 2, "pass both")
+        self.check(temper("train", recipe, "--dry-run", "--machine", "8xH100-80", "model.path=models/GPT-9"), 2, "GPT-9", "Qwen3-8B")
+
+
 class Speed(Program):
+    def test_bench_trajectories(self):
+        said = self.check(temper("bench", "trajectories", "--trajectories", 2, "--turns", 1, "--tokens", 64, "--rounds", 1), 0)
+        self.assertRegex(said, r"JSON lines .*\ncolumns, raw .*\ncolumns, zstd ")
+
     def test_bench(self):
         small = ("--seconds", 0.2, "--batch", 2, "--length", 16, "--json", "model.hidden_size=32")
         for what in ("train", "decode"):

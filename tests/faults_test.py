@@ -46,7 +46,7 @@ def start(directory, *words, count=1, of_rank=lambda rank: {}):
 def wait_for_step(directory, step, processes, patience=60):
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and processes[0].poll() is None:
-        if (directory / f"trajectories/step_{step:06}.jsonl").exists():
+        if (directory / f"trajectories/step_{step:06}.safetensors").exists():
             return
         time.sleep(0.01)
     raise AssertionError(f"no step {step}: {wait_all(processes, 10).text}")

@@ -64,9 +64,10 @@ def json_lines(path):
 
 def first_step(directory):
     """What was sampled, and the step's figures."""
-    rows = json_lines(directory / "trajectories/step_000001.jsonl")
+    shown = subprocess.run([BUILD / "temper", "show", directory, "1", "--json"], capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in shown.stdout.splitlines()]
     step = next(row for row in json_lines(directory / "metrics.jsonl") if "actor/pg_loss" in row)
-    return [(r["task"], r["sample"], r["ids"], r["log_probs"]) for r in rows], step
+    return [(r["task"], r["sample"], r["segments"]) for r in rows], step
 
 
 class Ended:

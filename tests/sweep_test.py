@@ -52,9 +52,9 @@ cells:
 
     def test_cells_of_a_seed_begin_alike(self):
         for seed in (1, 2):
-            first = [(self.dir / f"{cell}-seed{seed}/trajectories/eval_before.jsonl").read_text().splitlines()[0]
+            first = [json.loads(cli_test.temper("show", self.dir / f"{cell}-seed{seed}", "eval_before", "--json").stdout.splitlines()[0])
                      for cell in ("grpo", "trloo")]
-            self.assertEqual(*(json.loads(line)["ids"] for line in first))
+            self.assertEqual(*(line["segments"][0]["ids"] for line in first))
 
     def test_report(self):
         page, data = self.report()
@@ -88,7 +88,7 @@ cells:
         process = subprocess.Popen([cli_test.TEMPER, "sweep", str(self.file), "--dir", str(where), "run.steps=1000"], cwd=cli_test.ROOT,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         deadline = time.time() + 120
-        while not (where / "grpo-seed1/trajectories/step_000001.jsonl").exists() and time.time() < deadline:
+        while not (where / "grpo-seed1/trajectories/step_000001.safetensors").exists() and time.time() < deadline:
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=120)
@@ -113,11 +113,12 @@ cells:
         shutil.copytree(self.dir / "grpo-seed1", copy)
         shutil.rmtree(copy / "checkpoints")
         (copy / "finished.json").unlink(missing_ok=True)
-        for file in (copy / "metrics.jsonl", copy / "trajectories/eval_after.jsonl"):
+        for file in (copy / "metrics.jsonl", copy / "trajectories/eval_after.safetensors"):
             file.write_bytes(file.read_bytes()[:-20])
         self.check(cli_test.temper("report", copy, "--out", cli_test.WORK / "off.html"), 0)
         page = (cli_test.WORK / "off.html").read_text()
         self.assertIn("the last line of metrics.jsonl is cut off", page)
+        self.assertIn("eval_after.safetensors: not trajectories: broken off", page)
         self.assertIn("going on, or broken off", page)
 
 

@@ -64,6 +64,10 @@ void RunOptions::visit(OptionVisitor& v) {
            {.help = "threads of a rank's policy; 0: one per core, the cores shared by its machine's ranks",
             .min = 0,
             .max = 1024});
+  v.option("trajectories", trajectories,
+           {.help = "columns of the recorded trajectories: raw can be mapped into memory; zstd takes less disk "
+                    "and more time",
+            .choices = {"raw", "zstd"}});
 }
 
 std::filesystem::path RunOptions::path() const {

@@ -36,6 +36,7 @@ struct RunOptions {
   int64_t steps = 100;
   double max_seconds = 0;
   int64_t threads = 0;
+  std::string trajectories = "raw";
   void visit(OptionVisitor& v);
   std::filesystem::path path() const;
 };

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "policy/communicator.h"
+#include "rollout/trajectory_file.h"
 #include "trainer/config.h"
 #include "trainer/interrupted.h"
 #include "trainer/model.h"
@@ -84,8 +85,7 @@ void EvalOptions::visit(OptionVisitor& v) {
 }
 
 Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
-                    const std::filesystem::path& trajectories,
-                    const std::function<void(int64_t, int64_t)>& progress) {
+                    std::vector<Trajectory>* kept, const std::function<void(int64_t, int64_t)>& progress) {
   const double start_s = now_s();
   RolloutOptions options = config.rollout;
   if (config.eval.turns > 0) options.turns = config.eval.turns;
@@ -107,13 +107,14 @@ Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
     const auto tell = [&](int64_t done) {
       if (progress && std::exchange(told, done) != done) progress(done_before + done, total);
     };
-    const Batch batch = rollout.run(0, requests, [&](int64_t done, int64_t) {
+    Batch batch = rollout.run(0, requests, [&](int64_t done, int64_t) {
       tell(std::min(done * ranks.size(), per_sample * samples));
     });
     if (any_interrupted(model.policy.ranks())) throw Interrupted();
     if (ranks.size() > 1) tell(per_sample * samples);  // other ranks' parts may be longer than ours
-    if (!trajectories.empty() && ranks.rank() == 0) append_trajectories(trajectories, batch);
-    return turn_scores(batch, config.reward);
+    TurnScores scores = turn_scores(batch, config.reward);
+    if (kept && ranks.rank() == 0) keep(std::move(batch), *kept);
+    return scores;
   };
   Evaluation evaluation;
   evaluation.sampled = roll_out(config.rollout.temperature, config.eval.samples, 0);

@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "env/judge.h"
+#include "rollout/trajectory.h"
 #include "trainer/metrics.h"
 #include "trainer/scaling.h"
 #include "trainer/score.h"
@@ -42,12 +43,12 @@ struct Evaluation {
   double seconds = 0;
 };
 
-// Rolls out every task of eval.split, eval.samples times sampled and once greedy. Trajectories are appended
-// to `trajectories` unless that is empty. Deterministic in the seed but for what timing decides; `progress`
+// Rolls out every task of eval.split, eval.samples times sampled and once greedy. Rank 0's `kept`
+// gets the trajectories unless it is null. Deterministic in the seed but for what timing decides; `progress`
 // is told (turns judged, turns in all). Errors: ConfigError if the split has no task;
 // Interrupted.
 Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
-                    const std::filesystem::path& trajectories,
+                    std::vector<Trajectory>* kept = nullptr,
                     const std::function<void(int64_t, int64_t)>& progress = {});
 
 // val/sampled/correct (last turns), val/sampled/turn_1/fast_1.2, val/greedy/best/reward, …

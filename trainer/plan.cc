@@ -1,13 +1,13 @@
 #include "trainer/plan.h"
 
 #include <algorithm>
-#include <fstream>
-#include <limits>
-#include <thread>
+#include <numeric>
 
 #include "base/error.h"
+#include "env/languages/language.h"
+#include "policy/layouts.h"
 #include "policy/parameter_store.h"
-#include "trainer/device.h"
+#include "trainer/step_cost.h"
 
 namespace temper {
 namespace {
@@ -15,10 +15,9 @@ namespace {
 constexpr int64_t kF32 = 4, kBF16 = 2;
 constexpr int64_t kOracleBytes = 300ll << 20;   // libtorch and a task's tensors
 constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
-
-int64_t lanes(const JudgeOptions& env) {
-  return env.lanes > 0 ? env.lanes : int64_t(std::max(1u, std::thread::hardware_concurrency()));
-}
+constexpr int64_t kJudgeGpuBytes = 6ll << 30;   // contexts and the largest task, as seen over all CUDA tasks
+constexpr int64_t kPrefillTokens = 4096;        // rollout/generator.cc's
+constexpr int64_t kMostRanks = 1024, kMostSequences = 4096;
 
 // What the backward adds to before it is summed over ranks: all, or the embedding, an untied head and one
 // block.
@@ -51,32 +50,110 @@ int64_t largest_pack(const RunConfig& config) {
   return std::max({config.learner.micro_batch_tokens, cold, config.rollout.max_context_tokens});
 }
 
+// Where the policy computes.
+MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+  const RolloutOptions& r = config.rollout;
+  const PolicyOptions options = config.model.policy();
+  const int64_t pack = largest_pack(config);
+  MemoryPlan device{.name = options.on_gpu() ? "GPU memory" : "memory",
+                    .items = parameter_memory(config, shape, site.ranks),
+                    .available_bytes = options.on_gpu() ? site.free_gpu_bytes : site.free_host_bytes};
+  device.items.push_back(
+      {fmt::format("activations of {} tokens", pack), activation_bytes(shape, options, pack, pack)});
+  device.items.push_back({fmt::format("keys and values of {} sequences", r.max_sequences),
+                          KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});
+  return device;
+}
+
+void add_gpu_items(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged_here,
+                   MemoryPlan& gpu) {
+  const RolloutOptions& r = config.rollout;
+  gpu.items.push_back({"a decode step and a prefill",
+                       generation_bytes(shape, r.max_sequences, kPrefillTokens + r.max_context_tokens)});
+  gpu.items.push_back(
+      {"attention's backward", attention_backward_bytes(shape, r.max_context_tokens, site.attention_bytes)});
+  gpu.items.push_back({"libraries", site.library_bytes});
+  if (judged_here) gpu.items.push_back({"judge", kJudgeGpuBytes});
+}
+
+std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
+                                    bool judged_on_gpu) {
+  const bool gpu = config.model.policy().on_gpu();
+  const int64_t lanes = config.env.lanes > 0 ? config.env.lanes : site.cores;
+  MemoryPlan device = device_memory(config, shape, site);
+  MemoryPlan host =
+      gpu ? MemoryPlan{.name = "memory", .items = {}, .available_bytes = site.free_host_bytes} : device;
+  host.items.push_back(
+      {fmt::format("judge, {} lanes", lanes), lanes * ((config.env.memory_mb << 20) + kOracleBytes)});
+  host.items.push_back({"checkpoint while it is written", 3 * kF32 * shape.parameter_count() / site.ranks});
+  host.items.push_back({"program", kProcessBytes});
+  if (!gpu) return {host};
+  add_gpu_items(config, shape, site, judged_on_gpu && config.env.gpus.empty(), device);
+  return {host, device};
+}
+
 std::string bytes_text(int64_t bytes) {
   const double mib = double(bytes) / (1 << 20);
   return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
 }
 
-int64_t first_number(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
-  std::string word;
-  while (file >> word) {
-    if (!key.empty() && word != key) continue;
-    if (!key.empty()) file >> word;
-    return word.find_first_not_of("0123456789") == std::string::npos ? std::stoll(word) : -1;
+// Tries settings out on the same layouts; of the GPU's memory.
+class Advice {
+ public:
+  Advice(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged)
+      : config_(config), shape_(shape), site_(site), judged_(judged) {}
+
+  std::string text() {
+    if (const int64_t most = most_sequences(); most > 0)
+      return fmt::format("rollout.max_sequences may be up to {}", most);
+    if (!config_.model.recompute) {
+      config_.model.recompute = true;
+      if (const int64_t most = most_sequences(); most > 0)
+        return fmt::format("model.recompute=true and rollout.max_sequences of at most {} make it fit", most);
+    }
+    const PlanSite here = site_;
+    for (site_.ranks = 2 * here.ranks; site_.ranks <= kMostRanks; site_.ranks *= 2)
+      if (const int64_t most = most_sequences(); most > 0)
+        return fmt::format(
+            "{} such GPUs, model.recompute=true and rollout.max_sequences of at most {} make it fit",
+            site_.ranks, most);
+    return fmt::format(
+        "no number of such GPUs makes it fit: each holds the whole weights and the gradients of the "
+        "embedding, the "
+        "head and one block, and weights sharded over the GPUs (ZeRO-3) are not there; a smaller model, a "
+        "shorter "
+        "rollout.max_context_tokens or GPUs of more memory make it fit");
   }
-  return -1;
+
+ private:
+  bool fits(int64_t sequences) {
+    config_.rollout.max_sequences = sequences;
+    return memories_of(config_, shape_, site_, judged_).back().fits();
+  }
+  // 0: not one.
+  int64_t most_sequences() {
+    int64_t low = 0, high = kMostSequences + 1;
+    while (high - low > 1) (fits(std::midpoint(low, high)) ? low : high) = std::midpoint(low, high);
+    return low;
+  }
+
+  RunConfig config_;
+  const ModelConfig& shape_;
+  PlanSite site_;
+  bool judged_;
+};
+
+std::string step_text(const StepCost& step) {
+  std::string text = fmt::format(
+      "a step, at most\n  {} trajectories, {} verdicts, {} generated tokens, {} learned tokens, {:.3g} "
+      "TFLOP\n  {} of trajectories on the disk, a checkpoint of {:.1f} GB\n",
+      step.trajectories, step.verdicts, step.generated_tokens, step.learned_tokens, step.flops * 1e-12,
+      bytes_text(step.record_bytes), double(step.checkpoint_bytes) * 1e-9);
+  if (step.generate_s > 0) text += estimate_text(step);
+  return text;
 }
 
 }  // namespace
-
-int64_t available_memory_bytes() {
-  int64_t available = std::numeric_limits<int64_t>::max();
-  if (const int64_t kib = first_number("/proc/meminfo", "MemAvailable:"); kib >= 0) available = kib << 10;
-  const int64_t limit = first_number("/sys/fs/cgroup/memory.max", "");
-  const int64_t used = first_number("/sys/fs/cgroup/memory.current", "");
-  if (limit >= 0 && used >= 0) available = std::min(available, limit - used);
-  return available;
-}
 
 int64_t MemoryPlan::needed_bytes() const {
   int64_t sum = 0;
@@ -84,53 +161,34 @@ int64_t MemoryPlan::needed_bytes() const {
   return sum;
 }
 
-Plan make_plan(const RunConfig& config, const ModelConfig& shape, const Communicator& ranks) {
-  const RolloutOptions& r = config.rollout;
-  const PolicyOptions options = config.model.policy();
-  Plan plan;
-  plan.trajectories = r.tasks_per_step * r.samples_per_task;
-  plan.verdicts = plan.trajectories * r.turns;
-  plan.generated_tokens = plan.verdicts * r.max_response_tokens;
-  plan.learned_tokens = plan.trajectories * r.max_context_tokens * config.learner.epochs;
-
-  MemoryPlan host{
-      .name = "memory", .items = {}, .available_bytes = available_memory_bytes() / ranks.local_size()},
-      gpu;
-  if (options.on_gpu())
-    gpu = {.name = "GPU memory", .items = {}, .available_bytes = device_free_bytes(options)};
-  MemoryPlan& device = options.on_gpu() ? gpu : host;
-  device.items = parameter_memory(config, shape, ranks.size());
-  const int64_t pack = largest_pack(config);
-  // Asking a policy needs one: only where its parameters fit.
-  if (device.fits()) {
-    const Policy policy(shape, options);
-    device.items.push_back(
-        {fmt::format("activations of {} tokens", pack), policy.activation_bytes(pack, pack)});
-    plan.flops = policy.train_flops_per_token(r.max_context_tokens) *
-                 (double(plan.learned_tokens) + double(plan.trajectories * r.max_context_tokens) / 3);
-  }
-  device.items.push_back({fmt::format("keys and values of {} sequences", r.max_sequences),
-                          KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});
-  host.items.push_back({fmt::format("judge, {} lanes", lanes(config.env)),
-                        lanes(config.env) * ((config.env.memory_mb << 20) + kOracleBytes)});
-  host.items.push_back({"checkpoint while it is written", 3 * kF32 * shape.parameter_count() / ranks.size()});
-  host.items.push_back({"program", kProcessBytes});
-  if (options.on_gpu())
-    gpu.items.push_back({"attention's backward and libraries", device_library_bytes(options)});
-  plan.memories = {host};
-  if (options.on_gpu()) plan.memories.push_back(gpu);
+Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged_on_gpu) {
+  Plan plan{.memories = memories_of(config, shape, site, judged_on_gpu),
+            .step = step_cost(config, shape, site),
+            .advice = ""};
+  if (config.model.policy().on_gpu()) plan.advice = Advice(config, shape, site, judged_on_gpu).text();
   return plan;
 }
 
-void check_fits(const Plan& plan) {
+bool judged_on_gpu(const std::vector<Task>& tasks) {
+  return std::ranges::any_of(tasks, [](const Task& task) { return task.language == kCuda.name; });
+}
+
+std::string misfit(const Plan& plan) {
   for (const MemoryPlan& memory : plan.memories)
     if (!memory.fits())
-      throw ConfigError(
-          "the run needs {} of {} and {} are available:\n{}lower rollout.max_sequences, "
-          "learner.micro_batch_tokens, cold_start.micro_batch_tokens or env.lanes, set model.recompute=true, "
-          "or "
-          "choose a smaller model",
-          bytes_text(memory.needed_bytes()), memory.name, bytes_text(memory.available_bytes), to_text(plan));
+      return fmt::format(
+          "the run needs {} of {} and {} are available: {}", bytes_text(memory.needed_bytes()), memory.name,
+          bytes_text(memory.available_bytes),
+          &memory == &plan.memories.back() && !plan.advice.empty()
+              ? plan.advice
+              : "lower rollout.max_sequences, learner.micro_batch_tokens, "
+                "cold_start.micro_batch_tokens or env.lanes, set model.recompute=true, or choose a "
+                "smaller model");
+  return "";
+}
+
+void check_fits(const Plan& plan) {
+  if (const std::string why = misfit(plan); !why.empty()) throw ConfigError("{}\n{}", why, to_text(plan));
 }
 
 std::string summary(const MemoryPlan& memory) {
@@ -140,24 +198,23 @@ std::string summary(const MemoryPlan& memory) {
 
 std::string to_text(const MemoryPlan& memory) {
   std::string text = memory.name + "\n";
-  const auto line = [&](const std::string& what, int64_t bytes) {
-    text += fmt::format("  {:<36}{:>12}\n", what, bytes_text(bytes));
+  const auto line = [&](const std::string& what, const std::string& value) {
+    text += fmt::format("  {:<40}{:>12}\n", what, value);
   };
-  for (const MemoryItem& item : memory.items) line(item.what, item.bytes);
-  line("needed", memory.needed_bytes());
-  line("available", memory.available_bytes);
-  if (memory.fits()) line("headroom", memory.available_bytes - memory.needed_bytes());
+  for (const MemoryItem& item : memory.items) line(item.what, bytes_text(item.bytes));
+  line("needed", bytes_text(memory.needed_bytes()));
+  line("available", memory.available_bytes < 0 ? "not known" : bytes_text(memory.available_bytes));
+  if (memory.available_bytes < 0) return text;
+  const int64_t left = memory.available_bytes - memory.needed_bytes();
+  line(left < 0 ? "missing" : "headroom", bytes_text(std::abs(left)));
   return text;
 }
 
 std::string to_text(const Plan& plan) {
   std::string text;
   for (const MemoryPlan& memory : plan.memories) text += to_text(memory);
-  text += fmt::format(
-      "a step, at most\n  {} trajectories, {} verdicts, {} generated tokens, {} learned tokens, {:.3g} "
-      "TFLOP\n",
-      plan.trajectories, plan.verdicts, plan.generated_tokens, plan.learned_tokens, plan.flops * 1e-12);
-  return text;
+  if (!plan.advice.empty()) text += plan.advice + "\n";
+  return text + step_text(plan.step);
 }
 
 }  // namespace temper

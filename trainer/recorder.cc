@@ -4,6 +4,7 @@
 
 #include "base/process.h"
 #include "policy/activity.h"
+#include "rollout/trajectory_file.h"
 #include "trainer/checkpoint/evaluations.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/interrupted.h"
@@ -102,14 +103,13 @@ void Recorder::evaluation_after() {
 void Recorder::evaluate_as(const std::string& name, int64_t step) {
   if (std::ranges::count(evaluations_, name, &NamedEvaluation::name) > 0 || any_interrupted(run_.ranks()))
     return;
-  const fs::path trajectories = run_.trajectories("eval_" + name);
+  std::vector<Trajectory> kept;
   try {
-    evaluations_.push_back(
-        {name, evaluate(model_, judge_, config_, trajectories, progress_bar("eval " + name))});
+    evaluations_.push_back({name, evaluate(model_, judge_, config_, &kept, progress_bar("eval " + name))});
   } catch (const Interrupted&) {  // half an evaluation is none
-    if (run_.ranks().rank() == 0) fs::remove(trajectories);
     return;
   }
+  run_.keep("eval_" + name, pointers_to(kept));
   Metrics metrics;
   add_metrics(evaluations_.back().evaluation, metrics);
   run_.record(step, metrics);

@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "policy/activity.h"
 #include "policy/hugging_face.h"
+#include "rollout/trajectory_file.h"
 #include "trainer/console.h"
 #include "trainer/ranks.h"
 
@@ -167,8 +168,10 @@ Run::~Run() {
   if (!recorded_ && (!judged || interrupted()) && ranks_.rank() == 0) remove_quietly(dir_);
 }
 
-fs::path Run::trajectories(const std::string& name) const {
-  return dir_ / "trajectories" / (name + ".jsonl");
+void Run::keep(const std::string& name, std::span<const Trajectory* const> trajectories) {
+  if (ranks_.rank() > 0) return;
+  write_trajectories(dir_ / "trajectories" / (name + kTrajectoryFile), trajectories,
+                     options_.trajectories == "zstd");
 }
 
 bool Run::goes_on(int64_t step) {
@@ -201,7 +204,7 @@ void Run::record(int64_t step, const Metrics& metrics, const Batch& batch) {
   const Phase phase("save");
   record(step, metrics);
   recorded_ = true;
-  if (ranks_.rank() == 0) append_trajectories(trajectories(fmt::format("step_{:06}", step)), batch);
+  keep(fmt::format("step_{:06}", step), pointers_to(batch));
 }
 
 fs::path Run::save_checkpoint(const std::string& name, const Model& model) {

@@ -3,7 +3,7 @@
 //
 //   config.yaml          the resolved config
 //   metrics.jsonl        one line per step, and the TensorBoard event file beside it
-//   trajectories/        step_000001.jsonl, …, eval_before.jsonl, eval_after.jsonl
+//   trajectories/        step_000001.safetensors, …, eval_before.safetensors, eval_after.safetensors
 //   checkpoints/         step_000010, …: what the run can go on from; cold_start, final: Hugging Face
 //   directories verdicts/            each rank's journal, env/verdict_journal.h log/rank_N.txt       what the
 //   terminal showed, with times; on other ranks what it would have finished.json        the run came to its
@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "policy/communicator.h"
@@ -42,7 +43,6 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   const std::filesystem::path& dir() const { return dir_; }
-  std::filesystem::path trajectories(const std::string& name) const;  // file for append_trajectories
 
   Communicator& ranks() const { return ranks_; }
 
@@ -66,6 +66,8 @@ class Run {
   // Errors of all: WorldError naming the file.
   void record(int64_t step, const Metrics& metrics);
   void record(int64_t step, const Metrics& metrics, const Batch& batch);  // a step of reinforcement learning
+  // trajectories/NAME.safetensors; rank 0 alone writes.
+  void keep(const std::string& name, std::span<const Trajectory* const> trajectories);
   std::filesystem::path save_checkpoint(const std::string& name, const Model& model);
   void finish(int64_t step);  // the run has come to its end
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "policy/communicator/watch.h"
+#include "rollout/trajectory_file.h"
 #include "trainer/config.h"
 
 namespace temper {
@@ -104,7 +105,7 @@ int64_t number_in(const std::string& name) {
 bool is_later(const std::string& name, const Manifest& manifest) {
   if (name.starts_with("step_")) return number_in(name) > manifest.step;
   for (const auto& evaluation : manifest.evaluations)
-    if (name == fmt::format("eval_{}.jsonl", evaluation.at("name").get<std::string>())) return false;
+    if (name == fmt::format("eval_{}{}", evaluation.at("name").get<std::string>(), kTrajectoryFile)) return false;
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "rollout/search.h"
+#include "rollout/trajectory_file.h"
 #include "trainer/config.h"
 #include "trainer/interrupted.h"
 #include "trainer/model.h"
@@ -65,14 +66,14 @@ void ScalingOptions::check(Problems& problems) const {
 }
 
 std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const RunConfig& config,
-                                             const std::filesystem::path& trajectories,
+                                             std::vector<Trajectory>* kept,
                                              const std::function<void(int64_t, int64_t)>& progress) {
   const ScalingOptions& options = config.eval.scaling;
   const auto tasks = tasks_of_split(judge.tasks(), config.eval.split);
   Communicator& ranks = model.policy.ranks();
   const auto record = [&](const Batch& batch) {
     if (any_interrupted(ranks)) throw Interrupted();
-    if (!trajectories.empty() && ranks.rank() == 0) append_trajectories(trajectories, batch);
+    if (kept && ranks.rank() == 0) keep(batch, *kept);
   };
   std::vector<ScalingCurve> curves;
   for (const std::string& way : options.ways) {

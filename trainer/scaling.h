@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "env/judge.h"
+#include "rollout/trajectory.h"
 #include "trainer/metrics.h"
 #include "trainer/score.h"
 
@@ -38,11 +39,11 @@ struct ScalingCurve {
   std::vector<Point> points;
 };
 
-// Every task of eval.split, eval.samples times. Rows are appended to `trajectories` unless that is empty.
+// Every task of eval.split, eval.samples times. Rank 0's `kept` gets the rows unless it is null.
 // Deterministic in the seed but for what timing decides; `progress` is told (answers judged, answers in all).
 // Errors: Interrupted.
 std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const RunConfig& config,
-                                             const std::filesystem::path& trajectories,
+                                             std::vector<Trajectory>* kept = nullptr,
                                              const std::function<void(int64_t, int64_t)>& progress = {});
 
 // val/scaling/beam/best_of_8/correct, val/scaling/sequential/last_of_8/fast_1, …

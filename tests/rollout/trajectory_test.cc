@@ -3,11 +3,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <list>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
+#include "rollout/columns.h"
+#include "rollout/trajectory_columns.h"
+#include "rollout/trajectory_file.h"
 #include "tests/policy/tokenizer_fixture.h"
 
 namespace temper {
@@ -73,39 +78,123 @@ void expect_equal(const Trajectory& a, const Trajectory& b) {
   }
 }
 
-TEST_F(TrajectoryTest, ComesBackFromTheFile) {
-  const Batch batch{7, {{"a", {random_trajectory(1), random_trajectory(2)}}, {"b", {random_trajectory(3)}}}};
-  append_trajectories(path_, batch);
-  append_trajectories(path_, batch);
-  const auto found = read_trajectories(path_);
-  ASSERT_EQ(found.size(), 6u);
-  for (size_t n = 0; n < 6; ++n) expect_equal(found[n], random_trajectory(1 + n % 3));
+// What reading says of a trajectory of two turns, one of its columns replaced.
+template <class T>
+std::string error_with(const std::string& column, const std::vector<T>& numbers) {
+  const std::vector<Trajectory> sent = {random_trajectory(1)};
+  const ColumnReader whole(to_columns(pointers_to(sent), ColumnForm::kRaw));
+  std::list<std::variant<std::vector<uint8_t>, std::vector<int32_t>, std::vector<int64_t>, std::vector<float>,
+                         std::vector<double>>>
+      kept;
+  ColumnWriter writer;
+  for (const char* note : {"format", "version", "tasks"}) writer.note(note, whole.note(note));
+  const auto add = [&]<class N>(const std::string& name, N) {
+    const auto found = whole.numbers<N>(name);
+    writer.add(name, std::get<std::vector<N>>(kept.emplace_back(std::vector<N>(found.begin(), found.end()))),
+               false);
+  };
+  const auto add_unless_replaced = [&]<class N>(const std::string& name, N number) {
+    if (name == column)
+      writer.add(name, numbers, false);
+    else
+      add(name, number);
+  };
+  for (const char* name : {"trajectory.task", "segment.trajectory", "segment.parent", "segment.prefix",
+                           "token.id", "turn.trajectory", "turn.segment"})
+    add_unless_replaced(name, int32_t());
+  for (const char* name :
+       {"trajectory.step", "trajectory.sample", "segment.begin", "segment.end", "turn.begin", "turn.end"})
+    add_unless_replaced(name, int64_t());
+  for (const char* name : {"token.role", "turn.stopped", "turn.kind"}) add(name, uint8_t());
+  for (const char* name :
+       {"turn.speedup", "turn.speedup_low", "turn.speedup_high", "turn.candidate_us", "turn.baseline_us"})
+    add(name, double());
+  add("token.log_prob", float());
+  writer.add_text("turn.verdict", whole.text("turn.verdict"));
+  try {
+    from_columns(writer.file());
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
 }
 
-TEST_F(TrajectoryTest, AFileThatIsNoneIsNamedWithItsLine) {
-  append_trajectories(path_, {7, {{"a", {random_trajectory(1)}}}});
-  const std::string line = read_file(path_);
-  const auto where = path_.string() + ":2: ";
-  EXPECT_NE(read_error(line + line.substr(0, line.size() / 2)).find(where), std::string::npos);
-  EXPECT_NE(read_error(line + "{}\n").find(where), std::string::npos);
-  auto json = nlohmann::json::parse(line);
-  for (const auto& [path, value] : std::map<std::string, nlohmann::json>{{"/roles/0/1", 1 << 30},
-                                                                         {"/roles/0/1", 0},
-                                                                         {"/roles/0/0", "poet"},
-                                                                         {"/turns/0/end", 100000},
-                                                                         {"/turns/1/begin", 0},
-                                                                         {"/log_probs", {0.5}},
-                                                                         {"/ids", "none"}}) {
-    auto changed = json;
-    changed[nlohmann::json::json_pointer(path)] = value;
-    EXPECT_NE(read_error(line + changed.dump() + "\n").find(where), std::string::npos) << path;
+TEST_F(TrajectoryTest, ComesBackFromTheFile) {
+  const Batch batch{7, {{"a", {random_trajectory(1), random_trajectory(2)}}, {"b", {random_trajectory(3)}}}};
+  for (const bool compress : {false, true}) {
+    write_trajectories(path_, pointers_to(batch), compress);
+    const auto found = read_trajectories(path_);
+    ASSERT_EQ(found.size(), 3u);
+    for (size_t n = 0; n < 3; ++n) expect_equal(found[n], random_trajectory(1 + n));
+  }
+  write_trajectories(path_, {});
+  EXPECT_TRUE(read_trajectories(path_).empty());
+}
+
+TEST_F(TrajectoryTest, ABrokenOffFileIsSaid) {
+  write_trajectories(path_, pointers_to(Batch{7, {{"a", {random_trajectory(1)}}}}));
+  const std::string whole = read_file(path_);
+  for (size_t bytes = 0; bytes < whole.size(); bytes += 1 + bytes / 50) {
+    const std::string error = read_error(whole.substr(0, bytes));
+    EXPECT_NE(error.find(path_.string() + ": not trajectories: broken off"), std::string::npos)
+        << bytes << ": " << error;
+  }
+  EXPECT_NE(read_error(whole + "more"), "");
+  EXPECT_NE(read_error("{\"task\":\"a\"}\n"), "");
+}
+
+TEST_F(TrajectoryTest, AChangedByteIsRefused) {
+  const std::vector<Trajectory> sent = {random_trajectory(1), random_trajectory(2)};
+  for (const ColumnForm form : {ColumnForm::kRaw, ColumnForm::kZstd}) {
+    const std::string whole = to_columns(pointers_to(sent), form);
+    EXPECT_EQ(from_columns(whole).size(), 2u);
+    for (size_t at = 0; at < whole.size(); ++at)
+      for (const int flip : {1, 0x20, 0x80}) {
+        std::string changed = whole;
+        changed[at] = char(changed[at] ^ flip);
+        EXPECT_THROW(from_columns(changed), ConfigError) << at;
+      }
   }
 }
 
+// Tables that contradict each other, under a digest that fits them.
+TEST_F(TrajectoryTest, TablesThatContradictEachOtherAreRefused) {
+  const std::map<std::string, std::vector<int32_t>> narrow = {
+      {"trajectory.task", {7}}, {"segment.trajectory", {1}},  {"segment.parent", {0}},
+      {"segment.prefix", {1}},  {"turn.trajectory", {-1, 0}}, {"turn.segment", {1, 0}},
+      {"token.id", {1}}};
+  const std::map<std::string, std::vector<int64_t>> wide = {{"segment.begin", {1}},
+                                                            {"segment.end", {1 << 30}},
+                                                            {"turn.begin", {-1, 0}},
+                                                            {"turn.end", {0, int64_t(1) << 40}}};
+  for (const auto& [column, numbers] : narrow) EXPECT_NE(error_with(column, numbers), "") << column;
+  for (const auto& [column, numbers] : wide) EXPECT_NE(error_with(column, numbers), "") << column;
+  EXPECT_EQ(error_with<int32_t>("trajectory.task", {0}), "");
+}
+
 TEST_F(TrajectoryTest, AFullDiskLeavesTheFileAsItWas) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  EXPECT_THROW(append_trajectories("/dev/full", {7, {{"a", {random_trajectory(1)}}}}), WorldError);
-  EXPECT_THROW(append_trajectories(path_ / "below" / "nothing", {}), WorldError);
+  write_trajectories(path_, pointers_to(Batch{7, {{"a", {random_trajectory(1)}}}}));
+  const std::string before = read_file(path_);
+  for (const char* failing : {"open", "write", "fsync", "rename"}) {
+    watch_file_calls([&](const char* call, const fs::path&) {
+      if (std::string(call) == failing) throw WorldError("{} fails", call);
+    });
+    EXPECT_THROW(write_trajectories(path_, {}), WorldError) << failing;
+    watch_file_calls({});
+    EXPECT_EQ(read_file(path_), before) << failing;
+  }
+  EXPECT_THROW(write_trajectories(path_ / "below" / "nothing", {}), WorldError);
+}
+
+TEST_F(TrajectoryTest, AnOlderProgramsRecordIsSaid) {
+  const fs::path folder = path_.string() + "_folder";
+  fs::create_directory(folder);
+  write_file(folder / "step_000001.jsonl", "{}\n");
+  EXPECT_THROW(recorded_trajectories(folder), ConfigError);
+  write_trajectories(folder / "step_000002.safetensors", {});
+  write_trajectories(folder / "eval_before.safetensors", {});
+  EXPECT_EQ(recorded_trajectories(folder), (std::vector<std::string>{"eval_before", "step_000002"}));
+  fs::remove_all(folder);
 }
 
 TEST_F(TrajectoryTest, ReadsAsAConversation) {

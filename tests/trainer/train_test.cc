@@ -121,10 +121,9 @@ TEST_F(Train, LearnsToBeRight) {
 TEST_F(Train, EvaluatesTheSameAnswersUnderTheSameSeed) {
   const RunConfig c = config({"eval.samples=4", "eval.turns=2", "rollout.max_context_tokens=800"});
   Model model = load_model(c.model.path);
-  const fs::path first = root_ / "first.jsonl", second = root_ / "second.jsonl";
-  const Evaluation evaluation = evaluate(model, *judge_, c, first);
-  evaluate(model, *judge_, c, second);
-  const auto a = read_trajectories(first), b = read_trajectories(second);
+  std::vector<Trajectory> a, b;
+  const Evaluation evaluation = evaluate(model, *judge_, c, &a);
+  evaluate(model, *judge_, c, &b);
   ASSERT_EQ(a.size(), 5u);  // four sampled, one greedy
   ASSERT_EQ(b.size(), 5u);
   for (size_t i = 0; i < a.size(); ++i) {
@@ -143,10 +142,10 @@ TEST_F(Train, ComparesWaysToSpendAnswers) {
       config({"eval.samples=3", "eval.scaling.ways=[parallel, sequential, beam]", "eval.scaling.budget=4",
               "eval.scaling.width=2", "eval.scaling.shown=1", "rollout.max_context_tokens=800"});
   Model model = load_model(c.model.path);
-  const fs::path rows = root_ / "scaling.jsonl";
-  const auto curves = scale_at_test_time(model, *judge_, c, rows);
+  std::vector<Trajectory> rows;
+  const auto curves = scale_at_test_time(model, *judge_, c, &rows);
   ASSERT_EQ(curves.size(), 3u);
-  EXPECT_EQ(read_trajectories(rows).size(), 3u * 3 * 4);
+  EXPECT_EQ(rows.size(), 3u * 3 * 4);
   for (const ScalingCurve& curve : curves) {
     ASSERT_EQ(curve.points.size(), 3u);
     for (size_t i = 0; i < 3; ++i) {
@@ -174,7 +173,7 @@ TEST_F(Train, SaysWhichSplitHasNoTask) {
   const RunConfig c = config({"eval.split=heldout"});
   Model model = load_model(c.model.path);
   try {
-    evaluate(model, *judge_, c, "");
+    evaluate(model, *judge_, c);
     FAIL() << "no error";
   } catch (const ConfigError& e) {
     EXPECT_THAT(e.what(), HasSubstr("eval.split: no task of split heldout"));

@@ -21,7 +21,7 @@ bool may_change(const std::string& key) {
   for (const char* section : {"checkpoint.", "ranks."})
     if (key.starts_with(section)) return true;
   for (const char* option :
-       {"run.name", "run.dir", "run.overwrite", "run.steps", "run.max_seconds", "run.threads", "model.device",
+       {"run.name", "run.dir", "run.overwrite", "run.steps", "run.max_seconds", "run.threads", "run.trajectories", "model.device",
         "model.recompute", "model.logits_chunk", "model.zero_stage", "env.lanes", "env.gpus", "env.cache",
         "rollout.max_sequences", "learner.micro_batch_tokens", "cold_start.micro_batch_tokens"})
     if (key == option) return true;

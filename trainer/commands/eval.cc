@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "policy/threads.h"
+#include "rollout/trajectory_file.h"
 #include "trainer/commands/commands.h"
 #include "trainer/console.h"
 #include "trainer/device.h"
@@ -29,8 +30,12 @@ int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std:
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options);
   Judge judge(config.env, judged_tasks(config));
-  const NamedEvaluation result{"policy", evaluate(model, judge, config, trajectories, progress_bar("eval"))};
-  const auto curves = scale_at_test_time(model, judge, config, trajectories, progress_bar("scaling"));
+  std::vector<Trajectory> kept;
+  std::vector<Trajectory>* const keep = trajectories.empty() ? nullptr : &kept;
+  const NamedEvaluation result{"policy", evaluate(model, judge, config, keep, progress_bar("eval"))};
+  const auto curves = scale_at_test_time(model, judge, config, keep, progress_bar("scaling"));
+  if (keep && ranks.rank() == 0)
+    write_trajectories(trajectories, pointers_to(kept), config.run.trajectories == "zstd");
   Metrics metrics;
   add_metrics(result.evaluation, metrics);
   add_metrics(curves, metrics);
@@ -52,7 +57,7 @@ void add_eval(CLI::App& app, int& exit_code) {
   const auto trajectories = std::make_shared<std::string>();
   declare_config(*command, *words);
   command->add_flag("--json", *json, "every figure as JSON");
-  command->add_option("--trajectories", *trajectories, "append what the policy wrote to this file");
+  command->add_option("--trajectories", *trajectories, "write what the policy wrote to this file, docs/trajectories.md");
   command->callback([=, &exit_code] {
     exit_code = run_ranked({[=] { return words->read(); }, judged_tasks, prepare,
                             [=](RunConfig& config, Communicator& ranks) {

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "rollout/trajectory.h"
+#include "rollout/trajectory_file.h"
 #include "trainer/commands/commands.h"
 #include "trainer/report/run_record.h"
 
@@ -11,25 +12,19 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr int64_t kShown = 3;
+
 struct ShowWords {
   std::string run, which, task;
-  int64_t limit = 3;
-  bool best = false;
+  int64_t limit = 0;  // 0: kShown as text, all as JSON
+  bool best = false, json = false;
 };
-
-std::vector<std::string> recorded(const fs::path& run) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run / "trajectories", error))
-    names.push_back(entry.path().stem().string());
-  if (error) throw ConfigError("show: {} is not a run directory: {}", run.string(), error.message());
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 // The file asked for; without a wish the last evaluation, else the last step.
 fs::path trajectories_file(const ShowWords& words) {
-  const auto names = recorded(words.run);
+  const fs::path folder = fs::path(words.run) / "trajectories";
+  if (!fs::is_directory(folder)) throw ConfigError("show: {} is not a run directory", words.run);
+  const auto names = recorded_trajectories(folder);
   if (names.empty()) throw ConfigError("show: {} has recorded no trajectories yet", words.run);
   std::string name = words.which.empty() ? names.back() : words.which;
   if (words.which.empty() && std::count(names.begin(), names.end(), "eval_after")) name = "eval_after";
@@ -40,11 +35,34 @@ fs::path trajectories_file(const ShowWords& words) {
     throw ConfigError("show: {} has no {}{}", words.run, name,
                       near.empty() ? "" : "; did you mean " + near + "?");
   }
-  return fs::path(words.run) / "trajectories" / (name + ".jsonl");
+  return folder / (name + kTrajectoryFile);
 }
 
 double last_speedup(const Trajectory& t) {
   return t.turns.empty() || !t.turns.back().verdict.pass() ? 0 : t.turns.back().verdict.speedup;
+}
+
+// For other programs: everything, and the answers as text.
+std::string json_line(const Trajectory& t, const Tokenizer& tokenizer) {
+  nlohmann::json roles = nlohmann::json::array(), turns = nlohmann::json::array();
+  for (const Role role : t.roles) roles.push_back(to_string(role));
+  for (const Turn& turn : t.turns) {
+    const std::vector<int32_t> answer(t.ids.begin() + turn.begin, t.ids.begin() + turn.end);
+    turns.push_back({{"segment", 0},
+                     {"begin", turn.begin},
+                     {"end", turn.end},
+                     {"stopped", turn.stopped},
+                     {"text", tokenizer.decode(answer)},
+                     {"verdict", turn.verdict}});
+  }
+  const nlohmann::json segment = {
+      {"parent", -1}, {"prefix", 0}, {"ids", t.ids}, {"roles", roles}, {"log_probs", t.log_probs}};
+  const nlohmann::json json = {{"task", t.task},
+                               {"step", t.step},
+                               {"sample", t.sample},
+                               {"segments", nlohmann::json::array({segment})},
+                               {"turns", turns}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 int run_show(const ShowWords& words) {
@@ -57,8 +75,10 @@ int run_show(const ShowWords& words) {
     });
   if (trajectories.empty()) throw ConfigError("show: no trajectory of task {}", words.task);
   const Tokenizer tokenizer = tokenizer_of_run(words.run);
-  for (int64_t i = 0; i < std::min<int64_t>(words.limit, int64_t(trajectories.size())); ++i)
-    fmt::print("{}\n", to_text(trajectories[size_t(i)], tokenizer));
+  const int64_t limit = words.limit > 0 ? words.limit : words.json ? std::ssize(trajectories) : kShown;
+  trajectories.resize(size_t(std::min(limit, std::ssize(trajectories))));
+  for (const Trajectory& t : trajectories)
+    fmt::print("{}\n", words.json ? json_line(t, tokenizer) : to_text(t, tokenizer));
   return kExitOk;
 }
 
@@ -70,8 +90,11 @@ void add_show(CLI::App& app, int& exit_code) {
   command->add_option("run", words->run, "run directory")->required();
   command->add_option("which", words->which, "a step's number, eval_before or eval_after; default: the last");
   command->add_option("--task", words->task, "only this task");
-  command->add_option("--limit", words->limit, "how many")->check(CLI::PositiveNumber);
+  command->add_option("--limit", words->limit, "how many; default: 3, with --json all")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--best", words->best, "the fastest right answers first");
+  command->add_flag("--json", words->json,
+                    "a line of JSON for each trajectory: ids, roles, log-probs, verdicts");
   command->callback([=, &exit_code] { exit_code = run_show(*words); });
 }
 

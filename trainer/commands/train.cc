@@ -1,14 +1,19 @@
 #include "trainer/train.h"
 
+#include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
 #include "base/process.h"
+#include "policy/cuda_device.h"
 #include "policy/threads.h"
 #include "trainer/commands/commands.h"
 #include "trainer/console.h"
 #include "trainer/device.h"
+#include "trainer/dry_run.h"
 #include "trainer/plan.h"
+#include "trainer/published_shapes.h"
 #include "trainer/starting_model.h"
 
 namespace temper {
@@ -19,19 +24,63 @@ std::vector<Task> judged_tasks(const RunConfig& config) {
   return with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed));
 }
 
-Plan prepare(RunConfig& config, bool dry, Communicator& ranks) {
+Plan prepare(RunConfig& config, Communicator& ranks) {
   share_machine(config, ranks);
   use_device(config.model, starting_shape(config), ranks);
-  check_tasks(config, load_tasks(config));
-  const Plan plan = make_plan(config, starting_shape(config), ranks);
-  if (dry && ranks.rank() == 0) fmt::print("{}\n{}", to_yaml(config), to_text(plan));
+  const std::vector<Task> tasks = load_tasks(config);
+  check_tasks(config, tasks);
+  const Plan plan = make_plan(config, starting_shape(config), site_here(config, ranks), judged_on_gpu(tasks));
   check_fits(plan);
-  if (!dry && ranks.rank() == 0) check_run_directory(config);
+  if (ranks.rank() == 0) check_run_directory(config);
   return plan;
 }
 
-int run_train(RunConfig& config, const Plan& plan, bool dry, Communicator& ranks) {
-  if (dry) return kExitOk;
+// The config, which reads back, on standard output; what is said of it on standard error.
+void print_plan(const RunConfig& config, const Plan& plan) {
+  fmt::print("{}", to_yaml(config));
+  std::fflush(stdout);
+  fmt::print(stderr, "{}", to_text(plan));
+  if (const std::string why = misfit(plan); !why.empty()) throw ConfigError("{}", why);
+}
+
+// Another run in the directory is no reason to refuse a plan.
+void warn_of_directory(const RunConfig& config) try {
+  check_run_directory(config);
+} catch (const std::exception& e) {
+  fmt::print(stderr, "a run would be refused: {}\n", e.what());
+}
+
+void dry_run(RunConfig& config, Communicator& ranks) {
+  share_machine(config, ranks);
+  const ModelConfig shape = starting_shape(config);
+  use_device(config.model, shape, ranks);
+  const std::vector<Task> tasks = load_tasks(config);
+  check_tasks(config, tasks);
+  if (ranks.rank() > 0) return;
+  check_start(config, shape, tasks, true);
+  print_plan(config, make_plan(config, shape, site_here(config, ranks), judged_on_gpu(tasks)));
+  warn_of_directory(config);
+}
+
+// For a machine that is not here, from layouts alone.
+int plan_for(RunConfig config, const std::string& machine) {
+  const PlanSite site = site_named(machine);
+  const ModelConfig shape = planned_shape(config);
+  const std::vector<Task> tasks = load_tasks(config);
+  check_tasks(config, tasks);
+  const bool here = std::filesystem::exists(std::filesystem::path(config.model.path) / "config.json");
+  check_start(config, shape, tasks, here);
+  config.model.device = "cuda";
+  if (!here && !config.model.path.empty())
+    fmt::print(stderr, "{} is not here: planned as published\n", config.model.path);
+  if (const std::string unknown = cuda::unknown_to_gpu(shape); !unknown.empty())
+    fmt::print(stderr, "a run would be refused: GPUs do not know this model yet: {}\n", unknown);
+  fmt::print(stderr, "{} parameters, {} ranks\n", shape.parameter_count(), site.ranks);
+  print_plan(config, make_plan(config, shape, site, judged_on_gpu(tasks)));
+  return kExitOk;
+}
+
+int run_train(RunConfig& config, const Plan& plan, Communicator& ranks) {
   connect_devices(config.model, ranks);
   use_threads(config.run.threads);
   Judge judge(config.env, judged_tasks(config));
@@ -44,6 +93,23 @@ int run_train(RunConfig& config, const Plan& plan, bool dry, Communicator& ranks
   return any_interrupted(ranks) ? kExitInterrupted : kExitOk;
 }
 
+int train_or_plan(const ConfigWords& words, bool dry, const std::string& machine) {
+  if (!machine.empty() && !dry)
+    throw ConfigError("--machine: a plan for another machine is a --dry-run; pass both");
+  if (!machine.empty()) return plan_for(words.read(), machine);
+  Plan plan;
+  return run_ranked({[&] { return words.read(); }, judged_tasks,
+                     [&](RunConfig& config, Communicator& ranks) {
+                       if (dry)
+                         dry_run(config, ranks);
+                       else
+                         plan = prepare(config, ranks);
+                     },
+                     [&](RunConfig& config, Communicator& ranks) {
+                       return dry ? kExitOk : run_train(config, plan, ranks);
+                     }});
+}
+
 }  // namespace
 
 void add_train(CLI::App& app, int& exit_code) {
@@ -51,15 +117,15 @@ void add_train(CLI::App& app, int& exit_code) {
       app.add_subcommand("train", "teach a policy: cold start, reinforcement learning, evaluation");
   const auto words = std::make_shared<ConfigWords>();
   const auto dry = std::make_shared<bool>(false);
+  const auto machine = std::make_shared<std::string>();
   declare_config(*command, *words);
-  command->add_flag("--dry-run", *dry, "print the resolved config, the memory plan and the cost of a step");
-  const auto plan = std::make_shared<Plan>();
-  command->callback([=, &exit_code] {
-    exit_code = run_ranked(
-        {[=] { return words->read(); }, judged_tasks,
-         [=](RunConfig& config, Communicator& ranks) { *plan = prepare(config, *dry, ranks); },
-         [=](RunConfig& config, Communicator& ranks) { return run_train(config, *plan, *dry, ranks); }});
-  });
+  command->add_flag(
+      "--dry-run", *dry,
+      "check all that can be checked without judging; print the resolved config, and on standard error "
+      "the memory plan and the cost of a step");
+  command->add_option("--machine", *machine,
+                      "with --dry-run: plan for a machine that is not here, like 8xH100-80 or 8xH200-141");
+  command->callback([=, &exit_code] { exit_code = train_or_plan(*words, *dry, *machine); });
 }
 
 }  // namespace temper

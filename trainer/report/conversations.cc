@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "rollout/trajectory_file.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -113,16 +114,13 @@ ReadableConversation readable(const Trajectory& trajectory, const Tokenizer& tok
 }
 
 RecordedTrajectories last_trajectories(const RunRecord& run) {
-  std::vector<std::string> names;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(run.dir / "trajectories", none))
-    if (entry.path().extension() == ".jsonl") names.push_back(entry.path().stem().string());
+  const fs::path folder = run.dir / "trajectories";
+  const auto names = fs::is_directory(folder) ? recorded_trajectories(folder) : std::vector<std::string>();
   if (names.empty()) return {};
   // step_… is above eval_before, which is all there is before the first step.
-  std::string name = *std::ranges::max_element(names);
+  std::string name = names.back();
   if (std::ranges::count(names, "eval_after") > 0) name = "eval_after";
-  bool cut = false;
-  return {name, read_trajectories(run.dir / "trajectories" / (name + ".jsonl"), cut)};
+  return {name, read_trajectories(folder / (name + kTrajectoryFile))};
 }
 
 }  // namespace temper

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "rollout/trajectory.h"
+#include "rollout/trajectory_file.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -35,8 +35,7 @@ struct Tally {
 // An evaluation samples each task and then answers it once greedily, as sample 0 again: that one is left out.
 void tally(const fs::path& file, std::map<std::string, Tally>& tallies) {
   std::set<std::pair<std::string, int64_t>> seen;
-  bool cut = false;
-  for (const Trajectory& t : read_trajectories(file, cut)) {
+  for (const Trajectory& t : read_trajectories(file)) {
     if (t.turns.empty() || t.turns.back().verdict.infra() || !seen.emplace(t.task, t.sample).second) continue;
     const Verdict& last = t.turns.back().verdict;
     Tally& task = tallies[t.task];
@@ -47,11 +46,11 @@ void tally(const fs::path& file, std::map<std::string, Tally>& tallies) {
   }
 }
 
-std::map<std::string, Tally> tally_of(const RunGroup& group, const char* file,
+std::map<std::string, Tally> tally_of(const RunGroup& group, const std::string& name,
                                       std::vector<std::string>& problems) {
   std::map<std::string, Tally> tallies;
   for (const RunRecord* run : group.runs) try {
-      if (const fs::path path = run->dir / "trajectories" / file; fs::exists(path)) tally(path, tallies);
+      if (const fs::path path = run->dir / "trajectories" / (name + kTrajectoryFile); fs::exists(path)) tally(path, tallies);
     } catch (const ConfigError& e) {
       problems.push_back(e.what());
     }
@@ -87,9 +86,9 @@ std::string before_after_text(const BeforeAfter& figure, bool percent) {
 
 std::map<std::string, TaskRate> task_rates(const RunGroup& group, std::vector<std::string>& problems) {
   std::map<std::string, TaskRate> rates;
-  for (const auto& [task, t] : tally_of(group, "eval_before.jsonl", problems))
+  for (const auto& [task, t] : tally_of(group, "eval_before", problems))
     rates[task].before = double(t.passed) / double(t.judged);
-  for (const auto& [task, t] : tally_of(group, "eval_after.jsonl", problems)) {
+  for (const auto& [task, t] : tally_of(group, "eval_after", problems)) {
     rates[task].after = double(t.passed) / double(t.judged);
     if (t.passed > 0) rates[task].speedup = std::exp(t.log_speedup / double(t.passed));
   }

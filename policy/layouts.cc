@@ -1,0 +1,45 @@
+#include "policy/layouts.h"
+
+#include <algorithm>
+
+#include "policy/activations.h"
+#include "policy/cuda_device.h"
+#include "policy/workspace.h"
+
+namespace temper {
+
+int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
+                         int64_t scored) {
+  const int64_t chunk = std::min(scored, options.logits_chunk);
+  if (options.on_gpu()) return cuda::activation_bytes(config, tokens, scored, chunk, options.recompute);
+  Arena arena;
+  const Keep keep = options.recompute ? Keep::kInputs : Keep::kAll;
+  if (options.dtype == DType::kF64)
+    lay_out_activations<double>(arena, config, tokens, chunk, keep);
+  else
+    lay_out_activations<float>(arena, config, tokens, chunk, keep);
+  return arena.used();
+}
+
+int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens) {
+  return cuda::generation_bytes(config, sequences, prefill_tokens);
+}
+
+int64_t attention_backward_bytes(const ModelConfig& config, int64_t tokens, int64_t wanted) {
+  constexpr int64_t kScoreBytes = 2;
+  const int64_t group = config.num_attention_heads / config.num_key_value_heads;
+  return std::max(wanted, kScoreBytes * group * tokens * tokens);
+}
+
+double train_flops_per_token(const ModelConfig& c, int64_t context) {
+  const int64_t heads = 2 * c.num_attention_heads + 2 * c.num_key_value_heads;  // of q and o, k and v
+  const int64_t block = c.hidden_size * (heads * c.head_dim + 3 * c.intermediate_size);
+  const double products = double(c.num_hidden_layers * block + c.vocab_size * c.hidden_size);
+  int64_t keys = 0;  // over all layers
+  for (int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
+    keys += c.window_of(layer) > 0 ? std::min(context, c.window_of(layer)) : context;
+  const double attention = 2.0 * double(c.num_attention_heads * c.head_dim) * double(keys);
+  return 3.0 * 2.0 * (products + attention);
+}
+
+}  // namespace temper

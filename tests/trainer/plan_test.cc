@@ -1,0 +1,101 @@
+#include "trainer/plan.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "policy/cuda_device.h"
+#include "trainer/published_shapes.h"
+
+namespace temper {
+namespace {
+
+using testing::HasSubstr;
+
+RunConfig gpu_config() {
+  return read_config("", {"model.device=cuda", "model.path=models/Qwen3-8B", "model.recompute=true",
+                          "rollout.tasks_per_step=16", "rollout.samples_per_task=16", "rollout.turns=3",
+                          "rollout.max_response_tokens=8192", "rollout.max_context_tokens=18432",
+                          "rollout.max_sequences=4", "learner.micro_batch_tokens=18432"});
+}
+
+int64_t bytes_of(const MemoryPlan& memory, const std::string& what) {
+  for (const MemoryItem& item : memory.items)
+    if (item.what.starts_with(what)) return item.bytes;
+  ADD_FAILURE() << "no " << what;
+  return 0;
+}
+
+class PaperPlan : public testing::Test {
+ protected:
+  // Layouts of a GPU are there where Temper is built with CUDA.
+  void SetUp() override {
+    try {
+      site_ = site_named("8xH200-141");
+    } catch (const ConfigError& e) {
+      GTEST_SKIP() << e.what();
+    }
+  }
+  PlanSite site_;
+};
+
+// Every figure worked out by hand from Qwen3-8B's config.json.
+TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
+  const ModelConfig shape = *published_shape("Qwen3-8B");
+  ASSERT_EQ(shape.parameter_count(), 8190735360);
+  const Plan plan = make_plan(gpu_config(), shape, site_, true);
+  ASSERT_EQ(plan.memories.size(), 2u);
+  const MemoryPlan& gpu = plan.memories[1];
+  EXPECT_EQ(bytes_of(gpu, "weights"), 16381470720);
+  EXPECT_EQ(bytes_of(gpu, "master weights"), 4095367680);
+  EXPECT_EQ(bytes_of(gpu, "gradients"), 4095367680);
+  EXPECT_EQ(bytes_of(gpu, "optimizer moments"), 8190735360);
+  EXPECT_NEAR(double(bytes_of(gpu, "gradients not yet summed over 8 ranks")), 5750425028, 1e3);
+  // The input of 36 blocks and the last output, one block's inside, the backward's scratch, 8,192 rows of
+  // logits.
+  EXPECT_NEAR(double(bytes_of(gpu, "activations of 18432 tokens")), 11577319680, 0.01 * 11577319680);
+  EXPECT_EQ(bytes_of(gpu, "keys and values of 4 sequences"), 4 * int64_t(147456) * 18432);
+  EXPECT_EQ(plan.step.trajectories, 256);
+  EXPECT_EQ(plan.step.verdicts, 768);
+  EXPECT_EQ(plan.step.generated_tokens, 256 * 18432);
+  EXPECT_EQ(plan.step.learned_tokens, 256 * 18432);
+  EXPECT_NEAR(plan.step.flops, 256 * 18432 * 61716037632.0 * 4 / 3, 1e12);
+  EXPECT_EQ(plan.step.checkpoint_bytes, 98288824320);
+  // Of each pack's gradients in f32 and the update's weights in bf16, seven eighths: 32 packs a rank.
+  EXPECT_NEAR(plan.step.sent_bytes, 7.0 / 8 * 8190735360 * (4 * 32 + 2), 1e6);
+  EXPECT_NEAR(plan.step.learn_s, 256 * 18432 * 61716037632.0 * 4 / 3 / (0.5 * 989e12 * 8), 1);
+  EXPECT_TRUE(gpu.fits());
+}
+
+TEST_F(PaperPlan, SaysWhatWouldFit) {
+  RunConfig config = gpu_config();
+  const ModelConfig shape = *published_shape("Qwen3-8B");
+  const Plan plan = make_plan(config, shape, site_, true);
+  ASSERT_THAT(plan.advice, HasSubstr("rollout.max_sequences may be up to "));
+  const int64_t most = std::stoll(plan.advice.substr(plan.advice.rfind(' ')));
+  config.rollout.max_sequences = most;
+  EXPECT_EQ(misfit(make_plan(config, shape, site_, true)), "");
+  config.rollout.max_sequences = most + 1;
+  EXPECT_THAT(misfit(make_plan(config, shape, site_, true)), HasSubstr(fmt::format("may be up to {}", most)));
+  EXPECT_THROW(check_fits(make_plan(config, shape, site_, true)), ConfigError);
+  config.model.recompute = false;
+  config.learner.micro_batch_tokens = 40960;
+  EXPECT_THAT(make_plan(config, shape, site_, true).advice, HasSubstr("model.recompute=true"));
+  const Plan large = make_plan(config, *published_shape("Qwen3-14B"), site_named("1xH100-80"), true);
+  EXPECT_THAT(large.advice, HasSubstr("such GPUs"));
+}
+
+TEST(PublishedShapes, AreValid) {
+  for (const std::string& name : published_names()) {
+    Problems problems;
+    published_shape(name)->validate("model", problems);
+    EXPECT_NO_THROW(problems.throw_if_any()) << name;
+  }
+  EXPECT_EQ(published_shape("QwQ-32B")->parameter_count(), 32763876352);
+  EXPECT_EQ(published_shape("Qwen3-14B")->parameter_count(), 14768307200);
+  EXPECT_EQ(published_shape("Llama-3.1-8B")->parameter_count(), 8030261248);
+  EXPECT_EQ(published_shape("Qwen2.5-7B")->parameter_count(), 7615616512);
+  EXPECT_FALSE(published_shape("qwen3-8b"));
+}
+
+}  // namespace
+}  // namespace temper
