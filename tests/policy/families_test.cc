@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <ostream>
 
 #include "tests/policy/small_model.h"
@@ -111,6 +112,23 @@ TEST_P(Families, NamesAndCountOfParametersAgree) {
   }
   EXPECT_EQ(size, c.parameter_count());
   EXPECT_EQ(biases, c.num_hidden_layers * (3 * c.qkv_bias + c.o_bias + 3 * c.mlp_bias));
+}
+
+// One product covers them, and one row of biases.
+TEST_P(Families, BiasesLieSideBySide) {
+  const ModelConfig& c = GetParam().config;
+  std::map<std::string, ParameterInfo> at;
+  for (const auto& p : parameters_of(c)) at[p.name] = p;
+  const auto follows = [&](const std::string& first, const std::string& second) {
+    const ParameterInfo& p = at.at("model.layers.1." + first);
+    EXPECT_EQ(p.offset + p.size, at.at("model.layers.1." + second).offset) << first;
+  };
+  if (c.qkv_bias) follows("self_attn.q_proj.bias", "self_attn.k_proj.bias");
+  if (c.qkv_bias) follows("self_attn.k_proj.bias", "self_attn.v_proj.bias");
+  if (c.mlp_bias) follows("mlp.gate_proj.bias", "mlp.up_proj.bias");
+  follows("self_attn.q_proj.weight", "self_attn.k_proj.weight");
+  follows("self_attn.k_proj.weight", "self_attn.v_proj.weight");
+  follows("mlp.gate_proj.weight", "mlp.up_proj.weight");
 }
 
 TEST(Families, BiasesStartAtZero) {

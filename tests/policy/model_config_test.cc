@@ -290,6 +290,8 @@ TEST_F(ModelConfigFile, BiasesAreTheFamilysOwn) {
   EXPECT_TRUE(c.qkv_bias && c.o_bias && !c.mlp_bias && !c.qk_norm);
   c = read(with(llama, "mlp_bias", true));
   EXPECT_TRUE(!c.qkv_bias && !c.o_bias && c.mlp_bias);
+  write_model_config(dir_, c, DType::kF32, {2, 0});
+  EXPECT_EQ(read_model_config(dir_), c);
   c = read(with(qwen3, "attention_bias", true));
   EXPECT_TRUE(c.qkv_bias && c.o_bias && c.qk_norm);
   write_model_config(dir_, c, DType::kF32, {2, 0});
