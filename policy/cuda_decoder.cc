@@ -43,6 +43,7 @@ int64_t fill_rows_by_id(const std::vector<int32_t>& ids, const GpuPack& to) {
 CudaDecoder::CudaDecoder(const ModelConfig& config, const PolicyOptions& options)
     : config_(config),
       options_(options),
+      token_count_(token_count_of(config, options)),
       shape_{config.num_attention_heads, config.num_key_value_heads, config.head_dim},
       stream_(c10::cuda::getCurrentCUDAStream()),
       attention_(shape_, 0, cuda::attention_bytes(cuda::describe_gpu(c10::cuda::current_device()))),
@@ -92,7 +93,7 @@ int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>
 
 TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, double temperature,
                                const ScoreGradient* gradient) {
-  check_pack(pack, config_.vocab_size, config_);
+  check_pack(pack, token_count_, config_);
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const std::vector<int32_t> scored = scored_tokens(pack);
   if (scored.empty() && gradient) store.finish_without_backward();

@@ -86,6 +86,7 @@ class CudaDecoder : public Decoder {
 
   ModelConfig config_;
   PolicyOptions options_;
+  int64_t token_count_;
   HeadShape shape_;
   cudaStream_t stream_;
   WeightPointers<bf16> weights_;

@@ -144,8 +144,8 @@ std::vector<SampledToken> CudaDecoder::draw(const Logits& logits, std::span<cons
   std::vector<float> log_probs(draws.size());
   cuda::copy_async(on_gpu.draws, words.data(), count * int64_t(sizeof(cuda::Draw)), cudaMemcpyHostToDevice,
                    stream_);
-  cuda::sample_rows(DType::kBF16, logits.values, config_.vocab_size, on_gpu.draws, count, on_gpu.tokens,
-                    on_gpu.log_probs, stream_);
+  cuda::sample_rows(DType::kBF16, logits.values, config_.vocab_size, token_count_, on_gpu.draws, count,
+                    on_gpu.tokens, on_gpu.log_probs, stream_);
   cuda::copy_async(tokens.data(), on_gpu.tokens, count * 4, cudaMemcpyDeviceToHost, stream_);
   cuda::copy_async(log_probs.data(), on_gpu.log_probs, count * 4, cudaMemcpyDeviceToHost, stream_);
   cuda::check(cudaStreamSynchronize(stream_), "prefill");
@@ -169,7 +169,8 @@ std::vector<SampledToken> CudaDecoder::draw_truncated(const Logits& logits, std:
   std::vector<SampledToken> sampled;
   for (const Draw& one : draws) {
     const bf16* row = logits.values + logits.row[size_t(one.extension)] * v;
-    const std::vector<float> values = logits_on_host(row, 1);
+    std::vector<float> values = logits_on_host(row, 1);
+    values.resize(size_t(token_count_));
     SampledToken token = sample_token(values, one.params, one.u);
     struct Words {
       int32_t* target;
@@ -178,8 +179,8 @@ std::vector<SampledToken> CudaDecoder::draw_truncated(const Logits& logits, std:
     const auto words_of = [](Arena& a) { return Words{a.take<int32_t>(1), a.take<float>(1)}; };
     const Words on_gpu = drawing_.plan(words_of);
     cuda::copy_async(on_gpu.target, &token.id, 4, cudaMemcpyHostToDevice, stream_);
-    cuda::score_rows(DType::kBF16, row, 1, v, on_device(one, 0).scale, on_gpu.target, on_gpu.log_prob,
-                     nullptr, stream_);
+    cuda::score_rows(DType::kBF16, row, 1, v, token_count_, on_device(one, 0).scale, on_gpu.target,
+                     on_gpu.log_prob, nullptr, stream_);
     cuda::copy_async(&token.log_prob, on_gpu.log_prob, 4, cudaMemcpyDeviceToHost, stream_);
     cuda::check(cudaStreamSynchronize(stream_), "draw");
     sampled.push_back(token);
@@ -190,18 +191,17 @@ std::vector<SampledToken> CudaDecoder::draw_truncated(const Logits& logits, std:
 std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, CacheStorage& storage,
                                               std::span<const Extension> extensions,
                                               std::span<const Draw> draws) {
-  check_extensions(storage, config_.vocab_size, config_, extensions);
+  check_extensions(storage, token_count_, config_, extensions);
   auto& cache = static_cast<GpuCache&>(storage);
   const Weights& w = weights_.of(store, config_);
   if (is_step(extensions, draws)) return step(w, cache, extensions, draws);
   const Logits logits = prefill(w, cache, extensions);
-  return std::ranges::any_of(draws, is_truncated) ? draw_truncated(logits, draws)
-                                                                 : draw(logits, draws);
+  return std::ranges::any_of(draws, is_truncated) ? draw_truncated(logits, draws) : draw(logits, draws);
 }
 
 std::span<const float> CudaDecoder::extend(const ParameterStore& store, CacheStorage& storage,
                                            std::span<const Extension> extensions) {
-  check_extensions(storage, config_.vocab_size, config_, extensions);
+  check_extensions(storage, token_count_, config_, extensions);
   const Weights& w = weights_.of(store, config_);
   const Logits logits = prefill(w, static_cast<GpuCache&>(storage), extensions);
   const std::vector<float> rows = logits_on_host(logits.values, int64_t(extensions.size()));

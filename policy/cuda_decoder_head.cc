@@ -41,8 +41,8 @@ void CudaDecoder::head_forward(const Weights& w, const GpuActivations& a, float 
   cuda::rms_norm(DType::kBF16, a.x_out, a.pack.before + chunk.begin, w.norm, config_.rms_norm_eps, rows, d,
                  h.normed, stream_);
   products_.linear(h.normed, w.head, nullptr, round_up(rows, kRowUnit), d, v, h.logits, stream_);
-  cuda::score_rows(DType::kBF16, h.logits, rows, v, scale, a.pack.targets + chunk.begin, log_prob, entropy,
-                   stream_);
+  cuda::score_rows(DType::kBF16, h.logits, rows, v, token_count_, scale, a.pack.targets + chunk.begin,
+                   log_prob, entropy, stream_);
   std::vector<float> scores(size_t(2 * rows));
   cuda::check(cudaMemcpyAsync(scores.data(), h.scores, scores.size() * 4, cudaMemcpyDeviceToHost, stream_),
               "copy");
@@ -62,8 +62,8 @@ void CudaDecoder::head_backward(const Weights& w, const Gradients& g, const GpuA
   cuda::check(
       cudaMemcpyAsync(d_log_prob, gradients.data(), gradients.size() * 4, cudaMemcpyHostToDevice, stream_),
       "copy");
-  cuda::score_rows_backward(DType::kBF16, h.logits, rows, v, scale, a.pack.targets + chunk.begin, log_prob,
-                            entropy, d_log_prob, d_entropy, stream_);
+  cuda::score_rows_backward(DType::kBF16, h.logits, rows, v, token_count_, scale,
+                            a.pack.targets + chunk.begin, log_prob, entropy, d_log_prob, d_entropy, stream_);
   products_.linear_backward_weight(h.logits, h.normed, rows, d, v, g.head, stream_);
   products_.linear_backward_input(h.logits, w.head, round_up(rows, kRowUnit), d, v, h.d_normed, stream_);
   norm_backward(a.x_out, a.pack.before + chunk.begin, w.norm, rows, h.d_normed, g.norm, a.scratch);

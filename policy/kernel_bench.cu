@@ -166,17 +166,17 @@ std::vector<Bench> head_benches(int64_t rows, int64_t vocab, const int32_t* targ
            logits,
            {logits, column, column},
            [=](void* const* b, cudaStream_t s) {
-             score_rows(kType, b[0], scored, vocab, 1, targets, as<float>(b[1]), as<float>(b[2]), s);
+             score_rows(kType, b[0], scored, vocab, vocab, 1, targets, as<float>(b[1]), as<float>(b[2]), s);
            }},
           {"score_rows_backward",
            2 * logits,
            {logits, column, column},
            [=](void* const* b, cudaStream_t s) {
              const float *x = as<float>(b[1]), *y = as<float>(b[2]);
-             score_rows_backward(kType, b[0], scored, vocab, 1, targets, x, y, x, y, s);
+             score_rows_backward(kType, b[0], scored, vocab, vocab, 1, targets, x, y, x, y, s);
            }},
           {"sample_rows", few, {few, 4 * drawn, 4 * drawn}, [=](void* const* b, cudaStream_t s) {
-             sample_rows(kType, b[0], vocab, draws, drawn, as<int32_t>(b[1]), as<float>(b[2]), s);
+             sample_rows(kType, b[0], vocab, vocab, draws, drawn, as<int32_t>(b[1]), as<float>(b[2]), s);
            }}};
 }
 

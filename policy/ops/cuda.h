@@ -85,12 +85,13 @@ void qk_norm_rope_backward(DType dtype, const HeadShape& shape, const void* q_we
                            double eps, const float* table, const void* qkv, const int32_t* positions,
                            int64_t rows, void* d_qkv, float* dw_blocks, cudaStream_t stream);
 
-// cpu::score_rows. Shapes: logits [rows, V] · targets, log_prob, entropy [rows]; entropy may be null.
-void score_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, float scale,
+// cpu::score_rows. The first `tokens` of a row's logits have a token. Shapes: logits [rows, V] · targets,
+// log_prob, entropy [rows]; entropy may be null.
+void score_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, int64_t tokens, float scale,
                 const int32_t* targets, float* log_prob, float* entropy, cudaStream_t stream);
 
 // cpu::score_rows_backward: logits become dLoss/dlogits. All but logits [rows] f32.
-void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, float scale,
+void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, int64_t tokens, float scale,
                          const int32_t* targets, const float* log_prob, const float* entropy,
                          const float* d_log_prob, const float* d_entropy, cudaStream_t stream);
 
@@ -104,8 +105,8 @@ struct Draw {
 // The first id where the running sum over ids passes u of the whole. log_prob has the bits that score_rows
 // gives that id at that scale.
 // Shapes: draws, ids, log_prob [count], on the device
-void sample_rows(DType dtype, const void* logits, int64_t vocab, const Draw* draws, int64_t count,
-                 int32_t* ids, float* log_prob, cudaStream_t stream);
+void sample_rows(DType dtype, const void* logits, int64_t vocab, int64_t tokens, const Draw* draws,
+                 int64_t count, int32_t* ids, float* log_prob, cudaStream_t stream);
 
 // Σ x² as f64 into *sum, in an order that depends on `size` alone. scratch [kSumBlocks].
 constexpr int64_t kSumBlocks = 1024;

@@ -7,10 +7,10 @@ namespace {
 
 template <class T>
 __global__ void __launch_bounds__(kHeadThreads, 2)
-    score_rows_kernel(const T* logits, int vocab, float scale, const int32_t* targets, float* log_prob,
-                      float* entropy) {
+    score_rows_kernel(const T* logits, int vocab, int tokens, float scale, const int32_t* targets,
+                      float* log_prob, float* entropy) {
   const T* row = logits + int64_t(blockIdx.x) * vocab;
-  const RowStats stats = row_stats(row, vocab, scale, [](int, float, float, float) {});
+  const RowStats stats = row_stats(row, tokens, scale, [](int, float, float, float) {});
   if (threadIdx.x != 0) return;
   log_prob[blockIdx.x] = stats.log_prob(to_float(row[targets[blockIdx.x]]), scale);
   if (entropy) entropy[blockIdx.x] = stats.entropy;
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
 // The gradient of one row's loss: −p · (constant + de · log p), and dl more at the target.
 struct RowGradient {
   float scale, log_sum, constant, de, dl;
-  int target;
+  int target, tokens;
 
   __device__ float at(float x) const {
     const float log_p = fmaf(x, scale, -log_sum);
@@ -33,7 +33,7 @@ __device__ void store_gradient(const RowGradient& gradient, const Pack<T, kNumbe
   float x[kNumbers];
   unpack(pack, x);
 #pragma unroll
-  for (float& v : x) v = gradient.at(v);
+  for (int i = 0; i < kNumbers; ++i) x[i] = at + i < gradient.tokens ? gradient.at(x[i]) : 0;
   if (unsigned(gradient.target - at) < unsigned(kNumbers)) {
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i) x[i] += at + i == gradient.target ? gradient.dl : 0;
@@ -43,7 +43,7 @@ __device__ void store_gradient(const RowGradient& gradient, const Pack<T, kNumbe
 
 template <class T>
 __global__ void __launch_bounds__(kHeadThreads, 2)
-    score_rows_backward_kernel(T* logits, int vocab, float scale, const int32_t* targets,
+    score_rows_backward_kernel(T* logits, int vocab, int tokens, float scale, const int32_t* targets,
                                const float* log_prob, const float* entropy, const float* d_log_prob,
                                const float* d_entropy) {
   constexpr int kNumbers = kTileNumbers<T>;
@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
   RowGradient gradient;
   gradient.scale = scale;
   gradient.target = targets[blockIdx.x];
+  gradient.tokens = tokens;
   gradient.log_sum = to_float(row[gradient.target]) * scale - log_prob[blockIdx.x];
   gradient.dl = d_log_prob[blockIdx.x] * scale;
   gradient.de = d_entropy[blockIdx.x] * scale;
@@ -70,25 +71,26 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
 
 }  // namespace
 
-void score_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, float scale,
+void score_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, int64_t tokens, float scale,
                 const int32_t* targets, float* log_prob, float* entropy, cudaStream_t stream) {
   check_numbers("score_rows", dtype, vocab);
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
-    score_rows_kernel<<<unsigned(rows), kHeadThreads, 0, stream>>>(static_cast<const T*>(logits), int(vocab),
-                                                                   scale, targets, log_prob, entropy);
+    score_rows_kernel<<<unsigned(rows), kHeadThreads, 0, stream>>>(
+        static_cast<const T*>(logits), int(vocab), int(tokens), scale, targets, log_prob, entropy);
   });
   check_launch("score_rows");
 }
 
-void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, float scale,
+void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, int64_t tokens, float scale,
                          const int32_t* targets, const float* log_prob, const float* entropy,
                          const float* d_log_prob, const float* d_entropy, cudaStream_t stream) {
   check_numbers("score_rows_backward", dtype, vocab);
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
     score_rows_backward_kernel<<<unsigned(rows), kHeadThreads, 0, stream>>>(
-        static_cast<T*>(logits), int(vocab), scale, targets, log_prob, entropy, d_log_prob, d_entropy);
+        static_cast<T*>(logits), int(vocab), int(tokens), scale, targets, log_prob, entropy, d_log_prob,
+        d_entropy);
   });
   check_launch("score_rows_backward");
 }

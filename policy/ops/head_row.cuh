@@ -25,6 +25,7 @@ __device__ inline float exp2_fast(float x) {
 }
 
 // A lane's logits of a tile: packs `lane`, 32 + `lane`, …, of which those that lie within the row count.
+// A row's first `tokens` logits have a token. The last pack may hold more; those count for nothing.
 template <class T>
 struct TilePacks {
   Pack<T, kTileNumbers<T>> packs[kTilePacks];
@@ -36,26 +37,38 @@ __device__ int tile_at(int tile, int p) {
 }
 
 template <class T>
-__device__ TilePacks<T> load_tile(const T* row, int vocab, int tile) {
+__device__ TilePacks<T> load_tile(const T* row, int tokens, int tile) {
   TilePacks<T> packs;
 #pragma unroll
   for (int p = 0; p < kTilePacks; ++p) {
     const int at = tile_at<T>(tile, p);
-    packs.packs[p] = load_pack_if<kTileNumbers<T>>(at < vocab, row + at);
+    packs.packs[p] = load_pack_if<kTileNumbers<T>>(at < tokens, row + at);
   }
   return packs;
 }
 
+// use(logit) for those of a pack that have a token. Nearly all packs are full, and those pay no test a logit.
+template <class T, class F>
+__device__ void for_each_token(const Pack<T, kTileNumbers<T>>& pack, int at, int tokens, const F& use) {
+  float x[kTileNumbers<T>];
+  unpack(pack, x);
+  if (at + kTileNumbers<T> <= tokens) {
+#pragma unroll
+    for (float v : x) use(v);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kTileNumbers<T>; ++i)
+      if (at + i < tokens) use(x[i]);
+  }
+}
+
 template <class T>
-__device__ float tile_max(const TilePacks<T>& tile_packs, int vocab, int tile) {
+__device__ float tile_max(const TilePacks<T>& tile_packs, int tokens, int tile) {
   float max = -FLT_MAX;
 #pragma unroll
   for (int p = 0; p < kTilePacks; ++p) {
-    float x[kTileNumbers<T>];
-    unpack(tile_packs.packs[p], x);
-    if (tile_at<T>(tile, p) >= vocab) continue;
-#pragma unroll
-    for (float v : x) max = fmaxf(max, v);
+    for_each_token<T>(tile_packs.packs[p], tile_at<T>(tile, p), tokens,
+                      [&](float v) { max = fmaxf(max, v); });
   }
   return max_over_warp(max);
 }
@@ -110,24 +123,21 @@ __device__ inline RowStats combine(ExpSums sums, float scale2) {
 
 // By a block of kHeadThreads. on_tile(tile, its maximum, the maximum so far, this lane's Σ 2^z below that).
 template <class T, class F>
-__device__ RowStats row_stats(const T* row, int vocab, float scale, const F& on_tile) {
+__device__ RowStats row_stats(const T* row, int tokens, float scale, const F& on_tile) {
   const float scale2 = __fmul_rn(scale, kLog2E);
   ExpSums sums;
-  const int warp = int(threadIdx.x) / 32, tiles = (vocab + kTile<T> - 1) / kTile<T>;
-  TilePacks<T> next = load_tile(row, vocab, warp);
+  const int warp = int(threadIdx.x) / 32, tiles = (tokens + kTile<T> - 1) / kTile<T>;
+  TilePacks<T> next = load_tile(row, tokens, warp);
   for (int tile = warp; tile < tiles; tile += kHeadWarps) {
     const TilePacks<T> packs = next;
-    next = load_tile(row, vocab, tile + kHeadWarps);
-    const float max = tile_max(packs, vocab, tile);
+    next = load_tile(row, tokens, tile + kHeadWarps);
+    const float max = tile_max(packs, tokens, tile);
     sums.raise(fmaxf(sums.max, max), scale2);
     ExpSums of_tile = {sums.max, 0, 0};
 #pragma unroll
     for (int p = 0; p < kTilePacks; ++p) {
-      if (tile_at<T>(tile, p) >= vocab) continue;
-      float x[kTileNumbers<T>];
-      unpack(packs.packs[p], x);
-#pragma unroll
-      for (float v : x) of_tile.add(v, scale2);
+      const auto add = [&](float v) { of_tile.add(v, scale2); };
+      for_each_token<T>(packs.packs[p], tile_at<T>(tile, p), tokens, add);
     }
     sums.sum = __fadd_rn(sums.sum, of_tile.sum);
     sums.weighted = __fadd_rn(sums.weighted, of_tile.weighted);

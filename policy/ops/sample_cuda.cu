@@ -83,9 +83,9 @@ __device__ Place find_tile(const Tile* tiles, int count, float max, float scale2
 }
 
 template <class T>
-__device__ int find_in_tile(const T* row, int vocab, const Place& place, float max, float scale2) {
+__device__ int find_in_tile(const T* row, int tokens, const Place& place, float max, float scale2) {
   constexpr int kNumbers = kTileNumbers<T>;
-  const TilePacks<T> packs = load_tile(row, vocab, place.tile);
+  const TilePacks<T> packs = load_tile(row, tokens, place.tile);
   double before = place.before;
   int id = 0;
 #pragma unroll
@@ -95,9 +95,9 @@ __device__ int find_in_tile(const T* row, int vocab, const Place& place, float m
     unpack(packs.packs[p], x);
     double addend = 0;
 #pragma unroll
-    for (float& v : x) {
-      v = at < vocab ? weight(v, max, scale2) : 0;
-      addend += double(v);
+    for (int i = 0; i < kNumbers; ++i) {
+      x[i] = at + i < tokens ? weight(x[i], max, scale2) : 0;
+      addend += double(x[i]);
     }
     const double sum = before + running_sum(addend);
     before = __shfl_sync(~0u, sum, 31);
@@ -113,7 +113,7 @@ __device__ int find_in_tile(const T* row, int vocab, const Place& place, float m
 
 // The first of the largest logits.
 template <class T>
-__device__ int find_max(const T* row, int vocab, const Tile* tiles, int count, float max) {
+__device__ int find_max(const T* row, int tokens, const Tile* tiles, int count, float max) {
   int tile = 0;
   for (int first = 0; first < count; first += 32) {
     const int t = first + int(threadIdx.x);
@@ -121,8 +121,8 @@ __device__ int find_max(const T* row, int vocab, const Tile* tiles, int count, f
     tile = first + __ffs(int(holds)) - 1;
     if (holds) break;
   }
-  const TilePacks<T> packs = load_tile(row, vocab, tile);
-  int id = vocab;
+  const TilePacks<T> packs = load_tile(row, tokens, tile);
+  int id = tokens;
 #pragma unroll
   for (int p = 0; p < kTilePacks; ++p) {
     const int at = tile_at<T>(tile, p);
@@ -130,15 +130,16 @@ __device__ int find_max(const T* row, int vocab, const Tile* tiles, int count, f
     unpack(packs.packs[p], x);
 #pragma unroll
     for (int i = 0; i < kTileNumbers<T>; ++i)
-      if (at < vocab && x[i] == max) id = min(id, at + i);
+      if (at + i < tokens && x[i] == max) id = min(id, at + i);
   }
-  return min(int(__reduce_min_sync(~0u, unsigned(id))), vocab - 1);
+  return min(int(__reduce_min_sync(~0u, unsigned(id))), tokens - 1);
 }
 
 // One block a draw.
 template <class T>
 __global__ void __launch_bounds__(kHeadThreads, 2)
-    sample_rows_kernel(const T* logits, int vocab, const Draw* draws, int32_t* ids, float* log_prob) {
+    sample_rows_kernel(const T* logits, int vocab, int tokens, const Draw* draws, int32_t* ids,
+                       float* log_prob) {
   extern __shared__ Tile tiles[];
   const Draw draw = draws[blockIdx.x];
   const T* row = logits + int64_t(draw.row) * vocab;
@@ -146,16 +147,16 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
     sum = sum_over_lanes(sum);
     if (threadIdx.x % 32 == 0) tiles[tile] = {max, below, sum};
   };
-  const RowStats stats = row_stats(row, vocab, draw.scale, remember);  // its barriers publish the tiles
+  const RowStats stats = row_stats(row, tokens, draw.scale, remember);  // its barriers publish the tiles
   if (threadIdx.x >= 32) return;
-  const int count = (vocab + kTile<T> - 1) / kTile<T>;
+  const int count = (tokens + kTile<T> - 1) / kTile<T>;
   const float scale2 = __fmul_rn(draw.scale, kLog2E);
   int id;
   if (draw.greedy) {
-    id = find_max(row, vocab, tiles, count, stats.max);
+    id = find_max(row, tokens, tiles, count, stats.max);
   } else {
     const Place place = find_tile(tiles, count, stats.max, scale2, draw.u);
-    id = find_in_tile(row, vocab, place, stats.max, scale2);
+    id = find_in_tile(row, tokens, place, stats.max, scale2);
   }
   if (threadIdx.x != 0) return;
   ids[blockIdx.x] = id;
@@ -164,14 +165,14 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
 
 }  // namespace
 
-void sample_rows(DType dtype, const void* logits, int64_t vocab, const Draw* draws, int64_t count,
-                 int32_t* ids, float* log_prob, cudaStream_t stream) {
+void sample_rows(DType dtype, const void* logits, int64_t vocab, int64_t tokens, const Draw* draws,
+                 int64_t count, int32_t* ids, float* log_prob, cudaStream_t stream) {
   check_numbers("sample_rows", dtype, vocab, kMostTiles * kTile<float>);
   if (count == 0) return;
   with_type(dtype, [&]<class T>(T) {
-    const size_t shared = size_t((vocab + kTile<T> - 1) / kTile<T>) * sizeof(Tile);
-    sample_rows_kernel<<<unsigned(count), kHeadThreads, shared, stream>>>(static_cast<const T*>(logits),
-                                                                          int(vocab), draws, ids, log_prob);
+    const size_t shared = size_t((tokens + kTile<T> - 1) / kTile<T>) * sizeof(Tile);
+    sample_rows_kernel<<<unsigned(count), kHeadThreads, shared, stream>>>(
+        static_cast<const T*>(logits), int(vocab), int(tokens), draws, ids, log_prob);
   });
   check_launch("sample_rows");
 }

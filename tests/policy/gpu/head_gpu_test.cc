@@ -16,19 +16,22 @@ struct Scores {
   at::Tensor log_prob, entropy;
 };
 
-Scores score(DType dtype, const at::Tensor& logits, const at::Tensor& targets, float scale) {
+// tokens 0: all ids have one.
+Scores score(DType dtype, const at::Tensor& logits, const at::Tensor& targets, float scale,
+             int64_t tokens = 0) {
   const int64_t rows = logits.size(0);
   const Buffer glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows}));
-  cuda::score_rows(dtype, glogits.data(), rows, logits.size(1), scale, gtargets.i32(), log_prob.f32(),
-                   entropy.f32(), nullptr);
+  cuda::score_rows(dtype, glogits.data(), rows, logits.size(1), tokens ? tokens : logits.size(1), scale,
+                   gtargets.i32(), log_prob.f32(), entropy.f32(), nullptr);
   return {log_prob.host(), entropy.host()};
 }
 
-Scores score_twin(const at::Tensor& logits, const at::Tensor& targets, double temperature) {
+Scores score_twin(const at::Tensor& logits, const at::Tensor& targets, double temperature,
+                  int64_t tokens = 0) {
   const int64_t rows = logits.size(0);
   const at::Tensor l = doubles(logits), log_prob = doubles(at::empty({rows})),
                    entropy = doubles(at::empty({rows}));
-  cpu::score_rows(data(l), logits.size(1), temperature,
+  cpu::score_rows(data(l), logits.size(1), tokens ? tokens : logits.size(1), temperature,
                   std::span(targets.const_data_ptr<int32_t>(), size_t(rows)),
                   std::span(data(log_prob), size_t(rows)), std::span(data(entropy), size_t(rows)));
   return {log_prob, entropy};
@@ -81,12 +84,12 @@ TEST_P(GpuHead, BackwardEqualsItsTwin) {
     const at::Tensor dl = at::randn({rows}), de = at::randn({rows});
     const Buffer glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy), gdl(dl),
         gde(de);
-    cuda::score_rows_backward(GetParam(), glogits.data(), rows, vocab, 2, gtargets.i32(), log_prob.f32(),
-                              entropy.f32(), gdl.f32(), gde.f32(), nullptr);
+    cuda::score_rows_backward(GetParam(), glogits.data(), rows, vocab, vocab, 2, gtargets.i32(),
+                              log_prob.f32(), entropy.f32(), gdl.f32(), gde.f32(), nullptr);
     const at::Tensor expected = doubles(x), lp = doubles(scores.log_prob), h = doubles(scores.entropy),
                      dl64 = doubles(dl), de64 = doubles(de);
     const auto span = [&](const at::Tensor& t) { return std::span<const double>(data(t), size_t(rows)); };
-    cpu::score_rows_backward(data(expected), vocab, temperature,
+    cpu::score_rows_backward(data(expected), vocab, vocab, temperature,
                              std::span(targets.const_data_ptr<int32_t>(), size_t(rows)), span(lp), span(h),
                              span(dl64), span(de64));
     const auto column = [&](const at::Tensor& t) { return t.reshape({rows, 1}); };
@@ -103,15 +106,16 @@ struct Sampled {
   at::Tensor ids, log_prob;
 };
 
-Sampled sample(DType dtype, const at::Tensor& logits, const std::vector<cuda::Draw>& draws) {
+Sampled sample(DType dtype, const at::Tensor& logits, const std::vector<cuda::Draw>& draws,
+               int64_t tokens = 0) {
   static_assert(sizeof(cuda::Draw) == 16);
   const int64_t count = int64_t(draws.size());
   const at::Tensor bytes = at::empty({16 * count}, at::kByte);
   std::memcpy(bytes.data_ptr(), draws.data(), size_t(bytes.numel()));
   const Buffer glogits(logits), gdraws(bytes), ids(at::full({count}, -1, at::kInt)),
       log_prob(at::empty({count}));
-  cuda::sample_rows(dtype, glogits.data(), logits.size(1), static_cast<const cuda::Draw*>(gdraws.data()),
-                    count, ids.i32(), log_prob.f32(), nullptr);
+  cuda::sample_rows(dtype, glogits.data(), logits.size(1), tokens ? tokens : logits.size(1),
+                    static_cast<const cuda::Draw*>(gdraws.data()), count, ids.i32(), log_prob.f32(), nullptr);
   return {ids.host(), log_prob.host()};
 }
 
@@ -196,6 +200,70 @@ TEST_P(GpuHead, OnlyWhatHasWeightIsDrawn) {
       EXPECT_TRUE((sampled.ids == only).all().item<bool>()) << sampled.ids << vocab;
       EXPECT_TRUE((sampled.log_prob == 0).all().item<bool>()) << sampled.log_prob;
     }
+}
+
+// Rows of logits with, behind their tokens, columns that would win every draw.
+struct Padded {
+  int64_t vocab, tokens;
+};
+const Padded kPadded[] = {{8, 1}, {40, 33}, {1000, 997}, {4104, 2048}, {4104, 4097}, {151936, 151669}};
+
+at::Tensor loud_behind(at::Tensor logits, int64_t tokens) {
+  logits.narrow(1, tokens, logits.size(1) - tokens).fill_(1000);
+  return logits;
+}
+
+TEST_P(GpuHead, RowsWithoutATokenChangeNoScore) {
+  for (const auto& [vocab, tokens] : kPadded) {
+    const int64_t rows = 3;
+    const at::Tensor x = loud_behind(logits(rows, vocab), tokens);
+    const at::Tensor targets = at::randint(tokens, {rows}, at::kInt);
+    const Scores actual = score(GetParam(), x, targets, 2, tokens);
+    const Scores expected = score_twin(x, targets, 0.5, tokens);
+    const at::Tensor known = doubles(x).narrow(1, 0, tokens);
+    const at::Tensor range = (known.amax(1) - known.amin(1)) * 2;
+    expect_close(actual.log_prob, expected.log_prob, 1 + range, 16, fmt::format("{} of {}", tokens, vocab));
+    expect_close(actual.entropy, expected.entropy, 1 + range, 32, fmt::format("{} of {}", tokens, vocab));
+    at::Tensor quiet_x = x.clone();
+    quiet_x.narrow(1, tokens, vocab - tokens).fill_(-3);
+    const Scores quiet = score(GetParam(), quiet_x, targets, 2, tokens);
+    EXPECT_TRUE(same_bits(quiet.log_prob, actual.log_prob));
+  }
+}
+
+TEST_P(GpuHead, RowsWithoutATokenGetNoGradient) {
+  for (const auto& [vocab, tokens] : kPadded) {
+    const int64_t rows = 3;
+    const at::Tensor x = loud_behind(logits(rows, vocab), tokens);
+    const at::Tensor targets = at::randint(tokens, {rows}, at::kInt);
+    const Scores scores = score(GetParam(), x, targets, 1, tokens);
+    const Buffer glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy),
+        ones(at::ones({rows}));
+    cuda::score_rows_backward(GetParam(), glogits.data(), rows, vocab, tokens, 1, gtargets.i32(),
+                              log_prob.f32(), entropy.f32(), ones.f32(), ones.f32(), nullptr);
+    const at::Tensor gradient = doubles(glogits.host());
+    EXPECT_TRUE((gradient.narrow(1, tokens, vocab - tokens) == 0).all().item<bool>()) << tokens;
+    EXPECT_LT(gradient.sum(1).abs().max().item<double>(), 0.3) << tokens;  // exactly 0 but for rounding
+  }
+}
+
+TEST_P(GpuHead, RowsWithoutATokenAreNeverDrawn) {
+  Rng rng(11);
+  for (const auto& [vocab, tokens] : kPadded) {
+    const at::Tensor x = loud_behind(logits(3, vocab), tokens);
+    std::vector<cuda::Draw> draws;
+    for (int32_t r = 0; r < 3; ++r)
+      for (const float u : {0.f, uniform(rng), 0x1.fffffep-1f})
+        for (const int32_t greedy : {0, 1}) draws.push_back({r, greedy, 1, u});
+    const Sampled sampled = sample(GetParam(), x, draws, tokens);
+    EXPECT_TRUE((sampled.ids < tokens).all().item<bool>()) << sampled.ids << tokens;
+    EXPECT_TRUE(at::isfinite(sampled.log_prob).all().item<bool>());
+    for (int64_t r = 0; r < 3; ++r) {
+      const at::Tensor ids = sampled.ids.narrow(0, 6 * r, 6), row = x.narrow(0, r, 1).expand({6, vocab});
+      const Scores scored = score(GetParam(), row.contiguous(), ids.contiguous(), 1, tokens);
+      EXPECT_TRUE(same_bits(sampled.log_prob.narrow(0, 6 * r, 6).contiguous(), scored.log_prob)) << tokens;
+    }
+  }
 }
 
 TEMPER_BOTH_TYPES(GpuHead);
