@@ -10,19 +10,49 @@
 
 namespace temper {
 
-// ChatML: <|im_start|>role\ncontent<|im_end|>\n
+struct ChatLayout;  // how a family writes its turns
+
+// How a family of models writes conversations. Content is plain text: whatever it spells, it never becomes a
+// token of the format. Ids are those of transformers' apply_chat_template and, for Mistral, of
+// mistral-common, where these do not write an earlier turn anew (Qwen3's template drops the reasoning of
+// earlier turns).
 class ChatFormat {
  public:
-  explicit ChatFormat(const Tokenizer& tokenizer);
+  // `name`: one of names(), or auto: recognised by the folder's chat template, or without one by its special
+  // tokens. `tokenizer` must outlive the format. Errors: ConfigError if the name or the template is not
+  // known, or the tokenizer lacks a token of the format.
+  explicit ChatFormat(const Tokenizer& tokenizer, std::string_view name = "auto");
 
-  // A whole message of the user, then the opening of the assistant's: what generation continues.
+  // "auto, chatml, …", for messages and help texts.
+  static std::string names();
+  std::string_view name() const;
+
+  // The start of a conversation: a system message if there is one, or the family's own, the user's first
+  // message, and the opening of the answer.
+  std::vector<int32_t> first_turn(std::string_view content, std::string_view system = {}) const;
+  // A further message of the user, then the opening of the assistant's: what generation continues.
   std::vector<int32_t> user_turn(std::string_view content) const;
-  // What follows an answer that ended with stop_id(), before the next user turn.
+  // An answer as the family writes it, with the stop token. Reasoning in <think> at its front becomes the
+  // family's tokens.
+  std::vector<int32_t> answer(std::string_view content) const;
+  // What follows the stop token of an answer, before the next user turn.
   std::vector<int32_t> after_answer() const;
-  int32_t stop_id() const;  // <|im_end|>
+
+  // The first one is the family's own; a model may end its answer with any.
+  const std::vector<int32_t>& stop_ids() const { return stop_ids_; }
+  int32_t stop_id() const { return stop_ids_.front(); }
+  // Does the opening of the answer open <think> as well, so that the answer starts inside the reasoning?
+  bool opens_reasoning() const;
 
  private:
+  // The ids of `pattern` with `content` in place of {}: special tokens as tokens, all else as text.
+  std::vector<int32_t> render(std::string_view pattern, std::string_view content = {}) const;
+
+  std::string_view trimmed(std::string_view content) const;  // where the format trims at all
+
   const Tokenizer* tokenizer_;
+  const ChatLayout* layout_;
+  std::vector<int32_t> stop_ids_;
 };
 
 }  // namespace temper

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "policy/chat_format.h"
 #include "policy/hugging_face_files.h"
 #include "policy/parameter_store.h"
 #include "policy/safetensors.h"
@@ -142,9 +143,27 @@ void read_weights(const fs::path& dir, Policy& policy) {
                       missing.size());
 }
 
+namespace {
+
+std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const auto id = tokenizer.find_special(name)) return id;
+  return std::nullopt;
+}
+
+EndTokens end_tokens(const Tokenizer& tokenizer) {
+  EndTokens tokens;
+  tokens.begin = first_known(tokenizer, {"<|begin_of_text|>", "<s>"});
+  tokens.end = ChatFormat(tokenizer).stop_ids();
+  tokens.pad =
+      first_known(tokenizer, {"<|endoftext|>", "<|finetune_right_pad_id|>", "<pad>"}).value_or(tokens.end[0]);
+  return tokens;
+}
+
+}  // namespace
+
 void export_shape(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir) {
-  const EndTokens end{tokenizer.special("<|im_end|>"), tokenizer.special("<|endoftext|>")};
-  write_model_config(dir, policy.config(), policy.options().dtype, end);
+  write_model_config(dir, policy.config(), policy.options().dtype, end_tokens(tokenizer));
   tokenizer.save(dir);
 }
 

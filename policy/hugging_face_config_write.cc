@@ -44,6 +44,10 @@ void add_biases(const ModelConfig& c, Json& json) {
   if (c.model_type == "llama") json["mlp_bias"] = c.mlp_bias;
 }
 
+Json eos_json(const EndTokens& tokens) {
+  return tokens.end.size() == 1 ? Json(tokens.end[0]) : Json(tokens.end);
+}
+
 Json model_json(const ModelConfig& c, DType dtype, const EndTokens& end) {
   const char* dtype_name = dtype == DType::kF64 ? "float64" : dtype == DType::kBF16 ? "bfloat16" : "float32";
   Json json = {{"architectures", Json::array({architecture_of(c.model_type)})},
@@ -64,8 +68,8 @@ Json model_json(const ModelConfig& c, DType dtype, const EndTokens& end) {
   add_rope(c, json);
   add_window(c, json);
   json["use_cache"] = true;
-  json["bos_token_id"] = nullptr;
-  json["eos_token_id"] = end.eos;
+  json["bos_token_id"] = end.begin ? Json(*end.begin) : Json();
+  json["eos_token_id"] = eos_json(end);
   json["pad_token_id"] = end.pad;
   json["torch_dtype"] = dtype_name;
   return json;
@@ -75,7 +79,7 @@ Json model_json(const ModelConfig& c, DType dtype, const EndTokens& end) {
 
 void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, DType dtype,
                         const EndTokens& end) {
-  const Json generation = {{"eos_token_id", end.eos}, {"pad_token_id", end.pad}, {"do_sample", true}};
+  const Json generation = {{"eos_token_id", eos_json(end)}, {"pad_token_id", end.pad}, {"do_sample", true}};
   write_file_atomic(dir / "config.json", model_json(config, dtype, end).dump(2) + "\n");
   write_file_atomic(dir / "generation_config.json", generation.dump(2) + "\n");
 }

@@ -2,13 +2,17 @@
 // The files of a Hugging Face directory that hold the network.
 
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "policy/policy.h"
 
 namespace temper {
 
 struct EndTokens {
-  int32_t eos, pad;
+  std::optional<int32_t> begin;
+  std::vector<int32_t> end;  // any of them ends an answer
+  int32_t pad;
 };
 
 // config.json and generation_config.json; read_model_config reads the former back.

@@ -2,9 +2,11 @@
 // What Tokenizer is made from and written to.
 
 #include <cstdint>
-#include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
+
+#include "policy/text/sentence_pieces.h"
 
 namespace temper {
 
@@ -17,15 +19,11 @@ inline constexpr const char* kSpecialTokens[] = {"<|endoftext|>", "<|im_start|>"
 // have as many. Errors: ConfigError if `vocab_size` does not hold the bytes, special tokens and characters.
 std::string train_model(const std::vector<std::string>& texts, int64_t vocab_size);
 
-struct Piece {
-  std::string text;
-  float score;
-  bool special, byte;
-};
-
-// tokenizer.json, tokenizer_config.json and special_tokens_map.json: the same ids in `tokenizers` and
-// transformers. They take special tokens out of plain text unless told not to (split_special_tokens), as all
+// tokenizer.json, tokenizer_config.json and special_tokens_map.json, name → content: the same ids in `tokenizers`
+// and transformers. They take special tokens out of plain text unless told not to (split_special_tokens), as all
 // their tokenizers do.
-void write_hugging_face_tokenizer(const std::filesystem::path& dir, const std::vector<Piece>& pieces);
+std::map<std::string, std::string> hugging_face_tokenizer_files(const std::vector<Piece>& pieces);
+
+extern const char* const kOwnChatTemplate;  // among these files
 
 }  // namespace temper

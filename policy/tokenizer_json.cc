@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
 #include "policy/tokenizer_files.h"
 
 namespace temper {
@@ -35,23 +34,23 @@ Json tokenizer_json(const std::vector<Piece>& pieces) {
           {"model", {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", vocab}, {"byte_fallback", true}}}};
 }
 
+}  // namespace
+
 // ChatML, as policy/chat_format.h writes it.
-constexpr const char* kChatTemplate =
+const char* const kOwnChatTemplate =
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
     "'<|im_end|>\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
-}  // namespace
-
-void write_hugging_face_tokenizer(const std::filesystem::path& dir, const std::vector<Piece>& pieces) {
+std::map<std::string, std::string> hugging_face_tokenizer_files(const std::vector<Piece>& pieces) {
   const Json special = {{"unk_token", "<unk>"}, {"eos_token", "<|im_end|>"}, {"pad_token", "<|endoftext|>"}};
   Json config = special;
   config["tokenizer_class"] = "PreTrainedTokenizerFast";
   config["clean_up_tokenization_spaces"] = false;
-  config["chat_template"] = kChatTemplate;
-  write_file_atomic(dir / "tokenizer.json", tokenizer_json(pieces).dump(1));
-  write_file_atomic(dir / "tokenizer_config.json", config.dump(2) + "\n");
-  write_file_atomic(dir / "special_tokens_map.json", special.dump(2) + "\n");
+  config["chat_template"] = kOwnChatTemplate;
+  return {{"tokenizer.json", tokenizer_json(pieces).dump(1)},
+          {"tokenizer_config.json", config.dump(2) + "\n"},
+          {"special_tokens_map.json", special.dump(2) + "\n"}};
 }
 
 }  // namespace temper

@@ -28,7 +28,7 @@ Conversation::Conversation(const ChatFormat& format, const Tokenizer& tokenizer,
   trajectory_.task = task.name;
   trajectory_.step = step;
   trajectory_.sample = sample;
-  append(format.user_turn(task.prompt()), Role::kPrompt);
+  append(format.first_turn(task.prompt()), Role::kPrompt);
 }
 
 void Conversation::append(const std::vector<int32_t>& ids, Role role) {

@@ -184,7 +184,7 @@ void Generator::Impl::take_token(Sequence& sequence, const SampledToken& token) 
   generation.ids.push_back(token.id);
   generation.log_probs.push_back(token.log_prob);
   ++generated;
-  generation.stopped = token.id == request.stop_id;
+  generation.stopped = std::ranges::find(request.stop_ids, token.id) != request.stop_ids.end();
   done = generation.stopped || ends_behind(sequence, generation.ids.size());
 }
 

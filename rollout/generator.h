@@ -16,7 +16,7 @@ struct GenerationRequest {
   std::vector<int32_t> ids;  // the whole row so far; whatever prefix a kept slot holds is not computed again
   SamplingParams sampling;
   int64_t max_new_tokens = 0;
-  int32_t stop_id = -1;
+  std::vector<int32_t> stop_ids = {};  // any of them ends the answer
   int64_t slot = -1;       // a slot kept from an earlier turn, or -1
   bool keep_slot = false;  // leave the keys in place for the next turn; release() gives them back
 };

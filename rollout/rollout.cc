@@ -125,7 +125,7 @@ void Run::ask(size_t index) {
   request.ids = trajectory.ids;
   request.sampling = {options_.temperature, options_.top_p, options_.top_k};
   request.max_new_tokens = options_.max_response_tokens;
-  request.stop_id = format_.stop_id();
+  request.stop_ids = format_.stop_ids();
   request.slot = line.slot;
   request.keep_slot = line.new_turns() + 1 < options_.turns;
   generator_->add(std::move(request));
@@ -282,7 +282,7 @@ Rollout::Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, Rollo
 }
 
 void Rollout::check_prompt_fits(const Task& task) const {
-  const auto prompt = int64_t(format_.user_turn(task.prompt()).size());
+  const auto prompt = int64_t(format_.first_turn(task.prompt()).size());
   if (prompt + options.max_response_tokens <= options.max_context_tokens) return;
   throw ConfigError(
       "rollout.max_context_tokens is {}: task {} needs at least {} (a prompt of {} and max_response_tokens "

@@ -180,7 +180,7 @@ TEST_F(ModelConfigFile, OfPublishedModelsIsReadAndWrittenBack) {
     EXPECT_EQ(c.rope.kind, rope.is_null() ? RopeKind::kNone : RopeKind::kLlama3);
     EXPECT_EQ(c.rope.factor, rope.is_null() ? 1 : rope["factor"].get<double>());
     EXPECT_EQ(c.window_of(0), std::string(model.name) == "Mistral-7B-v0.1" ? 4096 : 0);
-    write_model_config(dir_, c, DType::kBF16, {2, 0});
+    write_model_config(dir_, c, DType::kBF16, {{}, {2}, 0});
     EXPECT_EQ(read_model_config(dir_), c);
   }
 }
@@ -259,12 +259,12 @@ TEST_F(ModelConfigFile, WindowsByLayer) {
   EXPECT_EQ(c.windowed, (std::vector<uint8_t>{0, 0, 0, 1}));
   EXPECT_EQ(c.window_of(2), 0);
   EXPECT_EQ(c.window_of(3), 16);
-  write_model_config(dir_, c, DType::kF32, {2, 0});
+  write_model_config(dir_, c, DType::kF32, {{}, {2}, 0});
   EXPECT_EQ(read_model_config(dir_), c);
   base["layer_types"] = {"sliding_attention", "full_attention", "sliding_attention", "full_attention"};
   c = read(base);
   EXPECT_EQ(c.windowed, (std::vector<uint8_t>{1, 0, 1, 0}));
-  write_model_config(dir_, c, DType::kF32, {2, 0});
+  write_model_config(dir_, c, DType::kF32, {{}, {2}, 0});
   EXPECT_EQ(read_model_config(dir_), c);
   EXPECT_EQ(read(with(without(base, "layer_types"), "max_window_layers", 4)).sliding_window, 0);
   EXPECT_EQ(read(with(base, "max_position_embeddings", 16)).window_of(0), 0);  // nobody can leave it
@@ -290,11 +290,11 @@ TEST_F(ModelConfigFile, BiasesAreTheFamilysOwn) {
   EXPECT_TRUE(c.qkv_bias && c.o_bias && !c.mlp_bias && !c.qk_norm);
   c = read(with(llama, "mlp_bias", true));
   EXPECT_TRUE(!c.qkv_bias && !c.o_bias && c.mlp_bias);
-  write_model_config(dir_, c, DType::kF32, {2, 0});
+  write_model_config(dir_, c, DType::kF32, {{}, {2}, 0});
   EXPECT_EQ(read_model_config(dir_), c);
   c = read(with(qwen3, "attention_bias", true));
   EXPECT_TRUE(c.qkv_bias && c.o_bias && c.qk_norm);
-  write_model_config(dir_, c, DType::kF32, {2, 0});
+  write_model_config(dir_, c, DType::kF32, {{}, {2}, 0});
   EXPECT_EQ(read_model_config(dir_), c);
   EXPECT_THAT(error(with(shaped(kMistral, {64, 96, 2, 4, 2, 100}), "attention_bias", true)),
               HasSubstr("attention_bias = true is not supported: must be false"));
@@ -351,7 +351,7 @@ TEST_F(ModelConfigFile, OptionsTakeTheFamilysOwnChoice) {
     read_options([&](OptionVisitor& v) { config.visit(v); }, "", words, problems);
     config.validate("model", problems);
     problems.throw_if_any();
-    write_model_config(dir_, config, DType::kF32, {2, 0});
+    write_model_config(dir_, config, DType::kF32, {{}, {2}, 0});
     EXPECT_EQ(read_model_config(dir_), config);
     return config;
   };

@@ -153,7 +153,7 @@ class Directory : public Files {
     return "none";
   }
   void write_policy(const Policy& policy) {
-    write_model_config(dir_, policy.config(), policy.options().dtype, {2, 0});
+    write_model_config(dir_, policy.config(), policy.options().dtype, {{}, {2}, 0});
     write_weights(dir_, policy);
   }
   void replace_in_config(const std::string& from, const std::string& to) {

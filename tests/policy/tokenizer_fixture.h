@@ -1,9 +1,13 @@
 #pragma once
 // A small tokenizer of code, for tests.
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "policy/tokenizer.h"
 
 namespace temper {
@@ -23,6 +27,19 @@ inline std::vector<std::string> code_texts() {
   }
   return texts;
 }
+
+// A new directory, gone with the object.
+class TokenizerDir {
+ public:
+  TokenizerDir() {
+    static int made = 0;
+    path = std::filesystem::temp_directory_path() / fmt::format("temper_tokenizer_{}_{}", ::getpid(), made++);
+    std::filesystem::create_directories(path);
+  }
+  ~TokenizerDir() { std::filesystem::remove_all(path); }
+
+  std::filesystem::path path;
+};
 
 inline Tokenizer code_tokenizer(int64_t vocab_size = 640) {
   return Tokenizer::train(code_texts(), vocab_size);

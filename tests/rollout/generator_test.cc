@@ -24,7 +24,7 @@ GenerationRequest request_of(uint64_t id) {
   request.rng_key = mix_key({11, id});
   request.ids = random_ids(5 + int64_t(id % 14) * 5, 37, id % 14);  // several share their prompt
   request.max_new_tokens = 10 + int64_t(id % 30);
-  request.stop_id = 3;
+  request.stop_ids = {3};
   return request;
 }
 
@@ -111,12 +111,12 @@ TEST(Generator, AGroupsPromptIsComputedOnce) {
 TEST(Generator, StopsAtTheStopTokenAndAtTheLimits) {
   const auto free = generate({request_of(4)}, 1).at(4);
   GenerationRequest request = request_of(4);
-  request.stop_id = free.ids[3];
+  request.stop_ids = {-1, free.ids[3]};
   const auto stopped = generate({request}, 1).at(4);
   EXPECT_TRUE(stopped.stopped);
-  EXPECT_EQ(stopped.ids.back(), request.stop_id);
+  EXPECT_EQ(stopped.ids.back(), request.stop_ids.back());
   EXPECT_LE(stopped.ids.size(), 4u);
-  request.stop_id = -1;
+  request.stop_ids = {};
   request.max_new_tokens = 1000;
   const auto full = generate({request}, 1).at(4);
   EXPECT_FALSE(full.stopped);

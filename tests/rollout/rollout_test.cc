@@ -196,7 +196,7 @@ TEST(Rollout, ItsFirstPassCanEndATrajectory) {
 
 TEST(Rollout, ATurnThatMightNotFitIsNotBegun) {
   RolloutOptions options = short_options();
-  const auto prompt = int64_t(ChatFormat(tokenizer()).user_turn(task().prompt()).size());
+  const auto prompt = int64_t(ChatFormat(tokenizer()).first_turn(task().prompt()).size());
   options.max_context_tokens = prompt + options.max_response_tokens;
   Rollout rollout(taught_policy(), tokenizer(), judge(), options, 5);
   EXPECT_EQ(rollout.run(0, {{&task(), 1}}).groups[0].samples[0].turns.size(), 1u);

@@ -56,7 +56,8 @@ std::string other_shape(const Manifest& manifest, const ModelConfig& shape) {
 
 std::string other_vocabulary(const Checkpoint& checkpoint, const fs::path& start) {
   const FileDigest* own = find_file(checkpoint.manifest, "tokenizer.model");
-  if (!own) return "it has no tokenizer.model";
+  if (!own) own = find_file(checkpoint.manifest, "tokenizer.json");
+  if (!own) return "it has neither a tokenizer.model nor a tokenizer.json";
   const fs::path first = start / own->name;
   if (!fs::exists(first) || digest_of(first).sha256 == own->sha256) return "";
   return fmt::format("its vocabulary is another than that of {}", start.string());

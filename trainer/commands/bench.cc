@@ -13,6 +13,7 @@
 #include "trainer/commands/bench_exactness.h"
 #include "trainer/commands/bench_judge.h"
 #include "trainer/commands/bench_kernels.h"
+#include "trainer/commands/bench_tokenizer.h"
 #include "trainer/commands/bench_trajectories.h"
 #include "trainer/commands/commands.h"
 #include "trainer/device.h"
@@ -194,6 +195,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_bench_exactness(*bench, exit_code);
   add_bench_judge(*bench, exit_code);
   add_bench_kernels(*bench, exit_code);
+  add_bench_tokenizer(*bench, exit_code);
   add_bench_trajectories(*bench, exit_code);
 }
 

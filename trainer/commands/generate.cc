@@ -24,9 +24,9 @@ struct GenerateWords {
 std::vector<int32_t> prompt_ids(const GenerateWords& words, const ChatFormat& format) {
   if (words.task.empty() == words.prompt.empty())
     throw ConfigError("generate: give either a prompt or --task NAME");
-  if (words.task.empty()) return format.user_turn(words.prompt == "-" ? read_input("-") : words.prompt);
+  if (words.task.empty()) return format.first_turn(words.prompt == "-" ? read_input("-") : words.prompt);
   const RunConfig config = words.config.read();
-  return format.user_turn(
+  return format.first_turn(
       find_task(load_tasks(std::filesystem::path(config.tasks.path)), words.task).prompt());
 }
 
@@ -45,7 +45,7 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
                    .ids = ids,
                    .sampling = words.sampling,
                    .max_new_tokens = new_tokens,
-                   .stop_id = format.stop_id()});
+                   .stop_ids = format.stop_ids()});
   std::vector<std::string> answers(size_t(words.samples));
   while (!generator.idle())
     for (const Generation& done : generator.step()) answers[done.id] = model.tokenizer.decode(done.ids);

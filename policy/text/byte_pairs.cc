@@ -1,0 +1,113 @@
+#include "policy/text/byte_pairs.h"
+
+#include <algorithm>
+#include <bit>
+#include <queue>
+#include <tuple>
+
+namespace temper {
+namespace {
+
+constexpr size_t kShort = 24;  // bytes; longer pieces are merged with a heap
+
+uint64_t mixed(uint64_t x) {
+  x *= 0x9E3779B97F4A7C15ull;
+  return x ^ (x >> 32);
+}
+
+uint64_t pair_of(int32_t left, int32_t right) { return uint64_t(uint32_t(left)) << 32 | uint32_t(right); }
+
+}  // namespace
+
+BytePairs::BytePairs(const std::array<int32_t, 256>& byte_ids, const std::vector<Merge>& merges,
+                     std::unordered_map<std::string, int32_t> whole)
+    : byte_ids_(byte_ids), rules_(std::bit_ceil(2 * merges.size() + 2)), whole_(std::move(whole)) {
+  uint32_t rank = 0;
+  for (const Merge& merge : merges) {
+    const uint64_t pair = pair_of(merge.left, merge.right);
+    size_t at = mixed(pair) & (rules_.size() - 1);
+    while (rules_[at].pair != kNoPair && rules_[at].pair != pair) at = (at + 1) & (rules_.size() - 1);
+    // `tokenizers` lets the later of two equal merges win.
+    rules_[at] = {pair, rank++, merge.result};
+  }
+}
+
+const BytePairs::Rule* BytePairs::find(int32_t left, int32_t right) const {
+  const uint64_t pair = pair_of(left, right);
+  for (size_t at = mixed(pair) & (rules_.size() - 1);; at = (at + 1) & (rules_.size() - 1)) {
+    if (rules_[at].pair == pair) return &rules_[at];
+    if (rules_[at].pair == kNoPair) return nullptr;
+  }
+}
+
+// Looks for the best pair again after each merge, among few.
+void BytePairs::merge_short(std::string_view piece, std::vector<int32_t>& ids) const {
+  std::array<int32_t, kShort> token;
+  std::array<const Rule*, kShort> rule;  // of a token and the next
+  size_t count = piece.size();
+  for (size_t i = 0; i < count; ++i) token[i] = byte_ids_[uint8_t(piece[i])];
+  for (size_t i = 0; i + 1 < count; ++i) rule[i] = find(token[i], token[i + 1]);
+  while (count > 1) {
+    size_t best = count;
+    for (size_t i = 0; i + 1 < count; ++i)
+      if (rule[i] && (best == count || rule[i]->rank < rule[best]->rank)) best = i;
+    if (best == count) break;
+    token[best] = rule[best]->result;
+    std::copy(token.begin() + best + 2, token.begin() + count, token.begin() + best + 1);
+    std::copy(rule.begin() + best + 2, rule.begin() + count, rule.begin() + best + 1);
+    --count;
+    if (best > 0) rule[best - 1] = find(token[best - 1], token[best]);
+    if (best + 1 < count) rule[best] = find(token[best], token[best + 1]);
+  }
+  ids.insert(ids.end(), token.begin(), token.begin() + count);
+}
+
+// The same with a heap of candidates. A candidate is stale where one of its tokens has changed since.
+void BytePairs::merge_long(std::string_view piece, std::vector<int32_t>& ids) const {
+  struct Symbol {
+    int32_t id;
+    int32_t before, next;  // −1: none
+  };
+  using Candidate = std::tuple<uint32_t, int32_t, uint64_t>;  // rank, place of the left token, pair
+  std::vector<Symbol> symbols;
+  const auto size = int32_t(piece.size());
+  symbols.reserve(piece.size());
+  for (int32_t i = 0; i < size; ++i)
+    symbols.push_back({byte_ids_[uint8_t(piece[size_t(i)])], i - 1, i + 1 < size ? i + 1 : -1});
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heap;
+  const auto look_at = [&](int32_t left) {
+    if (left < 0 || symbols[size_t(left)].next < 0) return;
+    const int32_t a = symbols[size_t(left)].id, b = symbols[size_t(symbols[size_t(left)].next)].id;
+    if (const Rule* rule = find(a, b)) heap.emplace(rule->rank, left, pair_of(a, b));
+  };
+  for (int32_t i = 0; i + 1 < size; ++i) look_at(i);
+  while (!heap.empty()) {
+    const auto [rank, left, pair] = heap.top();
+    heap.pop();
+    Symbol& a = symbols[size_t(left)];
+    if (a.id < 0 || a.next < 0 || pair_of(a.id, symbols[size_t(a.next)].id) != pair) continue;
+    Symbol& b = symbols[size_t(a.next)];
+    a.id = find(a.id, b.id)->result;
+    b.id = -1;
+    a.next = b.next;
+    if (a.next >= 0) symbols[size_t(a.next)].before = left;
+    look_at(a.before);
+    look_at(left);
+  }
+  for (int32_t i = 0; i >= 0; i = symbols[size_t(i)].next) ids.push_back(symbols[size_t(i)].id);
+}
+
+void BytePairs::merge(std::string_view piece, std::vector<int32_t>& ids) const {
+  if (!whole_.empty())
+    if (const auto found = whole_.find(std::string(piece)); found != whole_.end()) {
+      ids.push_back(found->second);
+      return;
+    }
+  piece.size() <= kShort ? merge_short(piece, ids) : merge_long(piece, ids);
+}
+
+void BytePairs::encode(std::string_view piece, std::vector<int32_t>& ids) const {
+  cache_.encode(piece, ids, [this](std::string_view text, std::vector<int32_t>& out) { merge(text, out); });
+}
+
+}  // namespace temper

@@ -1,0 +1,155 @@
+#include "policy/text/sentence_pieces.h"
+
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+#include "policy/text/neighbours.h"
+#include "policy/text/piece_cache.h"
+
+namespace temper {
+namespace {
+
+// sentencepiece writes a space as U+2581, so a real U+2581 has to go around it.
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
+
+// A further occurrence of ModelProto.normalizer_spec that sets add_dummy_prefix to false: a parser of
+// protocol buffers merges it into the first.
+constexpr std::string_view kNoDummyPrefix = "\x1A\x02\x18\x00";
+
+using Processor = sentencepiece::SentencePieceProcessor;
+
+// "<0x41>" → "A".
+char byte_of(const std::string& piece) {
+  int value = -1;
+  if (piece.size() == 6) std::from_chars(piece.data() + 3, piece.data() + 5, value, 16);
+  TEMPER_CHECK(value >= 0, "byte piece {}", piece);
+  return char(value);
+}
+
+std::string with_spaces(std::string_view piece) {
+  std::string text;
+  for (size_t mark; (mark = piece.find(kSpaceMark)) != std::string_view::npos;) {
+    text.append(piece.substr(0, mark)).push_back(' ');
+    piece.remove_prefix(mark + kSpaceMark.size());
+  }
+  return text.append(piece);
+}
+
+class PieceEncoder : public TextEncoder {
+ public:
+  PieceEncoder(const std::string& model, const std::string& origin) {
+    load(model, origin, starts_);
+    load(model + std::string(kNoDummyPrefix.data(), 4), origin, processor_);
+    byte_ids_.fill(-1);
+    for (int id = 0; id < processor_.GetPieceSize(); ++id) {
+      const std::string& piece = processor_.IdToPiece(id);
+      if (processor_.IsByte(id)) byte_ids_[uint8_t(byte_of(piece))] = id;
+      neighbours_.add(with_spaces(piece));
+      merges_ = merges_ && processor_.GetScore(id) == std::round(processor_.GetScore(id));
+    }
+    if (std::ranges::count(byte_ids_, -1) > 0)
+      throw ConfigError(
+          "{}: has no byte fallback (a piece for each of the 256 bytes), which exact text needs", origin);
+  }
+  const Processor& processor() const { return processor_; }
+
+  void encode(std::string_view text, bool starts, std::vector<int32_t>& ids) const override {
+    while (!text.empty()) {
+      const size_t plain = plain_prefix(text);
+      if (plain > 0) {
+        encode_plain(text.substr(0, plain), starts, ids);
+        text.remove_prefix(plain);
+      } else {
+        const size_t raw = text.starts_with(kSpaceMark) ? kSpaceMark.size() : 1;
+        for (char c : text.substr(0, raw)) ids.push_back(byte_ids_[uint8_t(c)]);
+        text.remove_prefix(raw);
+      }
+      starts = false;
+    }
+  }
+
+ private:
+  static void load(const std::string& model, const std::string& origin, Processor& processor) {
+    const auto status = processor.LoadFromSerializedProto(model);
+    if (!status.ok()) throw ConfigError("{}: not a sentencepiece model: {}", origin, status.ToString());
+  }
+
+  static void run(const Processor& processor, std::string_view text, std::vector<int32_t>& ids) {
+    thread_local std::vector<int> part;
+    const auto status = processor.Encode({text.data(), text.size()}, &part);
+    TEMPER_CHECK(status.ok(), "{}", status.ToString());
+    ids.insert(ids.end(), part.begin(), part.end());
+  }
+
+  void encode_plain(std::string_view text, bool starts, std::vector<int32_t>& ids) const {
+    if (!merges_) return run(starts ? starts_ : processor_, text, ids);
+    for (; !text.empty(); starts = false) {
+      const std::string_view word = text.substr(0, neighbours_.word(text));
+      if (starts)
+        run(starts_, word, ids);
+      else
+        cache_.encode(word, ids, [this](std::string_view w, auto& out) { run(processor_, w, out); });
+      text.remove_prefix(word.size());
+    }
+  }
+
+  // Bytes at the front that sentencepiece encodes exactly: valid UTF-8 without U+2581.
+  static size_t plain_prefix(std::string_view text) {
+    return valid_utf8_prefix(text.substr(0, text.find(kSpaceMark)));
+  }
+
+  Processor processor_, starts_;  // without and with the model's dummy prefix
+  std::array<int32_t, 256> byte_ids_;
+  Neighbours neighbours_;
+  // Byte-pair merges: scores are ranks, whole numbers, and words are encoded alone. A unigram model's sums of
+  // scores could be rounded otherwise there.
+  bool merges_ = true;
+  PieceCache<4> cache_;
+};
+
+// Errors: ConfigError if text in the middle of a conversation does not survive.
+void check_exact(const PieceEncoder& encoder, const std::vector<std::string>& texts,
+                 const std::string& origin) {
+  const std::string probe = "  a\tb \n\n c\xC2\xB5 ";
+  std::vector<int32_t> ids;
+  encoder.encode(probe, false, ids);
+  std::string decoded;
+  for (int32_t id : ids) decoded += texts[size_t(id)];
+  if (decoded != probe)
+    throw ConfigError(
+        "{}: changes white space or characters (normalisation); train with normalization identity and "
+        "remove_extra_whitespaces off",
+        origin);
+}
+
+}  // namespace
+
+bool is_sentencepiece_model(const std::string& model) {
+  return Processor().LoadFromSerializedProto(model).ok();
+}
+
+SentencePieces read_sentence_pieces(const std::string& model, const std::string& origin) {
+  auto encoder = std::make_unique<PieceEncoder>(model, origin);
+  const Processor& processor = encoder->processor();
+  SentencePieces read;
+  std::vector<AddedToken> special;
+  for (int id = 0; id < processor.GetPieceSize(); ++id) {
+    const std::string& piece = processor.IdToPiece(id);
+    const bool is_special = processor.IsControl(id) || processor.IsUnknown(id), byte = processor.IsByte(id);
+    if (is_special) special.push_back({id, piece, true});
+    read.parts.texts.push_back(is_special ? "" : byte ? std::string(1, byte_of(piece)) : with_spaces(piece));
+    read.pieces.push_back(
+        {is_special || byte ? piece : read.parts.texts.back(), processor.GetScore(id), is_special, byte});
+  }
+  add_tokens(read.parts, special, origin);
+  check_exact(*encoder, read.parts.texts, origin);
+  read.parts.encoder = std::move(encoder);
+  return read;
+}
+
+}  // namespace temper
