@@ -17,9 +17,10 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
   static const std::map<std::string, const char*, std::less<>> words{
       {"no_code_block", "no code block in the answer"},
       {"unclosed_code_block", "the code block is not closed"},
-      {"two_code_blocks", "two different code blocks"},
+      {"unclosed_reasoning", "the reasoning never ends; close it with </think>, then give the code block"},
       {"empty_code_block", "the code block is empty"},
       {"no_entry_point", "the function asked for is not defined as extern \"C\""},
+      {"tolerance", "an output is wrong"},
       {"guard", "wrote outside its buffers"},
       {"input_mutation", "changed an input"},
       {"late_write", "changed its outputs after the call had ended"},
@@ -138,11 +139,14 @@ Mismatch locate_mismatch(const Task& task, const Shape& shape, int64_t tensor, i
   return mismatch;
 }
 
-std::string mismatch_text(const Mismatch& mismatch) {
+std::string element_text(const Mismatch& mismatch) {
   const auto number = [](double value) { return std::isnan(value) ? "nan" : fmt::format("{:.4g}", value); };
-  return fmt::format("{}[{}] is {}, not {}; {} of {} wrong", mismatch.tensor, fmt::join(mismatch.index, ","),
-                     mismatch.unwritten ? "unwritten" : number(mismatch.got), number(mismatch.expected),
-                     mismatch.wrong, mismatch.elements);
+  return fmt::format("{}[{}] is {}, not {}", mismatch.tensor, fmt::join(mismatch.index, ","),
+                     mismatch.unwritten ? "unwritten" : number(mismatch.got), number(mismatch.expected));
+}
+
+std::string mismatch_text(const Mismatch& mismatch) {
+  return fmt::format("{}; {} of {} wrong", element_text(mismatch), mismatch.wrong, mismatch.elements);
 }
 
 std::string first_compiler_error(std::string_view diagnostics) {

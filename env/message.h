@@ -24,6 +24,8 @@ struct Mismatch {
 // `index` is flat; where the element lies in the output `tensor` of `task` at `shape`.
 Mismatch locate_mismatch(const Task& task, const Shape& shape, int64_t tensor, int64_t index);
 
+std::string element_text(const Mismatch& mismatch);  // "y[3,1] is 0, not 1.25"
+
 // "FAIL_INCORRECT y[3,1] is 0, not 1.25; 12 of 51 wrong". The shape itself is not told.
 std::string mismatch_text(const Mismatch& mismatch);
 

@@ -15,6 +15,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "env/mismatch_report.h"
+
 namespace temper {
 
 inline constexpr uint32_t kProtocolMagic = 0x524D5054;  // "TPMR"
@@ -22,6 +24,7 @@ inline constexpr uint32_t kProtocolVersion = 1;
 inline constexpr int kMaxDims = 8;
 inline constexpr int kMaxTensors = 16;
 inline constexpr int kMaxTimedDraws = 64;
+static_assert(kMaxTensors <= kReportedOutputs);
 
 struct MessageHeader {
   uint32_t magic = kProtocolMagic;
@@ -66,6 +69,7 @@ struct OracleReply {
   int64_t index = 0;  // flat
   double got = 0, expected = 0, allowed = 0;
   int64_t wrong = 0;  // number of elements out of bounds
+  MismatchReport report;  // … and more of all outputs
   char error[512] = {};  // kError; ends with 0
 };
 

@@ -70,6 +70,7 @@ void to_json(nlohmann::json& json, const Verdict& verdict) {
           {"check_ms", verdict.check_ms},
           {"time_ms", verdict.time_ms},
           {"cached", verdict.cached}};
+  if (!verdict.details.empty()) json["details"] = verdict.details;
   if (!verdict.gpu.empty()) json["gpu"] = verdict.gpu;
   if (verdict.speedup_compiled) json["speedup_compiled"] = *verdict.speedup_compiled;
   if (verdict.profile) json["profile"] = *verdict.profile;
@@ -95,6 +96,8 @@ void from_json(const nlohmann::json& json, Verdict& verdict) {
   json.at("run_ms").get_to(verdict.run_ms);
   json.at("total_ms").get_to(verdict.total_ms);
   // Younger than some verdicts that were kept:
+  verdict.details = json.value("details", "");
+  if (verdict.details.size() > kMaxDetailsBytes) verdict.details.resize(kMaxDetailsBytes);
   verdict.plan_ms = json.value("plan_ms", 0.0);
   verdict.check_ms = json.value("check_ms", 0.0);
   verdict.time_ms = json.value("time_ms", 0.0);

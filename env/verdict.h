@@ -49,10 +49,15 @@ struct Profile {
   std::string roof;  // "memory" or "arithmetic"
 };
 
+inline constexpr size_t kMaxDetailsBytes = 16 << 10;
+
 struct Verdict {
   VerdictKind kind = VerdictKind::kInfra;
   std::string reason;  // stable code: guard, input_mutation, floor, signal_11, tolerance, …; empty for PASS
   std::string message;  // for the next turn: plain text, bounded, scrubbed of paths and of chat tokens
+  // The same at length, over several lines (env/details.h): all compiler errors, which elements are wrong. At
+  // most kMaxDetailsBytes; empty where the message says it all.
+  std::string details = {};
 
   // Timed candidates only (PASS, SUSPECT, HACK(floor)); microseconds per call at the timed shape.
   double candidate_us = 0, baseline_us = 0;

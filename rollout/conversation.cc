@@ -1,7 +1,11 @@
 #include "rollout/conversation.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/error.h"
 #include "env/answer.h"
+#include "env/details.h"
 #include "env/message.h"
 
 namespace temper {
@@ -37,10 +41,18 @@ void Conversation::append(const std::vector<int32_t>& ids, Role role) {
   trajectory_.log_probs.resize(trajectory_.ids.size(), 0);
 }
 
+bool Conversation::prompt_opens_reasoning() const {
+  constexpr ptrdiff_t kTail = 16;  // ids; a byte each takes less
+  const auto& ids = trajectory_.ids;
+  const std::string tail = tokenizer_->decode({ids.end() - std::min(kTail, std::ssize(ids)), ids.end()});
+  const size_t last = tail.find_last_not_of(" \t\r\n");
+  return last != std::string::npos && std::string_view(tail).substr(0, last + 1).ends_with("<think>");
+}
+
 std::string Conversation::add_answer(const std::vector<int32_t>& ids, const std::vector<float>& log_probs,
                                      bool stopped) {
   TEMPER_CHECK_EQ(ids.size(), log_probs.size());
-  const Answer answer = extract_code(tokenizer_->decode(ids));
+  const Answer answer = extract_code(tokenizer_->decode(ids), prompt_opens_reasoning());
   Turn turn;
   turn.begin = int32_t(trajectory_.ids.size());
   turn.end = turn.begin + int32_t(ids.size());
@@ -63,21 +75,37 @@ void Conversation::add_verdict(const Verdict& verdict) {
   trajectory_.turns.back().verdict = verdict;
 }
 
-size_t Conversation::open_turn(size_t max_ids) {
-  TEMPER_CHECK(!trajectory_.turns.empty());
-  const Turn& last = trajectory_.turns.back();
+// What closes the last answer, and the user's turn.
+std::vector<int32_t> Conversation::feedback_ids(const std::string& text) const {
   std::vector<int32_t> ids;
-  if (!last.stopped) ids.push_back(format_->stop_id());
-  for (const auto& part : {format_->after_answer(), format_->user_turn(feedback_text(last.verdict))}) {
+  if (!trajectory_.turns.back().stopped) ids.push_back(format_->stop_id());
+  for (const auto& part : {format_->after_answer(), format_->user_turn(text)})
     ids.insert(ids.end(), part.begin(), part.end());
+  return ids;
+}
+
+// Details that are too many ids get shorter in proportion, until the message alone is left.
+size_t Conversation::open_turn(size_t max_ids, const FeedbackLimit& limit) {
+  TEMPER_CHECK(!trajectory_.turns.empty());
+  const Verdict& verdict = trajectory_.turns.back().verdict;
+  const size_t row = trajectory_.ids.size(), most = std::min(max_ids, limit.row_ids);
+  const size_t room = most > row ? most - row : 0;
+  std::string text = feedback_text(verdict, limit.bytes);
+  std::vector<int32_t> ids = feedback_ids(text);
+  while (ids.size() > room && text.size() > kMaxMessageBytes) {
+    text = feedback_text(verdict, std::min(text.size() * room / ids.size(), text.size() * 15 / 16));
+    ids = feedback_ids(text);
   }
-  if (trajectory_.ids.size() + ids.size() > max_ids) return 0;
+  if (ids.size() > room) ids = feedback_ids(feedback_text(verdict));
+  if (row + ids.size() > max_ids) return 0;
   append(ids, Role::kFeedback);
   return ids.size();
 }
 
-std::string feedback_text(const Verdict& verdict) {
+std::string feedback_text(const Verdict& verdict, size_t max_bytes) {
   const Verdict heard = told(verdict);
+  if (max_bytes > kMaxMessageBytes && !heard.details.empty())
+    return cut_in_the_middle(heard.details, max_bytes);
   return heard.message.empty() ? verdict_message(heard) : heard.message;
 }
 

@@ -53,6 +53,7 @@ class Run {
  private:
   void open_lines(const std::vector<RolloutRequest>& requests);
   Line open_line(const RolloutRequest& request, int64_t sample) const;
+  FeedbackLimit feedback_limit(const Conversation& conversation, int64_t answers) const;
   size_t longest_prompt() const { return size_t(options_.max_context_tokens - options_.max_response_tokens); }
   void ask(size_t line);
   bool may_generate();
@@ -99,15 +100,27 @@ void Run::open_lines(const std::vector<RolloutRequest>& requests) {
   turns_left_ = int64_t(lines_.size()) * options_.turns;
 }
 
-// Leaves out so many past turns that the rest fits.
+// Of the room in front of the last possible answer, details take a share: each of the `answers` to come may
+// need as much. A short message may take it all.
+FeedbackLimit Run::feedback_limit(const Conversation& conversation, int64_t answers) const {
+  const size_t row = conversation.trajectory().ids.size();
+  const size_t room = longest_prompt() > row ? longest_prompt() - row : 0;
+  return {options_.feedback_limit(), row + room / size_t(std::max<int64_t>(1, answers))};
+}
+
+// Leaves out so many past turns that the rest fits. Of the last alone all details are told: what went wrong
+// in the others is mended or told again.
 Line Run::open_line(const RolloutRequest& request, int64_t sample) const {
   for (size_t left_out = 0;; ++left_out) {
     Line line{Conversation(format_, tokenizer_, *request.task, step_, sample), hash_name(request.task->name)};
     bool fits = true;
-    for (const PastTurn& turn : std::span(request.past).subspan(left_out)) {
+    for (size_t past = left_out; past < request.past.size(); ++past) {
+      const PastTurn& turn = request.past[past];
+      const bool last = past + 1 == request.past.size();
       line.conversation.add_answer(turn.ids, std::vector<float>(turn.ids.size()), turn.stopped);
       line.conversation.add_verdict(turn.verdict);
-      fits = fits && line.conversation.open_turn(longest_prompt()) > 0;
+      const FeedbackLimit limit = last ? feedback_limit(line.conversation, options_.turns) : FeedbackLimit();
+      fits = fits && line.conversation.open_turn(longest_prompt(), limit) > 0;
     }
     line.past = request.past.size() - left_out;
     if (fits) return line;
@@ -197,7 +210,8 @@ bool Run::goes_on(Line& line, const Verdict& verdict) {
   if (line.new_turns() >= options_.turns || verdict.infra() ||
       (options_.stop_on_pass && told(verdict).pass()))
     return false;
-  return line.conversation.open_turn(longest_prompt()) > 0;
+  const FeedbackLimit limit = feedback_limit(line.conversation, options_.turns - line.new_turns());
+  return line.conversation.open_turn(longest_prompt(), limit) > 0;
 }
 
 void Run::end(Line& line) {
@@ -269,6 +283,18 @@ void RolloutOptions::visit(OptionVisitor& v) {
             .unit = "tokens",
             .min = 2});
   v.option("max_sequences", max_sequences, {.help = "sequences generated at once", .min = 1});
+  v.option(
+      "feedback_bytes", feedback_bytes,
+      {.help = "length of a verdict in the next turn's prompt at most, and never more than leaves room for "
+               "the answers to come; up to 400 it is one short message, above that all compiler errors and "
+               "what is wrong with each output; 0: a quarter of max_context_tokens",
+       .unit = "bytes",
+       .min = 0,
+       .max = double(kMaxDetailsBytes)});
+}
+
+size_t RolloutOptions::feedback_limit() const {
+  return size_t(feedback_bytes > 0 ? feedback_bytes : max_context_tokens / 4);
 }
 
 Rollout::Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions opts, uint64_t seed)

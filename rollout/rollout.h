@@ -26,7 +26,12 @@ struct RolloutOptions {
   int64_t max_response_tokens = 192;
   int64_t max_context_tokens = 768;
   int64_t max_sequences = 128;  // generated at once
+  int64_t feedback_bytes = 0;   // of a turn's feedback at most; 0: by the context
   void visit(OptionVisitor& v);
+
+  // feedback_bytes, or else a byte for four tokens of context: some three bytes make a token, so that is a
+  // twelfth of the context a turn. In a context below 1600 tokens it is no more than a message takes.
+  size_t feedback_limit() const;
 };
 
 // An answer judged before. Its log-probs, under another context, are none of the row's: such rows are not

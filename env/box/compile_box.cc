@@ -11,6 +11,7 @@
 #include "env/box/lockdown.h"
 #include "env/box/namespaces.h"
 #include "env/box/private_root.h"
+#include "env/details.h"
 
 namespace temper {
 namespace {
@@ -126,6 +127,12 @@ std::string failure_reason(int status, const std::string& diagnostics) {
 }
 
 }  // namespace
+
+std::string compile_failure_details(const CompileResult& result, const CompileQuota& quota,
+                                    const std::string& source) {
+  if (result.reason == "compile_error") return compiler_details(result.diagnostics, source);
+  return result.reason == "compile_timeout" ? compile_time_details(quota.wall) : "";
+}
 
 CompileResult compile(const Toolchain& tools, const std::string& source, const CompileQuota& quota,
                       uid_t user) {

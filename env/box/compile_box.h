@@ -44,4 +44,8 @@ struct CompileResult {
 CompileResult compile(const Toolchain& tools, const std::string& source, const CompileQuota& quota,
                       uid_t user);
 
+// What a failed compilation says at length (env/details.h); "" where nothing in it helps to mend it.
+std::string compile_failure_details(const CompileResult& result, const CompileQuota& quota,
+                                    const std::string& source);
+
 }  // namespace temper

@@ -21,7 +21,8 @@ std::optional<PlanFailure> compile_and_gate(const Task& task, const std::string&
     const bool missing = compiled.reason == "no_entry_point";
     const bool tells = compiled.reason == "compile_error";
     return PlanFailure{missing ? VerdictKind::kFailParse : VerdictKind::kFailCompile, compiled.reason,
-                       tells ? first_compiler_error(compiled.diagnostics) : ""};
+                       tells ? first_compiler_error(compiled.diagnostics) : "",
+                       compile_failure_details(compiled, quota, source)};
   }
   Cubin cubin;
   if (const std::string problem = read_cubin(compiled.cubin, cubin); !problem.empty())

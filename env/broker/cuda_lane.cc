@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "env/box/lockdown.h"
 #include "env/cuda/gpu_candidate.h"
+#include "env/details.h"
 #include "env/languages/language.h"
 #include "env/message.h"
 
@@ -76,6 +77,7 @@ LaneAnswer CudaLane::answer(const Planned& planned) const {
   verdict.kind = planned.failure->kind;
   verdict.reason = planned.failure->reason;
   verdict.message = verdict_message(verdict, planned.failure->detail);
+  verdict.details = verdict_details(verdict, planned.failure->details);
   verdict.compile_ms = verdict.total_ms = planned.compile_ms + planned.plan_ms;
   verdict.plan_ms = planned.plan_ms;
   return result;

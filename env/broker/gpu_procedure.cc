@@ -8,6 +8,7 @@
 #include "env/broker/gpu_naive.h"
 #include "env/cuda/gpu_profile.h"
 #include "env/cuda/plan.h"
+#include "env/details.h"
 #include "env/message.h"
 
 namespace temper {
@@ -133,6 +134,10 @@ GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest requ
     calls.digests.assign(reply->digest, reply->digest + made);
   }
   calls.found = weigh_reply(reply, start);
+  if (calls.found && !draws.empty()) {
+    const GpuDraw& failed = draws[std::min(calls.draws.size(), draws.size() - 1)];
+    calls.found->details = call_details(task_, failed.shape, calls.found->reason, options_.run_budget);
+  }
   return calls;
 }
 
@@ -341,7 +346,7 @@ Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const Draws& draw
   mismatch.wrong = reply.wrong;
   mismatch.unwritten = reply.unwritten != 0;
   return Finding{VerdictKind::kFailIncorrect, mismatch.unwritten ? "unwritten" : "tolerance",
-                 mismatch_text(mismatch)};
+                 mismatch_text(mismatch), mismatch_details(task_, shape, reply.report)};
 }
 
 }  // namespace temper

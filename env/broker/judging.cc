@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "env/details.h"
 #include "env/message.h"
 #include "env/timing.h"
 
@@ -48,6 +49,7 @@ void conclude(Verdict& verdict, const Found& found) {
   verdict.kind = found ? found->kind : VerdictKind::kPass;
   verdict.reason = found ? found->reason : "";
   verdict.message = verdict_message(verdict, found ? found->detail : "");
+  verdict.details = found ? verdict_details(verdict, found->details) : "";
 }
 
 uint64_t secret_seed() {

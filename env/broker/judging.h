@@ -16,6 +16,7 @@ struct Finding {
   VerdictKind kind;
   std::string reason;
   std::string detail;  // for the message, in front of the reason's own words
+  std::string details = {};  // for the verdict's details, lines below kind and reason
 };
 using Found = std::optional<Finding>;  // nothing: the candidate goes on
 

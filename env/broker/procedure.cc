@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "env/box/case_memory.h"
 #include "env/box/core_lease.h"
+#include "env/details.h"
 #include "env/message.h"
 
 namespace temper {
@@ -73,7 +74,8 @@ Found Procedure::compile_source(const std::string& source) {
   const bool quota = compiled.reason == "compile_quota";
   if (!compiled.ok)
     return Finding{compiled.reason == "no_entry_point" ? VerdictKind::kFailParse : VerdictKind::kFailCompile,
-                   compiled.reason, quota ? "" : first_compiler_error(compiled.diagnostics)};
+                   compiled.reason, quota ? "" : first_compiler_error(compiled.diagnostics),
+                   compile_failure_details(compiled, options_.compile, source)};
   object_ = compiled.object;
   return std::nullopt;
 }
@@ -169,11 +171,15 @@ Found Procedure::weigh_times() {
 Found Procedure::call_candidate(int32_t draw) {
   prepare_case(runner_.arena(), oracle_case(draw), layout_);
   const std::string failed = runner_.call(arguments_);
-  if (!failed.empty()) return Finding{kind_of_call_failure(failed), failed, ""};
+  if (!failed.empty()) return call_failure(kind_of_call_failure(failed), failed);
   const std::string broken = collect_case(runner_.arena(), oracle_case(draw), layout_);
-  if (broken == "input_mutation") return Finding{VerdictKind::kHack, broken, ""};
-  if (!broken.empty()) return Finding{VerdictKind::kFailRuntime, broken, ""};
+  if (broken == "input_mutation") return call_failure(VerdictKind::kHack, broken);
+  if (!broken.empty()) return call_failure(VerdictKind::kFailRuntime, broken);
   return std::nullopt;
+}
+
+Finding Procedure::call_failure(VerdictKind kind, const std::string& reason) const {
+  return {kind, reason, "", call_details(task_, shape_index_, reason, options_.run_budget)};
 }
 
 Found Procedure::compare_outputs(int32_t draw) {
@@ -187,10 +193,11 @@ Found Procedure::compare_outputs(int32_t draw) {
   const uint8_t* output = oracle_case(draw) + layout_.outputs[size_t(reply.tensor)].offset;
   mismatch.unwritten = is_poison(output + size_t(reply.index) * size, size);
   return Finding{VerdictKind::kFailIncorrect, mismatch.unwritten ? "unwritten" : "tolerance",
-                 mismatch_text(mismatch)};
+                 mismatch_text(mismatch), mismatch_details(task_, *shape_, reply.report)};
 }
 
 void Procedure::use_shape(int32_t shape) {
+  shape_index_ = shape;
   shape_ = shape == kTimedShape ? &task_.timed_shape : &task_.check_shapes[size_t(shape)];
   layout_ = case_layout(task_, *shape_);
   arguments_ = {};

@@ -57,6 +57,7 @@ class Procedure {
 
   Found call_candidate(int32_t draw);
   Found compare_outputs(int32_t draw);
+  Finding call_failure(VerdictKind kind, const std::string& reason) const;
   void use_shape(int32_t shape);
   uint8_t* oracle_case(int32_t draw) const { return oracle_.arena() + draw * layout_.bytes; }
 
@@ -70,7 +71,8 @@ class Procedure {
   uint32_t task_index_;
 
   std::string object_;
-  const Shape* shape_ = nullptr;  // of the calls being made
+  int32_t shape_index_ = 0;       // of the calls being made
+  const Shape* shape_ = nullptr;  // …
   CaseLayout layout_;
   CallArguments arguments_;
   TimedPairs pairs_;

@@ -18,6 +18,7 @@ struct PlanFailure {
   VerdictKind kind = VerdictKind::kFailPlan;
   std::string reason;  // stable code
   std::string detail;  // what to do about it, for the next turn
+  std::string details = {};  // lines of the verdict's details
 };
 
 // Variables that outlive a call, functions that the file lacks, too much memory. `ptx` is what the cubin was

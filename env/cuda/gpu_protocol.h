@@ -146,6 +146,7 @@ struct GpuOracleReply {
   int64_t index = 0;  // flat
   double got = 0, expected = 0;
   int64_t wrong = 0;     // number of elements out of bounds
+  MismatchReport report;  // … and more of all outputs
   char error[512] = {};  // of the first reply, if that is kOk: who else computes on the GPU
 };
 

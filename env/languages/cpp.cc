@@ -14,7 +14,7 @@ std::string translation_unit(const Task& task, const std::string& source) {
 
 const Language kCpp{
     .name = "cpp",
-    .compiler_flags = {"-O3", "-march=native", "-std=c++17", "-fPIC", "-fopenmp", "-w", "-fmax-errors=5",
+    .compiler_flags = {"-O3", "-march=native", "-std=c++17", "-fPIC", "-fopenmp", "-w", "-fmax-errors=20",
                        "-fdiagnostics-color=never"},
     .entry_point = "kernel",
     .translation_unit = translation_unit,

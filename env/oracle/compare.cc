@@ -1,5 +1,6 @@
 #include "env/oracle/compare.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -34,6 +35,8 @@ bool all_inside(const float* got, const double* expected, int64_t n, Bound bound
   return inside == n;
 }
 
+constexpr uint32_t kPoison = 0xFFFFFFFF;  // four kPoisonByte
+
 }  // namespace
 
 Comparison compare_f32(const float* got, const double* expected, int64_t n, Bound bound) {
@@ -64,6 +67,28 @@ Comparison compare_i32(const int32_t* got, const int64_t* expected, int64_t n) {
     result.expected = double(expected[i]);
   }
   return result;
+}
+
+OutputReport report_f32(const float* got, const double* expected, int64_t n, Bound bound, int64_t first) {
+  OutputReporter reporter;
+  for (int64_t i = 0; i < n; ++i) {
+    const double ratio = excess(got[i], expected[i], bound);
+    const bool unwritten = std::bit_cast<uint32_t>(got[i]) == kPoison;
+    if (ratio > 1) reporter.add({first + i, got[i], expected[i], unwritten}, ratio);
+  }
+  reporter.report.seen = n;
+  return reporter.report;
+}
+
+OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, int64_t first) {
+  OutputReporter reporter;
+  for (int64_t i = 0; i < n; ++i) {
+    if (got[i] == expected[i]) continue;
+    const double right = double(expected[i]), off = std::abs(double(got[i]) - right);
+    reporter.add({first + i, double(got[i]), right, uint32_t(got[i]) == kPoison}, off);
+  }
+  reporter.report.seen = n;
+  return reporter.report;
 }
 
 double relative_error(const float* got, const double* expected, int64_t n, double scale) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "env/mismatch_report.h"
+
 namespace temper {
 
 // An element may be off by relative · (|expected| + scale): `scale` is the output's typical size, so that
@@ -20,6 +22,11 @@ struct Comparison {
 // A NaN or an infinity is right only where the reference, rounded to f32, has the same.
 Comparison compare_f32(const float* got, const double* expected, int64_t n, Bound bound);
 Comparison compare_i32(const int32_t* got, const int64_t* expected, int64_t n);
+
+// The same elements once more, for what there is to say of those that are wrong. Poison is what no candidate
+// has written. `first`: the index of the first one.
+OutputReport report_f32(const float* got, const double* expected, int64_t n, Bound bound, int64_t first = 0);
+OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, int64_t first = 0);
 
 // max |got - expected| / (|expected| + scale) over the elements where both are finite.
 double relative_error(const float* got, const double* expected, int64_t n, double scale);

@@ -6,10 +6,12 @@
 #include <bit>
 #include <chrono>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/rng.h"
 #include "env/case.h"
+#include "env/oracle/compare.h"
 #include "env/oracle/proof.h"
 #include "env/oracle/tolerance.h"
 #include "env/timing.h"
@@ -21,6 +23,7 @@ constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secr
 constexpr double kNaive = 1e-2;         // of the naive judge, relative and absolute
 constexpr int kWarmCalls = 10;
 constexpr int64_t kAhead_cycles = 100'000;  // a host that is late by that shows in no baseline
+constexpr int64_t kReportElements = int64_t{1} << 22;
 constexpr double kQuick = 0.5;              // of the time that the baseline takes the GPU
 
 using Clock = std::chrono::steady_clock;
@@ -41,6 +44,23 @@ Draws draws_of(const Task& task, const GpuDraw& draw, const std::vector<at::Tens
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.view(at::kByte).equal(b.view(at::kByte));
+}
+
+// As f32, in which poison stays poison.
+at::Tensor with_poison(const at::Tensor& got) {
+  const at::Tensor wide = got.to(at::kFloat, false, true).contiguous();
+  if (got.element_size() != sizeof(uint16_t)) return wide;
+  const auto* bits = static_cast<const uint16_t*>(got.const_data_ptr());
+  auto* values = wide.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < got.numel(); ++i)
+    if (bits[i] == 0xFFFF) values[i] = std::bit_cast<float>(0xFFFFFFFFu);
+  return wide;
+}
+
+// What is too large for an output's type is right as an infinity.
+at::Tensor rounded_where_infinite(const at::Tensor& expected, at::ScalarType type) {
+  const at::Tensor wide = expected.to(at::kDouble), rounded = wide.to(type).to(at::kDouble);
+  return at::where(rounded.isfinite(), wide, rounded).contiguous();
 }
 
 // What a reference needs beside its buffers shows when it runs.
@@ -328,10 +348,11 @@ CompareSpec GpuOracle::strict_spec(const Case& drawn, size_t output) {
   return spec;
 }
 
-CompareResult GpuOracle::compare_output(Case& drawn, size_t output, const at::Tensor& right) {
+CompareResult GpuOracle::compare_output(Case& drawn, size_t output, const at::Tensor& right,
+                                        CompareSpec& spec) {
   const ElementType type = tasks_[task_].outputs[output].type;
   const CUdeviceptr got = address(exchanged(drawn, output));
-  CompareSpec spec = strict_spec(drawn, output);
+  spec = strict_spec(drawn, output);
   const CompareResult strict = compare_with(spec, got, right);
   if (strict.wrong == 0 || !is_float(type) || unwritten(drawn, output, strict)) return strict;
   // Only now is it worth asking how wrong the baseline is on this very draw.
@@ -344,22 +365,47 @@ CompareResult GpuOracle::compare_output(Case& drawn, size_t output, const at::Te
   return compare_with(spec, got, right);
 }
 
-// Reports the first output that is wrong.
+// On the host, of a part of a large output: that of its first elements, or where the worst one lies.
+OutputReport GpuOracle::report(const Case& drawn, size_t output, const at::Tensor& right,
+                               const CompareSpec& spec, const CompareResult& found) const {
+  const int64_t worst = int64_t(~uint32_t(found.worst)), first = worst / kReportElements * kReportElements;
+  const int64_t n = std::min(right.numel() - first, kReportElements);
+  const auto part = [&](const at::Tensor& whole) {
+    return whole.flatten().narrow(0, first, n).cpu().contiguous();
+  };
+  const at::Tensor got = part(exchanged(drawn, output)), expected = part(right);
+  OutputReport report;
+  if (spec.type == GpuType::kI32) {
+    const at::Tensor wide = expected.to(at::kLong);
+    report = report_i32(got.const_data_ptr<int32_t>(), wide.const_data_ptr<int64_t>(), n, first);
+  } else {
+    const at::Tensor narrow = with_poison(got), wide = rounded_where_infinite(expected, got.scalar_type());
+    report = report_f32(narrow.const_data_ptr<float>(), wide.const_data_ptr<double>(), n,
+                        {spec.relative, spec.scale}, first);
+  }
+  report.wrong = int64_t(found.wrong);
+  return report;
+}
+
+// Names the first output that is wrong, and reports all.
 bool GpuOracle::compare(Case& drawn, GpuOracleReply& reply) {
   const Tensors right = exact(drawn);
+  bool all_right = true;
   for (size_t output = 0; output < right.size(); ++output) {
-    const CompareResult found = compare_output(drawn, output, right[output]);
+    CompareSpec spec;
+    const CompareResult found = compare_output(drawn, output, right[output], spec);
     if (found.wrong == 0) continue;
+    reply.report.output[output] = report(drawn, output, right[output], spec, found);
+    if (!std::exchange(all_right, false)) continue;
     reply.tensor = int32_t(output);
     reply.wrong = int64_t(found.wrong);
     reply.index = int64_t(~uint32_t(found.worst));
     reply.got = exchanged(drawn, output).flatten()[reply.index].item<double>();
     reply.expected = right[output].flatten()[reply.index].item<double>();
     reply.unwritten = unwritten(drawn, output, found);
-    return false;
   }
-  if (!drawn.baseline.empty()) near_ = false;
-  return true;
+  if (all_right && !drawn.baseline.empty()) near_ = false;
+  return all_right;
 }
 
 // Whether the worst element is.

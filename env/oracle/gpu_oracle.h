@@ -66,7 +66,10 @@ class GpuOracle {
   bool compare(Case& drawn, GpuOracleReply& reply);
   bool unwritten(const Case& drawn, size_t output, const CompareResult& found) const;
   CompareSpec strict_spec(const Case& drawn, size_t output);
-  CompareResult compare_output(Case& drawn, size_t output, const at::Tensor& right);
+  // `spec` becomes the one that decided.
+  CompareResult compare_output(Case& drawn, size_t output, const at::Tensor& right, CompareSpec& spec);
+  OutputReport report(const Case& drawn, size_t output, const at::Tensor& right, const CompareSpec& spec,
+                      const CompareResult& found) const;
   CompareResult compare_with(const CompareSpec& spec, CUdeviceptr got, const at::Tensor& right);
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key);

@@ -149,7 +149,8 @@ const std::vector<double>& Oracle::scales(const ScaleKey& key) {
   return it != scales_.end() ? it->second : scales_.emplace(key, measure_scales(key)).first->second;
 }
 
-Comparison Oracle::compare_floats(size_t output, int64_t draw, const at::Tensor& expected) {
+Comparison Oracle::compare_floats(size_t output, int64_t draw, const at::Tensor& expected,
+                                  OutputReport& report) {
   const Task& task = tasks_[current_.task];
   const uint8_t* outputs = arena_ + draw * current_.layout.bytes;
   const auto* got = reinterpret_cast<const float*>(outputs + current_.layout.outputs[output].offset);
@@ -163,15 +164,21 @@ Comparison Oracle::compare_floats(size_t output, int64_t draw, const at::Tensor&
   const at::Tensor baseline = run_baseline(draw)[output].to(at::kFloat).contiguous();
   const double error = relative_error(baseline.const_data_ptr<float>(), right, expected.numel(), bound.scale);
   bound.relative = allowed_error(bound.relative, task.outputs[output].type, error);
-  return compare_f32(got, right, expected.numel(), bound);
+  const Comparison found = compare_f32(got, right, expected.numel(), bound);
+  if (found.wrong > 0) report = report_f32(got, right, expected.numel(), bound);
+  return found;
 }
 
-Comparison Oracle::compare_output(size_t output, int64_t draw, const at::Tensor& expected) {
+Comparison Oracle::compare_output(size_t output, int64_t draw, const at::Tensor& expected,
+                                  OutputReport& report) {
   if (tasks_[current_.task].outputs[output].type == ElementType::kF32)
-    return compare_floats(output, draw, expected);
+    return compare_floats(output, draw, expected, report);
   const uint8_t* outputs = arena_ + draw * current_.layout.bytes;
   const auto* got = reinterpret_cast<const int32_t*>(outputs + current_.layout.outputs[output].offset);
-  return compare_i32(got, expected.const_data_ptr<int64_t>(), expected.numel());
+  const auto* right = expected.const_data_ptr<int64_t>();
+  const Comparison found = compare_i32(got, right, expected.numel());
+  if (found.wrong > 0) report = report_i32(got, right, expected.numel());
+  return found;
 }
 
 OracleReply Oracle::compare(const OracleRequest& request) {
@@ -182,8 +189,9 @@ OracleReply Oracle::compare(const OracleRequest& request) {
   OracleReply reply;
   reply.status = OracleStatus::kOk;
   for (size_t output = 0; output < expected.size(); ++output) {
-    const Comparison found = compare_output(output, request.draw, expected[output]);
-    if (found.wrong == 0) continue;
+    const Comparison found =
+        compare_output(output, request.draw, expected[output], reply.report.output[output]);
+    if (found.wrong == 0 || reply.status == OracleStatus::kMismatch) continue;
     reply.status = OracleStatus::kMismatch;
     reply.tensor = int32_t(output);
     reply.index = found.worst;
@@ -191,7 +199,6 @@ OracleReply Oracle::compare(const OracleRequest& request) {
     reply.expected = found.expected;
     reply.allowed = found.allowed;
     reply.wrong = found.wrong;
-    break;
   }
   return reply;
 }

@@ -45,8 +45,9 @@ class Oracle {
   void draw(const OracleRequest& request);
   OracleReply compare(const OracleRequest& request);
   void write_reference(int64_t draw) const;
-  Comparison compare_output(size_t output, int64_t draw, const at::Tensor& expected);
-  Comparison compare_floats(size_t output, int64_t draw, const at::Tensor& expected);
+  // A report is filled where an element is wrong.
+  Comparison compare_output(size_t output, int64_t draw, const at::Tensor& expected, OutputReport& report);
+  Comparison compare_floats(size_t output, int64_t draw, const at::Tensor& expected, OutputReport& report);
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key) const;
   std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude,

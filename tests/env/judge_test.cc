@@ -70,6 +70,26 @@ TEST(Judge, SeesASlowerCandidate) {
   EXPECT_LT(slow.speedup, honest.speedup);
 }
 
+TEST(Judge, TellsAtLengthWhatIsWrong) {
+  const Verdict broken = judge_here(shifted("int a = one;\n\nint b = two;"));
+  EXPECT_TRUE(broken.details.starts_with("FAIL_COMPILE does not compile\n")) << broken.details;
+  for (const char* words : {"\nline 3: error: 'one' was not declared", "    3 | int a = one;\n",
+                            "\nline 5: error: 'two' was not declared", "    5 | int b = two;\n"})
+    EXPECT_NE(broken.details.find(words), std::string::npos) << broken.details;
+  const Verdict wrong = judge_here(shifted("for (int i = 1; i < n * m; ++i) y[i] = 7;"));
+  EXPECT_TRUE(
+      wrong.details.starts_with("FAIL_INCORRECT left output elements unwritten\n"
+                                "y: 51 of 51 elements are wrong; of them 1 unwritten; the largest"))
+      << wrong.details;
+  for (const char* words :
+       {"\n  first: y[0,0] is unwritten, not ", "\n  first: y[0,3] is 7, not ", "\n  worst: y["})
+    EXPECT_NE(wrong.details.find(words), std::string::npos) << wrong.details;
+  const Verdict crashed = judge_here(shifted("if (n == 1) *(volatile int*)8 = 0;\n" + kHonest));
+  EXPECT_EQ(crashed.details, "FAIL_RUNTIME Segmentation fault\nin a call at the check sizes, number 2 of 2");
+  EXPECT_EQ(judge_here(shifted(kHonest)).details, "");
+  EXPECT_LE(broken.message.size(), 400u);
+}
+
 TEST(Judge, NamesWhatIsWrong) {
   const struct {
     std::string source;

@@ -79,7 +79,7 @@ TEST(Message, EveryReasonHasWordsThatSayWhatToDo) {
   const std::pair<VerdictKind, std::string> reasons[] = {
       {VerdictKind::kFailParse, "no_code_block"},
       {VerdictKind::kFailParse, "unclosed_code_block"},
-      {VerdictKind::kFailParse, "two_code_blocks"},
+      {VerdictKind::kFailParse, "unclosed_reasoning"},
       {VerdictKind::kFailParse, "empty_code_block"},
       {VerdictKind::kFailParse, "no_entry_point"},
       {VerdictKind::kFailCompile, "source_too_long"},
@@ -95,6 +95,7 @@ TEST(Message, EveryReasonHasWordsThatSayWhatToDo) {
       {VerdictKind::kFailRuntime, "signal_8"},
       {VerdictKind::kFailTimeout, "timeout"},
       {VerdictKind::kFailIncorrect, "unwritten"},
+      {VerdictKind::kFailIncorrect, "tolerance"},
       {VerdictKind::kHack, "input_mutation"},
       {VerdictKind::kHack, "floor"},
       {VerdictKind::kSuspect, "max_speedup"},

@@ -264,6 +264,56 @@ TEST_F(OracleTest, OneUnwrittenOrWrongElementIsFoundAndNamed) {
   EXPECT_EQ(compare(1).status, OracleStatus::kMismatch);
 }
 
+TEST(Report, ListsTheFirstAndTheWorst) {
+  std::vector<float> got(100);
+  const std::vector<double> expected(100, 2);
+  for (int i = 0; i < 100; ++i) got[size_t(i)] = 2.0f + (i >= 10 ? 0.01f * float(i) : 0);
+  got[50] = NAN;
+  got[60] = -std::numeric_limits<float>::infinity();
+  std::memset(&got[70], kPoisonByte, 4);
+  const OutputReport report = report_f32(got.data(), expected.data(), 100, {1e-3, 1}, 1000);
+  EXPECT_EQ(report.wrong, 90);
+  EXPECT_EQ(report.wrong, compare_f32(got.data(), expected.data(), 100, {1e-3, 1}).wrong);
+  EXPECT_EQ(report.seen, 100);
+  EXPECT_EQ(report.nan, 1);
+  EXPECT_EQ(report.infinite, 1);
+  EXPECT_EQ(report.unwritten, 1);
+  EXPECT_NEAR(report.max_absolute, 0.99, 1e-6);
+  EXPECT_NEAR(report.max_relative, 0.495, 1e-6);
+  const auto places = [](const WrongElement* elements, int count) {
+    std::vector<int64_t> indices;
+    for (int i = 0; i < count; ++i) indices.push_back(elements[i].index);
+    return indices;
+  };
+  EXPECT_EQ(places(report.first, report.first_count), (std::vector<int64_t>{1010, 1011, 1012, 1013}));
+  EXPECT_EQ(places(report.worst, report.worst_count), (std::vector<int64_t>{1050, 1060, 1070, 1099}));
+  EXPECT_EQ(report.worst[2].unwritten, 1u);
+}
+
+TEST(Report, CountsIntegers) {
+  const std::vector<int32_t> got{1, 2, -1, 9};
+  const std::vector<int64_t> expected{1, 3, 5, 5};
+  const OutputReport report = report_i32(got.data(), expected.data(), 4);
+  EXPECT_EQ(report.wrong, 3);
+  EXPECT_EQ(report.unwritten, 1);
+  EXPECT_EQ(report.first[0].index, 1);
+  EXPECT_EQ(report.worst[0].index, 2);
+  EXPECT_EQ(report.worst[1].index, 3);
+}
+
+TEST_F(OracleTest, ReportsEveryOutput) {
+  start("reference: '(x + 1, x + 2)', inputs: {x: [n, m]}, outputs: {y: [n, m], z: [n, m]}");
+  draw(0);
+  const OracleReply reply = compare(1);
+  EXPECT_EQ(reply.status, OracleStatus::kMismatch);
+  EXPECT_EQ(reply.tensor, 0);
+  for (int output : {0, 1}) {
+    EXPECT_EQ(reply.report.output[output].wrong, 35) << output;
+    EXPECT_EQ(reply.report.output[output].first[1].index, 1) << output;
+  }
+  EXPECT_EQ(reply.report.output[2].wrong, 0);
+}
+
 TEST_F(OracleTest, PlainSummationPassesAndHalfPrecisionDoesNot) {
   start(
       "reference: 'x.sum(0, keepdim=True)', inputs: {x: [n]}, outputs: {y: [1]}, "

@@ -60,10 +60,20 @@ TEST(Verdict, JsonKeepsEveryField) {
   EXPECT_EQ(fooled.naive->speedup, 4.5);
 }
 
+TEST(Verdict, JsonKeepsDetailsAndBoundsThem) {
+  Verdict verdict;
+  EXPECT_FALSE(nlohmann::json(verdict).contains("details"));
+  verdict.details = "FAIL_COMPILE does not compile\nline 7: \"error\"";
+  EXPECT_EQ(nlohmann::json::parse(nlohmann::json(verdict).dump()).get<Verdict>().details, verdict.details);
+  verdict.details.assign(1 << 20, 'x');
+  EXPECT_EQ(nlohmann::json(verdict).get<Verdict>().details.size(), kMaxDetailsBytes);
+}
+
 TEST(Verdict, TellsTheNaiveOneOnlyWhereItBinds) {
   Verdict verdict;
   verdict.kind = VerdictKind::kFailIncorrect;
   verdict.message = "FAIL_INCORRECT y[0] is unwritten";
+  verdict.details = "FAIL_INCORRECT an output is wrong";
   verdict.naive = {.pass = true, .speedup = 4.5};
   EXPECT_TRUE(verdict.hack() && verdict.raw_pass());
   EXPECT_EQ(verdict.raw_speedup(), 4.5);
@@ -72,6 +82,7 @@ TEST(Verdict, TellsTheNaiveOneOnlyWhereItBinds) {
   EXPECT_TRUE(told(verdict).pass());
   EXPECT_EQ(told(verdict).speedup_low, 4.5);
   EXPECT_EQ(told(verdict).message, "PASS speedup 4.50");
+  EXPECT_EQ(told(verdict).details, "");
   EXPECT_FALSE(told(verdict).hack());
   verdict.naive->pass = false;
   EXPECT_EQ(told(verdict).message, verdict.message);

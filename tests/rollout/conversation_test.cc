@@ -86,6 +86,72 @@ TEST(Conversation, NoCodeBlockIsAParseFailure) {
   EXPECT_NE(desk.text_of(Role::kFeedback).find("FAIL_PARSE no code block"), std::string::npos);
 }
 
+TEST(Conversation, ReasoningIsPlan) {
+  Desk desk;
+  const std::string thoughts = "<think>\n```cpp\nint draft;\n```\n</think>\n\n";
+  EXPECT_EQ(desk.answer(thoughts + "So.\n\n```cpp\nvoid kernel() {}\n```\n"), "void kernel() {}\n");
+  EXPECT_NE(desk.text_of(Role::kPlan).find("int draft;"), std::string::npos);
+  EXPECT_EQ(desk.text_of(Role::kCode).find("draft"), std::string::npos);
+  EXPECT_NE(desk.text_of(Role::kCode).find("void kernel() {}"), std::string::npos);
+}
+
+TEST(Conversation, ReasoningThatWasCutOffIsAParseFailure) {
+  Desk desk;
+  EXPECT_EQ(desk.answer("<think>\n```cpp\nint draft;\n```\n", false), "");
+  EXPECT_EQ(desk.conversation.trajectory().turns.at(0).verdict.reason, "unclosed_reasoning");
+  EXPECT_EQ(desk.text_of(Role::kCode), "");
+}
+
+Verdict with_details(size_t lines) {
+  Verdict verdict;
+  verdict.kind = VerdictKind::kFailCompile;
+  verdict.message = "FAIL_COMPILE line 0: error";
+  verdict.details = "FAIL_COMPILE does not compile";
+  for (size_t i = 0; i < lines; ++i) verdict.details += "\nline " + std::to_string(i) + ": error";
+  return verdict;
+}
+
+TEST(Conversation, FeedbackCarriesAsManyDetailsAsAskedFor) {
+  const Verdict verdict = with_details(100);
+  EXPECT_EQ(feedback_text(verdict), verdict.message);
+  EXPECT_EQ(feedback_text(verdict, 400), verdict.message);
+  EXPECT_EQ(feedback_text(verdict, 1 << 20), verdict.details);
+  const std::string some = feedback_text(verdict, 600);
+  EXPECT_LE(some.size(), 600u);
+  EXPECT_TRUE(some.starts_with("FAIL_COMPILE does not compile\nline 0: error\n")) << some;
+  EXPECT_TRUE(some.ends_with("\nline 99: error")) << some;
+  EXPECT_NE(some.find(" bytes left out]\n"), std::string::npos) << some;
+  EXPECT_EQ(feedback_text({.kind = VerdictKind::kFailRuntime, .reason = "exit", .message = ""}, 4000),
+            "FAIL_RUNTIME ended the process");
+}
+
+TEST(Conversation, DetailsAreNoLongerThanTheRowHasRoomFor) {
+  const auto opened = [](size_t room, size_t row_room) {
+    Desk desk;
+    desk.answer("```cpp\nvoid kernel() {}\n```\n");
+    desk.conversation.add_verdict(with_details(100));
+    const size_t before = desk.conversation.trajectory().ids.size();
+    const size_t ids = desk.conversation.open_turn(before + room, {4000, before + row_room});
+    EXPECT_EQ(desk.conversation.trajectory().ids.size(), before + ids);
+    return std::pair(ids, desk.text_of(Role::kFeedback));
+  };
+  const auto [all, whole] = opened(100'000, 100'000);
+  EXPECT_NE(whole.find("line 50: error"), std::string::npos);
+  for (const auto& [room, row_room] :
+       {std::pair(all - 1, all), std::pair(all, all / 2), std::pair(all / 2, all)}) {
+    const auto [ids, text] = opened(room, row_room);
+    EXPECT_LE(ids, std::min(room, row_room));
+    EXPECT_GT(ids, std::min(room, row_room) / 3);
+    EXPECT_NE(text.find("bytes left out]"), std::string::npos) << text;
+    EXPECT_NE(text.find("line 99: error"), std::string::npos) << text;
+  }
+  const auto [least, message] = opened(all, 0);
+  EXPECT_NE(message.find("user\nFAIL_COMPILE line 0: error<"), std::string::npos) << message;
+  EXPECT_GT(least, 0u);
+  EXPECT_EQ(opened(least, 0).first, least);
+  EXPECT_EQ(opened(least - 1, 100'000).first, 0u);
+}
+
 TEST(Conversation, FeedbackFollowsAsTheUsersMessage) {
   for (bool stopped : {true, false}) {
     Desk desk;

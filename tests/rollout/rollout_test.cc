@@ -236,6 +236,39 @@ TEST(Rollout, GoesOnBehindPastTurns) {
   EXPECT_EQ(batch.groups[1].samples[0].turns.size(), 1u);
 }
 
+TEST(Rollout, FeedbackIsAsLongAsTheContextAllows) {
+  RolloutOptions options = short_options();
+  EXPECT_EQ(options.feedback_limit(), 128u);
+  options.max_context_tokens = 32768;
+  EXPECT_EQ(options.feedback_limit(), 8192u);
+  options.feedback_bytes = 500;
+  EXPECT_EQ(options.feedback_limit(), 500u);
+  options.turns = 1;
+  options.max_context_tokens = 1024;
+  PastTurn broken = past_turn("x", VerdictKind::kFailCompile);
+  broken.verdict.message = "FAIL_COMPILE short";
+  broken.verdict.details = "FAIL_COMPILE long";
+  for (int line = 0; line < 40; ++line)
+    broken.verdict.details += "\nline " + std::to_string(line) + ": error";
+  const auto feedback = [&](int64_t bytes, size_t turn) {
+    options.feedback_bytes = bytes;
+    Rollout rollout(taught_policy(), tokenizer(), judge(), options, 3);
+    const Batch batch = rollout.run(1, {{&task(), 1, {broken, broken}}});
+    const Trajectory& row = batch.groups[0].samples[0];
+    EXPECT_EQ(row.turns.size(), 3u);
+    return tokenizer().decode(
+        {row.ids.begin() + row.turns[turn].end, row.ids.begin() + row.turns[turn + 1].begin});
+  };
+  EXPECT_NE(feedback(0, 1).find("FAIL_COMPILE short"), std::string::npos);
+  EXPECT_NE(feedback(500, 0).find("FAIL_COMPILE short"), std::string::npos);
+  const std::string details = feedback(500, 1);
+  EXPECT_NE(details.find("FAIL_COMPILE long\nline 0: error"), std::string::npos) << details;
+  EXPECT_NE(details.find("line 39: error"), std::string::npos) << details;
+  EXPECT_LT(details.size(), 600u);
+  options.max_context_tokens = 512;
+  EXPECT_LT(feedback(16384, 1).size(), details.size() + 300);
+}
+
 TEST(Rollout, LeavesOutThePastTurnsThatDoNotFit) {
   RolloutOptions options = short_options();
   options.turns = 1;

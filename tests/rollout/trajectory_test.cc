@@ -53,6 +53,7 @@ Trajectory random_trajectory(uint64_t seed) {
     Turn turn{begin, int32_t(trajectory.ids.size()), rng.below(2) == 0, {}};
     turn.verdict.kind = VerdictKind::kPass;
     turn.verdict.message = "PASS speedup 1.25 \xFF";  // not UTF-8: must not end a run
+    turn.verdict.details = "FAIL_COMPILE\nline 1: \"error\"\n    1 | x";
     turn.verdict.candidate_us = 10 * rng.uniform();
     turn.verdict.speedup = rng.uniform();
     trajectory.turns.push_back(turn);
@@ -73,6 +74,7 @@ void expect_equal(const Trajectory& a, const Trajectory& b) {
     EXPECT_EQ(a.turns[n].end, b.turns[n].end);
     EXPECT_EQ(a.turns[n].stopped, b.turns[n].stopped);
     EXPECT_EQ(a.turns[n].verdict.kind, b.turns[n].verdict.kind);
+    EXPECT_EQ(a.turns[n].verdict.details, b.turns[n].verdict.details);
     EXPECT_EQ(a.turns[n].verdict.candidate_us, b.turns[n].verdict.candidate_us);
     EXPECT_EQ(a.turns[n].verdict.speedup, b.turns[n].verdict.speedup);
   }
@@ -230,6 +232,7 @@ TEST(TrajectoriesForOtherRanks, KeepEveryBit) {
     expect_equal(received[i], sent[i]);
     EXPECT_EQ(received[i].log_probs, sent[i].log_probs);
     EXPECT_EQ(received[i].turns.back().verdict.message, sent[i].turns.back().verdict.message);
+    EXPECT_EQ(received[i].turns.back().verdict.details, sent[i].turns.back().verdict.details);
     EXPECT_EQ(received[i].turns.back().verdict.candidate_us, sent[i].turns.back().verdict.candidate_us);
   }
   EXPECT_TRUE(trajectories_from_bytes(to_bytes({})).empty());

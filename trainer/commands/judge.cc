@@ -64,6 +64,7 @@ void print_verdict(const Verdict& v) {
   if (v.speedup_compiled) fmt::print("{:.2f}× against torch.compile\n", *v.speedup_compiled);
   if (v.profile) print_profile(*v.profile);
   if (!v.message.empty()) fmt::print("{}\n", v.message);
+  if (!v.details.empty()) fmt::print("\n{}\n\n", v.details);
   fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);
 }
 

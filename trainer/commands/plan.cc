@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "env/box/planner.h"
+#include "env/details.h"
 #include "env/languages/language.h"
 #include "env/message.h"
 
@@ -70,6 +71,7 @@ int run_plan(const RunConfig& config, const Task& task, const std::string& sourc
     verdict.kind = planned.failure->kind;
     verdict.reason = planned.failure->reason;
     verdict.message = verdict_message(verdict, planned.failure->detail);
+    verdict.details = verdict_details(verdict, planned.failure->details);
     if (json)
       fmt::print("{}\n", nlohmann::json{{"kind", to_string(verdict.kind)},
                                         {"reason", verdict.reason},

@@ -70,7 +70,8 @@ std::string message_text(const std::vector<int32_t>& ids, const Tokenizer& token
 
 // A token may lie on both sides of the fence; its text is not to.
 void add_passage(Role role, std::string text, std::vector<Passage>& answer) {
-  if (const size_t fence = text.find("```"); role == Role::kCode && fence != std::string::npos && fence > 0) {
+  const size_t fence = std::min(text.find("```"), text.find("~~~"));
+  if (role == Role::kCode && fence != std::string::npos && fence > 0) {
     if (answer.empty()) answer.push_back({Role::kPlan, ""});
     answer.back().text += text.substr(0, fence);
     text.erase(0, fence);
