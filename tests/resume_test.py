@@ -189,6 +189,53 @@ class BitForBit(Resume):
         self.assertEqual(figures(self.dir), whole)
 
 
+class WithinTheColdStart(Resume):
+    """A run that is stopped there goes on there, on traces and on data."""
+
+    COLD = ["run.steps=1", "checkpoint.every=1", "cold_start.epochs=2", "cold_start.batch_tokens=600", "cold_start.checkpoint_every=3"]
+
+    def stop_and_go_on(self, words, taught):
+        words = [*self.COLD, f"env.cache={self.dir.parent / 'verdicts.jsonl'}", *words]
+        whole = self.dir.parent / "whole"
+        for _ in range(2):  # the second has all its verdicts from the file
+            shutil.rmtree(whole, ignore_errors=True)
+            self.expect_code(run(whole, *words, taught=taught), 0)
+        self.assertGreater(sum("cold_start/loss" in line for line in figures(whole)), 12)
+        for fault, code, said in (("save:kill@3", -9, "goes on after update [36] of the cold start"),
+                                  ("save:interrupt@2", 130, "goes on after update 6 of the cold start")):
+            with self.subTest(fault):
+                shutil.rmtree(self.dir, ignore_errors=True)
+                text = self.expect_code(run(self.dir, *words, taught=taught, fault=fault), code)
+                if code == 130:
+                    self.assertIn("interrupted; the same command goes on with the cold start", text)
+                    self.assertTrue((self.dir / "checkpoints/cold_start_000006/manifest.json").exists())
+                self.assertRegex(self.expect_code(run(self.dir, *words, taught=taught), 0), said)
+                self.assertEqual(figures(self.dir), figures(whole))
+                self.assertEqual(trajectories(self.dir), trajectories(whole))
+                self.assertEqual(state(self.dir, 1), state(whole, 1))
+                for name in ("cold_start", "final"):
+                    file = f"checkpoints/{name}/model.safetensors"
+                    self.assertEqual((self.dir / file).read_bytes(), (whole / file).read_bytes())
+        return words
+
+    def test_on_traces(self):
+        self.stop_and_go_on([], taught=False)
+
+    def test_on_data(self):
+        data = self.dir.parent / "data.jsonl"
+        data.write_text("".join(json.dumps({"messages": [
+            {"role": "user", "content": f"Task {i}: {'x' * (20 * i)}"}, {"role": "assistant", "content": f"y[{i}] = x;"},
+            {"role": "user", "content": "Again."}, {"role": "assistant", "content": f"z[{i}] = x;", "weight": 0.5}]}) + "\n"
+            for i in range(24)))
+        words = [f"cold_start.data={data}", "loss.kl_coefficient=0.1"]
+        words = self.stop_and_go_on(words, taught=True)
+        shutil.rmtree(self.dir)
+        self.expect_code(run(self.dir, *words, fault="save:interrupt@2"), 130)
+        data.write_text(data.read_text().replace("Again", "again"))
+        text = self.expect_code(run(self.dir, *words), 2)
+        self.assertIn("the cold start's examples are others than before the stop", text)
+
+
 class Choosing(Resume):
     """Which checkpoint is used, and which is refused and why."""
 

@@ -127,7 +127,7 @@ void RunConfig::visit(OptionVisitor& v) {
   v.section("tasks", tasks, "what is asked");
   v.section("env", env, "the judge");
   v.section("traces", traces, "generated conversations for the cold start");
-  v.section("cold_start", cold_start, "supervised fine-tuning on the traces");
+  v.section("cold_start", cold_start, "supervised fine-tuning on the traces or on data");
   v.section("rollout", rollout, "how trajectories are made");
   v.section("reward", reward, "what an answer earns");
   v.section("returns", returns, "rewards → returns over turns");

@@ -82,6 +82,8 @@ struct RunConfig {
   CheckpointOptions checkpoint;
   RankOptions ranks;
   void visit(OptionVisitor& v);
+  // A new policy has one; a model that is given has one where there is data for it.
+  bool has_cold_start() const { return model.path.empty() || !cold_start.data.empty(); }
   // Adds what no option can know of the others.
   void check(Problems& problems) const;
 };

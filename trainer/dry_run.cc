@@ -6,6 +6,7 @@
 #include "policy/tokenizer.h"
 #include "rollout/traces/recipe.h"
 #include "trainer/checkpoint/restore.h"
+#include "trainer/starting_model.h"
 
 namespace temper {
 namespace {
@@ -34,9 +35,10 @@ void check_traces(const RunConfig& config, const std::vector<Task>& tasks) {
 
 void check_start(const RunConfig& config, const ModelConfig& shape, const std::vector<Task>& tasks,
                  bool weights_here) {
-  if (config.model.path.empty())
+  if (weights_here) check_data(config, shape);
+  if (config.model.path.empty() && config.cold_start.data.empty())
     check_traces(config, tasks);
-  else if (weights_here)
+  if (!config.model.path.empty() && weights_here)
     check_model(config, shape);
   for (const Task& task : tasks) const Reference compiled(task);
 }

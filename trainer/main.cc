@@ -16,7 +16,7 @@ int run(int argc, char** argv) {
   CLI::App app("Teaches a language model to write fast kernels by reinforcement learning.", "temper");
   app.require_subcommand(1);
   int exit_code = kExitOk;
-  for (const auto add : {add_train, add_eval, add_judge, add_generate, add_tokenize, add_logprobs, add_export,
+  for (const auto add : {add_train, add_eval, add_collect, add_judge, add_generate, add_tokenize, add_logprobs, add_export,
                          add_show, add_report, add_sweep, add_bench, add_options})
     add(app, exit_code);
   try {
@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
     return kExitUser;
   } catch (const SaidElsewhere& e) {
     return e.exit_code;
-  } catch (const Interrupted&) {
-    say_error("interrupted; nothing was kept");
+  } catch (const Interrupted& e) {
+    say_error(fmt::format("interrupted; {}", e.kept).c_str());
     return kExitInterrupted;
   } catch (const std::exception& e) {
     say_error(e.what());

@@ -46,7 +46,7 @@ std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelCon
 
 int64_t largest_pack(const RunConfig& config) {
   const int64_t cold =
-      config.model.path.empty() && config.cold_start.epochs > 0 ? config.cold_start.micro_batch_tokens : 0;
+      config.has_cold_start() && config.cold_start.epochs > 0 ? config.cold_start.micro_batch_tokens : 0;
   return std::max({config.learner.micro_batch_tokens, cold, config.rollout.max_context_tokens});
 }
 

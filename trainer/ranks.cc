@@ -193,8 +193,8 @@ int run_on_several(const RankPlace& place, const RankedCommand& command) {
   } catch (const Ended& end) {
     ranks.end();
     return end.code;
-  } catch (const Interrupted&) {
-    if (place.rank == 0) fmt::print(stderr, "interrupted; nothing was kept\n");
+  } catch (const Interrupted& e) {
+    if (place.rank == 0) fmt::print(stderr, "interrupted; {}\n", e.kept);
     ranks.end();
     return kExitInterrupted;
   } catch (const ConfigError& e) {

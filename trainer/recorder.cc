@@ -33,12 +33,10 @@ Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, Task
       checkpoint_start_s_(step_start_s_) {}
 
 int64_t Recorder::begin() {
-  if (const Checkpoint* from = run_.checkpoint()) {
+  if (const Checkpoint* from = run_.checkpoint(); from && !from->manifest.cold_start) {
     restore(*from);
   } else {
-    // A cold start that was cut short is not one to go on from.
-    begun_well_ = !config_.model.path.empty() || !any_interrupted(run_.ranks());
-    if (config_.model.path.empty()) save();
+    if (config_.has_cold_start()) save();
   }
   if (!run_.shared()) say("checkpoints: none, {} is not seen by all ranks", run_.dir().string());
   return steps_done_;
@@ -58,7 +56,7 @@ void Recorder::restore(const Checkpoint& checkpoint) {
 
 // Snapshots what training changes; the rest is written while it goes on.
 void Recorder::save() {
-  if (!run_.shared() || !begun_well_) return;
+  if (!run_.shared()) return;
   const Phase phase("save");
   const double start = now_s();
   saver_.save({.config = to_map(config_),

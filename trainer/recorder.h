@@ -49,7 +49,6 @@ class Recorder {
   const std::string tasks_;  // digest
   std::vector<NamedEvaluation> evaluations_;
   int64_t steps_done_ = 0, step_of_checkpoint_ = -1;
-  bool begun_well_ = true;  // the start that checkpoints go back to is whole
   double step_start_s_, checkpoint_start_s_, save_s_ = 0, record_s_ = 0;
 };
 

@@ -140,8 +140,10 @@ void Run::choose(const RunConfig& config, const RunStart& start) {
   if (ranks_.rank() == 0) cut_back(dir_, *checkpoint_, choice.refused);
   for (const auto& [dir, reason] : choice.refused)
     said_at_start_.push_back(fmt::format("checkpoint {} is not used: {}", dir.filename().string(), reason));
-  said_at_start_.push_back(
-      fmt::format("goes on after step {}, from {}", manifest.step, checkpoint_->dir.string()));
+  const std::string place = manifest.cold_start
+                                ? fmt::format("update {} of the cold start", manifest.cold_start->updates)
+                                : fmt::format("step {}", manifest.step);
+  said_at_start_.push_back(fmt::format("goes on after {}, from {}", place, checkpoint_->dir.string()));
 }
 
 void Run::say_start() const {

@@ -4,10 +4,11 @@
 //   config.yaml          the resolved config
 //   metrics.jsonl        one line per step, and the TensorBoard event file beside it
 //   trajectories/        step_000001.safetensors, …, eval_before.safetensors, eval_after.safetensors
-//   checkpoints/         step_000010, …: what the run can go on from; cold_start, final: Hugging Face
-//   directories verdicts/            each rank's journal, env/verdict_journal.h log/rank_N.txt       what the
-//   terminal showed, with times; on other ranks what it would have finished.json        the run came to its
-//   end
+//   checkpoints/         step_000010, cold_start_000500, …: what the run can go on from;
+//                        cold_start, final: Hugging Face directories
+//   verdicts/            each rank's journal, env/verdict_journal.h
+//   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
+//   finished.json        the run came to its end
 //
 // Rank 0 alone writes all but the logs, the journals and the shares of checkpoints.
 
@@ -68,6 +69,8 @@ class Run {
   void record(int64_t step, const Metrics& metrics, const Batch& batch);  // a step of reinforcement learning
   // trajectories/NAME.safetensors; rank 0 alone writes.
   void keep(const std::string& name, std::span<const Trajectory* const> trajectories);
+  // A checkpoint is there or on its way: what the directory holds stays.
+  void has_checkpoint() { recorded_ = true; }
   std::filesystem::path save_checkpoint(const std::string& name, const Model& model);
   void finish(int64_t step);  // the run has come to its end
 

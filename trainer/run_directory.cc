@@ -193,7 +193,7 @@ void cut_back(const fs::path& dir, const Checkpoint& checkpoint, const std::vect
       fs::rename(refusal.dir, refusal.dir.string() + ".damaged");
     }
   for (const fs::path& path : list_checkpoints(dir / "checkpoints"))
-    if (number_in(path.filename().string()) > manifest.step) remove_folder(path);
+    if (is_later(path, manifest)) remove_folder(path);
   for (const fs::path& path : entries(dir / "checkpoints"))
     if (path.extension() == ".removed" || path.extension().string().starts_with(".tmp")) fs::remove_all(path);
 }

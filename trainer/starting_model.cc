@@ -5,6 +5,7 @@
 #include "rollout/conversation.h"
 #include "rollout/traces/unjudged.h"
 #include "trainer/checkpoint/restore.h"
+#include "trainer/cold_start_saver.h"
 #include "trainer/console.h"
 #include "trainer/device.h"
 #include "trainer/interrupted.h"
@@ -23,16 +24,40 @@ std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge, Communicat
   return traces;
 }
 
-std::vector<std::string> texts_of(const std::vector<Trace>& traces, const std::vector<Task>& tasks) {
+// What a cold start learns from: the conversations of a file, or else traces.
+struct Source {
+  std::vector<ChatExample> examples;
+  std::vector<Trace> traces;
+};
+
+Source read_source(const RunConfig& config, Judge& judge, Communicator& ranks) {
+  if (config.cold_start.data.empty())
+    return {.examples = {}, .traces = make_corpus(config, judge, ranks)};
+  Source source{.examples = read_chat_examples(config.cold_start.data), .traces = {}};
+  say("data: {} conversations from {}", source.examples.size(), config.cold_start.data);
+  return source;
+}
+
+std::vector<std::string> texts_of(const Source& source, const std::vector<Task>& tasks) {
   std::vector<std::string> texts;
   for (const Task& task : tasks)
     if (task.split != "heldout") texts.push_back(task.prompt());
-  for (const Trace& trace : traces)
+  for (const Trace& trace : source.traces)
     for (const TraceTurn& turn : trace.turns) {
       texts.push_back(turn.answer);
       texts.push_back(feedback_text(turn.verdict));
     }
+  for (const ChatExample& example : source.examples)
+    for (const ChatMessage& message : example.messages) texts.push_back(message.content);
   return texts;
+}
+
+Model new_model(const RunConfig& config, const std::vector<std::string>& texts,
+                const PolicyOptions& options) {
+  Tokenizer tokenizer = Tokenizer::train(texts, config.model.shape.vocab_size);
+  Model model{Policy(config.model.shape, with_tokens(options, tokenizer)), std::move(tokenizer)};
+  model.policy.parameters().init_random(uint64_t(config.run.seed));
+  return model;
 }
 
 Metrics cold_start_metrics(const ColdStartStats& now) {
@@ -42,9 +67,10 @@ Metrics cold_start_metrics(const ColdStartStats& now) {
           {"cold_start/seconds", now.seconds}};
 }
 
-void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const std::vector<Trace>& traces,
-                Model& model, Run& run) {
-  // Seen by the cold start alone: what is judged is judged for all.
+// The judged traces, and those that the cold start alone sees: what is judged is judged for all.
+LearnedRows rows_of_all_traces(const RunConfig& config, const std::vector<Task>& tasks,
+                               const std::vector<Trace>& traces, const Tokenizer& tokenizer,
+                               int64_t max_tokens) {
   auto [all_tasks, all_traces] =
       make_unjudged_examples(config.traces, tasks, traces, uint64_t(config.run.seed));
   if (!all_traces.empty())
@@ -52,16 +78,46 @@ void cold_start(const RunConfig& config, const std::vector<Task>& tasks, const s
         all_traces.size());
   all_tasks.insert(all_tasks.end(), tasks.begin(), tasks.end());
   all_traces.insert(all_traces.end(), traces.begin(), traces.end());
+  LearnedRows rows =
+      rows_of_traces(all_traces, all_tasks, tokenizer, config.cold_start.repaired_weight, max_tokens);
+  if (rows.left_out > 0)
+    say("cold start: {} examples are left out, longer than {} tokens", rows.left_out, max_tokens);
+  return rows;
+}
+
+LearnedRows rows_of(const RunConfig& config, const Source& source, const std::vector<Task>& tasks,
+                    const Model& model) {
+  const int64_t max_tokens = longest_row(config.cold_start, model.policy.config());
+  return source.examples.empty()
+             ? rows_of_all_traces(config, tasks, source.traces, model.tokenizer, max_tokens)
+             : rows_of_examples(config.cold_start.data, source.examples, model.tokenizer, max_tokens);
+}
+
+// Where the run's checkpoint stands, if it has one; the model is as it was there.
+ColdStartStats take_up(const Run& run, const RunConfig& config, const std::string& examples) {
+  if (!run.checkpoint()) return {};
+  if (run.checkpoint()->manifest.cold_start->examples != examples)
+    throw ConfigError("{}: the cold start's examples are others than before the stop ({}); {}",
+                      run.checkpoint()->dir.string(),
+                      config.cold_start.data.empty() ? "verdicts differ" : config.cold_start.data, kWayOut);
+  return place_of(*run.checkpoint());
+}
+
+void cold_start(const RunConfig& config, const LearnedRows& rows, Model& model, Judge& judge, Run& run) {
+  const std::string examples = rows.digest();
+  const ColdStartStats from = take_up(run, config, examples);
+  ColdStartSaver saver(config, model, judge, run, examples);
   const auto bar = cold_start_bar();
   const auto record = [&](const ColdStartStats& now) {
     bar(now);
     run.record(now.updates, cold_start_metrics(now));
+    saver.update(now);
   };
-  const ColdStartStats stats = run_cold_start(model.policy, model.tokenizer, all_tasks, all_traces,
-                                              config.cold_start, uint64_t(config.run.seed), record);
-  if (stats.left_out > 0)
-    say("cold start: {} examples are left out, longer than {} tokens", stats.left_out,
-        model.policy.config().max_position_embeddings);
+  const ColdStartStats stats =
+      run_cold_start(model.policy, rows.rows, config.cold_start, uint64_t(config.run.seed), from, record);
+  if (!stats.interrupted) return saver.finish();
+  if (saver.interrupt(stats)) throw Interrupted{"the same command goes on with the cold start"};
+  throw Interrupted();
 }
 
 }  // namespace
@@ -88,23 +144,34 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   PolicyOptions options = config.model.policy();
   options.ranks = &run.ranks();
   say_model(starting_shape(config), config.model.path.empty(), device_text(options));
-  if (const Checkpoint* from = run.checkpoint())
+  const Checkpoint* from = run.checkpoint();
+  if (from && !from->manifest.cold_start)
     return config.loss.kl_coefficient > 0 ? load_model(starting_folder(config, from->dir), options)
                                           : empty_model(*from, options);
-  if (!config.model.path.empty()) {
+  if (!config.has_cold_start()) {
     Model model = load_model(config.model.path, options);
     say_exactness(model.policy);
     return model;
   }
-  const std::vector<Trace> traces = make_corpus(config, judge, run.ranks());
-  Tokenizer tokenizer = Tokenizer::train(texts_of(traces, judge.tasks()), config.model.shape.vocab_size);
-  options = with_tokens(options, tokenizer);
-  Model model{Policy(config.model.shape, options), std::move(tokenizer)};
-  model.policy.parameters().init_random(uint64_t(config.run.seed));
+  const Source source = read_source(config, judge, run.ranks());
+  Model model = from                        ? empty_model(*from, options)
+                : config.model.path.empty() ? new_model(config, texts_of(source, judge.tasks()), options)
+                                            : load_model(config.model.path, options);
+  if (from) restore_policy(*from, model.policy);
   say_exactness(model.policy);
-  cold_start(config, judge.tasks(), traces, model, run);
+  cold_start(config, rows_of(config, source, judge.tasks(), model), model, judge, run);
   run.save_checkpoint("cold_start", model);
   return model;
+}
+
+int64_t check_data(const RunConfig& config, const ModelConfig& shape) {
+  if (config.cold_start.data.empty()) return 0;
+  const auto examples = read_chat_examples(config.cold_start.data);
+  if (config.model.path.empty()) return 0;
+  const Tokenizer tokenizer = Tokenizer::load(config.model.path);
+  const LearnedRows rows = rows_of_examples(config.cold_start.data, examples, tokenizer,
+                                            longest_row(config.cold_start, shape));
+  return rows.longest();
 }
 
 }  // namespace temper

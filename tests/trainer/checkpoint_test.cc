@@ -169,12 +169,31 @@ TEST_F(Checkpoints, ManifestsKeepAllTheySay) {
   m.records = {{"metrics.jsonl", 12}};
   m.evaluations = {{{"name", "before"}}};
   m.ranks = {{{"rank_00000.safetensors", 5, "ab"}, {{"model.norm.weight", 7}}, 9}};
+  EXPECT_FALSE(manifest_from(to_text(m)).cold_start.has_value());
+  m.cold_start = ColdStartPlace{5, 700, 0.25, "cd"};
   const std::string text = to_text(m);
   EXPECT_EQ(to_text(manifest_from(text)), text);
+  EXPECT_EQ(manifest_from(text).cold_start->tokens, 700);
   const size_t digit = text.find("0.1");
   ASSERT_NE(digit, std::string::npos);
   EXPECT_THROW(manifest_from(std::string(text).replace(digit, 3, "0.2")), ConfigError);
   EXPECT_THROW(manifest_from(text.substr(0, text.size() / 2)), ConfigError);
+}
+
+TEST_F(Checkpoints, StepsComeAfterTheColdStart) {
+  Manifest within = manifest(0, 0);
+  within.cold_start = ColdStartPlace{500, 0, 0, ""};
+  EXPECT_EQ(checkpoint_name(within), "cold_start_000500");
+  EXPECT_EQ(checkpoint_name(manifest(7, 0)), "step_000007");
+  for (const char* name : {"cold_start", "cold_start_000500", "cold_start_001000", "step_000000", "cold_start_5.tmp"})
+    fs::create_directories(folder_ / "moments" / name);
+  std::vector<std::string> found;
+  for (const fs::path& dir : list_checkpoints(folder_ / "moments")) found.push_back(dir.filename().string());
+  EXPECT_EQ(found, (std::vector<std::string>{"step_000000", "cold_start_001000", "cold_start_000500"}));
+  EXPECT_TRUE(is_later("a/cold_start_001000", within));
+  EXPECT_TRUE(is_later("a/step_000000", within));
+  EXPECT_FALSE(is_later("a/cold_start_000500", within));
+  EXPECT_FALSE(is_later("a/cold_start_000900", manifest(7, 0)));
 }
 
 TEST_F(Checkpoints, OptionsThatChangeWhatIsLearnedAreNamed) {

@@ -66,8 +66,13 @@ class ColdStart : public ::testing::Test {
     return policy;
   }
 
+  LearnedRows rows(const Policy& policy, const ColdStartOptions& options) const {
+    return rows_of_traces(traces, tasks, tokenizer, options.repaired_weight,
+                          longest_row(options, policy.config()));
+  }
+
   ColdStartStats run(Policy& policy, const ColdStartOptions& options) {
-    return run_cold_start(policy, tokenizer, tasks, traces, options, 7);
+    return run_cold_start(policy, rows(policy, options).rows, options, 7);
   }
 
   // Mean −log p of the answer tokens of these turns of the traces' rows.
@@ -93,9 +98,10 @@ TEST_F(ColdStart, ExamplesLongerThanThePositionsAreLeftOut) {
   ASSERT_LT(length(1), length(0));
   Policy all = tiny_policy(length(0)), short_ones = tiny_policy(length(0) - 1),
          none = tiny_policy(length(1) - 1);
-  EXPECT_EQ(run(all, {.epochs = 1}).left_out, 0);
+  EXPECT_EQ(rows(all, {}).left_out, 0);
+  EXPECT_EQ(rows(all, {.max_tokens = length(0) - 1}).left_out, 1);
+  EXPECT_EQ(rows(short_ones, {}).left_out, 1);
   const ColdStartStats stats = run(short_ones, {.epochs = 1});
-  EXPECT_EQ(stats.left_out, 1);
   EXPECT_EQ(stats.tokens, length(1));
   EXPECT_THROW(run(none, {.epochs = 1}), ConfigError);
 }
@@ -169,9 +175,38 @@ TEST_F(ColdStart, TheSeedDecidesTheResult) {
   Policy first = tiny_policy(), second = tiny_policy(), other = tiny_policy();
   run(first, options);
   run(second, options);
-  run_cold_start(other, tokenizer, tasks, traces, options, 8);
+  run_cold_start(other, rows(other, options).rows, options, 8);
   EXPECT_TRUE(first.parameters().weights().equal(second.parameters().weights()));
   EXPECT_FALSE(first.parameters().weights().equal(other.parameters().weights()));
+}
+
+TEST_F(ColdStart, GoesOnBitForBitFromAnyUpdate) {
+  ColdStartOptions options;
+  options.epochs = 3;
+  options.batch_tokens = 1;
+  Policy whole = tiny_policy();
+  std::vector<ColdStartStats> places;
+  std::vector<at::Tensor> states;  // master, moments
+  const auto keep = [&](const ColdStartStats& now) {
+    ParameterStore& store = whole.parameters();
+    places.push_back(now);
+    for (const at::Tensor& part : {store.weights(), store.moment1(), store.moment2()})
+      states.push_back(part.clone());
+  };
+  run_cold_start(whole, rows(whole, options).rows, options, 7, {}, keep);
+  ASSERT_EQ(places.size(), 6u);
+  for (size_t k = 0; k < places.size(); ++k) {
+    Policy policy = tiny_policy();
+    ParameterStore& store = policy.parameters();
+    store.weights().copy_(states[3 * k]);
+    store.moment1().copy_(states[3 * k + 1]);
+    store.moment2().copy_(states[3 * k + 2]);
+    const ColdStartStats ended = run_cold_start(policy, rows(policy, options).rows, options, 7, places[k]);
+    EXPECT_EQ(ended.updates, 6);
+    EXPECT_EQ(ended.tokens, places.back().tokens);
+    EXPECT_TRUE(store.weights().equal(whole.parameters().weights())) << k;
+    EXPECT_EQ(store.moment2().abs().max().item<double>(), 0);
+  }
 }
 
 TEST_F(ColdStart, EndsWithTheClockAndTheScheduleFollows) {
@@ -187,7 +222,7 @@ TEST_F(ColdStart, EndsWithTheClockAndTheScheduleFollows) {
     EXPECT_LE(now.lr, options.optimizer.lr * (1 - seconds / options.max_seconds));
     seconds = now.seconds;
   };
-  const ColdStartStats stats = run_cold_start(policy, tokenizer, tasks, traces, options, 7, check);
+  const ColdStartStats stats = run_cold_start(policy, rows(policy, options).rows, options, 7, {}, check);
   EXPECT_LT(stats.updates, stats.total_updates);
   EXPECT_GT(stats.progress, 0.5);
   EXPECT_LE(stats.progress, 1);

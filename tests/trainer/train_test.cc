@@ -60,7 +60,8 @@ class Train : public testing::Test {
     ColdStartOptions options;
     options.epochs = 400;
     options.optimizer.lr = 1e-2;
-    run_cold_start(policy, tokenizer, judge_->tasks(), traces, options, 1);
+    const LearnedRows rows = rows_of_traces(traces, judge_->tasks(), tokenizer, 1, 1024);
+    run_cold_start(policy, rows.rows, options, 1);
     export_hugging_face(policy, tokenizer, root_ / "model");
   }
 

@@ -12,15 +12,23 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kPrefix = "step_";
+constexpr const char* kStep = "step_";
+constexpr const char* kColdStart = "cold_start_";
 
-// −1: no checkpoint's name.
-int64_t step_of(const std::string& name) {
-  if (!name.starts_with(kPrefix)) return -1;
-  const std::string digits = name.substr(std::string(kPrefix).size());
+// −1: not a number behind this prefix.
+int64_t number_behind(const std::string& prefix, const std::string& name) {
+  if (!name.starts_with(prefix)) return -1;
+  const std::string digits = name.substr(prefix.size());
   const bool number =
       !digits.empty() && digits.size() < 16 && digits.find_first_not_of("0123456789") == std::string::npos;
   return number ? std::stoll(digits) : -1;
+}
+
+// Later moments have larger ones: steps come after all updates of the cold start. Of other names: {-1, -1}.
+std::pair<int, int64_t> moment_of(const std::string& name) {
+  if (const int64_t step = number_behind(kStep, name); step >= 0) return {1, step};
+  if (const int64_t updates = number_behind(kColdStart, name); updates >= 0) return {0, updates};
+  return {-1, -1};
 }
 
 std::vector<FileDigest> all_files(const Manifest& manifest) {
@@ -78,15 +86,22 @@ std::string problem_of(const F& f) {
 
 }  // namespace
 
-std::string checkpoint_name(int64_t step) { return fmt::format("{}{:06}", kPrefix, step); }
+std::string checkpoint_name(const Manifest& manifest) {
+  return manifest.cold_start ? fmt::format("{}{:06}", kColdStart, manifest.cold_start->updates)
+                             : fmt::format("{}{:06}", kStep, manifest.step);
+}
+
+bool is_later(const fs::path& dir, const Manifest& than) {
+  return moment_of(dir.filename().string()) > moment_of(checkpoint_name(than));
+}
 
 std::vector<fs::path> list_checkpoints(const fs::path& folder) {
   std::vector<fs::path> dirs;
   if (!fs::is_directory(folder)) return dirs;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (step_of(entry.path().filename().string()) >= 0) dirs.push_back(entry.path());
+    if (moment_of(entry.path().filename().string()).first >= 0) dirs.push_back(entry.path());
   std::ranges::sort(dirs, std::greater(),
-                    [](const fs::path& dir) { return step_of(dir.filename().string()); });
+                    [](const fs::path& dir) { return moment_of(dir.filename().string()); });
   return dirs;
 }
 
@@ -150,7 +165,7 @@ Choice choose_checkpoint(const std::vector<fs::path>& dirs, const RunConfig& con
 }
 
 fs::path starting_folder(const RunConfig& config, const fs::path& checkpoint) {
-  return config.model.path.empty() ? checkpoint.parent_path() / "cold_start" : fs::path(config.model.path);
+  return config.has_cold_start() ? checkpoint.parent_path() / "cold_start" : fs::path(config.model.path);
 }
 
 std::string digest_of(const std::vector<Task>& tasks) {

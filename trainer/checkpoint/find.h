@@ -1,6 +1,7 @@
 #pragma once
-// Which checkpoint a run can go on from. A checkpoint is a folder step_000123 with manifest.json; nothing of
-// it is believed before its digest has been compared.
+// Which checkpoint a run can go on from. A checkpoint is a folder step_000123, or
+// cold_start_000123 in the middle of a cold start, with manifest.json; nothing of it is believed before its
+// digest has been compared.
 
 #include <filesystem>
 #include <optional>
@@ -18,10 +19,14 @@ struct Checkpoint {
   Manifest manifest;
 };
 
-std::string checkpoint_name(int64_t step);  // step_000123
+// step_000123, or cold_start_000123 after so many updates of it.
+std::string checkpoint_name(const Manifest& manifest);
 
 // Those in the folder by name, the newest first; nothing of them is read.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
+
+// Whether the checkpoint in `dir` is of a later moment of the run. By its name.
+bool is_later(const std::filesystem::path& dir, const Manifest& than);
 
 // Its manifest. Errors: ConfigError saying why it cannot be used; WorldError if it cannot be read.
 Checkpoint read_checkpoint(const std::filesystem::path& dir);

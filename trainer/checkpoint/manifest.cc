@@ -23,9 +23,20 @@ bool may_change(const std::string& key) {
   for (const char* option :
        {"run.name", "run.dir", "run.overwrite", "run.steps", "run.max_seconds", "run.threads", "run.trajectories", "model.device",
         "model.recompute", "model.logits_chunk", "model.zero_stage", "env.lanes", "env.gpus", "env.cache",
-        "rollout.max_sequences", "learner.micro_batch_tokens", "cold_start.micro_batch_tokens"})
+        "rollout.max_sequences", "learner.micro_batch_tokens", "cold_start.micro_batch_tokens", "cold_start.checkpoint_every"})
     if (key == option) return true;
   return false;
+}
+
+Json to_json(const ColdStartPlace& place) {
+  return {{"updates", place.updates},
+          {"tokens", place.tokens},
+          {"seconds", place.seconds},
+          {"examples", place.examples}};
+}
+
+ColdStartPlace place_from(const Json& json) {
+  return {json.at("updates"), json.at("tokens"), json.at("seconds"), json.at("examples")};
 }
 
 Manifest read_fields(const Json& json) {
@@ -44,6 +55,7 @@ Manifest read_fields(const Json& json) {
   json.at("records").get_to(m.records);
   json.at("files").get_to(m.files);
   json.at("ranks").get_to(m.ranks);
+  if (json.contains("cold_start")) m.cold_start = place_from(json["cold_start"]);
   return m;
 }
 
@@ -87,6 +99,7 @@ std::string to_text(const Manifest& m) {
                {"records", m.records},
                {"files", m.files},
                {"ranks", m.ranks}};
+  if (m.cold_start) json["cold_start"] = to_json(*m.cold_start);
   json["sha256"] = sha256(json.dump());
   return json.dump(1) + "\n";
 }

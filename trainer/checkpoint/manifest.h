@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,13 @@ struct RankRecord {
   uint64_t verdict_bytes = 0;  // of its journal, env/verdict_journal.h, at that moment
 };
 
+// How far a cold start was.
+struct ColdStartPlace {
+  int64_t updates = 0, tokens = 0;
+  double seconds = 0;
+  std::string examples = "";  // digest of what is learned from
+};
+
 struct Manifest {
   static constexpr int64_t kVersion = 1;
 
@@ -45,6 +53,7 @@ struct Manifest {
   std::map<std::string, uint64_t> records;                 // files of the run → bytes at that moment
   std::vector<FileDigest> files;                           // config.json, the tokenizer's
   std::vector<RankRecord> ranks;
+  std::optional<ColdStartPlace> cold_start = {};  // within it; step is 0 then
 };
 
 void to_json(nlohmann::json& json, const FileDigest& file);

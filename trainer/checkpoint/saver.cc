@@ -68,7 +68,7 @@ CheckpointSaver::~CheckpointSaver() {
   thread_.join();
 }
 
-fs::path CheckpointSaver::beside() const { return folder_ / (checkpoint_name(manifest_.step) + ".tmp"); }
+fs::path CheckpointSaver::beside() const { return folder_ / (checkpoint_name(manifest_) + ".tmp"); }
 
 void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
   finish();
@@ -146,7 +146,7 @@ void CheckpointSaver::commit(RankRecord own) {
     if (entry.path().extension() != ".safetensors") manifest_.files.push_back(digest_of(entry.path()));
   write_file(beside() / "manifest.json", to_text(manifest_));
   sync_path(beside());
-  const fs::path target = folder_ / checkpoint_name(manifest_.step);
+  const fs::path target = folder_ / checkpoint_name(manifest_);
   if (fs::exists(target)) remove_folder(target);
   rename_path(beside(), target);
   sync_path(folder_);
@@ -179,7 +179,7 @@ bool CheckpointSaver::agree_on_problems(bool ended) {
   busy_ = false;
   ++failed_;
   say("WARNING: {} was not saved: {}; the checkpoints before it are still there",
-      checkpoint_name(manifest_.step), reason_);
+      checkpoint_name(manifest_), reason_);
   return true;
 }
 

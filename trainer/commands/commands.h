@@ -13,6 +13,7 @@ namespace temper {
 void add_train(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
 void add_judge(CLI::App& app, int& exit_code);
+void add_collect(CLI::App& app, int& exit_code);
 void add_generate(CLI::App& app, int& exit_code);
 void add_tokenize(CLI::App& app, int& exit_code);
 void add_logprobs(CLI::App& app, int& exit_code);

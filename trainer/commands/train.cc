@@ -1,5 +1,6 @@
 #include "trainer/train.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -29,7 +30,10 @@ Plan prepare(RunConfig& config, Communicator& ranks) {
   use_device(config.model, starting_shape(config), ranks);
   const std::vector<Task> tasks = load_tasks(config);
   check_tasks(config, tasks);
-  const Plan plan = make_plan(config, starting_shape(config), site_here(config, ranks), judged_on_gpu(tasks));
+  RunConfig planned = config;  // a conversation longer than a pack is one by itself
+  planned.cold_start.micro_batch_tokens =
+      std::max(config.cold_start.micro_batch_tokens, check_data(config, starting_shape(config)));
+  const Plan plan = make_plan(planned, starting_shape(config), site_here(config, ranks), judged_on_gpu(tasks));
   check_fits(plan);
   if (ranks.rank() == 0) check_run_directory(config);
   return plan;

@@ -1,0 +1,140 @@
+#include "rollout/chat_examples.h"
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parse_line(const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& e) {
+    if (std::string(e.what()).find("UTF-8") != std::string::npos)
+      throw ConfigError("it is not valid UTF-8: {}", e.what());
+    throw ConfigError("it is not JSON: {}", e.what());
+  }
+}
+
+void check_keys(const Json& message) {
+  for (const auto& [key, value] : message.items())
+    if (key != "role" && key != "content" && key != "weight" && key != "train")
+      throw ConfigError("'{}' is not known: must be role, content, weight or train", key);
+}
+
+std::string string_of(const Json& message, const char* key) {
+  const auto found = message.find(key);
+  if (found == message.end()) throw ConfigError("it has no {}", key);
+  if (!found->is_string()) throw ConfigError("{} is {}: must be a string", key, found->dump());
+  return *found;
+}
+
+double weight_of(const Json& message) {
+  const Json weight = message.value("weight", Json(1.0)), train = message.value("train", Json(true));
+  if (!weight.is_number() || !(weight.get<double>() >= 0) || !std::isfinite(weight.get<double>()))
+    throw ConfigError("weight is {}: must be a number of at least 0", weight.dump());
+  if (!train.is_boolean()) throw ConfigError("train is {}: must be true or false", train.dump());
+  return train.get<bool>() ? weight.get<double>() : 0;
+}
+
+// `before` is the role of the message in front of it, or empty.
+void check_order(const std::string& role, const std::string& before) {
+  const auto allowed = [&]() -> std::string {
+    if (before.empty()) return "system or user";
+    return before == "user" ? "assistant" : "user";
+  }();
+  if (role != "system" && role != "user" && role != "assistant")
+    throw ConfigError("role is '{}': must be system, user or assistant", role);
+  if (allowed.find(role) == std::string::npos)
+    throw ConfigError("role is {}: {} must be {}", role, before.empty() ? "the first" : "after " + before,
+                      allowed);
+}
+
+ChatMessage message_from(const Json& json, const std::string& before) {
+  if (!json.is_object()) throw ConfigError("it is {}: must be an object of role and content", json.dump());
+  check_keys(json);
+  ChatMessage message{string_of(json, "role"), string_of(json, "content")};
+  check_order(message.role, before);
+  if (message.role == "assistant")
+    message.weight = weight_of(json);
+  else if (json.contains("weight") || json.contains("train"))
+    throw ConfigError("weight and train are for the assistant's messages alone, its role is {}",
+                      message.role);
+  return message;
+}
+
+ChatExample example_from(const std::string& text) {
+  const Json json = parse_line(text);
+  if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array())
+    throw ConfigError("it must be an object with a list of messages");
+  ChatExample example;
+  double learned = 0;
+  for (const Json& message : json["messages"]) try {
+      const std::string before = example.messages.empty() ? "" : example.messages.back().role;
+      example.messages.push_back(message_from(message, before));
+      learned += example.messages.back().weight;
+    } catch (const ConfigError& e) {
+      throw ConfigError("message {}: {}", example.messages.size() + 1, e.what());
+    }
+  if (example.messages.empty()) throw ConfigError("its list of messages is empty");
+  if (example.messages.back().role != "assistant")
+    throw ConfigError("its last message is the {}'s: must be the assistant's", example.messages.back().role);
+  if (learned == 0)
+    throw ConfigError("none of its messages is learned: one of the assistant's must have a weight above 0");
+  return example;
+}
+
+}  // namespace
+
+std::vector<ChatExample> read_chat_examples(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) throw ConfigError("{}: no such file", file.string());
+  std::ifstream stream(file, std::ios::binary);
+  std::vector<ChatExample> examples;
+  int64_t line = 0;
+  for (std::string text; std::getline(stream, text);) {
+    ++line;
+    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    try {
+      examples.push_back(example_from(text));
+    } catch (const ConfigError& e) {
+      throw ConfigError("{}:{}: {}", file.string(), line, e.what());
+    }
+    examples.back().line = line;
+  }
+  if (stream.bad() || !stream.eof()) throw WorldError("cannot read {}", file.string());
+  if (examples.empty()) throw ConfigError("{}: holds no conversation", file.string());
+  return examples;
+}
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)Json(text).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+std::string to_line(const ChatExample& example) {
+  Json messages = Json::array();
+  for (const ChatMessage& message : example.messages) {
+    Json one = {{"role", message.role}, {"content", message.content}};
+    if (message.role == "assistant" && message.weight == 0) one["train"] = false;
+    if (message.weight != 0 && message.weight != 1) one["weight"] = message.weight;
+    messages.push_back(std::move(one));
+  }
+  Json json = {{"messages", std::move(messages)}};
+  if (!example.task.empty()) {
+    json["task"] = example.task;
+    json["speedup"] = example.speedup;
+    json["seed"] = example.seed;
+  }
+  return json.dump();
+}
+
+}  // namespace temper

@@ -1,0 +1,136 @@
+#include "trainer/collect.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/chat_format.h"
+#include "rollout/conversation.h"
+#include "tests/trainer/fixtures.h"
+
+namespace temper {
+namespace {
+
+constexpr const char* kTasks = R"(
+defaults:
+  family: elementwise
+  outputs: {y: [n]}
+  check: [{n: 5}]
+  timed: {n: 1024}
+  tolerance: 1e-5
+tasks:
+  - name: twice
+    reference: x + x
+    inputs: {x: [n]}
+  - name: thrice
+    reference: x + x + x
+    inputs: {x: [n]}
+)";
+
+std::string code_answer(const std::string& code) { return "Plan.\n```cpp\n" + code + "\n```\n"; }
+
+struct AnswerAndVerdict {
+  std::string text;
+  Verdict verdict;
+};
+
+class Collecting : public testing::Test {
+ protected:
+  const std::vector<Task> tasks = parse_tasks(kTasks, "collect_test.cc");
+  const Tokenizer tokenizer = Tokenizer::train({tasks[0].prompt(), code_answer("y = x + x;")}, 400);
+  const ChatFormat format{tokenizer};
+  CollectOptions options;
+
+  Trajectory sampled(size_t task, const std::vector<AnswerAndVerdict>& answers) const {
+    Conversation conversation(format, tokenizer, tasks[task], 0, 0);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (i > 0) conversation.open_turn();
+      auto ids = tokenizer.encode(answers[i].text);
+      ids.push_back(format.stop_id());
+      conversation.add_answer(ids, std::vector<float>(ids.size()), true);
+      conversation.add_verdict(answers[i].verdict);
+    }
+    return conversation.take();
+  }
+
+  Collected select(const std::vector<Trajectory>& trajectories) const {
+    return select_examples(trajectories, tasks, tokenizer, options, 9);
+  }
+
+  // The code of the last answers.
+  static std::vector<std::string> last(const Collected& collected) {
+    std::vector<std::string> texts;
+    for (const ChatExample& example : collected.examples) texts.push_back(example.messages.back().content);
+    return texts;
+  }
+};
+
+TEST_F(Collecting, PassesEndWithTheFirstRightAnswer) {
+  const Verdict wrong = failed();
+  const Collected collected = select(
+      {sampled(0,
+               {{code_answer("a"), wrong}, {code_answer("b"), passed(0.5)}, {code_answer("c"), passed(3)}}),
+       sampled(0, {{code_answer("d"), wrong}}), sampled(1, {{code_answer("e"), passed(2)}})});
+  ASSERT_EQ(last(collected), (std::vector{code_answer("b"), code_answer("e")}));
+  const ChatExample& first = collected.examples[0];
+  ASSERT_EQ(first.messages.size(), 4u);
+  EXPECT_EQ(first.messages[0].content, tasks[0].prompt());
+  EXPECT_EQ(first.messages[1].content, code_answer("a"));
+  EXPECT_EQ(first.messages[1].weight, 0);
+  EXPECT_EQ(first.messages[2].content, feedback_text(wrong));
+  EXPECT_EQ(first.messages[3].weight, 1);
+  EXPECT_EQ(first.task, "twice");
+  EXPECT_EQ(first.speedup, 0.5);
+  EXPECT_EQ(first.seed, 9);
+  EXPECT_EQ(collected.sampled, 3);
+  EXPECT_EQ(collected.right, 2);
+}
+
+TEST_F(Collecting, FastOnesComeFastestFirst) {
+  options = {.keep = "fast", .min_speedup = 1.5, .per_task = 2};
+  const Collected collected =
+      select({sampled(0, {{code_answer("a"), passed(1.5)}, {code_answer("b"), passed(1.7)}}),
+              sampled(0, {{code_answer("c"), passed(1.4)}}),
+              sampled(0, {{code_answer("d"), passed(2)}, {code_answer("e"), passed(1)}}),
+              sampled(0, {{code_answer("f"), passed(1.6)}})});
+  EXPECT_EQ(last(collected), (std::vector{code_answer("d"), code_answer("b")}));
+  EXPECT_EQ(collected.right, 3);
+  EXPECT_EQ(collected.over, 1);
+}
+
+TEST_F(Collecting, TheShortestIsOneATask) {
+  options.keep = "shortest";
+  const std::string brief = code_answer("y = x;"), longer = code_answer("y = x + x + x + x;");
+  const Collected collected = select({sampled(0, {{longer, passed(9)}, {brief, passed(1)}}),
+                                      sampled(0, {{code_answer("y = 2 * x * 1 * 1;"), passed(1)}}),
+                                      sampled(1, {{longer, passed(1)}})});
+  EXPECT_EQ(last(collected), (std::vector{brief, longer}));
+}
+
+TEST_F(Collecting, TheSameCodeIsKeptOnceATask) {
+  const Collected collected = select({sampled(0, {{code_answer("y = x;"), passed(1)}}),
+                                      sampled(0, {{code_answer("y  =\n x; // again"), passed(2)}}),
+                                      sampled(1, {{code_answer("y = x;"), passed(1)}})});
+  EXPECT_EQ(last(collected), (std::vector{code_answer("y = x;"), code_answer("y = x;")}));
+  EXPECT_EQ(collected.again, 1);
+}
+
+TEST_F(Collecting, WhatJsonCannotHoldOrWasCutIsLeftOut) {
+  Trajectory cut = sampled(0, {{code_answer("a"), passed(1)}});
+  cut.turns[0].stopped = false;
+  const Collected collected = select({cut, sampled(0, {{"\xff" + code_answer("b"), passed(1)}})});
+  EXPECT_TRUE(collected.examples.empty());
+  EXPECT_EQ(collected.not_text, 1);
+  EXPECT_EQ(collected.right, 1);
+}
+
+TEST(NormalisedCode, ForgetsLayoutAndCommentsAlone) {
+  EXPECT_EQ(normalised_code("int  a = 1; // one\n/* two */ int b;"), "int a=1;int b;");
+  EXPECT_EQ(normalised_code("#define A  1\nint a;\n #if A\nint b;\n#endif"),
+            "#define A 1\nint a;\n#if A\nint b;\n#endif");
+  EXPECT_EQ(normalised_code("f(\"a  // b\", '\"', \"\\\"  /*\");"), "f(\"a  // b\",'\"',\"\\\"  /*\");");
+  EXPECT_NE(normalised_code("int a b"), normalised_code("int ab"));
+  EXPECT_EQ(normalised_code("a /* open"), "a");
+  EXPECT_EQ(normalised_code("\"open"), "\"open");
+}
+
+}  // namespace
+}  // namespace temper

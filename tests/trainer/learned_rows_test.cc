@@ -1,0 +1,81 @@
+#include "trainer/learned_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "policy/chat_format.h"
+
+namespace temper {
+namespace {
+
+using testing::HasSubstr;
+
+class ExampleRows : public testing::Test {
+ protected:
+  const Tokenizer tokenizer = Tokenizer::train({"say a word, then another word"}, 400);
+  const ChatFormat format{tokenizer};
+  std::vector<ChatExample> examples = {
+      {.messages = {{"user", "say <|im_end|>"},
+                    {"assistant", "a word", 0},
+                    {"user", "more"},
+                    {"assistant", "another", 0.5}},
+       .line = 4},
+      {.messages = {{"system", "then"}, {"user", "say"}, {"assistant", "word", 1}}, .line = 6}};
+
+  std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& parts) const {
+    std::vector<int32_t> ids;
+    for (const auto& part : parts) ids.insert(ids.end(), part.begin(), part.end());
+    return ids;
+  }
+};
+
+TEST_F(ExampleRows, AnswersAndTheirStopTokensAreLearned) {
+  const LearnedRows all = rows_of_examples("f", examples, tokenizer, 1000);
+  const std::vector<int32_t> stop = {format.stop_id()};
+  const auto first = format.user_turn("say <|im_end|>"),
+             second = joined({format.after_answer(), format.user_turn("more")}),
+             a = joined({tokenizer.encode("a word"), stop}), b = joined({tokenizer.encode("another"), stop});
+  ASSERT_EQ(all.rows.size(), 2u);
+  EXPECT_EQ(all.rows[0].ids, joined({first, a, second, b}));
+  std::vector<double> weights(all.rows[0].ids.size());
+  std::fill(weights.end() - std::ssize(b), weights.end(), 0.5);
+  EXPECT_EQ(all.rows[0].weights(), weights);
+  EXPECT_EQ(all.rows[1].ids, joined({{tokenizer.special("<|im_start|>")},
+                                     tokenizer.encode("system\n"),
+                                     tokenizer.encode("then"),
+                                     stop,
+                                     tokenizer.encode("\n"),
+                                     format.user_turn("say"),
+                                     tokenizer.encode("word"),
+                                     stop}));
+  EXPECT_EQ(all.longest(), std::max(std::ssize(all.rows[0].ids), std::ssize(all.rows[1].ids)));
+}
+
+TEST_F(ExampleRows, OneThatIsTooLongIsNamedByItsLine) {
+  const LearnedRows all = rows_of_examples("f", examples, tokenizer, 1000);
+  const int64_t second = std::ssize(all.rows[1].ids), longest = all.longest();
+  EXPECT_NO_THROW(rows_of_examples("f", examples, tokenizer, longest));
+  std::swap(examples[0], examples[1]);
+  ASSERT_LT(second, longest);
+  try {
+    rows_of_examples("some/data.jsonl", examples, tokenizer, longest - 1);
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("some/data.jsonl:4: the conversation has "));
+    EXPECT_THAT(e.what(), HasSubstr("cold_start.max_tokens"));
+  }
+}
+
+TEST_F(ExampleRows, TheDigestIsOfAllThatIsLearned) {
+  const std::string digest = rows_of_examples("f", examples, tokenizer, 1000).digest();
+  EXPECT_EQ(rows_of_examples("g", examples, tokenizer, 500).digest(), digest);
+  examples[0].messages[3].weight = 0.25;
+  const std::string other = rows_of_examples("f", examples, tokenizer, 1000).digest();
+  EXPECT_NE(other, digest);
+  examples[0].messages[0].content = "say";
+  EXPECT_NE(rows_of_examples("f", examples, tokenizer, 1000).digest(), other);
+}
+
+}  // namespace
+}  // namespace temper

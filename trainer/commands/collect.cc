@@ -1,0 +1,112 @@
+#include "trainer/collect.h"
+
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "policy/threads.h"
+#include "trainer/commands/commands.h"
+#include "trainer/console.h"
+#include "trainer/device.h"
+#include "trainer/model.h"
+#include "trainer/starting_model.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+struct CollectWords {
+  ConfigWords config;
+  CollectOptions options;
+  std::string out;
+};
+
+std::vector<Task> asked_tasks(const RunConfig& config, const std::string& split) {
+  std::vector<Task> tasks = load_tasks(config);
+  return split == Task::kGenerated
+             ? with_trace_tasks(config.traces, std::move(tasks), uint64_t(config.run.seed))
+             : tasks;
+}
+
+// Before hours of sampling.
+void check_out(const fs::path& out) {
+  const fs::path folder = fs::absolute(out).parent_path();
+  if (!fs::is_directory(folder))
+    throw ConfigError("--out: {} is to be written in {}, which is no folder", out.string(), folder.string());
+  if (fs::exists(out) && !fs::is_regular_file(out))
+    throw ConfigError("--out: {} exists and is not a file", out.string());
+}
+
+void prepare(const CollectWords& words, RunConfig& config, Communicator& ranks) {
+  if (config.model.path.empty())
+    throw ConfigError("model.path: collect needs a model; pass model.path=DIR, such as {}",
+                      (config.run.path() / "checkpoints" / "final").string());
+  check_out(words.out);
+  share_machine(config, ranks);
+  use_device(config.model, starting_shape(config), ranks);
+}
+
+void write_examples(const fs::path& out, const Collected& collected) {
+  std::string text;
+  for (const ChatExample& example : collected.examples) text += to_line(example) + "\n";
+  write_file_atomic(out, text);
+}
+
+int run_collect(const CollectWords& words, const RunConfig& config, Communicator& ranks) {
+  connect_devices(config.model, ranks);
+  use_threads(config.run.threads);
+  PolicyOptions options = config.model.policy();
+  options.ranks = &ranks;
+  Model model = load_model(config.model.path, options);
+  Judge judge(config.env, asked_tasks(config, words.options.split));
+  const Collected collected = collect(model, judge, config, words.options, progress_bar("collect"));
+  say("{} conversations sampled, {} of them {}; {} repeat another's code, {} are not UTF-8, {} are more than "
+      "asked for of their task",
+      collected.sampled, collected.right,
+      words.options.keep == "fast" ? fmt::format("right and at least {}×", words.options.min_speedup)
+                                   : "right",
+      collected.again, collected.not_text, collected.over);
+  if (collected.examples.empty()) {
+    say("nothing is kept, and {} is not written", words.out);
+    return kExitCandidateFailed;
+  }
+  if (ranks.rank() == 0) write_examples(words.out, collected);
+  say("{} conversations in {}", collected.examples.size(), words.out);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_collect(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "collect",
+      "sample conversations from model.path, judge them, keep good ones as data for cold_start.data");
+  const auto words = std::make_shared<CollectWords>();
+  declare_config(*command, words->config);
+  command->add_option("--out", words->out, "file to write, a JSON object a line")->required();
+  command
+      ->add_option("--keep", words->options.keep,
+                   "passes: right answers; fast: those of --min-speedup; shortest: the shortest right one of "
+                   "each task")
+      ->check(CLI::IsMember({"passes", "fast", "shortest"}));
+  command->add_option("--min-speedup", words->options.min_speedup, "of --keep fast: at least")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--per-task", words->options.per_task,
+                   "conversations of a task at most; default: all, with --keep shortest one")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--split", words->options.split, "tasks that are asked: train, heldout, or traces")
+      ->check(CLI::IsMember({"train", "heldout", "traces"}));
+  command->add_option("--samples", words->options.samples, "of a task; default: rollout.samples_per_task")
+      ->check(CLI::PositiveNumber);
+  command->callback([=, &exit_code] {
+    exit_code = run_ranked(
+        {[=] { return words->config.read(); },
+         [=](const RunConfig& config) { return asked_tasks(config, words->options.split); },
+         [=](RunConfig& config, Communicator& ranks) { prepare(*words, config, ranks); },
+         [=](RunConfig& config, Communicator& ranks) { return run_collect(*words, config, ranks); }});
+  });
+}
+
+}  // namespace temper

@@ -1,0 +1,47 @@
+#pragma once
+// The conversations of a cold start as rows of tokens, be they written by the grammar or given in a file.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "env/task.h"
+#include "policy/tokenizer.h"
+#include "rollout/chat_examples.h"
+#include "rollout/traces.h"
+#include "rollout/trajectory.h"
+
+namespace temper {
+
+// Tokens [begin, end) of a row, an answer with its stop token, and the weight of each in the loss.
+struct LearnedSpan {
+  int32_t begin = 0, end = 0;
+  double weight = 1;
+};
+
+struct LearnedRow {
+  std::vector<int32_t> ids;        // [T]
+  std::vector<LearnedSpan> spans;  // of weight 0 where they are not learned
+  std::vector<double> weights() const;  // [T], 0 outside
+};
+
+struct LearnedRows {
+  std::vector<LearnedRow> rows;
+  int64_t left_out = 0;        // of traces, for their length
+  int64_t longest() const;     // tokens
+  std::string digest() const;  // of all of it
+};
+
+// The trace as the row that a rollout of it would have made.
+Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer);
+
+// Answers that a later turn repairs have `repaired_weight`. What is longer than `max_tokens` is left out.
+// Errors: ConfigError if a trace names no known task, or all are longer.
+LearnedRows rows_of_traces(const std::vector<Trace>& traces, const std::vector<Task>& tasks,
+                           const Tokenizer& tokenizer, double repaired_weight, int64_t max_tokens);
+
+// Errors: ConfigError naming file and line of one that is longer than `max_tokens`.
+LearnedRows rows_of_examples(const std::string& file, const std::vector<ChatExample>& examples,
+                             const Tokenizer& tokenizer, int64_t max_tokens);
+
+}  // namespace temper
