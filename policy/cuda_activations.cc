@@ -20,6 +20,13 @@ GpuBlock lay_out_inside(Arena& a, const ModelConfig& c, int64_t rows) {
   return b;
 }
 
+// Of what has a gradient that is a sum over rows.
+int64_t widest_vector(const ModelConfig& c) {
+  const int64_t qkv = (c.num_attention_heads + 2 * c.num_key_value_heads) * c.head_dim;
+  return std::max(
+      {c.hidden_size, 2 * c.head_dim, c.qkv_bias ? qkv : 0, c.mlp_bias ? 2 * c.intermediate_size : 0});
+}
+
 GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
   const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
                 k = c.num_key_value_heads;
@@ -33,7 +40,7 @@ GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, bool ba
   s.d_mixed = a.take<bf16>(rows * h * c.head_dim);
   s.d_qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
   s.d_gated = a.take<bf16>(rows * f);
-  s.norm_blocks = a.take<float>(cuda::kNormBlocks * std::max(d, 2 * c.head_dim));
+  s.column_blocks = a.take<float>(cuda::kNormBlocks * widest_vector(c));
   return s;
 }
 

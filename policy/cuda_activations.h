@@ -33,7 +33,9 @@ struct GpuScratch {
   at::BFloat16* d_mixed;   // [T, H·hd]
   at::BFloat16* d_qkv;     // [T, (H+2K)·hd]
   at::BFloat16* d_gated;   // [T, F]
-  float* norm_blocks;      // [kNormBlocks, max(D, 2·hd)]
+  // Partial sums over rows, of the gradients of norms' weights and of biases: [kNormBlocks, the widest of
+  // them].
+  float* column_blocks;
 };
 
 // One chunk of scored rows, C = min(scored, logits_chunk).

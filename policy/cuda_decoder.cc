@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "policy/cuda_device.h"
+#include "policy/ops/bias_cuda.h"
 #include "policy/ops/exactness_cuda.h"
 
 namespace temper {
@@ -91,9 +92,15 @@ int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>
   return distinct;
 }
 
+void CudaDecoder::check_window(const PackedTokens& pack) const {
+  for (size_t i = 0; i + 1 < pack.starts.size(); ++i)
+    cuda::refuse_window(config_, pack.starts[i + 1] - pack.starts[i]);
+}
+
 TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, double temperature,
                                const ScoreGradient* gradient) {
   check_pack(pack, token_count_, config_);
+  check_window(pack);
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const std::vector<int32_t> scored = scored_tokens(pack);
   if (scored.empty() && gradient) store.finish_without_backward();
@@ -127,22 +134,29 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   return scores;
 }
 
+// Sampling and training call this one function, so that a bias is added with the same bits in both.
+void CudaDecoder::linear(const bf16* x, const bf16* w, const bf16* bias, const bf16* residual, int64_t rows,
+                         int64_t k, int64_t n, bf16* y) {
+  products_.linear(x, w, residual, rows, k, n, y, stream_);
+  cuda::add_bias(DType::kBF16, bias, rows, n, y, stream_);
+}
+
 // x_out null: only what the backward reads.
 void CudaDecoder::block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
                                 const GpuBlock& b, const GpuScratch& s, bf16* x_out) {
   const int64_t d = config_.hidden_size, f = config_.intermediate_size, rows = round_up(tokens, kRowUnit);
   const double eps = config_.rms_norm_eps;
   cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
-  products_.linear(s.normed, w.qkv, nullptr, rows, d, shape_.qkv_width(), b.qkv, stream_);
+  linear(s.normed, w.qkv, w.qkv_bias, nullptr, rows, d, shape_.qkv_width(), b.qkv);
   cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, rope_table_.data_ptr<float>(), b.qkv,
                      pack.positions, tokens, {}, s.qk, stream_);
   attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_);
-  products_.linear(b.mixed, w.o, b.x, rows, shape_.q_width(), d, b.middle, stream_);
+  linear(b.mixed, w.o, w.o_bias, b.x, rows, shape_.q_width(), d, b.middle);
   cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, eps, tokens, d, s.normed, stream_);
-  products_.linear(s.normed, w.gate_up, nullptr, rows, d, 2 * f, b.gate_up, stream_);
+  linear(s.normed, w.gate_up, w.gate_up_bias, nullptr, rows, d, 2 * f, b.gate_up);
   if (!x_out) return;
   cuda::swiglu(DType::kBF16, b.gate_up, tokens, f, s.gated, stream_);
-  products_.linear(s.gated, w.down, b.middle, rows, f, d, x_out, stream_);
+  linear(s.gated, w.down, w.down_bias, b.middle, rows, f, d, x_out);
 }
 
 // s.dx holds the gradient at the block's output, and then that at its input.
@@ -158,6 +172,8 @@ void CudaDecoder::feed_forward_backward(const BlockWeights<bf16>& w, const Block
   products_.linear_backward_input(s.dx, w.down, rows, f, d, s.d_gated, stream_);
   cuda::swiglu_backward(DType::kBF16, s.d_gated, b.gate_up, tokens, f, s.gated, stream_);
   products_.linear_backward_weight(s.dx, s.gated, tokens, f, d, g.down, stream_);
+  bias_backward(s.dx, tokens, d, g.down_bias, s);
+  bias_backward(b.gate_up, tokens, 2 * f, g.gate_up_bias, s);
   cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, config_.rms_norm_eps, tokens, d, s.normed,
                  stream_);
   products_.linear_backward_weight(b.gate_up, s.normed, tokens, d, 2 * f, g.gate_up, stream_);
@@ -173,26 +189,35 @@ void CudaDecoder::attention_backward(const BlockWeights<bf16>& w, const BlockWei
   const float* table = rope_table_.data_ptr<float>();
   products_.linear_backward_input(s.dx, w.o, rows, shape_.q_width(), d, s.d_mixed, stream_);
   products_.linear_backward_weight(s.dx, b.mixed, tokens, shape_.q_width(), d, g.o, stream_);
+  bias_backward(s.dx, tokens, d, g.o_bias, s);
   cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions, tokens, {},
                      s.qk, stream_);
   attention_.backward(s.d_mixed, s.qk, b.qkv, b.mixed, b.lse, s.d_qkv, stream_);
   cuda::qk_norm_rope_backward(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions,
-                              tokens, s.d_qkv, s.norm_blocks, stream_);
-  cuda::add_blocks(s.norm_blocks, cuda::kNormBlocks, 2 * hd, hd, g.q_norm, stream_);
-  cuda::add_blocks(s.norm_blocks + hd, cuda::kNormBlocks, 2 * hd, hd, g.k_norm, stream_);
+                              tokens, s.d_qkv, s.column_blocks, stream_);
+  if (g.q_norm) {
+    cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, 2 * hd, hd, g.q_norm, stream_);
+    cuda::add_blocks(s.column_blocks + hd, cuda::kNormBlocks, 2 * hd, hd, g.k_norm, stream_);
+  }
+  bias_backward(s.d_qkv, tokens, shape_.qkv_width(), g.qkv_bias, s);
   cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
   products_.linear_backward_weight(s.d_qkv, s.normed, tokens, d, shape_.qkv_width(), g.qkv, stream_);
   products_.linear_backward_input(s.d_qkv, w.qkv, rows, d, shape_.qkv_width(), s.d_normed, stream_);
   norm_backward(b.x, nullptr, w.input_norm, tokens, s.d_normed, g.input_norm, s);
 }
 
+void CudaDecoder::bias_backward(const bf16* dy, int64_t rows, int64_t width, float* d_bias,
+                                const GpuScratch& s) {
+  cuda::add_bias_backward(DType::kBF16, dy, rows, width, s.column_blocks, d_bias, stream_);
+}
+
 // Adds to s.dx and to the norm's weight.
 void CudaDecoder::norm_backward(const bf16* x, const int32_t* index, const bf16* w, int64_t rows,
                                 const bf16* dy, float* dw, const GpuScratch& s) {
   const int64_t d = config_.hidden_size;
-  cuda::rms_norm_backward(DType::kBF16, dy, x, index, w, config_.rms_norm_eps, rows, d, s.dx, s.norm_blocks,
+  cuda::rms_norm_backward(DType::kBF16, dy, x, index, w, config_.rms_norm_eps, rows, d, s.dx, s.column_blocks,
                           stream_);
-  cuda::add_blocks(s.norm_blocks, cuda::kNormBlocks, d, d, dw, stream_);
+  cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, d, d, dw, stream_);
 }
 
 }  // namespace temper

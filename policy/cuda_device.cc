@@ -5,6 +5,8 @@
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "policy/cuda_cache.h"
 #include "policy/cuda_decoder.h"
@@ -76,7 +78,9 @@ void use_gpu(int ordinal) {
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, c10::DeviceIndex(ordinal)));
 }
 
-std::string unknown_to_gpu(const ModelConfig& c) {
+namespace {
+
+std::string unknown_shape(const ModelConfig& c) {
   struct Rule {
     bool known;
     const char* field;
@@ -91,26 +95,41 @@ std::string unknown_to_gpu(const ModelConfig& c) {
        "a multiple of 128, at most 8192"},
       {c.intermediate_size % 64 == 0, "intermediate_size", c.intermediate_size, "a multiple of 64"},
       {c.vocab_size % 8 == 0, "vocab_size", c.vocab_size, "a multiple of 8"}};
-  const std::pair<bool, const char*> parts[] = {{!c.qk_norm, "attention without norms of queries and keys"},
-                                                {c.qkv_bias || c.o_bias || c.mlp_bias, "biases"},
-                                                {c.rope.kind != RopeKind::kNone, "rope scaling"},
-                                                {c.sliding_window != 0, "a sliding window"}};
-  for (const auto& [has, what] : parts)
-    if (has) return fmt::format("model_type {} with {}", c.model_type, what);
   for (const Rule& rule : rules)
     if (!rule.known) return fmt::format("{} is {}, must be {}", rule.field, rule.value, rule.what);
   return "";
 }
 
+// Empty where rows of `tokens` stay within the window, or there is none.
+std::string left_window(const ModelConfig& c, int64_t tokens) {
+  const bool any = c.windowed.empty() || std::ranges::count(c.windowed, 0) < int64_t(c.windowed.size());
+  if (c.sliding_window == 0 || !any || tokens <= c.sliding_window) return "";
+  return fmt::format("sliding_window is {}, must be at least the longest row, {} tokens", c.sliding_window,
+                     tokens);
+}
+
+}  // namespace
+
+std::string unknown_to_gpu(const ModelConfig& c, int64_t longest) {
+  const std::string shape = unknown_shape(c);
+  return shape.empty() ? left_window(c, longest > 0 ? longest : c.max_position_embeddings) : shape;
+}
+
+void refuse_window(const ModelConfig& config, int64_t tokens) {
+  if (const std::string problem = left_window(config, tokens); !problem.empty())
+    throw ConfigError("model on a GPU: {}", problem);
+}
+
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
   if (options.dtype != DType::kBF16)
     throw ConfigError("dtype: '{}' is not supported on a GPU: must be bf16", to_string(options.dtype));
-  if (const std::string problem = unknown_to_gpu(config); !problem.empty())
+  if (const std::string problem = unknown_shape(config); !problem.empty())
     throw ConfigError("model on a GPU: {}", problem);
   return std::make_unique<CudaDecoder>(config, options);
 }
 
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens) {
+  refuse_window(config, max_tokens);
   return std::make_unique<GpuCache>(config, slots, max_tokens);
 }
 

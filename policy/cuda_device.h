@@ -34,9 +34,15 @@ constexpr int64_t kLibraryBytes = int64_t(2) << 30;  // contexts, kernels, works
 void use_gpu(int ordinal);
 
 // The field of a shape that the GPU path does not know, its value, and what it must be; empty: it knows all.
-std::string unknown_to_gpu(const ModelConfig& config);
+// A sliding window is known where no row is longer than it: `longest` is the longest row there will be, in
+// tokens, 0: one of max_position_embeddings.
+std::string unknown_to_gpu(const ModelConfig& config, int64_t longest = 0);
 
-// Errors: ConfigError with unknown_to_gpu's text.
+// Errors: ConfigError naming the window if a row of `tokens` would leave it.
+void refuse_window(const ModelConfig& config, int64_t tokens);
+
+// Errors: ConfigError with unknown_to_gpu's text. Of a window the decoder and the cache refuse the rows that
+// leave it.
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
 

@@ -15,7 +15,8 @@ namespace {
 
 int gpu_count() { return 0; }
 std::string no_gpu_reason() { return "this program was built without CUDA"; }
-std::string unknown_to_gpu(const ModelConfig&) { return no_gpu_reason(); }
+void refuse_window(const ModelConfig&, int64_t) {}
+std::string unknown_to_gpu(const ModelConfig&, int64_t) { return no_gpu_reason(); }
 Gpu describe_gpu(int) { refuse(); }
 int64_t attention_bytes(const Gpu&) { refuse(); }
 void use_gpu(int) { refuse(); }

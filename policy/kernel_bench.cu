@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/kernel_bench_case.h"
+#include "policy/ops/bias_cuda.h"
 
 namespace temper {
 namespace {
@@ -109,6 +110,20 @@ std::vector<Bench> swiglu_benches(int64_t rows, int64_t width) {
            [=](void* const* b, cudaStream_t s) { swiglu(kType, b[0], rows, width, b[1], s); }},
           {"swiglu_backward", 6 * y, {y, 2 * y, y}, [=](void* const* b, cudaStream_t s) {
              swiglu_backward(kType, b[0], b[1], rows, width, b[2], s);
+           }}};
+}
+
+std::vector<Bench> bias_benches(int64_t rows, int64_t width) {
+  const int64_t row = 2 * width, x = rows * row, partial = kNormBlocks * width * 4;
+  return {{"add_bias",
+           2 * x + row,
+           {row, x},
+           [=](void* const* b, cudaStream_t s) { add_bias(kType, b[0], rows, width, b[1], s); }},
+          {"add_bias_backward",
+           x + 2 * partial + 8 * width,
+           {x, partial, 4 * width},
+           [=](void* const* b, cudaStream_t s) {
+             add_bias_backward(kType, b[0], rows, width, as<float>(b[1]), as<float>(b[2]), s);
            }}};
 }
 
@@ -222,6 +237,7 @@ std::vector<KernelTime> bench_kernels(const KernelBenchShape& shape) {
   std::vector<Bench> benches = {copy_bench()};
   const auto add = [&](std::vector<Bench> more) { benches.insert(benches.end(), more.begin(), more.end()); };
   add(norm_benches(rows, width));
+  add(bias_benches(rows, width));
   add(swiglu_benches(rows, 3 * width));
   add(embedding_benches(rows, width, as<int32_t>(ids.data()), as<int32_t>(counting.data())));
   add(rope_benches(

@@ -7,6 +7,19 @@
 #include "policy/workspace.h"
 
 namespace temper {
+namespace {
+
+// Of the smallest part of the heads that attention's backward computes at once;
+// policy/ops/attention_groups.h.
+int64_t heads_at_once(const ModelConfig& c) {
+  int64_t heads = c.num_attention_heads;
+  for (int64_t parts = 2; parts <= c.num_key_value_heads; ++parts)
+    if (c.num_key_value_heads % parts == 0 && c.num_attention_heads / parts % 4 == 0)
+      heads = c.num_attention_heads / parts;
+  return heads;
+}
+
+}  // namespace
 
 int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
                          int64_t scored) {
@@ -27,8 +40,7 @@ int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t p
 
 int64_t attention_backward_bytes(const ModelConfig& config, int64_t tokens, int64_t wanted) {
   constexpr int64_t kScoreBytes = 2;
-  const int64_t group = config.num_attention_heads / config.num_key_value_heads;
-  return std::max(wanted, kScoreBytes * group * tokens * tokens);
+  return std::max(wanted, kScoreBytes * heads_at_once(config) * tokens * tokens);
 }
 
 double train_flops_per_token(const ModelConfig& c, int64_t context) {

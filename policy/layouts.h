@@ -18,7 +18,8 @@ int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options
 int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens);
 
 // On a GPU, of attention's backward over sequences of at most `tokens` tokens, where it may take `wanted`
-// bytes: one key head's scores at least, [H/K, T, T] bf16.
+// bytes: the scores of as few whole key heads as have a multiple of four query heads at least, [heads, T, T]
+// bf16.
 int64_t attention_backward_bytes(const ModelConfig& config, int64_t tokens, int64_t wanted);
 
 // `context`: keys that a token attends to on average. Multiply-adds count 2; backward counts twice the

@@ -19,9 +19,9 @@ int ordinal_of(const std::string& device) {
   return ordinal;
 }
 
-std::string decide(const std::string& device, const ModelConfig& shape) {
+std::string decide(const std::string& device, const ModelConfig& shape, int64_t longest) {
   if (device != "auto") return device;
-  return cuda::gpu_count() > 0 && cuda::unknown_to_gpu(shape).empty() ? "cuda" : "cpu";
+  return cuda::gpu_count() > 0 && cuda::unknown_to_gpu(shape, longest).empty() ? "cuda" : "cpu";
 }
 
 // Each rank of a machine takes the GPU of its local rank.
@@ -40,11 +40,11 @@ int ordinal_of(const std::string& device, const Communicator& ranks) {
 }
 
 std::string decide_and_take(const std::string& wish, const ModelConfig& shape,
-                            const Communicator& ranks = alone()) {
-  const std::string device = decide(wish, shape);
+                            const Communicator& ranks = alone(), int64_t longest = 0) {
+  const std::string device = decide(wish, shape, longest);
   if (device == "cpu") return device;
   const int ordinal = ordinal_of(device, ranks);
-  if (const std::string problem = cuda::unknown_to_gpu(shape); !problem.empty())
+  if (const std::string problem = cuda::unknown_to_gpu(shape, longest); !problem.empty())
     throw ConfigError("model.device: {} does not know this model: {}", device, problem);
   cuda::use_gpu(ordinal);
   return fmt::format("cuda:{}", ordinal);
@@ -52,8 +52,8 @@ std::string decide_and_take(const std::string& wish, const ModelConfig& shape,
 
 }  // namespace
 
-void use_device(ModelOptions& model, const ModelConfig& shape, const Communicator& ranks) {
-  model.device = decide_and_take(model.device, shape, ranks);
+void use_device(ModelOptions& model, const ModelConfig& shape, const Communicator& ranks, int64_t longest) {
+  model.device = decide_and_take(model.device, shape, ranks, longest);
 }
 
 void connect_devices(const ModelOptions& model, Communicator& ranks) {

@@ -7,9 +7,11 @@
 namespace temper {
 
 // Decides model.device where it is auto, and takes the GPU where it is one: with several ranks on this
-// machine, each the one of its local rank. Errors: ConfigError if there is no such GPU, or it does not know
-// the shape, or there are more ranks than GPUs; WorldError if it cannot be used.
-void use_device(ModelOptions& model, const ModelConfig& shape, const Communicator& ranks = alone());
+// machine, each the one of its local rank. `longest`: the longest row there will be, in tokens; 0: one of
+// max_position_embeddings. Errors: ConfigError if there is no such GPU, or it does not know the shape, or
+// there are more ranks than GPUs; WorldError if it cannot be used.
+void use_device(ModelOptions& model, const ModelConfig& shape, const Communicator& ranks = alone(),
+                int64_t longest = 0);
 
 // After that, where the ranks' policies compute together. Errors: ConfigError if some have a GPU and some do
 // not.

@@ -72,15 +72,15 @@ struct Pages {
 // host.
 void fill_rope_table(int64_t positions, const std::vector<double>& frequencies, float* table);
 
-// cpu::qk_norm_rope; with `pages.base` it also puts keys and values in place as tokens `positions` of their
-// sequences (bf16, head_dim 128 only).
+// cpu::qk_norm_rope, weights null too; with `pages.base` it also puts keys and values in place as tokens
+// `positions` of their sequences (bf16, head_dim 128 only).
 // Shapes: qkv [rows, (H+2K)·hd] · positions [rows] · qk [rows, (H+K)·hd]
 void qk_norm_rope(DType dtype, const HeadShape& shape, const void* q_weight, const void* k_weight, double eps,
                   const float* table, const void* qkv, const int32_t* positions, int64_t rows,
                   const Pages& pages, void* qk, cudaStream_t stream);
 
 // In place: d_qkv holds the gradient of qk in its query and key columns and leaves with that of qkv; value
-// columns stay. dw_blocks [kNormBlocks, 2·hd]: q_weight's, then k_weight's.
+// columns stay. dw_blocks [kNormBlocks, 2·hd]: q_weight's, then k_weight's; zeros where they are null.
 void qk_norm_rope_backward(DType dtype, const HeadShape& shape, const void* q_weight, const void* k_weight,
                            double eps, const float* table, const void* qkv, const int32_t* positions,
                            int64_t rows, void* d_qkv, float* dw_blocks, cudaStream_t stream);

@@ -17,17 +17,23 @@ __device__ void add(const float (&dy)[8], const float (&unit)[8], float (&sum)[8
   for (int i = 0; i < 8; ++i) sum[i] = fmaf(dy[i], unit[i], sum[i]);
 }
 
-// dy becomes the gradient before the rotation, x the normalised head; returns the head's gradient.
-template <int kHeadDim>
-__device__ HeadValues backward_head(HeadValues& dy, HeadValues& x, const HeadValues& w, float eps,
-                                    const Angles& angles) {
-  const float rstd = head_rstd<kHeadDim>(x, eps);
-  float dot = 0;
+// dy becomes the gradient before the rotation.
+__device__ void turn_back(HeadValues& dy, const Angles& angles) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const float a = dy.low[i], b = dy.high[i];
     dy.low[i] = fmaf(a, angles.cos[i], b * angles.sin[i]);
     dy.high[i] = fmaf(b, angles.cos[i], -(a * angles.sin[i]));
+  }
+}
+
+// x becomes the normalised head; returns the head's gradient.
+template <int kHeadDim>
+__device__ HeadValues backward_norm(const HeadValues& dy, HeadValues& x, const HeadValues& w, float eps) {
+  const float rstd = head_rstd<kHeadDim>(x, eps);
+  float dot = 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
     x.low[i] *= rstd;
     x.high[i] *= rstd;
     dot = fmaf(dy.low[i] * w.low[i], x.low[i], dot);
@@ -65,7 +71,8 @@ __device__ void store_weight_sums(const WeightSums& sums, float* dw) {
   dw[threadIdx.x] = sum;
 }
 
-// One warp a row at a time, some heads at once; the next ones are under way while these are computed.
+// One warp a row at a time, some heads at once; the next ones are under way while these are computed. Without
+// weights there is no norm, and its input is not read.
 template <class T, int kHeadDim>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     qk_norm_rope_backward_kernel(Heads heads, const T* q_weight, const T* k_weight, float eps,
@@ -74,22 +81,28 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   constexpr int kSlots = 32 / kHeadLanes<kHeadDim>;
   const int slot = int(threadIdx.x) % 32 / kHeadLanes<kHeadDim>;
   const int64_t width = heads.qkv() * kHeadDim;
+  const bool normed = q_weight != nullptr;
   WeightSums sums = {};
   for (int64_t r = blockIdx.x * kWarps + threadIdx.x / 32; r < rows; r += gridDim.x * kWarps) {
     const T* x_row = qkv + r * width;
     T* d_row = d_qkv + r * width;
-    HeadPacks<T> x_next = load_head<kHeadDim>(slot < heads.qk(), x_row + slot * kHeadDim);
+    HeadPacks<T> x_next = load_head<kHeadDim>(normed && slot < heads.qk(), x_row + slot * kHeadDim);
     HeadPacks<T> d_next = load_head<kHeadDim>(slot < heads.qk(), d_row + slot * kHeadDim);
     const Angles angles = load_angles<kHeadDim>(table, positions[r]);
     for (int first = 0; first < heads.qk(); first += kSlots) {
       const int h = first + slot, after = h + kSlots;
       HeadValues x = unpack_head(x_next), dy = unpack_head(d_next);
-      x_next = load_head<kHeadDim>(after < heads.qk(), x_row + after * kHeadDim);
+      x_next = load_head<kHeadDim>(normed && after < heads.qk(), x_row + after * kHeadDim);
       d_next = load_head<kHeadDim>(after < heads.qk(), d_row + after * kHeadDim);
-      const HeadValues w = unpack_head(load_head<kHeadDim>(true, h < heads.q ? q_weight : k_weight));
-      const HeadValues dx = backward_head<kHeadDim>(dy, x, w, eps, angles);
+      turn_back(dy, angles);
+      HeadValues dx = dy;
+      if (normed) {
+        const HeadValues w = unpack_head(load_head<kHeadDim>(true, h < heads.q ? q_weight : k_weight));
+        dx = backward_norm<kHeadDim>(dy, x, w, eps);
+      }
       if (h >= heads.qk()) continue;
       store_head<kHeadDim>(pack_head<T>(dx), d_row + h * kHeadDim);
+      if (!normed) continue;
       if (h < heads.q) {
         add(dy.low, x.low, sums.q.low);
         add(dy.high, x.high, sums.q.high);
@@ -108,6 +121,7 @@ void qk_norm_rope_backward(DType dtype, const HeadShape& shape, const void* q_we
                            double eps, const float* table, const void* qkv, const int32_t* positions,
                            int64_t rows, void* d_qkv, float* dw_blocks, cudaStream_t stream) {
   check_heads("qk_norm_rope_backward", dtype, shape.head_dim, false);
+  require((q_weight == nullptr) == (k_weight == nullptr), "qk_norm_rope_backward: one of two weights");
   with_type(dtype, [&]<class T>(T) {
     with_head_dim(shape.head_dim, [&]<int kHeadDim>() {
       qk_norm_rope_backward_kernel<T, kHeadDim><<<kNormBlocks, kWarps * 32, 0, stream>>>(

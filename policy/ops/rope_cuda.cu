@@ -15,15 +15,25 @@ struct Weights {
   const void *q, *k;
 };
 
-// What a lane writes of query or key head x.
 template <int kHeadDim, class T>
-__device__ HeadPacks<T> norm_rope(const HeadPacks<T>& x, float eps, const T* weight, const Angles& angles) {
-  HeadValues v = unpack_head(x);
+__device__ void normalise(HeadValues& v, float eps, const T* weight) {
   const HeadValues w = unpack_head(load_head<kHeadDim>(true, weight));
   const float rstd = head_rstd<kHeadDim>(v, eps);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const float a = v.low[i] * rstd * w.low[i], b = v.high[i] * rstd * w.high[i];
+    v.low[i] = v.low[i] * rstd * w.low[i];
+    v.high[i] = v.high[i] * rstd * w.high[i];
+  }
+}
+
+// What a lane writes of query or key head x. The weight is null for all heads or for none.
+template <int kHeadDim, class T>
+__device__ HeadPacks<T> norm_rope(const HeadPacks<T>& x, float eps, const T* weight, const Angles& angles) {
+  HeadValues v = unpack_head(x);
+  if (weight) normalise<kHeadDim>(v, eps, weight);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const float a = v.low[i], b = v.high[i];
     v.low[i] = fmaf(a, angles.cos[i], -(b * angles.sin[i]));
     v.high[i] = fmaf(b, angles.cos[i], a * angles.sin[i]);
   }
@@ -111,6 +121,7 @@ void qk_norm_rope(DType dtype, const HeadShape& shape, const void* q_weight, con
                   const float* table, const void* qkv, const int32_t* positions, int64_t rows,
                   const Pages& pages, void* qk, cudaStream_t stream) {
   check_heads("qk_norm_rope", dtype, shape.head_dim, pages.base != nullptr);
+  require((q_weight == nullptr) == (k_weight == nullptr), "qk_norm_rope: one of two weights");
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
     with_head_dim(shape.head_dim, [&]<int kHeadDim>() {

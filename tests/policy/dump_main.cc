@@ -1,5 +1,6 @@
 // What a policy directory computes, for comparison with another implementation:
-//   policy_dump DIR IN OUT EXPORT
+//   policy_dump DIR IN OUT EXPORT [gpu]
+// On the CPU in f32, or on the first GPU in bf16.
 // IN: safetensors with ids [T], starts [S + 1] (I32), scored [T] (U8), temperature [1] (F64) and tokens [1]
 // (I32), the ids that may be drawn.
 // OUT: log_prob and entropy [T] (F64), last_logits [S, V] (F32, after each sequence's last token),
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "policy/cuda_device.h"
 #include "policy/hugging_face.h"
 #include "policy/parameter_store.h"
 #include "policy/policy.h"
@@ -77,9 +79,15 @@ std::vector<double> cached_log_probs(Policy& policy, const PackedTokens& pack, d
   return log_probs;
 }
 
-void dump(const char* dir, const char* in, const char* out, const char* exported) {
+void dump(const char* dir, const char* in, const char* out, const char* exported, bool on_gpu) {
   const SafetensorsFile file(in);
-  Policy policy = import_policy(dir, {.token_count = values<int32_t>(file, "tokens")[0]});
+  PolicyOptions options{.token_count = values<int32_t>(file, "tokens")[0]};
+  if (on_gpu) {
+    cuda::use_gpu(0);
+    options.dtype = DType::kBF16;
+    options.device = "cuda";
+  }
+  Policy policy = import_policy(dir, options);
   export_hugging_face(policy, Tokenizer::train({"for (int i = 0; i < n; ++i)"}, 380), exported);
   const PackedTokens pack{values<int32_t>(file, "ids"), values<int32_t>(file, "starts"),
                           values<uint8_t>(file, "scored")};
@@ -88,7 +96,7 @@ void dump(const char* dir, const char* in, const char* out, const char* exported
   const TokenScores scores = policy.forward_backward(pack, sum_of_log_probs, temperature);
   const std::vector<double> cached = cached_log_probs(policy, pack, temperature);
   const std::vector<float> logits = last_logits(policy, pack);
-  const at::Tensor gradients = policy.parameters().gradients();
+  const at::Tensor gradients = policy.parameters().gradients().cpu();
   std::map<std::string, StoredTensor> tensors = {
       {"log_prob", {"F64", {tokens}, std::as_bytes(std::span(scores.log_prob))}},
       {"entropy", {"F64", {tokens}, std::as_bytes(std::span(scores.entropy))}},
@@ -105,12 +113,13 @@ void dump(const char* dir, const char* in, const char* out, const char* exported
 }  // namespace temper
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: policy_dump DIR IN OUT EXPORT\n");
+  const bool on_gpu = argc == 6 && std::string(argv[5]) == "gpu";
+  if (argc != 5 && !on_gpu) {
+    std::fprintf(stderr, "usage: policy_dump DIR IN OUT EXPORT [gpu]\n");
     return 2;
   }
   try {
-    temper::dump(argv[1], argv[2], argv[3], argv[4]);
+    temper::dump(argv[1], argv[2], argv[3], argv[4], on_gpu);
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "policy_dump: %s\n", e.what());

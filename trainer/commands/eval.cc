@@ -20,7 +20,7 @@ void prepare(RunConfig& config, Communicator& ranks) {
     throw ConfigError("model.path: eval needs a model; pass model.path=DIR, such as {}",
                       (config.run.path() / "checkpoints" / "final").string());
   share_machine(config, ranks);
-  use_device(config.model, starting_shape(config), ranks);
+  use_device(config.model, starting_shape(config), ranks, config.rollout.max_context_tokens);
 }
 
 int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std::string& trajectories) {
@@ -57,7 +57,8 @@ void add_eval(CLI::App& app, int& exit_code) {
   const auto trajectories = std::make_shared<std::string>();
   declare_config(*command, *words);
   command->add_flag("--json", *json, "every figure as JSON");
-  command->add_option("--trajectories", *trajectories, "write what the policy wrote to this file, docs/trajectories.md");
+  command->add_option("--trajectories", *trajectories,
+                      "write what the policy wrote to this file, docs/trajectories.md");
   command->callback([=, &exit_code] {
     exit_code = run_ranked({[=] { return words->read(); }, judged_tasks, prepare,
                             [=](RunConfig& config, Communicator& ranks) {

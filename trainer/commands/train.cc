@@ -27,7 +27,7 @@ std::vector<Task> judged_tasks(const RunConfig& config) {
 
 Plan prepare(RunConfig& config, Communicator& ranks) {
   share_machine(config, ranks);
-  use_device(config.model, starting_shape(config), ranks);
+  use_device(config.model, starting_shape(config), ranks, config.rollout.max_context_tokens);
   const std::vector<Task> tasks = load_tasks(config);
   check_tasks(config, tasks);
   RunConfig planned = config;  // a conversation longer than a pack is one by itself
@@ -57,7 +57,7 @@ void warn_of_directory(const RunConfig& config) try {
 void dry_run(RunConfig& config, Communicator& ranks) {
   share_machine(config, ranks);
   const ModelConfig shape = starting_shape(config);
-  use_device(config.model, shape, ranks);
+  use_device(config.model, shape, ranks, config.rollout.max_context_tokens);
   const std::vector<Task> tasks = load_tasks(config);
   check_tasks(config, tasks);
   if (ranks.rank() > 0) return;
@@ -77,8 +77,9 @@ int plan_for(RunConfig config, const std::string& machine) {
   config.model.device = "cuda";
   if (!here && !config.model.path.empty())
     fmt::print(stderr, "{} is not here: planned as published\n", config.model.path);
-  if (const std::string unknown = cuda::unknown_to_gpu(shape); !unknown.empty())
-    fmt::print(stderr, "a run would be refused: GPUs do not know this model yet: {}\n", unknown);
+  if (const std::string unknown = cuda::unknown_to_gpu(shape, config.rollout.max_context_tokens);
+      !unknown.empty())
+    fmt::print(stderr, "a run would be refused: model on a GPU: {}\n", unknown);
   fmt::print(stderr, "{} parameters, {} ranks\n", shape.parameter_count(), site.ranks);
   print_plan(config, make_plan(config, shape, site, judged_on_gpu(tasks)));
   return kExitOk;

@@ -58,6 +58,8 @@ TEST(AttentionGroups, PartsKeepFourQueryHeads) {
   EXPECT_EQ(parts({32, 8, 128}), 8);
   EXPECT_EQ(parts({8, 8, 128}), 2);
   EXPECT_EQ(parts({2, 2, 128}), 1);
+  EXPECT_EQ(parts({40, 8, 128}), 2);
+  EXPECT_EQ(parts({28, 4, 128}), 1);
 }
 
 TEST(AttentionGroups, DescribeWhereSequencesLie) {

@@ -7,26 +7,10 @@
 #include "base/error.h"
 #include "policy/cuda_device.h"
 #include "policy/flat.h"
-#include "tests/policy/small_model.h"
+#include "tests/policy/gpu/decoder_twins.h"
 
 namespace temper {
 namespace {
-
-ModelConfig gpu_config(bool tied = true) {
-  ModelConfig c;
-  c.vocab_size = 1000;
-  c.hidden_size = 256;
-  c.intermediate_size = 320;
-  c.num_hidden_layers = 3;
-  c.num_attention_heads = 4;
-  c.num_key_value_heads = 2;
-  c.head_dim = 128;
-  c.tie_word_embeddings = tied;
-  c.max_position_embeddings = 2048;
-  return c;
-}
-
-PolicyOptions on_gpu() { return {.dtype = DType::kBF16, .device = "cuda", .logits_chunk = 4096}; }
 
 class CudaDecoder : public testing::Test {
  protected:
@@ -35,28 +19,6 @@ class CudaDecoder : public testing::Test {
     cuda::use_gpu(0);
   }
 };
-
-// Both with the same weights, which bf16 holds.
-struct Twins {
-  explicit Twins(const ModelConfig& config, PolicyOptions options = on_gpu())
-      : cpu(random_policy(config, {}, 1, 0.06)), gpu(config, options) {
-    cpu.parameters().weights().copy_(cpu.parameters().weights().to(at::kBFloat16));
-    gpu.parameters().weights().copy_(cpu.parameters().weights());
-  }
-  Policy cpu, gpu;
-};
-
-const std::vector<int64_t> kLengths = {5, 200, 1, 33, 128, 129, 700, 64};
-
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double most = 0;
-  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
-}
-
-double relative_error(const at::Tensor& value, const at::Tensor& truth) {
-  return ((value.to(at::kCPU) - truth).norm() / truth.norm()).item<double>();
-}
 
 TEST_F(CudaDecoder, ScoresAsTheCpuDoes) {
   for (const bool tied : {true, false}) {
@@ -78,9 +40,8 @@ TEST_F(CudaDecoder, GradientsAreTheCpus) {
     twins.cpu.forward_backward(pack, loss_gradient);
     twins.gpu.forward_backward(pack, loss_gradient);
     for (const ParameterInfo& p : twins.cpu.parameters().parameters())
-      EXPECT_LT(
-          relative_error(twins.gpu.parameters().gradient(p.name), twins.cpu.parameters().gradient(p.name)),
-          0.04)
+      EXPECT_LT(norm_error(twins.gpu.parameters().gradient(p.name), twins.cpu.parameters().gradient(p.name)),
+                0.04)
           << p.name;
   }
 }
@@ -92,7 +53,7 @@ TEST_F(CudaDecoder, GradientsAddUpAndRepeatTheirBits) {
   twins.gpu.forward_backward(pack, loss_gradient);
   const at::Tensor once = gradients.clone();
   twins.gpu.forward_backward(pack, loss_gradient);
-  EXPECT_LT(relative_error(gradients, 2 * once.cpu()), 1e-6);
+  EXPECT_LT(norm_error(gradients, 2 * once.cpu()), 1e-6);
   gradients.zero_();
   twins.gpu.forward_backward(pack, loss_gradient);
   EXPECT_TRUE(at::equal(gradients, once));
@@ -127,58 +88,6 @@ TEST_F(CudaDecoder, PackingChangesNoBits) {
     EXPECT_TRUE(std::equal(scores.log_prob.begin(), scores.log_prob.end(), together.log_prob.begin() + begin))
         << "sequence " << s;
   }
-}
-
-// Conversations of three turns in slots of one cache: sampled, fed back, sampled again.
-struct Sampled {
-  std::vector<std::vector<int32_t>> ids;
-  std::vector<std::vector<float>> log_probs;  // 0 where not sampled
-};
-
-Sampled converse(Policy& policy, int64_t batch, const SamplingParams& params) {
-  KvCache cache(policy.config(), policy.options(), batch, 600);
-  Sampled all{std::vector<std::vector<int32_t>>(batch), std::vector<std::vector<float>>(batch)};
-  Rng rng{uint64_t(batch)};
-  for (int turn = 0; turn < 3; ++turn) {
-    std::vector<size_t> held;
-    for (int64_t i = 0; i < batch; ++i) {
-      held.push_back(size_t(cache.length(i)));
-      const auto given = random_ids(1 + int64_t(rng.below(150)), 1000, rng.next());
-      all.ids[i].insert(all.ids[i].end(), given.begin(), given.end());
-      all.log_probs[i].resize(all.ids[i].size(), 0);
-    }
-    for (int token = 0; token < 20; ++token) {
-      std::vector<Extension> extensions;
-      std::vector<Draw> draws;
-      for (int64_t i = 0; i < batch; ++i) {
-        const auto from = size_t(cache.length(i));
-        extensions.push_back({i, std::span<const int32_t>(all.ids[i]).subspan(from)});
-        draws.push_back({i, params, rng.uniform()});
-      }
-      const auto tokens = policy.sample(cache, extensions, draws);
-      for (int64_t i = 0; i < batch; ++i) {
-        all.ids[i].push_back(tokens[i].id);
-        all.log_probs[i].push_back(tokens[i].log_prob);
-      }
-    }
-  }
-  return all;
-}
-
-void expect_bits_of_training(Policy& policy, const Sampled& sampled, double temperature) {
-  PackedTokens pack;
-  pack.starts = {0};
-  std::vector<float> expected;
-  for (size_t i = 0; i < sampled.ids.size(); ++i) {
-    pack.ids.insert(pack.ids.end(), sampled.ids[i].begin(), sampled.ids[i].end());
-    for (float log_prob : sampled.log_probs[i]) pack.scored.push_back(log_prob != 0);
-    expected.insert(expected.end(), sampled.log_probs[i].begin(), sampled.log_probs[i].end());
-    pack.starts.push_back(int32_t(pack.ids.size()));
-  }
-  const TokenScores scores = policy.forward(pack, temperature);
-  int64_t unequal = 0;
-  for (size_t t = 0; t < expected.size(); ++t) unequal += expected[t] != float(scores.log_prob[t]);
-  EXPECT_EQ(unequal, 0) << "of " << expected.size();
 }
 
 TEST_F(CudaDecoder, SampledLogProbsHaveTheBitsOfTraining) {
@@ -334,7 +243,7 @@ TEST_F(CudaDecoder, OptimizerMovesAsTheCpuDoes) {
     const at::Tensor start = p.master.clone();
     adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2, factors);
     adamw(q.master, q.weights, q.gradients, q.moment1, q.moment2, factors);
-    EXPECT_LT(relative_error(q.master - start.cuda(), p.master - start), 1e-3) << i;
+    EXPECT_LT(norm_error(q.master - start.cuda(), p.master - start), 1e-3) << i;
     EXPECT_TRUE(at::equal(q.weights, q.master.to(at::kBFloat16))) << i;
   }
   EXPECT_EQ(g.gradients().abs().max().item<float>(), 0);

@@ -18,6 +18,17 @@ TEST_F(GpuExactness, HoldsOnThisDevice) {
   EXPECT_TRUE(result.exact) << result.text;
 }
 
+// Groups of 1, 5, 7 and 8.
+TEST_F(GpuExactness, HoldsForOtherGroups) {
+  for (const HeadShape& heads : {HeadShape{4, 4, 128}, {10, 2, 128}, {28, 4, 128}, {8, 1, 128}}) {
+    cuda::Products products;
+    cuda::PackedAttention attention(heads);
+    const auto result =
+        cuda::check_exactness(heads, {{3584, heads.qkv_width(), false}}, products, attention, nullptr);
+    EXPECT_TRUE(result.exact) << heads.heads << " heads on " << heads.kv_heads << ": " << result.text;
+  }
+}
+
 TEST_F(GpuExactness, NamesWhatDisagrees) {
   cuda::Products products;
   cuda::PackedAttention attention(kHeads, 0.0884f);  // in place of 0.088388

@@ -101,6 +101,84 @@ TEST_P(GpuRope, TableEqualsItsTwin) {
     }
 }
 
+// Needs no GPU.
+TEST(RopeTable, OfScaledFrequenciesEqualsItsTwin) {
+  ModelConfig config{.head_dim = 128, .rope_theta = 5e5};
+  const double slowest = rope_frequencies(config).back();
+  for (const RopeKind kind : {RopeKind::kNone, RopeKind::kLinear, RopeKind::kLlama3}) {
+    config.rope = {.kind = kind, .factor = 8};
+    const std::vector<double> scaled = rope_frequencies(config);
+    EXPECT_DOUBLE_EQ(scaled.back(), kind == RopeKind::kNone ? slowest : slowest / 8);
+    EXPECT_EQ(scaled.front(), kind == RopeKind::kLinear ? 1.0 / 8 : 1.0);
+    const cpu::RopeTable<float> twin(kPositions, scaled);
+    std::vector<float> table(size_t(kPositions * 128));
+    cuda::fill_rope_table(kPositions, scaled, table.data());
+    for (int64_t p = 0; p < kPositions; ++p)
+      for (int64_t i = 0; i < 64; ++i) {
+        ASSERT_EQ(table[size_t(p * 128 + i)], twin.cos[size_t(p * 64 + i)]);
+        ASSERT_EQ(table[size_t(p * 128 + 64 + i)], twin.sin[size_t(p * 64 + i)]);
+      }
+  }
+}
+
+// A call without weights, and its twin in double precision with the table's f32 angles.
+struct Turned {
+  Turned(DType dtype, const Case& c, const at::Tensor& d_qkv)
+      : shape(c.shape),
+        expected(at::empty({c.rows(), shape.qk_width()}, at::kDouble)),
+        expected_d(doubles(d_qkv).clone()) {
+    const Buffer angles(rope_table(shape.head_dim)), qkv(c.qkv), positions(c.positions), d(d_qkv),
+        qk(at::full({c.rows(), shape.qk_width()}, -7, c.qkv.scalar_type())),
+        dw(at::full({cuda::kNormBlocks, 2 * shape.head_dim}, -7.f));
+    cuda::qk_norm_rope(dtype, shape, nullptr, nullptr, kRmsEps, angles.f32(), qkv.data(), positions.i32(),
+                       c.rows(), {}, qk.data(), nullptr);
+    cuda::qk_norm_rope_backward(dtype, shape, nullptr, nullptr, kRmsEps, angles.f32(), qkv.data(),
+                                positions.i32(), c.rows(), d.data(), dw.f32(), nullptr);
+    found = qk.host(), found_d = d.host(), found_dw = dw.host();
+    twin(c, d_qkv);
+  }
+  void twin(const Case& c, const at::Tensor& d_qkv) {
+    cpu::RopeTable<double> table(kPositions, frequencies(shape.head_dim));
+    for (auto* angles : {&table.cos, &table.sin})
+      for (double& x : *angles) x = double(float(x));
+    const cpu::QkNorm<double> none{nullptr, nullptr, kRmsEps};
+    const int32_t* positions = c.positions.const_data_ptr<int32_t>();
+    const int64_t blocks = (c.rows() + cpu::kRowBlock - 1) / cpu::kRowBlock;
+    const at::Tensor qkv = doubles(c.qkv), dw = doubles(at::empty({blocks, 2 * shape.head_dim}));
+    const at::Tensor d_qk = doubles(d_qkv).narrow(1, 0, shape.qk_width()).contiguous();
+    cpu::qk_norm_rope(shape, none, table, data(qkv), positions, c.rows(), data(expected),
+                      static_cast<double*>(nullptr));
+    cpu::qk_norm_rope_backward(shape, none, table, data(qkv), positions, static_cast<const double*>(nullptr),
+                               c.rows(), data(d_qk), data(expected_d), data(dw));
+  }
+  // A number and the partner that it is turned with, together.
+  at::Tensor pairs(const at::Tensor& x) const {
+    const at::Tensor heads =
+        doubles(x).narrow(1, 0, shape.qk_width()).reshape({x.size(0), -1, shape.head_dim});
+    return (heads.square() + heads.roll(shape.head_dim / 2, -1).square()).sqrt().reshape({x.size(0), -1});
+  }
+
+  HeadShape shape;
+  at::Tensor found, found_d, found_dw, expected, expected_d;
+};
+
+TEST_P(GpuRope, TurnsWithoutNorms) {
+  for (const HeadShape& shape : {HeadShape{5, 3, 32}, {4, 2, 64}, {28, 4, 128}, {32, 32, 128}})
+    for (const int64_t rows : {1, 33, 2500}) {
+      const Case c = make(shape, rows);
+      const at::Tensor d_qkv = random({rows, shape.qkv_width()});
+      const Turned t(GetParam(), c, d_qkv);
+      const std::string what = fmt::format("{} rows of {}+2·{} heads", rows, shape.heads, shape.kv_heads);
+      const int64_t qk = shape.qk_width(), v = shape.qkv_width() - qk;
+      expect_close(t.found, t.expected, t.pairs(c.qkv), 8, what);
+      expect_close(t.found_d.narrow(1, 0, qk), t.expected_d.narrow(1, 0, qk), t.pairs(d_qkv), 8,
+                   "backward " + what);
+      EXPECT_TRUE(at::equal(t.found_d.narrow(1, qk, v), d_qkv.narrow(1, qk, v)))
+          << what << ": values changed";
+      EXPECT_EQ(t.found_dw.abs().max().item<float>(), 0) << what;
+    }
+}
+
 TEST_P(GpuRope, EqualsItsTwin) {
   for (const HeadShape& shape : kShapes)
     for (const int64_t rows : {1, 3, 33, 129}) {
