@@ -164,11 +164,12 @@ double squared_norm(const at::Tensor& values) {
 
 void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,
            const at::Tensor& moment1, const at::Tensor& moment2, const temper::AdamWFactors& f) {
-  adamw(dtype_of(weights), master.data_ptr<float>(), weights.data_ptr(), gradients.data_ptr<float>(),
-        moment1.data_ptr<float>(), moment2.data_ptr<float>(), weights.numel(),
-        AdamWFactors{float(f.gradient_scale), float(f.keep), float(f.beta1), float(f.beta2), float(f.step),
-                     float(f.root_correction), float(f.epsilon)},
-        stream());
+  adamw(
+      dtype_of(weights), master.data_ptr<float>(), weights.data_ptr(), gradients.data_ptr<float>(),
+      moment1.data_ptr<float>(), moment2.data_ptr<float>(), weights.numel(),
+      AdamWFactors{float(f.gradient_scale), float(f.keep), float(f.beta1), float(1 - f.beta1), float(f.beta2),
+                   float(1 - f.beta2), float(f.step), float(f.root_correction), float(f.epsilon)},
+      stream());
 }
 
 void fill_normal(const at::Tensor& values, uint64_t key, double std) {

@@ -41,18 +41,10 @@ void Conversation::append(const std::vector<int32_t>& ids, Role role) {
   trajectory_.log_probs.resize(trajectory_.ids.size(), 0);
 }
 
-bool Conversation::prompt_opens_reasoning() const {
-  constexpr ptrdiff_t kTail = 16;  // ids; a byte each takes less
-  const auto& ids = trajectory_.ids;
-  const std::string tail = tokenizer_->decode({ids.end() - std::min(kTail, std::ssize(ids)), ids.end()});
-  const size_t last = tail.find_last_not_of(" \t\r\n");
-  return last != std::string::npos && std::string_view(tail).substr(0, last + 1).ends_with("<think>");
-}
-
 std::string Conversation::add_answer(const std::vector<int32_t>& ids, const std::vector<float>& log_probs,
                                      bool stopped) {
   TEMPER_CHECK_EQ(ids.size(), log_probs.size());
-  const Answer answer = extract_code(tokenizer_->decode(ids), prompt_opens_reasoning());
+  const Answer answer = extract_code(tokenizer_->decode(ids), format_->opens_reasoning());
   Turn turn;
   turn.begin = int32_t(trajectory_.ids.size());
   turn.end = turn.begin + int32_t(ids.size());

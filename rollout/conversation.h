@@ -43,7 +43,6 @@ class Conversation {
 
  private:
   void append(const std::vector<int32_t>& ids, Role role);
-  bool prompt_opens_reasoning() const;
   std::vector<int32_t> feedback_ids(const std::string& text) const;
 
   const ChatFormat* format_;

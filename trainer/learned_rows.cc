@@ -17,22 +17,19 @@ void append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
 }
 
 // The one place that knows how a conversation of a file is laid out.
-LearnedRow render(const ChatExample& example, const ChatFormat& format, const Tokenizer& tokenizer) {
+LearnedRow render(const ChatExample& example, const ChatFormat& format) {
   LearnedRow row;
+  std::string system;
   for (const ChatMessage& message : example.messages) {
     if (message.role == "system") {
-      row.ids.push_back(tokenizer.special("<|im_start|>"));
-      append(row.ids, tokenizer.encode("system\n"));
-      append(row.ids, tokenizer.encode(message.content));
-      row.ids.push_back(format.stop_id());
-      append(row.ids, format.after_answer());
+      system = message.content;
     } else if (message.role == "user") {
       if (!row.spans.empty()) append(row.ids, format.after_answer());
-      append(row.ids, format.user_turn(message.content));
+      append(row.ids, row.ids.empty() ? format.first_turn(message.content, system)
+                                      : format.user_turn(message.content));
     } else {
       const auto begin = int32_t(row.ids.size());
-      append(row.ids, tokenizer.encode(message.content));
-      row.ids.push_back(format.stop_id());
+      append(row.ids, format.answer(message.content));
       row.spans.push_back({begin, int32_t(row.ids.size()), message.weight});
     }
   }
@@ -119,9 +116,8 @@ LearnedRows rows_of_examples(const std::string& file, const std::vector<ChatExam
                              const Tokenizer& tokenizer, int64_t max_tokens) {
   const ChatFormat format(tokenizer);
   LearnedRows all{.rows = std::vector<LearnedRow>(examples.size())};
-  cpu::parallel_tasks(std::ssize(examples), [&](int64_t i) {
-    all.rows[size_t(i)] = render(examples[size_t(i)], format, tokenizer);
-  });
+  cpu::parallel_tasks(std::ssize(examples),
+                      [&](int64_t i) { all.rows[size_t(i)] = render(examples[size_t(i)], format); });
   for (size_t i = 0; i < examples.size(); ++i)
     if (const int64_t length = std::ssize(all.rows[i].ids); length > max_tokens)
       throw ConfigError(

@@ -23,11 +23,13 @@ template <class T>
 void update_elements(T* weights, T* gradients, T* moment1, T* moment2, int64_t size, const AdamWFactors& f) {
   const T scale = T(f.gradient_scale), keep = T(f.keep), step = T(f.step), epsilon = T(f.epsilon);
   const T beta1 = T(f.beta1), beta2 = T(f.beta2), root_correction = T(f.root_correction);
+  // Subtracted in f64: 1 − beta2 of a rounded beta2 would be off by eps / (1 − beta2).
+  const T rest1 = T(1 - f.beta1), rest2 = T(1 - f.beta2);
 #pragma omp simd
   for (int64_t i = 0; i < size; ++i) {
     const T gradient = scale * gradients[i];
-    moment1[i] = beta1 * moment1[i] + (1 - beta1) * gradient;
-    moment2[i] = beta2 * moment2[i] + (1 - beta2) * gradient * gradient;
+    moment1[i] = beta1 * moment1[i] + rest1 * gradient;
+    moment2[i] = beta2 * moment2[i] + rest2 * gradient * gradient;
     weights[i] = keep * weights[i] - step * moment1[i] / (std::sqrt(moment2[i]) * root_correction + epsilon);
     gradients[i] = 0;
   }

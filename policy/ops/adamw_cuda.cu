@@ -35,8 +35,8 @@ __device__ void store(bool whole, const float (&values)[4], int64_t count, __nv_
 
 __device__ void update(const AdamWFactors& f, float& master, float gradient, float& moment1, float& moment2) {
   gradient *= f.gradient_scale;
-  moment1 = fmaf(f.beta1, moment1, (1 - f.beta1) * gradient);
-  moment2 = fmaf(f.beta2, moment2, (1 - f.beta2) * gradient * gradient);
+  moment1 = fmaf(f.beta1, moment1, f.rest1 * gradient);
+  moment2 = fmaf(f.beta2, moment2, f.rest2 * gradient * gradient);
   master = fmaf(f.keep, master, -(f.step * moment1 / fmaf(sqrtf(moment2), f.root_correction, f.epsilon)));
 }
 

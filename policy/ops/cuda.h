@@ -112,9 +112,10 @@ void sample_rows(DType dtype, const void* logits, int64_t vocab, int64_t tokens,
 constexpr int64_t kSumBlocks = 1024;
 void squared_norm(const float* x, int64_t size, double* scratch, double* sum, cudaStream_t stream);
 
-// The factors of one AdamW update, see trainer/optimizer.h.
+// The factors of one AdamW update, see policy/ops/adamw.h. rest1 and rest2 are 1 − beta1 and 1 − beta2, rounded once:
+// 1 − beta2 of a rounded beta2 would be off by eps / (1 − beta2).
 struct AdamWFactors {
-  float gradient_scale, keep, beta1, beta2, step, root_correction, epsilon;
+  float gradient_scale, keep, beta1, rest1, beta2, rest2, step, root_correction, epsilon;
 };
 // Moves master and moments; weights are master rounded to `dtype`; gradients end as zeros. All [size].
 void adamw(DType dtype, float* master, void* weights, float* gradients, float* moment1, float* moment2,

@@ -72,8 +72,8 @@ __device__ void store_weight_sums(const WeightSums& sums, float* dw) {
 }
 
 // One warp a row at a time, some heads at once; the next ones are under way while these are computed. Without
-// weights there is no norm, and its input is not read.
-template <class T, int kHeadDim>
+// a norm, its input is not read.
+template <class T, int kHeadDim, bool kNormed>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     qk_norm_rope_backward_kernel(Heads heads, const T* q_weight, const T* k_weight, float eps,
                                  const float* table, const T* qkv, const int32_t* positions, int64_t rows,
@@ -81,28 +81,27 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   constexpr int kSlots = 32 / kHeadLanes<kHeadDim>;
   const int slot = int(threadIdx.x) % 32 / kHeadLanes<kHeadDim>;
   const int64_t width = heads.qkv() * kHeadDim;
-  const bool normed = q_weight != nullptr;
   WeightSums sums = {};
   for (int64_t r = blockIdx.x * kWarps + threadIdx.x / 32; r < rows; r += gridDim.x * kWarps) {
     const T* x_row = qkv + r * width;
     T* d_row = d_qkv + r * width;
-    HeadPacks<T> x_next = load_head<kHeadDim>(normed && slot < heads.qk(), x_row + slot * kHeadDim);
+    HeadPacks<T> x_next = load_head<kHeadDim>(kNormed && slot < heads.qk(), x_row + slot * kHeadDim);
     HeadPacks<T> d_next = load_head<kHeadDim>(slot < heads.qk(), d_row + slot * kHeadDim);
     const Angles angles = load_angles<kHeadDim>(table, positions[r]);
     for (int first = 0; first < heads.qk(); first += kSlots) {
       const int h = first + slot, after = h + kSlots;
       HeadValues x = unpack_head(x_next), dy = unpack_head(d_next);
-      x_next = load_head<kHeadDim>(normed && after < heads.qk(), x_row + after * kHeadDim);
+      x_next = load_head<kHeadDim>(kNormed && after < heads.qk(), x_row + after * kHeadDim);
       d_next = load_head<kHeadDim>(after < heads.qk(), d_row + after * kHeadDim);
       turn_back(dy, angles);
       HeadValues dx = dy;
-      if (normed) {
+      if constexpr (kNormed) {
         const HeadValues w = unpack_head(load_head<kHeadDim>(true, h < heads.q ? q_weight : k_weight));
         dx = backward_norm<kHeadDim>(dy, x, w, eps);
       }
       if (h >= heads.qk()) continue;
       store_head<kHeadDim>(pack_head<T>(dx), d_row + h * kHeadDim);
-      if (!normed) continue;
+      if (!kNormed) continue;
       if (h < heads.q) {
         add(dy.low, x.low, sums.q.low);
         add(dy.high, x.high, sums.q.high);
@@ -124,7 +123,9 @@ void qk_norm_rope_backward(DType dtype, const HeadShape& shape, const void* q_we
   require((q_weight == nullptr) == (k_weight == nullptr), "qk_norm_rope_backward: one of two weights");
   with_type(dtype, [&]<class T>(T) {
     with_head_dim(shape.head_dim, [&]<int kHeadDim>() {
-      qk_norm_rope_backward_kernel<T, kHeadDim><<<kNormBlocks, kWarps * 32, 0, stream>>>(
+      const auto kernel = q_weight ? qk_norm_rope_backward_kernel<T, kHeadDim, true>
+                                   : qk_norm_rope_backward_kernel<T, kHeadDim, false>;
+      kernel<<<kNormBlocks, kWarps * 32, 0, stream>>>(
           Heads(shape), static_cast<const T*>(q_weight), static_cast<const T*>(k_weight), float(eps), table,
           static_cast<const T*>(qkv), positions, rows, static_cast<T*>(d_qkv), dw_blocks);
     });

@@ -26,11 +26,11 @@ __device__ void normalise(HeadValues& v, float eps, const T* weight) {
   }
 }
 
-// What a lane writes of query or key head x. The weight is null for all heads or for none.
-template <int kHeadDim, class T>
+// What a lane writes of query or key head x.
+template <int kHeadDim, bool kNormed, class T>
 __device__ HeadPacks<T> norm_rope(const HeadPacks<T>& x, float eps, const T* weight, const Angles& angles) {
   HeadValues v = unpack_head(x);
-  if (weight) normalise<kHeadDim>(v, eps, weight);
+  if constexpr (kNormed) normalise<kHeadDim>(v, eps, weight);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const float a = v.low[i], b = v.high[i];
@@ -63,7 +63,7 @@ __device__ void store_in_page(const HeadPacks<__nv_bfloat16>& packs, const Slot&
 }
 
 // One block a row.
-template <class T, int kHeadDim>
+template <class T, int kHeadDim, bool kNormed>
 __global__ void __launch_bounds__(kThreads)
     qk_norm_rope_kernel(Heads heads, Weights weights, float eps, const float* table, const T* qkv,
                         const int32_t* positions, Pages pages, T* qk) {
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kAtOnce; ++i) {
       const int h = first + i * kSlots + mine;
       const T* weight = static_cast<const T*>(h < heads.q ? weights.q : weights.k);
-      const HeadPacks<T> turned = norm_rope<kHeadDim>(packs[i], eps, weight, angles);
+      const HeadPacks<T> turned = norm_rope<kHeadDim, kNormed>(packs[i], eps, weight, angles);
       if (h < heads.qk()) store_head<kHeadDim>(turned, y + h * kHeadDim);
       if constexpr (sizeof(T) == 2 && kHeadDim == 128) {
         if (pages.base == nullptr || h < heads.q || h >= all) continue;
@@ -125,9 +125,11 @@ void qk_norm_rope(DType dtype, const HeadShape& shape, const void* q_weight, con
   if (rows == 0) return;
   with_type(dtype, [&]<class T>(T) {
     with_head_dim(shape.head_dim, [&]<int kHeadDim>() {
-      launch_early(qk_norm_rope_kernel<T, kHeadDim>, unsigned(rows), kThreads, 0, stream, "qk_norm_rope",
-                   Heads(shape), Weights{q_weight, k_weight}, float(eps), table, static_cast<const T*>(qkv),
-                   positions, pages, static_cast<T*>(qk));
+      const auto kernel =
+          q_weight ? qk_norm_rope_kernel<T, kHeadDim, true> : qk_norm_rope_kernel<T, kHeadDim, false>;
+      launch_early(kernel, unsigned(rows), kThreads, 0, stream, "qk_norm_rope", Heads(shape),
+                   Weights{q_weight, k_weight}, float(eps), table, static_cast<const T*>(qkv), positions,
+                   pages, static_cast<T*>(qk));
     });
   });
 }

@@ -168,10 +168,10 @@ TEST_F(ModelConfigFile, OfPublishedModelsIsReadAndWrittenBack) {
     const Json json = file_of(model);
     const ModelConfig c = read(json);
     EXPECT_EQ(c.parameter_count(), model.parameters);
-    EXPECT_EQ(c.model_type, json["model_type"]);
+    EXPECT_EQ(c.model_type, json["model_type"].get<std::string>());
     EXPECT_EQ(c.rms_norm_eps, json["rms_norm_eps"].get<double>());
     EXPECT_EQ(c.rope_theta, json.value("rope_theta", 10000.0));
-    EXPECT_EQ(c.max_position_embeddings, json["max_position_embeddings"]);
+    EXPECT_EQ(c.max_position_embeddings, json["max_position_embeddings"].get<int64_t>());
     EXPECT_EQ(c.head_dim, json.value("head_dim", c.hidden_size / c.num_attention_heads));
     EXPECT_EQ(c.qk_norm, c.model_type == "qwen3");
     EXPECT_EQ(c.qkv_bias, c.model_type == "qwen2");
