@@ -52,13 +52,19 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
 }
 
 void OutputFile::write(const void* data, size_t size) {
+  write_at(position_, data, size);
+  position_ += size;
+}
+
+void OutputFile::write_at(uint64_t begin, const void* data, size_t size) {
   constexpr size_t kMost = size_t(1) << 30;  // of one call
   for (const char* at = static_cast<const char*>(data); size > 0;) {
     announce("write", path_);
-    const ssize_t n = ::write(fd_.get(), at, std::min(size, kMost));
+    const ssize_t n = ::pwrite(fd_.get(), at, std::min(size, kMost), off_t(begin));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw system_error(fmt::format("write {}", path_.string()));
     at += n;
+    begin += uint64_t(n);
     size -= size_t(n);
   }
 }

@@ -19,12 +19,14 @@ std::string read_file(const std::filesystem::path& path);
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);
-  void write(const void* data, size_t size);
+  void write(const void* data, size_t size);  // behind what write() wrote before
+  void write_at(uint64_t begin, const void* data, size_t size);  // any thread may call it
   void close();  // only what was closed is on the disk
 
  private:
   std::filesystem::path path_;
   Fd fd_;
+  uint64_t position_ = 0;  // of write()
 };
 
 // Written and fsynced. Errors: as above.

@@ -5,62 +5,23 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "policy/chat_format.h"
+#include "policy/file_ranges.h"
 #include "policy/hugging_face_files.h"
+#include "policy/json_events.h"
 #include "policy/parameter_store.h"
-#include "policy/safetensors.h"
+#include "policy/threads.h"
+#include "policy/weight_conversion.h"
+#include "policy/weight_files.h"
 
 namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
-at::ScalarType scalar_type(const StoredTensor& tensor, const std::string& where) {
-  static const std::map<std::string, at::ScalarType> types = {
-      {"F32", at::kFloat}, {"F64", at::kDouble}, {"BF16", at::kBFloat16}, {"F16", at::kHalf}};
-  const auto found = types.find(tensor.dtype);
-  if (found == types.end())
-    throw ConfigError("{}: dtype {} cannot be a weight: must be F32, F64, BF16 or F16", where, tensor.dtype);
-  return found->second;
-}
-
-const char* stored_dtype(at::ScalarType type) {
-  return type == at::kDouble ? "F64" : type == at::kBFloat16 ? "BF16" : "F32";
-}
-
-std::set<std::string> weight_files(const fs::path& dir) {
-  const fs::path index = dir / "model.safetensors.index.json";
-  if (!fs::exists(index)) {
-    if (!fs::exists(dir / "model.safetensors"))
-      throw ConfigError("{}: holds neither model.safetensors nor {}", dir.string(),
-                        index.filename().string());
-    return {"model.safetensors"};
-  }
-  const auto json = nlohmann::json::parse(read_file(index), nullptr, false);
-  if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
-    throw ConfigError("{}: has no weight_map", index.string());
-  std::set<std::string> files;
-  for (const auto& [name, file] : json["weight_map"].items()) {
-    if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>())
-      throw ConfigError("{}: tensor '{}': {} is not a file of this directory", index.string(), name,
-                        file.dump());
-    files.insert(file.get<std::string>());
-  }
-  return files;
-}
-
-void copy_weight(const StoredTensor& stored, at::Tensor weight, const std::string& where) {
-  if (stored.shape != weight.sizes().vec())
-    throw ConfigError("{}: shape [{}], expected [{}]", where, fmt::join(stored.shape, ", "),
-                      fmt::join(weight.sizes(), ", "));
-  const at::ScalarType type = scalar_type(stored, where);
-  // from_blob wants a mutable pointer; the tensor is only read.
-  void* data = const_cast<std::byte*>(stored.data.data());
-  weight.copy_(at::from_blob(data, stored.shape, at::TensorOptions().dtype(type)));
-}
+constexpr const char* kGenerationConfig = "generation_config.json";
 
 // Removed again unless renamed into place.
 class DirectoryBeside {
@@ -96,51 +57,81 @@ class DirectoryBeside {
 
 fs::path without_trailing_slash(const fs::path& dir) { return dir.has_filename() ? dir : dir.parent_path(); }
 
-// Before memory is asked for: a config of another model may want any amount of it.
-void check_size(const fs::path& dir, const ModelConfig& config) {
-  constexpr int64_t kLeastBytes = 2;  // of a stored parameter
-  const auto files = weight_files(dir);
+at::ScalarType stored_type(const Policy& policy, const ExportOptions& options) {
+  if (options.dtype.empty()) return policy.parameters().weights().scalar_type();
+  const at::ScalarType type = float_type(options.dtype);
+  if (type == at::ScalarType::Undefined)
+    throw ConfigError("dtype: {} is not supported: must be float32, float64, bfloat16 or float16",
+                      printable(options.dtype));
+  return type;
+}
+
+// Parameters in the network's order, in files of at most so many bytes; one that is larger has its own.
+std::vector<std::vector<const ParameterInfo*>> shards_of(const std::vector<ParameterInfo>& parameters,
+                                                         int64_t width, int64_t most_bytes) {
+  std::vector<std::vector<const ParameterInfo*>> shards(1);
   int64_t bytes = 0;
-  for (const std::string& name : files) {
-    if (!fs::exists(dir / name)) throw ConfigError("{}: no such file", (dir / name).string());
-    bytes += int64_t(fs::file_size(dir / name));
+  for (const ParameterInfo& p : parameters) {
+    if (!shards.back().empty() && bytes + p.size * width > most_bytes) {
+      shards.emplace_back();
+      bytes = 0;
+    }
+    shards.back().push_back(&p);
+    bytes += p.size * width;
   }
-  if (bytes / kLeastBytes < config.parameter_count())
-    throw ConfigError("{}: {}, {} bytes, cannot hold the {} parameters that config.json describes",
-                      dir.string(), fmt::join(files, " and "), bytes, config.parameter_count());
+  return shards;
 }
 
 }  // namespace
 
-void write_weights(const fs::path& dir, const Policy& policy) {
+void write_weights(const fs::path& dir, const Policy& policy, const ExportOptions& options) {
   const ParameterStore& store = policy.parameters();
-  const at::Tensor weights = store.weights().cpu();
-  const auto* bytes = static_cast<const std::byte*>(weights.const_data_ptr());
-  const size_t width = weights.element_size();
-  std::map<std::string, StoredTensor> tensors;
-  for (const auto& p : store.parameters())
-    tensors[p.name] = {stored_dtype(weights.scalar_type()),
-                       p.shape,
-                       {bytes + size_t(p.offset) * width, size_t(p.size) * width}};
-  write_safetensors(dir / "model.safetensors", tensors);
+  const at::ScalarType type = stored_type(policy, options);
+  const auto width = int64_t(c10::elementSize(type));
+  const auto shards = shards_of(store.parameters(), width, options.shard_bytes);
+  int64_t total = 0;
+  nlohmann::ordered_json map;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = shards.size() == 1
+                                 ? "model.safetensors"
+                                 : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
+    std::map<std::string, MadeTensor> tensors;
+    for (const ParameterInfo* p : shards[i]) {
+      tensors[p->name] = made_from(store.weight(p->name), type);
+      map[p->name] = name;
+      total += p->size * width;
+    }
+    write_safetensors(dir / name, tensors, file_threads());
+  }
+  if (shards.size() == 1) return;
+  const nlohmann::ordered_json index = {{"metadata", {{"total_size", total}}}, {"weight_map", map}};
+  write_file_atomic(dir / "model.safetensors.index.json", index.dump(2) + "\n");
+}
+
+// Each rank reads its share and gets the others' from them; an error of one is an error of all.
+void read_weights(const WeightFiles& files, Policy& policy) {
+  ParameterStore& store = policy.parameters();
+  std::vector<FileRange> ranges;
+  for (const auto& [parameter, begin, weights] : store.own_weights()) {
+    const auto [file, place] = files.of(parameter.name);
+    const at::ScalarType type = float_type(place->dtype);
+    ranges.push_back({file, place->begin + uint64_t(begin) * c10::elementSize(type), type, weights,
+                      parameter.name});
+  }
+  std::string problem;
+  try {
+    if (store.ranks().rank() == 0) files.check_tied_head();
+    read_ranges(ranges, true);
+  } catch (const ConfigError& e) {
+    problem = e.what();
+  }
+  for (const std::string& of_rank : store.ranks().all_gather(problem, "weights"))
+    if (!of_rank.empty()) throw ConfigError("{}", of_rank);
+  store.gather_weights();
 }
 
 void read_weights(const fs::path& dir, Policy& policy) {
-  std::set<std::string> missing;
-  for (const auto& p : policy.parameters().parameters()) missing.insert(p.name);
-  const bool tied = policy.config().tie_word_embeddings;
-  for (const std::string& name : weight_files(dir)) {
-    const SafetensorsFile file(dir / name);
-    for (const auto& [tensor, stored] : file.tensors()) {
-      const std::string where = fmt::format("{}: tensor '{}'", (dir / name).string(), tensor);
-      if (tied && tensor == "lm_head.weight") continue;  // some write the embedding a second time
-      if (missing.erase(tensor) == 0) throw ConfigError("{}: is not one of this model's", where);
-      copy_weight(stored, policy.parameters().weight(tensor), where);
-    }
-  }
-  if (!missing.empty())
-    throw ConfigError("{}: tensor '{}' is missing ({} in all)", dir.string(), *missing.begin(),
-                      missing.size());
+  read_weights(WeightFiles(dir, policy.config()), policy);
 }
 
 namespace {
@@ -162,48 +153,46 @@ EndTokens end_tokens(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-void export_shape(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir) {
-  write_model_config(dir, policy.config(), policy.options().dtype, end_tokens(tokenizer));
+void export_shape(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir,
+                  const ExportOptions& options) {
+  write_model_config(dir, policy.config(), config_name(stored_type(policy, options)), end_tokens(tokenizer));
+  if (!options.generation_config.empty())
+    write_file_atomic(dir / kGenerationConfig, options.generation_config);
   tokenizer.save(dir);
 }
 
-void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir) {
+void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir,
+                         const ExportOptions& options) {
   check_tokenizer_fits(tokenizer, policy.config());
   DirectoryBeside beside(without_trailing_slash(dir));
-  export_shape(policy, tokenizer, beside.path());
-  write_weights(beside.path(), policy);
+  export_shape(policy, tokenizer, beside.path(), options);
+  write_weights(beside.path(), policy, options);
   beside.move_into_place();
 }
 
 Policy import_policy(const fs::path& dir, const PolicyOptions& options) {
   const ModelConfig config = read_model_config(dir);
-  check_size(dir, config);
+  const WeightFiles files(dir, config);
   Policy policy(config, options);
-  read_weights(dir, policy);
+  read_weights(files, policy);
   return policy;
 }
 
-void check_weights(const fs::path& dir, const ModelConfig& config) {
-  check_size(dir, config);
-  std::map<std::string, std::vector<int64_t>> missing;
-  for (const ParameterInfo& p : parameters_of(config)) missing[p.name] = p.shape;
-  for (const std::string& name : weight_files(dir)) {
-    const SafetensorsFile file(dir / name);
-    for (const auto& [tensor, stored] : file.tensors()) {
-      const std::string where = fmt::format("{}: tensor '{}'", (dir / name).string(), tensor);
-      if (config.tie_word_embeddings && tensor == "lm_head.weight") continue;
-      const auto known = missing.find(tensor);
-      if (known == missing.end()) throw ConfigError("{}: is not one of this model's", where);
-      if (stored.shape != known->second)
-        throw ConfigError("{}: shape [{}], expected [{}]", where, fmt::join(stored.shape, ", "),
-                          fmt::join(known->second, ", "));
-      scalar_type(stored, where);
-      missing.erase(known);
-    }
-  }
-  if (!missing.empty())
-    throw ConfigError("{}: tensor '{}' is missing ({} in all)", dir.string(), missing.begin()->first,
-                      missing.size());
+void check_weights(const fs::path& dir, const ModelConfig& config) { const WeightFiles files(dir, config); }
+
+std::string stored_dtype(const fs::path& dir) {
+  const nlohmann::json json = read_json(dir / "config.json");
+  for (const char* key : {"dtype", "torch_dtype"})
+    if (const auto found = json.find(key); found != json.end() && found->is_string())
+      return float_type(*found) == at::ScalarType::Undefined ? "" : found->get<std::string>();
+  return "";
+}
+
+std::string generation_config(const fs::path& dir) {
+  const fs::path path = dir / kGenerationConfig;
+  if (!fs::exists(path)) return "";
+  read_json(path);
+  return read_file(path);
 }
 
 void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config) {

@@ -3,25 +3,42 @@
 // SGLang load what is written here as it is.
 
 #include <filesystem>
+#include <string>
 
 #include "policy/policy.h"
 #include "policy/tokenizer.h"
 
 namespace temper {
 
-// Writes the directory beside and renames it: never half of one. Errors: WorldError naming the path.
-void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir);
+struct ExportOptions {
+  std::string dtype = "";               // float32, float64, bfloat16 or float16; empty: the policy's own
+  int64_t shard_bytes = 5'000'000'000;  // of weights in one file at most, but for a tensor that is larger
+  std::string generation_config = "";   // that file's content as it came; empty: made from the tokenizer
+};
 
-// config.json and the tokenizer's files: all but the weights. Errors: WorldError naming the path.
-void export_shape(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir);
+// Writes the directory beside and renames it: never half of one. The weights are converted and written piece
+// by piece, on several threads. Errors: WorldError naming the path; ConfigError of an unknown dtype.
+void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir,
+                         const ExportOptions& options = {});
 
-// Errors: ConfigError naming the file, the tensor, what was found and what was expected. Nothing of the
-// file's header is believed before it is checked against the file's size.
+// config.json and the tokenizer's files: all but the weights. Errors: as above.
+void export_shape(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir,
+                  const ExportOptions& options = {});
+
+// Called on all ranks: each reads its share of the weights, on several threads, and gets the others' from
+// them. Errors: ConfigError naming the file, the tensor, what was found and what was expected; names, shapes
+// and dtypes of all files are compared before memory for the weights is asked for.
 Policy import_policy(const std::filesystem::path& dir, const PolicyOptions& options);
 
 // What import_policy would refuse, as far as the headers of the files tell: names, shapes and dtypes, none of
 // the weights. Errors: as import_policy's.
 void check_weights(const std::filesystem::path& dir, const ModelConfig& config);
+
+// What config.json says that the weights are stored in: bfloat16, …; empty: it does not say.
+std::string stored_dtype(const std::filesystem::path& dir);
+
+// generation_config.json as it is; empty: there is none. Errors: ConfigError if it is not JSON.
+std::string generation_config(const std::filesystem::path& dir);
 
 // Errors: ConfigError if the tokenizer has more ids than the policy has rows.
 void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config);

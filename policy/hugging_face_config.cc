@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "policy/hugging_face_keys.h"
+#include "policy/json_events.h"
 #include "policy/model_config.h"
 
 namespace temper {
@@ -244,8 +244,7 @@ ModelConfig read_model_config(const std::filesystem::path& dir) {
   const std::string path = (dir / "config.json").string();
   if (!std::filesystem::is_regular_file(path))
     throw ConfigError("{}: no such file; a Hugging Face directory has one", path);
-  const Json json = Json::parse(read_file(path), nullptr, false);
-  if (!json.is_object()) throw ConfigError("{}: is not a JSON object", path);
+  const Json json = read_json(path);
   const JsonFields fields(json, path);
   const std::string type = read_model_type(fields);
   check_config_keys(json, type, path);

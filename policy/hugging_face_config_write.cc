@@ -48,8 +48,7 @@ Json eos_json(const EndTokens& tokens) {
   return tokens.end.size() == 1 ? Json(tokens.end[0]) : Json(tokens.end);
 }
 
-Json model_json(const ModelConfig& c, DType dtype, const EndTokens& end) {
-  const char* dtype_name = dtype == DType::kF64 ? "float64" : dtype == DType::kBF16 ? "bfloat16" : "float32";
+Json model_json(const ModelConfig& c, const std::string& dtype, const EndTokens& end) {
   Json json = {{"architectures", Json::array({architecture_of(c.model_type)})},
                {"model_type", c.model_type},
                {"vocab_size", c.vocab_size},
@@ -71,17 +70,23 @@ Json model_json(const ModelConfig& c, DType dtype, const EndTokens& end) {
   json["bos_token_id"] = end.begin ? Json(*end.begin) : Json();
   json["eos_token_id"] = eos_json(end);
   json["pad_token_id"] = end.pad;
-  json["torch_dtype"] = dtype_name;
+  json["torch_dtype"] = dtype;
   return json;
 }
 
 }  // namespace
 
-void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, DType dtype,
+void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, const std::string& dtype,
                         const EndTokens& end) {
   const Json generation = {{"eos_token_id", eos_json(end)}, {"pad_token_id", end.pad}, {"do_sample", true}};
   write_file_atomic(dir / "config.json", model_json(config, dtype, end).dump(2) + "\n");
   write_file_atomic(dir / "generation_config.json", generation.dump(2) + "\n");
+}
+
+void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, DType dtype,
+                        const EndTokens& end) {
+  const char* name = dtype == DType::kF64 ? "float64" : dtype == DType::kBF16 ? "bfloat16" : "float32";
+  write_model_config(dir, config, name, end);
 }
 
 }  // namespace temper

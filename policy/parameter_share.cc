@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "policy/file_ranges.h"
 
 namespace temper {
 namespace {
@@ -33,20 +34,21 @@ void copy_bytes(const at::Tensor& to, const at::Tensor& from) {
     std::memcpy(to.data_ptr(), from.const_data_ptr(), from.nbytes());
 }
 
-// Elements [begin, begin + to.numel()) of a saved tensor; how many of them were found.
-int64_t copy_saved(const std::string& kind, const std::string& name, int64_t begin, const SavedShare& share,
-                   const at::Tensor& to) {
+// What of elements [begin, begin + to.numel()) a saved share holds; how many of them.
+int64_t add_saved(const std::string& kind, const std::string& name, int64_t begin, const SavedShare& share,
+                  const at::Tensor& to, std::vector<FileRange>& ranges) {
   const auto place = share.begins.find(name);
   const auto found = share.file.tensors().find(kind + "." + name);
   if (place == share.begins.end() || found == share.file.tensors().end()) return 0;
-  if (found->second.dtype != stored_dtype(to))
-    throw ConfigError("{} of {} is {}, expected {}", kind, name, found->second.dtype, stored_dtype(to));
+  const TensorPlace& stored = found->second;
+  if (stored.dtype != stored_dtype(to))
+    throw ConfigError("{} of {} is {}, expected {}", kind, name, stored.dtype, stored_dtype(to));
   const auto width = int64_t(to.element_size());
-  const int64_t saved = place->second, saved_end = saved + int64_t(found->second.data.size()) / width;
+  const int64_t saved = place->second, saved_end = saved + int64_t(stored.bytes) / width;
   const int64_t first = std::max(begin, saved), end = std::min(begin + to.numel(), saved_end);
   if (first >= end) return 0;
-  std::memcpy(static_cast<char*>(to.data_ptr()) + (first - begin) * width,
-              found->second.data.data() + (first - saved) * width, size_t((end - first) * width));
+  ranges.push_back({&share.file, stored.begin + uint64_t((first - saved) * width), to.scalar_type(),
+                    to.narrow(0, first - begin, end - first), kind + "." + name});
   return end - first;
 }
 
@@ -89,20 +91,21 @@ ShareBegins ShareCopy::begins() const {
 }
 
 void restore_shares(ParameterStore& store, const std::vector<SavedShare>& shares) {
-  for (const ParameterPart& part : store.parts()) {
+  const std::vector<ParameterPart> parts = store.parts();
+  std::vector<FileRange> ranges;
+  for (const ParameterPart& part : parts)
     for (const Kind& kind : kKinds) {
       const at::Tensor& tensor = part.*kind.tensor;
-      const at::Tensor whole = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
       int64_t found = 0;
       for (const SavedShare& share : shares)
-        found += copy_saved(kind.name, part.parameter.name, part.begin, share, whole);
+        found += add_saved(kind.name, part.parameter.name, part.begin, share, tensor, ranges);
       if (found != tensor.numel())
         throw ConfigError("{} of {}: {} of elements {} to {} are there", kind.name, part.parameter.name,
                           found, part.begin, part.begin + tensor.numel());
-      copy_bytes(tensor, whole);
     }
+  read_ranges(ranges, false);
+  for (const ParameterPart& part : parts)
     if (part.weights.scalar_type() == at::kBFloat16) part.weights.copy_(part.master);
-  }
   store.gather_weights();
 }
 

@@ -176,19 +176,36 @@ at::Tensor& ParameterStore::master() {
   return master_;
 }
 
-std::vector<ParameterPart> ParameterStore::parts() {
-  std::vector<ParameterPart> parts;
+// What of each parameter lies in this rank's share.
+std::vector<ParameterStore::Stretch> ParameterStore::own_stretches() const {
+  std::vector<Stretch> stretches;
   for (const ParameterInfo& p : parameters_) {
     const ParameterUnit& unit = units_[p.unit];
     const int64_t share = unit.size / ranks_.size(), first = unit.offset + ranks_.rank() * share;
     const int64_t begin = std::max(p.offset, first), end = std::min(p.offset + p.size, first + share);
-    if (begin >= end) continue;
-    const auto part = [&](const at::Tensor& flat) {
-      return share_of(p.unit, flat).narrow(0, begin - first, end - begin);
+    if (begin < end) stretches.push_back({p, begin, end});
+  }
+  return stretches;
+}
+
+std::vector<ParameterPart> ParameterStore::parts() {
+  std::vector<ParameterPart> parts;
+  for (const auto& [p, begin, end] : own_stretches()) {
+    const ParameterUnit& unit = units_[p.unit];
+    const int64_t first = unit.offset + ranks_.rank() * (unit.size / ranks_.size());
+    const auto part = [&, u = p.unit, from = begin - first, size = end - begin](const at::Tensor& flat) {
+      return share_of(u, flat).narrow(0, from, size);
     };
     parts.push_back({p, begin - p.offset, part(master()), part(weights_), part(gradients()), part(moment1()),
                      part(moment2())});
   }
+  return parts;
+}
+
+std::vector<WeightPart> ParameterStore::own_weights() const {
+  std::vector<WeightPart> parts;
+  for (const auto& [p, begin, end] : own_stretches())
+    parts.push_back({p, begin - p.offset, weights_.narrow(0, begin, end - begin)});
   return parts;
 }
 

@@ -39,6 +39,13 @@ struct ParameterPart {
   at::Tensor master, weights, gradients, moment1, moment2;
 };
 
+// The same part's weights alone, which a policy that only generates has too.
+struct WeightPart {
+  const ParameterInfo& parameter;
+  int64_t begin;
+  at::Tensor weights;  // [n]
+};
+
 // Of a policy of this shape, however it is sharded.
 std::vector<ParameterInfo> parameters_of(const ModelConfig& config);
 
@@ -71,6 +78,8 @@ class ParameterStore {
   // What the optimizer moves of this rank's share, parameter by parameter. Its master is the weights
   // themselves, or, where those are bf16, their f32 origin.
   std::vector<ParameterPart> parts();
+  // The weights that this rank gives to the others in gather_weights().
+  std::vector<WeightPart> own_weights() const;
   // Every rank's share of the weights to all, after the optimizer moved them.
   void gather_weights();
 
@@ -93,6 +102,11 @@ class ParameterStore {
   void init_random(uint64_t seed);
 
  private:
+  struct Stretch {
+    const ParameterInfo& parameter;
+    int64_t begin, end;  // into the flat weights
+  };
+  std::vector<Stretch> own_stretches() const;
   at::Tensor& share_once(at::Tensor& tensor);
   at::Tensor unit_gradient(size_t unit);
   void sum_unit(size_t unit);

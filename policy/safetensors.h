@@ -5,45 +5,63 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
+#include "policy/safetensors_header.h"
 
 namespace temper {
 
+// One file, open for as long as this lives. It is not mapped: a file that somebody cuts short meanwhile is an
+// error and not the end of the process.
+class SafetensorsFile {
+ public:
+  // Reads the header alone. Nothing in it is believed before it is checked: its length against the file's,
+  // every shape against its bytes, all bytes of the data used once. Errors: ConfigError naming the file and
+  // the tensor; WorldError if the file cannot be read.
+  explicit SafetensorsFile(std::filesystem::path path);
+
+  const std::filesystem::path& path() const { return path_; }
+  const std::map<std::string, TensorPlace>& tensors() const { return tensors_; }
+
+  // The file's bytes from `begin` on. Any thread may call it. Errors: WorldError naming the path.
+  void read(uint64_t begin, std::span<std::byte> to) const;
+  std::vector<std::byte> read(const std::string& tensor) const;  // one of tensors()
+
+ private:
+  std::filesystem::path path_;
+  Fd file_;
+  std::map<std::string, TensorPlace> tensors_;
+};
+
+// A tensor in memory, to be written.
 struct StoredTensor {
-  std::string dtype;  // the format's name: F32, BF16, …
+  std::string dtype;
   std::vector<int64_t> shape;
   std::span<const std::byte> data;  // row-major, little-endian
 };
 
-// One file, mapped for as long as this lives.
-class SafetensorsFile {
- public:
-  // Nothing in the header is believed before it is checked: its length against the file's, every shape
-  // against its bytes, all bytes of the data used once. Errors: ConfigError naming the file and the tensor;
-  // WorldError if the file cannot be read.
-  explicit SafetensorsFile(const std::filesystem::path& path);
-  ~SafetensorsFile();
-  SafetensorsFile(SafetensorsFile&& other) noexcept;
-  SafetensorsFile& operator=(SafetensorsFile&&) = delete;
-
-  const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
-  std::span<const std::byte> bytes() const { return {data_, size_}; }  // the whole file
-
- private:
-  void read_header(const std::string& path);
-
-  std::byte* data_ = nullptr;
-  size_t size_ = 0;
-  std::map<std::string, StoredTensor> tensors_;
+// A tensor that is made while it is written, piece by piece, in any order, by several threads.
+struct MadeTensor {
+  std::string dtype;
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;
+  // Its bytes [begin, begin + size), perhaps in `scratch`.
+  std::function<std::span<const std::byte>(uint64_t begin, uint64_t size, std::vector<std::byte>& scratch)>
+      part;
 };
 
-// Tensors in map order; fsynced. `digest` gets all that is written. Errors: WorldError naming the path.
-void write_safetensors(const std::filesystem::path& path, const std::map<std::string, StoredTensor>& tensors,
-                       Sha256* digest = nullptr);
+// Tensors in map order, written by so many threads; fsynced. Returns the digest of the file's pieces,
+// policy/piece_digest.h, where it is wanted. Errors: WorldError naming the path.
+std::string write_safetensors(const std::filesystem::path& path,
+                              const std::map<std::string, MadeTensor>& tensors, int threads,
+                              bool digest = false);
+std::string write_safetensors(const std::filesystem::path& path,
+                              const std::map<std::string, StoredTensor>& tensors, int threads = 1,
+                              bool digest = false);
 
 }  // namespace temper

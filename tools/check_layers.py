@@ -22,7 +22,8 @@ HOMES = {
     "nccl.h": ("policy/communicator/nccl.cc",),
     "mpi.h": ("policy/communicator/mpi.cc",),
     "seccomp.h": ("env/box/",),
-    "sentencepiece": ("policy/tokenizer",),
+    "sentencepiece": ("policy/tokenizer", "policy/text/"),
+    "pcre2.h": ("policy/text/",),
     "CLI/": ("trainer/main.cc", "trainer/commands/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)

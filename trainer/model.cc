@@ -9,7 +9,8 @@ Model load_model(const std::filesystem::path& dir, const PolicyOptions& options)
   if (is_checkpoint(dir)) return load_checkpoint(dir, options);
   Tokenizer tokenizer = Tokenizer::load(dir);
   check_tokenizer_fits(tokenizer, read_model_config(dir));
-  return {import_policy(dir, with_tokens(options, tokenizer)), std::move(tokenizer)};
+  std::string generation = generation_config(dir);
+  return {import_policy(dir, with_tokens(options, tokenizer)), std::move(tokenizer), std::move(generation)};
 }
 
 PolicyOptions with_tokens(PolicyOptions options, const Tokenizer& tokenizer) {

@@ -2,6 +2,7 @@
 // A policy and the tokenizer it speaks through: what a Hugging Face directory holds, and a checkpoint.
 
 #include <filesystem>
+#include <string>
 
 #include "policy/policy.h"
 #include "policy/tokenizer.h"
@@ -11,6 +12,7 @@ namespace temper {
 struct Model {
   Policy policy;
   Tokenizer tokenizer;
+  std::string generation_config = "";  // that file as it came, for whoever exports; empty: there was none
 };
 
 // From either. Errors: ConfigError if the directory is not a model that fits together.

@@ -12,6 +12,7 @@
 #include "policy/activity.h"
 #include "policy/hugging_face.h"
 #include "rollout/trajectory_file.h"
+#include "trainer/checkpoint/room.h"
 #include "trainer/console.h"
 #include "trainer/ranks.h"
 
@@ -19,8 +20,7 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kWeightBytes = 4, kStateBytes = 12;  // of a parameter: alone, with master and moments
-constexpr int64_t kRecordBytes = 64 << 20;  // metrics, trajectories and log of a run, with room to spare
+constexpr uint64_t kRecordBytes = 64 << 20;  // metrics, trajectories and log of a run, with room to spare
 
 // The lowest folder on the way to `dir` that exists.
 fs::path existing_parent(fs::path dir) {
@@ -29,19 +29,12 @@ fs::path existing_parent(fs::path dir) {
   return dir;
 }
 
-// Of a new run: the Hugging Face directories, the checkpoints that are kept and the one being written; of one
-// that goes on, what it adds.
-int64_t bytes_per_parameter(const CheckpointOptions& options, bool goes_on) {
-  const int64_t checkpoints = goes_on ? 1 : options.keep + 1 + !options.best.empty();
-  return (goes_on ? 1 : 2) * kWeightBytes + checkpoints * kStateBytes;
-}
-
 void check_room(const RunConfig& config, const fs::path& dir, bool goes_on) {
   const fs::path disk = existing_parent(dir);
   const ModelConfig shape =
       config.model.path.empty() ? config.model.shape : read_model_config(config.model.path);
-  const uint64_t needed =
-      uint64_t(bytes_per_parameter(config.checkpoint, goes_on) * shape.parameter_count() + kRecordBytes);
+  const auto present = goes_on ? int64_t(list_checkpoints(dir / "checkpoints").size()) : 0;
+  const uint64_t needed = room_for_checkpoints(config, shape, present) + kRecordBytes;
   if (const uint64_t available = free_disk_bytes(disk); available < needed)
     throw WorldError(
         "run.dir: {} needs about {} MiB and its disk has {} MiB free; make room or choose another run.dir",
@@ -212,7 +205,8 @@ void Run::record(int64_t step, const Metrics& metrics, const Batch& batch) {
 fs::path Run::save_checkpoint(const std::string& name, const Model& model) {
   const Phase phase("save");
   const fs::path path = dir_ / "checkpoints" / name;
-  if (ranks_.rank() == 0) export_hugging_face(model.policy, model.tokenizer, path);
+  if (ranks_.rank() == 0)
+    export_hugging_face(model.policy, model.tokenizer, path, {.generation_config = model.generation_config});
   recorded_ = true;
   ranks_.barrier("save");
   return path;

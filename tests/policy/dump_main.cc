@@ -22,7 +22,7 @@ namespace {
 
 template <class T>
 std::vector<T> values(const SafetensorsFile& file, const char* name) {
-  const auto data = file.tensors().at(name).data;
+  const auto data = file.read(name);
   std::vector<T> result(data.size() / sizeof(T));
   std::memcpy(result.data(), data.data(), data.size());
   return result;
@@ -88,7 +88,8 @@ void dump(const char* dir, const char* in, const char* out, const char* exported
     options.device = "cuda";
   }
   Policy policy = import_policy(dir, options);
-  export_hugging_face(policy, Tokenizer::train({"for (int i = 0; i < n; ++i)"}, 380), exported);
+  export_hugging_face(policy, Tokenizer::train({"for (int i = 0; i < n; ++i)"}, 380), exported,
+                      {.dtype = stored_dtype(dir), .shard_bytes = 40'000});
   const PackedTokens pack{values<int32_t>(file, "ids"), values<int32_t>(file, "starts"),
                           values<uint8_t>(file, "scored")};
   const int64_t tokens = int64_t(pack.ids.size()), sequences = int64_t(pack.starts.size()) - 1;

@@ -6,6 +6,8 @@
 #include "base/files.h"
 #include "policy/activity.h"
 #include "policy/hugging_face.h"
+#include "policy/piece_digest.h"
+#include "policy/threads.h"
 #include "trainer/config.h"
 
 namespace temper {
@@ -43,6 +45,10 @@ void check_size(const fs::path& dir, const FileDigest& file) {
   if (error) throw ConfigError("{}: {}", file.name, error.message());
   if (bytes != file.bytes)
     throw ConfigError("{} has {} bytes, its manifest says {}", file.name, bytes, file.bytes);
+}
+
+std::string found_digest(const fs::path& path, bool by_pieces) {
+  return by_pieces ? digest_of_pieces(path, file_threads()) : sha256_of_file(path);
 }
 
 const FileDigest* find_file(const Manifest& manifest, const std::string& name) {
@@ -128,7 +134,7 @@ void verify_files(const Checkpoint& checkpoint, const Communicator& ranks) {
   const std::vector<FileDigest> files = all_files(checkpoint.manifest);
   for (size_t i = size_t(ranks.rank()); i < files.size(); i += size_t(ranks.size())) {
     check_size(checkpoint.dir, files[i]);
-    if (sha256_of_file(checkpoint.dir / files[i].name) != files[i].sha256)
+    if (found_digest(checkpoint.dir / files[i].name, files[i].by_pieces) != files[i].sha256)
       throw ConfigError("{} was changed or damaged: it has another digest than its manifest says",
                         files[i].name);
     made_progress();

@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "temper checkpoint";
+constexpr const char* kPieces = "sha256_of_64_mib_pieces";
 
 // Options that change neither what is learned nor from what: how long, where, how fast, in how much memory.
 bool may_change(const std::string& key) {
@@ -62,13 +63,14 @@ Manifest read_fields(const Json& json) {
 }  // namespace
 
 void to_json(Json& json, const FileDigest& file) {
-  json = {{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}};
+  json = {{"name", file.name}, {"bytes", file.bytes}, {file.by_pieces ? kPieces : "sha256", file.sha256}};
 }
 
 void from_json(const Json& json, FileDigest& file) {
   json.at("name").get_to(file.name);
   json.at("bytes").get_to(file.bytes);
-  json.at("sha256").get_to(file.sha256);
+  file.by_pieces = json.contains(kPieces);  // an older program's never are
+  json.at(file.by_pieces ? kPieces : "sha256").get_to(file.sha256);
   if (std::filesystem::path(file.name).filename() != file.name || file.name.starts_with("."))
     throw ConfigError("'{}' is not a file of this folder", file.name);
 }
@@ -122,7 +124,7 @@ Manifest manifest_from(const std::string& text) {
 
 FileDigest digest_of(const std::filesystem::path& file) {
   const std::string content = read_file(file);
-  return {file.filename().string(), content.size(), sha256(content)};
+  return {file.filename().string(), content.size(), sha256(content), false};
 }
 
 std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config) {

@@ -21,6 +21,7 @@ struct FileDigest {
   std::string name;
   uint64_t bytes = 0;
   std::string sha256;
+  bool by_pieces = false;  // the digest is that of pieces, policy/piece_digest.h
 };
 
 // What one rank contributes.

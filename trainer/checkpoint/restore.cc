@@ -1,6 +1,7 @@
 #include "trainer/checkpoint/restore.h"
 
 #include "base/error.h"
+#include "policy/hugging_face.h"
 #include "policy/parameter_share.h"
 
 namespace temper {
@@ -17,7 +18,8 @@ void restore_policy(const Checkpoint& checkpoint, Policy& policy) {
 
 Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options) {
   Tokenizer tokenizer = Tokenizer::load(checkpoint.dir);
-  return {Policy(read_model_config(checkpoint.dir), with_tokens(options, tokenizer)), std::move(tokenizer)};
+  return {Policy(read_model_config(checkpoint.dir), with_tokens(options, tokenizer)), std::move(tokenizer),
+          generation_config(checkpoint.dir)};
 }
 
 bool is_checkpoint(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }

@@ -9,6 +9,7 @@
 #include "policy/activity.h"
 #include "policy/communicator.h"
 #include "policy/hugging_face.h"
+#include "policy/threads.h"
 #include "trainer/checkpoint/find.h"
 #include "trainer/console.h"
 
@@ -115,10 +116,9 @@ void CheckpointSaver::write(uint64_t verdict_bytes) {
 RankRecord CheckpointSaver::write_share(uint64_t verdict_bytes) {
   const int rank = model_.policy.ranks().rank();
   const fs::path file = beside() / share_name(rank);
-  Sha256 digest;
-  write_safetensors(file, copy_.tensors(), &digest);
+  const std::string digest = write_safetensors(file, copy_.tensors(), file_threads(), true);
   fail_if_asked("share");
-  RankRecord record{{share_name(rank), fs::file_size(file), digest.hex()}, copy_.begins(), verdict_bytes};
+  RankRecord record{{share_name(rank), fs::file_size(file), digest, true}, copy_.begins(), verdict_bytes};
   if (rank > 0) write_file_atomic(beside() / record_name(rank), nlohmann::json(record).dump());
   return record;
 }
@@ -141,7 +141,7 @@ void CheckpointSaver::commit(RankRecord own) {
   manifest_.ranks.push_back(std::move(own));
   for (int rank = 1; rank < model_.policy.ranks().size(); ++rank)
     manifest_.ranks.push_back(wait_for_share(rank));
-  export_shape(model_.policy, model_.tokenizer, beside());
+  export_shape(model_.policy, model_.tokenizer, beside(), {.generation_config = model_.generation_config});
   for (const auto& entry : fs::directory_iterator(beside()))
     if (entry.path().extension() != ".safetensors") manifest_.files.push_back(digest_of(entry.path()));
   write_file(beside() / "manifest.json", to_text(manifest_));

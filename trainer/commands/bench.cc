@@ -15,6 +15,7 @@
 #include "trainer/commands/bench_kernels.h"
 #include "trainer/commands/bench_tokenizer.h"
 #include "trainer/commands/bench_trajectories.h"
+#include "trainer/commands/bench_weights.h"
 #include "trainer/commands/commands.h"
 #include "trainer/device.h"
 #include "trainer/optimizer.h"
@@ -197,6 +198,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_bench_kernels(*bench, exit_code);
   add_bench_tokenizer(*bench, exit_code);
   add_bench_trajectories(*bench, exit_code);
+  add_bench_weights(*bench, exit_code);
 }
 
 }  // namespace temper

@@ -9,11 +9,21 @@
 namespace temper {
 namespace {
 
-int run_export(const std::string& checkpoint, const std::string& dir) {
+struct ExportWords {
+  std::string checkpoint, dir;
+  ExportOptions options;
+};
+
+// In the dtype that the folder's own config.json names, where it names one.
+int run_export(const ExportWords& words) {
+  const auto& [checkpoint, dir, given] = words;
+  ExportOptions options = given;
   if (std::filesystem::exists(dir))
     throw ConfigError("export: {} exists already; choose a new directory", dir);
   const Model model = load_model(checkpoint);
-  export_hugging_face(model.policy, model.tokenizer, dir);
+  if (options.dtype.empty()) options.dtype = stored_dtype(checkpoint);
+  options.generation_config = model.generation_config;
+  export_hugging_face(model.policy, model.tokenizer, dir, options);
   fmt::print("{}: {} parameters, {} tokens\n", dir, model.policy.config().parameter_count(),
              model.tokenizer.vocab_size());
   return kExitOk;
@@ -23,10 +33,13 @@ int run_export(const std::string& checkpoint, const std::string& dir) {
 
 void add_export(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("export", "check a checkpoint and write it as a Hugging Face directory");
-  const auto checkpoint = std::make_shared<std::string>(), dir = std::make_shared<std::string>();
-  command->add_option("checkpoint", *checkpoint, "RUN/checkpoints/NAME")->required();
-  command->add_option("dir", *dir, "directory to write; must not exist")->required();
-  command->callback([=, &exit_code] { exit_code = run_export(*checkpoint, *dir); });
+  const auto words = std::make_shared<ExportWords>();
+  command->add_option("checkpoint", words->checkpoint, "RUN/checkpoints/NAME")->required();
+  command->add_option("dir", words->dir, "directory to write; must not exist")->required();
+  command
+      ->add_option("--dtype", words->options.dtype, "that the weights are stored in; else as in the checkpoint")
+      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
+  command->callback([=, &exit_code] { exit_code = run_export(*words); });
 }
 
 }  // namespace temper

@@ -1,0 +1,25 @@
+#pragma once
+// Numbers of one floating-point type as those of another, rounded to nearest even as torch rounds them; on
+// the calling thread alone.
+
+#include <c10/core/ScalarType.h>
+
+#include <cstdint>
+#include <string>
+
+namespace temper {
+
+// Safetensors' name: "BF16". Types: f32, f64, bf16 and f16.
+const char* stored_name(at::ScalarType type);
+// config.json's: "bfloat16".
+const char* config_name(at::ScalarType type);
+// Of either name. Undefined: it is none of the four.
+at::ScalarType float_type(const std::string& name);
+
+void convert_floats(const void* from, at::ScalarType from_type, void* to, at::ScalarType to_type,
+                    int64_t count);
+
+// How many of them are infinite or no number.
+int64_t count_not_finite(const void* values, at::ScalarType type, int64_t count);
+
+}  // namespace temper
