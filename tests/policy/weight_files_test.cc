@@ -55,7 +55,7 @@ class WeightFolder : public testing::Test {
     return error_of([&] { check_weights(dir_, config); });
   }
   void write(const Policy& policy, const ExportOptions& options = {}) const {
-    write_model_config(dir_, policy.config(), policy.options().dtype, {2, 0});
+    write_model_config(dir_, policy.config(), policy.options().dtype, {{}, {2}, 0});
     write_weights(dir_, policy, options);
   }
   nlohmann::json index() const {
@@ -205,13 +205,13 @@ TEST_F(WeightFolder, ATiedHeadIsTheEmbedding) {
   const Policy untied = random_policy(small_config(false), {}, 1);
   write(untied);
   EXPECT_THAT(check_error(small_config(true)), "none");  // the bytes say it, not the headers
-  write_model_config(dir_, small_config(true), DType::kF32, {2, 0});
+  write_model_config(dir_, small_config(true), DType::kF32, {{}, {2}, 0});
   EXPECT_THAT(import_error(), HasSubstr("'lm_head.weight': is not the embedding"));
   std::vector<std::byte> embedding = SafetensorsFile(path()).read("model.embed_tokens.weight");
   rewrite("model.safetensors", "lm_head.weight", [&](auto& data) { data = embedding; });
   EXPECT_EQ(import_error(), "none");
   write(random_policy(small_config(true), {}, 1));
-  write_model_config(dir_, small_config(false), DType::kF32, {2, 0});
+  write_model_config(dir_, small_config(false), DType::kF32, {{}, {2}, 0});
   EXPECT_THAT(import_error(), HasSubstr("'lm_head.weight' is missing (1 in all); config.json says that"));
 }
 
