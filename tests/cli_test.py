@@ -290,7 +290,9 @@ class Whole(Program):
         refused("no_weights: holds neither model.safetensors nor", f"model.path={copy}")
         copy = self.broken_copy("no_tokenizer")
         (copy / "tokenizer.model").unlink()
-        refused("tokenizer.model: no such file", f"model.path={copy}")
+        refused('tokenizer.json: model.type = "Unigram" is not supported: must be "BPE"', f"model.path={copy}")
+        (copy / "tokenizer.json").unlink()
+        refused("tokenizer.model: no such file, nor a tokenizer.json", f"model.path={copy}")
 
     def test_config_of_a_larger_model(self):
         copy = self.broken_copy("larger")

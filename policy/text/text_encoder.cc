@@ -42,11 +42,11 @@ size_t valid_utf8_prefix(std::string_view text) {
 void add_tokens(TokenizerParts& parts, const std::vector<AddedToken>& tokens, const std::string& origin) {
   std::vector<AddedToken> sorted = tokens;
   std::ranges::sort(sorted, {}, &AddedToken::id);
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    const AddedToken& token = sorted[i];
-    if (i > 0 && sorted[i - 1].id == token.id)
-      throw ConfigError("{}: added tokens '{:.80}' and '{:.80}' have the same id {}", origin,
-                        sorted[i - 1].name, token.name, token.id);
+  const auto twin = std::ranges::adjacent_find(sorted, {}, &AddedToken::id);
+  if (twin != sorted.end())
+    throw ConfigError("{}: added tokens '{:.80}' and '{:.80}' have the same id {}", origin, twin->name,
+                      std::next(twin)->name, twin->id);
+  for (const AddedToken& token : sorted) {
     const int64_t size = std::ssize(parts.texts);
     if (token.id < 0 || token.id > size)
       throw ConfigError("{}: added token '{:.80}' has id {}, but there is no token for id {}", origin,

@@ -122,7 +122,7 @@ TEST(ByteLevel, WhatIsNotKnownIsNamed) {
       {"/model/vocab/a", {-1, "model.vocab: id -1 of 'a'"}},
       {"/model/vocab/a", {'b', "has two pieces"}},
       {"/model/vocab/a", {300, "no token for id 97"}},
-      {"/added_tokens/0/id", {999, "added token '<|end|>' has id 999"}},
+      {"/added_tokens/0/id", {999, "added token '<think>' has id 261, but there is no token for id 260"}},
       {"/added_tokens/0/id", {261, "have the same id 261"}},
       {"/decoder", {nullptr, "decoder"}},
   };
