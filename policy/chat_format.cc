@@ -44,8 +44,9 @@ std::optional<Reasoned> split_reasoning(std::string_view answer) {
 
 }  // namespace
 
-ChatFormat::ChatFormat(const Tokenizer& tokenizer, std::string_view name)
-    : tokenizer_(&tokenizer), layout_(&(name == "auto" ? recognised_layout(tokenizer) : layout_named(name))) {
+ChatFormat::ChatFormat(const Tokenizer& tokenizer, std::string_view name) : tokenizer_(&tokenizer) {
+  if (name == "auto") name = tokenizer.chat_format;
+  layout_ = &(name == "auto" ? recognised_layout(tokenizer) : layout_named(name));
   for (const std::string_view token : layout_->tokens)
     if (!tokenizer.find_special(token))
       throw ConfigError("chat format {}: the tokenizer has no token {}", layout_->name, token);
@@ -54,7 +55,7 @@ ChatFormat::ChatFormat(const Tokenizer& tokenizer, std::string_view name)
   TEMPER_CHECK(!stop_ids_.empty(), "{}", layout_->name);
 }
 
-std::string ChatFormat::names() { return layout_names(); }
+std::vector<std::string> ChatFormat::names() { return layout_names(); }
 
 std::string_view ChatFormat::name() const { return layout_->name; }
 
@@ -101,11 +102,20 @@ std::vector<int32_t> ChatFormat::first_turn(std::string_view content, std::strin
   return ids;
 }
 
-std::vector<int32_t> ChatFormat::user_turn(std::string_view content) const {
+std::vector<int32_t> ChatFormat::user_turn(std::string_view content, bool reasons) const {
   std::vector<int32_t> ids = render(layout_->further_start);
   append(ids, render(layout_->user, trimmed(content)));
   append(ids, render(layout_->opening));
+  if (reasons || layout_->reasoning == Reasoning::kText || layout_->reasoning == Reasoning::kNone) return ids;
+  ids.resize(ids.size() - opening_reasoning().size());
+  append(ids, render("<think>\n\n</think>\n\n"));
   return ids;
+}
+
+std::vector<int32_t> ChatFormat::opening_reasoning() const {
+  const size_t at = layout_->opening.find(kThink);
+  if (layout_->reasoning == Reasoning::kText || at == std::string_view::npos) return {};
+  return render(layout_->opening.substr(at));
 }
 
 std::vector<int32_t> ChatFormat::answer(std::string_view content) const {

@@ -18,20 +18,24 @@ struct ChatLayout;  // how a family writes its turns
 // earlier turns).
 class ChatFormat {
  public:
-  // `name`: one of names(), or auto: recognised by the folder's chat template, or without one by its special
-  // tokens. `tokenizer` must outlive the format. Errors: ConfigError if the name or the template is not
-  // known, or the tokenizer lacks a token of the format.
+  // `name`: one of names(); auto: the tokenizer's choice, or else recognised by its folder's chat template,
+  // or without one by its special tokens. `tokenizer` must outlive the format. Errors: ConfigError if the
+  // name or the template is not known, or the tokenizer lacks a token of the format.
   explicit ChatFormat(const Tokenizer& tokenizer, std::string_view name = "auto");
 
-  // "auto, chatml, …", for messages and help texts.
-  static std::string names();
+  // auto, chatml, …
+  static std::vector<std::string> names();
   std::string_view name() const;
 
   // The start of a conversation: a system message if there is one, or the family's own, the user's first
   // message, and the opening of the answer.
   std::vector<int32_t> first_turn(std::string_view content, std::string_view system = {}) const;
   // A further message of the user, then the opening of the assistant's: what generation continues.
-  std::vector<int32_t> user_turn(std::string_view content) const;
+  // `reasons`: where the family reasons. Without: the answer to come is to begin without reasoning.
+  std::vector<int32_t> user_turn(std::string_view content, bool reasons = true) const;
+  // What the opening of an answer ends with that belongs to its reasoning; templates leave it out of earlier
+  // turns. Empty where it is the answer that begins it.
+  std::vector<int32_t> opening_reasoning() const;
   // An answer as the family writes it, with the stop token. Reasoning in <think> at its front becomes the
   // family's tokens.
   std::vector<int32_t> answer(std::string_view content) const;

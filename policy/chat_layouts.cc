@@ -138,16 +138,17 @@ std::string_view name_by_tokens(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-std::string layout_names() {
-  std::string names = "auto";
-  for (const ChatLayout& layout : layouts()) names += fmt::format(", {}", layout.name);
+std::vector<std::string> layout_names() {
+  std::vector<std::string> names = {"auto"};
+  for (const ChatLayout& layout : layouts()) names.emplace_back(layout.name);
   return names;
 }
 
 const ChatLayout& layout_named(std::string_view name) {
   const auto found = std::ranges::find(layouts(), name, &ChatLayout::name);
   if (found == layouts().end())
-    throw ConfigError("chat format: '{}' is not known: must be one of {}", name, layout_names());
+    throw ConfigError("chat format: '{}' is not known: must be one of {}", name,
+                      fmt::join(layout_names(), ", "));
   return *found;
 }
 
@@ -157,8 +158,9 @@ const ChatLayout& recognised_layout(const Tokenizer& tokenizer) {
                                     ? name_by_tokens(tokenizer)
                                     : name_by_template(text, tokenizer.find_special("[INST]").has_value());
   if (name.empty())
-    throw ConfigError("model: its {} is not known; chat formats are {}",
-                      text.empty() ? "set of special tokens" : "chat template", layout_names());
+    throw ConfigError("model: its {} is not known: model.chat_format must be one of {}",
+                      text.empty() ? "set of special tokens" : "chat template",
+                      fmt::join(layout_names(), ", "));
   return layout_named(name);
 }
 

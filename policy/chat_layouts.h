@@ -38,6 +38,6 @@ const ChatLayout& layout_named(std::string_view name);
 // By the chat template among the tokenizer's files, or by its special tokens. Errors: ConfigError if neither
 // is known.
 const ChatLayout& recognised_layout(const Tokenizer& tokenizer);
-std::string layout_names();
+std::vector<std::string> layout_names();  // auto, and all
 
 }  // namespace temper

@@ -56,6 +56,9 @@ class Tokenizer {
   const std::map<std::string, std::string>& files() const;
   void save(const std::filesystem::path& dir) const;  // writes files()
 
+  // How conversations are written with it, by name; auto: as its folder says. No part of its files.
+  std::string chat_format = "auto";
+
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);

@@ -27,35 +27,41 @@ Role role_of(size_t begin, size_t end, const Answer& answer) {
 }  // namespace
 
 Conversation::Conversation(const ChatFormat& format, const Tokenizer& tokenizer, const Task& task,
-                           int64_t step, int64_t sample)
-    : format_(&format), tokenizer_(&tokenizer) {
+                           int64_t step, int64_t sample, ContextOptions context)
+    : format_(&format), tokenizer_(&tokenizer), context_(std::move(context)) {
   trajectory_.task = task.name;
   trajectory_.step = step;
   trajectory_.sample = sample;
-  append(format.first_turn(task.prompt()), Role::kPrompt);
+  trajectory_.segments.emplace_back().append(format.first_turn(task.prompt()), Role::kPrompt);
 }
 
-void Conversation::append(const std::vector<int32_t>& ids, Role role) {
-  trajectory_.ids.insert(trajectory_.ids.end(), ids.begin(), ids.end());
-  trajectory_.roles.resize(trajectory_.ids.size(), role);
-  trajectory_.log_probs.resize(trajectory_.ids.size(), 0);
+void Conversation::show(const std::vector<PastTurn>& past, size_t max_ids, const FeedbackLimit& limit) {
+  TEMPER_CHECK(trajectory_.turns.empty());
+  for (size_t left_out = 0; left_out < past.size(); ++left_out) {
+    Segment row = open_row();
+    if (!add_past(row, std::span(past).subspan(left_out), max_ids, limit)) continue;
+    open_row() = std::move(row);
+    return;
+  }
 }
 
 std::string Conversation::add_answer(const std::vector<int32_t>& ids, const std::vector<float>& log_probs,
                                      bool stopped) {
   TEMPER_CHECK_EQ(ids.size(), log_probs.size());
   const Answer answer = extract_code(tokenizer_->decode(ids), format_->opens_reasoning());
+  Segment& row = open_row();
   Turn turn;
-  turn.begin = int32_t(trajectory_.ids.size());
+  turn.segment = int32_t(trajectory_.segments.size()) - 1;
+  turn.begin = int32_t(row.ids.size());
   turn.end = turn.begin + int32_t(ids.size());
   turn.stopped = stopped;
   if (!answer.ok) turn.verdict = parse_failure(answer.reason);
-  append(ids, Role::kPlan);
-  std::copy(log_probs.begin(), log_probs.end(), trajectory_.log_probs.begin() + turn.begin);
+  row.append(ids, Role::kPlan);
+  std::copy(log_probs.begin(), log_probs.end(), row.log_probs.begin() + turn.begin);
   size_t at = 0;
   for (size_t i = 0; i < ids.size(); ++i) {
     const size_t next = at + tokenizer_->decode({ids[i]}).size();
-    trajectory_.roles[size_t(turn.begin) + i] = role_of(at, next, answer);
+    row.roles[size_t(turn.begin) + i] = role_of(at, next, answer);
     at = next;
   }
   trajectory_.turns.push_back(turn);
@@ -67,31 +73,97 @@ void Conversation::add_verdict(const Verdict& verdict) {
   trajectory_.turns.back().verdict = verdict;
 }
 
-// What closes the last answer, and the user's turn.
-std::vector<int32_t> Conversation::feedback_ids(const std::string& text) const {
+// Without reasoning: a summary is short.
+std::vector<int32_t> Conversation::summary_request_ids() const {
+  std::vector<int32_t> ids = format_->after_answer();
+  const std::vector<int32_t> request = format_->user_turn(summary_request(context_), false);
+  ids.insert(ids.end(), request.begin(), request.end());
+  return ids;
+}
+
+size_t Conversation::summary_room() const {
+  if (!context_.summarises()) return 0;
+  return 1 + summary_request_ids().size() + size_t(context_.summary_tokens);  // 1: an answer that was cut
+}
+
+void Conversation::request_summary() {
+  TEMPER_CHECK(!trajectory_.turns.empty());
+  Segment& row = open_row();
+  if (!trajectory_.turns.back().stopped) row.append({format_->stop_id()}, Role::kRequest);
+  row.append(summary_request_ids(), Role::kRequest);
+}
+
+void Conversation::add_summary(const std::vector<int32_t>& ids, const std::vector<float>& log_probs) {
+  TEMPER_CHECK_EQ(ids.size(), log_probs.size());
+  Segment& row = open_row();
+  Span& summary = trajectory_.turns.back().summary;
+  summary.begin = int32_t(row.ids.size());
+  row.append(ids, Role::kSummary);
+  summary.end = int32_t(row.ids.size());
+  std::copy(log_probs.begin(), log_probs.end(), row.log_probs.begin() + summary.begin);
+}
+
+// What closes an answer, and the user's turn.
+std::vector<int32_t> Conversation::feedback_ids(const std::string& text, bool stopped) const {
   std::vector<int32_t> ids;
-  if (!trajectory_.turns.back().stopped) ids.push_back(format_->stop_id());
+  if (!stopped) ids.push_back(format_->stop_id());
   for (const auto& part : {format_->after_answer(), format_->user_turn(text)})
     ids.insert(ids.end(), part.begin(), part.end());
   return ids;
 }
 
 // Details that are too many ids get shorter in proportion, until the message alone is left.
-size_t Conversation::open_turn(size_t max_ids, const FeedbackLimit& limit) {
-  TEMPER_CHECK(!trajectory_.turns.empty());
-  const Verdict& verdict = trajectory_.turns.back().verdict;
-  const size_t row = trajectory_.ids.size(), most = std::min(max_ids, limit.row_ids);
-  const size_t room = most > row ? most - row : 0;
+bool Conversation::add_feedback(Segment& row, const Verdict& verdict, bool stopped, size_t max_ids,
+                                const FeedbackLimit& limit) const {
+  const size_t room = max_ids > row.ids.size() ? max_ids - row.ids.size() : 0;
+  const size_t share = room / size_t(std::max<int64_t>(1, limit.answers));
   std::string text = feedback_text(verdict, limit.bytes);
-  std::vector<int32_t> ids = feedback_ids(text);
-  while (ids.size() > room && text.size() > kMaxMessageBytes) {
-    text = feedback_text(verdict, std::min(text.size() * room / ids.size(), text.size() * 15 / 16));
-    ids = feedback_ids(text);
+  std::vector<int32_t> ids = feedback_ids(text, stopped);
+  while (ids.size() > share && text.size() > kMaxMessageBytes) {
+    text = feedback_text(verdict, std::min(text.size() * share / ids.size(), text.size() * 15 / 16));
+    ids = feedback_ids(text, stopped);
   }
-  if (ids.size() > room) ids = feedback_ids(feedback_text(verdict));
-  if (row + ids.size() > max_ids) return 0;
-  append(ids, Role::kFeedback);
-  return ids.size();
+  if (ids.size() > share) ids = feedback_ids(feedback_text(verdict), stopped);
+  if (ids.size() > room) return false;
+  row.append(ids, Role::kFeedback);
+  return true;
+}
+
+// The last one's feedback alone has details.
+bool Conversation::add_past(Segment& row, std::span<const PastTurn> past, size_t max_ids,
+                            const FeedbackLimit& limit) const {
+  for (size_t i = 0; i < past.size(); ++i) {
+    row.append(past[i].ids, Role::kHistory);
+    if (!add_feedback(row, past[i].verdict, past[i].stopped, max_ids,
+                      i + 1 == past.size() ? limit : FeedbackLimit{}))
+      return false;
+  }
+  return true;
+}
+
+bool Conversation::open_turn(size_t max_ids, const FeedbackLimit& limit) {
+  TEMPER_CHECK(!trajectory_.turns.empty());
+  const Turn& last = trajectory_.turns.back();
+  if (context_.appends()) return add_feedback(open_row(), last.verdict, last.stopped, max_ids, limit);
+  if (!context_.shows_best()) {
+    // The row so far without the answer; earlier turns have lost their reasoning already.
+    Segment row =
+        begin_segment(last.segment, open_row(), size_t(last.begin) - format_->opening_reasoning().size());
+    const PastTurn shown = shown_part(context_, trajectory_, last, *format_, *tokenizer_);
+    if (!add_past(row, {&shown, 1}, max_ids, limit)) return false;
+    trajectory_.segments.push_back(std::move(row));
+    return true;
+  }
+  for (ContextOptions best = context_; best.shown_turns > 0; --best.shown_turns) {
+    std::vector<PastTurn> shown;
+    for (const size_t i : shown_turns(best, trajectory_, trajectory_.turns.size()))
+      shown.push_back(shown_part(best, trajectory_, trajectory_.turns[i], *format_, *tokenizer_));
+    Segment row = begin_segment(0, trajectory_.segments[0], size_t(trajectory_.turns.front().begin));
+    if (!add_past(row, shown, max_ids, limit)) continue;
+    trajectory_.segments.push_back(std::move(row));
+    return true;
+  }
+  return false;
 }
 
 std::string feedback_text(const Verdict& verdict, size_t max_bytes) {

@@ -1,8 +1,9 @@
 #pragma once
-// What the next turn's prompt is. Context is only ever appended to.
+// What the next turn's prompt is. A row is only ever appended to; what stands in it is never written anew.
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,21 +11,31 @@
 #include "env/task.h"
 #include "env/verdict.h"
 #include "policy/chat_format.h"
+#include "rollout/context.h"
 #include "rollout/trajectory.h"
 
 namespace temper {
 
 // How much of a verdict's details (env/details.h) a turn's feedback carries.
 struct FeedbackLimit {
-  size_t bytes = 0;  // of the text; up to kMaxMessageBytes: the verdict's short message and no details
-  size_t row_ids = std::numeric_limits<size_t>::max();  // what would make the row longer is cut, too
+  size_t bytes = 0;     // of the text; up to kMaxMessageBytes: the verdict's short message and no details
+  int64_t answers = 1;  // that are to come: of the row's room, details take no more than a share of each
 };
 
-// Grows one trajectory turn by turn.
+// Grows one trajectory turn by turn. A row is at most so many ids long that an answer fits behind it, and
+// under the rule `summaries` the request for a summary and the summary as well: `max_ids` everywhere.
 class Conversation {
  public:
+  static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
+
+  // `format` and `tokenizer` must outlive it.
   Conversation(const ChatFormat& format, const Tokenizer& tokenizer, const Task& task, int64_t step,
-               int64_t sample);
+               int64_t sample, ContextOptions context = {});
+
+  // Puts answers that were judged before in front of the first one, as part of its prompt. The first of them
+  // are left out where not all fit. `limit` is the last one's: what went wrong in the others is mended or
+  // told again.
+  void show(const std::vector<PastTurn>& past, size_t max_ids, const FeedbackLimit& limit);
 
   // Takes the ids of an answer (stop token included if it stopped) with their log-probs, splits it into plan
   // and code, and returns the code to judge. An answer without a code block already has its verdict,
@@ -33,20 +44,36 @@ class Conversation {
   std::string add_answer(const std::vector<int32_t>& ids, const std::vector<float>& log_probs, bool stopped);
   // The verdict of the last answer.
   void add_verdict(const Verdict& verdict);
-  // Opens the next turn: the verdict as feedback, with as many of its details as `limit` and max_ids leave
-  // room for. Returns how many ids were appended; 0, and appends nothing, if the row would be longer than
-  // max_ids even with the short message.
-  size_t open_turn(size_t max_ids = std::numeric_limits<size_t>::max(), const FeedbackLimit& limit = {});
 
+  // Asks the policy to sum up its last answer: behind it, before it hears the verdict.
+  void request_summary();
+  void add_summary(const std::vector<int32_t>& ids, const std::vector<float>& log_probs);
+  // Ids that request and summary take at most.
+  size_t summary_room() const;
+
+  // Opens the next turn: the verdict as feedback, with as many of its details as `limit` and max_ids leave
+  // room for, in a new row where the context's rule is not to append. False, and nothing is changed, if the
+  // row would be longer than max_ids even with the short message; the best of history has fewer turns then.
+  bool open_turn(size_t max_ids = kNoLimit, const FeedbackLimit& limit = {});
+
+  // What the policy goes on with.
+  const std::vector<int32_t>& row() const { return trajectory_.segments.back().ids; }
+  const ContextOptions& context() const { return context_; }
   const Trajectory& trajectory() const { return trajectory_; }
   Trajectory take() { return std::move(trajectory_); }
 
  private:
-  void append(const std::vector<int32_t>& ids, Role role);
-  std::vector<int32_t> feedback_ids(const std::string& text) const;
+  Segment& open_row() { return trajectory_.segments.back(); }
+  std::vector<int32_t> feedback_ids(const std::string& text, bool stopped) const;
+  bool add_feedback(Segment& row, const Verdict& verdict, bool stopped, size_t max_ids,
+                    const FeedbackLimit& limit) const;
+  bool add_past(Segment& row, std::span<const PastTurn> past, size_t max_ids,
+                const FeedbackLimit& limit) const;
+  std::vector<int32_t> summary_request_ids() const;
 
   const ChatFormat* format_;
   const Tokenizer* tokenizer_;
+  ContextOptions context_;
   Trajectory trajectory_;
 };
 

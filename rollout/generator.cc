@@ -24,6 +24,10 @@ bool starts_with(const std::vector<int32_t>& ids, const std::vector<int32_t>& pr
   return ids.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), ids.begin());
 }
 
+size_t common_prefix(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  return size_t(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
 }  // namespace
 
 struct Generator::Impl {
@@ -44,6 +48,7 @@ struct Generator::Impl {
     for (int64_t slot = 0; slot < slots; ++slot) free_slots.insert(slot);
   }
 
+  void shorten(int64_t slot, size_t length);
   Sequence start(GenerationRequest request);
   std::vector<Sequence> admit();
   void copy_keys(int64_t from, int64_t to, size_t length);
@@ -59,18 +64,24 @@ struct Generator::Impl {
   std::vector<Generation> collect();
 };
 
+void Generator::Impl::shorten(int64_t slot, size_t length) {
+  auto& keys = held[size_t(slot)];
+  if (length == keys.size()) return;
+  keys.resize(length);
+  cache.truncate(slot, int64_t(length));
+}
+
 Sequence Generator::Impl::start(GenerationRequest request) {
   int64_t slot = request.slot;
   if (slot < 0) {
     slot = *free_slots.begin();
     free_slots.erase(free_slots.begin());
-    auto& keys = held[size_t(slot)];
-    keys.resize(starts_with(keys, request.ids) ? request.ids.size() - 1 : 0);
-    cache.truncate(slot, int64_t(keys.size()));
+    const auto& keys = held[size_t(slot)];
+    shorten(slot, starts_with(keys, request.ids) ? request.ids.size() - 1 : 0);
+  } else {
+    // A row may go on from the middle of the one before it.
+    shorten(slot, std::min(common_prefix(held[size_t(slot)], request.ids), request.ids.size() - 1));
   }
-  const auto& keys = held[size_t(slot)];
-  TEMPER_CHECK(keys.size() < request.ids.size() && starts_with(request.ids, keys),
-               "slot {} holds another row", slot);
   Generation generation;
   generation.id = request.id;
   generation.slot = slot;

@@ -11,14 +11,15 @@
 namespace temper {
 
 struct GenerationRequest {
-  uint64_t id = 0;           // the caller's
-  uint64_t rng_key = 0;      // token n of the answer uses uniform number n of this key, nothing else
-  std::vector<int32_t> ids;  // the whole row so far; whatever prefix a kept slot holds is not computed again
+  uint64_t id = 0;       // the caller's
+  uint64_t rng_key = 0;  // token n of the answer uses uniform number n of this key, nothing else
+  std::vector<int32_t>
+      ids;  // the whole row so far; what it has in common with a kept slot is not computed again
   SamplingParams sampling;
   int64_t max_new_tokens = 0;
   std::vector<int32_t> stop_ids = {};  // any of them ends the answer
-  int64_t slot = -1;       // a slot kept from an earlier turn, or -1
-  bool keep_slot = false;  // leave the keys in place for the next turn; release() gives them back
+  int64_t slot = -1;                   // a slot kept from an earlier turn, or -1
+  bool keep_slot = false;              // leave the keys in place for the next turn; release() gives them back
 };
 
 struct Generation {

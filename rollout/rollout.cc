@@ -19,6 +19,7 @@
 namespace temper {
 namespace {
 
+constexpr uint64_t kSummaryStream = 0x5D44;  // keeps a summary's random numbers apart from its answer's
 constexpr auto kWait = std::chrono::milliseconds(100);  // then interrupted() is looked at again
 
 uint64_t hash_name(const std::string& name) { return std::stoull(sha256(name).substr(0, 16), nullptr, 16); }
@@ -27,9 +28,10 @@ uint64_t hash_name(const std::string& name) { return std::stoull(sha256(name).su
 struct Line {
   Conversation conversation;
   uint64_t task_hash;
+  uint64_t past;  // turns that were shown at the start
   int64_t slot = -1;
-  size_t past = 0;  // turns that stood before
-  int64_t new_turns() const { return int64_t(conversation.trajectory().turns.size() - past); }
+  bool sums_up = false;  // what it generates is a summary
+  int64_t turns() const { return int64_t(conversation.trajectory().turns.size()); }
 };
 
 // One call of Rollout::run.
@@ -53,15 +55,16 @@ class Run {
  private:
   void open_lines(const std::vector<RolloutRequest>& requests);
   Line open_line(const RolloutRequest& request, int64_t sample) const;
-  FeedbackLimit feedback_limit(const Conversation& conversation, int64_t answers) const;
-  size_t longest_prompt() const { return size_t(options_.max_context_tokens - options_.max_response_tokens); }
+  FeedbackLimit feedback_limit(int64_t answers) const { return {options_.feedback_limit(), answers}; }
+  size_t longest_prompt(const Conversation& conversation) const;
   void ask(size_t line);
   bool may_generate();
   void generate();
   void answered(const Generation& generation);
   void collect_verdicts();
   void judged(size_t line, const Verdict& verdict);
-  bool goes_on(Line& line, const Verdict& verdict);
+  bool goes_on(const Line& line, const Verdict& verdict) const;
+  void open_turn(size_t line);
   void end(Line& line);
   std::vector<Trajectory> take_all();
   Batch to_batch(const std::vector<RolloutRequest>& requests, std::vector<Trajectory> trajectories) const;
@@ -100,47 +103,36 @@ void Run::open_lines(const std::vector<RolloutRequest>& requests) {
   turns_left_ = int64_t(lines_.size()) * options_.turns;
 }
 
-// Of the room in front of the last possible answer, details take a share: each of the `answers` to come may
-// need as much. A short message may take it all.
-FeedbackLimit Run::feedback_limit(const Conversation& conversation, int64_t answers) const {
-  const size_t row = conversation.trajectory().ids.size();
-  const size_t room = longest_prompt() > row ? longest_prompt() - row : 0;
-  return {options_.feedback_limit(), row + room / size_t(std::max<int64_t>(1, answers))};
+// Details take a share of the room in front of the last possible answer: each of those to come may need as
+// much. A short message may take it all.
+size_t Run::longest_prompt(const Conversation& conversation) const {
+  const auto taken = int64_t(conversation.summary_room()) + options_.max_response_tokens;
+  return size_t(std::max<int64_t>(0, options_.max_context_tokens - taken));
 }
 
-// Leaves out so many past turns that the rest fits. Of the last alone all details are told: what went wrong
-// in the others is mended or told again.
 Line Run::open_line(const RolloutRequest& request, int64_t sample) const {
-  for (size_t left_out = 0;; ++left_out) {
-    Line line{Conversation(format_, tokenizer_, *request.task, step_, sample), hash_name(request.task->name)};
-    bool fits = true;
-    for (size_t past = left_out; past < request.past.size(); ++past) {
-      const PastTurn& turn = request.past[past];
-      const bool last = past + 1 == request.past.size();
-      line.conversation.add_answer(turn.ids, std::vector<float>(turn.ids.size()), turn.stopped);
-      line.conversation.add_verdict(turn.verdict);
-      const FeedbackLimit limit = last ? feedback_limit(line.conversation, options_.turns) : FeedbackLimit();
-      fits = fits && line.conversation.open_turn(longest_prompt(), limit) > 0;
-    }
-    line.past = request.past.size() - left_out;
-    if (fits) return line;
-  }
+  Line line{.conversation = {format_, tokenizer_, *request.task, step_, sample, options_.context},
+            .task_hash = hash_name(request.task->name),
+            .past = request.past.size()};
+  line.conversation.show(request.past, longest_prompt(line.conversation), feedback_limit(options_.turns));
+  return line;
 }
 
-// Queues the line's next answer.
+// Queues the line's next answer, or the summary of the last.
 void Run::ask(size_t index) {
   Line& line = lines_[index];
-  const Trajectory& trajectory = line.conversation.trajectory();
-  const uint64_t turn = trajectory.turns.size();
+  const uint64_t turn = line.past + uint64_t(line.turns());
   GenerationRequest request;
   request.id = index;
-  request.rng_key = mix_key({seed_, uint64_t(step_), line.task_hash, uint64_t(trajectory.sample), turn});
-  request.ids = trajectory.ids;
+  request.rng_key = mix_key(
+      {seed_, uint64_t(step_), line.task_hash, uint64_t(line.conversation.trajectory().sample), turn});
+  if (line.sums_up) request.rng_key = mix_key({request.rng_key, kSummaryStream});
+  request.ids = line.conversation.row();
   request.sampling = {options_.temperature, options_.top_p, options_.top_k};
-  request.max_new_tokens = options_.max_response_tokens;
+  request.max_new_tokens = line.sums_up ? options_.context.summary_tokens : options_.max_response_tokens;
   request.stop_ids = format_.stop_ids();
   request.slot = line.slot;
-  request.keep_slot = line.new_turns() + 1 < options_.turns;
+  request.keep_slot = line.turns() + (line.sums_up ? 0 : 1) < options_.turns;
   generator_->add(std::move(request));
 }
 
@@ -169,6 +161,11 @@ void Run::generate() {
 void Run::answered(const Generation& generation) {
   Line& line = lines_[generation.id];
   line.slot = generation.slot;
+  if (line.sums_up) {
+    line.conversation.add_summary(generation.ids, generation.log_probs);
+    line.sums_up = false;
+    return open_turn(generation.id);
+  }
   const std::string code =
       line.conversation.add_answer(generation.ids, generation.log_probs, generation.stopped);
   const Trajectory& trajectory = line.conversation.trajectory();
@@ -202,20 +199,28 @@ void Run::judged(size_t index, const Verdict& verdict) {
   made_progress();
   ++turns_done_;
   --turns_left_;
-  goes_on(line, verdict) ? ask(index) : end(line);
+  if (!goes_on(line, verdict)) return end(line);
+  if (!line.conversation.context().summarises()) return open_turn(index);
+  line.conversation.request_summary();
+  line.sums_up = true;
+  ask(index);
 }
 
-// Opens the next turn if there is one. Our own failure is no feedback, so it ends the trajectory.
-bool Run::goes_on(Line& line, const Verdict& verdict) {
-  if (line.new_turns() >= options_.turns || verdict.infra() ||
-      (options_.stop_on_pass && told(verdict).pass()))
-    return false;
-  const FeedbackLimit limit = feedback_limit(line.conversation, options_.turns - line.new_turns());
-  return line.conversation.open_turn(longest_prompt(), limit) > 0;
+// Our own failure is no feedback, so it ends the trajectory.
+bool Run::goes_on(const Line& line, const Verdict& verdict) const {
+  return line.turns() < options_.turns && !verdict.infra() &&
+         !(options_.stop_on_pass && told(verdict).pass());
+}
+
+void Run::open_turn(size_t index) {
+  Line& line = lines_[index];
+  const bool opened = line.conversation.open_turn(longest_prompt(line.conversation),
+                                                  feedback_limit(options_.turns - line.turns()));
+  opened ? ask(index) : end(line);
 }
 
 void Run::end(Line& line) {
-  turns_left_ -= options_.turns - line.new_turns();
+  turns_left_ -= options_.turns - line.turns();
   if (line.slot >= 0) generator_->release(std::exchange(line.slot, -1));
 }
 
@@ -279,7 +284,7 @@ void RolloutOptions::visit(OptionVisitor& v) {
   v.option("max_response_tokens", max_response_tokens,
            {.help = "length of an answer at most", .unit = "tokens", .min = 1});
   v.option("max_context_tokens", max_context_tokens,
-           {.help = "length of a trajectory at most; a turn that might not fit is not begun",
+           {.help = "length of a row at most, prompt and answer; a turn that might not fit is not begun",
             .unit = "tokens",
             .min = 2});
   v.option("max_sequences", max_sequences, {.help = "sequences generated at once", .min = 1});
@@ -291,6 +296,7 @@ void RolloutOptions::visit(OptionVisitor& v) {
        .unit = "bytes",
        .min = 0,
        .max = double(kMaxDetailsBytes)});
+  v.section("context", context, "what a turn is shown of earlier ones");
 }
 
 size_t RolloutOptions::feedback_limit() const {
@@ -308,13 +314,15 @@ Rollout::Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, Rollo
 }
 
 void Rollout::check_prompt_fits(const Task& task) const {
-  const auto prompt = int64_t(format_.first_turn(task.prompt()).size());
-  if (prompt + options.max_response_tokens <= options.max_context_tokens) return;
+  const Conversation conversation(format_, tokenizer_, task, 0, 0, options.context);
+  const auto prompt = int64_t(conversation.row().size()), summary = int64_t(conversation.summary_room());
+  const int64_t needed = prompt + options.max_response_tokens + summary;
+  if (needed <= options.max_context_tokens) return;
   throw ConfigError(
-      "rollout.max_context_tokens is {}: task {} needs at least {} (a prompt of {} and max_response_tokens "
-      "{})",
-      options.max_context_tokens, task.name, prompt + options.max_response_tokens, prompt,
-      options.max_response_tokens);
+      "rollout.max_context_tokens is {}: task {} needs at least {} (a prompt of {}, max_response_tokens "
+      "{}{})",
+      options.max_context_tokens, task.name, needed, prompt, options.max_response_tokens,
+      summary > 0 ? fmt::format(", a summary of {} with its request", summary) : "");
 }
 
 Batch Rollout::run(int64_t step, const std::vector<RolloutRequest>& requests,

@@ -12,6 +12,7 @@
 #include "policy/chat_format.h"
 #include "policy/policy.h"
 #include "policy/sampler.h"
+#include "rollout/context.h"
 #include "rollout/trajectory.h"
 
 namespace temper {
@@ -27,6 +28,7 @@ struct RolloutOptions {
   int64_t max_context_tokens = 768;
   int64_t max_sequences = 128;  // generated at once
   int64_t feedback_bytes = 0;   // of a turn's feedback at most; 0: by the context
+  ContextOptions context = {};
   void visit(OptionVisitor& v);
 
   // feedback_bytes, or else a byte for four tokens of context: some three bytes make a token, so that is a
@@ -34,19 +36,10 @@ struct RolloutOptions {
   size_t feedback_limit() const;
 };
 
-// An answer judged before. Its log-probs, under another context, are none of the row's: such rows are not
-// learned from.
-struct PastTurn {
-  std::vector<int32_t> ids;  // the stop token included if it stopped
-  bool stopped = false;
-  Verdict verdict;
-};
-
 struct RolloutRequest {
   const Task* task;
   int64_t samples;
-  // Stand in front of the first new answer and are no part of `turns`; the first of them are left out where
-  // not all fit.
+  // Shown in front of the first answer; the first of them are left out where not all fit.
   std::vector<PastTurn> past = {};
 };
 

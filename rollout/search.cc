@@ -1,7 +1,6 @@
 #include "rollout/search.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
 
@@ -15,22 +14,16 @@ struct Chain {
   double best() const { return values.empty() ? 0 : *std::ranges::max_element(values); }
 };
 
-// The best `count` of a chain's turns, the earlier of equals, in the order they were made.
+// The best of a chain's turns, in the order they were made.
 std::vector<PastTurn> best_turns(const Chain& chain, int64_t count) {
-  std::vector<size_t> order(chain.turns.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return chain.values[i]; });
-  order.resize(std::min(order.size(), size_t(count)));
-  std::ranges::sort(order);
   std::vector<PastTurn> turns;
-  for (size_t i : order) turns.push_back(chain.turns[i]);
+  for (const size_t i : best_indices(chain.values, count)) turns.push_back(chain.turns[i]);
   return turns;
 }
 
 PastTurn last_turn(const Trajectory& trajectory) {
   const Turn& turn = trajectory.turns.back();
-  return {
-      {trajectory.ids.begin() + turn.begin, trajectory.ids.begin() + turn.end}, turn.stopped, turn.verdict};
+  return {trajectory.answer_ids(turn), turn.stopped, turn.verdict};
 }
 
 // The best chains, copied in turn.

@@ -7,7 +7,8 @@
 namespace temper {
 namespace {
 
-constexpr std::array kRoleNames = {"prompt", "plan", "code", "feedback"};
+constexpr std::array<const char*, kRoles> kRoleNames = {"prompt",  "plan",    "code",   "feedback",
+                                                        "history", "request", "summary"};
 
 std::string verdict_line(const Verdict& verdict) {
   std::string line = to_string(verdict.kind);
@@ -24,24 +25,70 @@ std::string verdict_line(const Verdict& verdict) {
   return line;
 }
 
+// The tokens of a segment behind its prefix, each role's stretch under its name, and the verdict of each
+// answer.
+std::string own_text(const Trajectory& trajectory, size_t segment, const Tokenizer& tokenizer) {
+  const Segment& row = trajectory.segments[segment];
+  std::string text;
+  for (size_t t = size_t(row.prefix); t < row.ids.size(); ++t) {
+    if (t == size_t(row.prefix) || row.roles[t] != row.roles[t - 1])
+      text += fmt::format("\n--- {}\n", to_string(row.roles[t]));
+    text += tokenizer.token_text(row.ids[t]);
+    for (const Turn& turn : trajectory.turns)
+      if (size_t(turn.segment) == segment && int64_t(t) + 1 == turn.end)
+        text += fmt::format("\n--- verdict{}\n{}", turn.stopped ? "" : " (cut at the length limit)",
+                            verdict_line(turn.verdict));
+  }
+  return text;
+}
+
 }  // namespace
 
 const char* to_string(Role role) { return kRoleNames[size_t(role)]; }
 
+void Segment::append(const std::vector<int32_t>& more, Role role) {
+  ids.insert(ids.end(), more.begin(), more.end());
+  roles.resize(ids.size(), role);
+  log_probs.resize(ids.size(), 0);
+}
+
+Segment begin_segment(int32_t parent, const Segment& from, size_t prefix) {
+  Segment row{.parent = parent, .prefix = int32_t(prefix), .ids = {}, .roles = {}, .log_probs = {}};
+  row.ids.assign(from.ids.begin(), from.ids.begin() + ptrdiff_t(prefix));
+  row.roles.assign(from.roles.begin(), from.roles.begin() + ptrdiff_t(prefix));
+  row.log_probs.resize(prefix, 0);
+  return row;
+}
+
+std::vector<int32_t> Trajectory::answer_ids(const Turn& turn) const {
+  const std::vector<int32_t>& ids = row_of(turn).ids;
+  return {ids.begin() + turn.begin, ids.begin() + turn.end};
+}
+
+std::vector<const Turn*> BatchRow::turns() const {
+  std::vector<const Turn*> turns;
+  for (const Turn& turn : trajectory->turns)
+    if (turn.segment == segment) turns.push_back(&turn);
+  return turns;
+}
+
+std::vector<BatchRow> rows_of(const Batch& batch) {
+  std::vector<BatchRow> rows;
+  for (const Group& group : batch.groups)
+    for (const Trajectory& trajectory : group.samples)
+      for (size_t segment = 0; segment < trajectory.segments.size(); ++segment)
+        rows.push_back({&trajectory, int32_t(segment)});
+  return rows;
+}
+
 std::string to_text(const Trajectory& trajectory, const Tokenizer& tokenizer) {
   std::string text =
       fmt::format("=== {}, step {}, sample {}", trajectory.task, trajectory.step, trajectory.sample);
-  size_t turn = 0;
-  for (size_t t = 0; t < trajectory.ids.size(); ++t) {
-    if (t == 0 || trajectory.roles[t] != trajectory.roles[t - 1]) {
-      text += fmt::format("\n--- {}\n", to_string(trajectory.roles[t]));
-    }
-    text += tokenizer.token_text(trajectory.ids[t]);
-    if (turn < trajectory.turns.size() && int64_t(t) + 1 == trajectory.turns[turn].end) {
-      const Turn& ended = trajectory.turns[turn++];
-      text += fmt::format("\n--- verdict{}\n{}", ended.stopped ? "" : " (cut at the length limit)",
-                          verdict_line(ended.verdict));
-    }
+  for (size_t segment = 0; segment < trajectory.segments.size(); ++segment) {
+    if (segment > 0)
+      text += fmt::format("\n--- row {}: the first {} tokens of row {}, then", segment + 1,
+                          trajectory.segments[segment].prefix, trajectory.segments[segment].parent + 1);
+    text += own_text(trajectory, segment, tokenizer);
   }
   return text + "\n";
 }

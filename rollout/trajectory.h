@@ -1,6 +1,7 @@
 #pragma once
 // What generation makes and learning reads, always by token id.
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -16,26 +17,56 @@ enum class Role : uint8_t {
   kPlan,      // the policy's reasoning: everything it wrote outside the code block
   kCode,      // the policy's code block, fences included
   kFeedback,  // the verdict as the next turn's prompt
+  kHistory,   // what the policy wrote in another row, shown again
+  kRequest,   // the request for a summary
+  kSummary,   // the policy's summary of its answer
 };
+inline constexpr int kRoles = 7;
 const char* to_string(Role role);
-inline bool is_response(Role role) { return role == Role::kPlan || role == Role::kCode; }
+inline bool is_response(Role role) {
+  return role == Role::kPlan || role == Role::kCode || role == Role::kSummary;
+}
 
-// One answer and its verdict. Response tokens are [begin, end) of the trajectory's row, the stop token
-// included.
-struct Turn {
-  int32_t begin = 0, end = 0;
-  bool stopped = false;  // ended with the stop token, not at a length limit
-  Verdict verdict;
+// A row of tokens that the policy saw and continued. Its first `prefix` tokens are those of an earlier row of
+// the same trajectory, so that whoever computes or stores rows needs them once; they are learned from there.
+struct Segment {
+  int32_t parent = -1, prefix = 0;  // the earlier row; −1 and 0: none
+  std::vector<int32_t> ids;         // [T], the prefix included
+  std::vector<Role> roles;          // [T]
+  std::vector<float> log_probs;     // [T], of the sampling pass; 0 outside responses and in the prefix
+
+  void append(const std::vector<int32_t>& more, Role role);
 };
 
-// All turns of one sample of one task, as one row of tokens.
+// A row that begins with the first `prefix` tokens of another, number `parent` of its trajectory.
+Segment begin_segment(int32_t parent, const Segment& from, size_t prefix);
+
+struct Span {
+  int32_t begin = 0, end = 0;
+};
+
+// One answer and its verdict. Positions are those of the row of `segment`, behind its prefix.
+struct Turn {
+  int32_t segment = 0;
+  int32_t begin = 0, end = 0;  // the answer, the stop token included
+  Span summary = {};           // what the policy wrote about it, stop token included; empty without one
+  bool stopped = false;        // ended with the stop token, not at a length limit
+  Verdict verdict = {};
+
+  // The policy's own tokens of the turn.
+  std::array<Span, 2> spans() const { return {Span{begin, end}, summary}; }
+};
+
+// All turns of one sample of one task. Where context is only appended to, they stand in one row.
 struct Trajectory {
   std::string task;
   int64_t step = 0, sample = 0;
-  std::vector<int32_t> ids;      // [T]
-  std::vector<Role> roles;       // [T]
-  std::vector<float> log_probs;  // [T], of the sampling pass; 0 outside responses
-  std::vector<Turn> turns;       // [M]
+  std::vector<Segment> segments;
+  std::vector<Turn> turns;  // [M]
+
+  const Segment& row_of(const Turn& turn) const { return segments[size_t(turn.segment)]; }
+  // Of the answer alone.
+  std::vector<int32_t> answer_ids(const Turn& turn) const;
 };
 
 // The N samples of one task.
@@ -49,6 +80,18 @@ struct Batch {
   int64_t step = 0;
   std::vector<Group> groups;
 };
+
+// A segment of a batch, and whose it is.
+struct BatchRow {
+  const Trajectory* trajectory;
+  int32_t segment;
+
+  const Segment& row() const { return trajectory->segments[size_t(segment)]; }
+  const std::vector<int32_t>& ids() const { return row().ids; }
+  std::vector<const Turn*> turns() const;  // whose answers stand in the row
+};
+// Group by group, sample by sample, segment by segment.
+std::vector<BatchRow> rows_of(const Batch& batch);
 
 // The conversation as text: role headings, answers, verdicts with times.
 std::string to_text(const Trajectory& trajectory, const Tokenizer& tokenizer);

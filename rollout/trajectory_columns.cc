@@ -12,16 +12,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char *kFormat = "temper trajectories", *kVersion = "1";
+constexpr const char *kFormat = "temper trajectories", *kVersion = "2";
 // Of the turns: a line of JSON for each, or one list as CBOR.
 constexpr const char *kVerdicts = "turn.verdict", *kBinaryVerdicts = "turn.verdict.cbor";
-
-struct Segment {
-  int32_t parent = -1, prefix = 0;
-  std::vector<int32_t> ids;
-  std::vector<Role> roles;
-  std::vector<float> log_probs;
-};
 
 struct Tables {
   // Trajectories: `task` counts in the note "tasks".
@@ -34,9 +27,9 @@ struct Tables {
   std::vector<int32_t> id;
   std::vector<uint8_t> role;
   std::vector<float> log_prob;
-  // Turns: the answer is [answer_begin, answer_end) of the token columns.
+  // Turns: the answer is [answer_begin, answer_end) of the token columns, the summary likewise.
   std::vector<int32_t> turn_trajectory, turn_segment;
-  std::vector<int64_t> answer_begin, answer_end;
+  std::vector<int64_t> answer_begin, answer_end, summary_begin, summary_end;
   std::vector<uint8_t> stopped, kind;
   std::vector<double> speedup, speedup_low, speedup_high, candidate_us, baseline_us;
 
@@ -57,6 +50,8 @@ struct Tables {
     column("turn.segment", turn_segment);
     column("turn.begin", answer_begin);
     column("turn.end", answer_end);
+    column("turn.summary_begin", summary_begin);
+    column("turn.summary_end", summary_end);
     column("turn.stopped", stopped);
     column("turn.kind", kind);
     column("turn.speedup", speedup);
@@ -75,22 +70,22 @@ std::string kind_names() {
 
 std::string role_names() {
   Json names = Json::array();
-  for (int role = 0; role <= int(Role::kFeedback); ++role) names.push_back(to_string(Role(role)));
+  for (int role = 0; role < kRoles; ++role) names.push_back(to_string(Role(role)));
   return names.dump();
 }
 
 // Writing.
 
 void add_segments(const Trajectory& trajectory, int32_t index, Tables& t) {
-  for (const Segment& segment : {Segment{-1, 0, trajectory.ids, trajectory.roles, trajectory.log_probs}}) {
+  for (const Segment& segment : trajectory.segments) {
+    const auto own = ptrdiff_t(segment.prefix);
     t.of_trajectory.push_back(index);
     t.parent.push_back(segment.parent);
     t.prefix.push_back(segment.prefix);
     t.begin.push_back(int64_t(t.id.size()));
-    t.id.insert(t.id.end(), segment.ids.begin(), segment.ids.end());
-    for (const Role role : segment.roles) t.role.push_back(uint8_t(role));
-    t.log_prob.insert(t.log_prob.end(), segment.log_probs.begin(), segment.log_probs.end());
-    t.log_prob.resize(t.id.size());
+    t.id.insert(t.id.end(), segment.ids.begin() + own, segment.ids.end());
+    for (const Role role : std::span(segment.roles).subspan(size_t(own))) t.role.push_back(uint8_t(role));
+    t.log_prob.insert(t.log_prob.end(), segment.log_probs.begin() + own, segment.log_probs.end());
     t.end.push_back(int64_t(t.id.size()));
   }
 }
@@ -98,14 +93,17 @@ void add_segments(const Trajectory& trajectory, int32_t index, Tables& t) {
 // An answer lies among its segment's own tokens. `first`: of the trajectory's segments in the table.
 void add_turns(const Trajectory& trajectory, int32_t index, size_t first, Tables& t) {
   for (const Turn& turn : trajectory.turns) {
-    const size_t row = first;
+    const size_t row = first + size_t(turn.segment);
     const int64_t shift = t.begin[row] - t.prefix[row];
     TEMPER_CHECK(turn.begin >= t.prefix[row] && turn.end + shift <= t.end[row], "[{}, {}) of segment {}",
-                 turn.begin, turn.end, 0);
+                 turn.begin, turn.end, turn.segment);
     t.turn_trajectory.push_back(index);
-    t.turn_segment.push_back(0);
+    t.turn_segment.push_back(turn.segment);
     t.answer_begin.push_back(turn.begin + shift);
     t.answer_end.push_back(turn.end + shift);
+    const bool sums_up = turn.summary.begin < turn.summary.end;
+    t.summary_begin.push_back(sums_up ? turn.summary.begin + shift : turn.end + shift);
+    t.summary_end.push_back(sums_up ? turn.summary.end + shift : turn.end + shift);
     t.stopped.push_back(turn.stopped);
     t.kind.push_back(uint8_t(turn.verdict.kind));
     t.speedup.push_back(turn.verdict.speedup);
@@ -150,22 +148,21 @@ void check_lengths(Tables& t) {
   });
 }
 
-// Row lengths of a trajectory's segments so far, so that a prefix is within its parent's row.
-Segment segment_at(const Tables& t, size_t row, std::vector<int64_t>& lengths) {
+// With the rows of the trajectory so far, so that a prefix is within its parent's.
+Segment segment_at(const Tables& t, size_t row, const std::vector<Segment>& before) {
   const int64_t begin = t.begin[row], end = t.end[row], parent = t.parent[row], prefix = t.prefix[row];
   require(begin == (row == 0 ? 0 : t.end[row - 1]) && begin <= end && end <= int64_t(t.id.size()), "segment",
           row, "its tokens do not follow those before");
-  require(parent >= -1 && parent < int64_t(lengths.size()), "segment", row, "its parent is none before it");
-  require(prefix >= 0 && prefix <= (parent < 0 ? 0 : lengths[size_t(parent)]), "segment", row,
+  require(parent >= -1 && parent < std::ssize(before), "segment", row, "its parent is none before it");
+  require(prefix >= 0 && prefix <= (parent < 0 ? 0 : std::ssize(before[size_t(parent)].ids)), "segment", row,
           "its prefix is longer than its parent's row");
-  lengths.push_back(prefix + end - begin);
-  require(lengths.back() <= std::numeric_limits<int32_t>::max(), "segment", row, "its row is too long");
+  require(prefix + end - begin <= std::numeric_limits<int32_t>::max(), "segment", row, "its row is too long");
   Segment segment;
-  segment.parent = int32_t(parent), segment.prefix = int32_t(prefix);
-  segment.ids.assign(t.id.begin() + begin, t.id.begin() + end);
-  segment.log_probs.assign(t.log_prob.begin() + begin, t.log_prob.begin() + end);
+  if (parent >= 0) segment = begin_segment(int32_t(parent), before[size_t(parent)], size_t(prefix));
+  segment.ids.insert(segment.ids.end(), t.id.begin() + begin, t.id.begin() + end);
+  segment.log_probs.insert(segment.log_probs.end(), t.log_prob.begin() + begin, t.log_prob.begin() + end);
   for (int64_t token = begin; token < end; ++token) {
-    require(t.role[size_t(token)] <= uint8_t(Role::kFeedback), "token", size_t(token), "its role is unknown");
+    require(t.role[size_t(token)] < kRoles, "token", size_t(token), "its role is unknown");
     segment.roles.push_back(Role(t.role[size_t(token)]));
   }
   return segment;
@@ -179,12 +176,9 @@ size_t owner(const std::vector<int32_t>& of, size_t row, size_t trajectories, co
 }
 
 void read_segments(const Tables& t, std::vector<Trajectory>& trajectories) {
-  std::vector<int64_t> lengths;
   for (size_t row = 0; row < t.begin.size(); ++row) {
     Trajectory& to = trajectories[owner(t.of_trajectory, row, trajectories.size(), "segment")];
-    lengths.clear();
-    Segment segment = segment_at(t, row, lengths);
-    to.ids = segment.ids, to.roles = segment.roles, to.log_probs = segment.log_probs;
+    to.segments.push_back(segment_at(t, row, to.segments));
   }
   const int64_t covered = t.end.empty() ? 0 : t.end.back();
   if (covered != int64_t(t.id.size()))
@@ -196,22 +190,25 @@ std::vector<size_t> first_segments(const std::vector<Trajectory>& trajectories) 
   std::vector<size_t> first;
   size_t next = 0;
   for (const Trajectory& trajectory : trajectories) {
-    first.push_back(next++);
-    (void)trajectory;
+    first.push_back(next);
+    next += trajectory.segments.size();
   }
   return first;
 }
 
 Turn turn_at(const Tables& t, size_t row, const Trajectory& of, size_t first) {
-  const int64_t begin = t.answer_begin[row], end = t.answer_end[row];
-  require(t.turn_segment[row] >= 0 && size_t(t.turn_segment[row]) < 1 + 0 * of.ids.size(), "turn", row,
+  require(t.turn_segment[row] >= 0 && size_t(t.turn_segment[row]) < of.segments.size(), "turn", row,
           "its segment is none");
   const size_t segment = first + size_t(t.turn_segment[row]);
-  require(t.begin[segment] <= begin && begin <= end && end <= t.end[segment], "turn", row,
-          "it is not within its segment");
-  const int64_t shift = t.prefix[segment] - t.begin[segment];
-  Turn turn;
-  turn.begin = int32_t(begin + shift), turn.end = int32_t(end + shift);
+  const auto span_at = [&](int64_t begin, int64_t end, int64_t from) {
+    require(from <= begin && begin <= end && end <= t.end[segment], "turn", row,
+            "it is not within its segment");
+    const int64_t shift = t.prefix[segment] - t.begin[segment];
+    return Span{int32_t(begin + shift), int32_t(end + shift)};
+  };
+  const Span answer = span_at(t.answer_begin[row], t.answer_end[row], t.begin[segment]);
+  Turn turn{.segment = t.turn_segment[row], .begin = answer.begin, .end = answer.end};
+  turn.summary = span_at(t.summary_begin[row], t.summary_end[row], t.answer_end[row]);
   turn.stopped = t.stopped[row] != 0;
   return turn;
 }

@@ -79,18 +79,25 @@ void clear_dropped(TurnValues& values) {
         if (!turn.kept) turn.plan = turn.code = 0;
 }
 
-RowAdvantages spread(const Trajectory& trajectory, const SampleValues& turns, bool mask_overlong) {
+// Of each segment.
+std::vector<RowAdvantages> spread(const Trajectory& trajectory, const SampleValues& turns,
+                                  bool mask_overlong) {
   TEMPER_CHECK_EQ(trajectory.turns.size(), turns.size());
-  RowAdvantages row{std::vector<float>(trajectory.ids.size()), std::vector<uint8_t>(trajectory.ids.size())};
+  std::vector<RowAdvantages> rows;
+  for (const Segment& segment : trajectory.segments)
+    rows.push_back({std::vector<float>(segment.ids.size()), std::vector<uint8_t>(segment.ids.size())});
   for (size_t i = 0; i < turns.size(); ++i) {
     const Turn& turn = trajectory.turns[i];
     if (!turns[i].kept || (mask_overlong && !turn.stopped)) continue;
-    for (int32_t t = turn.begin; t < turn.end; ++t) {
-      row.advantage[t] = float(trajectory.roles[t] == Role::kPlan ? turns[i].plan : turns[i].code);
-      row.mask[t] = is_response(trajectory.roles[t]);
-    }
+    const std::vector<Role>& roles = trajectory.row_of(turn).roles;
+    RowAdvantages& row = rows[size_t(turn.segment)];
+    for (const Span span : turn.spans())
+      for (int32_t t = span.begin; t < span.end; ++t) {
+        row.advantage[t] = float(roles[t] == Role::kCode ? turns[i].code : turns[i].plan);
+        row.mask[t] = is_response(roles[t]);
+      }
   }
-  return row;
+  return rows;
 }
 
 }  // namespace
@@ -100,8 +107,10 @@ void AdvantageOptions::visit(OptionVisitor& v) {
   v.option("hrd_baseline", hrd_baseline,
            {.help = "hrd: what normalises each of the two streams", .choices = names});
   names.insert(names.end(), {"hrd", "rft"});
-  v.option("name", name, {.help = "what an answer is compared with; rft: nothing, those with a positive return are imitated",
-            .choices = names});
+  v.option(
+      "name", name,
+      {.help = "what an answer is compared with; rft: nothing, those with a positive return are imitated",
+       .choices = names});
   v.option(
       "pool", pool,
       {.help =
@@ -140,7 +149,8 @@ TokenAdvantages spread_over_tokens(const Batch& batch, const TurnValues& advanta
   for (size_t g = 0; g < batch.groups.size(); ++g) {
     TEMPER_CHECK_EQ(batch.groups[g].samples.size(), advantages[g].size());
     for (size_t n = 0; n < advantages[g].size(); ++n)
-      rows.push_back(spread(batch.groups[g].samples[n], advantages[g][n], mask_overlong));
+      for (RowAdvantages& row : spread(batch.groups[g].samples[n], advantages[g][n], mask_overlong))
+        rows.push_back(std::move(row));
   }
   return rows;
 }

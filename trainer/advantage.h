@@ -25,15 +25,15 @@ TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues&
 // Whether a group can teach anything: at some turn two kept samples differ.
 bool has_signal(const GroupValues& returns);
 
-// Of one trajectory's row.
+// Of one row of a batch.
 struct RowAdvantages {
   std::vector<float> advantage;  // [T]
-  std::vector<uint8_t> mask;     // [T], 1 = in the loss; never outside responses
+  std::vector<uint8_t> mask;     // [T], 1 = in the loss; never outside the row's own responses
 };
-using TokenAdvantages = std::vector<RowAdvantages>;  // the batch's rows: group by group, sample by sample
+using TokenAdvantages = std::vector<RowAdvantages>;  // of rows_of(batch)
 
-// Plan tokens get the turn's plan value, code tokens its code value. `mask_overlong` leaves out answers that
-// ran into the length limit (DAPO, 2503.14476, overlong filtering); they stay in the baselines.
+// Plan tokens and summaries get the turn's plan value, code tokens its code value. `mask_overlong` leaves out
+// answers that ran into the length limit (DAPO, 2503.14476, overlong filtering); they stay in the baselines.
 TokenAdvantages spread_over_tokens(const Batch& batch, const TurnValues& advantages,
                                    bool mask_overlong = false);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "env/answer.h"
 #include "rollout/conversation.h"
 #include "rollout/rollout.h"
+#include "rollout/traces/unjudged.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/config.h"
 #include "trainer/interrupted.h"
@@ -47,24 +49,34 @@ std::optional<GoodAnswer> choose(const CollectOptions& options, const Trajectory
   return chosen;
 }
 
-std::string text_of(const Trajectory& trajectory, const Turn& turn, const Tokenizer& tokenizer) {
-  return tokenizer.decode({trajectory.ids.begin() + turn.begin, trajectory.ids.begin() + turn.end});
-}
-
-ChatExample example_of(const GoodAnswer& answer, const Task& task, const Tokenizer& tokenizer, int64_t seed) {
+ChatExample example_of(const GoodAnswer& answer, const Task& task, const Tokenizer& tokenizer,
+                       const ContextOptions& context, int64_t seed) {
   ChatExample example{
       .messages = {{"user", task.prompt()}}, .task = task.name, .speedup = answer.speedup(), .seed = seed};
-  for (size_t i = 0; i <= answer.turn; ++i) {
-    const Turn& turn = answer.trajectory->turns[i];
-    if (i > 0) example.messages.push_back({"user", feedback_text(answer.trajectory->turns[i - 1].verdict)});
-    example.messages.push_back(
-        {"assistant", text_of(*answer.trajectory, turn, tokenizer), i == answer.turn ? 1.0 : 0.0});
+  const Trajectory& trajectory = *answer.trajectory;
+  const ChatFormat format(tokenizer);
+  for (const size_t i : shown_turns(context, trajectory, answer.turn)) {
+    const PastTurn shown = shown_part(context, trajectory, trajectory.turns[i], format, tokenizer);
+    example.messages.push_back({"assistant", tokenizer.decode(shown.ids), 0});
+    example.messages.push_back({"user", feedback_text(shown.verdict)});
   }
+  const Turn& last = trajectory.turns[answer.turn];
+  example.messages.push_back({"assistant", tokenizer.decode(trajectory.answer_ids(last)), 1});
   return example;
 }
 
 bool all_utf8(const ChatExample& example) {
   return std::ranges::all_of(example.messages, [](const ChatMessage& m) { return is_utf8(m.content); });
+}
+
+ChatExample example_of(const Trace& trace, const Task& task, double repaired_weight) {
+  ChatExample example{.messages = {{"user", task.prompt()}}, .task = task.name};
+  for (size_t i = 0; i < trace.turns.size(); ++i) {
+    const bool last = i + 1 == trace.turns.size(), repaired = !last && !trace.turns[i].verdict.pass();
+    example.messages.push_back({"assistant", trace.turns[i].answer, repaired ? repaired_weight : 1});
+    if (!last) example.messages.push_back({"user", feedback_text(trace.turns[i].verdict)});
+  }
+  return example;
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -98,7 +110,7 @@ void select_of_task(std::vector<GoodAnswer> answers, const Task& task, const Tok
   std::set<std::string> seen;
   int64_t kept = 0;
   for (const GoodAnswer& answer : answers) {
-    ChatExample example = example_of(answer, task, tokenizer, seed);
+    ChatExample example = example_of(answer, task, tokenizer, options.context, seed);
     const std::string code = normalised_code(extract_code(example.messages.back().content).code);
     if (!all_utf8(example)) {
       ++collected.not_text;
@@ -171,7 +183,25 @@ Collected collect(Model& model, Judge& judge, const RunConfig& config, const Col
   if (any_interrupted(model.policy.ranks())) throw Interrupted();
   std::vector<Trajectory> trajectories;
   keep(std::move(batch), trajectories);
-  return select_examples(trajectories, judge.tasks(), model.tokenizer, options, config.run.seed);
+  CollectOptions as_sampled = options;
+  as_sampled.context = config.rollout.context;
+  return select_examples(trajectories, judge.tasks(), model.tokenizer, as_sampled, config.run.seed);
+}
+
+std::vector<ChatExample> collect_traces(Judge& judge, const RunConfig& config, Communicator& ranks,
+                                        const std::function<void(int64_t, int64_t)>& progress) {
+  const auto seed = uint64_t(config.run.seed);
+  std::vector<Trace> traces = make_traces(config.traces, judge, seed, progress, ranks);
+  if (any_interrupted(ranks)) throw Interrupted();
+  auto [tasks, unjudged] = make_unjudged_examples(config.traces, judge.tasks(), traces, seed);
+  tasks.insert(tasks.end(), judge.tasks().begin(), judge.tasks().end());
+  unjudged.insert(unjudged.end(), traces.begin(), traces.end());
+  std::map<std::string, const Task*> by_name;
+  for (const Task& task : tasks) by_name[task.name] = &task;
+  std::vector<ChatExample> examples;
+  for (const Trace& trace : unjudged)
+    examples.push_back(example_of(trace, *by_name.at(trace.task), config.cold_start.repaired_weight));
+  return examples;
 }
 
 }  // namespace temper

@@ -13,10 +13,12 @@
 #include "env/judge.h"
 #include "policy/tokenizer.h"
 #include "rollout/chat_examples.h"
+#include "rollout/context.h"
 #include "rollout/trajectory.h"
 
 namespace temper {
 
+class Communicator;
 struct Model;
 struct RunConfig;
 
@@ -26,6 +28,7 @@ struct CollectOptions {
   int64_t per_task = 0;         // conversations of a task at most; 0: all, of `shortest` one
   std::string split = "train";  // tasks that are asked
   int64_t samples = 0;          // of a task; 0: rollout.samples_per_task
+  ContextOptions context = {};  // which the answers were sampled with; `collect` takes the rollout's
 };
 
 struct Collected {
@@ -38,10 +41,10 @@ struct Collected {
 };
 
 // Of each trajectory at most one conversation, which ends with the answer that it is kept for and learns that
-// alone; answers in front of it are context. `passes`: the first that passes, in the order sampled; `fast`:
-// the fastest of at least min_speedup, the fastest conversations of a task first; `shortest`: the shortest
-// that passes, the shortest first. Of answers to a task with the same normalised code the first stays. The
-// trajectories must be in the order of their tasks.
+// alone; answers in front of it are context, as far as they were shown. `passes`: the first that passes, in
+// the order sampled; `fast`: the fastest of at least min_speedup, the fastest conversations of a task first;
+// `shortest`: the shortest that passes, the shortest first. Of answers to a task with the same normalised
+// code the first stays. The trajectories must be in the order of their tasks.
 Collected select_examples(const std::vector<Trajectory>& trajectories, const std::vector<Task>& tasks,
                           const Tokenizer& tokenizer, const CollectOptions& options, int64_t seed);
 
@@ -49,6 +52,11 @@ Collected select_examples(const std::vector<Trajectory>& trajectories, const std
 // for what timing decides. Errors: ConfigError if the split has no task; Interrupted.
 Collected collect(Model& model, Judge& judge, const RunConfig& config, const CollectOptions& options,
                   const std::function<void(int64_t, int64_t)>& progress = {});
+
+// The cold start's conversations as the grammar writes them, with the feedback that their answers got: the
+// same that a new policy learns, for one that is not new. What is left unjudged by an interrupt is left out.
+std::vector<ChatExample> collect_traces(Judge& judge, const RunConfig& config, Communicator& ranks,
+                                        const std::function<void(int64_t, int64_t)>& progress = {});
 
 // Without comments, and with every stretch of white space as one space or, beside punctuation, none: what is
 // left is the same for answers that differ in layout alone. Literals stay as they are.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "policy/chat_format.h"
 
 namespace temper {
 namespace {
@@ -64,10 +65,11 @@ void RunOptions::visit(OptionVisitor& v) {
            {.help = "threads of a rank's policy; 0: one per core, the cores shared by its machine's ranks",
             .min = 0,
             .max = 1024});
-  v.option("trajectories", trajectories,
-           {.help = "columns of the recorded trajectories: raw can be mapped into memory; zstd takes less disk "
-                    "and more time",
-            .choices = {"raw", "zstd"}});
+  v.option(
+      "trajectories", trajectories,
+      {.help = "columns of the recorded trajectories: raw can be mapped into memory; zstd takes less disk "
+               "and more time",
+       .choices = {"raw", "zstd"}});
 }
 
 std::filesystem::path RunOptions::path() const {
@@ -78,6 +80,9 @@ void ModelOptions::visit(OptionVisitor& v) {
   v.option("path", path,
            {.help = "Hugging Face directory to start from; empty: a new policy of the shape below, its "
                     "tokenizer trained on the traces"});
+  v.option("chat_format", chat_format,
+           {.help = "how conversations are written; auto: as the chat template of the model's folder says",
+            .choices = ChatFormat::names()});
   shape.visit(v);
   v.option("device", device,
            {.help = "cpu, cuda or cuda:N; auto: a GPU where there is one that knows the model's shape"});

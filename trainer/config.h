@@ -43,6 +43,7 @@ struct RunOptions {
 
 struct ModelOptions {
   std::string path = "";  // empty: a new policy of `shape`
+  std::string chat_format = "auto";
   ModelConfig shape;
   std::string device = "auto";
   bool recompute = false;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/answer.h"
 #include "policy/chat_format.h"
 #include "policy/ops/parallel.h"
 #include "rollout/conversation.h"
@@ -36,15 +37,29 @@ LearnedRow render(const ChatExample& example, const ChatFormat& format) {
   return row;
 }
 
-LearnedRow make_row(Trajectory trajectory, double repaired_weight) {
-  LearnedRow row;
+// Of each segment.
+std::vector<LearnedRow> make_rows(Trajectory trajectory, double repaired_weight) {
+  std::vector<LearnedRow> rows(trajectory.segments.size());
   for (size_t i = 0; i < trajectory.turns.size(); ++i) {
     const Turn& turn = trajectory.turns[i];
     const bool repaired = i + 1 < trajectory.turns.size() && !turn.verdict.pass();
-    row.spans.push_back({turn.begin, turn.end, repaired ? repaired_weight : 1});
+    for (const Span span : turn.spans())
+      if (span.begin < span.end)
+        rows[size_t(turn.segment)].spans.push_back({span.begin, span.end, repaired ? repaired_weight : 1});
   }
-  row.ids = std::move(trajectory.ids);
-  return row;
+  for (size_t k = 0; k < rows.size(); ++k) rows[k].ids = std::move(trajectory.segments[k].ids);
+  return rows;
+}
+
+// The plan of an answer as its summary, without the empty lines around it.
+std::vector<int32_t> summary_of(const std::string& answer, const ContextOptions& context,
+                                const Tokenizer& tokenizer, const ChatFormat& format) {
+  std::string plan = answer.substr(0, extract_code(answer).code_begin);
+  while (!plan.empty() && (plan.back() == '\n' || plan.back() == ' ')) plan.pop_back();
+  std::vector<int32_t> ids = tokenizer.encode(plan);
+  ids.resize(std::min(ids.size(), size_t(context.summary_tokens) - 1));
+  ids.push_back(format.stop_id());
+  return ids;
 }
 
 }  // namespace
@@ -76,10 +91,16 @@ std::string LearnedRows::digest() const {
   return all.hex();
 }
 
-Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer) {
+Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer,
+                         const ContextOptions& context) {
   const ChatFormat format(tokenizer);
-  Conversation conversation(format, tokenizer, task, 0, 0);
+  Conversation conversation(format, tokenizer, task, 0, 0, context);
   for (size_t i = 0; i < trace.turns.size(); ++i) {
+    if (i > 0 && context.summarises()) {
+      const std::vector<int32_t> summary = summary_of(trace.turns[i - 1].answer, context, tokenizer, format);
+      conversation.request_summary();
+      conversation.add_summary(summary, std::vector<float>(summary.size()));
+    }
     if (i > 0) conversation.open_turn();
     std::vector<int32_t> ids = tokenizer.encode(trace.turns[i].answer);
     ids.push_back(format.stop_id());
@@ -90,7 +111,7 @@ Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& 
 }
 
 LearnedRows rows_of_traces(const std::vector<Trace>& traces, const std::vector<Task>& tasks,
-                           const Tokenizer& tokenizer, double repaired_weight, int64_t max_tokens) {
+                           const Tokenizer& tokenizer, const TraceRowOptions& options) {
   std::map<std::string, const Task*> by_name;
   for (const Task& task : tasks) by_name[task.name] = &task;
   std::vector<const Task*> task_of;
@@ -98,17 +119,23 @@ LearnedRows rows_of_traces(const std::vector<Trace>& traces, const std::vector<T
     const auto known = by_name.find(trace.task);
     task_of.push_back(known != by_name.end() ? known->second : &find_task(tasks, trace.task));  // or throws
   }
-  LearnedRows all{.rows = std::vector<LearnedRow>(traces.size())};
+  std::vector<std::vector<LearnedRow>> rows(traces.size());
   cpu::parallel_tasks(std::ssize(traces), [&](int64_t i) {
     const auto k = size_t(i);
-    all.rows[k] = make_row(to_trajectory(traces[k], *task_of[k], tokenizer), repaired_weight);
+    rows[k] =
+        make_rows(to_trajectory(traces[k], *task_of[k], tokenizer, options.context), options.repaired_weight);
   });
-  all.left_out = int64_t(
-      std::erase_if(all.rows, [&](const LearnedRow& row) { return std::ssize(row.ids) > max_tokens; }));
+  LearnedRows all;
+  for (std::vector<LearnedRow>& of_trace : rows) {
+    const bool fits = std::ranges::all_of(
+        of_trace, [&](const LearnedRow& row) { return std::ssize(row.ids) <= options.max_tokens; });
+    all.left_out += !fits;
+    if (fits) std::ranges::move(of_trace, std::back_inserter(all.rows));
+  }
   if (all.rows.empty() && !traces.empty())
     throw ConfigError(
         "model.max_position_embeddings: each of the cold start's {} examples is longer than {} tokens",
-        traces.size(), max_tokens);
+        traces.size(), options.max_tokens);
   return all;
 }
 

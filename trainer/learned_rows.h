@@ -8,6 +8,7 @@
 #include "env/task.h"
 #include "policy/tokenizer.h"
 #include "rollout/chat_examples.h"
+#include "rollout/context.h"
 #include "rollout/traces.h"
 #include "rollout/trajectory.h"
 
@@ -20,8 +21,8 @@ struct LearnedSpan {
 };
 
 struct LearnedRow {
-  std::vector<int32_t> ids;        // [T]
-  std::vector<LearnedSpan> spans;  // of weight 0 where they are not learned
+  std::vector<int32_t> ids;             // [T]
+  std::vector<LearnedSpan> spans;       // of weight 0 where they are not learned
   std::vector<double> weights() const;  // [T], 0 outside
 };
 
@@ -32,13 +33,20 @@ struct LearnedRows {
   std::string digest() const;  // of all of it
 };
 
-// The trace as the row that a rollout of it would have made.
-Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer);
+// The trace as a rollout of it under this context would have made it. Where summaries are asked for, an
+// answer's is its plan: what stands in front of its code.
+Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer,
+                         const ContextOptions& context = {});
 
-// Answers that a later turn repairs have `repaired_weight`. What is longer than `max_tokens` is left out.
+struct TraceRowOptions {
+  double repaired_weight = 1;  // of answers that a later turn repairs
+  int64_t max_tokens = 0;      // traces with a longer row are left out
+  ContextOptions context = {};
+};
+
 // Errors: ConfigError if a trace names no known task, or all are longer.
 LearnedRows rows_of_traces(const std::vector<Trace>& traces, const std::vector<Task>& tasks,
-                           const Tokenizer& tokenizer, double repaired_weight, int64_t max_tokens);
+                           const Tokenizer& tokenizer, const TraceRowOptions& options);
 
 // Errors: ConfigError naming file and line of one that is longer than `max_tokens`.
 LearnedRows rows_of_examples(const std::string& file, const std::vector<ChatExample>& examples,

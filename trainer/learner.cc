@@ -30,16 +30,17 @@ class BorrowedWeights {
 
 }  // namespace
 
-// A trajectory with what its tokens' loss takes as given.
+// A row with what its tokens' loss takes as given.
 struct Learner::Row {
-  const Trajectory* trajectory;
+  BatchRow of;
   const RowAdvantages* advantages;
   std::vector<float> trainer = {};         // log-probs before the first update; for importance sampling only
   std::vector<float> reference = {};       // log-probs; with a KL term only
   std::vector<float> sequence_ratio = {};  // logarithms; GSPO only
   std::vector<double> weights = {};        // of the normalisation
 
-  double old_log_prob(int32_t t) const { return trainer.empty() ? trajectory->log_probs[t] : trainer[t]; }
+  float sampled(int32_t t) const { return of.row().log_probs[t]; }
+  double old_log_prob(int32_t t) const { return trainer.empty() ? sampled(t) : trainer[t]; }
 };
 
 // Over tokens.
@@ -117,18 +118,17 @@ void Learner::set_reference(const at::Tensor& weights) {
 }
 
 std::vector<std::vector<float>> Learner::log_probs(const Batch& batch) {
+  const std::vector<BatchRow> all = rows_of(batch);
   std::vector<std::vector<uint8_t>> masks;
-  for (const Group& group : batch.groups)
-    for (const Trajectory& trajectory : group.samples) masks.push_back(response_mask(trajectory));
+  for (const BatchRow& one : all) masks.push_back(response_mask(one.row()));
   std::vector<PackRow> rows;
-  for (const Group& group : batch.groups)
-    for (const Trajectory& trajectory : group.samples) rows.push_back({trajectory.ids, masks[rows.size()]});
+  for (const BatchRow& one : all) rows.push_back({one.ids(), masks[rows.size()]});
   return score_rows(policy_, rows, options_.micro_batch_tokens, temperature_);
 }
 
 std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {
   std::vector<PackRow> packed;
-  for (const Row* row : rows) packed.push_back({row->trajectory->ids, row->advantages->mask});
+  for (const Row* row : rows) packed.push_back({row->of.ids(), row->advantages->mask});
   return packed;
 }
 
@@ -144,21 +144,24 @@ void Learner::score_given(const std::vector<Row*>& rows) {
   score(&Row::reference);
 }
 
-// The mean of log π − log π_old over each answer, for each of its tokens.
+// The mean of log π − log π_old over each answer and its summary, for each of their tokens.
 void Learner::score_sequence_ratios(const std::vector<Row*>& rows) {
   const auto log_probs = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, temperature_);
   for (size_t i = 0; i < rows.size(); ++i) {
     Row& row = *rows[i];
     row.sequence_ratio.assign(log_probs[i].size(), 0);
-    for (const Turn& turn : row.trajectory->turns) {
+    for (const Turn* turn : row.of.turns()) {
       double sum = 0, count = 0;
-      for (int32_t t = turn.begin; t < turn.end; ++t) {
-        if (!row.advantages->mask[t]) continue;
-        sum += double(log_probs[i][t]) - row.old_log_prob(t);
-        ++count;
-      }
-      if (count > 0)
-        std::fill_n(row.sequence_ratio.begin() + turn.begin, turn.end - turn.begin, float(sum / count));
+      for (const Span span : turn->spans())
+        for (int32_t t = span.begin; t < span.end; ++t) {
+          if (!row.advantages->mask[t]) continue;
+          sum += double(log_probs[i][t]) - row.old_log_prob(t);
+          ++count;
+        }
+      if (count == 0) continue;
+      for (const Span span : turn->spans())
+        std::fill(row.sequence_ratio.begin() + span.begin, row.sequence_ratio.begin() + span.end,
+                  float(sum / count));
     }
   }
 }
@@ -168,8 +171,7 @@ TokenTerms Learner::terms(const Row& row, int32_t t) const {
                       .old_log_prob = row.old_log_prob(t),
                       .weight = row.weights[t]};
   if (!row.trainer.empty())
-    terms.importance =
-        std::min(std::exp(row.trainer[t] - row.trajectory->log_probs[t]), float(loss_.importance_cap));
+    terms.importance = std::min(std::exp(row.trainer[t] - row.sampled(t)), float(loss_.importance_cap));
   if (!row.reference.empty()) terms.reference_log_prob = row.reference[t];
   if (!row.sequence_ratio.empty()) terms.sequence_log_ratio = row.sequence_ratio[t];
   return terms;
@@ -188,7 +190,7 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
         d_log_prob[k] = loss.d_log_prob;
         d_entropy[k] = loss.d_entropy;
         sums.add(given, loss, log_prob[k], entropy[k]);
-        if (first) sums.add_rollout(rows[index]->trajectory->log_probs[t], log_prob[k]);
+        if (first) sums.add_rollout(rows[index]->sampled(t), log_prob[k]);
       }
     };
     policy_.forward_backward(pack.tokens, gradient, temperature_);
@@ -197,10 +199,10 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
 }
 
 void Learner::update_once(const std::vector<Row*>& rows, Sums& sums, LearnStats& stats) {
-  std::vector<const Trajectory*> trajectories;
+  std::vector<BatchRow> of;
   std::vector<const RowAdvantages*> advantages;
-  for (const Row* row : rows) trajectories.push_back(row->trajectory), advantages.push_back(row->advantages);
-  auto weights = normalisation_weights(loss_, trajectories, advantages);
+  for (const Row* row : rows) of.push_back(row->of), advantages.push_back(row->advantages);
+  auto weights = normalisation_weights(loss_, of, advantages);
   for (size_t i = 0; i < rows.size(); ++i) rows[i]->weights = std::move(weights[i]);
   if (loss_.ratio == "sequence") score_sequence_ratios(rows);
   accumulate(rows, stats.updates + stats.skipped_updates == 0, sums);
@@ -210,18 +212,16 @@ void Learner::update_once(const std::vector<Row*>& rows, Sums& sums, LearnStats&
   const double norm = optimizer_.update(stats.lr);
   (std::isfinite(norm) ? stats.updates : stats.skipped_updates) += 1;
   if (std::isfinite(norm)) stats.grad_norm += norm;
-  for (const Row* row : rows) stats.packed_tokens += int64_t(row->trajectory->ids.size());
+  for (const Row* row : rows) stats.packed_tokens += std::ssize(row->of.ids());
 }
 
 std::vector<Learner::Row> Learner::make_rows(const Batch& batch, const TokenAdvantages& advantages) {
   std::vector<Row> rows;
   size_t index = 0;
-  for (const Group& group : batch.groups)
-    for (const Trajectory& trajectory : group.samples) {
-      const RowAdvantages& row = advantages.at(index++);
-      if (std::ranges::count(row.mask, 1) > 0)
-        rows.push_back({.trajectory = &trajectory, .advantages = &row});
-    }
+  for (const BatchRow& one : rows_of(batch)) {
+    const RowAdvantages& row = advantages.at(index++);
+    if (std::ranges::count(row.mask, 1) > 0) rows.push_back({.of = one, .advantages = &row});
+  }
   return rows;
 }
 
@@ -231,9 +231,13 @@ LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages
   std::vector<Row> rows = make_rows(batch, advantages);
   std::vector<Row*> all;
   for (Row& row : rows) all.push_back(&row);
-  // A group's samples lie next to each other: dealing them out puts each task into every part.
+  // A group's samples lie next to each other: dealing them out puts each task into every part. The rows of a
+  // sample stay together, so that no part has but first turns.
   std::vector<std::vector<Row*>> parts(options_.updates_per_batch);
-  for (size_t i = 0; i < all.size(); ++i) parts[i % parts.size()].push_back(all[i]);
+  for (size_t i = 0, dealt = 0; i < all.size(); ++i) {
+    dealt += i > 0 && all[i]->of.trajectory != all[i - 1]->of.trajectory;
+    parts[dealt % parts.size()].push_back(all[i]);
+  }
 
   LearnStats stats;
   Sums sums;

@@ -43,7 +43,10 @@ void add_reference_kl(const LossOptions& options, const TokenTerms& terms, doubl
 }
 
 int64_t count_kept(const RowAdvantages& row, const Turn& turn) {
-  return std::count(row.mask.begin() + turn.begin, row.mask.begin() + turn.end, 1);
+  int64_t kept = 0;
+  for (const Span span : turn.spans())
+    kept += std::count(row.mask.begin() + span.begin, row.mask.begin() + span.end, 1);
+  return kept;
 }
 
 }  // namespace
@@ -82,26 +85,27 @@ TokenLoss token_loss(const LossOptions& options, const TokenTerms& terms, double
 // GRPO,
 //          2503.20783, section 3.2
 std::vector<std::vector<double>> normalisation_weights(const LossOptions& options,
-                                                       std::span<const Trajectory* const> rows,
+                                                       std::span<const BatchRow> rows,
                                                        std::span<const RowAdvantages* const> advantages) {
   TEMPER_CHECK_EQ(rows.size(), advantages.size());
   double tokens = 0, answers = 0;
   for (size_t i = 0; i < rows.size(); ++i)
-    for (const Turn& turn : rows[i]->turns) {
-      const int64_t kept = count_kept(*advantages[i], turn);
+    for (const Turn* turn : rows[i].turns()) {
+      const int64_t kept = count_kept(*advantages[i], *turn);
       tokens += double(kept);
       answers += kept > 0;
     }
   std::vector<std::vector<double>> weights;
   for (size_t i = 0; i < rows.size(); ++i) {
-    std::vector<double>& row = weights.emplace_back(rows[i]->ids.size());
-    for (const Turn& turn : rows[i]->turns) {
-      const double kept = double(count_kept(*advantages[i], turn));
+    std::vector<double>& row = weights.emplace_back(rows[i].ids().size());
+    for (const Turn* turn : rows[i].turns()) {
+      const double kept = double(count_kept(*advantages[i], *turn));
       const double weight = options.normalisation == "token_mean" ? 1 / tokens
                             : options.normalisation == "seq_mean" ? 1 / (answers * kept)
                                                                   : 1 / (answers * options.constant);
-      for (int32_t t = turn.begin; t < turn.end; ++t)
-        if (advantages[i]->mask[t]) row[t] = weight;
+      for (const Span span : turn->spans())
+        for (int32_t t = span.begin; t < span.end; ++t)
+          if (advantages[i]->mask[t]) row[t] = weight;
     }
   }
   return weights;

@@ -48,10 +48,11 @@ struct TokenLoss {
 
 TokenLoss token_loss(const LossOptions& options, const TokenTerms& terms, double log_prob, double entropy);
 
-// The weights [T] of each row's tokens such that the loss is a sum over tokens; 0 where masked. An answer is
-// a sequence. `rows` and `advantages` are one update's: the denominators are counted over all of them.
+// The weights [T] of each row's tokens such that the loss is a sum over tokens; 0 where masked. A turn's
+// answer is a sequence, its summary a part of it. `rows` and `advantages` are one update's: the denominators
+// are counted over all of them.
 std::vector<std::vector<double>> normalisation_weights(const LossOptions& options,
-                                                       std::span<const Trajectory* const> rows,
+                                                       std::span<const BatchRow> rows,
                                                        std::span<const RowAdvantages* const> advantages);
 
 }  // namespace temper

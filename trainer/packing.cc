@@ -138,9 +138,9 @@ std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<Pac
   return log_probs;
 }
 
-std::vector<uint8_t> response_mask(const Trajectory& trajectory) {
-  std::vector<uint8_t> mask;
-  for (Role role : trajectory.roles) mask.push_back(is_response(role));
+std::vector<uint8_t> response_mask(const Segment& row) {
+  std::vector<uint8_t> mask(row.ids.size());
+  for (size_t t = size_t(row.prefix); t < mask.size(); ++t) mask[t] = is_response(row.roles[t]);
   return mask;
 }
 

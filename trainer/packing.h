@@ -42,7 +42,7 @@ std::vector<Pack> make_shared_packs(const Policy& policy, const std::vector<Pack
 std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<PackRow>& rows,
                                            int64_t max_tokens, double temperature);
 
-// 1 where a response token is.
-std::vector<uint8_t> response_mask(const Trajectory& trajectory);
+// 1 where a response token of the row's own is.
+std::vector<uint8_t> response_mask(const Segment& row);
 
 }  // namespace temper

@@ -14,16 +14,19 @@ struct Mismatch {
   double min_ratio = 1;
 };
 
-Mismatch mismatch(const Trajectory& trajectory, const std::vector<float>& train_log_probs) {
+// `train_log_probs`: of the trajectory's segments.
+Mismatch mismatch(const Trajectory& trajectory, const std::vector<float>* train_log_probs) {
   double sum = 0, lowest = 0;
   int64_t count = 0;
-  for (size_t t = 0; t < trajectory.ids.size(); ++t) {
-    if (!is_response(trajectory.roles[t])) continue;
-    const double difference = double(train_log_probs[t]) - double(trajectory.log_probs[t]);
-    sum += difference;
-    lowest = std::min(lowest, difference);
-    ++count;
-  }
+  for (const Turn& turn : trajectory.turns)
+    for (const Span span : turn.spans())
+      for (int32_t t = span.begin; t < span.end; ++t) {
+        const double difference =
+            double(train_log_probs[turn.segment][t]) - double(trajectory.row_of(turn).log_probs[t]);
+        sum += difference;
+        lowest = std::min(lowest, difference);
+        ++count;
+      }
   return {.mean_ratio = count ? std::exp(sum / double(count)) : 1, .min_ratio = std::exp(lowest)};
 }
 
@@ -76,7 +79,10 @@ void reject_mismatch(const RejectionOptions& options, const Batch& batch,
   size_t row = 0;
   for (size_t g = 0; g < batch.groups.size(); ++g)
     for (size_t n = 0; n < batch.groups[g].samples.size(); ++n) {
-      const auto [mean_ratio, min_ratio] = mismatch(batch.groups[g].samples[n], train_log_probs.at(row++));
+      const Trajectory& trajectory = batch.groups[g].samples[n];
+      TEMPER_CHECK(row + trajectory.segments.size() <= train_log_probs.size());
+      const auto [mean_ratio, min_ratio] = mismatch(trajectory, train_log_probs.data() + row);
+      row += trajectory.segments.size();
       const bool outside = !(mean_ratio >= options.mismatch_low && mean_ratio <= options.mismatch_high);
       const bool vetoed = !outside && min_ratio < options.veto;
       if (outside || vetoed) drop(returns[g][n]);

@@ -27,7 +27,7 @@ struct RejectionStats {
   int64_t profile = 0;   // turns
 };
 
-// Mismatch rejection. `train_log_probs` [row][T] are the trainer's, of the rows in batch order.
+// Mismatch rejection. `train_log_probs` [row][T] are the trainer's, of rows_of(batch).
 void reject_mismatch(const RejectionOptions& options, const Batch& batch,
                      const std::vector<std::vector<float>>& train_log_probs, TurnValues& returns,
                      RejectionStats& stats);

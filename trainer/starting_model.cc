@@ -31,8 +31,7 @@ struct Source {
 };
 
 Source read_source(const RunConfig& config, Judge& judge, Communicator& ranks) {
-  if (config.cold_start.data.empty())
-    return {.examples = {}, .traces = make_corpus(config, judge, ranks)};
+  if (config.cold_start.data.empty()) return {.examples = {}, .traces = make_corpus(config, judge, ranks)};
   Source source{.examples = read_chat_examples(config.cold_start.data), .traces = {}};
   say("data: {} conversations from {}", source.examples.size(), config.cold_start.data);
   return source;
@@ -78,8 +77,10 @@ LearnedRows rows_of_all_traces(const RunConfig& config, const std::vector<Task>&
         all_traces.size());
   all_tasks.insert(all_tasks.end(), tasks.begin(), tasks.end());
   all_traces.insert(all_traces.end(), traces.begin(), traces.end());
-  LearnedRows rows =
-      rows_of_traces(all_traces, all_tasks, tokenizer, config.cold_start.repaired_weight, max_tokens);
+  LearnedRows rows = rows_of_traces(all_traces, all_tasks, tokenizer,
+                                    {.repaired_weight = config.cold_start.repaired_weight,
+                                     .max_tokens = max_tokens,
+                                     .context = config.rollout.context});
   if (rows.left_out > 0)
     say("cold start: {} examples are left out, longer than {} tokens", rows.left_out, max_tokens);
   return rows;
@@ -143,20 +144,26 @@ ModelConfig starting_shape(const RunConfig& config) {
 Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   PolicyOptions options = config.model.policy();
   options.ranks = &run.ranks();
+  const std::string& chat = config.model.chat_format;
   say_model(starting_shape(config), config.model.path.empty(), device_text(options));
   const Checkpoint* from = run.checkpoint();
+  const auto empty = [&] {
+    Model model = empty_model(*from, options);
+    model.tokenizer.chat_format = chat;
+    return model;
+  };
   if (from && !from->manifest.cold_start)
-    return config.loss.kl_coefficient > 0 ? load_model(starting_folder(config, from->dir), options)
-                                          : empty_model(*from, options);
+    return config.loss.kl_coefficient > 0 ? load_model(starting_folder(config, from->dir), options, chat)
+                                          : empty();
   if (!config.has_cold_start()) {
-    Model model = load_model(config.model.path, options);
+    Model model = load_model(config.model.path, options, chat);
     say_exactness(model.policy);
     return model;
   }
   const Source source = read_source(config, judge, run.ranks());
-  Model model = from                        ? empty_model(*from, options)
+  Model model = from                        ? empty()
                 : config.model.path.empty() ? new_model(config, texts_of(source, judge.tasks()), options)
-                                            : load_model(config.model.path, options);
+                                            : load_model(config.model.path, options, chat);
   if (from) restore_policy(*from, model.policy);
   say_exactness(model.policy);
   cold_start(config, rows_of(config, source, judge.tasks(), model), model, judge, run);
@@ -168,9 +175,10 @@ int64_t check_data(const RunConfig& config, const ModelConfig& shape) {
   if (config.cold_start.data.empty()) return 0;
   const auto examples = read_chat_examples(config.cold_start.data);
   if (config.model.path.empty()) return 0;
-  const Tokenizer tokenizer = Tokenizer::load(config.model.path);
-  const LearnedRows rows = rows_of_examples(config.cold_start.data, examples, tokenizer,
-                                            longest_row(config.cold_start, shape));
+  Tokenizer tokenizer = Tokenizer::load(config.model.path);
+  tokenizer.chat_format = config.model.chat_format;
+  const LearnedRows rows =
+      rows_of_examples(config.cold_start.data, examples, tokenizer, longest_row(config.cold_start, shape));
   return rows.longest();
 }
 

@@ -21,6 +21,18 @@ constexpr double kVerdictCoreSeconds = 0.55;
 constexpr int64_t kTokenBytes = 9;
 constexpr int64_t kStateBytes = 12;  // of a parameter in a checkpoint: master and two moments
 
+// Of a trajectory at most, summaries included.
+int64_t generated_tokens(const RolloutOptions& r) {
+  const int64_t answers = r.turns * r.max_response_tokens;
+  if (r.context.appends()) return std::min(answers, r.max_context_tokens);
+  return answers + (r.context.summarises() ? (r.turns - 1) * r.context.summary_tokens : 0);
+}
+
+// Of a trajectory's rows at most: each turn has its own where context is not appended to.
+int64_t row_tokens(const RolloutOptions& r) {
+  return r.max_context_tokens * (r.context.appends() ? 1 : r.turns);
+}
+
 double key_value_bytes(const ModelConfig& c) {
   return 2 * kBF16 * double(c.num_hidden_layers * c.num_key_value_heads * c.head_dim);
 }
@@ -35,7 +47,7 @@ double generate_s(const RunConfig& config, const ModelConfig& shape, const PlanS
   const GpuKind& gpu = *site.gpu;
   const int64_t mine = ceil_div(r.tasks_per_step * r.samples_per_task, site.ranks);
   const int64_t rows = std::min(mine, r.max_sequences), rounds = ceil_div(mine, rows);
-  const int64_t answers = std::min(r.turns * r.max_response_tokens, r.max_context_tokens);
+  const int64_t answers = generated_tokens(r);
   const double table = shape.tie_word_embeddings ? 0 : double(shape.vocab_size * shape.hidden_size);
   const double bytes = kBF16 * (double(shape.parameter_count()) - table) +
                        double(rows * r.max_context_tokens) / 2 * key_value_bytes(shape);
@@ -43,7 +55,7 @@ double generate_s(const RunConfig& config, const ModelConfig& shape, const PlanS
   const double step_s =
       std::max(bytes / (kDecodeShare * gpu.bytes_per_s), double(rows) * flops / (kPrefillShare * gpu.flops));
   const double prompt_s =
-      double(mine * (r.max_context_tokens - answers)) * flops / (kPrefillShare * gpu.flops);
+      double(mine * std::max<int64_t>(0, row_tokens(r) - answers)) * flops / (kPrefillShare * gpu.flops);
   return double(rounds * answers) * step_s + prompt_s;
 }
 
@@ -64,13 +76,13 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   StepCost step;
   step.trajectories = r.tasks_per_step * r.samples_per_task;
   step.verdicts = step.trajectories * r.turns;
-  step.generated_tokens = step.trajectories * std::min(r.turns * r.max_response_tokens, r.max_context_tokens);
-  step.learned_tokens = step.trajectories * r.max_context_tokens * config.learner.epochs;
+  step.generated_tokens = step.trajectories * generated_tokens(r);
+  step.learned_tokens = step.trajectories * row_tokens(r) * config.learner.epochs;
   const double per_token = train_flops_per_token(shape, r.max_context_tokens / 2);
   const double learning = per_token * double(step.learned_tokens);
-  step.flops = learning + per_token / 3 * double(step.trajectories * r.max_context_tokens);
+  step.flops = learning + per_token / 3 * double(step.trajectories * row_tokens(r));
   step.sent_bytes = sent_bytes(config, shape, site.ranks, step.learned_tokens);
-  step.record_bytes = kTokenBytes * step.trajectories * r.max_context_tokens;
+  step.record_bytes = kTokenBytes * step.trajectories * row_tokens(r);
   step.checkpoint_bytes = kStateBytes * shape.parameter_count();
   if (!site.gpu) return step;
   const double again = config.model.recompute ? 4.0 / 3 : 1;

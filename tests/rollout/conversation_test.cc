@@ -27,9 +27,9 @@ struct Desk {
   }
   std::string text_of(Role role) const {
     std::string text;
-    const Trajectory& t = conversation.trajectory();
-    for (size_t n = 0; n < t.ids.size(); ++n)
-      text += t.roles[n] == role ? tokenizer.token_text(t.ids[n]) : "";
+    const Segment& row = conversation.trajectory().segments.back();
+    for (size_t n = size_t(row.prefix); n < row.ids.size(); ++n)
+      text += row.roles[n] == role ? tokenizer.token_text(row.ids[n]) : "";
     return text;
   }
 };
@@ -37,9 +37,10 @@ struct Desk {
 TEST(Conversation, OpensWithThePrompt) {
   const Desk desk;
   const Trajectory& trajectory = desk.conversation.trajectory();
-  EXPECT_EQ(trajectory.ids, desk.format.user_turn(desk.task.prompt()));
-  EXPECT_EQ(trajectory.roles, std::vector<Role>(trajectory.ids.size(), Role::kPrompt));
-  EXPECT_EQ(trajectory.log_probs.size(), trajectory.ids.size());
+  const Segment& row = trajectory.segments.at(0);
+  EXPECT_EQ(row.ids, desk.format.user_turn(desk.task.prompt()));
+  EXPECT_EQ(row.roles, std::vector<Role>(row.ids.size(), Role::kPrompt));
+  EXPECT_EQ(row.log_probs.size(), row.ids.size());
   EXPECT_EQ(trajectory.task, "double_it");
   EXPECT_EQ(trajectory.step, 4);
   EXPECT_EQ(trajectory.sample, 2);
@@ -51,10 +52,11 @@ TEST(Conversation, RolesPartTheAnswer) {
     const std::string code = desk.answer(text);
     const Trajectory& trajectory = desk.conversation.trajectory();
     const Turn& turn = trajectory.turns.at(0);
-    ASSERT_EQ(turn.end, int32_t(trajectory.ids.size()));
+    const Segment& row = trajectory.row_of(turn);
+    ASSERT_EQ(turn.end, int32_t(row.ids.size()));
     for (int32_t t = 0; t < turn.end; ++t) {
-      EXPECT_EQ(is_response(trajectory.roles[size_t(t)]), t >= turn.begin);
-      EXPECT_EQ(trajectory.log_probs[size_t(t)], t < turn.begin ? 0 : -0.25f * float(t - turn.begin + 1));
+      EXPECT_EQ(is_response(row.roles[size_t(t)]), t >= turn.begin);
+      EXPECT_EQ(row.log_probs[size_t(t)], t < turn.begin ? 0 : -0.25f * float(t - turn.begin + 1));
     }
     std::string plan = desk.text_of(Role::kPlan);
     const std::string block = desk.text_of(Role::kCode), stop = "<|im_end|>";
@@ -82,7 +84,7 @@ TEST(Conversation, NoCodeBlockIsAParseFailure) {
   EXPECT_EQ(turn.verdict.kind, VerdictKind::kFailParse);
   EXPECT_EQ(turn.verdict.reason, "no_code_block");
   EXPECT_EQ(desk.text_of(Role::kCode), "");
-  EXPECT_GT(desk.conversation.open_turn(), 0u);
+  EXPECT_TRUE(desk.conversation.open_turn());
   EXPECT_NE(desk.text_of(Role::kFeedback).find("FAIL_PARSE no code block"), std::string::npos);
 }
 
@@ -126,30 +128,30 @@ TEST(Conversation, FeedbackCarriesAsManyDetailsAsAskedFor) {
 }
 
 TEST(Conversation, DetailsAreNoLongerThanTheRowHasRoomFor) {
-  const auto opened = [](size_t room, size_t row_room) {
+  const auto opened = [](size_t room, int64_t answers) {
     Desk desk;
     desk.answer("```cpp\nvoid kernel() {}\n```\n");
     desk.conversation.add_verdict(with_details(100));
-    const size_t before = desk.conversation.trajectory().ids.size();
-    const size_t ids = desk.conversation.open_turn(before + room, {4000, before + row_room});
-    EXPECT_EQ(desk.conversation.trajectory().ids.size(), before + ids);
+    const size_t before = desk.conversation.row().size();
+    const bool fits = desk.conversation.open_turn(before + room, {4000, answers});
+    const size_t ids = desk.conversation.row().size() - before;
+    EXPECT_EQ(fits, ids > 0);
     return std::pair(ids, desk.text_of(Role::kFeedback));
   };
-  const auto [all, whole] = opened(100'000, 100'000);
+  const auto [all, whole] = opened(100'000, 1);
   EXPECT_NE(whole.find("line 50: error"), std::string::npos);
-  for (const auto& [room, row_room] :
-       {std::pair(all - 1, all), std::pair(all, all / 2), std::pair(all / 2, all)}) {
-    const auto [ids, text] = opened(room, row_room);
-    EXPECT_LE(ids, std::min(room, row_room));
-    EXPECT_GT(ids, std::min(room, row_room) / 3);
+  for (const auto& [room, answers] : {std::pair(all - 1, 1), std::pair(all, 2), std::pair(all / 2, 1)}) {
+    const auto [ids, text] = opened(room, answers);
+    EXPECT_LE(ids, room / size_t(answers));
+    EXPECT_GT(ids, room / size_t(answers) / 3);
     EXPECT_NE(text.find("bytes left out]"), std::string::npos) << text;
     EXPECT_NE(text.find("line 99: error"), std::string::npos) << text;
   }
-  const auto [least, message] = opened(all, 0);
+  const auto [least, message] = opened(all, 1 << 20);
   EXPECT_NE(message.find("user\nFAIL_COMPILE line 0: error<"), std::string::npos) << message;
   EXPECT_GT(least, 0u);
-  EXPECT_EQ(opened(least, 0).first, least);
-  EXPECT_EQ(opened(least - 1, 100'000).first, 0u);
+  EXPECT_EQ(opened(least, 1 << 20).first, least);
+  EXPECT_EQ(opened(least - 1, 1).first, 0u);
 }
 
 TEST(Conversation, FeedbackFollowsAsTheUsersMessage) {
@@ -160,15 +162,116 @@ TEST(Conversation, FeedbackFollowsAsTheUsersMessage) {
     verdict.kind = VerdictKind::kFailIncorrect;
     verdict.message = "FAIL_INCORRECT y[3] is 0";
     desk.conversation.add_verdict(verdict);
-    const size_t before = desk.conversation.trajectory().ids.size();
-    EXPECT_EQ(desk.conversation.open_turn(before + 5), 0u);
-    EXPECT_EQ(desk.conversation.trajectory().ids.size(), before);
-    const size_t appended = desk.conversation.open_turn();
-    EXPECT_EQ(appended, desk.conversation.trajectory().ids.size() - before);
+    const size_t before = desk.conversation.row().size();
+    EXPECT_FALSE(desk.conversation.open_turn(before + 5));
+    EXPECT_EQ(desk.conversation.row().size(), before);
+    EXPECT_TRUE(desk.conversation.open_turn());
+    EXPECT_EQ(desk.conversation.trajectory().segments.size(), 1u);
     const std::string close = stopped ? "" : "<|im_end|>";
     EXPECT_EQ(desk.text_of(Role::kFeedback),
               close + "\n<|im_start|>user\nFAIL_INCORRECT y[3] is 0<|im_end|>\n<|im_start|>assistant\n");
   }
+}
+
+constexpr const char* kFirst = "Let me think.\n```cpp\nvoid first() {}\n```\nDone.\n";
+constexpr const char* kSecond = "Again.\n```cpp\nvoid second() {}\n```\n";
+
+Verdict verdict_of(VerdictKind kind, const std::string& message, double speedup = 0) {
+  Verdict verdict;
+  verdict.kind = kind;
+  verdict.message = message;
+  verdict.speedup = speedup;
+  return verdict;
+}
+
+// The text of the row that the third answer would be written in.
+std::string third_row(const ContextOptions& context, Trajectory* made = nullptr) {
+  Desk desk;
+  desk.conversation = Conversation(desk.format, desk.tokenizer, desk.task, 0, 0, context);
+  size_t turn = 0;
+  for (const char* text : {kFirst, kSecond}) {
+    EXPECT_NE(desk.answer(text), "");
+    desk.conversation.add_verdict(turn++ == 0
+                                      ? verdict_of(VerdictKind::kPass, "PASS speedup 2.00", 2)
+                                      : verdict_of(VerdictKind::kFailIncorrect, "FAIL_INCORRECT y[3]"));
+    if (context.summarises()) {
+      desk.conversation.request_summary();
+      auto summary = desk.tokenizer.encode("I tried it.");
+      summary.push_back(desk.format.stop_id());
+      desk.conversation.add_summary(summary, std::vector<float>(summary.size(), -0.5f));
+    }
+    EXPECT_TRUE(desk.conversation.open_turn());
+  }
+  const std::vector<int32_t>& row = desk.conversation.row();
+  const auto prompt = ptrdiff_t(desk.format.first_turn(desk.task.prompt()).size());
+  std::string text;
+  for (auto id = row.begin() + prompt; id != row.end(); ++id) text += desk.tokenizer.token_text(*id);
+  if (made) *made = desk.conversation.take();
+  return text;
+}
+
+const std::string kToUser = "<|im_end|>\n<|im_start|>user\n",
+                  kToAssistant = "<|im_end|>\n<|im_start|>assistant\n";
+
+TEST(Context, AppendShowsEverythingInOneRow) {
+  Trajectory made;
+  EXPECT_EQ(third_row({}, &made), kFirst + kToUser + "PASS speedup 2.00" + kToAssistant + kSecond + kToUser +
+                                      "FAIL_INCORRECT y[3]" + kToAssistant);
+  EXPECT_EQ(made.segments.size(), 1u);
+}
+
+TEST(Context, DropReasoningShowsCodeAndFeedback) {
+  Trajectory made;
+  EXPECT_EQ(third_row({.rule = "drop_reasoning"}, &made),
+            "```cpp\nvoid first() {}\n```\n" + kToUser + "PASS speedup 2.00" + kToAssistant +
+                "```cpp\nvoid second() {}\n```\n" + kToUser + "FAIL_INCORRECT y[3]" + kToAssistant);
+  ASSERT_EQ(made.segments.size(), 3u);
+  for (int32_t k = 1; k < 3; ++k) {
+    const Segment& row = made.segments[size_t(k)];
+    EXPECT_EQ(row.parent, k - 1);
+    EXPECT_EQ(row.prefix, made.turns[size_t(k) - 1].begin);
+    EXPECT_TRUE(
+        std::equal(row.ids.begin(), row.ids.begin() + row.prefix, made.segments[size_t(k) - 1].ids.begin()));
+  }
+  EXPECT_EQ(made.turns[1].segment, 1);
+}
+
+TEST(Context, SummariesStandInForReasoning) {
+  Trajectory made;
+  const ContextOptions context{.rule = "summaries", .summary_tokens = 30};
+  EXPECT_EQ(third_row(context, &made), "```cpp\nvoid first() {}\n```\n\nI tried it." + kToUser +
+                                           "PASS speedup 2.00" + kToAssistant +
+                                           "```cpp\nvoid second() {}\n```\n\nI tried it." + kToUser +
+                                           "FAIL_INCORRECT y[3]" + kToAssistant);
+  const Turn& turn = made.turns.at(0);
+  const Segment& row = made.row_of(turn);
+  ASSERT_EQ(row.ids.size(), size_t(turn.summary.end));
+  for (int32_t t = turn.end; t < turn.summary.end; ++t)
+    EXPECT_EQ(row.roles[size_t(t)], t < turn.summary.begin ? Role::kRequest : Role::kSummary);
+  EXPECT_EQ(row.log_probs.back(), -0.5f);
+}
+
+TEST(Context, BestOfHistoryShowsTheBestWholeAnswers) {
+  Trajectory made;
+  EXPECT_EQ(third_row({.rule = "best_of_history", .shown_turns = 1}, &made),
+            kFirst + kToUser + "PASS speedup 2.00" + kToAssistant);
+  EXPECT_EQ(made.segments.at(2).parent, 0);
+  EXPECT_EQ(third_row({.rule = "best_of_history", .shown_turns = 2}), third_row({}));
+}
+
+TEST(Context, BestOfHistoryShowsFewerWhereNotAllFit) {
+  const ContextOptions context{.rule = "best_of_history", .shown_turns = 2};
+  Desk desk;
+  desk.conversation = Conversation(desk.format, desk.tokenizer, desk.task, 0, 0, context);
+  desk.answer(kFirst);
+  desk.conversation.add_verdict(verdict_of(VerdictKind::kPass, "PASS speedup 2.00", 2));
+  ASSERT_TRUE(desk.conversation.open_turn());
+  const size_t one = desk.conversation.row().size();
+  desk.answer(kSecond);
+  desk.conversation.add_verdict(verdict_of(VerdictKind::kFailIncorrect, "FAIL"));
+  EXPECT_FALSE(desk.conversation.open_turn(one - 1));
+  EXPECT_TRUE(desk.conversation.open_turn(one));
+  EXPECT_EQ(desk.conversation.row().size(), one);
 }
 
 }  // namespace

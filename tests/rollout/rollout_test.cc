@@ -104,27 +104,39 @@ Policy& taught_policy() {
   return policy;
 }
 
+std::vector<uint8_t> own_responses(const Segment& row) {
+  std::vector<uint8_t> mask(row.ids.size());
+  for (size_t t = size_t(row.prefix); t < mask.size(); ++t) mask[t] = is_response(row.roles[t]);
+  return mask;
+}
+
 void expect_well_formed(const Trajectory& trajectory) {
-  ASSERT_EQ(trajectory.roles.size(), trajectory.ids.size());
-  ASSERT_EQ(trajectory.log_probs.size(), trajectory.ids.size());
-  std::vector<bool> in_turn(trajectory.ids.size(), false);
-  for (const Turn& turn : trajectory.turns) {
-    EXPECT_LT(turn.begin, turn.end);
-    for (int32_t t = turn.begin; t < turn.end; ++t) in_turn[size_t(t)] = true;
-  }
-  for (size_t t = 0; t < in_turn.size(); ++t) {
-    EXPECT_EQ(is_response(trajectory.roles[t]), in_turn[t]) << t;
-    EXPECT_EQ(trajectory.log_probs[t] < 0, bool(in_turn[t])) << t;
+  for (size_t k = 0; k < trajectory.segments.size(); ++k) {
+    const Segment& row = trajectory.segments[k];
+    ASSERT_EQ(row.roles.size(), row.ids.size());
+    ASSERT_EQ(row.log_probs.size(), row.ids.size());
+    std::vector<bool> in_turn(row.ids.size(), false);
+    for (const Turn& turn : trajectory.turns) {
+      EXPECT_LT(turn.begin, turn.end);
+      if (size_t(turn.segment) != k) continue;
+      for (const Span span : turn.spans())
+        for (int32_t t = span.begin; t < span.end; ++t) in_turn[size_t(t)] = true;
+    }
+    for (size_t t = 0; t < in_turn.size(); ++t) {
+      EXPECT_EQ(t >= size_t(row.prefix) && is_response(row.roles[t]), in_turn[t]) << t;
+      EXPECT_EQ(row.log_probs[t] < 0, bool(in_turn[t])) << t;
+    }
   }
 }
 
 // The trainer's log-probs of a trajectory are those of the sampling pass, in every turn.
 void expect_policys_log_probs(Policy& policy, const Trajectory& trajectory) {
-  PackedTokens row{trajectory.ids, {0, int32_t(trajectory.ids.size())}, {}};
-  for (Role role : trajectory.roles) row.scored.push_back(is_response(role));
-  const TokenScores scores = policy.forward(row);
-  for (size_t t = 0; t < row.ids.size(); ++t)
-    EXPECT_NEAR(trajectory.log_probs[t], scores.log_prob[t], 1e-5) << t;
+  for (const Segment& segment : trajectory.segments) {
+    PackedTokens row{segment.ids, {0, int32_t(segment.ids.size())}, own_responses(segment)};
+    const TokenScores scores = policy.forward(row);
+    for (size_t t = 0; t < row.ids.size(); ++t)
+      EXPECT_NEAR(segment.log_probs[t], scores.log_prob[t], 1e-5) << t;
+  }
 }
 
 TEST(Rollout, ARandomPolicysAnswersDoNotParse) {
@@ -162,10 +174,10 @@ TEST(Rollout, SamplesDependOnSeedStepAndSampleOnly) {
   };
   const auto all = run(5, 1, 128, 6);
   const auto few = run(5, 1, 2, 3);
-  for (size_t n = 0; n < few.size(); ++n) EXPECT_EQ(few[n].ids, all[n].ids);
-  EXPECT_NE(run(6, 1, 128, 1)[0].ids, all[0].ids);
-  EXPECT_NE(run(5, 2, 128, 1)[0].ids, all[0].ids);
-  EXPECT_NE(all[0].ids, all[1].ids);
+  for (size_t n = 0; n < few.size(); ++n) EXPECT_EQ(few[n].segments[0].ids, all[n].segments[0].ids);
+  EXPECT_NE(run(6, 1, 128, 1)[0].segments[0].ids, all[0].segments[0].ids);
+  EXPECT_NE(run(5, 2, 128, 1)[0].segments[0].ids, all[0].segments[0].ids);
+  EXPECT_NE(all[0].segments[0].ids, all[1].segments[0].ids);
 }
 
 TEST(Rollout, ARightAnswerPassesAndItsVerdictIsTheFeedback) {
@@ -179,8 +191,9 @@ TEST(Rollout, ARightAnswerPassesAndItsVerdictIsTheFeedback) {
     EXPECT_EQ(verdict.kind, VerdictKind::kPass) << to_text(trajectory, tokenizer());
     EXPECT_GT(verdict.speedup, 0);
     EXPECT_TRUE(trajectory.turns[0].stopped);
-    std::vector<int32_t> feedback(trajectory.ids.begin() + trajectory.turns[0].end,
-                                  trajectory.ids.begin() + trajectory.turns[1].begin);
+    const std::vector<int32_t>& row = trajectory.segments.at(0).ids;
+    std::vector<int32_t> feedback(row.begin() + trajectory.turns[0].end,
+                                  row.begin() + trajectory.turns[1].begin);
     EXPECT_NE(tokenizer().decode(feedback).find(feedback_text(verdict)), std::string::npos);
   }
   EXPECT_GE(rollout.stats().judged, 3);
@@ -217,6 +230,16 @@ PastTurn past_turn(const std::string& text, VerdictKind kind) {
   return turn;
 }
 
+// What a trajectory's first row shows of answers that were judged before.
+std::string text_of(const Trajectory& trajectory, Role role) {
+  const Segment& row = trajectory.segments.at(0);
+  std::vector<int32_t> ids;
+  for (size_t t = 0; t < row.ids.size(); ++t)
+    if (row.roles[t] == role) ids.push_back(row.ids[t]);
+  return tokenizer().decode(ids);
+}
+std::string history_of(const Trajectory& trajectory) { return text_of(trajectory, Role::kHistory); }
+
 TEST(Rollout, GoesOnBehindPastTurns) {
   RolloutOptions options = short_options();
   options.turns = 1;
@@ -224,16 +247,12 @@ TEST(Rollout, GoesOnBehindPastTurns) {
   const PastTurn wrong = past_turn("no code", VerdictKind::kFailParse),
                  slow = past_turn("more", VerdictKind::kPass);
   const Batch batch = rollout.run(1, {{&task(), 2, {wrong, slow}}, {&task(), 1, {}}});
-  for (const Trajectory& row : batch.groups[0].samples) {
-    ASSERT_EQ(row.turns.size(), 3u);
-    EXPECT_EQ(row.turns[2].end, int32_t(row.ids.size()));
-    EXPECT_EQ(row.turns[0].verdict.kind, VerdictKind::kFailParse);
-    EXPECT_EQ(row.turns[1].verdict.kind, VerdictKind::kPass);
-    const std::vector<int32_t> shown(row.ids.begin() + row.turns[1].begin,
-                                     row.ids.begin() + row.turns[1].end);
-    EXPECT_EQ(shown, slow.ids);
+  for (const Trajectory& trajectory : batch.groups[0].samples) {
+    ASSERT_EQ(trajectory.turns.size(), 1u);
+    EXPECT_EQ(trajectory.turns[0].end, int32_t(trajectory.segments.at(0).ids.size()));
+    EXPECT_EQ(history_of(trajectory), tokenizer().decode(wrong.ids) + tokenizer().decode(slow.ids));
   }
-  EXPECT_EQ(batch.groups[1].samples[0].turns.size(), 1u);
+  EXPECT_EQ(history_of(batch.groups[1].samples[0]), "");
 }
 
 TEST(Rollout, FeedbackIsAsLongAsTheContextAllows) {
@@ -250,23 +269,19 @@ TEST(Rollout, FeedbackIsAsLongAsTheContextAllows) {
   broken.verdict.details = "FAIL_COMPILE long";
   for (int line = 0; line < 40; ++line)
     broken.verdict.details += "\nline " + std::to_string(line) + ": error";
-  const auto feedback = [&](int64_t bytes, size_t turn) {
+  const auto feedback = [&](int64_t bytes) {
     options.feedback_bytes = bytes;
     Rollout rollout(taught_policy(), tokenizer(), judge(), options, 3);
-    const Batch batch = rollout.run(1, {{&task(), 1, {broken, broken}}});
-    const Trajectory& row = batch.groups[0].samples[0];
-    EXPECT_EQ(row.turns.size(), 3u);
-    return tokenizer().decode(
-        {row.ids.begin() + row.turns[turn].end, row.ids.begin() + row.turns[turn + 1].begin});
+    return text_of(rollout.run(1, {{&task(), 1, {broken, broken}}}).groups[0].samples[0], Role::kFeedback);
   };
-  EXPECT_NE(feedback(0, 1).find("FAIL_COMPILE short"), std::string::npos);
-  EXPECT_NE(feedback(500, 0).find("FAIL_COMPILE short"), std::string::npos);
-  const std::string details = feedback(500, 1);
+  EXPECT_EQ(feedback(0).find("FAIL_COMPILE long"), std::string::npos);
+  const std::string details = feedback(500);
+  EXPECT_NE(details.find("FAIL_COMPILE short"), std::string::npos) << details;  // of the first
   EXPECT_NE(details.find("FAIL_COMPILE long\nline 0: error"), std::string::npos) << details;
   EXPECT_NE(details.find("line 39: error"), std::string::npos) << details;
-  EXPECT_LT(details.size(), 600u);
+  EXPECT_LT(details.size(), 700u);
   options.max_context_tokens = 512;
-  EXPECT_LT(feedback(16384, 1).size(), details.size() + 300);
+  EXPECT_LT(feedback(16384).size(), details.size() + 300);
 }
 
 TEST(Rollout, LeavesOutThePastTurnsThatDoNotFit) {
@@ -278,9 +293,8 @@ TEST(Rollout, LeavesOutThePastTurnsThatDoNotFit) {
   const PastTurn longest = past_turn(words, VerdictKind::kFailParse),
                  brief = past_turn("x", VerdictKind::kPass);
   const Batch batch = rollout.run(1, {{&task(), 1, {longest, brief}}, {&task(), 1, {brief, longest}}});
-  ASSERT_EQ(batch.groups[0].samples[0].turns.size(), 2u);
-  EXPECT_EQ(batch.groups[0].samples[0].turns[0].verdict.kind, VerdictKind::kPass);
-  EXPECT_EQ(batch.groups[1].samples[0].turns.size(), 1u);
+  EXPECT_EQ(history_of(batch.groups[0].samples[0]), tokenizer().decode(brief.ids));
+  EXPECT_EQ(history_of(batch.groups[1].samples[0]), "");
 }
 
 // The rows of each round of a search for one task.
@@ -304,7 +318,7 @@ TEST(Search, SpendsItsBudgetInRounds) {
   ASSERT_EQ(sequential.size(), 4u);
   for (size_t round = 0; round < 4; ++round) {
     ASSERT_EQ(sequential[round].groups.size(), 1u);
-    EXPECT_EQ(sequential[round].groups[0].samples[0].turns.size(), round == 0 ? 1u : 2u);  // one is shown
+    EXPECT_EQ(history_of(sequential[round].groups[0].samples[0]).empty(), round == 0);  // one is shown
   }
 }
 
@@ -316,13 +330,44 @@ TEST(Search, TheBestChainsGoOn) {
   const auto best = std::find_if(begin, begin + 4, [](const Verdict& verdict) { return verdict.pass(); });
   ASSERT_NE(best, begin + 4);
   const Trajectory& chosen = rounds[0].groups[size_t(best - begin)].samples[0];
-  const std::vector<int32_t> answer(chosen.ids.begin() + chosen.turns[0].begin,
-                                    chosen.ids.begin() + chosen.turns[0].end);
-  for (const Group& group : rounds[1].groups) {
-    const Trajectory& row = group.samples[0];
-    const std::vector<int32_t> shown(row.ids.begin() + row.turns[0].begin,
-                                     row.ids.begin() + row.turns[0].end);
-    EXPECT_EQ(shown, answer);
+  const std::string answer = tokenizer().decode(chosen.answer_ids(chosen.turns[0]));
+  for (const Group& group : rounds[1].groups) EXPECT_EQ(history_of(group.samples[0]), answer);
+}
+
+// Under each rule: rows as they were sampled, learned from once, and whatever a kept slot holds makes no
+// difference.
+TEST(Rollout, EachContextRuleKeepsItsRowsWhole) {
+  for (const char* rule : {"append", "drop_reasoning", "summaries", "best_of_history"}) {
+    RolloutOptions options = short_options();
+    options.turns = 3;
+    options.max_context_tokens = 900;
+    options.context = {.rule = rule, .summary_tokens = 12, .shown_turns = 1};
+    Policy wild = random_policy(config(), {}, 2, 0.05);
+    for (Policy* policy : {&wild, &taught_policy()}) {
+      std::vector<std::vector<Trajectory>> runs;
+      for (const int64_t at_once : {128, 1}) {
+        options.max_sequences = at_once;
+        Rollout rollout(*policy, tokenizer(), judge(), options, 5);
+        runs.push_back(rollout.run(1, {{&task(), 3}}).groups[0].samples);
+      }
+      for (size_t n = 0; n < 3; ++n) {
+        const Trajectory& trajectory = runs[0][n];
+        expect_well_formed(trajectory);
+        expect_policys_log_probs(*policy, trajectory);
+        ASSERT_EQ(trajectory.turns.size(), 3u) << rule;
+        EXPECT_EQ(trajectory.segments.size(), options.context.appends() ? 1u : 3u);
+        for (size_t i = 0; i < 3; ++i) {
+          const Span summary = trajectory.turns[i].summary;
+          EXPECT_EQ(summary.end > summary.begin, options.context.summarises() && i < 2);
+          EXPECT_LE(summary.end - summary.begin, 12);
+        }
+        ASSERT_EQ(runs[1][n].segments.size(), trajectory.segments.size());
+        for (size_t k = 0; k < trajectory.segments.size(); ++k) {
+          EXPECT_LE(trajectory.segments[k].ids.size(), 900u);
+          EXPECT_EQ(trajectory.segments[k].roles, runs[1][n].segments[k].roles) << rule;
+        }
+      }
+    }
   }
 }
 

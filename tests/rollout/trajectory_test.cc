@@ -36,21 +36,34 @@ class TrajectoryTest : public testing::Test {
   const fs::path path_;
 };
 
-Trajectory random_trajectory(uint64_t seed) {
+enum class Rows { kOne, kSeveral };
+
+Trajectory random_trajectory(uint64_t seed, Rows rows = Rows::kOne) {
   Rng rng(seed);
   Trajectory trajectory;
+  trajectory.segments.resize(1);
   trajectory.task = "task_" + std::to_string(seed);
   trajectory.step = 7;
   trajectory.sample = int64_t(seed);
   for (Role role : {Role::kPrompt, Role::kPlan, Role::kCode, Role::kPlan, Role::kFeedback, Role::kCode}) {
-    const auto begin = int32_t(trajectory.ids.size());
+    if (role == Role::kFeedback && rows == Rows::kSeveral)
+      trajectory.segments.push_back(begin_segment(0, trajectory.segments[0], 2));
+    Segment& row = trajectory.segments.back();
+    const auto begin = int32_t(row.ids.size());
     for (uint64_t n = rng.below(9) + 1; n > 0; --n) {
-      trajectory.ids.push_back(int32_t(rng.below(600)));
-      trajectory.roles.push_back(role);
-      trajectory.log_probs.push_back(is_response(role) ? float(-9 * rng.uniform()) : 0);
+      row.append({int32_t(rng.below(600))}, role);
+      if (is_response(role)) row.log_probs.back() = float(-9 * rng.uniform());
     }
     if (role != Role::kCode) continue;
-    Turn turn{begin, int32_t(trajectory.ids.size()), rng.below(2) == 0, {}};
+    Turn turn{.segment = int32_t(trajectory.segments.size()) - 1, .begin = begin};
+    turn.end = int32_t(row.ids.size());
+    turn.stopped = rng.below(2) == 0;
+    if (rows == Rows::kSeveral) {
+      row.append({1, 2, 3}, Role::kRequest);
+      turn.summary = {turn.end + 3, turn.end + 5};
+      row.append({4, 5}, Role::kSummary);
+      row.log_probs.back() = -0.5;
+    }
     turn.verdict.kind = VerdictKind::kPass;
     turn.verdict.message = "PASS speedup 1.25 \xFF";  // not UTF-8: must not end a run
     turn.verdict.details = "FAIL_COMPILE\nline 1: \"error\"\n    1 | x";
@@ -65,12 +78,25 @@ void expect_equal(const Trajectory& a, const Trajectory& b) {
   EXPECT_EQ(a.task, b.task);
   EXPECT_EQ(a.step, b.step);
   EXPECT_EQ(a.sample, b.sample);
-  EXPECT_EQ(a.ids, b.ids);
-  EXPECT_EQ(a.roles, b.roles);
-  EXPECT_EQ(a.log_probs, b.log_probs);  // to the bit
+  ASSERT_EQ(a.segments.size(), b.segments.size());
+  for (size_t k = 0; k < a.segments.size(); ++k) {
+    EXPECT_EQ(a.segments[k].parent, b.segments[k].parent);
+    EXPECT_EQ(a.segments[k].prefix, b.segments[k].prefix);
+    EXPECT_EQ(a.segments[k].ids, b.segments[k].ids);
+    EXPECT_EQ(a.segments[k].roles, b.segments[k].roles);
+    EXPECT_EQ(a.segments[k].log_probs, b.segments[k].log_probs);  // to the bit
+  }
   ASSERT_EQ(a.turns.size(), b.turns.size());
   for (size_t n = 0; n < a.turns.size(); ++n) {
+    EXPECT_EQ(a.turns[n].segment, b.turns[n].segment);
     EXPECT_EQ(a.turns[n].begin, b.turns[n].begin);
+    for (size_t k = 0; k < 2; ++k) {
+      const Span one = a.turns[n].spans()[k], other = b.turns[n].spans()[k];
+      EXPECT_EQ(one.end - one.begin, other.end - other.begin);
+      if (one.begin < one.end) {
+        EXPECT_EQ(one.begin, other.begin);
+      }
+    }
     EXPECT_EQ(a.turns[n].end, b.turns[n].end);
     EXPECT_EQ(a.turns[n].stopped, b.turns[n].stopped);
     EXPECT_EQ(a.turns[n].verdict.kind, b.turns[n].verdict.kind);
@@ -104,8 +130,8 @@ std::string error_with(const std::string& column, const std::vector<T>& numbers)
   for (const char* name : {"trajectory.task", "segment.trajectory", "segment.parent", "segment.prefix",
                            "token.id", "turn.trajectory", "turn.segment"})
     add_unless_replaced(name, int32_t());
-  for (const char* name :
-       {"trajectory.step", "trajectory.sample", "segment.begin", "segment.end", "turn.begin", "turn.end"})
+  for (const char* name : {"trajectory.step", "trajectory.sample", "segment.begin", "segment.end",
+                           "turn.begin", "turn.end", "turn.summary_begin", "turn.summary_end"})
     add_unless_replaced(name, int64_t());
   for (const char* name : {"token.role", "turn.stopped", "turn.kind"}) add(name, uint8_t());
   for (const char* name :
@@ -129,6 +155,13 @@ TEST_F(TrajectoryTest, ComesBackFromTheFile) {
     ASSERT_EQ(found.size(), 3u);
     for (size_t n = 0; n < 3; ++n) expect_equal(found[n], random_trajectory(1 + n));
   }
+  const Batch several{
+      7,
+      {{"a",
+        {random_trajectory(1, Rows::kSeveral), random_trajectory(2), random_trajectory(3, Rows::kSeveral)}}}};
+  write_trajectories(path_, pointers_to(several));
+  const auto found = read_trajectories(path_);
+  for (size_t n = 0; n < 3; ++n) expect_equal(found[n], several.groups[0].samples[n]);
   write_trajectories(path_, {});
   EXPECT_TRUE(read_trajectories(path_).empty());
 }
@@ -165,10 +198,10 @@ TEST_F(TrajectoryTest, TablesThatContradictEachOtherAreRefused) {
       {"trajectory.task", {7}}, {"segment.trajectory", {1}},  {"segment.parent", {0}},
       {"segment.prefix", {1}},  {"turn.trajectory", {-1, 0}}, {"turn.segment", {1, 0}},
       {"token.id", {1}}};
-  const std::map<std::string, std::vector<int64_t>> wide = {{"segment.begin", {1}},
-                                                            {"segment.end", {1 << 30}},
-                                                            {"turn.begin", {-1, 0}},
-                                                            {"turn.end", {0, int64_t(1) << 40}}};
+  const std::map<std::string, std::vector<int64_t>> wide = {
+      {"segment.begin", {1}},         {"segment.end", {1 << 30}},
+      {"turn.begin", {-1, 0}},        {"turn.end", {0, int64_t(1) << 40}},
+      {"turn.summary_begin", {0, 0}}, {"turn.summary_end", {0, int64_t(1) << 40}}};
   for (const auto& [column, numbers] : narrow) EXPECT_NE(error_with(column, numbers), "") << column;
   for (const auto& [column, numbers] : wide) EXPECT_NE(error_with(column, numbers), "") << column;
   EXPECT_EQ(error_with<int32_t>("trajectory.task", {0}), "");
@@ -203,14 +236,15 @@ TEST_F(TrajectoryTest, ReadsAsAConversation) {
   const Tokenizer tokenizer = code_tokenizer();
   Trajectory trajectory;
   trajectory.task = "softmax";
+  trajectory.segments.resize(1);
   const auto append = [&](const std::string& text, Role role) {
-    for (int32_t id : tokenizer.encode(text)) trajectory.ids.push_back(id), trajectory.roles.push_back(role);
+    trajectory.segments[0].append(tokenizer.encode(text), role);
   };
   append("Write it.", Role::kPrompt);
-  const auto begin = int32_t(trajectory.ids.size());
+  const auto begin = int32_t(trajectory.segments[0].ids.size());
   append("One pass.\n", Role::kPlan);
   append("```\nvoid kernel();\n```\n", Role::kCode);
-  Turn turn{begin, int32_t(trajectory.ids.size()), false, {}};
+  Turn turn{.begin = begin, .end = int32_t(trajectory.segments[0].ids.size())};
   turn.verdict.kind = VerdictKind::kFailIncorrect;
   turn.verdict.reason = "tolerance";
   trajectory.turns = {turn};
@@ -225,12 +259,11 @@ TEST_F(TrajectoryTest, ReadsAsAConversation) {
 TEST(TrajectoriesForOtherRanks, KeepEveryBit) {
   std::vector<Trajectory> sent;
   for (uint64_t seed = 0; seed < 20; ++seed) sent.push_back(random_trajectory(seed));
-  sent[3].log_probs[sent[3].log_probs.size() - 1] = std::nextafter(-1.0f, 0.0f);
+  sent[3].segments[0].log_probs.back() = std::nextafter(-1.0f, 0.0f);
   const auto received = trajectories_from_bytes(to_bytes(sent));
   ASSERT_EQ(received.size(), sent.size());
   for (size_t i = 0; i < sent.size(); ++i) {
     expect_equal(received[i], sent[i]);
-    EXPECT_EQ(received[i].log_probs, sent[i].log_probs);
     EXPECT_EQ(received[i].turns.back().verdict.message, sent[i].turns.back().verdict.message);
     EXPECT_EQ(received[i].turns.back().verdict.details, sent[i].turns.back().verdict.details);
     EXPECT_EQ(received[i].turns.back().verdict.candidate_us, sent[i].turns.back().verdict.candidate_us);

@@ -67,8 +67,9 @@ class ColdStart : public ::testing::Test {
   }
 
   LearnedRows rows(const Policy& policy, const ColdStartOptions& options) const {
-    return rows_of_traces(traces, tasks, tokenizer, options.repaired_weight,
-                          longest_row(options, policy.config()));
+    return rows_of_traces(
+        traces, tasks, tokenizer,
+        {.repaired_weight = options.repaired_weight, .max_tokens = longest_row(options, policy.config())});
   }
 
   ColdStartStats run(Policy& policy, const ColdStartOptions& options) {
@@ -79,9 +80,10 @@ class ColdStart : public ::testing::Test {
   double answer_loss(Policy& policy, const std::vector<std::pair<size_t, size_t>>& turns) {
     double sum = 0, count = 0;
     for (const auto& [trace, turn] : turns) {
-      const Trajectory row = to_trajectory(traces[trace], tasks[0], tokenizer);
-      PackedTokens tokens{row.ids, {0, int32_t(row.ids.size())}, std::vector<uint8_t>(row.ids.size())};
-      const Turn& place = row.turns[turn];
+      const Trajectory all = to_trajectory(traces[trace], tasks[0], tokenizer);
+      const std::vector<int32_t>& ids = all.segments[0].ids;
+      PackedTokens tokens{ids, {0, int32_t(ids.size())}, std::vector<uint8_t>(ids.size())};
+      const Turn& place = all.turns[turn];
       std::fill(tokens.scored.begin() + place.begin, tokens.scored.begin() + place.end, uint8_t(1));
       const TokenScores scores = policy.forward(tokens);
       for (int32_t t = place.begin; t < place.end; ++t) sum -= scores.log_prob[t];
@@ -93,7 +95,7 @@ class ColdStart : public ::testing::Test {
 
 TEST_F(ColdStart, ExamplesLongerThanThePositionsAreLeftOut) {
   const auto length = [&](size_t trace) {
-    return std::ssize(to_trajectory(traces[trace], tasks[0], tokenizer).ids);
+    return std::ssize(to_trajectory(traces[trace], tasks[0], tokenizer).segments[0].ids);
   };
   ASSERT_LT(length(1), length(0));
   Policy all = tiny_policy(length(0)), short_ones = tiny_policy(length(0) - 1),
@@ -122,13 +124,13 @@ TEST_F(ColdStart, RowsHaveTheLayoutOfRollouts) {
   append(format.user_turn(feedback_text(traces[0].turns[0].verdict)));
   append(tokenizer.encode(traces[0].turns[1].answer));
   append({format.stop_id()});
-  EXPECT_EQ(row.ids, expected);
+  EXPECT_EQ(row.segments[0].ids, expected);
   EXPECT_EQ(row.turns[1].end, int32_t(expected.size()));
-  for (size_t t = 0; t < row.ids.size(); ++t) {
+  for (size_t t = 0; t < expected.size(); ++t) {
     const int32_t place = int32_t(t);
     const bool answer =
         (place >= row.turns[0].begin && place < row.turns[0].end) || place >= row.turns[1].begin;
-    EXPECT_EQ(is_response(row.roles[t]), answer) << t;
+    EXPECT_EQ(is_response(row.segments[0].roles[t]), answer) << t;
   }
   EXPECT_TRUE(row.turns[1].verdict.pass());
 }

@@ -24,7 +24,8 @@ inline Verdict failed(VerdictKind kind = VerdictKind::kFailIncorrect) {
 
 // Each turn: two prompt tokens, `plan` plan tokens, `code` code tokens.
 inline Trajectory make_trajectory(const std::vector<Verdict>& verdicts, int plan = 1, int code = 2) {
-  Trajectory row;
+  Trajectory trajectory;
+  Segment& row = trajectory.segments.emplace_back();
   const auto append = [&row](Role role, int count) {
     for (int i = 0; i < count; ++i) {
       row.ids.push_back(int32_t(row.ids.size()) % 7);
@@ -33,14 +34,14 @@ inline Trajectory make_trajectory(const std::vector<Verdict>& verdicts, int plan
     }
   };
   for (const Verdict& verdict : verdicts) {
-    append(row.turns.empty() ? Role::kPrompt : Role::kFeedback, 2);
+    append(trajectory.turns.empty() ? Role::kPrompt : Role::kFeedback, 2);
     const auto begin = int32_t(row.ids.size());
     append(Role::kPlan, plan);
     append(Role::kCode, code);
-    row.turns.push_back(
+    trajectory.turns.push_back(
         {.begin = begin, .end = int32_t(row.ids.size()), .stopped = true, .verdict = verdict});
   }
-  return row;
+  return trajectory;
 }
 
 // One reward for both streams.

@@ -35,7 +35,7 @@ Batch make_batch(Policy& policy, double temperature = 1) {
     for (int n = 0; n < 3; ++n) {
       Trajectory row = make_trajectory(std::vector<Verdict>(n + 1, passed(1)), 1 + n, 3);
       Rng rng(++key);
-      for (int32_t& id : row.ids) id = int32_t(rng.below(11));
+      for (int32_t& id : row.segments[0].ids) id = int32_t(rng.below(11));
       group.samples.push_back(std::move(row));
     }
   }
@@ -43,7 +43,7 @@ Batch make_batch(Policy& policy, double temperature = 1) {
   const auto log_probs = scorer.log_probs(batch);
   size_t index = 0;
   for (Group& group : batch.groups)
-    for (Trajectory& row : group.samples) row.log_probs = log_probs[index++];
+    for (Trajectory& row : group.samples) row.segments[0].log_probs = log_probs[index++];
   return batch;
 }
 
@@ -110,8 +110,9 @@ TEST(Learner, TheGradientIsTheLossesDerivative) {
   Rng rng(5);
   for (Group& group : batch.groups)
     for (Trajectory& row : group.samples)
-      for (size_t t = 0; t < row.ids.size(); ++t)
-        if (is_response(row.roles[t])) row.log_probs[t] += float(0.1 * (rng.uniform() - 0.5));
+      for (size_t t = 0; t < row.segments[0].ids.size(); ++t)
+        if (is_response(row.segments[0].roles[t]))
+          row.segments[0].log_probs[t] += float(0.1 * (rng.uniform() - 0.5));
   const LossOptions loss = {.entropy_coefficient = 0.2};
   const auto value = [&] {
     LearnStats stats;
@@ -142,7 +143,7 @@ TEST(Learner, ReportsTheMismatchWithTheSampler) {
   EXPECT_NEAR(stats.ratio_mean, 1, 1e-6);
   for (Group& group : batch.groups)
     for (Trajectory& row : group.samples)
-      for (float& log_prob : row.log_probs) log_prob += 0.5f;
+      for (float& log_prob : row.segments[0].log_probs) log_prob += 0.5f;
   gradient_of(policy, batch, advantages, {}, {}, &stats);
   EXPECT_NEAR(stats.rollout_kl, 0.5, 1e-6);
   EXPECT_NEAR(stats.rollout_max_abs_log_diff, 0.5, 1e-6);
@@ -202,12 +203,12 @@ TEST(Learner, TheBetterAnswerBecomesLikelier) {
     policy.parameters().init_random(3);
     Batch batch;
     batch.groups = {{.task = "t", .samples = {make_trajectory({passed(2)}), make_trajectory({failed()})}}};
-    for (int32_t t : {2, 3, 4}) batch.groups[0].samples[1].ids[t] += 5;
+    for (int32_t t : {2, 3, 4}) batch.groups[0].samples[1].segments[0].ids[t] += 5;
     Learner learner(policy, {}, {}, {.lr = 3e-3}, 1, 20);
     const auto before = answer_log_probs(learner, batch);
     for (int step = 0; step < 20; ++step) {
       const auto log_probs = learner.log_probs(batch);
-      for (size_t n = 0; n < 2; ++n) batch.groups[0].samples[n].log_probs = log_probs[n];
+      for (size_t n = 0; n < 2; ++n) batch.groups[0].samples[n].segments[0].log_probs = log_probs[n];
       learner.update(batch, spread_over_tokens(batch, {{values({1}), values({-1})}}));
     }
     const auto after = answer_log_probs(learner, batch);

@@ -134,7 +134,7 @@ TEST(Loss, Normalisations) {
                    second = make_trajectory({passed(1)}, 2, 3);
   RowAdvantages first_row{std::vector<float>(10), {0, 0, 1, 1, 1, 0, 0, 0, 0, 0}};
   RowAdvantages second_row{std::vector<float>(7), {0, 0, 1, 1, 1, 1, 1}};
-  const Trajectory* rows[] = {&first, &second};
+  const BatchRow rows[] = {{&first, 0}, {&second, 0}};
   const RowAdvantages* advantages[] = {&first_row, &second_row};
   const auto weights = [&](const std::string& name) {
     return normalisation_weights({.normalisation = name, .constant = 10}, rows, advantages);

@@ -92,12 +92,14 @@ TEST_F(Report, GroupsRunsThatDifferInTheirSeedAlone) {
 }
 
 TEST_F(Report, CallsTheCellsOfASweepByTheirNames) {
-  const auto run = [&](const std::string& name, int seed, const std::string& advantage, const std::string& judge) {
-    const std::string text =
-        fmt::format("run: {{seed: {}}}\nadvantage: {{name: {}}}\nenv: {{judge: {}}}\n", seed, advantage, judge);
+  const auto run = [&](const std::string& name, int seed, const std::string& advantage,
+                       const std::string& judge) {
+    const std::string text = fmt::format("run: {{seed: {}}}\nadvantage: {{name: {}}}\nenv: {{judge: {}}}\n",
+                                         seed, advantage, judge);
     return read_run(write(name, text, ""));
   };
-  std::vector<RunRecord> runs = {run("fooled-seed1", 1, "grpo", "naive"), run("fooled-seed2", 2, "grpo", "naive"),
+  std::vector<RunRecord> runs = {run("fooled-seed1", 1, "grpo", "naive"),
+                                 run("fooled-seed2", 2, "grpo", "naive"),
                                  run("plain-seed1", 1, "trloo", "full")};
   EXPECT_EQ(group_runs(runs)[0].label, "fooled");
   EXPECT_EQ(group_runs(runs)[1].label, "plain-seed1") << "one run is itself";
@@ -223,20 +225,18 @@ TEST(Readable, ShowsWhatWasSaidWithoutTheFormatsTokens) {
   const ChatFormat format(tokenizer);
   Task task;
   task.name = "t";
-  Trajectory row;
-  row.ids = format.user_turn(ask);
-  row.roles.assign(row.ids.size(), Role::kPrompt);
+  Trajectory trajectory;
+  Segment& row = trajectory.segments.emplace_back();
+  row.append(format.user_turn(ask), Role::kPrompt);
   // The code's first token begins in the plan.
   const std::vector<int32_t> plan = tokenizer.encode("pla"), code = tokenizer.encode(answer.substr(3));
   Turn turn;
   turn.begin = int32_t(row.ids.size());
-  for (const auto& [ids, role] : {std::pair(plan, Role::kPlan), std::pair(code, Role::kCode)}) {
-    row.ids.insert(row.ids.end(), ids.begin(), ids.end());
-    row.roles.resize(row.ids.size(), role);
-  }
+  row.append(plan, Role::kPlan);
+  row.append(code, Role::kCode);
   turn.end = int32_t(row.ids.size());
-  row.turns = {turn};
-  const ReadableConversation conversation = readable(row, tokenizer);
+  trajectory.turns = {turn};
+  const ReadableConversation conversation = readable(trajectory, tokenizer);
   EXPECT_EQ(conversation.prompt, ask);
   ASSERT_EQ(conversation.turns[0].answer.size(), 2u);
   EXPECT_EQ(conversation.turns[0].answer[0].text, "plan\n");

@@ -60,7 +60,7 @@ class Train : public testing::Test {
     ColdStartOptions options;
     options.epochs = 400;
     options.optimizer.lr = 1e-2;
-    const LearnedRows rows = rows_of_traces(traces, judge_->tasks(), tokenizer, 1, 1024);
+    const LearnedRows rows = rows_of_traces(traces, judge_->tasks(), tokenizer, {.max_tokens = 1024});
     run_cold_start(policy, rows.rows, options, 1);
     export_hugging_face(policy, tokenizer, root_ / "model");
   }
@@ -129,7 +129,8 @@ TEST_F(Train, EvaluatesTheSameAnswersUnderTheSameSeed) {
   ASSERT_EQ(b.size(), 5u);
   for (size_t i = 0; i < a.size(); ++i) {
     const auto begin = size_t(a[i].turns[0].begin), end = size_t(a[i].turns[0].end);
-    EXPECT_TRUE(std::equal(a[i].ids.begin(), a[i].ids.begin() + std::ptrdiff_t(end), b[i].ids.begin()));
+    EXPECT_TRUE(std::equal(a[i].segments[0].ids.begin(), a[i].segments[0].ids.begin() + std::ptrdiff_t(end),
+                           b[i].segments[0].ids.begin()));
     EXPECT_LT(begin, end);
   }
   ASSERT_EQ(evaluation.sampled.by_turn.size(), 2u);

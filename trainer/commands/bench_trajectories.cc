@@ -32,13 +32,14 @@ struct TrajectoryBenchWords {
 // told, the rest its answer.
 void add_turn(Rng& rng, int64_t tokens, Trajectory& t) {
   Turn turn;
+  Segment& row = t.segments.front();
   for (int64_t i = 0; i < tokens; ++i) {
     const Role role = i < tokens / 4 ? Role::kPrompt : i < tokens / 2 ? Role::kPlan : Role::kCode;
-    t.ids.push_back(int32_t(std::pow(kVocabulary, rng.uniform())) - 1);
-    t.roles.push_back(role);
-    t.log_probs.push_back(is_response(role) ? float(std::log1p(-std::pow(rng.uniform(), 4))) : 0);
+    row.ids.push_back(int32_t(std::pow(kVocabulary, rng.uniform())) - 1);
+    row.roles.push_back(role);
+    row.log_probs.push_back(is_response(role) ? float(std::log1p(-std::pow(rng.uniform(), 4))) : 0);
   }
-  turn.begin = int32_t(t.ids.size()) - int32_t(tokens - tokens / 4), turn.end = int32_t(t.ids.size());
+  turn.begin = int32_t(row.ids.size()) - int32_t(tokens - tokens / 4), turn.end = int32_t(row.ids.size());
   turn.verdict.kind = VerdictKind::kFailIncorrect;
   for (int line = 0; line < 8; ++line)
     turn.verdict.message += fmt::format("output[{}]: {:.6f}, expected {:.6f}\n", rng.below(1 << 20),
@@ -51,7 +52,7 @@ std::vector<Trajectory> random_step(const TrajectoryBenchWords& words) {
   Rng rng(1);
   for (int64_t i = 0; i < words.trajectories; ++i) {
     Trajectory t;
-    t.task = fmt::format("task_{}", i / 16), t.sample = i % 16;
+    t.task = fmt::format("task_{}", i / 16), t.sample = i % 16, t.segments.resize(1);
     for (int64_t turn = 0; turn < words.turns; ++turn) add_turn(rng, words.tokens, t);
     step.push_back(std::move(t));
   }
@@ -63,10 +64,12 @@ std::string json_lines(const std::vector<Trajectory>& step) {
   std::string text;
   for (const Trajectory& t : step) {
     Json log_probs = Json::array(), turns = Json::array();
-    for (size_t i = 0; i < t.ids.size(); ++i)
-      if (is_response(t.roles[i])) log_probs.push_back(std::stod(fmt::format("{}", t.log_probs[i])));
+    const Segment& row = t.segments.front();
+    for (size_t i = 0; i < row.ids.size(); ++i)
+      if (is_response(row.roles[i])) log_probs.push_back(std::stod(fmt::format("{}", row.log_probs[i])));
     for (const Turn& turn : t.turns) turns.push_back({turn.begin, turn.end, turn.stopped, turn.verdict});
-    text += Json{{"task", t.task}, {"ids", t.ids}, {"log_probs", log_probs}, {"turns", turns}}.dump() + "\n";
+    text +=
+        Json{{"task", t.task}, {"ids", row.ids}, {"log_probs", log_probs}, {"turns", turns}}.dump() + "\n";
   }
   return text;
 }

@@ -20,11 +20,12 @@ struct CollectWords {
   ConfigWords config;
   CollectOptions options;
   std::string out;
+  bool traces = false;
 };
 
-std::vector<Task> asked_tasks(const RunConfig& config, const std::string& split) {
+std::vector<Task> asked_tasks(const RunConfig& config, const CollectWords& words) {
   std::vector<Task> tasks = load_tasks(config);
-  return split == Task::kGenerated
+  return words.traces || words.options.split == Task::kGenerated
              ? with_trace_tasks(config.traces, std::move(tasks), uint64_t(config.run.seed))
              : tasks;
 }
@@ -39,27 +40,33 @@ void check_out(const fs::path& out) {
 }
 
 void prepare(const CollectWords& words, RunConfig& config, Communicator& ranks) {
-  if (config.model.path.empty())
-    throw ConfigError("model.path: collect needs a model; pass model.path=DIR, such as {}",
+  if (config.model.path.empty() && !words.traces)
+    throw ConfigError("model.path: collect needs a model; pass model.path=DIR, such as {}, or --traces",
                       (config.run.path() / "checkpoints" / "final").string());
   check_out(words.out);
   share_machine(config, ranks);
   use_device(config.model, starting_shape(config), ranks);
 }
 
-void write_examples(const fs::path& out, const Collected& collected) {
+void write_examples(const std::string& out, const std::vector<ChatExample>& examples, Communicator& ranks) {
   std::string text;
-  for (const ChatExample& example : collected.examples) text += to_line(example) + "\n";
-  write_file_atomic(out, text);
+  for (const ChatExample& example : examples) text += to_line(example) + "\n";
+  if (ranks.rank() == 0) write_file_atomic(out, text);
+  say("{} conversations in {}", examples.size(), out);
 }
 
 int run_collect(const CollectWords& words, const RunConfig& config, Communicator& ranks) {
   connect_devices(config.model, ranks);
   use_threads(config.run.threads);
+  if (words.traces) {
+    Judge judge(config.env, asked_tasks(config, words));
+    write_examples(words.out, collect_traces(judge, config, ranks, progress_bar("corpus")), ranks);
+    return kExitOk;
+  }
   PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
-  Model model = load_model(config.model.path, options);
-  Judge judge(config.env, asked_tasks(config, words.options.split));
+  Model model = load_model(config.model.path, options, config.model.chat_format);
+  Judge judge(config.env, asked_tasks(config, words));
   const Collected collected = collect(model, judge, config, words.options, progress_bar("collect"));
   say("{} conversations sampled, {} of them {}; {} repeat another's code, {} are not UTF-8, {} are more than "
       "asked for of their task",
@@ -71,8 +78,7 @@ int run_collect(const CollectWords& words, const RunConfig& config, Communicator
     say("nothing is kept, and {} is not written", words.out);
     return kExitCandidateFailed;
   }
-  if (ranks.rank() == 0) write_examples(words.out, collected);
-  say("{} conversations in {}", collected.examples.size(), words.out);
+  write_examples(words.out, collected.examples, ranks);
   return kExitOk;
 }
 
@@ -85,6 +91,8 @@ void add_collect(CLI::App& app, int& exit_code) {
   const auto words = std::make_shared<CollectWords>();
   declare_config(*command, words->config);
   command->add_option("--out", words->out, "file to write, a JSON object a line")->required();
+  auto* traces = command->add_flag("--traces", words->traces,
+                                   "write the grammar's conversations, `traces`, and sample none");
   command
       ->add_option("--keep", words->options.keep,
                    "passes: right answers; fast: those of --min-speedup; shortest: the shortest right one of "
@@ -100,10 +108,12 @@ void add_collect(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"train", "heldout", "traces"}));
   command->add_option("--samples", words->options.samples, "of a task; default: rollout.samples_per_task")
       ->check(CLI::PositiveNumber);
+  for (const char* name : {"--keep", "--min-speedup", "--per-task", "--split", "--samples"})
+    command->get_option(name)->excludes(traces);
   command->callback([=, &exit_code] {
     exit_code = run_ranked(
         {[=] { return words->config.read(); },
-         [=](const RunConfig& config) { return asked_tasks(config, words->options.split); },
+         [=](const RunConfig& config) { return asked_tasks(config, *words); },
          [=](RunConfig& config, Communicator& ranks) { prepare(*words, config, ranks); },
          [=](RunConfig& config, Communicator& ranks) { return run_collect(*words, config, ranks); }});
   });

@@ -28,7 +28,7 @@ int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std:
   use_threads(config.run.threads);
   PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
-  Model model = load_model(config.model.path, options);
+  Model model = load_model(config.model.path, options, config.model.chat_format);
   Judge judge(config.env, judged_tasks(config));
   std::vector<Trajectory> kept;
   std::vector<Trajectory>* const keep = trajectories.empty() ? nullptr : &kept;

@@ -14,7 +14,7 @@ namespace temper {
 namespace {
 
 struct GenerateWords {
-  std::string model, prompt, task, device = "auto";
+  std::string model, prompt, task, device = "auto", chat = "auto";
   ConfigWords config;
   SamplingParams sampling;
   int64_t max_tokens = 256, samples = 1;
@@ -54,7 +54,7 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
 
 int run_generate(const GenerateWords& words) {
   use_threads(0);
-  Model model = load_model(words.model, use_device(words.device, words.model));
+  Model model = load_model(words.model, use_device(words.device, words.model), words.chat);
   const auto answers = generate(model, words);
   for (size_t i = 0; i < answers.size(); ++i)
     fmt::print("{}{}\n", answers.size() > 1 ? fmt::format("--- sample {}\n", i) : "", answers[i]);
@@ -69,6 +69,10 @@ void add_generate(CLI::App& app, int& exit_code) {
   command->add_option("prompt", words->prompt, "the user's message, or -");
   command->add_option("--model", words->model, "Hugging Face directory")->required();
   command->add_option("--device", words->device, "auto, cpu, cuda or cuda:N");
+  command
+      ->add_option("--chat", words->chat,
+                   fmt::format("how conversations are written: {}", fmt::join(ChatFormat::names(), ", ")))
+      ->capture_default_str();
   command->add_option("--task", words->task, "ask this task instead");
   command->add_option("--set", words->config.overrides, "options, as key=value (tasks.path)");
   command->add_option("--temperature", words->sampling.temperature, "0: greedy")

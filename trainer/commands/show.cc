@@ -44,24 +44,27 @@ double last_speedup(const Trajectory& t) {
 
 // For other programs: everything, and the answers as text.
 std::string json_line(const Trajectory& t, const Tokenizer& tokenizer) {
-  nlohmann::json roles = nlohmann::json::array(), turns = nlohmann::json::array();
-  for (const Role role : t.roles) roles.push_back(to_string(role));
-  for (const Turn& turn : t.turns) {
-    const std::vector<int32_t> answer(t.ids.begin() + turn.begin, t.ids.begin() + turn.end);
-    turns.push_back({{"segment", 0},
+  using Json = nlohmann::json;
+  Json segments = Json::array(), turns = Json::array();
+  for (const Segment& row : t.segments) {
+    Json roles = Json::array();
+    for (const Role role : row.roles) roles.push_back(to_string(role));
+    segments.push_back({{"parent", row.parent},
+                        {"prefix", row.prefix},
+                        {"ids", row.ids},
+                        {"roles", roles},
+                        {"log_probs", row.log_probs}});
+  }
+  for (const Turn& turn : t.turns)
+    turns.push_back({{"segment", turn.segment},
                      {"begin", turn.begin},
                      {"end", turn.end},
+                     {"summary", {turn.summary.begin, turn.summary.end}},
                      {"stopped", turn.stopped},
-                     {"text", tokenizer.decode(answer)},
+                     {"text", tokenizer.decode(t.answer_ids(turn))},
                      {"verdict", turn.verdict}});
-  }
-  const nlohmann::json segment = {
-      {"parent", -1}, {"prefix", 0}, {"ids", t.ids}, {"roles", roles}, {"log_probs", t.log_probs}};
-  const nlohmann::json json = {{"task", t.task},
-                               {"step", t.step},
-                               {"sample", t.sample},
-                               {"segments", nlohmann::json::array({segment})},
-                               {"turns", turns}};
+  const Json json = {
+      {"task", t.task}, {"step", t.step}, {"sample", t.sample}, {"segments", segments}, {"turns", turns}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -95,7 +95,8 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   command->add_flag("--nul", words->nul,
                     "the input holds many texts, each ended by a zero byte; one list a line");
   command->add_option("--chat", words->chat,
-                      "the text is a JSON list of messages; how they are written: " + ChatFormat::names());
+                      fmt::format("the text is a JSON list of messages; how they are written: {}",
+                                  fmt::join(ChatFormat::names(), ", ")));
   command->callback([=, &exit_code] { exit_code = run_tokenize(*words); });
 }
 

@@ -81,11 +81,13 @@ void add_passage(Role role, std::string text, std::vector<Passage>& answer) {
 
 ConversationTurn readable_turn(const Trajectory& t, const Turn& turn, const Tokenizer& tokenizer) {
   ConversationTurn result{{}, turn.stopped, turn.verdict};
-  for (auto begin = size_t(turn.begin), end = begin; begin < size_t(turn.end); begin = end) {
-    std::vector<int32_t> ids;
-    for (; end < size_t(turn.end) && t.roles[end] == t.roles[begin]; ++end) ids.push_back(t.ids[end]);
-    add_passage(t.roles[begin], bounded(tokenizer.decode(ids)), result.answer);
-  }
+  const Segment& row = t.row_of(turn);
+  for (const Span span : turn.spans())
+    for (auto begin = size_t(span.begin), end = begin; begin < size_t(span.end); begin = end) {
+      std::vector<int32_t> ids;
+      for (; end < size_t(span.end) && row.roles[end] == row.roles[begin]; ++end) ids.push_back(row.ids[end]);
+      add_passage(row.roles[begin], bounded(tokenizer.decode(ids)), result.answer);
+    }
   return result;
 }
 
@@ -106,9 +108,9 @@ BestAndWorst best_and_worst(const std::vector<const Trajectory*>& trajectories, 
 
 ReadableConversation readable(const Trajectory& trajectory, const Tokenizer& tokenizer) {
   ReadableConversation conversation{trajectory.task, trajectory.sample, "", {}};
-  const size_t first = trajectory.turns.empty() ? trajectory.ids.size() : size_t(trajectory.turns[0].begin);
-  conversation.prompt =
-      bounded(message_text({trajectory.ids.begin(), trajectory.ids.begin() + ptrdiff_t(first)}, tokenizer));
+  const std::vector<int32_t>& ids = trajectory.segments.at(0).ids;
+  const size_t first = trajectory.turns.empty() ? ids.size() : size_t(trajectory.turns[0].begin);
+  conversation.prompt = bounded(message_text({ids.begin(), ids.begin() + ptrdiff_t(first)}, tokenizer));
   for (const Turn& turn : trajectory.turns)
     conversation.turns.push_back(readable_turn(trajectory, turn, tokenizer));
   return conversation;
