@@ -15,7 +15,7 @@ import time
 import torch
 import transformers
 
-BASE = ["configs/quickstart_cuda.yaml", "env.lanes=6", "model.chat_format=qwen3_no_thinking", "model.device=cuda", "eval.before=false",
+BASE = ["configs/quickstart_cuda.yaml", "model.chat_format=qwen3_no_thinking", "model.device=cuda", "eval.before=false",
         "eval.samples=1", "rollout.max_sequences=64", "learner.micro_batch_tokens=8192", "cold_start.micro_batch_tokens=8192",
         "cold_start.optimizer.lr=3e-4", "cold_start.checkpoint_every=0", "checkpoint.keep=1", "checkpoint.every=100"]
 SHOWN = ("policy:", "device:", "cold start", "step ", "conversations", "exactness", "log-probs", "refus", "error", "eval")
@@ -83,23 +83,23 @@ def main(program, tokenizer, work, layers=28):
     print(f"            {parameters / 1e9:.2f} B parameters in {', '.join(files)}")
     grammar, good = work / "grammar.jsonl", work / "good.jsonl"
     stage("the grammar's conversations, judged", lambda: temper(
-        program, "collect", *BASE, "--traces", "--out", grammar, "traces.conversations=300", "traces.generated=60",
-        "traces.unjudged=5000", "run.threads=4"))
+        program, "collect", *BASE, "--traces", "--out", grammar, "traces.conversations=150", "traces.generated=40",
+        "traces.unjudged=12000"))
     run = work / "first"
     stage("fine-tuning on them", lambda: temper(
         program, "train", *BASE, f"model.path={base}", f"run.dir={run}", f"cold_start.data={grammar}", "cold_start.epochs=2",
-        "cold_start.max_seconds=90", "run.steps=0"))
+        "cold_start.max_seconds=85", "run.steps=0", "eval.turns=1"))
     print("            loss", [round(json.loads(line)["cold_start/loss"], 3) for line in
                               (run / "metrics.jsonl").read_text().splitlines() if "cold_start/loss" in line][::40])
     tuned = work / "tuned"
     stage("export", lambda: temper(program, "export", run / "checkpoints/cold_start", tuned))
     shutil.rmtree(run)
     stage("collect: sampled, judged, kept", lambda: temper(
-        program, "collect", *BASE, f"model.path={tuned}", "--out", good, "--samples", "2"))
+        program, "collect", *BASE, f"model.path={tuned}", "--out", good, "--samples", "1", "rollout.temperature=0.3"))
     data = good if good.exists() else grammar
     run = work / "second"
     stage("fine-tuning on what passed, three steps", lambda: temper(
-        program, "train", *BASE, f"model.path={tuned}", f"run.dir={run}", f"cold_start.data={data}", "cold_start.epochs=1",
+        program, "train", *BASE, f"model.path={tuned}", f"run.dir={run}", f"cold_start.data={data}", "cold_start.max_seconds=15",
         "cold_start.optimizer.lr=2e-5", "optimizer.lr=1e-6", "run.steps=3", "rollout.tasks_per_step=8", "rollout.turns=3",
         "rollout.max_context_tokens=1100", "rollout.context.rule=summaries", "eval.turns=1"))
     for line in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()):

@@ -64,7 +64,8 @@ if __name__ == "__main__":
         sys.exit(77)
     ranks.WORK = Path(tempfile.mkdtemp(prefix="temper_resume_gpu_"))
     ranks.TINY = gpu.CONFIG
-    resume.BASE = [word for word in resume.BASE if not word.startswith("model.")]
+    for words in (resume.BASE, ranks.TAUGHT):
+        words[:] = [word for word in words if not word.startswith("model.")]
     resume.uninterrupted = uninterrupted
     try:
         unittest.main(verbosity=2)
