@@ -157,5 +157,26 @@ TEST(Advantage, TokensGetTheirRolesAdvantage) {
   EXPECT_EQ(without.mask, std::vector<uint8_t>({0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
+TEST(Advantage, SummariesGetThePlansAdvantageInTheirTurnsRow) {
+  Trajectory trajectory = make_trajectory({passed(1)}, 1, 1);
+  Segment& first = trajectory.segments[0];
+  first.append({1}, Role::kRequest);
+  trajectory.turns[0].summary = {5, 7};
+  first.append({2, 3}, Role::kSummary);
+  Segment second = begin_segment(0, first, 4);
+  second.append({4}, Role::kFeedback);
+  second.append({5}, Role::kCode);
+  trajectory.segments.push_back(second);
+  trajectory.turns.push_back({.segment = 1, .begin = 5, .end = 6, .stopped = true, .verdict = passed(1)});
+  const Batch batch{0, {{"a", {trajectory}}}};
+  const TokenAdvantages rows =
+      spread_over_tokens(batch, {{{{.plan = 1, .code = 2}, {.plan = 3, .code = 4}}}});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].advantage, std::vector<float>({0, 0, 1, 2, 0, 1, 1}));
+  EXPECT_EQ(rows[0].mask, std::vector<uint8_t>({0, 0, 1, 1, 0, 1, 1}));
+  EXPECT_EQ(rows[1].advantage, std::vector<float>({0, 0, 0, 0, 0, 4}));
+  EXPECT_EQ(rows[1].mask, std::vector<uint8_t>({0, 0, 0, 0, 0, 1}));
+}
+
 }  // namespace
 }  // namespace temper

@@ -135,6 +135,25 @@ TEST_F(ColdStart, RowsHaveTheLayoutOfRollouts) {
   EXPECT_TRUE(row.turns[1].verdict.pass());
 }
 
+TEST_F(ColdStart, RowsHaveTheFormOfTheRolloutsContext) {
+  TraceRowOptions options{.max_tokens = 1024};
+  const size_t in_one_row = rows_of_traces(traces, tasks, tokenizer, options).rows.size();
+  EXPECT_EQ(in_one_row, traces.size());
+  size_t turns = 0;
+  for (const Trace& trace : traces) turns += trace.turns.size();
+  for (const char* rule : {"drop_reasoning", "summaries", "best_of_history"}) {
+    options.context = {.rule = rule, .summary_tokens = 8};
+    const LearnedRows all = rows_of_traces(traces, tasks, tokenizer, options);
+    EXPECT_EQ(all.rows.size(), turns);
+    size_t spans = 0;
+    for (const LearnedRow& row : all.rows) {
+      spans += row.spans.size();
+      EXPECT_EQ(row.spans.back().end, std::ssize(row.ids));
+    }
+    EXPECT_EQ(spans, options.context.summarises() ? 2 * turns - traces.size() : turns);
+  }
+}
+
 TEST_F(ColdStart, TheLossIsTheMeanOverAnswerTokens) {
   const std::vector<std::pair<size_t, size_t>> all = {{0, 0}, {0, 1}, {1, 0}}, final_ones = {{0, 1}, {1, 0}};
   for (int64_t micro_batch_tokens : {1, 100000}) {

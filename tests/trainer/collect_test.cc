@@ -40,7 +40,7 @@ class Collecting : public testing::Test {
   CollectOptions options;
 
   Trajectory sampled(size_t task, const std::vector<AnswerAndVerdict>& answers) const {
-    Conversation conversation(format, tokenizer, tasks[task], 0, 0);
+    Conversation conversation(format, tokenizer, tasks[task], 0, 0, options.context);
     for (size_t i = 0; i < answers.size(); ++i) {
       if (i > 0) conversation.open_turn();
       auto ids = tokenizer.encode(answers[i].text);
@@ -82,6 +82,23 @@ TEST_F(Collecting, PassesEndWithTheFirstRightAnswer) {
   EXPECT_EQ(first.seed, 9);
   EXPECT_EQ(collected.sampled, 3);
   EXPECT_EQ(collected.right, 2);
+}
+
+TEST_F(Collecting, AnswersInFrontAreShownAsTheContextShowedThem) {
+  options.context.rule = "drop_reasoning";
+  const Collected collected =
+      select({sampled(0, {{"Hm.\n" + code_answer("a"), failed()}, {code_answer("b"), passed(0.5)}})});
+  ASSERT_EQ(collected.examples.size(), 1u);
+  const std::string shown = collected.examples[0].messages.at(1).content;
+  EXPECT_EQ(shown.find("Hm."), std::string::npos) << shown;
+  EXPECT_NE(shown.find("```"), std::string::npos) << shown;
+  options.context = {.rule = "best_of_history", .shown_turns = 1};
+  options.keep = "fast";
+  const Collected best = select({sampled(
+      0, {{code_answer("a"), passed(2)}, {code_answer("b"), failed()}, {code_answer("c"), passed(3)}})});
+  ASSERT_EQ(best.examples.size(), 1u);
+  ASSERT_EQ(best.examples[0].messages.size(), 4u);
+  EXPECT_EQ(best.examples[0].messages[1].content, code_answer("a"));
 }
 
 TEST_F(Collecting, FastOnesComeFastestFirst) {

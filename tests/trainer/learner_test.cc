@@ -132,6 +132,53 @@ TEST(Learner, TheGradientIsTheLossesDerivative) {
   }
 }
 
+// The same answers behind the same tokens, each turn in a row of its own.
+Batch with_a_row_for_each_turn(const Batch& batch) {
+  Batch apart = batch;
+  for (Group& group : apart.groups)
+    for (Trajectory& trajectory : group.samples) {
+      const Segment whole = std::move(trajectory.segments[0]);
+      trajectory.segments.clear();
+      for (size_t i = 0; i < trajectory.turns.size(); ++i) {
+        const size_t prefix = i == 0 ? 0 : size_t(trajectory.turns[i - 1].end);
+        Segment row = begin_segment(int32_t(i) - 1, whole, prefix);
+        for (size_t t = prefix; t < size_t(trajectory.turns[i].end); ++t) {
+          row.append({whole.ids[t]}, whole.roles[t]);
+          row.log_probs.back() = whole.log_probs[t];
+        }
+        trajectory.segments.push_back(std::move(row));
+        trajectory.turns[i].segment = int32_t(i);
+      }
+    }
+  return apart;
+}
+
+TEST(Learner, RowsForEachTurnTeachWhatOneRowTeaches) {
+  Policy policy = tiny_policy();
+  Batch batch = make_batch(policy);
+  Rng rng(5);
+  for (Group& group : batch.groups)
+    for (Trajectory& trajectory : group.samples)
+      for (float& log_prob : trajectory.segments[0].log_probs)
+        if (log_prob < 0) log_prob += float(0.1 * (rng.uniform() - 0.5));
+  const Batch apart = with_a_row_for_each_turn(batch);
+  const std::vector<LossOptions> losses = {
+      {.entropy_coefficient = 0.1},
+      {.ratio = "sequence", .normalisation = "seq_mean"},
+      {.importance_cap = 2, .kl_coefficient = 0.1, .normalisation = "constant"}};
+  for (const LossOptions& loss : losses) {
+    LearnStats one, several;
+    const at::Tensor expected = gradient_of(policy, batch, random_advantages(batch), {}, loss, &one);
+    const at::Tensor found = gradient_of(policy, apart, random_advantages(apart), {}, loss, &several);
+    EXPECT_GT(expected.norm().item<double>(), 0);
+    EXPECT_LT((found - expected).norm().item<double>(), 1e-5 * expected.norm().item<double>());
+    EXPECT_EQ(one.tokens, several.tokens);
+    EXPECT_NEAR(one.loss, several.loss, 1e-6);
+    EXPECT_NEAR(one.rollout_kl, several.rollout_kl, 1e-6);
+    EXPECT_LT(one.packed_tokens, several.packed_tokens);
+  }
+}
+
 TEST(Learner, ReportsTheMismatchWithTheSampler) {
   Policy policy = tiny_policy();
   Batch batch = make_batch(policy);
