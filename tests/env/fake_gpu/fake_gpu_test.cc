@@ -36,7 +36,8 @@ TEST_F(FakeGpu, KernelsThatMakeNothingAreFound) { hand_made->expect_all("kernels
 TEST_F(FakeGpu, PlansThatBreakTheirRulesGetNowhere) { hand_made->expect_all("bad plans"); }
 
 TEST_F(FakeGpu, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
-  for (const Case& crash : cases_of("crashes")) {
+  const std::vector<Case> crashes = cases_of("crashes");
+  for (const Case& crash : crashes) {
     hand_made->expect(crash, true);
     expect_right("add", {{"good"}});
   }
@@ -149,7 +150,7 @@ TEST_F(FakeGpu, AKilledProfilerCostsAProfileAndNoVerdict) {
 }
 
 TEST_F(FakeGpu, WhoCrashesItsProfileEndsNoOthers) {
-  const Task& task = find_task(machine->tasks, "add");
+  const Task task = find_task(machine->tasks, "add");
   const std::string plan = plan_of(task, task.timed_shape, {{"trapped"}});
   for (int i = 0; i < 4; ++i) {
     machine->profiler->load(machine->cubin, plan);
