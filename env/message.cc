@@ -17,7 +17,7 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
   static const std::map<std::string, const char*, std::less<>> words{
       {"no_code_block", "no code block in the answer"},
       {"unclosed_code_block", "the code block is not closed"},
-      {"unclosed_reasoning", "the reasoning never ends; close it with </think>, then give the code block"},
+      {"unclosed_reasoning", "the reasoning never ends; close it, then give the code block"},
       {"empty_code_block", "the code block is empty"},
       {"no_entry_point", "the function asked for is not defined as extern \"C\""},
       {"tolerance", "an output is wrong"},
