@@ -28,7 +28,8 @@ uint64_t hash_name(const std::string& name) { return std::stoull(sha256(name).su
 struct Line {
   Conversation conversation;
   uint64_t task_hash;
-  uint64_t past;  // turns that were shown at the start
+  uint64_t past;              // turns that were shown at the start
+  size_t longest_prompt = 0;  // ids behind which an answer and what belongs to it still fit
   int64_t slot = -1;
   bool sums_up = false;  // what it generates is a summary
   int64_t turns() const { return int64_t(conversation.trajectory().turns.size()); }
@@ -56,7 +57,6 @@ class Run {
   void open_lines(const std::vector<RolloutRequest>& requests);
   Line open_line(const RolloutRequest& request, int64_t sample) const;
   FeedbackLimit feedback_limit(int64_t answers) const { return {options_.feedback_limit(), answers}; }
-  size_t longest_prompt(const Conversation& conversation) const;
   void ask(size_t line);
   bool may_generate();
   void generate();
@@ -103,18 +103,13 @@ void Run::open_lines(const std::vector<RolloutRequest>& requests) {
   turns_left_ = int64_t(lines_.size()) * options_.turns;
 }
 
-// Details take a share of the room in front of the last possible answer: each of those to come may need as
-// much. A short message may take it all.
-size_t Run::longest_prompt(const Conversation& conversation) const {
-  const auto taken = int64_t(conversation.summary_room()) + options_.max_response_tokens;
-  return size_t(std::max<int64_t>(0, options_.max_context_tokens - taken));
-}
-
 Line Run::open_line(const RolloutRequest& request, int64_t sample) const {
   Line line{.conversation = {format_, tokenizer_, *request.task, step_, sample, options_.context},
             .task_hash = hash_name(request.task->name),
             .past = request.past.size()};
-  line.conversation.show(request.past, longest_prompt(line.conversation), feedback_limit(options_.turns));
+  const auto taken = int64_t(line.conversation.summary_room()) + options_.max_response_tokens;
+  line.longest_prompt = size_t(std::max<int64_t>(0, options_.max_context_tokens - taken));
+  line.conversation.show(request.past, line.longest_prompt, feedback_limit(options_.turns));
   return line;
 }
 
@@ -214,8 +209,8 @@ bool Run::goes_on(const Line& line, const Verdict& verdict) const {
 
 void Run::open_turn(size_t index) {
   Line& line = lines_[index];
-  const bool opened = line.conversation.open_turn(longest_prompt(line.conversation),
-                                                  feedback_limit(options_.turns - line.turns()));
+  const bool opened =
+      line.conversation.open_turn(line.longest_prompt, feedback_limit(options_.turns - line.turns()));
   opened ? ask(index) : end(line);
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "policy/layouts.h"
 #include "policy/parameter_store.h"
+#include "trainer/checkpoint/room.h"
 
 namespace temper {
 namespace {
@@ -19,7 +20,6 @@ constexpr double kLinkShare = 0.75;
 constexpr double kVerdictCoreSeconds = 0.55;
 // A token on the disk: id, role, log-prob.
 constexpr int64_t kTokenBytes = 9;
-constexpr int64_t kStateBytes = 12;  // of a parameter in a checkpoint: master and two moments
 
 // Of a trajectory at most, summaries included.
 int64_t generated_tokens(const RolloutOptions& r) {
@@ -83,7 +83,7 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   step.flops = learning + per_token / 3 * double(step.trajectories * row_tokens(r));
   step.sent_bytes = sent_bytes(config, shape, site.ranks, step.learned_tokens);
   step.record_bytes = kTokenBytes * step.trajectories * row_tokens(r);
-  step.checkpoint_bytes = kStateBytes * shape.parameter_count();
+  step.checkpoint_bytes = checkpoint_bytes(shape);
   if (!site.gpu) return step;
   const double again = config.model.recompute ? 4.0 / 3 : 1;
   step.generate_s = generate_s(config, shape, site);

@@ -7,8 +7,6 @@
 namespace temper {
 namespace {
 
-constexpr int64_t kStateBytes = 12;  // of a parameter: master and moments, f32
-
 // How many checkpoints the run writes; after a time counts as after each step.
 int64_t written(const RunConfig& config) {
   const CheckpointOptions& options = config.checkpoint;
@@ -20,6 +18,8 @@ int64_t written(const RunConfig& config) {
 
 }  // namespace
 
+int64_t checkpoint_bytes(const ModelConfig& shape) { return 3 * 4 * shape.parameter_count(); }
+
 uint64_t room_for_checkpoints(const RunConfig& config, const ModelConfig& shape, int64_t present) {
   const int64_t kept = config.checkpoint.keep + (config.checkpoint.best.empty() ? 0 : 1);
   const int64_t most = std::min(written(config), kept + 1);
@@ -27,7 +27,7 @@ uint64_t room_for_checkpoints(const RunConfig& config, const ModelConfig& shape,
   const bool cold_start = config.model.path.empty() && present == 0;
   const int64_t exported = cold_start ? 2 : 1;  // cold_start and final
   const int64_t weight_bytes = config.model.policy().on_gpu() ? 2 : 4;
-  return uint64_t((more * kStateBytes + exported * weight_bytes) * shape.parameter_count());
+  return uint64_t(more * checkpoint_bytes(shape) + exported * weight_bytes * shape.parameter_count());
 }
 
 }  // namespace temper

@@ -9,9 +9,11 @@ namespace temper {
 
 struct RunConfig;
 
-// At the most that lies there at once, by the run's settings alone: a checkpoint is f32 master weights and
-// two moments, 12 bytes a parameter, and an old one stays until the new one is whole. `present`: checkpoints
-// that lie there already and are counted in the disk's free bytes no more.
+// Of one checkpoint: f32 master weights and two moments, 12 bytes a parameter.
+int64_t checkpoint_bytes(const ModelConfig& shape);
+
+// At the most that lies there at once, by the run's settings alone: an old checkpoint stays until the new one
+// is whole. `present`: checkpoints that lie there already and are counted in the disk's free bytes no more.
 uint64_t room_for_checkpoints(const RunConfig& config, const ModelConfig& shape, int64_t present);
 
 }  // namespace temper
