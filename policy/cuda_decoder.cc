@@ -62,10 +62,10 @@ std::string CudaDecoder::check_exactness(const ParameterStore& store) {
   const Weights& w = weights_.of(store, config_);
   const BlockWeights<bf16>& b = w.blocks.front();
   const int64_t d = config_.hidden_size, f = config_.intermediate_size;
-  const std::vector<cuda::ProductShape> shapes = {{d, shape_.qkv_width(), false, b.qkv},
-                                                  {shape_.q_width(), d, true, b.o},
-                                                  {d, 2 * f, false, b.gate_up},
-                                                  {f, d, true, b.down},
+  const std::vector<cuda::ProductShape> shapes = {{d, shape_.qkv_width(), false, b.qkv, b.qkv_bias},
+                                                  {shape_.q_width(), d, true, b.o, b.o_bias},
+                                                  {d, 2 * f, false, b.gate_up, b.gate_up_bias},
+                                                  {f, d, true, b.down, b.down_bias},
                                                   {d, config_.vocab_size, false, w.head}};
   const cuda::Exactness found = cuda::check_exactness(shape_, shapes, products_, attention_, stream_);
   return fmt::format("{}: {}", found.exact ? "exact" : "NOT EXACT", found.text);
@@ -134,29 +134,22 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   return scores;
 }
 
-// Sampling and training call this one function, so that a bias is added with the same bits in both.
-void CudaDecoder::linear(const bf16* x, const bf16* w, const bf16* bias, const bf16* residual, int64_t rows,
-                         int64_t k, int64_t n, bf16* y) {
-  products_.linear(x, w, residual, rows, k, n, y, stream_);
-  cuda::add_bias(DType::kBF16, bias, rows, n, y, stream_);
-}
-
 // x_out null: only what the backward reads.
 void CudaDecoder::block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
                                 const GpuBlock& b, const GpuScratch& s, bf16* x_out) {
   const int64_t d = config_.hidden_size, f = config_.intermediate_size, rows = round_up(tokens, kRowUnit);
   const double eps = config_.rms_norm_eps;
   cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
-  linear(s.normed, w.qkv, w.qkv_bias, nullptr, rows, d, shape_.qkv_width(), b.qkv);
+  products_.linear(s.normed, w.qkv, w.qkv_bias, nullptr, rows, d, shape_.qkv_width(), b.qkv, stream_);
   cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, rope_table_.data_ptr<float>(), b.qkv,
                      pack.positions, tokens, {}, s.qk, stream_);
   attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_);
-  linear(b.mixed, w.o, w.o_bias, b.x, rows, shape_.q_width(), d, b.middle);
+  products_.linear(b.mixed, w.o, w.o_bias, b.x, rows, shape_.q_width(), d, b.middle, stream_);
   cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, eps, tokens, d, s.normed, stream_);
-  linear(s.normed, w.gate_up, w.gate_up_bias, nullptr, rows, d, 2 * f, b.gate_up);
+  products_.linear(s.normed, w.gate_up, w.gate_up_bias, nullptr, rows, d, 2 * f, b.gate_up, stream_);
   if (!x_out) return;
   cuda::swiglu(DType::kBF16, b.gate_up, tokens, f, s.gated, stream_);
-  linear(s.gated, w.down, w.down_bias, b.middle, rows, f, d, x_out);
+  products_.linear(s.gated, w.down, w.down_bias, b.middle, rows, f, d, x_out, stream_);
 }
 
 // s.dx holds the gradient at the block's output, and then that at its input.

@@ -52,9 +52,6 @@ class CudaDecoder : public Decoder {
                              const GpuBlock& b, const GpuScratch& s);
   void attention_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
                           const GpuPack& pack, const GpuBlock& b, const GpuScratch& s);
-  // y [rows, n] = x [rows, k] · wᵀ + residual + bias; residual and bias may be null.
-  void linear(const bf16* x, const bf16* w, const bf16* bias, const bf16* residual, int64_t rows, int64_t k,
-              int64_t n, bf16* y);
   void bias_backward(const bf16* dy, int64_t rows, int64_t width, float* d_bias, const GpuScratch& s);
   void norm_backward(const bf16* x, const int32_t* index, const bf16* w, int64_t rows, const bf16* dy,
                      float* dw, const GpuScratch& s);

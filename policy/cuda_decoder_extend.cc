@@ -17,7 +17,7 @@ void CudaDecoder::extend_block(const BlockWeights<bf16>& w, const cuda::Pages& p
   const int64_t d = config_.hidden_size, f = config_.intermediate_size, padded = round_up(rows, kRowUnit);
   const double eps = config_.rms_norm_eps;
   cuda::rms_norm(DType::kBF16, r.x, nullptr, w.input_norm, eps, rows, d, r.normed, stream_);
-  linear(r.normed, w.qkv, w.qkv_bias, nullptr, padded, d, shape_.qkv_width(), r.qkv);
+  products_.linear(r.normed, w.qkv, w.qkv_bias, nullptr, padded, d, shape_.qkv_width(), r.qkv, stream_);
   cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, rope_table_.data_ptr<float>(), r.qkv,
                      positions, rows, pages, r.qk, stream_);
   if (fresh) {
@@ -25,11 +25,11 @@ void CudaDecoder::extend_block(const BlockWeights<bf16>& w, const cuda::Pages& p
   } else {
     cuda::paged_attention(shape_, r.qk, positions, rows, pages, r.mixed, stream_);
   }
-  linear(r.mixed, w.o, w.o_bias, r.x, padded, shape_.q_width(), d, r.middle);
+  products_.linear(r.mixed, w.o, w.o_bias, r.x, padded, shape_.q_width(), d, r.middle, stream_);
   cuda::rms_norm(DType::kBF16, r.middle, nullptr, w.post_norm, eps, rows, d, r.normed, stream_);
-  linear(r.normed, w.gate_up, w.gate_up_bias, nullptr, padded, d, 2 * f, r.gate_up);
+  products_.linear(r.normed, w.gate_up, w.gate_up_bias, nullptr, padded, d, 2 * f, r.gate_up, stream_);
   cuda::swiglu(DType::kBF16, r.gate_up, rows, f, r.gated, stream_);
-  linear(r.gated, w.down, w.down_bias, r.middle, padded, f, d, r.x);
+  products_.linear(r.gated, w.down, w.down_bias, r.middle, padded, f, d, r.x, stream_);
 }
 
 // New tokens of some sequences, one after another.
@@ -121,8 +121,8 @@ CudaDecoder::Logits CudaDecoder::prefill(const Weights& w, GpuCache& cache,
   if (!fresh.ids.empty()) prefill_rows(w, cache, fresh, true, p, p.normed);
   if (!behind.ids.empty())
     prefill_rows(w, cache, behind, false, p, p.normed + int64_t(fresh.last.size()) * d);
-  products_.linear(p.normed, w.head, nullptr, round_up(count, kRowUnit), d, config_.vocab_size, p.logits,
-                   stream_);
+  products_.linear(p.normed, w.head, nullptr, nullptr, round_up(count, kRowUnit), d, config_.vocab_size,
+                   p.logits, stream_);
   logits.values = p.logits;
   return logits;
 }

@@ -40,7 +40,7 @@ void CudaDecoder::head_forward(const Weights& w, const GpuActivations& a, float 
   float *log_prob = h.scores, *entropy = h.scores + rows;
   cuda::rms_norm(DType::kBF16, a.x_out, a.pack.before + chunk.begin, w.norm, config_.rms_norm_eps, rows, d,
                  h.normed, stream_);
-  products_.linear(h.normed, w.head, nullptr, round_up(rows, kRowUnit), d, v, h.logits, stream_);
+  products_.linear(h.normed, w.head, nullptr, nullptr, round_up(rows, kRowUnit), d, v, h.logits, stream_);
   cuda::score_rows(DType::kBF16, h.logits, rows, v, token_count_, scale, a.pack.targets + chunk.begin,
                    log_prob, entropy, stream_);
   std::vector<float> scores(size_t(2 * rows));

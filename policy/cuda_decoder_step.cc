@@ -51,7 +51,7 @@ void CudaDecoder::enqueue_step(const Weights& w, const GpuCache& cache, const St
                  false, s.rows);
   cuda::rms_norm(DType::kBF16, s.rows.x, nullptr, w.norm, config_.rms_norm_eps, rows, d, s.rows.normed,
                  stream_);
-  products_.linear(s.rows.normed, w.head, nullptr, rows, d, v, s.logits, stream_);
+  products_.linear(s.rows.normed, w.head, nullptr, nullptr, rows, d, v, s.logits, stream_);
   cuda::sample_rows(DType::kBF16, s.logits, v, token_count_, s.device.draws, rows, s.device.ids,
                     s.device.log_probs, stream_);
 }

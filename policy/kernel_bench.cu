@@ -114,12 +114,8 @@ std::vector<Bench> swiglu_benches(int64_t rows, int64_t width) {
 }
 
 std::vector<Bench> bias_benches(int64_t rows, int64_t width) {
-  const int64_t row = 2 * width, x = rows * row, partial = kNormBlocks * width * 4;
-  return {{"add_bias",
-           2 * x + row,
-           {row, x},
-           [=](void* const* b, cudaStream_t s) { add_bias(kType, b[0], rows, width, b[1], s); }},
-          {"add_bias_backward",
+  const int64_t x = 2 * rows * width, partial = kNormBlocks * width * 4;
+  return {{"add_bias_backward",
            x + 2 * partial + 8 * width,
            {x, partial, 4 * width},
            [=](void* const* b, cudaStream_t s) {

@@ -23,7 +23,7 @@ Bench decode_product(const std::shared_ptr<Products>& products, const Weight& w,
           weights + x + y * (w.residual ? 2 : 1),
           {weights, x, y, y},
           [=](void* const* b, cudaStream_t s) {
-            products->linear(b[1], b[0], w.residual ? b[2] : nullptr, rows, w.k, w.n, b[3], s);
+            products->linear(b[1], b[0], nullptr, w.residual ? b[2] : nullptr, rows, w.k, w.n, b[3], s);
           }};
 }
 
@@ -36,7 +36,7 @@ std::vector<Bench> training_products(const std::shared_ptr<Products>& products, 
            bytes,
            {x, weights, y},
            [=](void* const* b, cudaStream_t s) {
-             products->linear(b[0], b[1], nullptr, rows, w.k, w.n, b[2], s);
+             products->linear(b[0], b[1], nullptr, nullptr, rows, w.k, w.n, b[2], s);
            },
            -1,
            operations},

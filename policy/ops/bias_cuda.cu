@@ -1,32 +1,13 @@
 #include "policy/ops/bias_cuda.h"
 
 #include "policy/ops/cuda.h"
-#include "policy/ops/cuda_launch.cuh"
 #include "policy/ops/cuda_launch.h"
 #include "policy/ops/cuda_numbers.cuh"
 
 namespace temper::cuda {
 namespace {
 
-constexpr int kThreads = 128, kPacks = 2;
-
-// Rows lie in the first dimension of the grid, which alone has room for them.
-template <class T>
-__global__ void __launch_bounds__(kThreads) add_bias_kernel(const T* bias, int width, T* y) {
-  wait_for_previous();
-  T* row = y + int64_t(blockIdx.x) * width;
-#pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int at = int((blockIdx.y * kPacks + p) * kThreads + threadIdx.x) * 8;
-    if (at >= width) continue;
-    float values[8], added[8];
-    unpack(load_pack<8>(row + at), values);
-    unpack(load_pack<8>(bias + at), added);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) values[i] += added[i];
-    store_numbers(values, row + at);
-  }
-}
+constexpr int kThreads = 128;
 
 // Block (c, b) adds up eight columns a thread over rows b, b + blocks, …
 template <class T>
@@ -48,17 +29,6 @@ __global__ void __launch_bounds__(kThreads)
 unsigned blocks_for(int64_t width, int64_t columns) { return unsigned((width + columns - 1) / columns); }
 
 }  // namespace
-
-void add_bias(DType dtype, const void* bias, int64_t rows, int64_t width, void* y, cudaStream_t stream) {
-  if (!bias) return;
-  check_numbers("add_bias", dtype, width);
-  if (rows == 0) return;
-  const dim3 grid(unsigned(rows), blocks_for(width, kThreads * kPacks * 8));
-  with_type(dtype, [&]<class T>(T) {
-    launch_early(add_bias_kernel<T>, grid, kThreads, 0, stream, "add_bias", static_cast<const T*>(bias),
-                 int(width), static_cast<T*>(y));
-  });
-}
 
 void add_bias_backward(DType dtype, const void* dy, int64_t rows, int64_t width, float* blocks, float* d_bias,
                        cudaStream_t stream) {

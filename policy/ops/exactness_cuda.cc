@@ -84,7 +84,7 @@ void check_product(const ProductShape& s, Products& products, Check& all) {
   all.fill(residual, 1);
   if (!s.w) all.fill(own, 0.02);
   const auto run = [&](int64_t from, int64_t rows, const Numbers& y) {
-    products.linear(x.data() + from * s.k, s.w ? s.w : own.data(),
+    products.linear(x.data() + from * s.k, s.w ? s.w : own.data(), s.bias,
                     s.residual ? residual.data() + from * s.n : nullptr, rows, s.k, s.n, y.data(),
                     all.stream());
   };

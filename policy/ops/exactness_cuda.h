@@ -23,8 +23,9 @@ struct Exactness {
 struct ProductShape {
   int64_t k, n;
   bool residual;
-  const void* w =
-      nullptr;  // [n, k] bf16, the weights that will be used; null: random ones, made for the check
+  // [n, k] bf16, the weights that will be used; null: random ones, made for the check.
+  const void* w = nullptr;
+  const void* bias = nullptr;  // [n] bf16; null: none
 };
 
 // Compares each product of 32 and 96 rows with the same rows among 1,024, and each row of packed sequences

@@ -13,18 +13,19 @@ constexpr size_t kProductWorkspaceBytes = size_t(64) << 20;  // more than the ca
 // WorldError with the library's text.
 void check_lt(cublasStatus_t status, const char* what);
 
-// In the library's terms, column by column: D [m, n] = op(A) · op(B) + β·C.
+// In the library's terms, column by column: D [m, n] = op(A) · op(B) + β·C + bias [m], rounded once.
 enum class ProductKind { kLinear, kInputGradient, kWeightGradient };
 struct ProductKey {
   ProductKind kind;
   int64_t rows, k, n;
-  bool add;       // β = 1
+  bool add;  // β = 1
+  bool bias;
   int alignment;  // bytes, of all operands
   auto operator<=>(const ProductKey&) const = default;
 };
 
 struct ProductOperands {
-  const void *a, *b, *c;
+  const void *a, *b, *c, *bias;
   void* d;
 };
 
@@ -50,7 +51,8 @@ class ProductPlan {
   cublasLtMatmulAlgo_t algorithm;
 
  private:
-  void set(cublasLtMatmulDescAttributes_t attribute, cublasOperation_t value);
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, T value) const;
   void layouts(int64_t a_rows, int64_t a_columns, int64_t b_rows, int64_t b_columns, int64_t d_rows,
                int64_t d_columns, cudaDataType_t out);
 

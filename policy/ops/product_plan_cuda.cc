@@ -69,6 +69,11 @@ uint32_t tile_of(const cublasLtMatmulAlgo_t& algorithm) {
   return attribute<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID);
 }
 
+template <class T>
+void ProductPlan::set(cublasLtMatmulDescAttributes_t attribute, T value) const {
+  check_lt(cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof value), "descriptor");
+}
+
 ProductPlan::ProductPlan(const ProductKey& key) {
   const bool weight = key.kind == ProductKind::kWeightGradient, linear = key.kind == ProductKind::kLinear;
   const cudaDataType_t out = weight ? CUDA_R_32F : CUDA_R_16BF;
@@ -86,16 +91,13 @@ ProductPlan::ProductPlan(const ProductKey& key) {
       layouts(key.k, key.rows, key.n, key.rows, key.k, key.n, out);
       break;
   }
+  if (key.bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
   beta_ = key.add ? 1 : 0;
 }
 
 ProductPlan::~ProductPlan() {
   for (auto layout : {a_, b_, d_}) cublasLtMatrixLayoutDestroy(layout);
   cublasLtMatmulDescDestroy(product_);
-}
-
-void ProductPlan::set(cublasLtMatmulDescAttributes_t attribute, cublasOperation_t value) {
-  check_lt(cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof value), "transposition");
 }
 
 void ProductPlan::layouts(int64_t a_rows, int64_t a_columns, int64_t b_rows, int64_t b_columns,
@@ -119,6 +121,7 @@ cublasStatus_t ProductPlan::run(cublasLtHandle_t handle, const ProductOperands& 
                                 const cublasLtMatmulAlgo_t& chosen, void* workspace,
                                 cudaStream_t stream) const {
   const float one = 1;
+  if (o.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, o.bias);
   return cublasLtMatmul(handle, product_, &one, o.a, a_, o.b, b_, &beta_, o.c ? o.c : o.d, d_, o.d, d_,
                         &chosen, workspace, kProductWorkspaceBytes, stream);
 }

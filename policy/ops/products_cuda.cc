@@ -20,7 +20,8 @@ constexpr double kLargeFlops = 4e11;  // 0.6 ms
 
 int common_alignment(const ProductOperands& o) {
   uintptr_t bits = 256;
-  for (const void* p : {o.a, o.b, o.c, static_cast<const void*>(o.d)}) bits |= reinterpret_cast<uintptr_t>(p);
+  for (const void* p : {o.a, o.b, o.c, o.bias, static_cast<const void*>(o.d)})
+    bits |= reinterpret_cast<uintptr_t>(p);
   return int(bits & -bits);
 }
 
@@ -76,8 +77,8 @@ struct Products::Impl {
 
   // In place, the library rounds the product before it adds: two roundings where there is one otherwise. So
   // the residual goes aside first, as many rows at a time as there is room for.
-  void add_in_place(const void* x, const void* w, int64_t rows, int64_t k, int64_t n, void* y,
-                    cudaStream_t stream) {
+  void add_in_place(const void* x, const void* w, const void* bias, int64_t rows, int64_t k, int64_t n,
+                    void* y, cudaStream_t stream) {
     const int64_t most = int64_t(kResidualBytes) / (n * 2) / 32 * 32;
     TEMPER_CHECK(most > 0, "residual of width {}", n);
     void* const aside = static_cast<char*>(workspace) + kProductWorkspaceBytes;
@@ -86,8 +87,8 @@ struct Products::Impl {
       char* const y_row = static_cast<char*>(y) + row * n * 2;
       check(cudaMemcpyAsync(aside, y_row, size_t(count * n * 2), cudaMemcpyDeviceToDevice, stream),
             "residual");
-      run({ProductKind::kLinear, count, k, n, true, 0},
-          {w, static_cast<const char*>(x) + row * k * 2, aside, y_row}, stream);
+      run({ProductKind::kLinear, count, k, n, true, bias != nullptr, 0},
+          {w, static_cast<const char*>(x) + row * k * 2, aside, bias, y_row}, stream);
     }
   }
 
@@ -164,23 +165,25 @@ struct Products::Impl {
 Products::Products() : impl_(std::make_unique<Impl>()) {}
 Products::~Products() = default;
 
-void Products::linear(const void* x, const void* w, const void* residual, int64_t rows, int64_t k, int64_t n,
-                      void* y, cudaStream_t stream) {
+void Products::linear(const void* x, const void* w, const void* bias, const void* residual, int64_t rows,
+                      int64_t k, int64_t n, void* y, cudaStream_t stream) {
   if (rows == 0) return;
-  if (residual && residual == y) return impl_->add_in_place(x, w, rows, k, n, y, stream);
-  impl_->run({ProductKind::kLinear, rows, k, n, residual != nullptr, 0}, {w, x, residual, y}, stream);
+  if (residual && residual == y) return impl_->add_in_place(x, w, bias, rows, k, n, y, stream);
+  impl_->run({ProductKind::kLinear, rows, k, n, residual != nullptr, bias != nullptr, 0},
+             {w, x, residual, bias, y}, stream);
 }
 
 void Products::linear_backward_input(const void* dy, const void* w, int64_t rows, int64_t k, int64_t n,
                                      void* dx, cudaStream_t stream) {
   if (rows == 0) return;
-  impl_->run({ProductKind::kInputGradient, rows, k, n, false, 0}, {w, dy, nullptr, dx}, stream);
+  impl_->run({ProductKind::kInputGradient, rows, k, n, false, false, 0}, {w, dy, nullptr, nullptr, dx},
+             stream);
 }
 
 void Products::linear_backward_weight(const void* dy, const void* x, int64_t rows, int64_t k, int64_t n,
                                       float* dw, cudaStream_t stream) {
   if (rows == 0) return;
-  impl_->run({ProductKind::kWeightGradient, rows, k, n, true, 0}, {x, dy, dw, dw}, stream);
+  impl_->run({ProductKind::kWeightGradient, rows, k, n, true, false, 0}, {x, dy, dw, nullptr, dw}, stream);
 }
 
 int64_t Products::library_version() { return int64_t(cublasLtGetVersion()); }

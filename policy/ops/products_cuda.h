@@ -24,10 +24,10 @@ class Products {
   Products();  // on the current device
   ~Products();
 
-  // y [rows, n] = x [rows, k] · wᵀ (+ residual [rows, n]), w [n, k]; residual null: none. y may be residual,
-  // which costs a copy of it: the bits are the same.
-  void linear(const void* x, const void* w, const void* residual, int64_t rows, int64_t k, int64_t n, void* y,
-              cudaStream_t stream);
+  // y [rows, n] = x [rows, k] · wᵀ (+ bias [n]) (+ residual [rows, n]), w [n, k], rounded once; null: none of
+  // it. y may be residual, which costs a copy of it: the bits are the same.
+  void linear(const void* x, const void* w, const void* bias, const void* residual, int64_t rows, int64_t k,
+              int64_t n, void* y, cudaStream_t stream);
 
   // dx [rows, k] = dy [rows, n] · w [n, k]
   void linear_backward_input(const void* dy, const void* w, int64_t rows, int64_t k, int64_t n, void* dx,

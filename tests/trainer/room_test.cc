@@ -22,6 +22,8 @@ TEST(Room, IsWhatTheSettingsWillTake) {
   EXPECT_EQ(room({"run.steps=100", "checkpoint.every=0"}),
             2 * 12 + 2 * 4u);  // after the cold start, at the end
   EXPECT_EQ(room({"run.steps=100", "checkpoint.every=0", "model.path=x"}), 12 + 4u);
+  EXPECT_EQ(room({"run.steps=100", "checkpoint.every=0", "model.path=x", "cold_start.data=y"}),
+            2 * 12 + 2 * 4u);  // a given model learns a file first
   EXPECT_EQ(room({"run.steps=5", "checkpoint.every=10", "checkpoint.keep=7"}), 2 * 12 + 2 * 4u);
   EXPECT_EQ(room({"run.steps=5", "checkpoint.every=0", "checkpoint.every_s=60", "checkpoint.keep=3"}),
             4 * 12 + 2 * 4u);

@@ -1,4 +1,4 @@
-// CUDA add_bias and its backward: bits of the sum rounded once, sums over rows in one order.
+// The backward of a bias on a GPU: sums over rows in one order.
 
 #include "policy/ops/bias_cuda.h"
 
@@ -11,26 +11,12 @@ constexpr int64_t kRows[] = {1, 3, 32, 263, 264, 265, 2500}, kWidths[] = {8, 128
 
 class GpuBias : public GpuOps {
  protected:
-  at::Tensor add(const at::Tensor& bias, const at::Tensor& x) const {
-    const Buffer b(bias), y(x);
-    cuda::add_bias(GetParam(), b.data(), x.size(0), x.size(1), y.data(), nullptr);
-    return y.host();
-  }
   at::Tensor backward(const at::Tensor& dy, const at::Tensor& start) const {
     const Buffer d(dy), blocks(unwritten({cuda::kNormBlocks, dy.size(1)}, at::kFloat)), sum(start);
     cuda::add_bias_backward(GetParam(), d.data(), dy.size(0), dy.size(1), blocks.f32(), sum.f32(), nullptr);
     return sum.host();
   }
 };
-
-TEST_P(GpuBias, IsAddedInF32AndRoundedOnce) {
-  for (const int64_t rows : kRows)
-    for (const int64_t width : kWidths) {
-      const at::Tensor bias = random({width}, 3), x = random({rows, width});
-      const at::Tensor expected = (x.to(at::kFloat) + bias.to(at::kFloat)).to(type());
-      EXPECT_TRUE(same_bits(add(bias, x), expected)) << rows << " rows of " << width;
-    }
-}
 
 TEST_P(GpuBias, BackwardAddsTheSumsOfColumns) {
   for (const int64_t rows : kRows)
@@ -46,7 +32,6 @@ TEST_P(GpuBias, BackwardAddsTheSumsOfColumns) {
 TEST_P(GpuBias, NullIsNone) {
   const at::Tensor x = random({5, 64});
   const Buffer y(x), blocks(at::zeros({cuda::kNormBlocks, 64}));
-  cuda::add_bias(GetParam(), nullptr, 5, 64, y.data(), nullptr);
   cuda::add_bias_backward(GetParam(), y.data(), 5, 64, blocks.f32(), nullptr, nullptr);
   EXPECT_TRUE(same_bits(y.host(), x));
 }

@@ -27,9 +27,9 @@ TEST_F(GpuProducts, EqualTheirsInDouble) {
     const Buffer gx(x), gw(w), gresidual(residual), gdy(dy), gy(unwritten({rows, n}));
     const Buffer gdx(unwritten({rows, k})), gdw(dw);
 
-    products.linear(gx.data(), gw.data(), nullptr, rows, k, n, gy.data(), nullptr);
+    products.linear(gx.data(), gw.data(), nullptr, nullptr, rows, k, n, gy.data(), nullptr);
     EXPECT_LT(relative_error(gy.host(), x64.mm(w64.t())), kHalfUnit);
-    products.linear(gx.data(), gw.data(), gresidual.data(), rows, k, n, gy.data(), nullptr);
+    products.linear(gx.data(), gw.data(), nullptr, gresidual.data(), rows, k, n, gy.data(), nullptr);
     EXPECT_LT(relative_error(gy.host(), x64.mm(w64.t()) + residual.to(at::kDouble)), kHalfUnit);
     products.linear_backward_input(gdy.data(), gw.data(), rows, k, n, gdx.data(), nullptr);
     EXPECT_LT(relative_error(gdx.host(), dy64.mm(w64)), kHalfUnit);
@@ -40,14 +40,34 @@ TEST_F(GpuProducts, EqualTheirsInDouble) {
   }
 }
 
+// Of small integers all sums are exact in f32. A product that was rounded before its bias came would lose
+// what 256 and 1/2 differ by, so this tells one rounding from two.
+TEST_F(GpuProducts, AddTheBiasBeforeTheyRound) {
+  cuda::Products products;
+  for (const auto& [rows, k, n] : kShapes) {
+    const auto integers = [](at::IntArrayRef sizes) {
+      return at::randint(-4, 5, sizes, at::kFloat).to(at::kBFloat16);
+    };
+    const at::Tensor x = integers({rows, k}), w = integers({n, k}), residual = integers({rows, n});
+    const at::Tensor bias = (integers({n}).to(at::kFloat) / 8).to(at::kBFloat16);
+    const at::Tensor sum = x.to(at::kDouble).mm(w.to(at::kDouble).t()) + bias.to(at::kDouble);
+    const Buffer gx(x), gw(w), gbias(bias), gresidual(residual), gy(unwritten({rows, n}));
+    products.linear(gx.data(), gw.data(), gbias.data(), nullptr, rows, k, n, gy.data(), nullptr);
+    EXPECT_EQ(unequal_bits(gy.host(), sum.to(at::kBFloat16)), 0) << rows << " rows, k " << k << ", n " << n;
+    products.linear(gx.data(), gw.data(), gbias.data(), gresidual.data(), rows, k, n, gy.data(), nullptr);
+    EXPECT_EQ(unequal_bits(gy.host(), (sum + residual.to(at::kDouble)).to(at::kBFloat16)), 0)
+        << rows << " rows, k " << k << ", n " << n << " and a residual";
+  }
+}
+
 TEST_F(GpuProducts, AddToTheResidualInPlace) {
   for (const auto& [rows, k, n] : kShapes) {
     cuda::Products products;  // so that the first product of a shape, which is tried out, is the one in place
     const Buffer x(random_bf16({rows, k})), w(random_bf16({n, k})), apart(unwritten({rows, n}));
     const at::Tensor residual = random_bf16({rows, n});
-    const Buffer in_place(residual), kept(residual);
-    products.linear(x.data(), w.data(), in_place.data(), rows, k, n, in_place.data(), nullptr);
-    products.linear(x.data(), w.data(), kept.data(), rows, k, n, apart.data(), nullptr);
+    const Buffer in_place(residual), kept(residual), bias(random_bf16({n}));
+    products.linear(x.data(), w.data(), bias.data(), in_place.data(), rows, k, n, in_place.data(), nullptr);
+    products.linear(x.data(), w.data(), bias.data(), kept.data(), rows, k, n, apart.data(), nullptr);
     EXPECT_EQ(unequal_bits(in_place.host(), apart.host()), 0) << rows << " rows, k " << k << ", n " << n;
     EXPECT_EQ(unequal_bits(kept.host(), residual), 0);
   }
@@ -61,16 +81,19 @@ TEST_F(GpuProducts, RowsDoNotDependOnTheirNumber) {
   for (const auto& [k, n] :
        {std::pair<int64_t, int64_t>{4096, 6144}, {4096, 4096}, {12288, 4096}, {1024, 512}}) {
     const Buffer x(random_bf16({kMost, k})), w(random_bf16({n, k}, 0.02)), residual(random_bf16({kMost, n}));
-    const Buffer y(unwritten({kMost, n}));
-    for (const bool adds : {false, true}) {
-      products.linear(x.data(), w.data(), adds ? residual.data() : nullptr, kMost, k, n, y.data(), nullptr);
+    const Buffer y(unwritten({kMost, n})), bias(random_bf16({n}));
+    for (const auto& [adds, biased] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+      const void* const b = biased ? bias.data() : nullptr;
+      products.linear(x.data(), w.data(), b, adds ? residual.data() : nullptr, kMost, k, n, y.data(),
+                      nullptr);
       const at::Tensor all = y.host();
       for (const int64_t rows : {32, 64, 96, 128, 256, 512, 1024, 4064})
         for (const int64_t from : {int64_t(0), kMost - rows}) {
-          products.linear(x.row(from), w.data(), adds ? residual.row(from) : nullptr, rows, k, n, y.data(),
+          products.linear(x.row(from), w.data(), b, adds ? residual.row(from) : nullptr, rows, k, n, y.data(),
                           nullptr);
           EXPECT_EQ(unequal_bits(y.host().narrow(0, 0, rows), all.narrow(0, from, rows)), 0)
-              << rows << " rows from " << from << ", k " << k << ", n " << n << ", residual " << adds;
+              << rows << " rows from " << from << ", k " << k << ", n " << n << ", residual " << adds
+              << ", bias " << biased;
         }
     }
   }
@@ -106,13 +129,13 @@ TEST_F(GpuProducts, RunInAGraph) {
   cudaGraph_t graph;
   cudaGraphExec_t runnable;
   cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
-  products.linear(x.data(), w.data(), nullptr, kRows, kK, kN, replayed.data(),
+  products.linear(x.data(), w.data(), nullptr, nullptr, kRows, kK, kN, replayed.data(),
                   stream);  // the first of its shape
   cuda::check(cudaStreamEndCapture(stream, &graph), "capture");
   cuda::check(cudaGraphInstantiate(&runnable, graph, 0), "graph");
   cuda::check(cudaGraphLaunch(runnable, stream), "graph");
   cuda::check(cudaStreamSynchronize(stream), "graph");
-  products.linear(x.data(), w.data(), nullptr, kRows, kK, kN, y.data(), stream);
+  products.linear(x.data(), w.data(), nullptr, nullptr, kRows, kK, kN, y.data(), stream);
   cuda::check(cudaStreamSynchronize(stream), "product");
   EXPECT_EQ(unequal_bits(replayed.host(), y.host()), 0);
   cudaGraphExecDestroy(runnable);
