@@ -14,8 +14,8 @@ namespace temper {
 namespace {
 
 constexpr size_t kBufferBytes = size_t(4) << 20;
-constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                         CUPTI_ACTIVITY_KIND_MEMSET};
+constexpr CUpti_ActivityKind kActivities[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                              CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
 
 std::map<std::string, KernelProfile::Share>* shares =
     nullptr;  // CUPTI's callbacks have no place for a pointer
@@ -94,12 +94,12 @@ KernelProfile::KernelProfile() : impl_(std::make_unique<Impl>()) {
   TEMPER_CHECK(shares == nullptr);
   check_cupti(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "callbacks");
   cuda::check(cudaDeviceSynchronize(), "profile");
-  for (const auto kind : kKinds) check_cupti(cuptiActivityEnable(kind), "enable");
+  for (const auto kind : kActivities) check_cupti(cuptiActivityEnable(kind), "enable");
   shares = &impl_->found;
 }
 
 KernelProfile::~KernelProfile() {
-  for (const auto kind : kKinds) cuptiActivityDisable(kind);
+  for (const auto kind : kActivities) cuptiActivityDisable(kind);
   shares = nullptr;
 }
 

@@ -10,11 +10,11 @@
 namespace temper {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // rope_parameters is what transformers 5 reads, rope_theta and rope_scaling what earlier ones read.
-void add_rope(const ModelConfig& c, Json& json) {
-  Json scaling = {{"rope_type", to_string(c.rope.kind)}};
+void add_rope(const ModelConfig& c, OrderedJson& json) {
+  OrderedJson scaling = {{"rope_type", to_string(c.rope.kind)}};
   if (c.rope.kind != RopeKind::kNone) scaling["factor"] = c.rope.factor;
   if (c.rope.kind == RopeKind::kLlama3) {
     scaling["low_freq_factor"] = c.rope.low_freq_factor;
@@ -27,10 +27,10 @@ void add_rope(const ModelConfig& c, Json& json) {
   json["rope_parameters"] = scaling;
 }
 
-void add_window(const ModelConfig& c, Json& json) {
+void add_window(const ModelConfig& c, OrderedJson& json) {
   if (c.model_type == "llama") return;
   if (c.model_type != "mistral") json["use_sliding_window"] = c.sliding_window > 0;
-  json["sliding_window"] = c.sliding_window > 0 ? Json(c.sliding_window) : Json();
+  json["sliding_window"] = c.sliding_window > 0 ? OrderedJson(c.sliding_window) : OrderedJson();
   if (c.model_type == "mistral" || c.sliding_window == 0) return;
   std::vector<std::string> types;
   for (int64_t i = 0; i < c.num_hidden_layers; ++i)
@@ -39,35 +39,35 @@ void add_window(const ModelConfig& c, Json& json) {
   json["layer_types"] = types;
 }
 
-void add_biases(const ModelConfig& c, Json& json) {
+void add_biases(const ModelConfig& c, OrderedJson& json) {
   if (c.model_type == "qwen3" || c.model_type == "llama") json["attention_bias"] = c.qkv_bias;
   if (c.model_type == "llama") json["mlp_bias"] = c.mlp_bias;
 }
 
-Json eos_json(const EndTokens& tokens) {
-  return tokens.end.size() == 1 ? Json(tokens.end[0]) : Json(tokens.end);
+OrderedJson eos_json(const EndTokens& tokens) {
+  return tokens.end.size() == 1 ? OrderedJson(tokens.end[0]) : OrderedJson(tokens.end);
 }
 
-Json model_json(const ModelConfig& c, const std::string& dtype, const EndTokens& end) {
-  Json json = {{"architectures", Json::array({architecture_of(c.model_type)})},
-               {"model_type", c.model_type},
-               {"vocab_size", c.vocab_size},
-               {"hidden_size", c.hidden_size},
-               {"intermediate_size", c.intermediate_size},
-               {"num_hidden_layers", c.num_hidden_layers},
-               {"num_attention_heads", c.num_attention_heads},
-               {"num_key_value_heads", c.num_key_value_heads},
-               {"head_dim", c.head_dim},
-               {"hidden_act", "silu"},
-               {"attention_dropout", 0.0},
-               {"tie_word_embeddings", c.tie_word_embeddings},
-               {"rms_norm_eps", c.rms_norm_eps},
-               {"max_position_embeddings", c.max_position_embeddings}};
+OrderedJson model_json(const ModelConfig& c, const std::string& dtype, const EndTokens& end) {
+  OrderedJson json = {{"architectures", OrderedJson::array({architecture_of(c.model_type)})},
+                      {"model_type", c.model_type},
+                      {"vocab_size", c.vocab_size},
+                      {"hidden_size", c.hidden_size},
+                      {"intermediate_size", c.intermediate_size},
+                      {"num_hidden_layers", c.num_hidden_layers},
+                      {"num_attention_heads", c.num_attention_heads},
+                      {"num_key_value_heads", c.num_key_value_heads},
+                      {"head_dim", c.head_dim},
+                      {"hidden_act", "silu"},
+                      {"attention_dropout", 0.0},
+                      {"tie_word_embeddings", c.tie_word_embeddings},
+                      {"rms_norm_eps", c.rms_norm_eps},
+                      {"max_position_embeddings", c.max_position_embeddings}};
   add_biases(c, json);
   add_rope(c, json);
   add_window(c, json);
   json["use_cache"] = true;
-  json["bos_token_id"] = end.begin ? Json(*end.begin) : Json();
+  json["bos_token_id"] = end.begin ? OrderedJson(*end.begin) : OrderedJson();
   json["eos_token_id"] = eos_json(end);
   json["pad_token_id"] = end.pad;
   json["torch_dtype"] = dtype;
@@ -78,7 +78,8 @@ Json model_json(const ModelConfig& c, const std::string& dtype, const EndTokens&
 
 void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, const std::string& dtype,
                         const EndTokens& end) {
-  const Json generation = {{"eos_token_id", eos_json(end)}, {"pad_token_id", end.pad}, {"do_sample", true}};
+  const OrderedJson generation = {
+      {"eos_token_id", eos_json(end)}, {"pad_token_id", end.pad}, {"do_sample", true}};
   write_file_atomic(dir / "config.json", model_json(config, dtype, end).dump(2) + "\n");
   write_file_atomic(dir / "generation_config.json", generation.dump(2) + "\n");
 }

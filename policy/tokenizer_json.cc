@@ -5,19 +5,19 @@
 namespace temper {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Below any sum of real pieces: text that spells a special or byte piece is never taken for it.
 constexpr double kNeverScore = -1e6;
 
-Json added_token(int64_t id, const std::string& text) {
+OrderedJson added_token(int64_t id, const std::string& text) {
   return {{"id", id},        {"content", text},     {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", true}};
 }
 
 // A unigram model over the raw text, spaces as they are: no normaliser, nothing to undo but the bytes.
-Json tokenizer_json(const std::vector<Piece>& pieces) {
-  Json vocab = Json::array(), added = Json::array();
+OrderedJson tokenizer_json(const std::vector<Piece>& pieces) {
+  OrderedJson vocab = OrderedJson::array(), added = OrderedJson::array();
   for (size_t id = 0; id < pieces.size(); ++id) {
     const Piece& piece = pieces[id];
     vocab.push_back({piece.text, piece.special || piece.byte ? kNeverScore : double(piece.score)});
@@ -43,8 +43,9 @@ const char* const kOwnChatTemplate =
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
 std::map<std::string, std::string> hugging_face_tokenizer_files(const std::vector<Piece>& pieces) {
-  const Json special = {{"unk_token", "<unk>"}, {"eos_token", "<|im_end|>"}, {"pad_token", "<|endoftext|>"}};
-  Json config = special;
+  const OrderedJson special = {
+      {"unk_token", "<unk>"}, {"eos_token", "<|im_end|>"}, {"pad_token", "<|endoftext|>"}};
+  OrderedJson config = special;
   config["tokenizer_class"] = "PreTrainedTokenizerFast";
   config["clean_up_tokenization_spaces"] = false;
   config["chat_template"] = kOwnChatTemplate;

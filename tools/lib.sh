@@ -48,10 +48,24 @@ cause() {
 
 free_mib() { df -m --output=avail "$1" | tail -n 1 | tr -d ' '; }
 
+last_line() { tail -c 400 "$1" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1; }
+
+# Redraws one line on a terminal; elsewhere, in a log, a new line every twenty seconds says that it goes on.
+show_progress() {
+  local title=$1 log=$2 seconds=$3
+  if [[ -t 2 ]]; then
+    draw "$title" "$log" "$seconds"
+    sleep 0.3
+    return
+  fi
+  ((seconds > 0 && seconds % 20 == 0)) && printf '%-10s %4d s  %.80s\n' "$title" "$seconds" "$(last_line "$log")" >&2
+  sleep 1
+}
+
 # A bar for what knows its length ("[12/80] …" lines, as ninja prints), else the last line of the log.
 draw() {
   local title=$1 log=$2 seconds=$3 last
-  last=$(tail -c 400 "$log" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1) || last=
+  last=$(last_line "$log") || last=
   if [[ $last =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
     local count=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]} bar
     printf -v bar '%*s' $((24 * count / total)) ''
@@ -65,19 +79,18 @@ stage() {
   local title=$1 advice=$2 log=$logs/$1.txt start=$SECONDS status=0
   shift 2
   mkdir -p "$logs"
-  [[ -t 2 ]] || printf '%-10s ' "$title" >&2
   set -m # a process group of its own, so that Ctrl-C ends all of it
   "$@" >"$log" 2>&1 </dev/null &
   set +m
   local pid=$!
   trap 'kill -- -"$pid" 2>/dev/null; exit 130' INT TERM
-  while [[ -t 2 ]] && kill -0 "$pid" 2>/dev/null; do
-    draw "$title" "$log" $((SECONDS - start))
-    sleep 0.3
+  while kill -0 "$pid" 2>/dev/null; do
+    show_progress "$title" "$log" $((SECONDS - start))
   done
   wait "$pid" || status=$?
   trap - INT TERM
-  [[ -t 2 ]] && printf '\r\033[K%-10s ' "$title" >&2
+  [[ -t 2 ]] && printf '\r\033[K' >&2
+  printf '%-10s ' "$title" >&2
   if [[ $status -eq 0 ]]; then
     printf '%4d s  done\n' $((SECONDS - start)) >&2
     return

@@ -1,0 +1,11 @@
+# temper_suites(TARGET [PROPERTY VALUE…]): each suite of a GoogleTest program becomes a test of CTest when the program is built.
+function(temper_suites target)
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake")
+  list(JOIN ARGN " " properties)
+  add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS "${file}"
+    COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${target}>" "-DFILE=${file}" "-DPROPERTIES=${properties}"
+            -P "${PROJECT_SOURCE_DIR}/cmake/list_suites.cmake" VERBATIM)
+  set(include "${CMAKE_CURRENT_BINARY_DIR}/${target}_tests.cmake")
+  file(WRITE "${include}" "if(EXISTS [=[${file}]=])\n  include([=[${file}]=])\nelse()\n  add_test(${target}_IS_NOT_BUILT ${target}_IS_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
+endfunction()
