@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/machine/secret.h"
 #include "policy/activity.h"
 #include "policy/communicator/mpi.h"
 #include "policy/communicator/nccl.h"
@@ -67,6 +68,7 @@ Communicator::Communicator(const RankPlace& place, double patience_s) : rank_(pl
   if (size_ == 1) return;
   if (place.launcher == Launcher::kMpi) {
     host_ = make_mpi_transport(rank_, size_, patience_s);
+    use_job_secret({broadcast(rank_ == 0 ? job_secret().text : "", 0, "meeting"), "rank 0"});
     find_local_ranks(place.local_rank);
     return;
   }

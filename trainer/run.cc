@@ -114,7 +114,10 @@ Run::Run(const RunConfig& config, Communicator& ranks)
     make_directories(dir_);  // on another host they may not be there
     open_log(dir_ / "log" / fmt::format("rank_{}.txt", ranks_.rank()));
   }
-  guard_writes(dir_, epoch_.number() > 0 ? [epoch = epoch_] { return epoch.hold(); } : WriteGuard());
+  if (!epoch_.text().empty()) {
+    guard_writes(dir_, [epoch = epoch_] { return epoch.hold(); });
+    guarding_ = std::shared_ptr<void>(nullptr, [](void*) { guard_writes("", nullptr); });
+  }
   if (ranks_.any(start.kind == RunStart::Kind::kCheckpoint, "checkpoint")) choose(config, start);
   if (ranks_.rank() == 0) write_file_atomic(dir_ / "config.yaml", to_yaml(config));
   open_journals();
@@ -123,8 +126,8 @@ Run::Run(const RunConfig& config, Communicator& ranks)
 
 // All ranks that see the directory are of the start that rank 0 has begun.
 void Run::own() {
-  const auto number = uint64_t(ranks_.sum(double(epoch_.number()), "run directory"));
-  if (ranks_.rank() > 0 && fs::exists(dir_ / "run.epoch")) epoch_ = RunEpoch(dir_, number);
+  const std::string text = ranks_.broadcast(epoch_.text(), 0, "run directory");
+  if (ranks_.rank() > 0 && fs::exists(dir_ / "run.epoch")) epoch_ = RunEpoch(dir_, text);
 }
 
 // What of the directory is known before a checkpoint is chosen.
@@ -186,7 +189,7 @@ void Run::open_journals() {
 
 Run::~Run() {
   close_log();
-  guard_writes("", nullptr);
+  guarding_ = nullptr;
   std::error_code ignored;
   const bool judged = fs::exists(journal(), ignored) && fs::file_size(journal(), ignored) > 0;
   if (!recorded_ && (!judged || interrupted()) && ranks_.rank() == 0) remove_quietly(dir_);

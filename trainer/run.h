@@ -89,6 +89,7 @@ class Run {
   std::filesystem::path dir_;
   RunLock lock_;
   RunEpoch epoch_;
+  std::shared_ptr<void> guarding_;  // the directory, for as long as it lives
   std::unique_ptr<MetricsWriter> metrics_;
   Metrics last_;
   std::optional<Checkpoint> checkpoint_;

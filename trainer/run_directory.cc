@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine/secret.h"
 #include "policy/activity.h"
 #include "policy/communicator/watch.h"
 #include "rollout/trajectory_file.h"
@@ -41,13 +41,12 @@ Locked lock(const Fd& file, short kind, double patience_s) {
   }
 }
 
-uint64_t read_epoch(const Fd& file) {
-  char text[32] = "";
-  const ssize_t n = ::pread(file.get(), text, sizeof text - 1, 0);
-  if (n < 0) throw system_error("read the number in run.epoch");
-  uint64_t number = 0;
-  std::from_chars(text, text + n, number);
-  return number;
+std::string read_epoch(const Fd& file) {
+  char text[100];
+  const ssize_t n = ::pread(file.get(), text, sizeof text, 0);
+  if (n < 0) throw system_error("read run.epoch");
+  const std::string all(text, size_t(n));
+  return all.substr(0, all.find('\n'));
 }
 
 // What of it ends with a line's end.
@@ -166,16 +165,17 @@ Fd RunLock::take(const fs::path& dir) {
 }
 
 RunEpoch RunEpoch::begin(const fs::path& dir) {
-  RunEpoch epoch(dir, 0);
+  RunEpoch epoch(dir, "");
   const Fd file(::open(epoch.file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file) throw system_error(fmt::format("create {}", epoch.file_.string()));
   if (lock(file, F_WRLCK, kBeginPatience_s) == Locked::kByOther)
     throw WorldError(
         "run.dir: a process of an earlier start of {} is stopped in the middle of a write; end it first",
         dir.string());
-  epoch.number_ = read_epoch(file) + 1;
-  const std::string text = fmt::format("{}\n", epoch.number_);
-  if (::pwrite(file.get(), text.data(), text.size(), 0) != ssize_t(text.size()) || ::fsync(file.get()) != 0)
+  epoch.text_ = fmt::format("{} {}", std::atoll(read_epoch(file).c_str()) + 1, random_text());
+  const std::string text = epoch.text_ + "\n";
+  if (::ftruncate(file.get(), 0) != 0 ||
+      ::pwrite(file.get(), text.data(), text.size(), 0) != ssize_t(text.size()) || ::fsync(file.get()) != 0)
     throw system_error(fmt::format("write {}", epoch.file_.string()));
   return epoch;
 }
@@ -186,9 +186,10 @@ std::shared_ptr<void> RunEpoch::hold() const {
   if (!*file) throw system_error(fmt::format("open {}", file_.string()));
   if (lock(*file, F_RDLCK, kHoldPatience_s) == Locked::kByOther)
     throw WorldError("{} is held by another start of the run", file_.string());
-  if (const uint64_t now = read_epoch(*file); now != number_)
+  const auto number = [](const std::string& text) { return text.substr(0, text.find(' ')); };
+  if (const std::string now = read_epoch(*file); now != text_)
     throw WorldError("{} was started again (start {}): this process is of start {} and writes no more",
-                     file_.parent_path().string(), now, number_);
+                     file_.parent_path().string(), number(now), number(text_));
   return file;
 }
 

@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -15,6 +17,9 @@
 namespace temper {
 namespace fs = std::filesystem;
 namespace {
+
+std::mutex g_finding;
+std::optional<JobSecret> g_secret;
 
 constexpr size_t kShortest = 8;  // characters: fewer can be tried out
 
@@ -72,8 +77,14 @@ JobSecret find_secret() {
 }  // namespace
 
 const JobSecret& job_secret() {
-  static const JobSecret secret = find_secret();
-  return secret;
+  const std::scoped_lock lock(g_finding);
+  if (!g_secret) g_secret = find_secret();
+  return *g_secret;
+}
+
+void use_job_secret(JobSecret secret) {
+  const std::scoped_lock lock(g_finding);
+  g_secret = std::move(secret);
 }
 
 std::string proof_of(std::string_view key, std::string_view text) {

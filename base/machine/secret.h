@@ -14,8 +14,10 @@ struct JobSecret {
   std::string text;  // "": none
   std::string from;  // for people: where it was found
 };
-// Of this process, found once. Errors: ConfigError naming the variable or the file.
+// Of this process, found at the first call. Errors: ConfigError naming the variable or the file.
 const JobSecret& job_secret();
+// In place of what would be found: where the ranks can tell each other safely. Before the first use.
+void use_job_secret(JobSecret secret);
 
 // What only who knows the key can say of the text: HMAC-SHA256 in hex, 64 characters.
 std::string proof_of(std::string_view key, std::string_view text);
