@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <vector>
 
 #include "base/error.h"
@@ -19,8 +20,22 @@ namespace {
 
 std::function<void(const char*, const fs::path&)> g_watcher;
 
-void announce(const char* call, const fs::path& path) {
+struct Guarded {
+  fs::path folder;
+  WriteGuard guard;
+};
+std::mutex g_guarding;
+Guarded g_guarded;
+
+bool lies_in(const fs::path& folder, const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  return std::mismatch(folder.begin(), folder.end(), whole.begin(), whole.end()).first == folder.end();
+}
+
+// To be held until the call is done.
+[[nodiscard]] std::shared_ptr<void> announce(const char* call, const fs::path& path) {
   if (g_watcher) g_watcher(call, path);
+  return guarded(path);
 }
 
 template <class F>
@@ -45,8 +60,31 @@ std::string read_file(const fs::path& path) {
   return content;
 }
 
+AppendFile::AppendFile(fs::path path) : path_(std::move(path)) {
+  const auto held = announce("open", path_);
+  fd_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!fd_) throw system_error(fmt::format("open {}", path_.string()));
+}
+
+void AppendFile::append(std::string_view record) {
+  const auto held = announce("append", path_);
+  struct stat before {};
+  if (::fstat(fd_.get(), &before) != 0) throw system_error(fmt::format("look at {}", path_.string()));
+  for (size_t written = 0; written < record.size();) {
+    const ssize_t n = ::write(fd_.get(), record.data() + written, record.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const WorldError error = system_error(fmt::format("write {}", path_.string()));
+      if (written > 0 && ::ftruncate(fd_.get(), before.st_size) != 0)
+        throw WorldError("{}, and half a record stays at its end", error.what());
+      throw error;
+    }
+    written += size_t(n);
+  }
+}
+
 OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
-  announce("open", path_);
+  const auto held = announce("open", path_);
   fd_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd_) throw system_error(fmt::format("create {}", path_.string()));
 }
@@ -59,7 +97,7 @@ void OutputFile::write(const void* data, size_t size) {
 void OutputFile::write_at(uint64_t begin, const void* data, size_t size) {
   constexpr size_t kMost = size_t(1) << 30;  // of one call
   for (const char* at = static_cast<const char*>(data); size > 0;) {
-    announce("write", path_);
+    const auto held = announce("write", path_);
     const ssize_t n = ::pwrite(fd_.get(), at, std::min(size, kMost), off_t(begin));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw system_error(fmt::format("write {}", path_.string()));
@@ -70,7 +108,7 @@ void OutputFile::write_at(uint64_t begin, const void* data, size_t size) {
 }
 
 void OutputFile::close() {
-  announce("fsync", path_);
+  const auto held = announce("fsync", path_);
   if (::fsync(fd_.get()) != 0) throw system_error(fmt::format("fsync {}", path_.string()));
   fd_ = Fd();
 }
@@ -93,18 +131,18 @@ void write_file_atomic(const fs::path& path, std::string_view content) {
 }
 
 void make_folder(const fs::path& path) {
-  announce("mkdir", path);
+  const auto held = announce("mkdir", path);
   if (::mkdir(path.c_str(), 0755) != 0) throw system_error(fmt::format("create {}", path.string()));
 }
 
 void rename_path(const fs::path& from, const fs::path& to) {
-  announce("rename", to);
+  const auto held = announce("rename", to);
   if (::rename(from.c_str(), to.c_str()) != 0)
     throw system_error(fmt::format("rename {} to {}", from.string(), to.string()));
 }
 
 void sync_path(const fs::path& path) {
-  announce("fsync", path);
+  const auto held = announce("fsync", path);
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) throw system_error(fmt::format("fsync {}", path.string()));
 }
@@ -112,16 +150,45 @@ void sync_path(const fs::path& path) {
 void remove_folder(const fs::path& path) {
   const fs::path aside = path.string() + ".removed";
   std::error_code error;
-  fs::remove_all(aside, error);
+  if (fs::exists(aside)) {
+    const auto held = guarded(aside);
+    fs::remove_all(aside, error);
+  }
   rename_path(path, aside);
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(aside)) files.push_back(entry.path());
   for (const fs::path& file : files) {
-    announce("unlink", file);
+    const auto held = announce("unlink", file);
     fs::remove_all(file, error);
   }
-  announce("rmdir", aside);
+  const auto held = announce("rmdir", aside);
   if (!fs::remove(aside, error)) throw WorldError("cannot remove {}: {}", aside.string(), error.message());
+}
+
+bool exchange_paths(const fs::path& from, const fs::path& to) {
+  const auto held = announce("rename", to);
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return true;
+  if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return false;
+  throw system_error(fmt::format("exchange {} and {}", from.string(), to.string()));
+}
+
+void cut_file(const fs::path& path, uint64_t bytes) {
+  const auto held = announce("truncate", path);
+  if (::truncate(path.c_str(), off_t(bytes)) != 0) throw system_error(fmt::format("cut {}", path.string()));
+}
+
+void guard_writes(const fs::path& folder, WriteGuard guard) {
+  const std::scoped_lock lock(g_guarding);
+  g_guarded = {guard ? fs::absolute(folder).lexically_normal() : fs::path(), std::move(guard)};
+}
+
+std::shared_ptr<void> guarded(const fs::path& path) {
+  WriteGuard guard;
+  {
+    const std::scoped_lock lock(g_guarding);
+    if (g_guarded.guard && lies_in(g_guarded.folder, path)) guard = g_guarded.guard;
+  }
+  return guard ? guard() : nullptr;
 }
 
 void watch_file_calls(std::function<void(const char*, const fs::path&)> watcher) {

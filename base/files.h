@@ -29,6 +29,19 @@ class OutputFile {
   uint64_t position_ = 0;  // of write()
 };
 
+// A file that grows: a record goes in whole or not at all.
+class AppendFile {
+ public:
+  AppendFile() = default;
+  explicit AppendFile(std::filesystem::path path);  // made where it is not there
+  void append(std::string_view record);             // on the way to the disk at the return
+  explicit operator bool() const { return bool(fd_); }
+
+ private:
+  std::filesystem::path path_;
+  Fd fd_;
+};
+
 // Written and fsynced. Errors: as above.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
@@ -40,8 +53,19 @@ void write_file_atomic(const std::filesystem::path& path, std::string_view conte
 void make_folder(const std::filesystem::path& path);  // must not exist
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_path(const std::filesystem::path& path);  // a file's content, a folder's names
+// `from` takes the place of `to`, which lies under the name of `from` afterwards: at no moment is there neither.
+// False where the file system cannot do that.
+bool exchange_paths(const std::filesystem::path& from, const std::filesystem::path& to);
+void cut_file(const std::filesystem::path& path, uint64_t bytes);
 // First out of the way under another name: what is left by a crash is never taken for the whole.
 void remove_folder(const std::filesystem::path& path);
+
+// From now on `guard` is called in front of each system call above that changes something in `folder`; what it
+// returns lives until that is done, and where it throws nothing is changed. Null: no more.
+using WriteGuard = std::function<std::shared_ptr<void>()>;
+void guard_writes(const std::filesystem::path& folder, WriteGuard guard);
+// The same for whoever changes something there by other means.
+std::shared_ptr<void> guarded(const std::filesystem::path& path);
 
 // For tests: called in front of each system call above that changes the disk, with its name and path.
 void watch_file_calls(std::function<void(const char* call, const std::filesystem::path& path)> watcher);

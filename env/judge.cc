@@ -61,7 +61,8 @@ void JudgeOptions::visit(OptionVisitor& v) {
            {.help = "GPUs that judge candidates in CUDA, by number; empty: each rank's own",
             .min = 0,
             .max = 1023});
-  v.option("cache", cache, {.help = "file that keeps verdicts between runs; empty: memory only"});
+  v.option("cache", cache, {.help = "SQLite database that keeps verdicts between runs, and that ranks, sweeps and other runs of a "
+                    "machine share; empty: memory only"});
   v.option("compiled_baselines", compiled_baselines,
            {.help = "file of tools/compiled_baselines: verdicts of a GPU that it knows say the speedup "
                     "against torch.compile, too; empty: none"});
@@ -70,7 +71,7 @@ void JudgeOptions::visit(OptionVisitor& v) {
 struct Judge::Impl {
   // One candidate, for all who asked for it.
   struct Job {
-    std::string digest;
+    std::vector<std::string> digests;  // by machine
     uint32_t task;
     std::vector<Ticket> tickets;
   };
@@ -100,42 +101,63 @@ struct Judge::Impl {
       ready.push_back({ticket, verdict_of(rejection->kind, rejection->reason)});
       return ticket;
     }
-    const std::string digest =
-        sha256(source + '\0' + task_digest[index->second] + workers->machine(language));
-    if (const auto again = journal ? journal->replay(digest) : std::nullopt) {
-      keep(digest, *again);
-      ready.push_back({ticket, *again});
-    } else if (const auto known = cache.find(digest)) {
-      ++stats.cached;
-      ready.push_back({ticket, weighed(index->second, *known)});
-    } else if (const auto running = by_digest.find(digest); running != by_digest.end()) {
+    const std::vector<std::string> digests = digests_of(index->second, source);
+    if (is_known(ticket, index->second, digests)) return ticket;
+    if (const auto running = by_digest.find(digests[0]); running != by_digest.end()) {
       jobs.at(running->second).tickets.push_back(ticket);
     } else {
-      jobs[ticket] = {digest, index->second, {ticket}};
-      by_digest[digest] = ticket;
+      jobs[ticket] = {digests, index->second, {ticket}};
+      by_digest[digests[0]] = ticket;
+      if (journal && journal->ask(digests[0])) anew.push_back(task);
       workers->submit({ticket, index->second, source});
     }
     return ticket;
   }
 
-  void wait(double until_s) {
-    for (const WorkDone& done : workers->wait(until_s)) finish(done.id, done.verdict);
+  // One for each machine that may judge the candidate: times of one are not those of another.
+  std::vector<std::string> digests_of(uint32_t task, const std::string& source) const {
+    std::vector<std::string> digests;
+    for (const std::string& machine : workers->machines(tasks[task].language))
+      digests.push_back(sha256(source + '\0' + task_digest[task] + machine));
+    return digests;
   }
 
-  void finish(Ticket id, const Verdict& found) {
+  // What was judged before, by any of the machines.
+  bool is_known(Ticket ticket, uint32_t task, const std::vector<std::string>& digests) {
+    for (const std::string& digest : digests)
+      if (const auto again = journal ? journal->replay(digest) : std::nullopt) {
+        keep(digest, digests[0], *again);
+        ready.push_back({ticket, *again});
+        return true;
+      }
+    for (const std::string& digest : digests)
+      if (const auto known = cache.find(digest)) {
+        ++stats.cached;
+        ready.push_back({ticket, weighed(task, *known)});
+        return true;
+      }
+    return false;
+  }
+
+  void wait(double until_s) {
+    for (const WorkDone& done : workers->wait(until_s)) finish(done.id, done.verdict, done.machine);
+  }
+
+  void finish(Ticket id, const Verdict& found, size_t machine) {
     const auto job = jobs.find(id);
     const Verdict verdict = weighed(job->second.task, found);
     stats.infra += verdict.infra();
     stats.compile_s += verdict.compile_ms * 1e-3;
     stats.run_s += verdict.run_ms * 1e-3;
-    if (!verdict.infra()) keep(job->second.digest, verdict);
+    const auto& digests = job->second.digests;
+    if (!verdict.infra()) keep(digests.at(machine), digests[0], verdict);
     const auto& tickets = job->second.tickets;
     for (size_t i = 0; i < tickets.size(); ++i) {
       ready.push_back({tickets[i], verdict});
       ready.back().verdict.cached = i > 0;
       stats.cached += i > 0;
     }
-    by_digest.erase(job->second.digest);
+    by_digest.erase(digests[0]);
     jobs.erase(job);
   }
 
@@ -149,9 +171,9 @@ struct Judge::Impl {
     return verdict;
   }
 
-  void keep(const std::string& digest, const Verdict& verdict) {
+  void keep(const std::string& digest, const std::string& asked, const Verdict& verdict) {
     cache.add(digest, verdict);
-    if (journal) journal->add(digest, verdict);
+    if (journal) journal->add(digest, verdict, asked);
   }
 
   JudgeOptions options;
@@ -161,6 +183,7 @@ struct Judge::Impl {
   VerdictCache cache;
   CompiledBaselines baselines;
   std::optional<VerdictJournal> journal;
+  std::vector<std::string> anew;  // tasks
   std::unique_ptr<Workers> workers;
   std::unordered_map<Ticket, Job> jobs;  // by the first ticket
   std::unordered_map<std::string, Ticket> by_digest;
@@ -198,6 +221,8 @@ void Judge::keep_journal(const std::filesystem::path& file, uint64_t known_bytes
     if (!impl_->cache.find(digest)) impl_->cache.add(digest, verdict);
   });
 }
+
+std::vector<std::string> Judge::measured_anew() { return std::exchange(impl_->anew, {}); }
 
 std::vector<Judged> Judge::poll(std::chrono::milliseconds wait) {
   const double until = now_s() + double(wait.count()) * 1e-3;

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <vector>
@@ -80,15 +81,26 @@ struct JudgeServer::Impl {
 
   void hear(size_t client) {
     const auto [messages, gone] = clients[client].reader.read(clients[client].socket.get());
-    for (const std::string& message : messages) take_in(client, message);
+    for (const std::string& message : messages) {
+      if (take_in(client, message)) continue;
+      fmt::print(stderr, "judge: a client sent {} bytes that are no candidate: its connection is closed\n",
+                 message.size());
+      clients[client].socket = Fd();
+      return;
+    }
     if (gone) clients[client].socket = Fd();
   }
 
-  void take_in(size_t client, const std::string& order) {
+  // False if it is no order.
+  bool take_in(size_t client, const std::string& order) {
     const size_t space = order.find(' '), end = order.find('\n');
-    const auto task = size_t(std::stoul(order.substr(space + 1, end - space - 1)));
-    const Ticket ticket = judge.submit(judge.tasks().at(task).name, order.substr(end + 1));
+    size_t task = 0;
+    if (space == std::string::npos || end == std::string::npos || end < space) return false;
+    const auto [stop, error] = std::from_chars(order.data() + space + 1, order.data() + end, task);
+    if (error != std::errc() || stop != order.data() + end || task >= judge.tasks().size()) return false;
+    const Ticket ticket = judge.submit(judge.tasks()[task].name, order.substr(end + 1));
     asked[ticket] = {client, order.substr(0, space)};
+    return true;
   }
 
   void answer(Ticket ticket, const Verdict& verdict) {

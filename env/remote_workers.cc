@@ -1,3 +1,4 @@
+#include <fmt/ranges.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -30,13 +31,19 @@ struct Server {
   double load() const { return double(at_work.size()) / double(hello.width); }
 };
 
+JudgeHello hello_from(const std::string& text, const std::string& host) try {
+  return judge_hello_from(text);
+} catch (const std::exception&) {
+  throw WorldError("the judge at {} greets with {} bytes that are no greeting of this program", host, text.size());
+}
+
 Server connect(const std::string& address, const std::string& tasks) {
   const Address place = address_from(address);
   const std::string host = fmt::format("{}:{}", place.hosts.empty() ? "?" : place.hosts[0], place.port);
   Fd socket = connect_to(place, 0, now_s() + kConnect_s);
   const auto text = socket ? receive_message(socket.get(), kHello) : std::nullopt;
   if (!text) throw WorldError("the judge at {} cannot be reached", host);
-  Server server{host, std::move(socket), judge_hello_from(*text), now_s()};
+  Server server{host, std::move(socket), hello_from(*text, host), now_s()};
   if (server.hello.tasks != tasks)
     throw WorldError("the judge at {} has other tasks than this process", host);
   return server;
@@ -45,6 +52,7 @@ Server connect(const std::string& address, const std::string& tasks) {
 class RemoteWorkers : public Workers {
  public:
   RemoteWorkers(const JudgeOptions& options, const std::vector<Task>& tasks) {
+    for (const Task& task : tasks) languages_.push_back(task.language);
     for (const std::string& address : options.servers)
       servers_.push_back(connect(address, list_digest(tasks)));
   }
@@ -56,11 +64,13 @@ class RemoteWorkers : public Workers {
 
   // Of all servers: where they differ, it is any of them.
   std::string machine(const std::string& language) const override {
+    return fmt::format("{}", fmt::join(machines(language), ""));
+  }
+
+  std::vector<std::string> machines(const std::string& language) const override {
     std::set<std::string> machines;
     for (const Server& server : servers_) machines.insert(server.hello.machine.at(language));
-    std::string all;
-    for (const std::string& machine : machines) all += machine;
-    return all;
+    return {machines.begin(), machines.end()};
   }
 
   std::vector<std::string> notes() const override {
@@ -101,13 +111,32 @@ class RemoteWorkers : public Workers {
     const auto [messages, gone] = server.reader.read(server.socket.get());
     for (const std::string& message : messages) {
       server.heard_s = now_s();
-      const size_t end = message.find('\n');
-      if (end == 0) continue;  // a sign of life
-      const uint64_t id = std::stoull(message.substr(0, end));
-      server.at_work.erase(id);
-      done_.push_back({id, nlohmann::json::parse(message.substr(end + 1)).get<Verdict>()});
+      if (message.starts_with('\n')) continue;  // a sign of life
+      if (take_in(server, message)) continue;
+      fmt::print(stderr, "the judge at {} sent {} bytes that are no verdict: it is not asked any more\n",
+                 server.host, message.size());
+      return lose(server);
     }
     if (gone) lose(server);
+  }
+
+  // False if the message is no verdict of what the server was given.
+  bool take_in(Server& server, const std::string& message) try {
+    const size_t end = message.find('\n');
+    const auto found = server.at_work.find(std::stoull(message.substr(0, end)));
+    if (end == std::string::npos || found == server.at_work.end()) return false;
+    const Verdict verdict = nlohmann::json::parse(message.substr(end + 1)).get<Verdict>();
+    done_.push_back({found->first, verdict, machine_of(server, found->second.task)});
+    server.at_work.erase(found);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+
+  size_t machine_of(const Server& server, uint32_t task) const {
+    const std::string& language = languages_[task];
+    const std::vector<std::string> all = machines(language);
+    return size_t(std::ranges::find(all, server.hello.machine.at(language)) - all.begin());
   }
 
   // What it was at goes to the others, first of all.
@@ -139,6 +168,7 @@ class RemoteWorkers : public Workers {
     queue_.pop_front();
   }
 
+  std::vector<std::string> languages_;  // by task
   std::vector<Server> servers_;
   std::deque<WorkOrder> queue_;
   std::vector<WorkDone> done_;

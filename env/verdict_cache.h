@@ -1,12 +1,12 @@
 #pragma once
-// Verdicts by digest of everything that decided them, in memory and, where asked, in a file that outlives the
-// run.
+// Verdicts by digest of everything that decided them, in memory or, where asked, in a file that outlives the
+// run and that any number of processes of this machine share: ranks, cells of a sweep, other runs.
+//
+// The file is an SQLite database in WAL mode. Source: sqlite.org/wal.html.
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 #include "env/verdict.h"
 
@@ -14,18 +14,19 @@ namespace temper {
 
 class VerdictCache {
  public:
-  // `path` empty: memory only. Reads the lines the file has; a last line that was cut short is dropped.
-  // Errors: WorldError if the file cannot be opened for appending.
+  // `path` empty: memory only. Errors: ConfigError naming the file where it is something else, which is left as
+  // it is; WorldError naming it if it cannot be opened, is damaged or is kept locked.
   explicit VerdictCache(const std::string& path);
+  ~VerdictCache();
 
-  std::optional<Verdict> find(const std::string& digest) const;  // marked as cached
+  // Errors of both: WorldError naming the file.
+  std::optional<Verdict> find(const std::string& digest);  // marked as cached
   void add(const std::string& digest, const Verdict& verdict);
-  size_t size() const { return verdicts_.size(); }
+  size_t size();
 
  private:
-  void read(const std::string& path);
-  std::unordered_map<std::string, Verdict> verdicts_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace temper

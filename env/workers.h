@@ -18,14 +18,17 @@ struct WorkOrder {
 struct WorkDone {
   uint64_t id;
   Verdict verdict;
+  size_t machine = 0;  // which of machines() judged it
 };
 
 class Workers {
  public:
   virtual ~Workers() = default;
   virtual std::string sandbox_level() const = 0;
-  // What judges candidates of that language: part of every verdict's digest.
+  // What judges candidates of that language.
   virtual std::string machine(const std::string& language) const = 0;
+  // The same where it is one of several: part of the digest of every verdict that this one makes.
+  virtual std::vector<std::string> machines(const std::string& language) const { return {machine(language)}; }
   virtual std::vector<std::string> notes() const = 0;  // what the user should know, a line each
   virtual int64_t width() const = 0;                   // candidates worked on at a time
   virtual void submit(WorkOrder order) = 0;

@@ -22,14 +22,14 @@ int g_depth = 0;                   // of its phases
 
 }  // namespace
 
-void fail_if_asked(const char* place) {
+std::string fail_if_asked(const char* place) {
   static const char* const fault = std::getenv("TEMPER_FAULT");
-  if (!fault) return;
+  if (!fault) return "";
   const std::string wanted = fault;
   const size_t colon = wanted.rfind(':'), at = wanted.rfind('@');
-  if (colon == std::string::npos || wanted.substr(0, colon) != place) return;
+  if (colon == std::string::npos || wanted.substr(0, colon) != place) return "";
   static std::atomic<int> came{0};
-  if (++came != (at == std::string::npos ? 1 : std::atoi(wanted.c_str() + at + 1))) return;
+  if (++came != (at == std::string::npos ? 1 : std::atoi(wanted.c_str() + at + 1))) return "";
   const std::string kind = wanted.substr(colon + 1, at == std::string::npos ? at : at - colon - 1);
   if (kind == "kill") ::raise(SIGKILL);
   if (kind == "crash") ::raise(SIGSEGV);
@@ -39,6 +39,7 @@ void fail_if_asked(const char* place) {
   if (kind == "throw") throw WorldError("this failure was asked for");
   while (kind == "hang") ::sleep(1);
   if (kind == "slow") ::sleep(5);
+  return kind;
 }
 
 Phase::Phase(const char* name) : before_(g_phase.exchange(name)), exceptions_(std::uncaught_exceptions()) {
@@ -55,8 +56,8 @@ Phase::~Phase() {
   if (g_listener) g_listener();
 }
 
-CollectiveWait::CollectiveWait(const char* name) : exceptions_(std::uncaught_exceptions()) {
-  fail_if_asked(name);
+CollectiveWait::CollectiveWait(const char* name)
+    : exceptions_(std::uncaught_exceptions()), skips_(fail_if_asked(name) == "skip") {
   g_collective = name;
 }
 

@@ -34,17 +34,20 @@ class CollectiveWait {
   ~CollectiveWait();
   CollectiveWait(const CollectiveWait&) = delete;
   CollectiveWait& operator=(const CollectiveWait&) = delete;
+  bool skips() const { return skips_; }  // a test wants the call left out
 
  private:
   int exceptions_;
+  bool skips_;
 };
 
 void made_progress();
 
 // For tests: TEMPER_FAULT=PLACE:KIND lets this process fail where it first comes to a phase, a collective or
 // another place of that name; PLACE:KIND@N where it does so for the N-th time. Kinds: kill, crash, stop,
-// exit, interrupt, throw, hang, slow.
-void fail_if_asked(const char* place);
+// exit, interrupt, throw, hang, slow. A kind that only the place knows how to do is returned, else "": skip,
+// at an all-reduce; flip, a bit of the weights, at "gathered"; garbage, at "beat".
+std::string fail_if_asked(const char* place);
 
 // Called by the main thread after each change of phase; null: no more. It must not throw.
 void listen_to_phases(std::function<void()> listener);

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/machine/secret.h"
 #include "policy/activity.h"
 #include "policy/communicator/mpi.h"
 #include "policy/communicator/nccl.h"
@@ -29,6 +30,10 @@ Number number_of(const at::Tensor& tensor) {
     default:
       TEMPER_CHECK(false, "tensor of {}", toString(tensor.scalar_type()));
   }
+}
+
+const char* name_of(Number number) {
+  return number == Number::kF64 ? "f64" : number == Number::kF32 ? "f32" : "bf16";
 }
 
 // CPUs do not add bf16.
@@ -63,6 +68,7 @@ Communicator::Communicator(const RankPlace& place, double patience_s) : rank_(pl
   if (size_ == 1) return;
   if (place.launcher == Launcher::kMpi) {
     host_ = make_mpi_transport(rank_, size_, patience_s);
+    use_job_secret({broadcast(rank_ == 0 ? job_secret().text : "", 0, "meeting"), "rank 0"});
     find_local_ranks(place.local_rank);
     return;
   }
@@ -88,6 +94,8 @@ Transport& Communicator::transport_of(const at::Tensor& tensor) {
 void Communicator::all_reduce(at::Tensor& values, const char* what) {
   if (size_ == 1) return;
   const CollectiveWait wait(what);
+  if (wait.skips()) return;
+  calls_->add("all-reduce", what, values.numel(), name_of(number_of(values)));
   at::Tensor summed = needs_f32(values) ? values.to(at::kFloat) : values;
   transport_of(summed).all_reduce(summed.data_ptr(), summed.numel(), number_of(summed));
   if (needs_f32(values)) values.copy_(summed);
@@ -100,6 +108,7 @@ void Communicator::reduce_scatter(at::Tensor& whole, at::Tensor& share, const ch
     return;
   }
   const CollectiveWait wait(what);
+  calls_->add("reduce-scatter", what, share.numel(), name_of(number_of(share)));
   at::Tensor from = needs_f32(whole) ? whole.to(at::kFloat) : whole;
   at::Tensor to = needs_f32(whole) ? at::empty_like(share, at::kFloat) : share;
   transport_of(from).reduce_scatter(from.data_ptr(), to.data_ptr(), to.numel(), number_of(from));
@@ -110,12 +119,14 @@ void Communicator::all_gather(at::Tensor& whole, const char* what) {
   if (size_ == 1) return;
   const CollectiveWait wait(what);
   TEMPER_CHECK_EQ(whole.numel() % size_, 0);
+  calls_->add("all-gather", what, whole.numel(), name_of(number_of(whole)));
   transport_of(whole).all_gather(whole.data_ptr(), whole.numel() / size_ * whole.element_size());
 }
 
 void Communicator::broadcast(at::Tensor& values, int root, const char* what) {
   if (size_ == 1) return;
   const CollectiveWait wait(what);
+  calls_->add("broadcast", what, values.numel(), name_of(number_of(values)));
   transport_of(values).broadcast(values.data_ptr(), values.numel() * values.element_size(), root);
 }
 
@@ -124,6 +135,8 @@ void Communicator::barrier(const char* what) { sum(0, what); }
 double Communicator::sum(double value, const char* what) {
   if (size_ == 1) return value;
   const CollectiveWait wait(what);
+  if (wait.skips()) return value;
+  calls_->add("all-reduce", what, 1, "f64");
   host_->all_reduce(&value, 1, Number::kF64);
   return value;
 }
@@ -131,6 +144,7 @@ double Communicator::sum(double value, const char* what) {
 double Communicator::largest(double value, const char* what) {
   if (size_ == 1) return value;
   const CollectiveWait wait(what);
+  calls_->add("maximum", what, 1, "f64");
   std::vector<double> values(size_t(size_), value);
   host_->all_gather(values.data(), sizeof(double));
   return *std::ranges::max_element(values);
@@ -141,6 +155,7 @@ bool Communicator::any(bool value, const char* what) { return sum(value, what) >
 std::string Communicator::broadcast(std::string text, int root, const char* what) {
   if (size_ == 1) return text;
   const CollectiveWait wait(what);
+  calls_->add("broadcast", what, 1, "text");
   auto bytes = int64_t(text.size());
   host_->broadcast(&bytes, sizeof bytes, root);
   text.resize(size_t(bytes));
@@ -151,6 +166,7 @@ std::string Communicator::broadcast(std::string text, int root, const char* what
 std::vector<std::string> Communicator::all_gather(const std::string& text, const char* what) {
   if (size_ == 1) return {text};
   const CollectiveWait wait(what);
+  calls_->add("all-gather", what, 1, "text");
   std::vector<int64_t> sizes(size_t(size_), int64_t(text.size()));
   host_->all_gather(sizes.data(), sizeof(int64_t));
   const int64_t longest = *std::ranges::max_element(sizes);
@@ -161,6 +177,30 @@ std::vector<std::string> Communicator::all_gather(const std::string& text, const
   for (int rank = 0; rank < size_; ++rank)
     texts.push_back(all.substr(size_t(rank * longest), size_t(sizes[size_t(rank)])));
   return texts;
+}
+
+std::vector<std::vector<uint64_t>> Communicator::all_gather(const std::vector<uint64_t>& numbers, const char* what) {
+  const size_t share = numbers.size();
+  TEMPER_CHECK(share > 0);
+  std::vector<uint64_t> all(share * size_t(size_));
+  std::ranges::copy(numbers, all.begin() + int64_t(share) * rank_);
+  if (size_ > 1) {
+    const CollectiveWait wait(what);
+    calls_->add("all-gather", what, int64_t(share), "u64");
+    host_->all_gather(all.data(), int64_t(share * sizeof(uint64_t)));
+  }
+  std::vector<std::vector<uint64_t>> by_rank;
+  for (auto at = all.begin(); at != all.end(); at += int64_t(share)) by_rank.emplace_back(at, at + int64_t(share));
+  return by_rank;
+}
+
+void Communicator::same_calls(const char* what) {
+  const CallTrace::Point mine = calls_->now();
+  const auto all = all_gather(std::vector<uint64_t>{mine.digest, mine.calls}, what);
+  for (size_t other = 0; other < all.size(); ++other)
+    if (all[other] != all[size_t(rank_)])
+      throw LostRanks("rank {} and rank {} have not made the same collective calls; the last of {} here is the {}",
+                      rank_, other, mine.calls, mine.last);
 }
 
 // What ranks of a machine share, they share with all of them: their places stay those among all.

@@ -1,6 +1,7 @@
 #pragma once
 // What ranks do together. All ranks make the same calls in the same order, from one thread; each call names
-// what it is for, so that whoever waits too long can say for what.
+// what it is for, so that whoever waits too long can say for what. What was called is kept as a digest, which
+// the watch and same_calls() compare.
 //
 // Source: MPI's collectives; tensors go over NCCL where they are on a GPU, else over MPI or TCP.
 // Errors of all: LostRanks.
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/communicator/call_trace.h"
 #include "policy/communicator/place.h"
 #include "policy/communicator/transport.h"
 
@@ -51,6 +53,14 @@ class Communicator {
   std::string broadcast(std::string text, int root, const char* what);
   std::vector<std::string> all_gather(const std::string& text, const char* what);  // by rank
 
+  // Every rank's numbers, as many of each, by rank.
+  std::vector<std::vector<uint64_t>> all_gather(const std::vector<uint64_t>& numbers, const char* what);
+
+  // Compares what the ranks have called so far. Errors: LostRanks where it is not the same; this call may then
+  // have met another one's data, so that nothing of the other rank can be believed.
+  void same_calls(const char* what);
+  std::shared_ptr<const CallTrace> calls() const { return calls_; }
+
   // The first `count` ranks among themselves; all ranks call it, and the others get none.
   std::unique_ptr<Communicator> first(int count, const char* what);
 
@@ -66,6 +76,7 @@ class Communicator {
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1, core_rank_ = 0, core_size_ = 1;
   std::unique_ptr<HostTransport> host_;
   std::unique_ptr<Transport> gpus_;
+  std::shared_ptr<CallTrace> calls_ = std::make_shared<CallTrace>();
 };
 
 // The single rank of a program that nobody started as several.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "policy/activity.h"
 #include "policy/flat.h"
 
 namespace temper {
@@ -214,6 +215,10 @@ void ParameterStore::gather_weights() {
   for (const ParameterUnit& unit : units_) {
     at::Tensor whole = weights_.narrow(0, unit.offset, unit.size);
     ranks_.all_gather(whole, "weights");
+  }
+  if (fail_if_asked("gathered") == "flip") {
+    at::Tensor byte = weights_.view(at::kByte).narrow(0, int64_t(weights_.nbytes()) / 2, 1);
+    byte.bitwise_xor_(1);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/machine/cbor.h"
 #include "base/process.h"
 #include "base/rng.h"
 #include "policy/activity.h"
@@ -122,7 +123,7 @@ void exchange_verdicts(const std::vector<Variant*>& told, Communicator& ranks) {
   const auto all = ranks.all_gather(bytes, "corpus");
   for (size_t rank = 0; rank < all.size(); ++rank) {
     size_t k = rank;
-    for (const auto& verdict : nlohmann::json::from_cbor(all[rank])) {
+    for (const auto& verdict : json_from_cbor(all[rank])) {
       verdict.get_to(told.at(k)->verdict);
       k += all.size();
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/machine/cbor.h"
 #include "base/error.h"
 #include "rollout/columns.h"
 
@@ -215,7 +216,7 @@ Turn turn_at(const Tables& t, size_t row, const Trajectory& of, size_t first) {
 
 std::vector<Verdict> verdicts_of(const ColumnReader& reader) {
   if (reader.has(kBinaryVerdicts))
-    return Json::from_cbor(reader.text(kBinaryVerdicts)).get<std::vector<Verdict>>();
+    return json_from_cbor(std::string(reader.text(kBinaryVerdicts))).get<std::vector<Verdict>>();
   const std::string_view lines = reader.text(kVerdicts);
   std::vector<Verdict> verdicts;
   for (size_t at = 0, end; at < lines.size(); at = end + 1) {

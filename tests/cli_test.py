@@ -503,6 +503,18 @@ class Speed(Program):
         else:
             self.assertGreater(len(json.loads(self.check(result, 0))), 10)
 
+    def test_full_disk_behind_standard_output(self):
+        for words in (["train", "--help"], ["options", "--markdown"], ["train", WORK / "tiny.yaml", "--dry-run"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([TEMPER, *map(str, words)], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("No space left on device", done.stderr)
+
+    def test_a_reader_that_has_seen_enough(self):
+        done = subprocess.run(f"set -o pipefail; {TEMPER} options --markdown | head -n 1", shell=True, executable="/bin/bash",
+                              capture_output=True, text=True, cwd=ROOT)
+        self.assertEqual((done.returncode, done.stdout.count("\n")), (0, 1), done.stderr)
+
     def test_help(self):
         self.check(temper("train", "--help"), 0, "optimizer.lr=", "rollout.samples_per_task=")
         self.check(temper("options", "--markdown"), 0, "| `optimizer.lr` |")

@@ -258,6 +258,15 @@ def _(directory):
     return line.split(": this")[0] + ", counted; training went on", codes, seconds
 
 
+@fault("no memory for a checkpoint's copy")
+def _(directory):
+    run = start(directory, "run.steps=8", of_rank=lambda rank: {"TEMPER_FAULT": "share copy:throw@2"})
+    line, codes, seconds = ended(run, 0, said="WARNING: step_000004 was not saved")
+    failed = [json.loads(line).get("checkpoint/failed") for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    expect(1 in failed, failed)
+    return line.split(": this")[0] + ", counted; training went on", codes, seconds
+
+
 @fault("disk too small from the beginning")
 def _(directory):
     with Disk(directory, "16m") as disk:

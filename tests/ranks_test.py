@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def plain_environment(**more):
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
     kept = {k: v for k, v in os.environ.items()
             if k not in names and not k.startswith(("OMPI_", "PMIX_", "SLURM_", "TEMPER_", "TORCHELASTIC_"))}
-    kept |= {"OMP_NUM_THREADS": "1", "TEMPER_RANKS_TEST": str(os.getpid())}
+    kept |= {"OMP_NUM_THREADS": "1", "TEMPER_RANKS_TEST": str(os.getpid()), "TEMPER_SECRET": "of these tests"}
     return kept | {k: str(v) for k, v in more.items()}
 
 
@@ -236,6 +237,109 @@ class Meeting(Ranks):
         self.expect_one_line(ended, 2, "model.device: cuda")
 
 
+class Strangers(Ranks):
+    """Others on the same hosts and network."""
+
+    def test_a_rank_of_another_secret(self):
+        ended = wait_all(start_temper(2, "ranks.start_s=4", of_rank=lambda rank: {"TEMPER_SECRET": f"secret of {rank}"}), 60)
+        self.assertEqual(ended.codes, [3, 3], ended.text)
+        self.assertIn("did not prove to know this job's secret (here: TEMPER_SECRET)", ended.text)
+
+    def test_a_secret_that_others_can_read(self):
+        file = WORK / "secret"
+        file.write_text("known to everyone")
+        environment = {"TEMPER_SECRET": "", "TEMPER_SECRET_FILE": str(file)}
+        file.chmod(0o644)
+        ended = wait_all(start_temper(2, of_rank=lambda rank: environment))
+        self.assertEqual(ended.codes, [2, 2], ended.text)
+        self.assertIn(f"chmod 600 {file}", ended.text)
+        file.chmod(0o600)
+        ranks = start_by_hand(2, lambda rank: [BUILD / "ranks_collectives"], lambda rank: environment)
+        self.expect_ok(wait_all(ranks), 2)
+
+    def test_a_secret_is_made_where_none_is_given(self):
+        environment = {"TEMPER_SECRET": "", "HOME": str(WORK / "home")}
+        ranks = start_by_hand(3, lambda rank: [BUILD / "ranks_collectives"], lambda rank: environment)
+        self.expect_ok(wait_all(ranks), 3)
+        made = WORK / "home/.config/temper/secret"
+        self.assertEqual(made.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(len(list(made.parent.iterdir())), 1)
+
+    def test_one_who_writes_into_the_store(self):
+        python = ROOT / ".deps/venv/bin/python3"
+        if not python.exists():
+            self.skipTest("no torch for Python")
+        port = free_port()
+        stranger = subprocess.Popen([python, "-c", f"""
+import datetime, time, torch.distributed as dist
+store = dist.TCPStore("127.0.0.1", {port}, None, False, datetime.timedelta(seconds=60))
+print("in", flush=True)
+for _ in range(10000):
+    for key in ("ring/1", "size/1", "code"): store.set("temper/0/" + key, "3")
+    store.add("temper/0/end", 1)
+"""], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        ranks = [subprocess.Popen([BUILD / "ranks_collectives"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  env=torchrun_environment(0, 2, port))]
+        self.assertEqual(stranger.stdout.readline(), "in\n")
+        ranks.append(subprocess.Popen([BUILD / "ranks_collectives"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True, env=torchrun_environment(1, 2, port)))
+        try:
+            self.expect_ok(wait_all(ranks, 100), 2)
+        finally:
+            stranger.kill()
+            stranger.communicate()
+
+    def test_they_hear_nobody_elsewhere(self):
+        """Where the master is 127.0.0.1, ranks listen there alone."""
+        ranks = start_temper(3)
+        ranks[2].kill()  # the others wait for it
+        try:
+            deadline, seen = time.monotonic() + 30, set()
+            while time.monotonic() < deadline and len(seen) < 3:  # the store, and each rank for its neighbour
+                seen = listening(ranks[0].pid) | listening(ranks[1].pid)
+                time.sleep(0.02)
+            self.assertEqual(len(seen), 3, seen)
+            self.assertEqual({address for address, _ in seen}, {"127.0.0.1"}, seen)
+        finally:
+            for rank in ranks:
+                rank.kill()
+                rank.communicate()
+
+    def test_a_silent_one_holds_nobody_up(self):
+        """Connections that say nothing, to every port of the job, while it starts."""
+        ranks = start_by_hand(3, lambda rank: [BUILD / "ranks_collectives"])
+        silent, start = [], time.monotonic()
+        while any(rank.poll() is None for rank in ranks) and time.monotonic() - start < 60:
+            for rank in ranks:
+                for _, port in listening(rank.pid):
+                    if len(silent) < 200:
+                        silent.append(socket.socket())
+                        silent[-1].setblocking(False)
+                        silent[-1].connect_ex(("127.0.0.1", port))
+        self.expect_ok(wait_all(ranks), 3)
+        for one in silent:
+            one.close()
+
+
+def listening(pid):
+    """(address, port) of IPv4 and IPv6 sockets on which a process listens."""
+    try:
+        own = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+        tables = [(Path(f"/proc/{pid}/net/{name}").read_text(), family)
+                  for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6))]
+    except OSError:  # it has ended
+        return set()
+    found = set()
+    for table, family in tables:
+        for line in table.splitlines()[1:]:
+            words = line.split()
+            address, port = words[1].split(":")
+            if words[3] == "0A" and f"socket:[{words[9]}]" in own:
+                words32 = [bytes.fromhex(address[i:i + 8])[::-1] for i in range(0, len(address), 8)]
+                found.add((socket.inet_ntop(family, b"".join(words32)), int(port, 16)))
+    return found
+
+
 class Training(Ranks):
     """1 = 2 = 4 ranks, from the same policy."""
 
@@ -280,12 +384,12 @@ class Training(Ranks):
 
 
 class Failures(Ranks):
-    def fail_rank(self, rank, fault, *texts, count=3, code=3, within=12):
+    def fail_rank(self, rank, fault, *texts, count=3, code=3, within=12, words=()):
         directory = WORK / "failing"
         shutil.rmtree(directory, ignore_errors=True)
         start = time.monotonic()
         ranks = start_temper(count, f"run.dir={directory}", "ranks.timeout_s=4", "ranks.silence_s=3",
-                             "ranks.start_s=30", of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
+                             "ranks.start_s=30", *words, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
         pids = [process.pid for process in ranks]
         ended = wait_all(ranks, 60)
         took = time.monotonic() - start
@@ -339,6 +443,35 @@ class Failing(Failures):
     def test_first_rank_stopped(self):
         self.fail_rank(0, "update:stop", "has given no sign of life for", "in update")
 
+    def test_left_out_an_all_reduce(self):
+        self.fail_rank(1, "gradient norm:skip", "has made other collective calls than the others: its call", "gradient norm",
+                       within=20)
+        self.assert_nothing_saved()
+
+    def test_first_rank_left_out_an_all_reduce(self):
+        self.fail_rank(0, "gradient norm:skip", "has made other collective calls than all others", within=20)
+        self.assert_nothing_saved()
+
+    def test_one_bit_of_one_ranks_weights(self):
+        # Behind the first update, in front of the first save.
+        words = [f"model.path={model()}", "eval.before=false", "run.steps=9", "checkpoint.every=1", "ranks.check_every=0"]
+        self.fail_rank(1, "gathered:flip@2", "failed in save: its weights are not those of the other ranks: model.layers.",
+                       "differs", words=words, within=20)
+        self.assert_nothing_saved()
+
+    def test_one_bit_before_an_update(self):
+        """A flipped bit that is learned from is in all ranks: it must be found before."""
+        self.fail_rank(2, "gathered:flip@2", "its weights are not those of the other ranks", within=30,
+                       words=[f"model.path={model()}", "eval.before=false", "run.steps=4", "checkpoint.every=0"])
+
+    def test_sends_what_is_no_message(self):
+        for rank in (1, 0):
+            self.fail_rank(rank, "beat:garbage@3", "sent 11 bytes that are no message of a rank", within=20, words=["run.steps=100000"])
+
+    def assert_nothing_saved(self):
+        saved = [path for path in (WORK / "failing/checkpoints").glob("*") if not path.name.endswith(".tmp")]
+        self.assertEqual(saved, [])
+
     def test_killed_under_mpirun(self):
         if not have_mpi():
             self.skipTest("no Open MPI")
@@ -358,6 +491,65 @@ class Failing(Failures):
                                       of_rank=lambda rank: {"TEMPER_FAULT": "save:interrupt"} if rank else {}))
         self.assertEqual(set(ended.codes), {130}, ended.text)
         self.assertTrue((directory / "checkpoints/final/model.safetensors").exists(), ended.text)
+
+
+class Containers(Ranks):
+    """Ranks whose processes do not see each other: pid namespaces."""
+
+    APART = ["unshare", "--pid", "--fork"]
+
+    def setUp(self):
+        if subprocess.run([*self.APART, "true"], capture_output=True).returncode != 0:
+            self.skipTest("no pid namespaces here")
+        self.directory = Path(tempfile.mkdtemp(dir=WORK)) / "run"
+
+    def start(self, *words, fault=""):
+        """Rank 1 in a container of its own."""
+        words = [f"run.dir={self.directory}", f"model.path={taught()}", *TAUGHT, "run.overwrite=false", "ranks.silence_s=3",
+                 "checkpoint.every=2", *words]
+        command = temper_words(*words)
+        return start_by_hand(2, lambda rank: [*self.APART, *command] if rank else command,
+                             lambda rank: {"TEMPER_FAULT": fault} if rank and fault else {})
+
+    def stop_the_old_one(self):
+        """A run whose rank 1 was stopped in front of a write, and whose rank 0 has ended."""
+        old = self.start("run.steps=100000", fault="write:stop@40")
+        self.assertEqual(old[0].wait(100), 3)
+        self.assertIn("has given no sign of life", old[0].stdout.read())
+        self.assertIsNone(old[1].poll())
+        return old[1]
+
+    def wake(self, old):
+        children = Path(f"/proc/{old.pid}/task/{old.pid}/children").read_text().split()
+        self.assertEqual(len(children), 1)
+        os.kill(int(children[0]), signal.SIGCONT)
+        text = old.communicate(timeout=60)[0]
+        self.assertNotEqual(old.returncode, 0, text)
+
+    def content(self):
+        return {str(path): path.read_bytes() for path in sorted(self.directory.rglob("*")) if path.is_file()}
+
+    def test_an_old_rank_that_wakes_later_writes_nothing(self):
+        old = self.stop_the_old_one()
+        steps = max(line["step"] for line in json_lines(self.directory / "metrics.jsonl")) + 2
+        ended = wait_all(self.start(f"run.steps={steps}"))
+        self.assertEqual(ended.codes, [0, 0], ended.text)
+        before = self.content()
+        self.wake(old)
+        self.assertEqual(self.content(), before)
+
+    def test_an_old_rank_that_wakes_beside_the_new_ones(self):
+        old = self.stop_the_old_one()
+        steps = max(line["step"] for line in json_lines(self.directory / "metrics.jsonl")) + 6
+        new = self.start(f"run.steps={steps}")
+        journal = self.directory / "verdicts/rank_1.jsonl"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and "goes on after" not in (self.directory / "log/rank_0.txt").read_text()[-2000:]:
+            time.sleep(0.02)
+        self.wake(old)
+        ended = wait_all(new)
+        self.assertEqual(ended.codes, [0, 0], ended.text)
+        self.assertTrue(all(line.startswith("{") and line.endswith("}") for line in journal.read_text().splitlines()))
 
 
 class Hosts(Ranks):

@@ -60,7 +60,7 @@ def steps_saved(directory):
 @functools.cache
 def verdicts():
     """Of every answer that a run of this config gives."""
-    file = ranks_test.WORK / "verdicts.jsonl"
+    file = ranks_test.WORK / "verdicts.db"
     ended = run(ranks_test.WORK / "first", f"env.cache={file}", "run.overwrite=true")
     assert ended.codes == [0], ended.text
     return file
@@ -76,7 +76,7 @@ def uninterrupted():
 
 
 def cache():
-    copy = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "verdicts.jsonl"
+    copy = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "verdicts.db"
     shutil.copy(verdicts(), copy)
     return f"env.cache={copy}"
 
@@ -167,8 +167,31 @@ class BitForBit(Resume):
         self.assertEqual(figures(self.dir)[:5], before[0])
         self.assertEqual({k: v for k, v in trajectories(self.dir).items() if k in before[1]}, before[1])
 
+    def test_killed_in_front_of_writes(self):
+        """Of records, journals and each part of a save; a run has about 250."""
+        random = Random(7)
+        for place in sorted(random.sample(range(20, 150), 6)):
+            with self.subTest(place):
+                shutil.rmtree(self.dir, ignore_errors=True)
+                words = cache()
+                self.expect_code(run(self.dir, words, fault=f"write:kill@{place}"), -9)
+                self.expect_code(run(self.dir, words), 0)
+                self.expect_like_uninterrupted()
+
+    def test_verdicts_that_had_not_come_are_named(self):
+        """Without a file of verdicts: what was asked for and not answered is measured anew, and the log says so."""
+        for place in (31, 45, 60):
+            with self.subTest(place):
+                shutil.rmtree(self.dir, ignore_errors=True)
+                self.expect_code(run(self.dir, fault=f"write:kill@{place}"), -9)
+                lines = json_lines(self.dir / "verdicts/rank_0.jsonl")
+                open_ones = {line["asked"] for line in lines if "asked" in line} - {line.get("digest") for line in lines}
+                text = self.expect_code(run(self.dir), 0)
+                said = [int(line.split(": ")[1].split()[0]) for line in text.splitlines() if "measured anew" in line]
+                self.assertEqual(sum(said), len(open_ones), text)
+
     def test_killed_in_the_corpus_the_cold_start_and_the_evaluation(self):
-        words = ["eval.before=true", "run.steps=1", "checkpoint.every=1", f"env.cache={self.dir.parent / 'verdicts.jsonl'}"]
+        words = ["eval.before=true", "run.steps=1", "checkpoint.every=1", f"env.cache={self.dir.parent / 'verdicts.db'}"]
         self.expect_code(run(self.dir, *words, taught=False), 0)
         shutil.rmtree(self.dir)
         self.expect_code(run(self.dir, *words, taught=False), 0)
@@ -184,7 +207,7 @@ class BitForBit(Resume):
 
     def test_near_its_starting_weights(self):
         """The reference of the KL term is the start's, not the checkpoint's."""
-        words = ["loss.kl_coefficient=0.5", "run.steps=3", f"env.cache={self.dir.parent / 'verdicts.jsonl'}"]
+        words = ["loss.kl_coefficient=0.5", "run.steps=3", f"env.cache={self.dir.parent / 'verdicts.db'}"]
         self.expect_code(run(self.dir, *words), 0)
         shutil.rmtree(self.dir)
         self.expect_code(run(self.dir, *words), 0)
@@ -202,7 +225,7 @@ class WithinTheColdStart(Resume):
     COLD = ["run.steps=1", "checkpoint.every=1", "cold_start.epochs=2", "cold_start.batch_tokens=600", "cold_start.checkpoint_every=3"]
 
     def stop_and_go_on(self, words, taught):
-        words = [*self.COLD, f"env.cache={self.dir.parent / 'verdicts.jsonl'}", *words]
+        words = [*self.COLD, f"env.cache={self.dir.parent / 'verdicts.db'}", *words]
         whole = self.dir.parent / "whole"
         for _ in range(2):  # the second has all its verdicts from the file
             shutil.rmtree(whole, ignore_errors=True)

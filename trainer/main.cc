@@ -1,5 +1,9 @@
 // temper: one native program that teaches a language model to write fast kernels by reinforcement learning.
 
+#include <poll.h>
+
+#include <cstring>
+
 #include "base/error.h"
 #include "base/process.h"
 #include "policy/communicator/transport.h"
@@ -11,6 +15,22 @@ namespace {
 
 // Whoever read it may be gone: no reason to end otherwise than said.
 void say_error(const char* text) { std::fputs((std::string(text) + "\n").c_str(), stderr); }
+
+// A pipe whose reader has left is no failure: it had what it wanted.
+bool reader_left() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
+// What a command printed is part of what it did: a full disk behind standard output is a failure.
+int with_output(int code) {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  const std::string why = flushed ? "what was printed is not whole" : std::strerror(errno);
+  if ((flushed && !std::ferror(stdout)) || reader_left()) return code;
+  say_error(fmt::format("cannot write standard output: {}", why).c_str());
+  return code == kExitOk ? int(kExitWorld) : code;
+}
 
 int run(int argc, char** argv) {
   CLI::App app("Teaches a language model to write fast kernels by reinforcement learning.", "temper");
@@ -34,7 +54,7 @@ int main(int argc, char** argv) {
   using namespace temper;
   install_interrupt_handler();
   try {
-    return run(argc, argv);
+    return with_output(run(argc, argv));
   } catch (const ConfigError& e) {
     say_error(e.what());
     return kExitUser;

@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
+
+#include "base/files.h"
 
 namespace temper {
 
@@ -22,8 +23,7 @@ class MetricsWriter {
   void write(int64_t step, const Metrics& metrics);
 
  private:
-  std::filesystem::path jsonl_path_, events_path_;
-  std::ofstream jsonl_, events_;
+  AppendFile jsonl_, events_;
 };
 
 }  // namespace temper

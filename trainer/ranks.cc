@@ -76,7 +76,9 @@ class Ranks {
     if (count == 0) return;
     first_env_ = place_.size - count;
     policy_ = communicator_.first(first_env_, "roles");
-    if (policy_) policy_->set_deadline(deadline_s_);
+    if (!policy_) return;
+    policy_->set_deadline(deadline_s_);
+    watch_.follow(*policy_);
   }
   bool some_judge() const { return first_env_ < place_.size; }
   bool judges() const { return place_.rank >= first_env_; }
@@ -216,6 +218,10 @@ void RankOptions::visit(OptionVisitor& v) {
            {.help = "without progress while others wait for it, then a rank counts as hung",
             .unit = "s",
             .min = 3});
+  v.option("check_every", check_every,
+           {.help = "steps after which the ranks compare their weights, which must be equal to the bit; each "
+                    "save compares them too; 0: saves alone",
+            .min = 0});
   v.option(
       "env", env,
       {.help = "the last of the ranks that hold no policy and judge for the others, who then judge nothing "

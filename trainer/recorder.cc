@@ -1,9 +1,13 @@
 #include "trainer/recorder.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
 
 #include "base/process.h"
 #include "policy/activity.h"
+#include "policy/replicas.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/checkpoint/evaluations.h"
 #include "trainer/checkpoint/restore.h"
@@ -107,11 +111,18 @@ void Recorder::evaluate_as(const std::string& name, int64_t step) {
   } catch (const Interrupted&) {  // half an evaluation is none
     return;
   }
+  say_measured_anew();
   run_.keep("eval_" + name, pointers_to(kept));
   Metrics metrics;
   add_metrics(evaluations_.back().evaluation, metrics);
   run_.record(step, metrics);
   step_start_s_ = now_s();
+}
+
+// A damaged share is passed on to all with the next update: from then on nobody could tell.
+void Recorder::check_replicas() const {
+  const int64_t every = config_.ranks.check_every;
+  if (every > 0 && steps_done_ % every == 0) temper::check_replicas(model_.policy.parameters(), "comparison of weights");
 }
 
 ProgressFunction Recorder::rollout_bar() const {
@@ -138,9 +149,18 @@ void Recorder::step(StepRecord record) {
   if (record.learned.rollout_max_abs_log_diff > kRounding)
     say("  WARNING: sampling and training disagree on the log-probs of {} sampled tokens, by up to {:.1e}",
         record.learned.rollout_unequal, record.learned.rollout_max_abs_log_diff);
+  say_measured_anew();
   if (config_.eval.every > 0 && steps_done_ % config_.eval.every == 0 && steps_done_ < config_.run.steps)
     evaluate_as(fmt::format("step_{}", steps_done_), steps_done_);
   if (is_due()) save();
+}
+
+void Recorder::say_measured_anew() {
+  const std::vector<std::string> tasks = judge_.measured_anew();
+  if (tasks.empty()) return;
+  say("  measured anew, as they were being judged when the run was stopped, so that figures from here on may differ "
+      "from those of a run that was not: {} candidates, of {}",
+      tasks.size(), fmt::join(std::set(tasks.begin(), tasks.end()), ", "));
 }
 
 void Recorder::result() {

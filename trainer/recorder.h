@@ -26,6 +26,9 @@ class Recorder {
   void evaluation_before();
   void evaluation_after();
 
+  // In front of an update: whether the ranks still have the same weights, where ranks.check_every asks for it.
+  void check_replicas() const;
+
   ProgressFunction rollout_bar() const;
   // With the evaluation that eval.every asks for. Its seconds are those since the last step or evaluation.
   void step(StepRecord record);
@@ -37,6 +40,7 @@ class Recorder {
   void restore(const Checkpoint& checkpoint);
   void save();
   bool is_due();
+  void say_measured_anew();
   void evaluate_as(const std::string& name, int64_t step);
 
   const RunConfig& config_;

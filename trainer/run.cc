@@ -1,9 +1,10 @@
 #include "trainer/run.h"
 
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <limits>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "base/process.h"
 #include "policy/activity.h"
 #include "policy/hugging_face.h"
+#include "policy/replicas.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/checkpoint/room.h"
 #include "trainer/console.h"
@@ -51,9 +53,27 @@ void make_directories(const fs::path& dir) {
   }
 }
 
+// What cannot be written is said once: it is on the terminal, or no loss of rank 0's.
+class LogSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit LogSink(const fs::path& path) : file_(path) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override try {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    file_.append({line.data(), line.size()});
+  } catch (const std::exception& e) {
+    if (!std::exchange(told_, true)) fmt::print(stderr, "WARNING: the log is not whole: {}\n", e.what());
+  }
+  void flush_() override {}
+
+  AppendFile file_;
+  bool told_ = false;
+};
+
 void open_log(const fs::path& path) {
-  auto logger = std::make_shared<spdlog::logger>(
-      kRunLog, std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
+  auto logger = std::make_shared<spdlog::logger>(kRunLog, std::make_shared<LogSink>(path));
   logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %v");
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
@@ -88,16 +108,26 @@ Run::Run(const RunConfig& config, Communicator& ranks)
     start = find_start(config);
     make(config, start.kind);
   }
-  ranks_.barrier("run directory");
+  own();
   shared_ = !ranks_.any(!fs::exists(dir_ / "checkpoints"), "run directory");
   if (ranks_.rank() > 0) {
     make_directories(dir_);  // on another host they may not be there
     open_log(dir_ / "log" / fmt::format("rank_{}.txt", ranks_.rank()));
   }
+  if (!epoch_.text().empty()) {
+    guard_writes(dir_, [epoch = epoch_] { return epoch.hold(); });
+    guarding_ = std::shared_ptr<void>(nullptr, [](void*) { guard_writes("", nullptr); });
+  }
   if (ranks_.any(start.kind == RunStart::Kind::kCheckpoint, "checkpoint")) choose(config, start);
   if (ranks_.rank() == 0) write_file_atomic(dir_ / "config.yaml", to_yaml(config));
   open_journals();
   if (ranks_.rank() == 0) metrics_ = std::make_unique<MetricsWriter>(dir_);
+}
+
+// All ranks that see the directory are of the start that rank 0 has begun.
+void Run::own() {
+  const std::string text = ranks_.broadcast(epoch_.text(), 0, "run directory");
+  if (ranks_.rank() > 0 && fs::exists(dir_ / "run.epoch")) epoch_ = RunEpoch(dir_, text);
 }
 
 // What of the directory is known before a checkpoint is chosen.
@@ -106,6 +136,7 @@ void Run::make(const RunConfig& config, RunStart::Kind kind) {
   try {
     make_directories(dir_);
     lock_ = RunLock(dir_);
+    epoch_ = RunEpoch::begin(dir_);
     if (kind == RunStart::Kind::kAgain) clear_records(dir_);
     if (config.run.overwrite) clear_all(dir_);
     make_directories(dir_);
@@ -158,6 +189,7 @@ void Run::open_journals() {
 
 Run::~Run() {
   close_log();
+  guarding_ = nullptr;
   std::error_code ignored;
   const bool judged = fs::exists(journal(), ignored) && fs::file_size(journal(), ignored) > 0;
   if (!recorded_ && (!judged || interrupted()) && ranks_.rank() == 0) remove_quietly(dir_);
@@ -205,6 +237,8 @@ void Run::record(int64_t step, const Metrics& metrics, const Batch& batch) {
 fs::path Run::save_checkpoint(const std::string& name, const Model& model) {
   const Phase phase("save");
   const fs::path path = dir_ / "checkpoints" / name;
+  ranks_.same_calls("save");
+  check_replicas(model.policy.parameters(), "save");
   if (ranks_.rank() == 0)
     export_hugging_face(model.policy, model.tokenizer, path, {.generation_config = model.generation_config});
   recorded_ = true;

@@ -8,6 +8,7 @@
 //                        cold_start, final: Hugging Face directories
 //   verdicts/            each rank's journal, env/verdict_journal.h
 //   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
+//   run.lock, run.epoch  whose the directory is
 //   finished.json        the run came to its end
 //
 // Rank 0 alone writes all but the logs, the journals and the shares of checkpoints.
@@ -81,11 +82,14 @@ class Run {
   void make(const RunConfig& config, RunStart::Kind kind);
   void choose(const RunConfig& config, const RunStart& start);
   void open_journals();
+  void own();
 
   RunOptions options_;
   Communicator& ranks_;
   std::filesystem::path dir_;
   RunLock lock_;
+  RunEpoch epoch_;
+  std::shared_ptr<void> guarding_;  // the directory, for as long as it lives
   std::unique_ptr<MetricsWriter> metrics_;
   Metrics last_;
   std::optional<Checkpoint> checkpoint_;

@@ -1,14 +1,15 @@
 #include "trainer/run_directory.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine/secret.h"
+#include "policy/activity.h"
 #include "policy/communicator/watch.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/config.h"
@@ -19,6 +20,40 @@ namespace {
 
 constexpr const char* kLock = "run.lock";
 constexpr const char* kFinished = "finished.json";
+
+constexpr const char* kEpoch = "run.epoch";
+constexpr double kBeginPatience_s = 10, kHoldPatience_s = 60;
+
+enum class Locked { kYes, kByOther, kUnknown };  // the last: a file system without locks
+
+// Of the open file, so that it counts between threads, containers and hosts, and goes with it.
+Locked lock(const Fd& file, short kind, double patience_s) {
+  const double until_s = now_s() + patience_s;
+  for (;;) {
+    struct flock whole {};
+    whole.l_type = kind;
+    whole.l_whence = SEEK_SET;
+    if (::fcntl(file.get(), F_OFD_SETLK, &whole) == 0) return Locked::kYes;
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != EACCES) return Locked::kUnknown;
+    if (now_s() >= until_s) return Locked::kByOther;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+std::string read_epoch(const Fd& file) {
+  char text[100];
+  const ssize_t n = ::pread(file.get(), text, sizeof text, 0);
+  if (n < 0) throw system_error("read run.epoch");
+  const std::string all(text, size_t(n));
+  return all.substr(0, all.find('\n'));
+}
+
+// What of it ends with a line's end.
+std::string whole_lines(std::string text) {
+  text.resize(text.rfind('\n') + 1);
+  return text;
+}
 
 bool is_run(const fs::path& dir) {
   return fs::exists(dir / kLock) || (fs::exists(dir / "config.yaml") && fs::exists(dir / "checkpoints"));
@@ -124,9 +159,37 @@ Fd RunLock::take(const fs::path& dir) {
   const fs::path path = dir / kLock;
   Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file) throw system_error(fmt::format("create {}", path.string()));
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 &&
-      errno == EWOULDBLOCK)  // else a file system without locks
+  if (lock(file, F_WRLCK, 0) == Locked::kByOther)
     throw ConfigError("run.dir: {} is in use by another process: {}", dir.string(), read_file(path));
+  return file;
+}
+
+RunEpoch RunEpoch::begin(const fs::path& dir) {
+  RunEpoch epoch(dir, "");
+  const Fd file(::open(epoch.file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file) throw system_error(fmt::format("create {}", epoch.file_.string()));
+  if (lock(file, F_WRLCK, kBeginPatience_s) == Locked::kByOther)
+    throw WorldError(
+        "run.dir: a process of an earlier start of {} is stopped in the middle of a write; end it first",
+        dir.string());
+  epoch.text_ = fmt::format("{} {}", std::atoll(read_epoch(file).c_str()) + 1, random_text());
+  const std::string text = epoch.text_ + "\n";
+  if (::ftruncate(file.get(), 0) != 0 ||
+      ::pwrite(file.get(), text.data(), text.size(), 0) != ssize_t(text.size()) || ::fsync(file.get()) != 0)
+    throw system_error(fmt::format("write {}", epoch.file_.string()));
+  return epoch;
+}
+
+std::shared_ptr<void> RunEpoch::hold() const {
+  fail_if_asked("write");
+  auto file = std::make_shared<Fd>(::open(file_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!*file) throw system_error(fmt::format("open {}", file_.string()));
+  if (lock(*file, F_RDLCK, kHoldPatience_s) == Locked::kByOther)
+    throw WorldError("{} is held by another start of the run", file_.string());
+  const auto number = [](const std::string& text) { return text.substr(0, text.find(' ')); };
+  if (const std::string now = read_epoch(*file); now != text_)
+    throw WorldError("{} was started again (start {}): this process is of start {} and writes no more",
+                     file_.parent_path().string(), number(now), number(text_));
   return file;
 }
 
@@ -195,7 +258,7 @@ void cut_back(const fs::path& dir, const Checkpoint& checkpoint, const std::vect
   for (const fs::path& path : list_checkpoints(dir / "checkpoints"))
     if (is_later(path, manifest)) remove_folder(path);
   for (const fs::path& path : entries(dir / "checkpoints"))
-    if (path.extension() == ".removed" || path.extension().string().starts_with(".tmp")) fs::remove_all(path);
+    if (path.extension() == ".removed" || path.extension() == ".replaced" || path.extension().string().starts_with(".tmp")) fs::remove_all(path);
 }
 
 void clear_records(const fs::path& dir) {
@@ -205,7 +268,7 @@ void clear_records(const fs::path& dir) {
 
 void clear_all(const fs::path& dir) {
   for (const fs::path& path : entries(dir))
-    if (path.filename() != kLock) fs::remove_all(path);
+    if (path.filename() != kLock && path.filename() != kEpoch) fs::remove_all(path);
 }
 
 void mark_finished(const fs::path& dir, int64_t step, double seconds) {
@@ -218,7 +281,7 @@ fs::path journal_path(const fs::path& dir, int rank) {
 
 std::vector<uint64_t> share_journals(const fs::path& dir, const fs::path& from,
                                      const std::vector<uint64_t>& known, int ranks) {
-  const auto text_of = [](const fs::path& path) { return fs::exists(path) ? read_file(path) : ""; };
+  const auto text_of = [](const fs::path& path) { return fs::exists(path) ? whole_lines(read_file(path)) : ""; };
   std::vector<uint64_t> shared = known;
   while (fs::exists(journal_path(from, int(shared.size())))) shared.push_back(0);
   if (same_folder(dir, from) && (ranks == int(shared.size()) || ranks == int(known.size()))) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace temper {
 
-// This process has the directory until the lock goes.
+// Rank 0's: its process has the directory until the lock goes, over containers and hosts that see it.
 class RunLock {
  public:
   RunLock() = default;
@@ -23,6 +24,26 @@ class RunLock {
  private:
   static Fd take(const std::filesystem::path& dir);
   Fd file_;
+};
+
+// What tells the starts of a run apart. Rank 0 of each new start writes another one into run.epoch: a number that
+// rises, and a random name, since the folder may be made anew. A process of an earlier start, which was stopped or
+// cut off and wakes, sees that and writes no more.
+class RunEpoch {
+ public:
+  RunEpoch() = default;
+  // Raises it, when no process of an earlier start is in the middle of a write. Errors: WorldError.
+  static RunEpoch begin(const std::filesystem::path& dir);
+  // Of a start that rank 0 has begun.
+  RunEpoch(const std::filesystem::path& dir, std::string text) : file_(dir / "run.epoch"), text_(std::move(text)) {}
+
+  const std::string& text() const { return text_; }  // "3 5f0c…"; "": none
+  // For as long as the result lives no other start begins. Errors: WorldError where one has.
+  std::shared_ptr<void> hold() const;
+
+ private:
+  std::filesystem::path file_;
+  std::string text_;
 };
 
 // What to do where a run's checkpoints cannot be used.
@@ -55,7 +76,7 @@ std::filesystem::path run_of(const std::filesystem::path& checkpoint);
 void cut_back(const std::filesystem::path& dir, const Checkpoint& checkpoint,
               const std::vector<Refusal>& refused);
 void clear_records(const std::filesystem::path& dir);  // all but verdicts and logs
-void clear_all(const std::filesystem::path& dir);      // all but the lock
+void clear_all(const std::filesystem::path& dir);      // all but lock and epoch
 
 // The run came to its end after `step`.
 void mark_finished(const std::filesystem::path& dir, int64_t step, double seconds);

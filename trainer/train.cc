@@ -37,6 +37,7 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
   for (int64_t step = done + 1; run.goes_on(step); ++step) {
     const Batch batch = rollout.run(step, requests_of_step(config, order, step), record.rollout_bar());
     order.observe(batch);
+    record.check_replicas();
 
     const TurnValues rewards = compute_rewards(config.reward, batch);
     TurnValues returns = compute_returns(config.returns, rewards);

@@ -71,8 +71,8 @@ MessageReader::Arrived MessageReader::read(int socket) {
   size_t taken = 0;
   for (uint32_t size = 0; rest_.size() - taken >= sizeof size; taken += sizeof size + size) {
     std::memcpy(&size, rest_.data() + taken, sizeof size);
-    arrived.gone |= size > kMaxMessageBytes;
-    if (size > kMaxMessageBytes || rest_.size() - taken - sizeof size < size) break;
+    arrived.gone |= size > most_bytes_;
+    if (size > most_bytes_ || rest_.size() - taken - sizeof size < size) break;
     arrived.messages.push_back(rest_.substr(taken + sizeof size, size));
   }
   rest_.erase(0, taken);

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <string_view>
+
 namespace temper {
 namespace {
 
@@ -34,7 +36,8 @@ int execute(const std::vector<std::string>& argv, const std::vector<std::string>
 
 std::vector<std::string> environment_with(const std::vector<std::string>& more) {
   std::vector<std::string> result;
-  for (char** entry = environ; *entry != nullptr; ++entry) result.emplace_back(*entry);
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (!std::string_view(*entry).starts_with("TEMPER_SECRET")) result.emplace_back(*entry);
   result.insert(result.end(), more.begin(), more.end());
   return result;
 }

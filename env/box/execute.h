@@ -11,7 +11,7 @@ namespace temper {
 int execute(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
             const std::vector<int>& descriptors, bool keep_errors);
 
-// The environment of this process, and `more` on top.
+// The environment of this process, but for the job's secret, which is no candidate's business, and `more` on top.
 std::vector<std::string> environment_with(const std::vector<std::string>& more);
 
 }  // namespace temper

@@ -3,11 +3,13 @@
 #include <c10/util/Logging.h>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
 #include "base/error.h"
+#include "base/machine/secret.h"
 #include "base/machine/socket.h"
 #include "base/process.h"
 #include "policy/communicator/transport.h"
@@ -18,6 +20,7 @@ namespace temper {
 namespace {
 
 constexpr double kLinger_s = 1;
+constexpr size_t kProofLength = 64;
 constexpr auto kRetry = std::chrono::milliseconds(20);
 
 // Waits for the store before libtorch does: its own waiting fills the terminal.
@@ -32,11 +35,20 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const RankPlace& place, double unt
   if (!options.isServer && !answers(place.master_host, place.master_port, until_s))
     throw WorldError("rank {} of {} found nobody at {}, where rank 0 should be, within {:.0f} s", place.rank,
                      place.size, where, patience_s);
+  std::string host = place.master_host;
   try {
-    return c10::make_intrusive<c10d::TCPStore>(place.master_host, options);
+    listen_only_at(options.isServer ? "" : own_address_towards(host, place.master_port));
+    if (options.isServer) {
+      auto [socket, own] = listen_at(host, place.master_port);
+      listen_only_at(own);
+      if (socket) options.masterListenFd = socket.release(), host = own;  // the store's from now on
+    }
+    return c10::make_intrusive<c10d::TCPStore>(host, options);
   } catch (const c10::Error& e) {
     throw WorldError("rank {} of {} cannot meet the others at {}: {}", place.rank, place.size, where,
                      e.what_without_backtrace());
+  } catch (const WorldError& e) {
+    throw WorldError("rank {} of {} cannot meet the others at {}: {}", place.rank, place.size, where, e.what());
   }
 }
 
@@ -57,9 +69,9 @@ struct Rendezvous::Impl {
   // One rank says why; the others only hear that one did. The store is rank 0's: it leaves last.
   [[noreturn]] void give_up(int code, const std::string& why) {
     const bool first = store->add(prefix + "end", 1) == 1;
-    if (first) store->set(prefix + "code", {uint8_t(code)});
+    if (first) put("code", std::to_string(code));
     if (place.rank == 0) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger_s));
-    if (!first) throw SaidElsewhere(store->get(prefix + "code").at(0));
+    if (const std::string said = text_of("code"); !first && !said.empty()) throw SaidElsewhere(std::stoi(said));
     if (code == kExitUser) throw ConfigError("{}", why);
     throw WorldError("{}", why);
   }
@@ -76,19 +88,43 @@ struct Rendezvous::Impl {
     }
   }
 
-  std::string text_of(const std::string& key) {
-    if (!has(prefix + key)) return "";
-    const auto bytes = store->get(prefix + key);
-    return {bytes.begin(), bytes.end()};
+  // Anyone who reaches the store can write there: what is not proved by the job's secret is not there.
+  static std::string proof(const std::string& key, const std::string& text) {
+    return proof_of(job_secret().text, key + '\0' + text);
   }
 
-  bool has(const std::string& key) { return store->check({key}); }
+  void put(const std::string& name, const std::string& text) {
+    const std::string key = prefix + name, whole = proof(key, text) + text;
+    store->set(key, {whole.begin(), whole.end()});
+  }
+
+  std::string text_of(const std::string& name) {
+    const std::string key = prefix + name;
+    if (!store->check({key})) return "";
+    const auto bytes = store->get(key);
+    const std::string whole(bytes.begin(), bytes.end());
+    const size_t length = std::min(kProofLength, whole.size());
+    const std::string text = whole.substr(length);
+    return equal_proofs(whole.substr(0, length), proof(key, text)) ? text : "";
+  }
 
   std::vector<int> absent(const std::string& key) {
     std::vector<int> ranks;
     for (int rank = 0; rank < place.size; ++rank)
-      if (!has(key + std::to_string(rank))) ranks.push_back(rank);
+      if (text_of(key + std::to_string(rank)).empty()) ranks.push_back(rank);
     return ranks;
+  }
+
+  // What is known of ranks that did not come.
+  std::string absence(const std::string& key, const std::vector<int>& absent) {
+    const bool came = std::ranges::any_of(
+        absent, [&](int rank) { return store->check({prefix + key + std::to_string(rank)}); });
+    if (came)
+      return fmt::format("{} of {} did not prove to know this job's secret (here: {}); give all ranks the same "
+                         "TEMPER_SECRET",
+                         absent_text(absent), place.size, job_secret().from);
+    return fmt::format("{} of {} did not come to {}:{} within {:.0f} s", absent_text(absent), place.size,
+                       place.master_host, place.master_port, patience_s);
   }
 };
 
@@ -98,31 +134,27 @@ Rendezvous::Rendezvous(const RankPlace& place, double patience_s) : impl_(std::m
   impl_->until_s = now_s() + patience_s;
   const char* restart = std::getenv("TORCHELASTIC_RESTART_COUNT");
   impl_->prefix = fmt::format("temper/{}/", restart ? restart : "0");
+  job_secret();  // a wrong one is said before anybody waits
   impl_->store = open_store(place, impl_->until_s, patience_s);
-  const std::string size = std::to_string(place.size);
-  impl_->store->set(impl_->prefix + "size/" + std::to_string(place.rank), {size.begin(), size.end()});
+  impl_->put("size/" + std::to_string(place.rank), std::to_string(place.size));
 }
 
 Rendezvous::~Rendezvous() = default;
 
 std::vector<std::string> Rendezvous::exchange(const std::string& name, const std::string& text) try {
-  const std::string key = impl_->prefix + name + "/";
-  impl_->store->set(key + std::to_string(impl_->place.rank), {text.begin(), text.end()});
+  const std::string key = name + "/";
+  TEMPER_CHECK(!text.empty());
+  impl_->put(key + std::to_string(impl_->place.rank), text);
   for (auto absent = impl_->absent(key); !absent.empty(); absent = impl_->absent(key)) {
     impl_->check_sizes();
-    if (impl_->has(impl_->prefix + "code")) impl_->give_up(kExitWorld, "");
+    if (!impl_->text_of("code").empty()) impl_->give_up(kExitWorld, "");
     if (now_s() > impl_->until_s + (impl_->place.rank > 0 ? kLinger_s / 2 : 0))
-      impl_->give_up(kExitWorld, fmt::format("{} of {} did not come to {}:{} within {:.0f} s",
-                                             absent_text(absent), impl_->place.size, impl_->place.master_host,
-                                             impl_->place.master_port, impl_->patience_s));
+      impl_->give_up(kExitWorld, impl_->absence(key, absent));
     std::this_thread::sleep_for(kRetry);
   }
   impl_->check_sizes();
   std::vector<std::string> texts;
-  for (int rank = 0; rank < impl_->place.size; ++rank) {
-    const auto bytes = impl_->store->get(key + std::to_string(rank));
-    texts.emplace_back(bytes.begin(), bytes.end());
-  }
+  for (int rank = 0; rank < impl_->place.size; ++rank) texts.push_back(impl_->text_of(key + std::to_string(rank)));
   return texts;
 } catch (const c10::Error& e) {
   throw WorldError("rank 0 left while the ranks met: {}", e.what_without_backtrace());

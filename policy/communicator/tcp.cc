@@ -128,7 +128,7 @@ class Ring : public HostTransport {
 
 std::unique_ptr<HostTransport> make_tcp_transport(int rank, int size, const Exchange& exchange,
                                                   double patience_s) {
-  const Listener listener;
+  Listener listener;
   const std::vector<std::string> addresses = exchange(to_text(listener.address()));
   const double until_s = now_s() + patience_s;
   const int next_rank = (rank + 1) % size, previous_rank = (rank + size - 1) % size;

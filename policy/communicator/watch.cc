@@ -65,6 +65,7 @@ std::string host_name() {
 struct Watch::Impl {
   Impl(Communicator& ranks, const WatchOptions& options_in, double patience_s)
       : rank(ranks.rank()), size(ranks.size()), options(options_in), needed(size) {
+    traces.push_back(ranks.calls());
     exchange_identities(ranks);
     connect(ranks, patience_s);
     for (Watched& one : watched) one.heard_s = one.moved_s = now_s();
@@ -83,7 +84,7 @@ struct Watch::Impl {
 
   // Rank 0 to every rank, every rank to rank 0.
   void connect(Communicator& ranks, double patience_s) {
-    const Listener listener;
+    Listener listener;
     const Address address = address_from(ranks.broadcast(to_text(listener.address()), 0, "meeting"));
     const double until_s = now_s() + patience_s;
     sockets.resize(size_t(size));
@@ -99,13 +100,16 @@ struct Watch::Impl {
       if (!arrived)
         throw LostRanks("{} of {} ranks cannot reach rank 0 within {:.0f} s", size - connected, size,
                         patience_s);
-      sockets.at(size_t(arrived->first)) = std::move(arrived->second);
+      if (arrived->first >= size || sockets[size_t(arrived->first)])
+        throw LostRanks("rank {} came twice, or is none of {} ranks", arrived->first, size);
+      sockets[size_t(arrived->first)] = std::move(arrived->second);
     }
   }
 
   // The thread.
 
-  void run() {
+  // What this thread meets that nobody foresaw ends this rank with words, and the others see it go.
+  void run() try {
     double beat_s = 0, said_s = now_s();
     while (!stopping) {
       listen();
@@ -115,6 +119,9 @@ struct Watch::Impl {
       rank == 0 ? look_at_all(now, said_s) : look_at_first(now);
     }
     send_all({{"kind", "left"}});
+  } catch (const std::exception& e) {
+    say_of(rank, fmt::format("cannot watch the others any more: {}", e.what()));
+    ::_exit(kExitWorld);
   }
 
   void listen() {
@@ -128,7 +135,15 @@ struct Watch::Impl {
 
   void hear(size_t from) {
     const auto [messages, gone] = readers[from].read(sockets[from].get());
-    for (const std::string& message : messages) obey(from, Json::parse(message));
+    for (const std::string& message : messages) {
+      try {
+        obey(from, Json::parse(message));
+      } catch (const std::exception&) {  // of another program, or damaged on its way
+        watched[from].broken = fmt::format("sent {} bytes that are no message of a rank", message.size());
+        watched[from].lost = true;
+        return;
+      }
+    }
     if (gone) watched[from].lost = true;
   }
 
@@ -145,6 +160,8 @@ struct Watch::Impl {
   void note(size_t from, const Json& json) {
     Activity activity{json.at("phase"), json.at("progress"), json.at("collective")};
     Watched& one = watched[from];
+    one.calls.clear();
+    for (const Json& point : json.at("calls")) one.calls.push_back({point.at(0), point.at(1), point.at(2)});
     if (activity.progress != one.activity.progress || activity.collective != one.activity.collective)
       one.moved_s = now_s();
     one.activity = std::move(activity);
@@ -157,19 +174,37 @@ struct Watch::Impl {
             {"phase", activity.phase},
             {"progress", activity.progress},
             {"collective", activity.collective},
+            {"calls", calls()},
             {"interrupted", interrupted()}};
+  }
+
+  Json calls() const {
+    Json all = Json::array();
+    for (const auto& trace : followed()) {
+      const CallTrace::Point point = trace->now();
+      all.push_back({point.calls, point.digest, point.last});
+    }
+    return all;
+  }
+
+  std::vector<std::shared_ptr<const CallTrace>> followed() const {
+    const std::scoped_lock lock(following);
+    return traces;
   }
 
   void beat() {
     const Json mine = status();
     watched[size_t(rank)].heard_s = now_s();
     note(size_t(rank), mine);
-    send_all(mine);
+    fail_if_asked("beat") == "garbage" ? send_text("{\"kind\": 7}") : send_all(mine);
   }
 
   void send_all(const Json& message) {
+    send_text(message.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+
+  void send_text(const std::string& text) {
     const std::scoped_lock lock(sending);
-    const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
     for (const Fd& socket : sockets)
       if (socket) send_message(socket.get(), text);
   }
@@ -184,8 +219,10 @@ struct Watch::Impl {
   }
 
   void look_at_all(double now, double& said_s) {
+    for (Watched& one : watched) compare_calls(one, followed(), now);
     const std::vector<Watched> others(watched.begin(), watched.begin() + needed);
     auto trouble = find_lost(others, now, options);
+    if (const auto differing = find_differing(others, now, trouble.has_value())) trouble = differing;
     if (!trouble) trouble = find_hung(others, now, options);
     if (trouble) end_all(*trouble, kExitWorld);
     if (trouble = find_lost(watched, now, options); trouble) do_without(*trouble);
@@ -247,7 +284,7 @@ struct Watch::Impl {
 
   // A stopped or hung rank does not hear that all end.
   void end_process(int whose) const {
-    if (whose < 0 || whose == rank) return;
+    if (whose < 0 || whose == rank || whose >= size) return;
     const Identity &its = identities[size_t(whose)], &mine = identities[size_t(rank)];
     if (its.processes == mine.processes) ::kill(its.pid, SIGKILL);
   }
@@ -274,6 +311,8 @@ struct Watch::Impl {
     bool told = false;
   };
   std::mutex failing, sending;
+  mutable std::mutex following;
+  std::vector<std::shared_ptr<const CallTrace>> traces;  // the whole's, then those of its parts
   std::optional<Failure> failure;
   std::atomic<int> needed;  // the ranks from this one on are spared
   std::atomic<bool> stopping{false}, first_left{false};
@@ -284,6 +323,11 @@ Watch::Watch(Communicator& ranks, const WatchOptions& options, double patience_s
     : impl_(std::make_unique<Impl>(ranks, options, patience_s)) {}
 
 Watch::~Watch() { leave(); }
+
+void Watch::follow(const Communicator& part) {
+  const std::scoped_lock lock(impl_->following);
+  impl_->traces.push_back(part.calls());
+}
 
 void Watch::spare(int first) { impl_->needed = first; }
 bool Watch::first_left() const { return impl_->first_left; }

@@ -3,7 +3,7 @@
 // ranks say what they are at. A rank that dies, stops, hangs or fails ends all of them, with one message.
 //
 // A dead rank is noticed when its connection breaks, within a second; a stopped one, or a lost host, after
-// silence_s; a hung one after timeout_s. Ranks that others can do without are an exception (spare). Rank 0
+// silence_s; a hung one after timeout_s; one that makes other collective calls than the rest, in seconds. Ranks that others can do without are an exception (spare). Rank 0
 // speaks; of rank 0 itself, rank 1. An interrupt of one rank reaches all.
 
 #include <memory>
@@ -25,6 +25,9 @@ class Watch {
   // This rank failed: ends all ranks with `code`. `lost`: the failure is that of a call to other ranks, and
   // probably one of them has a better reason to give.
   [[noreturn]] void fail(int code, const std::string& text, bool lost = false);
+
+  // Compares the calls of this communicator too, of those ranks that are in it.
+  void follow(const Communicator& part);
 
   // From now on the ranks from `first` on may be lost: rank 0 says so, and the others go on without them.
   void spare(int first);

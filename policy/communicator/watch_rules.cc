@@ -7,6 +7,8 @@
 namespace temper {
 namespace {
 
+constexpr double kReports_s = 2.5;  // within which every rank that lives has said what it called
+
 bool waits(const Watched& rank) { return !rank.left && !rank.activity.collective.empty(); }
 
 // The longest wait in a collective, with what it is for.
@@ -33,7 +35,10 @@ std::string place_text(const Activity& activity) {
 std::optional<Trouble> find_lost(const std::vector<Watched>& ranks, double now, const WatchOptions& options) {
   for (size_t r = 0; r < ranks.size(); ++r)
     if (ranks[r].lost && !ranks[r].left)
-      return Trouble{int(r), "was killed or crashed " + place_text(ranks[r].activity), false};
+      return Trouble{int(r),
+                     (ranks[r].broken.empty() ? "was killed or crashed" : ranks[r].broken) + " " +
+                         place_text(ranks[r].activity),
+                     !ranks[r].broken.empty()};
   for (size_t r = 0; r < ranks.size(); ++r)
     if (!ranks[r].left && now - ranks[r].heard_s > options.silence_s)
       return Trouble{int(r),
@@ -59,6 +64,33 @@ std::optional<Trouble> find_hung(const std::vector<Watched>& ranks, double now, 
                                wait.seconds),
                    false};
   return std::nullopt;
+}
+
+void compare_calls(Watched& rank, const std::vector<std::shared_ptr<const CallTrace>>& own, double now) {
+  for (size_t i = 0; i < std::min(own.size(), rank.calls.size()) && rank.differs.empty(); ++i) {
+    const CallTrace::Point& theirs = rank.calls[i];
+    const auto ours = own[i]->after(theirs.calls);
+    if (!ours || ours->digest == theirs.digest) continue;
+    rank.differs_s = now;
+    rank.differs = ours->last == theirs.last
+                       ? fmt::format("of {} calls, the last of which is the {}, one before it is another",
+                                     theirs.calls, theirs.last)
+                       : fmt::format("its call {} is the {}, that of rank 0 the {}", theirs.calls, theirs.last,
+                                     ours->last);
+  }
+}
+
+std::optional<Trouble> find_differing(const std::vector<Watched>& ranks, double now, bool at_once) {
+  const auto differs = [](const Watched& rank) { return !rank.differs.empty(); };
+  const auto first = std::ranges::find_if(ranks, differs);
+  if (first == ranks.end()) return std::nullopt;
+  if (ranks.size() == 2)
+    return Trouble{1, "has made other collective calls than rank 0: " + first->differs, true};
+  if (!at_once && now - first->differs_s < kReports_s) return std::nullopt;
+  if (std::all_of(ranks.begin() + 1, ranks.end(), differs))
+    return Trouble{0, "has made other collective calls than all others; of rank 1: " + ranks[1].differs, false};
+  return Trouble{int(first - ranks.begin()),
+                 "has made other collective calls than the others: " + first->differs, true};
 }
 
 std::string waiting_text(const std::vector<Watched>& ranks, double now, const WatchOptions& options) {

@@ -1,11 +1,13 @@
 #pragma once
 // When ranks that are watched are in trouble. Pure: times come in.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "policy/activity.h"
+#include "policy/communicator/call_trace.h"
 
 namespace temper {
 
@@ -22,6 +24,10 @@ struct Watched {
   double moved_s = 0;  // when its activity last changed
   bool left = false;   // it came to its end and said so
   bool lost = false;   // its connection broke
+  std::string broken = {};  // why it was closed from this side
+  std::vector<CallTrace::Point> calls = {};  // as it last said, one for each communicator that it shares
+  std::string differs = {};  // how its calls differ from those of rank 0; empty: not that we know
+  double differs_s = 0;      // since when we know
 };
 
 struct Trouble {
@@ -35,6 +41,12 @@ std::string place_text(const Activity& activity);
 
 std::optional<Trouble> find_lost(const std::vector<Watched>& ranks, double now, const WatchOptions& options);
 std::optional<Trouble> find_hung(const std::vector<Watched>& ranks, double now, const WatchOptions& options);
+
+// Compares what a rank said with rank 0's own calls, one trace for each communicator, and notes a difference.
+void compare_calls(Watched& rank, const std::vector<std::shared_ptr<const CallTrace>>& own, double now);
+// Who has made other collective calls, once all have had the time to say theirs or where `at_once`: rank 0 if
+// nobody agrees with it.
+std::optional<Trouble> find_differing(const std::vector<Watched>& ranks, double now, bool at_once);
 
 // Whom the others wait for, where that has taken report_s: "waiting for rank 2: rollout, 60 s"; else empty.
 std::string waiting_text(const std::vector<Watched>& ranks, double now, const WatchOptions& options);

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
-#include "env/verdict_cache.h"
 
 namespace temper {
 namespace {
@@ -233,27 +232,6 @@ TEST(Judge, TellsWhoIsWrongAtItsStart) {
   JudgeOptions contradiction;
   contradiction.min_pairs = 30;
   EXPECT_THROW(Judge(contradiction, test_tasks()), ConfigError);
-}
-
-TEST(VerdictCache, OutlivesTheRunAndACutLine) {
-  const fs::path path = fs::temp_directory_path() / fmt::format("verdict_cache_{}", ::getpid());
-  Verdict verdict;
-  verdict.kind = VerdictKind::kPass;
-  verdict.speedup = 1.5;
-  {
-    VerdictCache cache(path.string());
-    cache.add("a", verdict);
-    cache.add("b", verdict);
-  }
-  fs::resize_file(path, fs::file_size(path) - 10);
-  VerdictCache cache(path.string());
-  EXPECT_EQ(cache.size(), 1u);
-  ASSERT_TRUE(cache.find("a"));
-  EXPECT_EQ(cache.find("a")->speedup, 1.5);
-  EXPECT_TRUE(cache.find("a")->cached);
-  cache.add("c", verdict);
-  EXPECT_EQ(VerdictCache(path.string()).size(), 2u);
-  fs::remove(path);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/error.h"
 #include "base/files.h"
 
 namespace temper {
@@ -76,6 +77,45 @@ TEST_F(Journal, DropsALineThatWasCutShort) {
   }
   fs::resize_file(file_, fs::file_size(file_) - 9);
   EXPECT_EQ(open(0).left(), 1u);
+}
+
+TEST_F(Journal, KnowsWhatWasAskedForAndNeverAnswered) {
+  {
+    VerdictJournal journal = open(0);
+    for (const char* digest : {"a", "b", "c"}) EXPECT_FALSE(journal.ask(digest));
+    journal.add("a", took(1));
+    journal.add("c on another machine", took(1), "c");
+  }
+  for (int stop = 0; stop < 2; ++stop) open(0);  // over further stops
+  VerdictJournal journal = open(0);
+  EXPECT_TRUE(journal.ask("b"));
+  EXPECT_FALSE(journal.ask("b"));
+  EXPECT_FALSE(journal.ask("c"));
+  EXPECT_FALSE(journal.ask("d"));
+  EXPECT_EQ(journal.left(), 2u);
+}
+
+TEST_F(Journal, NamesALineThatIsNoVerdict) {
+  for (const char* line : {"{}", "what", R"({"digest": "b", "verdict": {"kind": "PASS"}})", R"({"digest": 5})"}) {
+    {
+      VerdictJournal journal = open(0);
+      journal.add("a", took(1));
+    }
+    std::ofstream(file_, std::ios::app) << line << "\n";
+    try {
+      open(0);
+      FAIL() << line;
+    } catch (const ConfigError& e) {
+      EXPECT_NE(std::string(e.what()).find(file_.string() + ": line 2 is no verdict"), std::string::npos) << e.what();
+    }
+    fs::remove(file_);
+  }
+}
+
+TEST_F(Journal, AVerdictThatCannotBeWrittenIsAnError) {
+  fs::create_symlink("/dev/full", file_);
+  AppendFile full(file_);
+  EXPECT_THROW(full.append("x"), WorldError);
 }
 
 }  // namespace

@@ -66,5 +66,60 @@ TEST(WatchRules, SeesWhereAllWaitForEachOther) {
   EXPECT_EQ(trouble->rank, -1);
 }
 
+// What `rank` called, said to rank 0.
+void says(Watched& rank, const CallTrace& calls, const std::shared_ptr<const CallTrace>& own) {
+  rank.calls = {calls.now()};
+  compare_calls(rank, {own}, kNow);
+}
+
+TEST(WatchRules, ARankThatLeavesOutACallIsNamed) {
+  const auto own = std::make_shared<CallTrace>();
+  CallTrace like, unlike;
+  std::vector<Watched> ranks(3);
+  const auto call = [](CallTrace& trace, const char* what) { trace.add("all-reduce", what, 1, "f64"); };
+  for (CallTrace* trace : {own.get(), &like, &unlike}) call(*trace, "loss");
+  for (CallTrace* trace : {own.get(), &like}) call(*trace, "norm");
+  for (CallTrace* trace : {own.get(), &like, &unlike}) call(*trace, "clock");
+  says(ranks[1], unlike, own);
+  says(ranks[2], like, own);
+  EXPECT_EQ(ranks[1].differs,
+            "its call 2 is the all-reduce \"clock\" of 1 × f64, that of rank 0 the all-reduce \"norm\" of 1 × f64");
+  EXPECT_EQ(ranks[2].differs, "");
+  EXPECT_FALSE(find_differing(ranks, kNow, false));  // rank 2 may not have spoken yet
+  EXPECT_EQ(find_differing(ranks, kNow + 3, false)->rank, 1);
+  EXPECT_EQ(find_differing(ranks, kNow, true)->rank, 1);
+  says(ranks[2], unlike, own);
+  EXPECT_EQ(find_differing(ranks, kNow + 3, false)->rank, 0);
+}
+
+TEST(WatchRules, CallsOfOtherShapesAndFurtherOnAreToldApart) {
+  const auto own = std::make_shared<CallTrace>();
+  CallTrace ahead, shape;
+  own->add("all-reduce", "loss", 5, "f32");
+  for (int i = 0; i < 2; ++i) ahead.add("all-reduce", "loss", 5, "f32");
+  shape.add("all-reduce", "loss", 6, "f32");
+  Watched rank;
+  says(rank, ahead, own);  // rank 0 will come there
+  EXPECT_EQ(rank.differs, "");
+  own->add("all-reduce", "loss", 5, "f32");
+  compare_calls(rank, {own}, kNow);
+  EXPECT_EQ(rank.differs, "");
+  says(rank, shape, own);
+  EXPECT_EQ(rank.differs, "its call 1 is the all-reduce \"loss\" of 6 × f32, that of rank 0 the all-reduce \"loss\" of 5 × f32");
+}
+
+TEST(WatchRules, AnEarlierCallCountsWhereTheLastIsTheSame) {
+  const auto own = std::make_shared<CallTrace>();
+  CallTrace other;
+  own->add("all-reduce", "a", 1, "f64");
+  other.add("all-reduce", "b", 1, "f64");
+  for (int i = 0; i < 20'000; ++i)  // further back than is kept
+    for (CallTrace* trace : {own.get(), &other}) trace->add("all-reduce", "c", 1, "f64");
+  Watched rank;
+  says(rank, other, own);
+  EXPECT_EQ(rank.differs, "of 20001 calls, the last of which is the all-reduce \"c\" of 1 × f64, one before it is another");
+  EXPECT_FALSE(own->after(1));
+}
+
 }  // namespace
 }  // namespace temper

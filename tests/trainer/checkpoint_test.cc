@@ -154,6 +154,51 @@ TEST_F(Checkpoints, SurviveTheFailureOfEachSystemCall) {
   EXPECT_GT(failures, 25);
 }
 
+// With a digest that is right: whoever makes a file can make that too.
+std::string with_digest(nlohmann::json json) {
+  json.erase("sha256");
+  json["sha256"] = sha256(json.dump());
+  return json.dump();
+}
+
+TEST_F(Checkpoints, ANumberThatIsNoIntegerIsRefused) {
+  const nlohmann::json whole = nlohmann::json::parse(to_text(manifest(3)));
+  EXPECT_EQ(manifest_from(with_digest(whole)).step, 3);
+  for (const char* key : {"step", "updates", "vocabulary", "records", "parameters"})
+    for (const char* value : {"1e300", "0.5", "-1e19", "true", "[1e300]"}) {
+      nlohmann::json json = whole;
+      json[key] = nlohmann::json::parse(value);
+      EXPECT_THROW(manifest_from(with_digest(json)), ConfigError) << key << " " << value;
+    }
+}
+
+TEST_F(Checkpoints, AManifestThatNestsDeepIsRefused) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THROW(manifest_from("{\"format\": \"temper checkpoint\", \"version\": 1, \"evaluations\": " + deep + "}"),
+               ConfigError);
+}
+
+TEST_F(Checkpoints, OneIsThereAtEachMomentWhileTheSameStepIsSavedAgain) {
+  ASSERT_EQ(save(1), 0);
+  int calls = 0;
+  watch_file_calls([&](const char* call, const fs::path& path) {
+    ++calls;
+    EXPECT_TRUE(fs::exists(folder_ / "step_000001/manifest.json")) << "in front of " << call << " " << path;
+  });
+  EXPECT_EQ(save(1), 0);
+  watch_file_calls({});
+  EXPECT_GT(calls, 20);
+  EXPECT_EQ(newest_whole(), 1);
+  EXPECT_THAT(names(), testing::ElementsAre("step_000001"));
+}
+
+TEST_F(Checkpoints, OneWhoseReplacementNeverCameIsPutBack) {
+  ASSERT_EQ(save(1), 0);
+  fs::rename(folder_ / "step_000001", replaced_name(folder_ / "step_000001"));
+  EXPECT_EQ(newest_whole(), 1);
+  EXPECT_THAT(names(), testing::ElementsAre("step_000001"));
+}
+
 TEST_F(Checkpoints, TheLastAndTheBestAreKept) {
   for (const auto& [step, metric] : std::map<int64_t, double>{{1, 3}, {2, 5}, {3, 4}, {4, 1}, {5, 2}})
     ASSERT_EQ(save(step, {.keep = 2, .best = "reward"}, metric), 0);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "trainer/config.h"
 
 namespace temper {
@@ -24,6 +26,20 @@ TEST(RankIdentity, FindsWhatOnlyOneSideHas) {
   const RankIdentity less = {{"the program", "a"}}, more = {{"the program", "a"}, {"the variable X", "1"}};
   EXPECT_EQ(find_difference(less, more)->other, "1");
   EXPECT_EQ(find_difference(more, less)->first, "1");
+}
+
+TEST(RankIdentity, TellsNoSecret) {
+  ::setenv("TEMPER_SECRET", "of this job", 1);
+  ::setenv("TEMPER_SECRET_FILE", "/a/file", 1);
+  ::setenv("TEMPER_OTHER", "told", 1);
+  bool other = false;
+  for (const auto& [what, value] : identity_of(read_config("", {}))) {
+    EXPECT_EQ(what.find("TEMPER_SECRET"), std::string::npos);
+    EXPECT_EQ(value.find("of this job"), std::string::npos);
+    other = other || what.find("TEMPER_OTHER") != std::string::npos;
+  }
+  EXPECT_TRUE(other);
+  for (const char* name : {"TEMPER_SECRET", "TEMPER_SECRET_FILE", "TEMPER_OTHER"}) ::unsetenv(name);
 }
 
 TEST(RankIdentity, HoldsEveryOption) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kStep = "step_";
 constexpr const char* kColdStart = "cold_start_";
+constexpr const char* kReplaced = ".replaced";
 
 // −1: not a number behind this prefix.
 int64_t number_behind(const std::string& prefix, const std::string& name) {
@@ -24,6 +25,15 @@ int64_t number_behind(const std::string& prefix, const std::string& name) {
   const bool number =
       !digits.empty() && digits.size() < 16 && digits.find_first_not_of("0123456789") == std::string::npos;
   return number ? std::stoll(digits) : -1;
+}
+
+// Between two renames of a save.
+void put_back_replaced(const fs::path& folder) {
+  std::vector<fs::path> replaced;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == kReplaced) replaced.push_back(entry.path());
+  for (const fs::path& path : replaced)
+    if (const fs::path dir = fs::path(path).replace_extension(); !fs::exists(dir)) rename_path(path, dir);
 }
 
 // Later moments have larger ones: steps come after all updates of the cold start. Of other names: {-1, -1}.
@@ -101,9 +111,12 @@ bool is_later(const fs::path& dir, const Manifest& than) {
   return moment_of(dir.filename().string()) > moment_of(checkpoint_name(than));
 }
 
+fs::path replaced_name(const fs::path& dir) { return dir.string() + kReplaced; }
+
 std::vector<fs::path> list_checkpoints(const fs::path& folder) {
   std::vector<fs::path> dirs;
   if (!fs::is_directory(folder)) return dirs;
+  put_back_replaced(folder);
   for (const auto& entry : fs::directory_iterator(folder))
     if (moment_of(entry.path().filename().string()).first >= 0) dirs.push_back(entry.path());
   std::ranges::sort(dirs, std::greater(),

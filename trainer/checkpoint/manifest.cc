@@ -37,24 +37,43 @@ Json to_json(const ColdStartPlace& place) {
           {"examples", place.examples}};
 }
 
+// A number with a fraction, or that no integer holds, would be taken for another one.
+void require_integers(const Json& json, const std::string& key) {
+  if (json.is_number_float() || json.is_boolean())
+    throw ConfigError("manifest.json: {} is {}, no integer", key, json.dump());
+  if (!json.is_structured()) return;
+  for (const Json& inner : json) require_integers(inner, key);
+}
+
+const Json& integers_at(const Json& json, const char* key) {
+  require_integers(json.at(key), key);
+  return json[key];
+}
+
 ColdStartPlace place_from(const Json& json) {
-  return {json.at("updates"), json.at("tokens"), json.at("seconds"), json.at("examples")};
+  return {integers_at(json, "updates"), integers_at(json, "tokens"), json.at("seconds"), json.at("examples")};
+}
+
+// As deep as ours are, and some: dump() calls itself for each level.
+bool is_shallow(int depth, Json::parse_event_t, Json&) {
+  if (depth > 12) throw ConfigError("manifest.json nests more than 12 deep");
+  return true;
 }
 
 Manifest read_fields(const Json& json) {
   Manifest m;
   json.at("config").get_to(m.config);
   json.at("tasks").get_to(m.tasks);
-  json.at("parameters").get_to(m.parameters);
-  json.at("vocabulary").get_to(m.vocabulary);
-  json.at("step").get_to(m.step);
-  json.at("updates").get_to(m.updates);
+  integers_at(json, "parameters").get_to(m.parameters);
+  integers_at(json, "vocabulary").get_to(m.vocabulary);
+  integers_at(json, "step").get_to(m.step);
+  integers_at(json, "updates").get_to(m.updates);
   json.at("seconds").get_to(m.seconds);
   m.metric =
       json.at("metric").is_null() ? std::numeric_limits<double>::quiet_NaN() : json["metric"].get<double>();
   m.evaluations = json.at("evaluations");
   m.pass_rates = json.value("pass_rates", m.pass_rates);  // an older program's have none
-  json.at("records").get_to(m.records);
+  integers_at(json, "records").get_to(m.records);
   json.at("files").get_to(m.files);
   json.at("ranks").get_to(m.ranks);
   if (json.contains("cold_start")) m.cold_start = place_from(json["cold_start"]);
@@ -69,7 +88,7 @@ void to_json(Json& json, const FileDigest& file) {
 
 void from_json(const Json& json, FileDigest& file) {
   json.at("name").get_to(file.name);
-  json.at("bytes").get_to(file.bytes);
+  integers_at(json, "bytes").get_to(file.bytes);
   file.by_pieces = json.contains(kPieces);  // an older program's never are
   json.at(file.by_pieces ? kPieces : "sha256").get_to(file.sha256);
   if (std::filesystem::path(file.name).filename() != file.name || file.name.starts_with("."))
@@ -82,8 +101,8 @@ void to_json(Json& json, const RankRecord& record) {
 
 void from_json(const Json& json, RankRecord& record) {
   json.at("share").get_to(record.share);
-  json.at("begins").get_to(record.begins);
-  json.at("verdict_bytes").get_to(record.verdict_bytes);
+  integers_at(json, "begins").get_to(record.begins);
+  integers_at(json, "verdict_bytes").get_to(record.verdict_bytes);
 }
 
 std::string to_text(const Manifest& m) {
@@ -108,7 +127,7 @@ std::string to_text(const Manifest& m) {
 }
 
 Manifest manifest_from(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = Json::parse(text, is_shallow, false);
   if (!json.is_object()) throw ConfigError("manifest.json is not whole");
   if (json.value("format", Json()) != kFormat) throw ConfigError("manifest.json is of another format");
   if (const Json version = json.value("version", Json()); version != Manifest::kVersion)

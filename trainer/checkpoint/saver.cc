@@ -9,6 +9,7 @@
 #include "policy/activity.h"
 #include "policy/communicator.h"
 #include "policy/hugging_face.h"
+#include "policy/replicas.h"
 #include "policy/threads.h"
 #include "trainer/checkpoint/find.h"
 #include "trainer/console.h"
@@ -23,9 +24,21 @@ constexpr double kPatienceS =
 
 std::string record_name(int rank) { return fmt::format("rank_{:05}.json", rank); }
 
-void remove_quietly(const fs::path& path) {
+void remove_quietly(const fs::path& path) try {
+  const auto held = guarded(path);
   std::error_code ignored;
   fs::remove_all(path, ignored);
+} catch (const WorldError&) {  // the folder is another start's by now
+}
+
+// In place of one of the same name, which goes afterwards: at every moment one of the two is there under it.
+void put_in_place(const fs::path& made, const fs::path& target) {
+  if (!fs::exists(target)) return rename_path(made, target);
+  if (exchange_paths(made, target)) return remove_quietly(made);
+  const fs::path before = replaced_name(target);  // list_checkpoints takes it back if it comes to no more
+  rename_path(target, before);
+  rename_path(made, target);
+  remove_quietly(before);
 }
 
 template <class F>
@@ -73,16 +86,21 @@ fs::path CheckpointSaver::beside() const { return folder_ / (checkpoint_name(man
 
 void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
   finish();
+  Communicator& ranks = model_.policy.ranks();
+  ranks.same_calls("checkpoint");
+  check_replicas(model_.policy.parameters(), "checkpoint");
   manifest_ = std::move(manifest);
   problem_.clear();
   reason_.clear();
   share_written_ = false;
   given_up_ = all_written_ = false;
-  Communicator& ranks = model_.policy.ranks();
   if (ranks.rank() == 0) problem_ = problem_of([this] { make_beside(); });
+  if (problem_.empty()) problem_ = problem_of([this] {
+      fail_if_asked("share copy");
+      copy_.take(model_.policy.parameters());
+    });
   busy_ = true;
   if (agree_on_problems(true)) return;
-  copy_.take(model_.policy.parameters());
   thread_ = std::thread([this, verdict_bytes] { write(verdict_bytes); });
 }
 
@@ -147,8 +165,7 @@ void CheckpointSaver::commit(RankRecord own) {
   write_file(beside() / "manifest.json", to_text(manifest_));
   sync_path(beside());
   const fs::path target = folder_ / checkpoint_name(manifest_);
-  if (fs::exists(target)) remove_folder(target);
-  rename_path(beside(), target);
+  put_in_place(beside(), target);
   sync_path(folder_);
 }
 

@@ -1,0 +1,85 @@
+#include "trainer/run_directory.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace temper {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Directory : public testing::Test {
+ protected:
+  Directory() { fs::create_directories(dir_ / "verdicts"); }
+  ~Directory() override { fs::remove_all(dir_); }
+  const fs::path dir_ = fs::temp_directory_path() / fmt::format("temper_directory_{}", ::getpid());
+};
+
+TEST_F(Directory, AnEarlierStartHoldsItNoMore) {
+  const RunEpoch first = RunEpoch::begin(dir_);
+  EXPECT_TRUE(first.hold());
+  EXPECT_TRUE(RunEpoch(dir_, first.text()).hold());  // of another rank of that start
+  const RunEpoch second = RunEpoch::begin(dir_);
+  EXPECT_TRUE(second.hold());
+  EXPECT_TRUE(second.text().starts_with("2 "));
+  try {
+    first.hold();
+    FAIL();
+  } catch (const WorldError& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("was started again (start 2): this process is of start 1"));
+  }
+}
+
+TEST_F(Directory, AFolderThatWasMadeAnewIsAnothers) {
+  const RunEpoch first = RunEpoch::begin(dir_);
+  fs::remove_all(dir_);
+  EXPECT_THROW(first.hold(), WorldError);
+  fs::create_directories(dir_);
+  RunEpoch::begin(dir_);
+  EXPECT_THROW(first.hold(), WorldError);
+}
+
+TEST_F(Directory, ANewStartWaitsForAWriteThatIsGoingOn) {
+  const RunEpoch first = RunEpoch::begin(dir_);
+  auto held = first.hold();
+  auto again = first.hold();  // of another thread
+  std::atomic<bool> over = false;
+  std::thread writing([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    held.reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    over = true;
+    again.reset();
+  });
+  RunEpoch::begin(dir_);
+  EXPECT_TRUE(over);
+  writing.join();
+}
+
+TEST_F(Directory, HasOneOwner) {
+  {
+    const RunLock lock(dir_);
+    EXPECT_THROW(RunLock::check(dir_), ConfigError);
+    EXPECT_THROW(RunLock second(dir_), ConfigError);
+  }
+  RunLock::check(dir_);
+}
+
+// A line that a kill cut short must not take the next rank's first one with it.
+TEST_F(Directory, JournalsOfMoreRanksAreJoinedLineByLine) {
+  write_file(journal_path(dir_, 0), "a\nb\ncut sho");
+  write_file(journal_path(dir_, 1), "c\nd\n");
+  EXPECT_EQ(share_journals(dir_, dir_, {0, 0}, 1), std::vector<uint64_t>{0});
+  EXPECT_EQ(read_file(journal_path(dir_, 0).string() + ".replay"), "a\nb\nc\nd\n");
+}
+
+}  // namespace
+}  // namespace temper
