@@ -239,8 +239,8 @@ TEST_F(Report, HeldOutScoresOfOneRunHaveAnIntervalForTheirAnswers) {
   const auto data = report_data(runs, {.title = "x", .conversations = 0});
   const auto& rows = data["held_out"]["rows"];
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0]["answers_after"], 3);
-  EXPECT_EQ(rows[1]["answers_after"], 1);
+  EXPECT_EQ(rows[0]["judged_after"], 3);
+  EXPECT_EQ(rows[1]["judged_after"], 1);
   const Interval expected = wilson_interval(0.75, 3);
   EXPECT_EQ(rows[0]["after"][0]["low"], shortened(expected.low));
   EXPECT_EQ(rows[0]["after"][0]["high"], shortened(expected.high));

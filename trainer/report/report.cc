@@ -88,8 +88,8 @@ Json held_out_row(const RunGroup& group, const HeldOut& held_out, const std::str
   }
   return {{"before", before},
           {"after", after},
-          {"answers_before", count(held_out.before)},
-          {"answers_after", count(held_out.after)}};
+          {"judged_before", count(held_out.before)},
+          {"judged_after", count(held_out.after)}};
 }
 
 Json held_out_data(const std::vector<RunGroup>& groups, const std::vector<HeldOut>& held_out) {
@@ -98,7 +98,7 @@ Json held_out_data(const std::vector<RunGroup>& groups, const std::vector<HeldOu
     for (const auto& [answers, name] : answer_kinds(groups[g])) {
       Json row = held_out_row(groups[g], held_out[g], answers);
       row["group"] = g;
-      row["kind"] = name;
+      row["answers"] = name;
       rows.push_back(std::move(row));
     }
   return {{"figures", kFigures}, {"shares", kShares}, {"rows", rows}};

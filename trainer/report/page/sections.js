@@ -37,10 +37,10 @@ function heldOutCell(before, after, isShare) {
 function heldOutSection() {
   const { figures, shares, rows } = data.held_out;
   if (!rows.length) return;
-  const kinds = [...new Set(rows.map(row => row.kind))], several = data.groups.length > 1;
-  const answers = row => [row.answers_before, row.answers_after].filter(Boolean).filter((count, i, all) => all.indexOf(count) === i).map(count => count.toLocaleString('en-US')).join(' → ') || '–';
-  const line = row => el('tr', { 'data-group': row.group }, el('td', { class: 'first' }, several ? groupName(row.group) : row.kind), el('td', {}, answers(row)), figures.map((_, i) => heldOutCell(row.before[i], row.after[i], i < shares)));
-  const body = kinds.map(kind => el('tbody', {}, several ? el('tr', { class: 'head' }, el('th', {}, kind), el('th', { colspan: figures.length + 1 })) : null, rows.filter(row => row.kind === kind).map(line)));
+  const kinds = [...new Set(rows.map(row => row.answers))], several = data.groups.length > 1;
+  const answers = row => [row.judged_before, row.judged_after].filter(Boolean).filter((count, i, all) => all.indexOf(count) === i).map(count => count.toLocaleString('en-US')).join(' → ') || '–';
+  const line = row => el('tr', { 'data-group': row.group }, el('td', { class: 'first' }, several ? groupName(row.group) : row.answers), el('td', {}, answers(row)), figures.map((_, i) => heldOutCell(row.before[i], row.after[i], i < shares)));
+  const body = kinds.map(kind => el('tbody', {}, several ? el('tr', { class: 'head' }, el('th', {}, kind), el('th', { colspan: figures.length + 1 })) : null, rows.filter(row => row.answers === kind).map(line)));
   const head = el('thead', {}, el('tr', {}, el('th', {}, several ? 'group' : 'answer'), el('th', {}, 'answers'), figures.map((figure, i) => el('th', {}, figure + (i < shares ? ', %' : figure === 'speedup' ? ', ×' : '')))));
   const has = key => rows.some(row => row.after.concat(row.before).some(value => value && value[key] !== undefined));
   section('Held-out tasks, before → after', el('p', { class: 'quiet' }, 'answers: how many were judged. fast_p: share of them that are right and more than p times as fast as PyTorch eager.',
