@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "rollout/conversation.h"
+#include "rollout/trajectory_file.h"
 #include "tests/trainer/fixtures.h"
 #include "trainer/report/charts.h"
 #include "trainer/report/conversations.h"
@@ -151,7 +152,16 @@ TEST(Curve, SmoothsByAMovingMeanAndKeepsWhatWasThere) {
   const Series series = {{1, 0}, {2, 3}, {3, 0}, {4, 3}};
   const Curve curve = make_curve({&series}, 4, {.points = 240, .smooth = 0.5});
   EXPECT_THAT(curve.mean, ElementsAre(1.5, 1, 2, 1.5));
-  EXPECT_THAT(curve.raw, ElementsAre(0, 3, 0, 3));
+  EXPECT_THAT(curve.raw_low, ElementsAre(0, 3, 0, 3));
+  EXPECT_THAT(curve.raw_high, ElementsAre(0, 3, 0, 3));
+}
+
+TEST(Curve, APointOfSeveralStepsKeepsTheirExtremes) {
+  Series series;
+  for (int64_t step = 1; step <= 8; ++step) series.emplace_back(step, step == 6 ? 100 : double(step));
+  const Curve curve = make_curve({&series}, 8, {.points = 2, .smooth = 0.1});
+  EXPECT_THAT(curve.raw_low, ElementsAre(1, 5));
+  EXPECT_THAT(curve.raw_high, ElementsAre(4, 100));
 }
 
 TEST(Curve, LeavesOutWhatIsNotFinite) {
@@ -198,6 +208,70 @@ TEST_F(Report, HeldOutScoresHaveASpreadOverSeeds) {
   EXPECT_EQ(found.after.count, 2);
   EXPECT_EQ(before_after_text(found, true), "30.0 ± 14.1 → 70.0 ± 14.1 %");
   EXPECT_EQ(before_after_text({}, false), "– → –");
+}
+
+TEST(Interval, OfASmallCount) {
+  // Newcombe 1998, table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
+  const auto expect = [](int64_t right, int64_t count, double low, double high) {
+    const Interval found = wilson_interval(double(right) / double(count), count);
+    EXPECT_NEAR(found.low, low, 5e-5) << right << " of " << count;
+    EXPECT_NEAR(found.high, high, 5e-5) << right << " of " << count;
+  };
+  expect(81, 263, 0.2553, 0.3662);
+  expect(15, 148, 0.0624, 0.1605);
+  expect(0, 20, 0, 0.1611);
+  expect(1, 29, 0.0061, 0.1718);
+  EXPECT_EQ(wilson_interval(0, 0).high, 1);
+}
+
+TEST_F(Report, HeldOutScoresOfOneRunHaveAnIntervalForTheirAnswers) {
+  const fs::path dir = write("a", config(1, "grpo"),
+                             "{\"val/sampled/turn_1/correct\":0.75,\"val/greedy/correct\":1.0,"
+                             "\"val/greedy/reward\":1.0,\"step\":9}\n");
+  // Four samples of a task, of which one was never judged, and the greedy answer behind them.
+  std::vector<Trajectory> all = {make_trajectory({passed(2)}), make_trajectory({passed(8)}),
+                                 make_trajectory({failed()}), make_trajectory({failed(VerdictKind::kInfra)}),
+                                 make_trajectory({passed(1)})};
+  for (size_t i = 0; i < all.size(); ++i) all[i].task = "t", all[i].sample = int64_t(i % 4);
+  fs::create_directories(dir / "trajectories");
+  write_trajectories(dir / "trajectories" / "eval_after.safetensors", pointers_to(all));
+  const std::vector<RunRecord> runs = {read_run(dir)};
+  const auto data = report_data(runs, {.title = "x", .conversations = 0});
+  const auto& rows = data["held_out"]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["judged_after"], 3);
+  EXPECT_EQ(rows[1]["judged_after"], 1);
+  const Interval expected = wilson_interval(0.75, 3);
+  EXPECT_EQ(rows[0]["after"][0]["low"], shortened(expected.low));
+  EXPECT_EQ(rows[0]["after"][0]["high"], shortened(expected.high));
+  EXPECT_FALSE(rows[1]["after"][6].contains("low")) << "a reward is no share";
+  const auto& task = data["tasks"][0]["cells"][0];
+  EXPECT_TRUE(task["before"].is_null());
+  EXPECT_EQ(task["after"]["answers"], 3);
+  EXPECT_EQ(task["after"]["rate"], shortened(2.0 / 3));
+  EXPECT_EQ(task["after"]["speedup"], 4);
+}
+
+TEST(TaskChanges, LargestFirstWithACommonOutcomeOfEach) {
+  std::vector<Trajectory> before, after;
+  const auto add = [](std::vector<Trajectory>& to, const std::string& task, std::vector<Verdict> verdicts) {
+    for (const Verdict& verdict : verdicts) to.push_back(make_trajectory({verdict})), to.back().task = task;
+  };
+  add(before, "learned", {failed(), failed()}), add(after, "learned", {passed(1), passed(3)});
+  add(before, "half", {failed(), failed(), passed(1)}), add(after, "half", {passed(1), failed(), passed(2)});
+  add(before, "lost", {passed(2), passed(3)}), add(after, "lost", {failed(VerdictKind::kInfra), failed()});
+  add(before, "same", {passed(2)}), add(after, "same", {passed(5)});
+  add(after, "new", {passed(5)});
+  const TaskChanges changes = task_changes(pointers_to(before), pointers_to(after), 5);
+  ASSERT_EQ(changes.improved.size(), 2u);
+  EXPECT_EQ(changes.improved[0].before, &before[0]);
+  EXPECT_EQ(changes.improved[0].after, &after[1]) << "the fastest";
+  EXPECT_EQ(changes.improved[1].before, &before[2]) << "most were wrong";
+  EXPECT_DOUBLE_EQ(changes.improved[1].share_after, 2.0 / 3);
+  ASSERT_EQ(changes.regressed.size(), 1u);
+  EXPECT_EQ(changes.regressed[0].before->task, "lost");
+  EXPECT_EQ(task_changes(pointers_to(before), pointers_to(after), 1).improved.size(), 1u);
+  EXPECT_EQ(one_of_each_task(pointers_to(after), 9).size(), 5u);
 }
 
 TEST(BestAndWorst, FastestFirstAndHacksFirst) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "trainer/report/curves.h"
+#include "trainer/report/timeline.h"
 
 namespace temper {
 namespace {
@@ -36,6 +37,17 @@ constexpr std::array kLineCharts = {
     LineChart{"Held out", "val/sampled/reward", "Held out: reward", "", "last answers, sampled"},
     LineChart{"Policy", "actor/entropy", "Entropy", "nats", "of the next token, mean over answers"},
     LineChart{"Policy", "actor/grad_norm", "Gradient norm", "", "before clipping"},
+    LineChart{"Policy", "actor/pg_clipfrac", "Clipped", "%",
+              "share of tokens whose ratio the clip holds back"},
+    LineChart{"Policy", "actor/ratio_max", "Largest ratio", "", "of new to old probability of a token"},
+    LineChart{"Policy", "actor/ppo_kl", "KL of a step", "nats",
+              "from the policy that sampled to the one learned"},
+    LineChart{"Policy", "actor/kl_loss", "KL to the start", "nats", "from the reference policy, a token"},
+    LineChart{"Policy", "actor/skipped_updates", "Skipped updates", "",
+              "left out for a gradient that is not finite"},
+    LineChart{"Policy", "critic/advantages/std", "Spread of advantages", "", "standard deviation"},
+    LineChart{"Policy", "critic/advantages/max", "Largest advantage", "", "of a step's answers"},
+    LineChart{"Policy", "critic/advantages/min", "Lowest advantage", "", "of a step's answers"},
     LineChart{"Policy", "env/frac_zero_std", "Groups without signal", "%",
               "tasks whose answers all earned the same"},
     LineChart{"Policy", "response_length/mean", "Length of answers", "tokens", "mean"},
@@ -50,11 +62,18 @@ constexpr std::array kLineCharts = {
     LineChart{"Speed", "perf/gen_throughput", "Generation", "tokens/s", ""},
     LineChart{"Speed", "perf/throughput", "Throughput", "tokens/s",
               "tokens learned from, over the whole step"},
+    LineChart{"Speed", "perf/mfu/actor", "MFU", "%", "share of the GPUs' peak that learning reached"},
+    LineChart{"Speed", "perf/max_memory_allocated_gb", "GPU memory", "GB", "peak of what was allocated"},
+    LineChart{"Speed", "perf/max_memory_reserved_gb", "GPU memory reserved", "GB", "peak"},
+    LineChart{"Speed", "perf/cpu_memory_used_gb", "Host memory", "GB", "in use"},
     LineChart{"Speed", "env/cached", "Known verdicts", "%", "share of answers that had been judged before"},
     LineChart{"Cold start", "cold_start/loss", "Cold start: loss", "nats", "supervised, a token"},
+    LineChart{"Cold start", "cold_start/grad_norm", "Cold start: gradient norm", "", "before clipping"},
+    LineChart{"Cold start", "cold_start/throughput", "Cold start: throughput", "tokens/s", "learned from"},
 };
 // Alarms: drawn only where one went off.
-constexpr std::array kAlarms = {"env/hacks", "env/infra", "rollout_corr/rejected", "rollout_corr/kl"};
+constexpr std::array kAlarms = {"env/hacks",       "env/infra",     "rollout_corr/rejected",
+                                "rollout_corr/kl", "actor/kl_loss", "actor/skipped_updates"};
 
 constexpr double kSmooth = 0.06;
 constexpr int64_t kLinePoints = 240, kStackPoints = 120,
@@ -96,7 +115,8 @@ Json steps(const std::vector<double>& values) { return values; }
 Json line_of(const Curve& curve, size_t group) {
   Json line = {{"group", group}, {"x", steps(curve.step)}, {"y", numbers(curve.mean)}};
   if (!curve.low.empty()) line["low"] = numbers(curve.low), line["high"] = numbers(curve.high);
-  if (!curve.raw.empty()) line["raw"] = numbers(curve.raw);
+  if (!curve.raw_low.empty())
+    line["raw_low"] = numbers(curve.raw_low), line["raw_high"] = numbers(curve.raw_high);
   return line;
 }
 
@@ -130,13 +150,6 @@ Json stacks(const std::vector<RunGroup>& groups, const std::vector<std::string>&
     drawn.push_back({{"group", g}, {"x", steps(stack.step)}, {"values", values}});
   }
   return drawn;
-}
-
-double sum_of(const RunRecord& run, const std::string& metric) {
-  double sum = 0;
-  if (const Series* series = run.find(metric))
-    for (const auto& [step, value] : *series) sum += value;
-  return sum;
 }
 
 struct TimePart {
@@ -206,22 +219,20 @@ Json verdict_stacks(const std::vector<RunGroup>& groups) {
 }
 
 Json time_totals(const std::vector<RunGroup>& groups) {
-  Json parts = {"cold start", "generate", "judge", "learn", "other of a step", "evaluate"};
-  Json rows = Json::array();
+  using Part = std::pair<const char*, double Timeline::*>;
+  constexpr std::array<Part, 8> kParts = {
+      Part{"start, corpus", &Timeline::start}, Part{"cold start", &Timeline::cold_start},
+      Part{"generate", &Timeline::generate},   Part{"judge", &Timeline::judge},
+      Part{"learn", &Timeline::learn},         Part{"rest of a step", &Timeline::rest_of_steps},
+      Part{"evaluate", &Timeline::evaluate},   Part{"other", &Timeline::other}};
+  Json parts = Json::array(), rows = Json::array();
+  for (const Part& part : kParts) parts.push_back(part.first);
   for (size_t g = 0; g < groups.size(); ++g) {
-    std::vector<double> totals(parts.size());
-    const auto runs = double(groups[g].runs.size());
+    std::vector<double> totals(kParts.size());
     for (const RunRecord* run : groups[g].runs) {
-      const Series* cold_start = run->find("cold_start/seconds");
-      totals[0] += (cold_start ? cold_start->back().second : 0) / runs;
-      double named = 0;
-      for (size_t i = 0; i < kTimeParts.size(); ++i) {
-        const double seconds = sum_of(*run, kTimeParts[i].metric);
-        totals[1 + i] += seconds / runs;
-        named += seconds;
-      }
-      totals[4] += std::max(0.0, sum_of(*run, "timing_s/step") - named) / runs;
-      totals[5] += sum_of(*run, "timing_s/testing") / runs;
+      const Timeline timeline = timeline_of(*run);
+      for (size_t i = 0; i < kParts.size(); ++i)
+        totals[i] += timeline.*kParts[i].second / double(groups[g].runs.size());
     }
     rows.push_back({{"group", g}, {"values", numbers(totals)}});
   }

@@ -9,7 +9,7 @@
 namespace temper {
 
 // Lines over steps, one a group: [{section, title, help, unit, x, lines: [{group, x, y, low?, high?,
-// raw?}]}]. Metrics that no run has are left out.
+// raw_low?, raw_high?}]}]. Metrics that no run has are left out.
 nlohmann::json line_charts(const std::vector<RunGroup>& groups);
 
 // Parts of a whole over steps, one drawing a group:
@@ -17,7 +17,7 @@ nlohmann::json line_charts(const std::vector<RunGroup>& groups);
 nlohmann::json time_stacks(const std::vector<RunGroup>& groups);     // seconds of a step
 nlohmann::json verdict_stacks(const std::vector<RunGroup>& groups);  // shares of judged answers
 
-// Seconds that the mean run of each group spent: {parts: […], groups: [{group, values: […]}]}.
+// Wall-clock seconds that the mean run of each group spent: {parts: […], groups: [{group, values: […]}]}.
 nlohmann::json time_totals(const std::vector<RunGroup>& groups);
 
 // Four significant digits: what a screen shows, and a third of the bytes.

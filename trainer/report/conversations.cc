@@ -44,6 +44,31 @@ std::vector<const Trajectory*> worst_first(std::vector<const Trajectory*> all) {
   return all;
 }
 
+// What became of a task's samples.
+struct Outcomes {
+  int64_t right = 0, judged = 0;
+  const Trajectory *fastest = nullptr, *wrong = nullptr;
+
+  double share() const { return double(right) / double(judged); }
+  const Trajectory* example() const { return fastest && (!wrong || 2 * right >= judged) ? fastest : wrong; }
+};
+
+std::map<std::string, Outcomes> outcomes_of(const std::vector<const Trajectory*>& trajectories) {
+  std::map<std::string, Outcomes> tasks;
+  for (const Trajectory* t : trajectories) {
+    if (t->turns.empty() || last_verdict(*t).infra()) continue;
+    Outcomes& task = tasks[t->task];
+    ++task.judged;
+    if (!last_verdict(*t).pass()) {
+      if (!task.wrong) task.wrong = t;
+      continue;
+    }
+    ++task.right;
+    if (!task.fastest || last_verdict(*t).speedup > last_verdict(*task.fastest).speedup) task.fastest = t;
+  }
+  return tasks;
+}
+
 // Bytes that are not UTF-8 are left to whoever writes the text down; cutting makes none of them.
 std::string bounded(std::string text) {
   if (text.size() <= kPassageBytes) return text;
@@ -106,6 +131,35 @@ BestAndWorst best_and_worst(const std::vector<const Trajectory*>& trajectories, 
   return chosen;
 }
 
+std::vector<const Trajectory*> one_of_each_task(const std::vector<const Trajectory*>& trajectories,
+                                                size_t count) {
+  std::map<std::string, const Trajectory*> first;
+  for (const Trajectory* t : trajectories)
+    if (!t->turns.empty() && !last_verdict(*t).infra()) first.emplace(t->task, t);
+  std::vector<const Trajectory*> chosen;
+  for (const auto& [task, t] : first)
+    if (chosen.size() < count) chosen.push_back(t);
+  return chosen;
+}
+
+TaskChanges task_changes(const std::vector<const Trajectory*>& before,
+                         const std::vector<const Trajectory*>& after, size_t count) {
+  const std::map<std::string, Outcomes> then = outcomes_of(before), now = outcomes_of(after);
+  std::vector<TaskChange> all;
+  for (const auto& [task, outcomes] : now)
+    if (const auto found = then.find(task); found != then.end())
+      all.push_back({found->second.share(), outcomes.share(), found->second.example(), outcomes.example()});
+  const auto change = [](const TaskChange& c) { return c.share_after - c.share_before; };
+  TaskChanges changes;
+  std::ranges::stable_sort(all, std::greater(), change);
+  for (const TaskChange& c : all)
+    if (change(c) > 0 && changes.improved.size() < count) changes.improved.push_back(c);
+  std::ranges::stable_sort(all, {}, change);
+  for (const TaskChange& c : all)
+    if (change(c) < 0 && changes.regressed.size() < count) changes.regressed.push_back(c);
+  return changes;
+}
+
 ReadableConversation readable(const Trajectory& trajectory, const Tokenizer& tokenizer) {
   ReadableConversation conversation{trajectory.task, trajectory.sample, "", {}};
   const std::vector<int32_t>& ids = trajectory.segments.at(0).ids;
@@ -122,8 +176,12 @@ RecordedTrajectories last_trajectories(const RunRecord& run) {
   if (names.empty()) return {};
   // step_… is above eval_before, which is all there is before the first step.
   std::string name = names.back();
-  if (std::ranges::count(names, "eval_after") > 0) name = "eval_after";
-  return {name, read_trajectories(folder / (name + kTrajectoryFile))};
+  const auto has = [&](const char* file) { return std::ranges::count(names, file) > 0; };
+  if (has("eval_after")) name = "eval_after";
+  RecordedTrajectories recorded{name, read_trajectories(folder / (name + kTrajectoryFile)), {}};
+  if (name == "eval_after" && has("eval_before"))
+    recorded.before = read_trajectories(folder / (std::string("eval_before") + kTrajectoryFile));
+  return recorded;
 }
 
 }  // namespace temper

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -23,10 +24,26 @@ double step_of(size_t bin, int64_t width) {
   return bin == 0 ? 0 : double(int64_t(bin - 1) * width + 1 + int64_t(bin) * width) / 2;
 }
 
+bool is_drawn(int64_t step, double value, int64_t last_step) {
+  return step >= 0 && step <= last_step && std::isfinite(value);
+}
+
+// The least and the largest value of each bin.
+std::vector<std::pair<double, double>> extremes_of(const Series& series, int64_t last_step, int64_t width) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<double, double>> bins(bin_of(last_step, width) + 1, {inf, -inf});
+  for (const auto& [step, value] : series) {
+    if (!is_drawn(step, value, last_step)) continue;
+    auto& [low, high] = bins[bin_of(step, width)];
+    low = std::min(low, value), high = std::max(high, value);
+  }
+  return bins;
+}
+
 Bins binned(const Series& series, int64_t last_step, int64_t width) {
   std::vector<double> sums(bin_of(last_step, width) + 1), counts(sums.size());
   for (const auto& [step, value] : series) {
-    if (step < 0 || step > last_step || !std::isfinite(value)) continue;
+    if (!is_drawn(step, value, last_step)) continue;
     sums[bin_of(step, width)] += value;
     ++counts[bin_of(step, width)];
   }
@@ -94,18 +111,18 @@ MeanSpread mean_spread(const std::vector<double>& values) {
 
 Curve make_curve(const std::vector<const Series*>& runs, int64_t last_step, const CurveOptions& options) {
   const int64_t width = bin_width(last_step, options.points);
-  std::vector<Bins> raw, smooth;
-  for (const Series* run : runs) {
-    raw.push_back(binned(*run, last_step, width));
-    smooth.push_back(smoothed(raw.back(), options.smooth));
-  }
+  std::vector<Bins> smooth;
+  for (const Series* run : runs) smooth.push_back(smoothed(binned(*run, last_step, width), options.smooth));
+  const auto extremes = extremes_of(*runs[0], last_step, width);
   const size_t end = end_of_line(smooth);
   Curve curve;
   for (size_t bin = 0; bin < end; ++bin) {
     const std::vector<double> values = present(smooth, bin);
     if (values.empty() || 2 * values.size() < runs.size()) continue;
     add_point(curve, step_of(bin, width), mean_spread(values), runs.size());
-    if (runs.size() == 1 && options.smooth > 0) curve.raw.push_back(*raw[0][bin]);
+    if (runs.size() > 1 || options.smooth == 0) continue;
+    curve.raw_low.push_back(extremes[bin].first);
+    curve.raw_high.push_back(extremes[bin].second);
   }
   return curve;
 }

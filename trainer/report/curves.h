@@ -21,10 +21,10 @@ struct CurveOptions {
 };
 
 // Points with the same index belong together. low and high, empty for a single run: one sample standard
-// deviation over the runs below and above the mean; raw, empty for several or where nothing is smoothed:
-// before smoothing.
+// deviation over the runs below and above the mean; raw_low and raw_high, empty for several or where nothing
+// is smoothed: the least and the largest value of the steps that a point stands for.
 struct Curve {
-  std::vector<double> step, mean, low, high, raw;
+  std::vector<double> step, mean, low, high, raw_low, raw_high;
 };
 
 // The mean over runs of their smoothed bins. The line ends with the shortest run where all are about as long,

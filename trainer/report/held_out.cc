@@ -1,5 +1,6 @@
 #include "trainer/report/held_out.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -27,34 +28,34 @@ std::string text_of(const MeanSpread& value, bool percent) {
   return text;
 }
 
-struct Tally {
-  int64_t passed = 0, judged = 0;
-  double log_speedup = 0;
-};
-
-// An evaluation samples each task and then answers it once greedily, as sample 0 again: that one is left out.
-void tally(const fs::path& file, std::map<std::string, Tally>& tallies) {
-  std::set<std::pair<std::string, int64_t>> seen;
-  for (const Trajectory& t : read_trajectories(file)) {
-    if (t.turns.empty() || t.turns.back().verdict.infra() || !seen.emplace(t.task, t.sample).second) continue;
-    const Verdict& last = t.turns.back().verdict;
-    Tally& task = tallies[t.task];
-    ++task.judged;
-    if (!last.pass()) continue;
-    ++task.passed;
-    task.log_speedup += std::log(last.speedup);
-  }
+// An evaluation samples each task and then answers it once greedily, as sample 0 again.
+void add_greedy(const Trajectory& t, EvaluationTally& tally) {
+  tally.answers["val/greedy"] += !t.turns.back().verdict.infra();
 }
 
-std::map<std::string, Tally> tally_of(const RunGroup& group, const std::string& name,
-                                      std::vector<std::string>& problems) {
-  std::map<std::string, Tally> tallies;
-  for (const RunRecord* run : group.runs) try {
-      if (const fs::path path = run->dir / "trajectories" / (name + kTrajectoryFile); fs::exists(path)) tally(path, tallies);
-    } catch (const ConfigError& e) {
-      problems.push_back(e.what());
-    }
-  return tallies;
+void add_sampled(const Trajectory& t, EvaluationTally& tally) {
+  for (size_t i = 0; i < t.turns.size(); ++i)
+    tally.answers[fmt::format("val/sampled/turn_{}", i + 1)] += !t.turns[i].verdict.infra();
+  tally.answers["val/sampled/best"] +=
+      std::ranges::any_of(t.turns, [](const Turn& turn) { return !turn.verdict.infra(); });
+  const Verdict& last = t.turns.back().verdict;
+  if (last.infra()) return;
+  TaskTally& task = tally.tasks[t.task];
+  ++task.judged;
+  if (!last.pass()) return;
+  ++task.passed;
+  task.log_speedup += std::log(last.speedup);
+}
+
+void add_file(const fs::path& file, EvaluationTally& tally) {
+  std::set<std::pair<std::string, int64_t>> seen;
+  for (const Trajectory& t : read_trajectories(file)) {
+    if (t.turns.empty()) continue;
+    if (seen.emplace(t.task, t.sample).second)
+      add_sampled(t, tally);
+    else
+      add_greedy(t, tally);
+  }
 }
 
 }  // namespace
@@ -84,15 +85,26 @@ std::string before_after_text(const BeforeAfter& figure, bool percent) {
                      percent ? " %" : "");
 }
 
-std::map<std::string, TaskRate> task_rates(const RunGroup& group, std::vector<std::string>& problems) {
-  std::map<std::string, TaskRate> rates;
-  for (const auto& [task, t] : tally_of(group, "eval_before", problems))
-    rates[task].before = double(t.passed) / double(t.judged);
-  for (const auto& [task, t] : tally_of(group, "eval_after", problems)) {
-    rates[task].after = double(t.passed) / double(t.judged);
-    if (t.passed > 0) rates[task].speedup = std::exp(t.log_speedup / double(t.passed));
-  }
-  return rates;
+Interval wilson_interval(double share, int64_t count) {
+  if (count <= 0) return {};
+  constexpr double z = 1.959964;  // of the normal distribution, 2.5 % on each side
+  const auto n = double(count);
+  const double middle = (share + z * z / (2 * n)) / (1 + z * z / n);
+  const double reach = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+  return {std::max(0.0, middle - reach), std::min(1.0, middle + reach)};
+}
+
+double TaskTally::speedup() const { return passed > 0 ? std::exp(log_speedup / double(passed)) : 0; }
+
+EvaluationTally tally_of(const RunGroup& group, const std::string& name, std::vector<std::string>& problems) {
+  EvaluationTally tally;
+  for (const RunRecord* run : group.runs) try {
+      const fs::path path = run->dir / "trajectories" / (name + kTrajectoryFile);
+      if (fs::exists(path)) add_file(path, tally);
+    } catch (const ConfigError& e) {
+      problems.push_back(e.what());
+    }
+  return tally;
 }
 
 }  // namespace temper

@@ -24,11 +24,30 @@ std::vector<std::pair<std::string, std::string>> answer_kinds(const RunGroup& gr
 // "28.1 ± 2.0 → 66.9 ± 1.1 %", "–" where there is none. A figure of one seed has no spread.
 std::string before_after_text(const BeforeAfter& figure, bool percent);
 
-// Of a task, the share of sampled trajectories whose last answer passes, pooled over a group's runs.
-struct TaskRate {
-  double before = -1, after = -1;  // -1: not evaluated
-  double speedup = 0;              // geometric mean of the passing ones' after; 0: none
+// 95 % interval of a share that was seen in `count` answers, for answers that do not hang together.
+// Source:  Wilson 1927, score interval
+struct Interval {
+  double low = 0, high = 1;
 };
-std::map<std::string, TaskRate> task_rates(const RunGroup& group, std::vector<std::string>& problems);
+Interval wilson_interval(double share, int64_t count);
+
+// Of a task, the sampled trajectories that were judged, and those whose last answer passes; pooled over a
+// group's runs.
+struct TaskTally {
+  int64_t passed = 0, judged = 0;
+  double log_speedup = 0;  // summed over those that pass
+
+  double rate() const { return judged > 0 ? double(passed) / double(judged) : -1; }  // −1: not evaluated
+  double speedup() const;  // geometric mean of the passing ones; 0: none
+};
+
+// What an evaluation's trajectories say.
+struct EvaluationTally {
+  std::map<std::string, TaskTally> tasks;
+  std::map<std::string, int64_t> answers;  // judged, by answer_kinds' prefix
+};
+// `name` is that of a file of trajectories, "eval_before" or "eval_after". What cannot be read is added to
+// `problems`.
+EvaluationTally tally_of(const RunGroup& group, const std::string& name, std::vector<std::string>& problems);
 
 }  // namespace temper

@@ -1,17 +1,16 @@
 #include "trainer/report/report.h"
 
-#include <algorithm>
-#include <chrono>
+#include <array>
 #include <ctime>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "trainer/report/charts.h"
-#include "trainer/report/conversations.h"
+#include "trainer/report/conversation_data.h"
 #include "trainer/report/held_out.h"
+#include "trainer/report/origin.h"
 #include "trainer/report/page.h"
 
 namespace temper {
@@ -31,27 +30,18 @@ const char* state_text(RunState state) {
   return "";
 }
 
-double last_value(const RunRecord& run, const std::string& metric) {
-  const Series* series = run.find(metric);
-  return series ? series->back().second : 0;
-}
-
-double total_seconds(const RunRecord& run) {
-  double seconds = last_value(run, "cold_start/seconds");
-  for (const char* metric : {"timing_s/step", "timing_s/testing"})
-    if (const Series* series = run.find(metric))
-      for (const auto& [step, value] : *series) seconds += value;
-  return seconds;
-}
-
 Json run_data(const RunRecord& run) {
+  const Timeline timeline = timeline_of(run);
+  Json facts = Json::array();
+  for (const Fact& fact : facts_of(run, timeline)) facts.push_back({fact.name, fact.value});
   return {{"name", run.name},
           {"dir", run.dir.string()},
           {"seed", run.option("run.seed")},
           {"state", state_text(run.state())},
           {"steps", run.steps_done()},
           {"steps_planned", run.option("run.steps")},
-          {"seconds", shortened(total_seconds(run))}};
+          {"seconds", shortened(timeline.total())},
+          {"facts", facts}};
 }
 
 Json group_data(const RunGroup& group) {
@@ -62,118 +52,85 @@ Json group_data(const RunGroup& group) {
   return {{"label", group.label}, {"runs", runs}, {"options", options}};
 }
 
-Json mean_spread_data(const MeanSpread& value) {
+// {mean, spread?, low?, high?}: the spread over runs, of a single one the interval of a share of `answers`;
+// null: not evaluated.
+Json figure_data(const MeanSpread& value, bool is_share, int64_t answers) {
   if (value.count == 0) return nullptr;
-  Json data = {shortened(value.mean)};
-  if (value.count > 1) data.push_back(shortened(value.spread));
+  Json data = {{"mean", shortened(value.mean)}};
+  if (value.count > 1) {
+    data["spread"] = shortened(value.spread);
+  } else if (is_share && answers > 0) {
+    const Interval interval = wilson_interval(value.mean, answers);
+    data["low"] = shortened(interval.low), data["high"] = shortened(interval.high);
+  }
   return data;
 }
 
-Json held_out_data(const std::vector<RunGroup>& groups) {
-  const std::vector<std::string> figures = {"correct", "fast_1", "fast_1.2", "fast_1.5",
-                                            "fast_2",  "reward", "speedup",  "hacks"};
+constexpr std::array kFigures = {"correct", "fast_1", "fast_1.2", "fast_1.5",
+                                 "fast_2",  "hacks",  "reward",   "speedup"};
+constexpr size_t kShares = 6;  // of them, the first
+
+// What the evaluations of a group say, read once.
+struct HeldOut {
+  EvaluationTally before, after;
+};
+
+Json held_out_row(const RunGroup& group, const HeldOut& held_out, const std::string& answers) {
+  const auto count = [&](const EvaluationTally& tally) {
+    const auto found = tally.answers.find(answers);
+    return found == tally.answers.end() ? 0 : found->second;
+  };
+  Json before = Json::array(), after = Json::array();
+  for (size_t i = 0; i < kFigures.size(); ++i) {
+    const BeforeAfter found = before_after(group, answers, kFigures[i]);
+    before.push_back(figure_data(found.before, i < kShares, count(held_out.before)));
+    after.push_back(figure_data(found.after, i < kShares, count(held_out.after)));
+  }
+  return {{"before", before},
+          {"after", after},
+          {"judged_before", count(held_out.before)},
+          {"judged_after", count(held_out.after)}};
+}
+
+Json held_out_data(const std::vector<RunGroup>& groups, const std::vector<HeldOut>& held_out) {
   Json rows = Json::array();
   for (size_t g = 0; g < groups.size(); ++g)
     for (const auto& [answers, name] : answer_kinds(groups[g])) {
-      Json before = Json::array(), after = Json::array();
-      for (const std::string& figure : figures) {
-        const BeforeAfter found = before_after(groups[g], answers, figure);
-        before.push_back(mean_spread_data(found.before));
-        after.push_back(mean_spread_data(found.after));
-      }
-      rows.push_back({{"group", g}, {"answers", name}, {"before", before}, {"after", after}});
+      Json row = held_out_row(groups[g], held_out[g], answers);
+      row["group"] = g;
+      row["answers"] = name;
+      rows.push_back(std::move(row));
     }
-  return {{"figures", figures}, {"rows", rows}};
+  return {{"figures", kFigures}, {"shares", kShares}, {"rows", rows}};
 }
 
-Json tasks_data(const std::vector<RunGroup>& groups, std::vector<std::string>& problems) {
-  std::vector<std::map<std::string, TaskRate>> rates;
+Json tally_data(const EvaluationTally& tally, const std::string& task) {
+  const auto found = tally.tasks.find(task);
+  if (found == tally.tasks.end()) return nullptr;
+  const TaskTally& t = found->second;
+  const Interval interval = wilson_interval(t.rate(), t.judged);
+  return {{"rate", shortened(t.rate())},
+          {"low", shortened(interval.low)},
+          {"high", shortened(interval.high)},
+          {"answers", t.judged},
+          {"speedup", shortened(t.speedup())}};
+}
+
+// [{task, cells: [{before, after}]}], a cell a group.
+Json tasks_data(const std::vector<HeldOut>& held_out) {
   std::set<std::string> tasks;
-  for (const RunGroup& group : groups) {
-    rates.push_back(task_rates(group, problems));
-    for (const auto& [task, rate] : rates.back()) tasks.insert(task);
-  }
+  for (const HeldOut& of_group : held_out)
+    for (const EvaluationTally* tally : {&of_group.before, &of_group.after})
+      for (const auto& [task, counts] : tally->tasks) tasks.insert(task);
   Json rows = Json::array();
   for (const std::string& task : tasks) {
     Json cells = Json::array();
-    for (const auto& of_group : rates) {
-      const auto rate = of_group.find(task);
-      cells.push_back(rate == of_group.end()
-                          ? Json()
-                          : Json{shortened(rate->second.before), shortened(rate->second.after),
-                                 shortened(rate->second.speedup)});
-    }
+    for (const HeldOut& of_group : held_out)
+      cells.push_back(
+          {{"before", tally_data(of_group.before, task)}, {"after", tally_data(of_group.after, task)}});
     rows.push_back({{"task", task}, {"cells", cells}});
   }
   return rows;
-}
-
-Json verdict_data(const Verdict& v) {
-  return {{"kind", to_string(v.kind)},
-          {"reason", v.reason},
-          {"message", v.message},
-          {"candidate_us", shortened(v.candidate_us)},
-          {"baseline_us", shortened(v.baseline_us)},
-          {"speedup", shortened(v.speedup)},
-          {"low", shortened(v.speedup_low)},
-          {"high", shortened(v.speedup_high)}};
-}
-
-Json conversation_data(const ReadableConversation& conversation) {
-  Json turns = Json::array();
-  for (const ConversationTurn& turn : conversation.turns) {
-    Json answer = Json::array();
-    for (const Passage& passage : turn.answer)
-      answer.push_back({{"role", passage.role == Role::kCode ? "code" : "plan"}, {"text", passage.text}});
-    turns.push_back({{"answer", answer}, {"stopped", turn.stopped}, {"verdict", verdict_data(turn.verdict)}});
-  }
-  return {{"task", conversation.task},
-          {"sample", conversation.sample},
-          {"prompt", conversation.prompt},
-          {"turns", turns}};
-}
-
-// Of all runs of a group together, each in its own tokenizer's words.
-Json group_conversations(const RunGroup& group, size_t index, size_t count) {
-  std::vector<RecordedTrajectories> recorded;
-  for (const RunRecord* run : group.runs) recorded.push_back(last_trajectories(*run));
-  std::map<const Trajectory*, const RunRecord*> run_of;
-  std::vector<const Trajectory*> all;
-  for (size_t i = 0; i < recorded.size(); ++i)
-    for (const Trajectory& t : recorded[i].trajectories) {
-      run_of[&t] = group.runs[i];
-      all.push_back(&t);
-    }
-  if (all.empty()) return nullptr;
-  std::map<const RunRecord*, Tokenizer> tokenizers;
-  const auto tokenizer_of = [&](const RunRecord* run) -> const Tokenizer& {
-    const auto found = tokenizers.find(run);
-    return found != tokenizers.end() ? found->second
-                                     : tokenizers.emplace(run, tokenizer_of_run(run->dir)).first->second;
-  };
-  const BestAndWorst chosen = best_and_worst(all, count);
-  Json data = {{"group", index}, {"origin", recorded[0].origin}};
-  for (const auto& [name, list] : {std::pair("best", &chosen.best), std::pair("worst", &chosen.worst)}) {
-    data[name] = Json::array();
-    for (const Trajectory* t : *list) {
-      data[name].push_back(conversation_data(readable(*t, tokenizer_of(run_of[t]))));
-      data[name].back()["run"] = run_of[t]->name;
-    }
-  }
-  return data;
-}
-
-Json conversations_data(const std::vector<RunGroup>& groups, int64_t count,
-                        std::vector<std::string>& problems) {
-  const size_t each = count == 0 ? 0 : std::max<size_t>(1, size_t(count) / groups.size());
-  Json all = Json::array();
-  for (size_t g = 0; g < groups.size() && each > 0; ++g) try {
-      if (Json found = group_conversations(groups[g], g, each); !found.is_null())
-        all.push_back(std::move(found));
-    } catch (const ConfigError& e) {
-      problems.push_back(e.what());
-    }
-  return all;
 }
 
 std::string now_text() {
@@ -196,6 +153,9 @@ Json report_data(const std::vector<RunRecord>& runs, const ReportOptions& option
   std::vector<std::string> problems;
   for (const RunRecord& run : runs)
     for (const std::string& problem : run.problems) problems.push_back(run.dir.string() + ": " + problem);
+  std::vector<HeldOut> held_out;
+  for (const RunGroup& group : groups)
+    held_out.push_back({tally_of(group, "eval_before", problems), tally_of(group, "eval_after", problems)});
   Json group_list = Json::array(), differing = Json::array();
   for (const RunGroup& group : groups) group_list.push_back(group_data(group));
   for (const Difference& d : differences(groups)) differing.push_back({{"key", d.key}, {"values", d.values}});
@@ -203,12 +163,12 @@ Json report_data(const std::vector<RunRecord>& runs, const ReportOptions& option
                {"written", now_text()},
                {"groups", group_list},
                {"differences", differing},
-               {"held_out", held_out_data(groups)},
+               {"held_out", held_out_data(groups, held_out)},
                {"charts", line_charts(groups)},
                {"time", time_stacks(groups)},
                {"time_totals", time_totals(groups)},
                {"verdicts", verdict_stacks(groups)},
-               {"tasks", tasks_data(groups, problems)},
+               {"tasks", tasks_data(held_out)},
                {"conversations", conversations_data(groups, options.conversations, problems)}};
   data["problems"] = problems;
   return data;

@@ -11,7 +11,7 @@ namespace temper {
 
 struct ReportOptions {
   std::string title;
-  int64_t conversations = 12;  // of each: best, worst; over all groups
+  int64_t conversations = 12;  // of each list (best, worst, improved, regressed), over all groups
 };
 
 // What the page shows: figures thinned to what a screen can show, the number of conversations and their
