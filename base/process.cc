@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
 
@@ -22,8 +23,37 @@ constexpr int kChildSocket = 3;
 std::atomic<int> g_interrupts{0};  // signals
 std::atomic<bool> g_told{false};   // without one
 
+// A child that the kernel holds on to (a driver, a lost file system) is not waited for longer than this.
+constexpr double kReap_s = 2, kEnding_s = 0.05;
+
 void on_interrupt(int) {
   if (g_interrupts.fetch_add(1) > 0) ::_exit(kExitInterrupted);
+}
+
+// The error with which a child could not become another program; 0 if it did.
+int error_of_start(int pipe) {
+  int error = 0;
+  ssize_t n;
+  do n = ::read(pipe, &error, sizeof error);
+  while (n < 0 && errno == EINTR);
+  return n > 0 ? error : 0;
+}
+
+// Its wait status, once it has ended within so many seconds.
+std::optional<int> wait_status(pid_t pid, double patience_s) {
+  int status = 0;
+  for (const double start = now_s();; ::usleep(500)) {
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == pid) return status;
+    if (ended < 0 && errno != EINTR) return 0;
+    if (now_s() - start >= patience_s) return std::nullopt;
+  }
+}
+
+std::string ending_text(int status) {
+  if (WIFEXITED(status)) return fmt::format("ended with code {}", WEXITSTATUS(status));
+  const char* name = ::strsignal(WTERMSIG(status));
+  return fmt::format("was killed by signal {} ({})", WTERMSIG(status), name ? name : "?");
 }
 
 }  // namespace
@@ -61,8 +91,7 @@ Subprocess Subprocess::start(const std::vector<std::string>& argv) {
   child.pid_ = pid;
   child.socket_ = std::move(ours);
   status_write = Fd();
-  int error = 0;
-  if (::read(status_read.get(), &error, sizeof error) > 0)
+  if (const int error = error_of_start(status_read.get()))
     throw WorldError("cannot start {}: {}", argv[0], std::strerror(error));
   return child;
 }
@@ -72,10 +101,18 @@ Subprocess::~Subprocess() { kill(); }
 void Subprocess::kill() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  wait_status(pid_, kReap_s);
   pid_ = -1;
   socket_ = Fd();
+}
+
+std::string Subprocess::end() {
+  if (pid_ <= 0) return "was not started";
+  const auto status = wait_status(pid_, kEnding_s);
+  if (status) pid_ = -1;
+  kill();
+  socket_ = Fd();
+  return status ? ending_text(*status) : "was still there";
 }
 
 void install_interrupt_handler() {
@@ -89,6 +126,11 @@ void install_interrupt_handler() {
 bool interrupted() { return g_interrupts.load(std::memory_order_relaxed) > 0 || g_told; }
 
 void interrupt() { g_told = true; }
+
+void forget_interrupt() {
+  g_interrupts = 0;
+  g_told = false;
+}
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -49,6 +49,8 @@ class Subprocess {
   int socket() const { return socket_.get(); }
   pid_t pid() const { return pid_; }
   void kill();  // SIGKILL and reap
+  // The same, and how it had ended, or that it had not: "was killed by signal 9 (Killed)".
+  std::string end();
 
  private:
   pid_t pid_ = -1;
@@ -58,7 +60,8 @@ class Subprocess {
 // First Ctrl-C or SIGTERM sets the flag; a second one ends the process with 130.
 void install_interrupt_handler();
 bool interrupted();
-void interrupt();  // sets the flag; a signal that follows is the first one
+void interrupt();         // sets the flag; a signal that follows is the first one
+void forget_interrupt();  // for tests: as if there had been none
 
 // Monotonic seconds, for durations.
 double now_s();

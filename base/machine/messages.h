@@ -13,7 +13,8 @@ namespace temper {
 bool send_message(int socket, const std::string& message);
 
 // Nothing if the peer is gone, sends more than 64 MiB in one message, or stays silent past the timeout
-// (negative: wait for ever).
+// (negative: wait for ever); and nothing, at the latest a quarter of a second later, once this process is
+// interrupted().
 std::optional<std::string> receive_message(int socket,
                                            std::chrono::milliseconds timeout = std::chrono::milliseconds(-1));
 
@@ -29,10 +30,24 @@ class MessageReader {
     bool gone = false;                  // after them: the peer left, or sends more in one message
   };
   Arrived read(int socket);
+  uint64_t bytes() const { return bytes_; }  // that have arrived, in all
 
  private:
   uint32_t most_bytes_ = 64u << 20;
   std::string rest_;  // of a message that is not whole yet
+  uint64_t bytes_ = 0;
+};
+
+// For whoever must not wait for a peer to read: keeps what the socket does not take at once.
+class MessageWriter {
+ public:
+  bool add(const std::string& message);  // false: it is longer than 64 MiB
+  bool send(int socket);                 // as much as the socket takes; false if the peer is gone
+  size_t left() const { return wire_.size() - sent_; }
+
+ private:
+  std::string wire_;
+  size_t sent_ = 0;
 };
 
 }  // namespace temper

@@ -113,5 +113,41 @@ TEST(MessageReader, AnAbsurdLengthIsAnEnd) {
   EXPECT_TRUE(gone);
 }
 
+TEST(Messages, AnInterruptEndsTheWaitForTheRest) {
+  Pair pair;
+  ASSERT_EQ(::send(pair.a.get(), "\x09\0\0\0half", 8, 0), 8);
+  interrupt();
+  const double start = now_s();
+  EXPECT_EQ(receive_message(pair.b.get()), std::nullopt);
+  EXPECT_LT(now_s() - start, 2);
+  forget_interrupt();
+}
+
+TEST(MessageWriter, WaitsForNobodyAndLosesNothing) {
+  Pair pair;
+  MessageWriter writer;
+  Texts sent;
+  for (int i = 0; i < 5; ++i) {
+    sent.push_back(std::string(size_t(i) * 700'000, char('a' + i)));
+    ASSERT_TRUE(writer.add(sent.back()));
+  }
+  const double start = now_s();
+  EXPECT_TRUE(writer.send(pair.a.get()));
+  EXPECT_LT(now_s() - start, 1);
+  EXPECT_GT(writer.left(), 1'000'000u);
+  MessageReader reader;
+  Texts heard;
+  while (heard.size() < sent.size() && now_s() - start < 20) {
+    for (std::string& message : reader.read(pair.b.get()).messages) heard.push_back(std::move(message));
+    ASSERT_TRUE(writer.send(pair.a.get()));
+  }
+  EXPECT_TRUE(heard == sent);
+  EXPECT_EQ(writer.left(), 0u);
+  EXPECT_FALSE(writer.add(std::string((64u << 20) + 1, 'x')));
+  pair.b = Fd();
+  ASSERT_TRUE(writer.add("x"));
+  EXPECT_FALSE(writer.send(pair.a.get()));
+}
+
 }  // namespace
 }  // namespace temper

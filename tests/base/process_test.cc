@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "base/error.h"
 
@@ -24,6 +25,42 @@ TEST(Subprocess, TalksOnDescriptorThreeAndDiesWithItsOwner) {
 
 TEST(Subprocess, AMissingProgramIsNamed) {
   EXPECT_THROW(Subprocess::start({"/no/such/program"}), WorldError);
+}
+
+TEST(Subprocess, SignalsDoNotHideThatAProgramIsMissing) {
+  struct sigaction nothing {};
+  nothing.sa_handler = [](int) {};
+  struct sigaction before;
+  ASSERT_EQ(::sigaction(SIGALRM, &nothing, &before), 0);  // system calls are interrupted, not restarted
+  const itimerval often{{0, 150}, {0, 150}}, never{};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  int named = 0;
+  for (int i = 0; i < 300; ++i) {
+    try {
+      Subprocess::start({"/no/such/program"});
+    } catch (const WorldError&) {
+      ++named;
+    }
+  }
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(named, 300);
+}
+
+TEST(Subprocess, SaysHowItEnded) {
+  EXPECT_EQ(Subprocess().end(), "was not started");
+  Subprocess exits = Subprocess::start({"/bin/sh", "-c", "exit 7"}),
+             dies = Subprocess::start({"/bin/sh", "-c", "kill -9 $$"}),
+             stays = Subprocess::start({"/bin/sleep", "60"});
+  char none;
+  EXPECT_EQ(::recv(exits.socket(), &none, 1, 0), 0);
+  EXPECT_EQ(::recv(dies.socket(), &none, 1, 0), 0);
+  EXPECT_EQ(exits.end(), "ended with code 7");
+  EXPECT_EQ(dies.end(), "was killed by signal 9 (Killed)");
+  const pid_t pid = stays.pid();
+  ::kill(pid, SIGSTOP);
+  EXPECT_EQ(stays.end(), "was still there");
+  EXPECT_EQ(::kill(pid, 0), -1);
 }
 
 }  // namespace
