@@ -14,8 +14,13 @@ constexpr int kBarWidth = 24;
 constexpr double kRedrawSeconds = 0.1;
 }  // namespace
 
-Progress::Progress(std::string title, int64_t total)
-    : title_(std::move(title)), total_(total), start_s_(now_s()), terminal_(::isatty(STDERR_FILENO)) {
+Progress::Progress(std::string title, int64_t total, double log_every_s)
+    : title_(std::move(title)),
+      total_(total),
+      start_s_(now_s()),
+      drawn_s_(start_s_),
+      terminal_(::isatty(STDERR_FILENO)),
+      redraw_s_(terminal_ ? kRedrawSeconds : log_every_s) {
   if (terminal_) draw(false);
 }
 
@@ -26,7 +31,7 @@ Progress::~Progress() {
 void Progress::set(int64_t done, const std::string& note) {
   done_ = done;
   note_ = note;
-  if (terminal_ && now_s() - drawn_s_ > kRedrawSeconds) draw(false);
+  if (now_s() - drawn_s_ >= redraw_s_) draw(false);
 }
 
 void Progress::finish(bool keep) {
@@ -48,8 +53,8 @@ void Progress::draw(bool last) {
   }
   line += fmt::format("  {:.1f} s  {}", drawn_s_ - start_s_, note_);
   if (terminal_) line = "\r\033[K" + line;
-  if (last) line += "\n";
-  if (terminal_ || last) std::fputs(line.c_str(), stderr);  // whoever read it may be gone: no reason to end
+  if (last || !terminal_) line += "\n";
+  std::fputs(line.c_str(), stderr);  // whoever read it may be gone: no reason to end
   std::fflush(stderr);
 }
 

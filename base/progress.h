@@ -1,5 +1,5 @@
 #pragma once
-// What the terminal shows: a bar that redraws on a terminal and prints a line at the end elsewhere.
+// What the terminal shows: a bar that redraws itself. Elsewhere, in a log, it is a line now and then and one at the end.
 
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@ namespace temper {
 
 class Progress {
  public:
-  // `total` 0: unknown, counts only. Nothing is drawn where stderr is not a terminal, but for the final line.
-  Progress(std::string title, int64_t total);
+  // `total` 0: unknown, counts only. `log_every_s`: between lines where stderr is not a terminal.
+  Progress(std::string title, int64_t total, double log_every_s = 20);
   ~Progress();  // draws the final state
   void set(int64_t done, const std::string& note = "");
   void add(int64_t more = 1, const std::string& note = "") { set(done_ + more, note); }
@@ -20,8 +20,9 @@ class Progress {
   void draw(bool last);
   std::string title_, note_;
   int64_t total_, done_ = 0;
-  double start_s_, drawn_s_ = 0;
+  double start_s_, drawn_s_;
   bool terminal_, finished_ = false;
+  double redraw_s_;
 };
 
 }  // namespace temper
