@@ -1,5 +1,6 @@
 #pragma once
-// What the terminal shows: a bar that redraws itself. Elsewhere, in a log, it is a line now and then and one at the end.
+// What the terminal shows: a bar that redraws itself. Elsewhere, in a log, it is a line now and then and one
+// at the end.
 
 #include <cstdint>
 #include <string>
