@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostDimensions = 32;
+constexpr size_t kMostDimensions = 32, kMostTensors = 1 << 20;
 
 uint64_t element_bytes(const std::string& dtype) {
   static const std::map<std::string, uint64_t> sizes = {
@@ -70,6 +70,8 @@ void HeaderEvents::on_key(std::string& name) {
   }
   name_ = std::move(name);
   fields_ = {};
+  if (places_.size() == kMostTensors)
+    throw ConfigError("{}: header names more than {} tensors", path_, kMostTensors);
   const bool twice = in_metadata() ? std::exchange(metadata_seen_, true) : !places_.try_emplace(name_).second;
   if (twice) throw ConfigError("{}: header names '{}' twice", path_, printable(name_));
 }

@@ -224,6 +224,7 @@ def header_cases():
         return lambda: text_of(good)[:-1] + b"," + entries.encode() + b"}"
     bad_header("40,000 names", "not one of this model's", many(40_000))
     bad_header("10^6 names", "not one of this model's", many(1_000_000), seconds=3)
+    bad_header("1.5 million names", "more than 1048576 tensors", many(1_500_000), seconds=3)
     # what is JSON and what is not
     bad_header("a NUL and what follows it", "holds a NUL", text_of(good) + b"\0{}")
     bad_header("a NUL in a name", r"holds a NUL|not JSON", text_of(good).replace(b"norm", b"no\0m", 1))
@@ -426,6 +427,8 @@ def file_cases():
     index("the map twice", "twice", lambda given, folder: json.dumps(given)[:-1] + ', "weight_map": {}}')
     index("is a list", "not a JSON object", lambda given, folder: "[1]")
     index("90 MB of [", "not a JSON object|deep", lambda given, folder: b"[" * 90_000_000)
+    index("2 million names", "more than 1048576 tensors|not one of this model's", lambda given, folder: '{"weight_map": {' + ",".join(
+        f'"{i}":"part0.safetensors"' for i in range(2_000_000)) + "}}")
     index("a byte order mark", "byte order mark", lambda given, folder: b"\xef\xbb\xbf" + json.dumps(given).encode())
 
     @case("index: a tensor in two files", "is in part0.safetensors too")
@@ -557,6 +560,8 @@ def tokenizer_cases():
     model("a score of NaN", "the score", sentencepiece([("abc", float("nan"), 1)]))
     model("a score of 1e38", "the score", sentencepiece([("abc", 1e38, 1)]))
     model("a piece twice", "tokenizer.model", sentencepiece([("ab", -1, 1)]))
+    model("600,000 pieces", "more than 524288 pieces",
+          lambda: sentencepiece() + b"".join(piece(f"x{i}", -1, 1) for i in range(600_000)))
     model("no byte pieces", "byte", b"".join(piece(*one) for one in pieces() if one[2] != 6) + field(2, field(3, 1)))
     model("a byte piece of no byte", "tokenizer.model", sentencepiece([("<0xZZ>", 0, 6)]))
     model("no unknown piece", "tokenizer.model", b"".join(piece(*one) for one in pieces()[1:]) + field(2, field(35, 1)))

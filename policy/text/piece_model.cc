@@ -13,7 +13,7 @@ namespace {
 
 using namespace piece_model;
 
-constexpr size_t kMostPieces = size_t(1) << 22, kMostPieceBytes = 1024;
+constexpr size_t kMostPieces = size_t(1) << 19, kMostPieceBytes = 1024;
 constexpr float kMostScore = 1e9f;  // sums of them over a long text are finite
 
 class Check {
