@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "rollout/conversation.h"
+#include "tests/policy/small_tokenizer_json.h"
+#include "tests/policy/tokenizer_fixture.h"
 #include "tests/trainer/fixtures.h"
 #include "trainer/report/charts.h"
 #include "trainer/report/conversations.h"
@@ -265,6 +267,18 @@ TEST(Readable, ShowsWhatWasSaidWithoutTheFormatsTokens) {
   ASSERT_EQ(conversation.turns[0].answer.size(), 2u);
   EXPECT_EQ(conversation.turns[0].answer[0].text, "plan\n");
   EXPECT_EQ(conversation.turns[0].answer[1].text, answer.substr(5));
+}
+
+// A tokenizer without ChatML's tokens, and a token that it lacks.
+TEST(Readable, OtherChatsAreShownWhole) {
+  const TokenizerDir dir;
+  write_file_atomic(dir.path / "tokenizer.json", small_tokenizer_json().dump());
+  const Tokenizer tokenizer = Tokenizer::load(dir.path);
+  Trajectory trajectory;
+  trajectory.segments.emplace_back().append(tokenizer.encode("first line\nsecond"), Role::kPrompt);
+  EXPECT_EQ(readable(trajectory, tokenizer).prompt, "first line\nsecond");
+  trajectory.segments[0].ids.push_back(int32_t(tokenizer.vocab_size()));
+  EXPECT_THROW(readable(trajectory, tokenizer), ConfigError);
 }
 
 TEST(Page, HostileTextStaysText) {

@@ -66,7 +66,7 @@ std::string message_text(const std::vector<int32_t>& ids, const Tokenizer& token
     open = open || id == opening;
   }
   const std::string text = tokenizer.decode(inside);
-  return text.substr(text.find('\n') + 1);
+  return opening ? text.substr(text.find('\n') + 1) : text;
 }
 
 // A token may lie on both sides of the fence; its text is not to.
