@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/input/file.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
 
 namespace temper {
 namespace {
@@ -18,8 +20,8 @@ class Entry {
  public:
   Entry(const std::string& path, size_t number, const Json& json)
       : place_(fmt::format("env.compiled_baselines: {}, entry {}", path, number)), json_(json) {
-    if (!json.is_object()) throw ConfigError("{}: {}; an object is needed", place_, json.dump());
-    place_ += fmt::format(" ({})", text("task"));
+    if (!json.is_object()) throw ConfigError("{}: {}; an object is needed", place_, shown(json));
+    place_ += fmt::format(" ({})", printable(text("task")));
   }
 
   std::string text(const char* name) const {
@@ -42,7 +44,7 @@ class Entry {
     return *found;
   }
   [[noreturn]] void fail(const char* name, const Json& value, const char* needed) const {
-    throw ConfigError("{}, {}: {}; {} is needed", place_, name, value.dump(), needed);
+    throw ConfigError("{}, {}: {}; {} is needed", place_, name, shown(value), needed);
   }
 
   std::string place_;
@@ -52,12 +54,14 @@ class Entry {
 Json read_list(const std::string& path) {
   if (!std::filesystem::is_regular_file(path))
     throw ConfigError("env.compiled_baselines: {}: no such file; tools/compiled_baselines writes one", path);
-  const Json json = Json::parse(read_file(path), nullptr, false);
+  const JsonLimits limits{.bytes = 64 << 20};
+  const Json json =
+      parse_json(read_input_file(path, limits.bytes), "env.compiled_baselines: " + path, limits);
   if (!json.is_object() || !json.contains("format") || !json.contains("baselines") ||
       !json["baselines"].is_array())
     throw ConfigError("env.compiled_baselines: {}: not a file of tools/compiled_baselines", path);
   if (json["format"] != kFormat)
-    throw ConfigError("env.compiled_baselines: {}, format: {}; {} is needed", path, json["format"].dump(),
+    throw ConfigError("env.compiled_baselines: {}, format: {}; {} is needed", path, shown(json["format"]),
                       kFormat);
   return json["baselines"];
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/input/printable.h"
 #include "base/options.h"
 #include "env/protocol.h"
 #include "env/size_expression.h"
@@ -16,6 +17,7 @@
 namespace temper {
 namespace {
 
+constexpr size_t kMostProblemBytes = 400, kMaxRank = 16;
 constexpr int64_t kMaxTensorBytes = int64_t{256} << 20;
 
 const std::vector<std::string> kTaskKeys{"name",       "language",  "family", "split", "reference",
@@ -50,7 +52,7 @@ bool is_task_name(const std::string& name) {
 std::string text_of(const YAML::Node& node) {
   YAML::Emitter out;
   out << YAML::Flow << node;
-  return out.c_str();
+  return printable(out.c_str());
 }
 
 double element_count(const TensorSpec& tensor, const Shape& shape) {
@@ -92,17 +94,18 @@ Task TaskReader::read() {
 
 void TaskReader::read_scalars() {
   if (!is_task_name(task_.name)) {
-    problem(find("name"), "name", fmt::format("'{}' is not allowed; [a-z0-9_]+", task_.name));
+    problem(find("name"), "name", fmt::format("'{}' is not allowed; [a-z0-9_]+", printable(task_.name)));
   }
   task_.language = value<std::string>(find("language"), "language", "cpp", "a word");
   if (task_.language != "cpp" && task_.language != "cuda") {
     problem(find("language"), "language",
-            fmt::format("'{}' is not allowed; allowed: cpp, cuda", task_.language));
+            fmt::format("'{}' is not allowed; allowed: cpp, cuda", printable(task_.language)));
   }
   task_.family = value<std::string>(find("family"), "family", "other", "a word");
   task_.split = value<std::string>(find("split"), "split", "train", "train or heldout");
   if (task_.split != "train" && task_.split != "heldout") {
-    problem(find("split"), "split", fmt::format("'{}' is not allowed; allowed: train, heldout", task_.split));
+    problem(find("split"), "split",
+            fmt::format("'{}' is not allowed; allowed: train, heldout", printable(task_.split)));
   }
   task_.tolerance = value<double>(find("tolerance"), "tolerance", 1e-5, "a number in (0, 0.1]");
   if (!(task_.tolerance > 0 && task_.tolerance <= 0.1)) {
@@ -127,6 +130,10 @@ void TaskReader::read_tensors() {
       problem(node, key, "expected a map from names to shapes, like {x: [n, m]}");
       continue;
     }
+    if (node.size() > kMaxTensors) {
+      problem(node, key, fmt::format("{} tensors; at most {}", node.size(), kMaxTensors));
+      continue;
+    }
     for (const auto& entry : node) {
       const bool input = tensors == &task_.inputs;
       tensors->push_back(read_tensor(entry.first.Scalar(), entry.second, input));
@@ -141,6 +148,10 @@ TensorSpec TaskReader::read_tensor(const std::string& name, const YAML::Node& no
   const YAML::Node shape = node.IsMap() ? node["shape"] : node;
   if (!shape || !shape.IsSequence() || shape.size() == 0) {
     problem(node, field, "expected a shape like [n, m]");
+    return tensor;
+  }
+  if (shape.size() > kMaxRank) {
+    problem(node, field, fmt::format("{} sizes; at most {}", shape.size(), kMaxRank));
     return tensor;
   }
   for (const auto& size : shape) {
@@ -163,7 +174,7 @@ void TaskReader::read_tensor_options(TensorSpec& tensor, const YAML::Node& node,
   const auto known = kTypes.find(type);
   if (known != kTypes.end()) tensor.type = known->second;
   if (known == kTypes.end() || (!gpu && element_size(tensor.type) == 2)) {
-    problem(node, field + ".type", fmt::format("'{}' is not allowed; allowed: {}", type, allowed));
+    problem(node, field + ".type", fmt::format("'{}' is not allowed; allowed: {}", printable(type), allowed));
   }
   if (input) read_distribution(tensor, node, field);
 }
@@ -245,11 +256,15 @@ std::vector<std::string> TaskReader::used_dims() const {
 void TaskReader::read_dims() {
   const auto used = used_dims();
   const YAML::Node node = find("dims");
-  task_.dims = value<std::vector<std::string>>(node, "dims", used, "a list of dimension names");
+  const bool too_many = node && node.size() > kMaxDims;
+  if (too_many) problem(node, "dims", fmt::format("{} dimensions; at most {}", node.size(), kMaxDims));
+  task_.dims =
+      too_many ? used : value<std::vector<std::string>>(node, "dims", used, "a list of dimension names");
   for (const auto& dim : used) {
     if (std::find(task_.dims.begin(), task_.dims.end(), dim) == task_.dims.end()) {
       problem(node, "dims",
-              fmt::format("undefined dimension '{}'; dims lists: {}", dim, fmt::join(task_.dims, ", ")));
+              fmt::format("undefined dimension '{}'; dims lists: {}", printable(dim),
+                          fmt::join(task_.dims, ", ")));
       task_.dims.push_back(dim);
     }
   }
@@ -264,7 +279,8 @@ Shape TaskReader::read_shape(const YAML::Node& node, const std::string& field) {
       const auto dim = entry.first.Scalar();
       if (std::find(task_.dims.begin(), task_.dims.end(), dim) == task_.dims.end()) {
         problem(node, field,
-                fmt::format("unknown dimension '{}'; dimensions: {}", dim, fmt::join(task_.dims, ", ")));
+                fmt::format("unknown dimension '{}'; dimensions: {}", printable(dim),
+                            fmt::join(task_.dims, ", ")));
       } else if (!entry.second.IsScalar() || !is_count(entry.second.Scalar())) {
         problem(node, field + "." + dim,
                 fmt::format("'{}' is not allowed; an integer above 0", text_of(entry.second)));
@@ -341,8 +357,9 @@ void TaskReader::check_task_keys() { check_keys(node_, kTaskKeys, ""); }
 void TaskReader::check_names() {
   std::set<std::string> seen;
   const auto check = [&](const std::string& name, const char* field) {
-    if (!is_identifier(name)) problem(find(field), field, fmt::format("'{}' is no C name", name));
-    if (!seen.insert(name).second) problem(find(field), field, fmt::format("'{}' is used twice", name));
+    if (!is_identifier(name)) problem(find(field), field, fmt::format("'{}' is no C name", printable(name)));
+    if (!seen.insert(name).second)
+      problem(find(field), field, fmt::format("'{}' is used twice", printable(name)));
   };
   for (const auto& tensor : task_.inputs) check(tensor.name, "inputs");
   for (const auto& tensor : task_.outputs) check(tensor.name, "outputs");
@@ -407,7 +424,8 @@ YAML::Node TaskReader::find(const char* key) const {
 void TaskReader::problem(const YAML::Node& node, const std::string& field, const std::string& text) {
   const int line = (node ? node : node_).Mark().line + 1;
   problems_.push_back(fmt::format("{}:{}: task {}, {}: {}", origin_, line,
-                                  task_.name.empty() ? "?" : task_.name, field, text));
+                                  task_.name.empty() ? "?" : printable(task_.name), printable(field),
+                                  printable(text, kMostProblemBytes)));
 }
 
 }  // namespace temper

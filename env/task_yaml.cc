@@ -4,7 +4,9 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/input/file.h"
+#include "base/input/printable.h"
+#include "base/input/yaml.h"
 #include "env/task.h"
 #include "env/task_reader.h"
 
@@ -13,11 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uint64_t kMostFileBytes = 16 << 20;
+
 class TaskFiles {
  public:
   void read(const std::string& yaml, const std::string& origin) {
     try {
-      const YAML::Node root = YAML::Load(yaml);
+      const YAML::Node root = parse_yaml(yaml, origin);
       if (root.IsMap() && root["tasks"]) {
         read_sections(root, origin);
       } else if (root.IsSequence()) {
@@ -25,6 +29,8 @@ class TaskFiles {
       } else {
         add(root, YAML::Node(), origin);
       }
+    } catch (const ConfigError& error) {
+      problems_.emplace_back(error.what());
     } catch (const YAML::Exception& error) {
       problems_.push_back(fmt::format("{}:{}: {}", origin, error.mark.line + 1, error.msg));
     }
@@ -43,7 +49,7 @@ class TaskFiles {
       const auto key = entry.first.Scalar();
       if (key == "tasks" || key == "defaults") continue;
       problem(fmt::format("{}:{}: unknown section '{}'; allowed: defaults, tasks", origin,
-                          entry.first.Mark().line + 1, key));
+                          entry.first.Mark().line + 1, printable(key)));
     }
     const YAML::Node defaults = root["defaults"] ? root["defaults"] : YAML::Node();
     if (defaults.IsMap()) TaskReader(defaults, YAML::Node(), origin, problems_).check_task_keys();
@@ -59,8 +65,8 @@ class TaskFiles {
   void add(const YAML::Node& node, const YAML::Node& defaults, const std::string& origin) {
     Task task = TaskReader(node, defaults, origin, problems_).read();
     if (!task.name.empty() && !names_.insert(task.name).second) {
-      problem(
-          fmt::format("{}:{}: task {}, name: used by another task", origin, node.Mark().line + 1, task.name));
+      problem(fmt::format("{}:{}: task {}, name: used by another task", origin, node.Mark().line + 1,
+                          printable(task.name)));
     }
     tasks_.push_back(std::move(task));
   }
@@ -87,7 +93,7 @@ std::vector<Task> load_tasks(const fs::path& path) {
   const auto files = yaml_files(path);
   if (files.empty()) throw ConfigError("tasks '{}': no *.yaml below it", path.string());
   TaskFiles tasks;
-  for (const auto& file : files) tasks.read(read_file(file), file.string());
+  for (const auto& file : files) tasks.read(read_input_file(file, kMostFileBytes), file.string());
   return tasks.finish();
 }
 

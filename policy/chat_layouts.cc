@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/input/json.h"
 #include "policy/tokenizer_files.h"
 
 namespace temper {
@@ -103,8 +104,7 @@ std::string chat_template(const Tokenizer& tokenizer) {
   if (const auto file = files.find("chat_template.jinja"); file != files.end()) return file->second;
   const auto file = files.find("tokenizer_config.json");
   if (file == files.end()) return "";
-  const Json config = Json::parse(file->second, nullptr, false);
-  const Json found = config.is_object() ? config.value("chat_template", Json()) : Json();
+  const Json found = parse_json_object(file->second, "tokenizer_config.json").value("chat_template", Json());
   if (found.is_string()) return found.get<std::string>();
   if (found.is_array())
     for (const Json& entry : found)

@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/file.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
 #include "policy/chat_format.h"
 #include "policy/file_ranges.h"
 #include "policy/hugging_face_files.h"
-#include "policy/json_events.h"
 #include "policy/parameter_store.h"
 #include "policy/threads.h"
 #include "policy/weight_conversion.h"
@@ -115,8 +117,8 @@ void read_weights(const WeightFiles& files, Policy& policy) {
   for (const auto& [parameter, begin, weights] : store.own_weights()) {
     const auto [file, place] = files.of(parameter.name);
     const at::ScalarType type = float_type(place->dtype);
-    ranges.push_back({file, place->begin + uint64_t(begin) * c10::elementSize(type), type, weights,
-                      parameter.name});
+    ranges.push_back(
+        {file, place->begin + uint64_t(begin) * c10::elementSize(type), type, weights, parameter.name});
   }
   std::string problem;
   try {
@@ -190,9 +192,11 @@ std::string stored_dtype(const fs::path& dir) {
 
 std::string generation_config(const fs::path& dir) {
   const fs::path path = dir / kGenerationConfig;
-  if (!fs::exists(path)) return "";
-  read_json(path);
-  return read_file(path);
+  if (!fs::exists(fs::symlink_status(path))) return "";
+  const JsonLimits limits;
+  const std::string content = read_input_file(path, limits.bytes);
+  parse_json_object(content, path.string(), limits);
+  return content;
 }
 
 void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config) {

@@ -4,8 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/input/file.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
+#include "policy/hugging_face_config.h"
 #include "policy/hugging_face_keys.h"
-#include "policy/json_events.h"
 #include "policy/model_config.h"
 
 namespace temper {
@@ -31,8 +34,10 @@ class JsonFields {
   void read(std::string_view name, int64_t& value, const OptionInfo& info) const {
     if (!has(name)) return;
     if (!at(name).is_number_integer()) refuse(name, "an integer");
-    in_range(name, at(name).get<double>(), info);  // before it is an int64_t, which may be too narrow
-    value = at(name).get<int64_t>();
+    in_range(name, at(name).get<double>(), info);
+    const auto number = whole_number(at(name));
+    if (!number) refuse(name, "less than 2^63");
+    value = *number;
   }
   void read(std::string_view name, double& value, const OptionInfo& info) const {
     if (!has(name)) return;
@@ -49,7 +54,7 @@ class JsonFields {
     if (!has(name)) throw ConfigError("{}: {} is missing", where_, name);
   }
   [[noreturn]] void refuse(std::string_view name, std::string_view allowed) const {
-    throw ConfigError("{}: {} = {}: must be {}", where_, name, at(name).dump(), allowed);
+    throw ConfigError("{}: {} = {}: must be {}", where_, name, shown(at(name)), allowed);
   }
   const std::string& where() const { return where_; }
 
@@ -167,12 +172,13 @@ RopeKind rope_kind(const JsonFields& rope) {
   if (!older.empty()) type = older;
   rope.read("rope_type", type);
   if (!older.empty() && older != type)
-    throw ConfigError("{}: rope_type = {}, type = {}: must agree", rope.where(), type, older);
+    throw ConfigError("{}: rope_type = {}, type = {}: must agree", rope.where(), printable(type),
+                      printable(older));
   if (type == "default") return RopeKind::kNone;
   if (type == "linear") return RopeKind::kLinear;
   if (type == "llama3") return RopeKind::kLlama3;
   throw ConfigError("{}: rope_type = \"{}\" is not supported: must be default, linear or llama3",
-                    rope.where(), type);
+                    rope.where(), printable(type));
 }
 
 void check_rope_keys(const Json& json, const std::string& where, RopeKind kind) {
@@ -182,13 +188,13 @@ void check_rope_keys(const Json& json, const std::string& where, RopeKind kind) 
     known.insert(known.end(), {"low_freq_factor", "high_freq_factor", "original_max_position_embeddings"});
   for (const auto& [key, value] : json.items())
     if (std::ranges::find(known, key) == known.end())
-      throw ConfigError("{}: {} = {} is not known; it might change what the network computes", where, key,
-                        value.dump());
+      throw ConfigError("{}: {} = {} is not known; it might change what the network computes", where,
+                        printable(key), shown(value));
 }
 
 // transformers 5's rope_parameters, or what earlier ones call rope_scaling.
 RopeScaling read_rope(const Json& json, const std::string& where, const ModelConfig& c) {
-  if (!json.is_object()) throw ConfigError("{} = {}: must be an object", where, json.dump());
+  if (!json.is_object()) throw ConfigError("{} = {}: must be an object", where, shown(json));
   const JsonFields fields(json, where);
   RopeScaling rope{.kind = rope_kind(fields), .original_max_position_embeddings = c.max_position_embeddings};
   check_rope_keys(json, where, rope.kind);
@@ -233,18 +239,15 @@ std::string read_model_type(const JsonFields& fields) {
   fields.require("model_type");
   fields.read("model_type", type);
   if (std::ranges::find(known, type) == known.end())
-    throw ConfigError("{}: model_type = \"{}\" is not supported: must be {}", fields.where(), type,
+    throw ConfigError("{}: model_type = \"{}\" is not supported: must be {}", fields.where(), printable(type),
                       fmt::join(known, ", "));
   return type;
 }
 
 }  // namespace
 
-ModelConfig read_model_config(const std::filesystem::path& dir) {
-  const std::string path = (dir / "config.json").string();
-  if (!std::filesystem::is_regular_file(path))
-    throw ConfigError("{}: no such file; a Hugging Face directory has one", path);
-  const Json json = read_json(path);
+ModelConfig parse_model_config(std::string_view text, const std::string& path) {
+  const Json json = parse_json_object(text, path);
   const JsonFields fields(json, path);
   const std::string type = read_model_type(fields);
   check_config_keys(json, type, path);
@@ -259,6 +262,13 @@ ModelConfig read_model_config(const std::filesystem::path& dir) {
   config.validate(path, problems);
   problems.throw_if_any();
   return config;
+}
+
+ModelConfig read_model_config(const std::filesystem::path& dir) {
+  const std::filesystem::path path = dir / "config.json";
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path)))
+    throw ConfigError("{}: no such file; a Hugging Face directory has one", path.string());
+  return parse_model_config(read_input_file(path, JsonLimits().bytes), path.string());
 }
 
 }  // namespace temper

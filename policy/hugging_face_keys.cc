@@ -4,6 +4,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
 
 namespace temper {
 namespace {
@@ -108,13 +110,13 @@ const std::map<std::string, Json> kOnly = {{"hidden_act", "silu"},
 void check_architectures(const Json& names, const std::string& model_type, const std::string& path) {
   const std::string mine = architecture_of(model_type);
   if (names.is_null() || names == Json::array({mine})) return;
-  throw ConfigError("{}: architectures = {} is not supported: must be [\"{}\"]", path, names.dump(), mine);
+  throw ConfigError("{}: architectures = {} is not supported: must be [\"{}\"]", path, shown(names), mine);
 }
 
 void check_quantization(const Json& quantization, const std::string& path) {
   if (quantization.is_null()) return;
   const std::string method =
-      quantization.is_object() ? quantization.value("quant_method", Json()).dump() : quantization.dump();
+      shown(quantization.is_object() ? quantization.value("quant_method", Json()) : quantization);
   throw ConfigError(
       "{}: quantization_config: the weights are quantised (quant_method {}): must be F32, F64, BF16 or F16",
       path, method);
@@ -146,9 +148,9 @@ void check_config_keys(const Json& config, const std::string& model_type, const 
       check_quantization(value, path);
     } else if (!kOnly.contains(key)) {
       throw ConfigError("{}: {} = {} is not known of {}; it might change what the network computes", path,
-                        key, value.dump(), model_type);
+                        printable(key), shown(value), model_type);
     } else if (const Json only = only_value(key, model_type); !value.is_null() && value != only) {
-      throw ConfigError("{}: {} = {} is not supported: must be {}", path, key, value.dump(), only.dump());
+      throw ConfigError("{}: {} = {} is not supported: must be {}", path, key, shown(value), shown(only));
     }
   }
 }

@@ -1,12 +1,9 @@
 #include "policy/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstring>
-
 #include "base/error.h"
+#include "base/input/file.h"
 
 namespace temper {
 namespace {
@@ -16,15 +13,10 @@ constexpr size_t kLengthBytes = 8;
 
 }  // namespace
 
-// Without O_NONBLOCK a FIFO would keep us waiting.
-SafetensorsFile::SafetensorsFile(std::filesystem::path path)
-    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(path)) {
   const std::string name = path_.string();
-  if (!file_) throw system_error(fmt::format("open {}", name));
-  struct stat info;
-  if (::fstat(file_.get(), &info) != 0) throw system_error(fmt::format("stat {}", name));
-  if (!S_ISREG(info.st_mode)) throw ConfigError("{}: is no regular file", name);
-  const auto size = uint64_t(info.st_size);
+  auto [fd, size] = open_input_file(path_);
+  file_ = std::move(fd);
   if (size < kLengthBytes) throw ConfigError("{}: {} bytes are no safetensors file", name, size);
   uint64_t length;
   read(0, std::as_writable_bytes(std::span(&length, 1)));

@@ -6,14 +6,16 @@
 #include <set>
 
 #include "base/error.h"
-#include "policy/json_events.h"
+#include "base/input/json.h"
+#include "base/input/json_events.h"
+#include "base/input/printable.h"
 
 namespace temper {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostDimensions = 32;
+constexpr size_t kMostDimensions = 32, kMostTensors = 1 << 20;
 
 uint64_t element_bytes(const std::string& dtype) {
   static const std::map<std::string, uint64_t> sizes = {
@@ -39,7 +41,7 @@ class HeaderEvents : public JsonEvents {
 
  private:
   void on_key(std::string& name) override;
-  void on_value(const Json& value) override;
+  void on_value(Json&& value) override;
   void on_begin(bool array) override;
   void on_end() override;
   void finish_tensor();
@@ -68,6 +70,8 @@ void HeaderEvents::on_key(std::string& name) {
   }
   name_ = std::move(name);
   fields_ = {};
+  if (places_.size() == kMostTensors)
+    throw ConfigError("{}: header names more than {} tensors", path_, kMostTensors);
   const bool twice = in_metadata() ? std::exchange(metadata_seen_, true) : !places_.try_emplace(name_).second;
   if (twice) throw ConfigError("{}: header names '{}' twice", path_, printable(name_));
 }
@@ -82,23 +86,23 @@ void HeaderEvents::on_begin(bool array) {
   if (!array || depth() > 2) refuse("{} holds more than a list of numbers", printable(field_));
 }
 
-void HeaderEvents::on_value(const Json& value) {
-  const std::string text = printable(value.dump());
+void HeaderEvents::on_value(Json&& value) {
   if (depth() == 0) throw ConfigError("{}: header is not a JSON object", path_);
   if (depth() == 1) {
-    if (in_metadata()) throw ConfigError("{}: __metadata__ is {}, not an object of texts", path_, text);
-    refuse("is {}, has no dtype", text);
+    if (in_metadata())
+      throw ConfigError("{}: __metadata__ is {}, not an object of texts", path_, shown(value));
+    refuse("is {}, has no dtype", shown(value));
   }
   if (in_metadata()) {
     if (!value.is_string())
-      throw ConfigError("{}: __metadata__: '{}' is {}, not a text", path_, printable(field_), text);
+      throw ConfigError("{}: __metadata__: '{}' is {}, not a text", path_, printable(field_), shown(value));
   } else if (field_ == "dtype") {
-    if (!value.is_string() || element_bytes(value.get<std::string>()) == 0)
-      refuse("dtype {} is unknown", text);
-    fields_.dtype = value.get<std::string>();
+    if (depth() != 2 || !value.is_string() || element_bytes(value.get_ref<const std::string&>()) == 0)
+      refuse("dtype {} is unknown", shown(value));
+    fields_.dtype = std::move(value.get_ref<std::string&>());
   } else if (field_ == "shape" || field_ == "data_offsets") {
-    if (depth() == 2) refuse("{} {} is not a list", field_, text);
-    if (!value.is_number_unsigned()) refuse("{} is not a non-negative integer", text);
+    if (depth() == 2) refuse("{} {} is not a list", field_, shown(value));
+    if (!value.is_number_unsigned()) refuse("{} is not a non-negative integer", shown(value));
     std::vector<uint64_t>& list = field_ == "shape" ? fields_.shape : fields_.offsets;
     if (list.size() == kMostDimensions) refuse("{} has more than {} numbers", field_, kMostDimensions);
     list.push_back(value.get<uint64_t>());
@@ -162,7 +166,6 @@ void check_no_holes(const std::map<std::string, TensorPlace>& places, const std:
 
 std::map<std::string, TensorPlace> read_safetensors_header(std::string_view text, const std::string& path,
                                                            uint64_t data_begin, uint64_t data_bytes) {
-  if (text.starts_with("\xef\xbb\xbf")) throw ConfigError("{}: header is not a JSON object", path);
   HeaderEvents events(path, data_begin, data_bytes);
   events.read(text);
   auto places = events.take();

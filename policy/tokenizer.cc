@@ -6,7 +6,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/file.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
 #include "policy/text/byte_level_json.h"
+#include "policy/text/piece_model.h"
 #include "policy/text/sentence_pieces.h"
 #include "policy/tokenizer_files.h"
 
@@ -26,48 +30,53 @@ constexpr const char* kFiles[] = {"tokenizer.model",
                                   "vocab.json",
                                   "merges.txt",
                                   "chat_template.jinja"};
-constexpr uintmax_t kMaxFileBytes = uintmax_t(256) << 20;
+constexpr uint64_t kMaxFileBytes = 48 << 20;  // the largest of a published tokenizer have 33 MB
+constexpr int64_t kMaxTokens = 1 << 24;
 
 Files read_files(const fs::path& dir) {
   Files files;
   for (const char* name : kFiles) {
     std::error_code error;
-    if (!fs::is_regular_file(dir / name, error)) continue;
-    if (const auto size = fs::file_size(dir / name, error); error || size > kMaxFileBytes)
-      throw ConfigError("{}: {} bytes are more than a tokenizer has, {}", (dir / name).string(), size,
-                        kMaxFileBytes);
-    files[name] = read_file(dir / name);
+    if (fs::exists(fs::symlink_status(dir / name, error)))
+      files[name] = read_input_file(dir / name, kMaxFileBytes);
   }
   return files;
+}
+
+void take_added(const std::string& text, const std::string& where, std::map<int64_t, AddedToken>& added) {
+  const Json json = parse_json_object(text, where);
+  for (const auto& [name, value] : json.items()) {
+    const int64_t id = whole_number(value).value_or(-1);
+    if (id < 0 || id >= kMaxTokens)
+      throw ConfigError("{}: '{}' has the id {}: must be 0 to {}", where, printable(name), shown(value),
+                        kMaxTokens - 1);
+    added[id] = {id, name, false};
+  }
+}
+
+// {"added_tokens_decoder": {"32000": {"content": "<|im_end|>", "special": true}}}
+void take_added_decoder(const std::string& text, const std::string& where,
+                        std::map<int64_t, AddedToken>& added) {
+  const Json json = parse_json_object(text, where);
+  const Json decoder = json.value("added_tokens_decoder", Json::object());
+  if (!decoder.is_object()) throw ConfigError("{}: added_tokens_decoder is not an object", where);
+  for (const auto& [key, token] : decoder.items()) {
+    int64_t id = -1;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+    const bool number = error == std::errc() && end == key.data() + key.size() && id >= 0 && id < kMaxTokens;
+    if (!number || !token.is_object() || !token.contains("content") || !token["content"].is_string())
+      throw ConfigError("{}: added_tokens_decoder: '{}' is not an id with a content", where, printable(key));
+    added[id] = {id, token["content"].get<std::string>(), token.value("special", Json(false)) == true};
+  }
 }
 
 // Tokens that were added behind a sentencepiece model's pieces.
 std::vector<AddedToken> tokens_behind(const Files& files, int64_t pieces, const std::string& dir) {
   std::map<int64_t, AddedToken> added;
-  if (const auto file = files.find("added_tokens.json"); file != files.end()) {
-    const Json json = Json::parse(file->second, nullptr, false);
-    if (!json.is_object()) throw ConfigError("{}/added_tokens.json: is not a JSON object", dir);
-    for (const auto& [name, id] : json.items()) {
-      if (!id.is_number_integer())
-        throw ConfigError("{}/added_tokens.json: '{:.80}' has no integer id", dir, name);
-      added[id.get<int64_t>()] = {id.get<int64_t>(), name, false};
-    }
-  }
-  if (const auto file = files.find("tokenizer_config.json"); file != files.end()) {
-    const Json json = Json::parse(file->second, nullptr, false);
-    if (!json.is_object()) throw ConfigError("{}/tokenizer_config.json: is not a JSON object", dir);
-    const Json decoder = json.value("added_tokens_decoder", Json::object());
-    if (!decoder.is_object())
-      throw ConfigError("{}/tokenizer_config.json: added_tokens_decoder is not an object", dir);
-    for (const auto& [key, token] : decoder.items()) {
-      int64_t id = -1;
-      std::from_chars(key.data(), key.data() + key.size(), id);
-      if (id < 0 || !token.is_object() || !token.contains("content") || !token["content"].is_string())
-        throw ConfigError(
-            "{}/tokenizer_config.json: added_tokens_decoder: '{:.80}' is not an id with a content", dir, key);
-      added[id] = {id, token["content"].get<std::string>(), token.value("special", Json(false)) == true};
-    }
-  }
+  for (const auto& [name, take] :
+       {std::pair("added_tokens.json", &take_added), std::pair("tokenizer_config.json", &take_added_decoder)})
+    if (const auto file = files.find(name); file != files.end())
+      take(file->second, fmt::format("{}/{}", dir, name), added);
   std::vector<AddedToken> behind;
   for (const auto& [id, token] : added)
     if (id >= pieces) behind.push_back(token);
@@ -75,20 +84,17 @@ std::vector<AddedToken> tokens_behind(const Files& files, int64_t pieces, const 
 }
 
 // Llama 3 ships its ranks as tokenizer.model, beside a tokenizer.json that says the same.
-bool json_is_the_truth(const Files& files) {
+bool json_is_the_truth(const Files& files, const std::string& json_path) {
   const auto model = files.find("tokenizer.model"), json = files.find("tokenizer.json");
   if (json == files.end() || model == files.end()) return model == files.end();
-  if (is_sentencepiece_model(model->second)) return false;
-  const Json parsed = Json::parse(json->second, nullptr, false);
-  return parsed.is_object() && parsed.value("decoder", Json()).is_object() &&
-         parsed["decoder"].value("type", Json()) == "ByteLevel";
+  return !is_piece_model(model->second) && is_byte_level_json(json->second, json_path);
 }
 
 TokenizerParts read_parts(const Files& files, const fs::path& dir) {
   const std::string model = (dir / "tokenizer.model").string(), json = (dir / "tokenizer.json").string();
   if (!files.contains("tokenizer.model") && !files.contains("tokenizer.json"))
     throw ConfigError("{}: no such file, nor a tokenizer.json; a tokenizer is needed", model);
-  if (json_is_the_truth(files)) return read_byte_level_json(files.at("tokenizer.json"), json);
+  if (json_is_the_truth(files, json)) return read_byte_level_json(files.at("tokenizer.json"), json);
   TokenizerParts parts = read_sentence_pieces(files.at("tokenizer.model"), model).parts;
   add_tokens(parts, tokens_behind(files, std::ssize(parts.texts), dir.string()), dir.string());
   return parts;
@@ -113,8 +119,8 @@ Tokenizer::~Tokenizer() = default;
 
 Tokenizer Tokenizer::load(const fs::path& dir) {
   Files files = read_files(dir);
-  auto impl = std::make_unique<Impl>(read_parts(files, dir), std::move(files));
-  return Tokenizer(std::move(impl));
+  TokenizerParts parts = read_parts(files, dir);
+  return Tokenizer(std::unique_ptr<Impl>(new Impl{std::move(parts), std::move(files), {}}));
 }
 
 Tokenizer Tokenizer::train(const std::vector<std::string>& texts, int64_t vocab_size) {
@@ -122,7 +128,7 @@ Tokenizer Tokenizer::train(const std::vector<std::string>& texts, int64_t vocab_
   SentencePieces read = read_sentence_pieces(model, "the trained tokenizer");
   Files files = hugging_face_tokenizer_files(read.pieces);
   files["tokenizer.model"] = std::move(model);
-  return Tokenizer(std::make_unique<Impl>(std::move(read.parts), std::move(files)));
+  return Tokenizer(std::unique_ptr<Impl>(new Impl{std::move(read.parts), std::move(files), {}}));
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {

@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "policy/text/piece_model.h"
+#include "policy/text/protobuf_fields.h"
 #include "policy/tokenizer_files.h"
 #include "policy/tokenizer_phrases.h"
 
@@ -51,57 +53,28 @@ class Sentences : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
-// A field of a serialized protobuf message: where its value lies.
-struct Field {
-  uint64_t number, wire;
-  size_t begin, end;
-};
-
-uint64_t read_varint(std::string_view bytes, size_t& at) {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    const auto byte = uint8_t(bytes.at(at++));
-    value |= uint64_t(byte & 0x7F) << shift;
-    if (byte < 0x80) break;
-  }
-  return value;
-}
-
-// The library hides its protobuf classes, and what changes below keeps its length, so it is changed in place.
-std::vector<Field> fields(std::string_view bytes, size_t begin, size_t end) {
-  std::vector<Field> found;
-  for (size_t at = begin; at < end;) {
-    const uint64_t tag = read_varint(bytes, at), wire = tag & 7;
-    size_t next = at;
-    if (wire == 0) read_varint(bytes, next);
-    if (wire == 1) next += 8;
-    if (wire == 5) next += 4;
-    if (wire == 2) {
-      const uint64_t length = read_varint(bytes, at);
-      next = at + length;
-    }
-    TEMPER_CHECK(next > at || wire == 2, "wire type {}", wire);
-    found.push_back({tag >> 3, wire, at, next});
-    at = next;
-  }
-  return found;
-}
-
-constexpr uint64_t kPieces = 1, kTrainerSpec = 2, kScore = 2, kModelType = 3;  // of sentencepiece_model.proto
 constexpr char kUnigram = 1;
 constexpr int kRounds = 2;  // of cutting the texts and counting
 
-// Turns a serialized model into a unigram one with these scores, one per piece.
+// Turns a serialized model into a unigram one with these scores, one per piece. The library hides its
+// protobuf classes, and what changes keeps its length, so it is changed in place.
 void set_unigram(std::string& model, const std::vector<float>& scores) {
+  using namespace piece_model;
+  const auto place_of = [&](const ProtobufField& field) {
+    return &model[size_t(field.value.data() - model.data())];
+  };
   size_t piece = 0;
-  for (const Field& outer : fields(model, 0, model.size())) {
-    for (const Field& inner :
-         outer.wire == 2 ? fields(model, outer.begin, outer.end) : std::vector<Field>()) {
-      if (outer.number == kTrainerSpec && inner.number == kModelType) model[inner.begin] = kUnigram;
-      if (outer.number != kPieces || inner.number != kScore) continue;
-      std::memcpy(&model[inner.begin], &scores.at(piece++), sizeof(float));
+  ProtobufFields outer_fields(model);
+  while (const auto outer = outer_fields.next()) {
+    if (outer->wire != ProtobufWire::kBytes) continue;
+    ProtobufFields fields(outer->value);
+    while (const auto inner = fields.next()) {
+      if (outer->number == kTrainerSpec && inner->number == kModelType) *place_of(*inner) = kUnigram;
+      if (outer->number == kPieces && inner->number == kScore)
+        std::memcpy(place_of(*inner), &scores.at(piece++), sizeof(float));
     }
   }
+  TEMPER_CHECK(!outer_fields.malformed());
   TEMPER_CHECK_EQ(piece, scores.size());
 }
 

@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "policy/model_config.h"
+#include "policy/parameter_store.h"
 #include "policy/safetensors.h"
+#include "policy/weight_index.h"
 
 namespace temper {
 
@@ -22,7 +25,8 @@ class WeightFiles {
  public:
   // Reads the headers of model.safetensors, or of the files that model.safetensors.index.json lists. Errors:
   // ConfigError naming the file and the tensor that is missing, not one of the network's, there twice, in
-  // another file than the index says, or of another shape or dtype.
+  // another file than the index says, not in the index, or of another shape or dtype; or where the index says
+  // another total.
   WeightFiles(const std::filesystem::path& dir, const ModelConfig& config);
 
   const WeightPlace& of(const std::string& parameter) const { return places_.at(parameter); }
@@ -32,9 +36,9 @@ class WeightFiles {
   void check_tied_head() const;
 
  private:
-  void add_file(const std::filesystem::path& path);
-  void check_index(const std::filesystem::path& dir, const std::map<std::string, std::string>& index) const;
-  void check_parameters(const std::filesystem::path& dir, const ModelConfig& config);
+  void add_file(const std::filesystem::path& path, const std::set<std::string>& known);
+  void check_index(const std::filesystem::path& dir, const WeightIndex& index) const;
+  void check_parameters(const std::filesystem::path& dir, const std::vector<ParameterInfo>& parameters) const;
 
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string, WeightPlace> places_;

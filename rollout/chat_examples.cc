@@ -5,40 +5,35 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
+#include "base/input/utf8.h"
 
 namespace temper {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-Json parse_line(const std::string& text) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::exception& e) {
-    if (std::string(e.what()).find("UTF-8") != std::string::npos)
-      throw ConfigError("it is not valid UTF-8: {}", e.what());
-    throw ConfigError("it is not JSON: {}", e.what());
-  }
-}
+constexpr JsonLimits kLimits{.bytes = 64 << 20};  // of one line
 
 void check_keys(const Json& message) {
   for (const auto& [key, value] : message.items())
     if (key != "role" && key != "content" && key != "weight" && key != "train")
-      throw ConfigError("'{}' is not known: must be role, content, weight or train", key);
+      throw ConfigError("'{}' is not known: must be role, content, weight or train", printable(key));
 }
 
 std::string string_of(const Json& message, const char* key) {
   const auto found = message.find(key);
   if (found == message.end()) throw ConfigError("it has no {}", key);
-  if (!found->is_string()) throw ConfigError("{} is {}: must be a string", key, found->dump());
+  if (!found->is_string()) throw ConfigError("{} is {}: must be a string", key, shown(*found));
   return *found;
 }
 
 double weight_of(const Json& message) {
   const Json weight = message.value("weight", Json(1.0)), train = message.value("train", Json(true));
   if (!weight.is_number() || !(weight.get<double>() >= 0) || !std::isfinite(weight.get<double>()))
-    throw ConfigError("weight is {}: must be a number of at least 0", weight.dump());
-  if (!train.is_boolean()) throw ConfigError("train is {}: must be true or false", train.dump());
+    throw ConfigError("weight is {}: must be a number of at least 0", shown(weight));
+  if (!train.is_boolean()) throw ConfigError("train is {}: must be true or false", shown(train));
   return train.get<bool>() ? weight.get<double>() : 0;
 }
 
@@ -49,14 +44,14 @@ void check_order(const std::string& role, const std::string& before) {
     return before == "user" ? "assistant" : "user";
   }();
   if (role != "system" && role != "user" && role != "assistant")
-    throw ConfigError("role is '{}': must be system, user or assistant", role);
+    throw ConfigError("role is '{}': must be system, user or assistant", printable(role));
   if (allowed.find(role) == std::string::npos)
     throw ConfigError("role is {}: {} must be {}", role, before.empty() ? "the first" : "after " + before,
                       allowed);
 }
 
 ChatMessage message_from(const Json& json, const std::string& before) {
-  if (!json.is_object()) throw ConfigError("it is {}: must be an object of role and content", json.dump());
+  if (!json.is_object()) throw ConfigError("it is {}: must be an object of role and content", shown(json));
   check_keys(json);
   ChatMessage message{string_of(json, "role"), string_of(json, "content")};
   check_order(message.role, before);
@@ -69,7 +64,7 @@ ChatMessage message_from(const Json& json, const std::string& before) {
 }
 
 ChatExample example_from(const std::string& text) {
-  const Json json = parse_line(text);
+  const Json json = parse_json(text, "it", kLimits);
   if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array())
     throw ConfigError("it must be an object with a list of messages");
   ChatExample example;
@@ -111,24 +106,18 @@ std::vector<ChatExample> read_chat_examples(const std::filesystem::path& file) {
   return examples;
 }
 
-bool is_utf8(const std::string& text) {
-  try {
-    (void)Json(text).dump();
-    return true;
-  } catch (const Json::type_error&) {
-    return false;
-  }
-}
+bool is_utf8(const std::string& text) { return valid_utf8_prefix(text) == text.size(); }
 
 std::string to_line(const ChatExample& example) {
-  Json messages = Json::array();
+  using Ordered = nlohmann::ordered_json;
+  Ordered messages = Ordered::array();
   for (const ChatMessage& message : example.messages) {
-    Json one = {{"role", message.role}, {"content", message.content}};
+    Ordered one = {{"role", message.role}, {"content", message.content}};
     if (message.role == "assistant" && message.weight == 0) one["train"] = false;
     if (message.weight != 0 && message.weight != 1) one["weight"] = message.weight;
     messages.push_back(std::move(one));
   }
-  Json json = {{"messages", std::move(messages)}};
+  Ordered json = {{"messages", std::move(messages)}};
   if (!example.task.empty()) {
     json["task"] = example.task;
     json["speedup"] = example.speedup;

@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
 
 namespace temper {
 namespace {
@@ -36,13 +38,14 @@ std::string compressed(std::span<const std::byte> data) {
 int64_t width_of(const std::string& dtype) {
   const std::map<std::string, int64_t> widths = {{"U8", 1}, {"I32", 4}, {"F32", 4}, {"I64", 8}, {"F64", 8}};
   const auto found = widths.find(dtype);
-  if (found == widths.end()) throw ConfigError("dtype '{}' is unknown", dtype);
+  if (found == widths.end()) throw ConfigError("dtype '{}' is unknown", printable(dtype));
   return found->second;
 }
 
-int64_t whole_number(const Json& json) {
-  if (!json.is_number_integer() || json < 0) throw ConfigError("{} is no length", json.type_name());
-  return json.get<int64_t>();
+int64_t length_of(const Json& json) {
+  const int64_t length = whole_number(json).value_or(-1);
+  if (length < 0) throw ConfigError("{} is no length", shown(json));
+  return length;
 }
 
 const std::string& text_of(const Json& json) {
@@ -118,8 +121,7 @@ void ColumnReader::read_header() {
     throw ConfigError("not a file of columns: its header has {} bytes", length);
   if (length > bytes_.size() - kLengthBytes) throw ConfigError("broken off after {} bytes", bytes_.size());
   const std::string_view head = std::string_view(bytes_).substr(kLengthBytes, length);
-  const Json json = Json::parse(head, nullptr, false);
-  if (!json.is_object()) throw ConfigError("not a file of columns: its header is not JSON");
+  const Json json = parse_json_object(head, "not a file of columns: its header", {.bytes = kMostHeaderBytes});
   const std::span data = std::as_bytes(std::span(bytes_)).subspan(kLengthBytes + length);
   for (const auto& [column, about] : json.items())
     if (column != kNotes) columns_[column] = column_from(column, about, data);
@@ -143,8 +145,8 @@ ColumnReader::Column ColumnReader::column_from(const std::string& column, const 
                                                std::span<const std::byte> data) const {
   const std::string& dtype = text_of(field(about, "dtype"));
   const Json& offsets = field(about, "data_offsets");
-  const int64_t begin = whole_number(element(offsets, 0, 2)), end = whole_number(element(offsets, 1, 2)),
-                count = whole_number(element(field(about, "shape"), 0, 1)), width = width_of(dtype);
+  const int64_t begin = length_of(element(offsets, 0, 2)), end = length_of(element(offsets, 1, 2)),
+                count = length_of(element(field(about, "shape"), 0, 1)), width = width_of(dtype);
   if (end > int64_t(data.size()))
     throw ConfigError("broken off after {} bytes, in {}", bytes_.size(), column);
   if (begin > end || begin % width != 0 || (end - begin) % width != 0 || (end - begin) / width != count)
@@ -154,10 +156,9 @@ ColumnReader::Column ColumnReader::column_from(const std::string& column, const 
 
 std::map<std::string, ColumnReader::Frame> ColumnReader::read_frames() const {
   std::map<std::string, Frame> frames;
-  const Json json = Json::parse(note(kFrames), nullptr, false);
-  if (!json.is_object()) throw ConfigError("its note {} is not JSON", kFrames);
+  const Json json = parse_json_object(note(kFrames), fmt::format("its note {}", kFrames));
   for (const auto& [column, about] : json.items())
-    frames[column] = {text_of(element(about, 0, 2)), whole_number(element(about, 1, 2))};
+    frames[column] = {text_of(element(about, 0, 2)), length_of(element(about, 1, 2))};
   return frames;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "base/machine/cbor.h"
+#include "base/input/json.h"
 #include "base/process.h"
 #include "base/rng.h"
 #include "policy/activity.h"
@@ -123,7 +123,9 @@ void exchange_verdicts(const std::vector<Variant*>& told, Communicator& ranks) {
   const auto all = ranks.all_gather(bytes, "corpus");
   for (size_t rank = 0; rank < all.size(); ++rank) {
     size_t k = rank;
-    for (const auto& verdict : json_from_cbor(all[rank])) {
+    const auto verdicts =
+        parse_cbor(all[rank], "verdicts of a rank", {.bytes = UINT64_MAX, .depth = 8, .values = INT64_MAX});
+    for (const auto& verdict : verdicts) {
       verdict.get_to(told.at(k)->verdict);
       k += all.size();
     }

@@ -4,8 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/machine/cbor.h"
 #include "base/error.h"
+#include "base/input/json.h"
 #include "rollout/columns.h"
 
 namespace temper {
@@ -16,6 +16,9 @@ using Json = nlohmann::json;
 constexpr const char *kFormat = "temper trajectories", *kVersion = "2";
 // Of the turns: a line of JSON for each, or one list as CBOR.
 constexpr const char *kVerdicts = "turn.verdict", *kBinaryVerdicts = "turn.verdict.cbor";
+
+// As many as there are turns, and no deeper than one is.
+constexpr JsonLimits kVerdictLimits{.bytes = UINT64_MAX, .depth = 8, .values = INT64_MAX};
 
 struct Tables {
   // Trajectories: `task` counts in the note "tasks".
@@ -216,7 +219,8 @@ Turn turn_at(const Tables& t, size_t row, const Trajectory& of, size_t first) {
 
 std::vector<Verdict> verdicts_of(const ColumnReader& reader) {
   if (reader.has(kBinaryVerdicts))
-    return json_from_cbor(std::string(reader.text(kBinaryVerdicts))).get<std::vector<Verdict>>();
+    return parse_cbor(reader.text(kBinaryVerdicts), "the verdicts", kVerdictLimits)
+        .get<std::vector<Verdict>>();
   const std::string_view lines = reader.text(kVerdicts);
   std::vector<Verdict> verdicts;
   for (size_t at = 0, end; at < lines.size(); at = end + 1) {

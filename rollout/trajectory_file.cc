@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/printable.h"
 #include "rollout/trajectory_columns.h"
 
 namespace temper {
@@ -46,6 +47,15 @@ std::vector<Trajectory> read_trajectories(const fs::path& path) {
   } catch (const std::exception& error) {
     throw ConfigError("{}: not trajectories: {}", path.string(), error.what());
   }
+}
+
+void check_ids(const Trajectory& trajectory, int64_t vocab_size) {
+  for (const Segment& segment : trajectory.segments)
+    for (const int32_t id : segment.ids)
+      if (id < 0 || id >= vocab_size)
+        throw ConfigError(
+            "a trajectory of task {} holds token {}, but the tokenizer has {}: it is another one",
+            printable(trajectory.task), id, vocab_size);
 }
 
 std::vector<std::string> recorded_trajectories(const fs::path& folder) {

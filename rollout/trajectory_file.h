@@ -17,6 +17,8 @@ inline constexpr const char* kTrajectoryFile = ".safetensors";
 void write_trajectories(const std::filesystem::path& path, std::span<const Trajectory* const> trajectories,
                         bool compress = false);
 std::vector<Trajectory> read_trajectories(const std::filesystem::path& path);
+// Errors: ConfigError if a token is none of `vocab_size`: the trajectory was written with another tokenizer.
+void check_ids(const Trajectory& trajectory, int64_t vocab_size);
 std::vector<const Trajectory*> pointers_to(const std::vector<Trajectory>& trajectories);
 std::vector<const Trajectory*> pointers_to(const Batch& batch);
 // Behind what is there.

@@ -11,7 +11,7 @@
 #include "env/box/clock.h"
 #include "env/box/execute.h"
 #include "env/box/wire.h"
-#include "env/message.h"
+#include "env/cuda/recorder_reply.h"
 
 namespace temper {
 namespace {
@@ -20,21 +20,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds kReadyTimeout{20'000};
-constexpr VerdictKind kKinds[] = {VerdictKind::kFailPlan, VerdictKind::kFailRuntime,
-                                  VerdictKind::kRejectPolicy, VerdictKind::kHack, VerdictKind::kFailCompile};
-
-PlanFailure no_plan(const std::string& what) { return {VerdictKind::kFailPlan, "protocol", what}; }
-
-// In its words, of which none is believed but that it failed.
-PlanFailure failure_of(const RecorderReply& reply) {
-  PlanFailure failure{VerdictKind(reply.kind), text_of(reply.reason), scrub(text_of(reply.detail))};
-  const auto code = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (std::find(std::begin(kKinds), std::end(kKinds), failure.kind) == std::end(kKinds) ||
-      failure.reason.empty() || !std::all_of(failure.reason.begin(), failure.reason.end(), code))
-    return no_plan("launch disturbed its recorder");
-  return failure;
-}
-
 }  // namespace
 
 RecorderProcess::RecorderProcess(const RecorderOptions& options) : options_(options) {
@@ -97,16 +82,8 @@ std::optional<PlanFailure> RecorderProcess::record(const PlanBuffers& buffers,
   std::copy(dims.begin(), dims.end(), request.dim);
   RecorderReply reply;
   if (auto failure = exchange(request, RecorderStatus::kPlanned, reply)) return failure;
-  if (reply.plan_bytes < 0 || reply.plan_bytes > int64_t(kMaxPlanBytes)) return no_plan("a plan of no size");
-  const std::string bytes(reinterpret_cast<const char*>(arena_.data()), size_t(reply.plan_bytes));
-  std::string problem = parse_plan(bytes, plan);
-  if (problem.empty()) problem = check_plan(plan, buffers);
-  if (problem.empty()) problem = check_plan_kernels(plan, cubin_, target_);
-  if (problem.empty() && plan.workspace_bytes() > options_.workspace_bytes)
-    problem =
-        fmt::format("{} bytes of workspaces; at most {}", plan.workspace_bytes(), options_.workspace_bytes);
-  if (!problem.empty()) return PlanFailure{VerdictKind::kFailPlan, "plan", problem};
-  return std::nullopt;
+  const std::string_view arena(reinterpret_cast<const char*>(arena_.data()), size_t(arena_.bytes()));
+  return plan_of(reply, arena, {buffers, cubin_, target_, options_.workspace_bytes}, plan);
 }
 
 std::optional<PlanFailure> RecorderProcess::exchange(RecorderRequest request, RecorderStatus wanted,

@@ -137,18 +137,26 @@ class Reader {
     }
   }
 
+  // Sections of a file that a compiler wrote lie side by side; where many of them are the same bytes, a small
+  // file would cost as much as a large one.
   void read_attributes() {
+    parameters_.resize(cubin_.kernels.size());
+    size_t left = bytes_.size();
     for (const Section& section : sections_) {
       constexpr std::string_view kInfo = ".nv.info";
+      if (!section.name.starts_with(kInfo)) continue;
+      if (section.content.size() > left) throw Malformed{"sections that overlap"};
+      left -= section.content.size();
       if (section.name == kInfo) {
         for_each_attribute(section.content, [&](uint8_t a, std::string_view v) { of_symbol(a, v); });
       } else if (section.name.starts_with(".nv.info.")) {
-        CubinKernel* kernel = named(section.name.substr(kInfo.size() + 1));
-        if (kernel == nullptr) continue;  // of a function that is no kernel
-        for_each_attribute(section.content, [&](uint8_t a, std::string_view v) { of_kernel(*kernel, a, v); });
-        sort_parameters(*kernel);
+        const auto it = by_name_.find(section.name.substr(kInfo.size() + 1));
+        if (it == by_name_.end()) continue;  // of a function that is no kernel
+        for_each_attribute(section.content,
+                           [&](uint8_t a, std::string_view v) { of_kernel(it->second, a, v); });
       }
     }
+    for (size_t i = 0; i < parameters_.size(); ++i) take_parameters(parameters_[i], cubin_.kernels[i]);
   }
 
   template <class Take>
@@ -173,7 +181,8 @@ class Reader {
     (attribute == kRegisters ? kernel.registers : kernel.stack_bytes) = word(value, 1);
   }
 
-  void of_kernel(CubinKernel& kernel, uint8_t attribute, std::string_view value) {
+  void of_kernel(size_t index, uint8_t attribute, std::string_view value) {
+    CubinKernel& kernel = cubin_.kernels[index];
     if (attribute == kMaxThreads || attribute == kRequiredThreads) {
       const uint64_t threads = uint64_t(word(value, 0)) * word(value, 1) * word(value, 2);
       kernel.max_threads = uint32_t(std::min<uint64_t>(threads, 1024));
@@ -184,22 +193,23 @@ class Reader {
         if (size < 1 || size > 16) throw Malformed{"a cluster's size"};
     } else if (attribute == kParameter || attribute == kParameterWide) {
       const uint32_t place = word(value, 1), size = word(value, 2);
-      parameter(kernel, place & 0xFFFF, place >> 16, attribute == kParameter ? size >> 18 : size & 0xFFFF);
+      parameter(index, place & 0xFFFF, place >> 16, attribute == kParameter ? size >> 18 : size & 0xFFFF);
     }
   }
 
-  void parameter(CubinKernel& kernel, uint32_t number, uint32_t offset, uint32_t bytes) {
+  void parameter(size_t kernel, uint32_t number, uint32_t offset, uint32_t bytes) {
     if (bytes == 0 || offset + bytes > kMaxParameterBytes || number >= kMaxParameterBytes)
       throw Malformed{"a parameter's place"};
-    if (kernel.parameters.size() <= number) kernel.parameters.resize(number + 1);
-    kernel.parameters[number] = {offset, bytes};
+    parameters_[kernel][number] = {offset, bytes};
   }
 
-  void sort_parameters(const CubinKernel& kernel) {
+  static void take_parameters(const std::map<uint32_t, CubinParameter>& by_number, CubinKernel& kernel) {
     uint32_t end = 0;
-    for (const CubinParameter& one : kernel.parameters) {
-      if (one.bytes == 0 || one.offset < end) throw Malformed{"parameters that overlap or are missing"};
+    for (const auto& [number, one] : by_number) {
+      if (number != kernel.parameters.size() || one.offset < end)
+        throw Malformed{"parameters that overlap or are missing"};
       end = one.offset + one.bytes;
+      kernel.parameters.push_back(one);
     }
   }
 
@@ -249,6 +259,7 @@ class Reader {
   std::vector<Symbol> symbols_;
   std::map<uint32_t, size_t> by_symbol_;
   std::map<std::string_view, size_t> by_name_;
+  std::vector<std::map<uint32_t, CubinParameter>> parameters_;  // of each kernel, by number
   Cubin cubin_;
 };
 

@@ -8,6 +8,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
+#include "base/input/utf8.h"
 #include "policy/text/byte_pairs.h"
 #include "policy/text/text_splitter.h"
 
@@ -17,7 +20,8 @@ namespace {
 using Json = nlohmann::json;
 using Ids = std::unordered_map<std::string, int32_t>;
 
-constexpr size_t kMaxTokens = size_t(1) << 24;
+// Gemma 3's has 1.9 million values in 33 MB.
+constexpr JsonLimits kLimits{.bytes = 48 << 20, .values = 2'200'000};
 
 // Normalisation form C. Text below U+0300 is in it already.
 std::string normal_form(std::string_view text) {
@@ -108,8 +112,7 @@ class Reader {
 
  private:
   [[noreturn]] void refuse(std::string_view field, const Json& value, std::string_view allowed) const {
-    throw ConfigError("{}: {} = {:.200} is not supported: must be {}", origin_, field,
-                      value.dump(-1, ' ', false, Json::error_handler_t::replace), allowed);
+    throw ConfigError("{}: {} = {} is not supported: must be {}", origin_, field, shown(value), allowed);
   }
   static const Json& at(const Json& json, const char* name) {
     static const Json null;
@@ -176,12 +179,13 @@ class Reader {
     std::vector<AddedToken> added;
     const Json& list = at(json_, "added_tokens");
     if (list.is_null()) return added;
-    if (!list.is_array() || list.size() > kMaxTokens) refuse("added_tokens", list, "a list");
+    if (!list.is_array()) refuse("added_tokens", list, "a list");
     for (const Json& token : list) {
-      const Json &id = at(token, "id"), &content = at(token, "content");
-      if (!id.is_number_integer() || !content.is_string() || content == "")
+      const auto id = whole_number(at(token, "id"));
+      const Json& content = at(token, "content");
+      if (!id || !content.is_string() || content == "")
         refuse("added_tokens", token, "a list of objects with an integer id and a content");
-      added.push_back({id.get<int64_t>(), content.get<std::string>(), at(token, "special") == true});
+      added.push_back({*id, content.get<std::string>(), at(token, "special") == true});
     }
     return added;
   }
@@ -189,22 +193,21 @@ class Reader {
   // Fills parts.texts. Returns the file's pieces with their ids.
   Ids vocabulary(TokenizerParts& parts) const {
     const Json& vocab = at(at(json_, "model"), "vocab");
-    if (!vocab.is_object() || vocab.size() > kMaxTokens)
-      refuse("model.vocab", vocab, "an object of pieces and their ids");
+    if (!vocab.is_object()) refuse("model.vocab", vocab, "an object of pieces and their ids");
     Ids ids;
     ids.reserve(vocab.size());
     for (const auto& [piece, id] : vocab.items()) {
       if (!id.is_number_unsigned() || id.get<uint64_t>() >= 2 * vocab.size() + 1024)
-        throw ConfigError("{}: model.vocab: id {:.40} of '{:.80}' is not in [0, {})", origin_, id.dump(),
-                          piece, 2 * vocab.size() + 1024);
+        throw ConfigError("{}: model.vocab: id {} of '{}' is not in [0, {})", origin_, shown(id),
+                          printable(piece), 2 * vocab.size() + 1024);
       const auto number = id.get<size_t>();
       if (number >= parts.texts.size()) parts.texts.resize(number + 1);
       const auto text = bytes_of(piece);
       if (!text || text->empty())
-        throw ConfigError("{}: model.vocab: '{:.80}' is not in the byte alphabet", origin_, piece);
+        throw ConfigError("{}: model.vocab: '{}' is not in the byte alphabet", origin_, printable(piece));
       if (!parts.texts[number].empty())
-        throw ConfigError("{}: model.vocab: id {} has two pieces, one of them '{:.80}'", origin_, number,
-                          piece);
+        throw ConfigError("{}: model.vocab: id {} has two pieces, one of them '{}'", origin_, number,
+                          printable(piece));
       parts.texts[number] = *text;
       ids.emplace(piece, int32_t(number));
     }
@@ -224,8 +227,7 @@ class Reader {
   // A merge is "left right", or ["left", "right"] in newer files.
   std::vector<BytePairs::Merge> merges(const Ids& ids) const {
     const Json& list = at(at(json_, "model"), "merges");
-    if (!list.is_array() || list.size() > kMaxTokens)
-      refuse("model.merges", list, "a list of pairs of pieces");
+    if (!list.is_array()) refuse("model.merges", list, "a list of pairs of pieces");
     std::vector<BytePairs::Merge> merges;
     merges.reserve(list.size());
     for (const Json& entry : list) {
@@ -241,8 +243,8 @@ class Reader {
       const auto a = ids.find(left), b = ids.find(right), both = ids.find(left + right);
       if (a == ids.end() || b == ids.end() || both == ids.end())
         throw ConfigError(
-            "{}: model.merges: entry {}, {:.80}, does not name two pieces of model.vocab whose join is one",
-            origin_, merges.size(), entry.dump(-1, ' ', false, Json::error_handler_t::replace));
+            "{}: model.merges: entry {}, {}, does not name two pieces of model.vocab whose join is one",
+            origin_, merges.size(), shown(entry));
       merges.push_back({a->second, b->second, both->second});
     }
     return merges;
@@ -267,9 +269,14 @@ class Reader {
 }  // namespace
 
 TokenizerParts read_byte_level_json(const std::string& content, const std::string& origin) {
-  const Json json = Json::parse(content, nullptr, false);
-  if (!json.is_object()) throw ConfigError("{}: is not a JSON object", origin);
+  const Json json = parse_json_object(content, origin, kLimits);
   return Reader(json, origin).read();
+}
+
+bool is_byte_level_json(const std::string& content, const std::string& origin) {
+  const Json json = parse_json_object(content, origin, kLimits);
+  const Json decoder = json.value("decoder", Json());
+  return decoder.is_object() && decoder.value("type", Json()) == "ByteLevel";
 }
 
 }  // namespace temper

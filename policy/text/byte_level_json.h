@@ -12,4 +12,8 @@ namespace temper {
 // supported.
 TokenizerParts read_byte_level_json(const std::string& content, const std::string& origin);
 
+// Whether it describes such a tokenizer at all. Errors: ConfigError naming `origin` if it is not a JSON
+// object.
+bool is_byte_level_json(const std::string& content, const std::string& origin);
+
 }  // namespace temper

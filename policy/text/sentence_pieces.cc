@@ -8,8 +8,11 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/input/printable.h"
+#include "base/input/utf8.h"
 #include "policy/text/neighbours.h"
 #include "policy/text/piece_cache.h"
+#include "policy/text/piece_model.h"
 
 namespace temper {
 namespace {
@@ -75,8 +78,15 @@ class PieceEncoder : public TextEncoder {
 
  private:
   static void load(const std::string& model, const std::string& origin, Processor& processor) {
-    const auto status = processor.LoadFromSerializedProto(model);
-    if (!status.ok()) throw ConfigError("{}: not a sentencepiece model: {}", origin, status.ToString());
+    std::string problem;
+    try {
+      const auto status = processor.LoadFromSerializedProto(model);
+      if (!status.ok()) problem = status.ToString();
+    } catch (const std::exception& e) {  // of the tree that it builds of the pieces
+      problem = e.what();
+    }
+    if (!problem.empty())
+      throw ConfigError("{}: not a sentencepiece model: {}", origin, printable(problem, 200));
   }
 
   static void run(const Processor& processor, std::string_view text, std::vector<int32_t>& ids) {
@@ -129,11 +139,8 @@ void check_exact(const PieceEncoder& encoder, const std::vector<std::string>& te
 
 }  // namespace
 
-bool is_sentencepiece_model(const std::string& model) {
-  return Processor().LoadFromSerializedProto(model).ok();
-}
-
 SentencePieces read_sentence_pieces(const std::string& model, const std::string& origin) {
+  check_piece_model(model, origin);
   auto encoder = std::make_unique<PieceEncoder>(model, origin);
   const Processor& processor = encoder->processor();
   SentencePieces read;

@@ -19,9 +19,6 @@ struct SentencePieces {
   std::vector<Piece> pieces;  // as the model lists them
 };
 
-// Is this a serialized sentencepiece model at all? Llama 3 ships ranks under the same file name.
-bool is_sentencepiece_model(const std::string& model);
-
 // `model` is a serialized model; `origin` names it in messages. Errors: ConfigError where it is none, has no
 // byte fallback, or changes white space or characters in the middle of a text.
 SentencePieces read_sentence_pieces(const std::string& model, const std::string& origin);

@@ -36,7 +36,4 @@ struct TokenizerParts {
 // `origin` where an id is negative, used twice, or leaves ids without a token below it.
 void add_tokens(TokenizerParts& parts, const std::vector<AddedToken>& tokens, const std::string& origin);
 
-// The number of bytes at the front of `text` that are valid UTF-8.
-size_t valid_utf8_prefix(std::string_view text);
-
 }  // namespace temper

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/input/printable.h"
 
 namespace temper {
 namespace {
@@ -48,8 +49,8 @@ TextSplitter::TextSplitter(std::string_view pattern, const std::string& where)
     : code_(std::make_unique<Code>()) {
   if (std::ranges::find(kKnownPatterns, pattern) == kKnownPatterns.end())
     throw ConfigError(
-        "{}: pattern {:.300} is not known: must be that of Qwen2, Llama 3, Mistral's tekken or GPT-2", where,
-        pattern);
+        "{}: pattern {} is not known: must be that of Qwen2, Llama 3, Mistral's tekken or GPT-2", where,
+        printable(pattern, 300));
   int error = 0;
   PCRE2_SIZE at = 0;
   code_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
@@ -60,13 +61,15 @@ TextSplitter::TextSplitter(std::string_view pattern, const std::string& where)
 
 TextSplitter::~TextSplitter() = default;
 
+std::span<const std::string_view> TextSplitter::known_patterns() { return kKnownPatterns; }
+
 std::string_view TextSplitter::gpt2_pattern() { return kGpt2; }
 
 struct TextSplitter::Cut::State {
-  const pcre2_code* code;
+  const pcre2_code* code = nullptr;
   std::string_view text, matched;  // matched: what the pattern sees
   std::string copy;
-  pcre2_match_data* match;
+  pcre2_match_data* match = nullptr;
   size_t at = 0, match_begin = 0, match_end = 0;
   ~State() { pcre2_match_data_free(match); }
 
@@ -82,8 +85,10 @@ struct TextSplitter::Cut::State {
 };
 
 TextSplitter::Cut::Cut(const TextSplitter& splitter, std::string_view text)
-    : state_(std::make_unique<State>(splitter.code_->code, text, text)) {
+    : state_(std::make_unique<State>()) {
   State& s = *state_;
+  s.code = splitter.code_->code;
+  s.text = s.matched = text;
   s.match = pcre2_match_data_create_from_pattern(splitter.code_->code, nullptr);
   if (text.find(kMongolianVowelSeparator) == std::string_view::npos) return;
   s.copy = without_vowel_separators(text);

@@ -2,6 +2,7 @@
 // Text → the pieces inside which byte-level BPE merges.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ class TextSplitter {
  public:
   // Errors: ConfigError naming `where` if the pattern is not a known one.
   TextSplitter(std::string_view pattern, const std::string& where);
+  static std::span<const std::string_view> known_patterns();
   // The pattern of a ByteLevel pre-tokenizer with use_regex.
   static std::string_view gpt2_pattern();
   ~TextSplitter();

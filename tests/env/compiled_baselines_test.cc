@@ -98,7 +98,10 @@ TEST_F(Baselines, BadFilesAreNamedWithEntryAndField) {
             "env.compiled_baselines: FILE, entry 1: 3; an object is needed");
   EXPECT_EQ(complaint(R"({"format": 2, "baselines": []})"),
             "env.compiled_baselines: FILE, format: 2; 1 is needed");
-  for (const char* text : {"", "{", "[]", R"({"format": 1})", R"({"format": 1, "baselines": 3})"})
+  EXPECT_EQ(complaint("{"), "env.compiled_baselines: FILE is not JSON: byte 2, at '{'");
+  EXPECT_EQ(complaint("{\"format\": " + std::string(100, '[')),
+            "env.compiled_baselines: FILE: lies more than 32 deep");
+  for (const char* text : {"[]", R"({"format": 1})", R"({"format": 1, "baselines": 3})"})
     EXPECT_EQ(complaint(text), "env.compiled_baselines: FILE: not a file of tools/compiled_baselines")
         << text;
   std::filesystem::remove(path_);

@@ -7,6 +7,11 @@
 #include <cuda_occupancy.h>
 #endif
 
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
 #include <random>
 
 namespace temper {
@@ -52,6 +57,56 @@ TEST(Cubin, SurvivesAnyBytes) {
     }
   }
   EXPECT_GT(read, 1000);
+}
+
+// Thousands of sections may lie over the same bytes of a small file.
+TEST(Cubin, CostsNoMoreThanItsBytes) {
+  constexpr uint32_t kKernels = 2000, kSections = 8000, kParameters = 8000;
+  std::string names(1, '\0'), section_names(1, '\0'), symbols(sizeof(Elf64_Sym), '\0'), attributes;
+  const auto add = [](std::string& table, const std::string& name) {
+    table += name + '\0';
+    return uint32_t(table.size() - name.size() - 1);
+  };
+  const auto append = [](std::string& bytes, const auto& record) {
+    bytes.append(reinterpret_cast<const char*>(&record), sizeof record);
+  };
+  for (uint32_t i = 0; i < kKernels; ++i)
+    append(symbols, Elf64_Sym{add(names, fmt::format("k{}", i)), STB_GLOBAL << 4 | STT_FUNC, 0x10, 1, 0, 0});
+  for (uint32_t i = 0; i < kParameters; ++i) {
+    append(attributes, std::array<uint8_t, 4>{4, 0x17, 12, 0});
+    append(attributes, std::array<uint32_t, 3>{0, i | (4 * i) << 16, 4 << 18});
+  }
+  std::string bytes(sizeof(Elf64_Ehdr), '\0');
+  std::vector<Elf64_Shdr> headers(1);
+  const auto section = [&](uint32_t name, uint32_t type, uint64_t at, uint64_t size) {
+    Elf64_Shdr header{};
+    header.sh_name = name, header.sh_type = type, header.sh_offset = at, header.sh_size = size;
+    headers.push_back(header);
+  };
+  const auto placed = [&](const std::string& name, uint32_t type, const std::string& content) {
+    section(add(section_names, name), type, bytes.size(), content.size());
+    bytes += content;
+  };
+  placed(".strtab", SHT_STRTAB, names);
+  placed(".symtab", SHT_SYMTAB, symbols);
+  const size_t at = bytes.size();
+  bytes += attributes;
+  for (uint32_t i = 0; i < kSections; ++i)
+    section(add(section_names, fmt::format(".nv.info.k{}", i % kKernels)), 0x70000000, at, attributes.size());
+  const uint32_t name = add(section_names, ".shstrtab");
+  section(name, SHT_STRTAB, bytes.size(), section_names.size());
+  bytes += section_names;
+  Elf64_Ehdr head{};
+  std::copy_n(ELFMAG, SELFMAG, head.e_ident);
+  head.e_ident[EI_CLASS] = ELFCLASS64;
+  head.e_machine = 190, head.e_flags = 90 << 8, head.e_shoff = bytes.size(),
+  head.e_shentsize = sizeof(Elf64_Shdr);
+  head.e_shnum = uint16_t(headers.size()), head.e_shstrndx = uint16_t(headers.size() - 1);
+  std::memcpy(bytes.data(), &head, sizeof head);
+  for (const Elf64_Shdr& header : headers) append(bytes, header);
+  ASSERT_LT(bytes.size(), 1'000'000u);
+  Cubin cubin;
+  EXPECT_EQ(read_cubin(bytes, cubin), "not a cubin that can be read: sections that overlap");
 }
 
 TEST(Cubin, RefusesOtherFiles) {

@@ -1,6 +1,7 @@
 #include "env/task.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -9,6 +10,8 @@
 
 namespace temper {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr const char* kFile = R"(
 defaults: {family: softmax, magnitudes: [1, 30]}
@@ -186,6 +189,19 @@ TEST(Task, HostileYamlIsAProblemAndNothingWorse) {
                            "a: &a [*a]", "tasks: [{name: Bad-Name}]", "defaults: 3\ntasks: [1]"}) {
     EXPECT_NE(problem_of(yaml), "") << yaml;
   }
+}
+
+// What a name or a value holds is shown short and escaped; what is large is refused before it is multiplied.
+TEST(Task, AStrangersFileIsNamedWithItsLine) {
+  EXPECT_THAT(problem_of("- name: a\n  split: \xe9\n"),
+              HasSubstr("tasks.yaml:2: byte \\xe9 is not valid UTF-8"));
+  EXPECT_THAT(problem_of("tasks:\n- &a {name: *a}\n"), HasSubstr("tasks.yaml:2: "));
+  EXPECT_THAT(problem_of("name: \"\\e[31m\"\n"), HasSubstr("\\x1b[31m"));
+  EXPECT_LT(problem_of("name: " + std::string(1'000'000, 'A')).size(), 10'000u);
+  std::string many;
+  for (int i = 0; i < 100'000; ++i) many += fmt::format("n{}, ", i);
+  EXPECT_THAT(problem_of("inputs: {x: [" + many + "n]}"), HasSubstr("100001 sizes; at most 16"));
+  EXPECT_THAT(problem_of("dims: [" + many + "n]"), HasSubstr("100001 dimensions; at most 8"));
 }
 
 TEST(Task, UnknownNamesGetTheNearest) {

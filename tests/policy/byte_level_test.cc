@@ -8,48 +8,13 @@
 #include "base/files.h"
 #include "base/rng.h"
 #include "policy/tokenizer.h"
+#include "tests/policy/small_tokenizer_json.h"
 #include "tests/policy/tokenizer_fixture.h"
 
 namespace temper {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string utf8(int point) {
-  if (point < 0x80) return {char(point)};
-  return {char(0xC0 | point >> 6), char(0x80 | (point & 63))};
-}
-
-// GPT-2's character for a byte.
-std::string spelled(int byte) {
-  int next = 0x100;
-  for (int b = 0;; ++b) {
-    const bool printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
-    const int point = printable ? b : next++;
-    if (b == byte) return utf8(point);
-  }
-}
-
-// The 256 bytes, then "ab", "abc", "bc", " a" and two added tokens. "bc" is merged before "ab".
-Json small_tokenizer() {
-  Json vocab;
-  for (int byte = 0; byte < 256; ++byte) vocab[spelled(byte)] = byte;
-  int id = 256;
-  const std::string space = spelled(' ');
-  for (const std::string& piece : {std::string("bc"), std::string("ab"), std::string("abc"), space + "a"})
-    vocab[piece] = id++;
-  const auto added = [](int number, const char* name, bool special) {
-    return Json{{"id", number}, {"content", name}, {"special", special}};
-  };
-  return {{"added_tokens", {added(260, "<|end|>", true), added(261, "<think>", false)}},
-          {"normalizer", {{"type", "NFC"}}},
-          {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}}},
-          {"decoder", {{"type", "ByteLevel"}}},
-          {"model",
-           {{"type", "BPE"},
-            {"vocab", vocab},
-            {"merges", {"b c", "a b", Json::array({"ab", "c"}), Json::array({"a", "bc"}), space + " a"}}}}};
-}
 
 struct Folder {
   TokenizerDir dir;
@@ -68,7 +33,7 @@ struct Folder {
 };
 
 TEST(ByteLevel, MergesInTheirOrder) {
-  const Tokenizer tokenizer = Folder(small_tokenizer()).load();
+  const Tokenizer tokenizer = Folder(small_tokenizer_json()).load();
   using Ids = std::vector<int32_t>;
   EXPECT_EQ(tokenizer.encode("ab"), Ids{257});
   EXPECT_EQ(tokenizer.encode("abc"), Ids{258});  // b c, then a bc
@@ -79,7 +44,7 @@ TEST(ByteLevel, MergesInTheirOrder) {
 }
 
 TEST(ByteLevel, TextIsComposedAndBytesSurvive) {
-  const Tokenizer tokenizer = Folder(small_tokenizer()).load();
+  const Tokenizer tokenizer = Folder(small_tokenizer_json()).load();
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("e\xCC\x81")), "\xC3\xA9");
   for (const std::string& bytes :
        {std::string("\xff\xfe ab \x80"), std::string("\xe2\x82"), std::string("a\0b", 3)})
@@ -87,7 +52,7 @@ TEST(ByteLevel, TextIsComposedAndBytesSurvive) {
 }
 
 TEST(ByteLevel, AddedTokensAreNeverMadeFromText) {
-  const Tokenizer tokenizer = Folder(small_tokenizer()).load();
+  const Tokenizer tokenizer = Folder(small_tokenizer_json()).load();
   for (const int32_t id : tokenizer.encode("a<|end|><think>")) EXPECT_LT(id, 260);
   EXPECT_EQ(tokenizer.special("<|end|>"), 260);
   EXPECT_EQ(tokenizer.find_special("<think>"), 261);
@@ -96,7 +61,7 @@ TEST(ByteLevel, AddedTokensAreNeverMadeFromText) {
 }
 
 TEST(ByteLevel, LongWordsAreMergedLikeShortOnes) {
-  const Tokenizer tokenizer = Folder(small_tokenizer()).load();
+  const Tokenizer tokenizer = Folder(small_tokenizer_json()).load();
   std::string word;
   for (int n = 0; n < 500; ++n) word += n % 3 ? "ab" : "abc";
   std::vector<int32_t> expected;
@@ -127,7 +92,7 @@ TEST(ByteLevel, WhatIsNotKnownIsNamed) {
       {"/decoder", {nullptr, "decoder"}},
   };
   for (const auto& [where, change] : cases) {
-    Json description = small_tokenizer();
+    Json description = small_tokenizer_json();
     description[Json::json_pointer(where)] = change.first;
     const std::string error = Folder(description).error();
     EXPECT_NE(error.find(change.second), std::string::npos)
@@ -138,7 +103,7 @@ TEST(ByteLevel, WhatIsNotKnownIsNamed) {
 
 // A file that was damaged is read or refused; it never ends the process.
 TEST(ByteLevel, DamagedFilesAreReadOrRefused) {
-  const std::string whole = small_tokenizer().dump();
+  const std::string whole = small_tokenizer_json().dump();
   Rng rng(3);
   const TokenizerDir dir;
   int refused = 0;

@@ -257,7 +257,7 @@ TEST_F(Directory, RefusesConfigsOfALargerModel) {
   replace_in_config(R"("head_dim": 6,)", "");
   EXPECT_THAT(import_error(), HasSubstr("cannot hold the"));
   replace_in_config("{", "[");
-  EXPECT_THAT(import_error(), HasSubstr("not a JSON object"));
+  EXPECT_THAT(import_error(), HasSubstr("config.json is not JSON"));
 }
 
 TEST_F(Directory, ExportsAllOfItOrNothing) {

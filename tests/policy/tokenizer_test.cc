@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -142,6 +143,44 @@ TEST(Tokenizer, WrongFilesAreNamed) {
     write_file_atomic(dir.path / "tokenizer.model", model.substr(0, size));
     EXPECT_NE(load_error(dir.path).find("tokenizer.model: "), std::string::npos) << size << " bytes";
   }
+}
+
+// A field of a serialized protobuf message.
+std::string bytes_field(int number, const std::string& value) {
+  std::string field(1, char(number << 3 | 2));
+  size_t size = value.size();
+  for (; size > 0x7F; size >>= 7) field += char(0x80 | (size & 0x7F));
+  return field + char(size) + value;
+}
+
+// sentencepiece follows the offsets of such a map wherever they point: the first one leads 2 GB behind its
+// end.
+TEST(Tokenizer, AModelWithAMapOfCharactersIsRefused) {
+  const TokenizerDir dir;
+  tokenizer().save(dir.path);
+  const std::string model = read_file(dir.path / "tokenizer.model");
+  const std::string tree(1024, '\x7f'), map = std::string("\0\4\0\0", 4) + tree + '\0';
+  for (const int specification : {3, 5}) {  // of encoding and of decoding
+    write_file_atomic(dir.path / "tokenizer.model", model + bytes_field(specification, bytes_field(2, map)));
+    EXPECT_NE(load_error(dir.path).find("tokenizer.model: changes characters"), std::string::npos);
+  }
+}
+
+TEST(Tokenizer, PiecesAreTextsWithFiniteScores) {
+  const TokenizerDir dir;
+  tokenizer().save(dir.path);
+  const std::string model = read_file(dir.path / "tokenizer.model");
+  const auto error_with = [&](const std::string& text, float score) {
+    const std::string fixed = "\x15" + std::string(reinterpret_cast<const char*>(&score), 4);
+    write_file_atomic(dir.path / "tokenizer.model", model + bytes_field(1, bytes_field(1, text) + fixed));
+    return load_error(dir.path);
+  };
+  EXPECT_EQ(error_with("qqqq", -20), "");
+  EXPECT_NE(error_with("qqqq", NAN).find("has the score nan"), std::string::npos);
+  EXPECT_NE(error_with("qqqq", 1e30f).find("has the score"), std::string::npos);
+  EXPECT_NE(error_with("\xff", -20).find("'\\xff', is no text"), std::string::npos);
+  EXPECT_NE(error_with(std::string("q\0q", 3), -20).find("is no text"), std::string::npos);
+  EXPECT_NE(error_with(std::string(2000, 'q'), -20).find("2000 bytes, more than 1024"), std::string::npos);
 }
 
 // What tests/policy/tokenizer_reference.py compares with the libraries that others use.

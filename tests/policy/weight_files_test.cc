@@ -90,7 +90,7 @@ TEST_F(WeightFolder, HeadersAreReadAsTheFormatSaysAndNoFurther) {
   EXPECT_EQ(header_error("{" + entry("a") + "}"), "none");
   EXPECT_EQ(header_error("{" + entry("a", R"(,"more":[1,2])") + "}"), "none");
   EXPECT_THAT(header_error("{" + entry("a") + "}" + std::string(1, '\0') + "{}"), HasSubstr("NUL"));
-  EXPECT_THAT(header_error("\xef\xbb\xbf{" + entry("a") + "}"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(header_error("\xef\xbb\xbf{" + entry("a") + "}"), HasSubstr("byte order mark"));
   EXPECT_THAT(header_error(R"({"__metadata__":[1],)" + entry("a") + "}"),
               HasSubstr("__metadata__ is a list"));
   EXPECT_THAT(header_error(R"({"__metadata__":{"k":1},)" + entry("a") + "}"), HasSubstr("not a text"));
@@ -115,6 +115,20 @@ TEST_F(WeightFolder, StrangersTextIsShownShortAndEscaped) {
   const std::string error = header_error(fmt::format(R"({{"\u001b[31m{}":3}})", std::string(100'000, 'n')));
   EXPECT_LT(error.size(), 300u);
   EXPECT_THAT(error, HasSubstr("\\x1b[31m"));
+}
+
+// Somebody copies over it meanwhile.
+TEST_F(WeightFolder, AFileThatBecomesShorterIsAnError) {
+  write(random_policy(small_config(), {}, 1));
+  const SafetensorsFile file(path());
+  fs::resize_file(path(), fs::file_size(path()) - 4);
+  std::string error = "none";
+  for (const auto& [name, place] : file.tensors()) try {
+      file.read(name);
+    } catch (const WorldError& e) {
+      error = e.what();
+    }
+  EXPECT_THAT(error, HasSubstr("became shorter while it was read"));
 }
 
 TEST_F(WeightFolder, WhatIsNoRegularFileIsRefused) {
@@ -187,6 +201,20 @@ TEST_F(WeightFolder, WhatTheIndexSaysMustBeSo) {
   EXPECT_THAT(with("no.such", file), HasSubstr("'no.such': is missing, where"));
   for (const char* place : {"..", ".", "", "/etc/passwd", "../model.safetensors"})
     EXPECT_THAT(with(norm, place), HasSubstr("not a file of this directory"));
+  const auto written = [&](const std::function<void(nlohmann::json&)>& change) {
+    nlohmann::json json = good;
+    change(json);
+    write_index(json.dump());
+    return import_error();
+  };
+  EXPECT_THAT(written([&](auto& json) { json["weight_map"].erase(norm); }),
+              HasSubstr("'model.norm.weight': model.safetensors.index.json does not list it"));
+  const int64_t total = good["metadata"]["total_size"];
+  EXPECT_THAT(written([&](auto& json) { json["metadata"]["total_size"] = total + 4; }),
+              HasSubstr("total_size is"));
+  EXPECT_THAT(written([](auto& json) { json["metadata"]["total_size"] = 1e300; }), HasSubstr("total_size is"));
+  EXPECT_EQ(written([&](auto& json) { json["metadata"]["total_size"] = double(total); }), "none");
+  EXPECT_EQ(written([](auto& json) { json.erase("metadata"); }), "none");
   write_index(R"({"weight_map":{"a":"b","a":"b"}})");
   EXPECT_THAT(import_error(), HasSubstr("names 'a' twice"));
   write_index(R"({"metadata":{}})");

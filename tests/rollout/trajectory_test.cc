@@ -232,6 +232,24 @@ TEST_F(TrajectoryTest, AnOlderProgramsRecordIsSaid) {
   fs::remove_all(folder);
 }
 
+TEST_F(TrajectoryTest, ATokenThatTheTokenizerLacksIsNamed) {
+  Trajectory trajectory;
+  trajectory.task = "softmax";
+  trajectory.segments.resize(1);
+  trajectory.segments[0].append({3, 640}, Role::kPrompt);
+  check_ids(trajectory, 641);
+  try {
+    check_ids(trajectory, 640);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "a trajectory of task softmax holds token 640, but the tokenizer has 640: it is another one");
+  }
+  trajectory.segments[0].ids[0] = -1;
+  EXPECT_THROW(check_ids(trajectory, 641), ConfigError);
+}
+
 TEST_F(TrajectoryTest, ReadsAsAConversation) {
   const Tokenizer tokenizer = code_tokenizer();
   Trajectory trajectory;

@@ -10,6 +10,8 @@
 #include "base/files.h"
 #include "rollout/conversation.h"
 #include "rollout/trajectory_file.h"
+#include "tests/policy/small_tokenizer_json.h"
+#include "tests/policy/tokenizer_fixture.h"
 #include "tests/trainer/fixtures.h"
 #include "trainer/report/charts.h"
 #include "trainer/report/conversations.h"
@@ -53,6 +55,30 @@ class Report : public testing::Test {
 
   const fs::path root_ = fs::temp_directory_path() / fmt::format("temper_report_{}", ::getpid());
 };
+
+TEST_F(Report, RefusesAConfigWhoseAliasesNeverEnd) {
+  const auto error = [&](const std::string& config) -> std::string {
+    try {
+      read_run(write("a", config, ""));
+    } catch (const ConfigError& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(error("run: &a {b: *a}\n"), HasSubstr("config.yaml:1: "));
+  std::string laughs = "a0: &a0 {x: 1, y: 1}\n";
+  for (int i = 1; i < 40; ++i) laughs += fmt::format("a{}: &a{} {{x: *a{}, y: *a{}}}\n", i, i, i - 1, i - 1);
+  EXPECT_THAT(error(laughs), HasSubstr("aliases followed"));
+  EXPECT_EQ(error("run: &a {steps: 3}\nmore: *a\n"), "none");
+}
+
+TEST_F(Report, AStepThatIsNoNumberOfOneIsABadLine) {
+  const fs::path file = root_ / "metrics.jsonl";
+  std::ofstream(file) << "{\"a\":1.0,\"step\":1}\n{\"a\":2.0,\"step\":1e300}\n{\"a\":3.0,\"step\":-1e300}\n";
+  MetricsFile metrics(file);
+  EXPECT_EQ(metrics.read_on(), 1);
+  EXPECT_EQ(metrics.bad_lines(), 2);
+}
 
 TEST_F(Report, ReadsMetricsAsFarAsTheyAreWritten) {
   const fs::path file = root_ / "metrics.jsonl";
@@ -315,6 +341,18 @@ TEST(Readable, ShowsWhatWasSaidWithoutTheFormatsTokens) {
   ASSERT_EQ(conversation.turns[0].answer.size(), 2u);
   EXPECT_EQ(conversation.turns[0].answer[0].text, "plan\n");
   EXPECT_EQ(conversation.turns[0].answer[1].text, answer.substr(5));
+}
+
+// A tokenizer without ChatML's tokens, and a token that it lacks.
+TEST(Readable, OtherChatsAreShownWhole) {
+  const TokenizerDir dir;
+  write_file_atomic(dir.path / "tokenizer.json", small_tokenizer_json().dump());
+  const Tokenizer tokenizer = Tokenizer::load(dir.path);
+  Trajectory trajectory;
+  trajectory.segments.emplace_back().append(tokenizer.encode("first line\nsecond"), Role::kPrompt);
+  EXPECT_EQ(readable(trajectory, tokenizer).prompt, "first line\nsecond");
+  trajectory.segments[0].ids.push_back(int32_t(tokenizer.vocab_size()));
+  EXPECT_THROW(readable(trajectory, tokenizer), ConfigError);
 }
 
 TEST(Page, HostileTextStaysText) {

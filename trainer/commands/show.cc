@@ -80,6 +80,7 @@ int run_show(const ShowWords& words) {
   const Tokenizer tokenizer = tokenizer_of_run(words.run);
   const int64_t limit = words.limit > 0 ? words.limit : words.json ? std::ssize(trajectories) : kShown;
   trajectories.resize(size_t(std::min(limit, std::ssize(trajectories))));
+  for (const Trajectory& t : trajectories) check_ids(t, tokenizer.vocab_size());
   for (const Trajectory& t : trajectories)
     fmt::print("{}\n", words.json ? json_line(t, tokenizer) : to_text(t, tokenizer));
   return kExitOk;

@@ -82,15 +82,16 @@ std::string bounded(std::string text) {
 // What lies between the first opening and the first closing of a message, without the line that names its
 // role.
 std::string message_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
+  const auto opening = tokenizer.find_special("<|im_start|>"), closing = tokenizer.find_special("<|im_end|>");
   std::vector<int32_t> inside;
-  bool open = false;
+  bool open = !opening;  // other chats are shown whole
   for (const int32_t id : ids) {
-    if (id == tokenizer.special("<|im_end|>") && open) break;
+    if (id == closing && open) break;
     if (open) inside.push_back(id);
-    open = open || id == tokenizer.special("<|im_start|>");
+    open = open || id == opening;
   }
   const std::string text = tokenizer.decode(inside);
-  return text.substr(text.find('\n') + 1);
+  return opening ? text.substr(text.find('\n') + 1) : text;
 }
 
 // A token may lie on both sides of the fence; its text is not to.
@@ -161,6 +162,7 @@ TaskChanges task_changes(const std::vector<const Trajectory*>& before,
 }
 
 ReadableConversation readable(const Trajectory& trajectory, const Tokenizer& tokenizer) {
+  check_ids(trajectory, tokenizer.vocab_size());
   ReadableConversation conversation{trajectory.task, trajectory.sample, "", {}};
   const std::vector<int32_t>& ids = trajectory.segments.at(0).ids;
   const size_t first = trajectory.turns.empty() ? ids.size() : size_t(trajectory.turns[0].begin);

@@ -1,16 +1,26 @@
 #include "trainer/report/run_record.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
+#include "base/input/yaml.h"
 
 namespace temper {
 namespace fs = std::filesystem;
 namespace {
+
+// A number of a step that a double holds exactly; none where the line has no such number.
+std::optional<int64_t> step_of(const nlohmann::json& json) {
+  constexpr double kMost = 9007199254740992;  // 2^53
+  const auto found = json.find("step");
+  if (found == json.end() || !found->is_number()) return std::nullopt;
+  const double step = found->get<double>();
+  if (!(step >= -kMost && step <= kMost)) return std::nullopt;
+  return int64_t(step);
+}
 
 void flatten(const YAML::Node& node, const std::string& prefix, std::map<std::string, std::string>& options) {
   for (const auto& entry : node) {
@@ -29,7 +39,7 @@ void flatten(const YAML::Node& node, const std::string& prefix, std::map<std::st
 std::map<std::string, std::string> read_saved_options(const fs::path& path) {
   std::map<std::string, std::string> options;
   try {
-    const YAML::Node root = YAML::LoadFile(path.string());
+    const YAML::Node root = read_yaml(path);
     if (!root.IsMap()) throw ConfigError("{}: is not the config of a run", path.string());
     flatten(root, "", options);
   } catch (const YAML::Exception& e) {
@@ -72,10 +82,10 @@ int64_t MetricsFile::read_on() {
 
 bool MetricsFile::take(const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object() || !json.contains("step") || !json["step"].is_number()) return false;
-  const auto step = json["step"].get<int64_t>();
+  const auto step = json.is_object() ? step_of(json) : std::nullopt;
+  if (!step) return false;
   for (const auto& [name, value] : json.items())
-    if (name != "step" && value.is_number()) put(series_[name], step, value.get<double>());
+    if (name != "step" && value.is_number()) put(series_[name], *step, value.get<double>());
   return true;
 }
 

@@ -1,7 +1,6 @@
 #include "trainer/sweep/sweep.h"
 
 #include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/input/yaml.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -58,16 +58,11 @@ class Reader {
   }
 
   YAML::Node load() const {
-    try {
-      if (fs::is_directory(path_)) throw ConfigError("sweep {}: is a folder", path_);
-      const YAML::Node root = YAML::LoadFile(path_);
-      if (!root.IsMap()) throw ConfigError("{}: must be a map: base, grid or cells, seeds", path_);
-      return root;
-    } catch (const YAML::BadFile&) {
-      throw ConfigError("sweep {}: cannot be read", path_);
-    } catch (const YAML::Exception& e) {
-      throw ConfigError("{}:{}: not valid YAML: {}", path_, e.mark.line + 1, e.msg);
-    }
+    if (fs::is_directory(path_)) throw ConfigError("sweep {}: is a folder", path_);
+    if (!fs::exists(path_)) throw ConfigError("sweep {}: cannot be read", path_);
+    const YAML::Node root = read_yaml(path_);
+    if (!root.IsMap()) throw ConfigError("{}: must be a map: base, grid or cells, seeds", path_);
+    return root;
   }
 
   void check_keys(const YAML::Node& root) const {

@@ -3,7 +3,6 @@
 // its own bytes.
 
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -16,8 +15,11 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
   // `where` begins every error; containers may lie in each other `most_depth` deep.
   JsonEvents(std::string where, int most_depth) : where_(std::move(where)), most_depth_(most_depth) {}
 
-  // Reads the whole text. Errors: ConfigError where it is not JSON, holds a NUL or lies deeper than allowed.
+  // Reads the whole text. Errors: ConfigError where it is not JSON, begins with a byte order mark, holds a
+  // NUL or lies deeper than allowed.
   void read(std::string_view text);
+  // The same of CBOR, whose texts may be any bytes.
+  void read_cbor(std::string_view bytes);
 
   bool null() final;
   bool boolean(bool value) final;
@@ -31,14 +33,14 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() final;
   bool start_array(size_t size) final;
   bool end_array() final;
-  bool parse_error(size_t position, const std::string& token, const nlohmann::detail::exception& e) override;
+  bool parse_error(size_t position, const std::string& token, const nlohmann::detail::exception& e) final;
 
  protected:
   virtual void on_key(std::string& name) = 0;
-  virtual void on_value(const nlohmann::json& value) = 0;  // neither an object nor an array
-  virtual void on_begin(bool array) = 0;                   // depth() does not count it yet
-  virtual void on_end() = 0;                               // depth() does not count it any more
-  int depth() const { return depth_; }                     // containers around
+  virtual void on_value(nlohmann::json&& value) = 0;  // neither an object nor an array
+  virtual void on_begin(bool array) = 0;              // depth() does not count it yet
+  virtual void on_end() = 0;                          // depth() does not count it any more
+  int depth() const { return depth_; }                // containers around
   const std::string& where() const { return where_; }
 
  private:
@@ -47,14 +49,8 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
 
   const std::string where_;
   const int most_depth_;
+  const char* format_ = "JSON";
   int depth_ = 0;
 };
-
-// At most 80 characters of a stranger's text, escaped where they are not printable ASCII.
-std::string printable(std::string_view text);
-
-// A whole file as a tree. Errors: ConfigError naming the path if it is no regular file, is larger than
-// `most_bytes`, lies deeper than 32 or is not a JSON object.
-nlohmann::json read_json(const std::filesystem::path& path, uint64_t most_bytes = 16'000'000);
 
 }  // namespace temper

@@ -1,0 +1,27 @@
+#pragma once
+// A serialized sentencepiece model, looked at before sentencepiece is: it believes what it loads.
+//
+// Source: sentencepiece_model.proto of sentencepiece 0.1.97.
+
+#include <string>
+#include <string_view>
+
+namespace temper {
+
+// The numbers of the fields that matter here.
+namespace piece_model {
+inline constexpr uint64_t kPieces = 1, kTrainerSpec = 2, kNormalizerSpec = 3, kDenormalizerSpec = 5;
+inline constexpr uint64_t kText = 1, kScore = 2, kType = 3;  // of a piece
+inline constexpr uint64_t kModelType = 3;                    // of the trainer's specification
+inline constexpr uint64_t kCharsMap = 2;                     // of a normaliser's
+}  // namespace piece_model
+
+// Is it one, as far as its outermost fields tell? Llama 3 ships ranks under the same file name.
+bool is_piece_model(std::string_view bytes);
+
+// Errors: ConfigError beginning with `origin` where the model is malformed, where its pieces are not text of
+// some length with finite scores, or where it brings a compiled map of characters. Such a map changes
+// characters, which a tokenizer here may not; and its offsets may point anywhere.
+void check_piece_model(std::string_view bytes, const std::string& origin);
+
+}  // namespace temper

@@ -1,0 +1,25 @@
+#pragma once
+// model.safetensors.index.json: which of a directory's files holds which tensor.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace temper {
+
+struct WeightIndex {
+  std::map<std::string, std::string> files;  // tensor → file of the directory
+  std::optional<uint64_t> total_size;        // bytes of all tensors
+};
+
+// Errors: ConfigError beginning with `path` where it is not such a file, or names anything but files beside
+// it.
+WeightIndex parse_weight_index(std::string_view text, const std::string& path);
+
+// None where the directory has a single file instead. Errors: as above, and where it has neither.
+std::optional<WeightIndex> read_weight_index(const std::filesystem::path& dir);
+
+}  // namespace temper

@@ -1,0 +1,7 @@
+#include "env/cuda/kernel_name.h"
+#include "tests/fuzz/helpers.h"
+#include "tests/fuzz/target.h"
+
+using namespace temper;
+
+FUZZ_TARGET(kernel_name) { TEMPER_CHECK(kernel_title(bytes).size() <= kMaxKernelTitleBytes); }

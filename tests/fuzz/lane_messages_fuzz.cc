@@ -1,0 +1,18 @@
+// What a broker and a judge say to each other. The readers throw what std::exception is; who reads ends that
+// peer.
+
+#include "env/judge_server.h"
+#include "env/lane_messages.h"
+#include "tests/fuzz/helpers.h"
+#include "tests/fuzz/target.h"
+
+using namespace temper;
+
+FUZZ_TARGET(lane_messages) {
+  const std::string text(bytes);
+  fuzz::either_way([&] { lane_setup_from(text); });
+  fuzz::either_way([&] { lane_ready_from(text); });
+  fuzz::either_way([&] { lane_request_from(text); });
+  fuzz::either_way([&] { lane_answer_from(text); });
+  fuzz::either_way([&] { judge_hello_from(text); });
+}

@@ -1,0 +1,9 @@
+#include "env/size_expression.h"
+#include "tests/fuzz/helpers.h"
+#include "tests/fuzz/target.h"
+
+using namespace temper;
+
+FUZZ_TARGET(size_expression) {
+  fuzz::taken([&] { evaluate_size(std::string(bytes), {{"n", 7}, {"m", 1 << 20}}); });
+}

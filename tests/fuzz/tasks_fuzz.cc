@@ -1,0 +1,17 @@
+#include "env/task.h"
+#include "tests/fuzz/helpers.h"
+#include "tests/fuzz/target.h"
+
+using namespace temper;
+
+FUZZ_TARGET(tasks) {
+  fuzz::taken([&] {
+    for (const Task& task : parse_tasks(std::string(bytes), "tasks.yaml")) {
+      TEMPER_CHECK(!task.prompt().empty() && !task.digest().empty());
+      for (const TensorSpec& input : task.inputs) {
+        tensor_bytes(input, task.timed_shape);
+        if (input.distribution == Distribution::kNormal) normal_scale(input, task.timed_shape, 1);
+      }
+    }
+  });
+}

@@ -1,0 +1,12 @@
+#include "policy/weight_index.h"
+#include "tests/fuzz/helpers.h"
+#include "tests/fuzz/target.h"
+
+using namespace temper;
+
+FUZZ_TARGET(weight_index) {
+  fuzz::taken([&] {
+    for (const auto& [tensor, file] : parse_weight_index(bytes, "index").files)
+      TEMPER_CHECK(!file.empty() && file != ".." && file.find('/') == std::string::npos);
+  });
+}
