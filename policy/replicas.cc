@@ -27,14 +27,14 @@ const at::Tensor& factors_on(at::Device device) {
   return factors;
 }
 
-struct Piece {
+struct SummedPiece {
   at::Tensor words, factors;
 };
 
-std::vector<Piece> pieces_of(const at::Tensor& flat) {
+std::vector<SummedPiece> summed_pieces(const at::Tensor& flat) {
   TEMPER_CHECK(flat.is_contiguous() && flat.nbytes() % 8 == 0);
   const at::Tensor words = flat.view(at::kLong);
-  std::vector<Piece> pieces;
+  std::vector<SummedPiece> pieces;
   for (int64_t begin = 0; begin < words.numel(); begin += kPieceWords) {
     const int64_t size = std::min(kPieceWords, words.numel() - begin);
     pieces.push_back({words.narrow(0, begin, size), factors_on(flat.device()).narrow(0, 0, size)});
@@ -83,14 +83,15 @@ std::string units_that_differ(const std::vector<uint64_t>& a, const std::vector<
 uint64_t word_digest(const at::Tensor& flat) {
   if (!flat.is_cpu()) return word_digest_by_tensors(flat);
   uint64_t digest = begin_digest(flat);
-  for (const Piece& piece : pieces_of(flat)) digest = digest * kPrime + sum_on_cpu(piece.words, piece.factors);
+  for (const SummedPiece& piece : summed_pieces(flat))
+    digest = digest * kPrime + sum_on_cpu(piece.words, piece.factors);
   return digest;
 }
 
 uint64_t word_digest_by_tensors(const at::Tensor& flat) {
   uint64_t digest = begin_digest(flat);
   std::vector<at::Tensor> sums;
-  for (const Piece& piece : pieces_of(flat)) sums.push_back((piece.words * piece.factors).sum());
+  for (const SummedPiece& piece : summed_pieces(flat)) sums.push_back((piece.words * piece.factors).sum());
   if (sums.empty()) return digest;
   const at::Tensor on_host = at::stack(sums).cpu();
   for (int64_t i = 0; i < on_host.numel(); ++i)
@@ -110,8 +111,9 @@ void check_replicas(const ParameterStore& store, const char* what) {
   if (other == all.end()) return;
   const std::string units = units_that_differ(all[odd], *other);
   if (int(odd) != ranks.rank()) throw LostRanks("rank {} holds other weights in {}", odd, units);
-  throw WorldError("its weights are not those of {}: {} differs; a collective was left out, or memory is damaged",
-                   ranks.size() == 2 ? "rank 0" : "the other ranks", units);
+  throw WorldError(
+      "its weights are not those of {}: {} differs; a collective was left out, or memory is damaged",
+      ranks.size() == 2 ? "rank 0" : "the other ranks", units);
 }
 
 }  // namespace temper
