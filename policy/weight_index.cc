@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t kMaxIndexBytes = 100'000'000;
-constexpr size_t kMostTensors = 1 << 20;
+constexpr size_t kMostIndexed = 1 << 20;
 
 // {metadata: {total_size: …}, weight_map: {tensor: file}}
 class IndexEvents : public JsonEvents {
@@ -47,8 +47,8 @@ class IndexEvents : public JsonEvents {
         file->find('\0') != std::string::npos)
       throw ConfigError("{}: tensor '{}': {} is not a file of this directory", path_, printable(key_),
                         shown(value));
-    if (index_.files.size() == kMostTensors)
-      throw ConfigError("{}: weight_map names more than {} tensors", path_, kMostTensors);
+    if (index_.files.size() == kMostIndexed)
+      throw ConfigError("{}: weight_map names more than {} tensors", path_, kMostIndexed);
     index_.files[key_] = *file;
   }
   void on_begin(bool array) override {
