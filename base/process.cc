@@ -107,12 +107,12 @@ void Subprocess::kill() {
 }
 
 std::string Subprocess::end() {
-  if (pid_ <= 0) return "was not started";
+  if (pid_ <= 0) return "";
   const auto status = wait_status(pid_, kEnding_s);
   if (status) pid_ = -1;
   kill();
   socket_ = Fd();
-  return status ? ending_text(*status) : "was still there";
+  return status ? ending_text(*status) : "";
 }
 
 void install_interrupt_handler() {

@@ -49,7 +49,7 @@ class Subprocess {
   int socket() const { return socket_.get(); }
   pid_t pid() const { return pid_; }
   void kill();  // SIGKILL and reap
-  // The same, and how it had ended, or that it had not: "was killed by signal 9 (Killed)".
+  // The same, and how it had ended: "was killed by signal 9 (Killed)"; empty if it had not.
   std::string end();
 
  private:

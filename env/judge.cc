@@ -16,15 +16,11 @@
 
 namespace temper {
 
-Verdict verdict_of(VerdictKind kind, const std::string& reason) {
-  Verdict verdict;
-  verdict.kind = kind;
-  verdict.reason = reason;
-  verdict.message = verdict_message(verdict);
-  return verdict;
-}
+namespace {
 
-Verdict infra(const std::string& reason) { return verdict_of(VerdictKind::kInfra, scrub(reason)); }
+constexpr double kLook_s = 0.25;  // then interrupted() is looked at again
+
+}  // namespace
 
 void JudgeOptions::visit(OptionVisitor& v) {
   v.option("judge", judge,
@@ -76,18 +72,20 @@ struct Judge::Impl {
     std::vector<Ticket> tickets;
   };
 
-  Impl(JudgeOptions options_in, std::vector<Task> tasks_in)
+  Impl(JudgeOptions options_in, std::vector<Task> tasks_in, std::unique_ptr<Workers> workers_in)
       : options(std::move(options_in)),
         tasks(std::move(tasks_in)),
         cache(options.cache),
-        baselines(options.compiled_baselines) {
+        baselines(options.compiled_baselines),
+        workers(std::move(workers_in)) {
     if (options.max_pairs < options.min_pairs)
       throw ConfigError("max_pairs: {} is less than min_pairs, {}", options.max_pairs, options.min_pairs);
     for (uint32_t i = 0; i < tasks.size(); ++i) {
       task_index[tasks[i].name] = i;
       task_digest.push_back(tasks[i].digest());
     }
-    workers = options.servers.empty() ? make_lanes(options, tasks) : make_remote_workers(options, tasks);
+    if (!workers)
+      workers = options.servers.empty() ? make_lanes(options, tasks) : make_remote_workers(options, tasks);
   }
 
   Ticket submit(const std::string& task, const std::string& source) {
@@ -145,7 +143,8 @@ struct Judge::Impl {
 
   void finish(Ticket id, const Verdict& found, size_t machine) {
     const auto job = jobs.find(id);
-    const Verdict verdict = weighed(job->second.task, found);
+    if (job == jobs.end()) return;  // whoever judges said it twice
+    const Verdict verdict = sound(weighed(job->second.task, sound(found)));
     stats.infra += verdict.infra();
     stats.compile_s += verdict.compile_ms * 1e-3;
     stats.run_s += verdict.run_ms * 1e-3;
@@ -194,7 +193,9 @@ struct Judge::Impl {
 };
 
 Judge::Judge(JudgeOptions options, std::vector<Task> tasks)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(tasks))) {}
+    : Judge(std::move(options), std::move(tasks), nullptr) {}
+Judge::Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<Workers> workers)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(tasks), std::move(workers))) {}
 Judge::~Judge() = default;
 
 const std::vector<Task>& Judge::tasks() const { return impl_->tasks; }
@@ -210,7 +211,11 @@ JudgeStats Judge::stats() const {
   return stats;
 }
 
-std::shared_ptr<void> Judge::hold_own_gpu() { return impl_->workers->hold_gpu(impl_->options.first_gpu); }
+bool Judge::judges_on_own_gpu() const { return impl_->workers->judges_on(impl_->options.first_gpu); }
+
+std::shared_ptr<void> Judge::hold_own_gpu(const std::function<bool()>& give_up) {
+  return impl_->workers->hold_gpu(impl_->options.first_gpu, give_up);
+}
 
 Ticket Judge::submit(const std::string& task, const std::string& source) {
   return impl_->submit(task, source);
@@ -246,7 +251,8 @@ Verdict Judge::judge(const std::string& task, const std::string& source) {
       --impl_->waiting;
       return verdict;
     }
-    impl_->wait(now_s() + 1);
+    if (interrupted()) throw WorldError("interrupted before there was a verdict");
+    impl_->wait(now_s() + kLook_s);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,7 +34,10 @@ struct JudgeOptions {
       0;  // lane i runs on core first_lane + i: several judges of a machine keep apart. No option
   int64_t first_gpu = 0;  // likewise
   std::vector<std::string> servers =
-      {};  // judges in other processes (judge_server.h), that do it all. No option
+      {};                   // judges in other processes (judge_server.h), that do it all. No option
+  std::string broker = "";  // a lane's program; empty: temper-broker beside this one. No option
+  double patience_s = 60;   // for a candidate, over its timeouts, before its lane counts as hung. No option
+  double restart_s = 1;     // after a start of a lane that came to nothing; then doubled. No option
   void visit(OptionVisitor& v);
 };
 
@@ -55,12 +59,16 @@ struct JudgeStats {  // since construction
   HostHalfCounts host_halves = {};  // none where others judge
 };
 
+class Workers;
+
 class Judge {
  public:
   // Starts the lanes and proves the sandbox.
   // Errors: ConfigError if a task's reference does not compile; WorldError if no compiler is found or the
   // sandbox level that can be reached is below the one asked for, saying what is missing.
   Judge(JudgeOptions options, std::vector<Task> tasks);
+  // The same with others to judge.
+  Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<Workers> workers);
   ~Judge();
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
@@ -75,11 +83,13 @@ class Judge {
 
   // Never throws for a candidate's sake. `source` is the candidate's code, not the whole answer.
   Ticket submit(const std::string& task, const std::string& source);
-  // Verdicts that have arrived since the last call; waits up to `wait` for the first if none has.
+  // Verdicts that have arrived since the last call; waits up to `wait` for the first if none has. Errors:
+  // WorldError, with the words of who judged, if nobody can judge any more.
   std::vector<Judged> poll(std::chrono::milliseconds wait);
   size_t pending() const;  // submitted and not yet handed out by poll
 
-  Verdict judge(const std::string& task, const std::string& source);  // submit and wait for this one
+  // Submit and wait for this one. Errors: WorldError once interrupted().
+  Verdict judge(const std::string& task, const std::string& source);
 
   // From now on verdicts are written to this file; those that it holds are given again. See VerdictJournal.
   // Errors: WorldError naming the file.
@@ -89,10 +99,12 @@ class Judge {
   std::vector<std::string> measured_anew();
   JudgeStats stats() const;
 
-  // For as long as it lives nothing is judged on the GPU on which this process itself computes, by any
-  // process: there one works at a time, or times would be nobody's. Nothing if no candidate is judged there,
-  // or by others.
-  std::shared_ptr<void> hold_own_gpu();
+  bool judges_on_own_gpu() const;  // on which this process itself computes
+  // For as long as it lives nothing is judged on that GPU, by any process: there one works at a time, or
+  // times would be nobody's. Nothing if no candidate is judged there; and nothing once `give_up()` says so
+  // while another process holds the GPU, which may take for ever: who holds it is said on standard error
+  // after ten seconds.
+  std::shared_ptr<void> hold_own_gpu(const std::function<bool()>& give_up);
 
  private:
   struct Impl;

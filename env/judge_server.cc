@@ -29,6 +29,7 @@ namespace {
 
 constexpr double kBeat_s = 1, kLook_s = 0.001;
 constexpr int kIdle_ms = 50;
+constexpr size_t kMostUnread_bytes = 64 << 20;
 constexpr auto kBusy = std::chrono::milliseconds(2);  // with verdicts to come, new candidates wait this long
 
 JudgeHello hello_of(const Judge& judge) {
@@ -43,7 +44,8 @@ JudgeHello hello_of(const Judge& judge) {
 struct JudgeServer::Impl {
   struct Client {
     Fd socket;  // none: it left
-    MessageReader reader;
+    MessageReader reader = {};
+    MessageWriter writer = {};
   };
   struct Asked {
     size_t client;
@@ -67,37 +69,41 @@ struct JudgeServer::Impl {
   void greet() {
     auto arrived = listener.accept(now_s() + kLook_s);
     if (!arrived) return;
-    clients.push_back({std::move(arrived->second), {}});
+    clients.push_back({std::move(arrived->second)});
     say(clients.back(), hello);
   }
 
   void listen(int wait_ms) {
     std::vector<pollfd> sockets;
-    for (const Client& client : clients) sockets.push_back({client.socket.get(), POLLIN, 0});
+    for (const Client& client : clients)
+      sockets.push_back({client.socket.get(), short(POLLIN | (client.writer.left() > 0 ? POLLOUT : 0)), 0});
     if (::poll(sockets.data(), sockets.size(), wait_ms) <= 0) return;
-    for (size_t i = 0; i < sockets.size(); ++i)
+    for (size_t i = 0; i < sockets.size(); ++i) {
       if (sockets[i].revents != 0) hear(i);
+      flush(clients[i]);
+    }
   }
 
   void hear(size_t client) {
-    const auto [messages, gone] = clients[client].reader.read(clients[client].socket.get());
-    for (const std::string& message : messages) {
-      if (take_in(client, message)) continue;
-      fmt::print(stderr, "judge: a client sent {} bytes that are no candidate: its connection is closed\n",
-                 message.size());
-      clients[client].socket = Fd();
-      return;
+    bool gone = false, whole = true;
+    while (!gone && whole) {
+      const uint64_t before = clients[client].reader.bytes();
+      const auto arrived = clients[client].reader.read(clients[client].socket.get());
+      for (const std::string& message : arrived.messages) whole = whole && take_in(client, message);
+      gone = arrived.gone;
+      if (clients[client].reader.bytes() == before) break;
     }
-    if (gone) clients[client].socket = Fd();
+    if (!whole) fmt::print(stderr, "judge: a client sent what is no candidate: its connection is closed\n");
+    if (gone || !whole) clients[client].socket = Fd();
   }
 
-  // False if it is no order.
+  // False: it is no order.
   bool take_in(size_t client, const std::string& order) {
     const size_t space = order.find(' '), end = order.find('\n');
+    if (end == std::string::npos || space == std::string::npos || space > end) return false;
     size_t task = 0;
-    if (space == std::string::npos || end == std::string::npos || end < space) return false;
-    const auto [stop, error] = std::from_chars(order.data() + space + 1, order.data() + end, task);
-    if (error != std::errc() || stop != order.data() + end || task >= judge.tasks().size()) return false;
+    const auto [rest, error] = std::from_chars(order.data() + space + 1, order.data() + end, task);
+    if (error != std::errc() || rest != order.data() + end || task >= judge.tasks().size()) return false;
     const Ticket ticket = judge.submit(judge.tasks()[task].name, order.substr(end + 1));
     asked[ticket] = {client, order.substr(0, space)};
     return true;
@@ -105,14 +111,22 @@ struct JudgeServer::Impl {
 
   void answer(Ticket ticket, const Verdict& verdict) {
     const auto found = asked.find(ticket);
+    if (found == asked.end()) return;
     const nlohmann::json json = verdict;
     say(clients[found->second.client],
         found->second.id + "\n" + json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     asked.erase(found);
   }
 
+  // A client that does not read holds nobody up; one that reads nothing for very long is left.
   static void say(Client& client, const std::string& text) {
-    if (client.socket && !send_message(client.socket.get(), text)) client.socket = Fd();
+    if (!client.socket) return;
+    if (!client.writer.add(text) || client.writer.left() > kMostUnread_bytes) client.socket = Fd();
+    flush(client);
+  }
+
+  static void flush(Client& client) {
+    if (client.socket && !client.writer.send(client.socket.get())) client.socket = Fd();
   }
 
   Judge& judge;

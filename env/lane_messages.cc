@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/error.h"
 #include "env/task_json.h"
 
 namespace temper {
@@ -23,7 +25,8 @@ std::string bytes(const HostHalf& half) { return half.stubs + half.object; }
 // Its sizes come next in `head`, its bytes at `at`, which moves on.
 HostHalf take_half(std::istream& head, const std::string& text, size_t& at) {
   size_t stubs = 0, object = 0;
-  head >> stubs >> object;
+  if (!(head >> stubs >> object) || stubs > text.size() - at || object > text.size() - at - stubs)
+    throw WorldError("a message between judge and broker is damaged");
   HostHalf half{text.substr(at, stubs), text.substr(at + stubs, object)};
   at += stubs + object;
   return half;
@@ -74,24 +77,34 @@ LaneRequest lane_request_from(const std::string& text) {
   LaneRequest request;
   size_t at = text.find('\n') + 1;
   std::istringstream head(text.substr(0, at));
-  head >> request.task;
+  if (!(head >> request.task)) throw WorldError("a message between judge and broker is damaged");
   request.known = take_half(head, text, at);
   request.source = text.substr(at);
   return request;
 }
 
+constexpr char kWaits = '~';  // begins what is no answer yet
+
 std::string to_text(const LaneAnswer& answer) {
+  if (!answer.waits.empty()) return kWaits + answer.waits;
   return fmt::format("{}\n{} {}\n", dump(answer.verdict), int(answer.host), sizes(answer.made)) +
          bytes(answer.made) + answer.prepared;
 }
 
 LaneAnswer lane_answer_from(const std::string& text) {
-  const size_t end = text.find('\n');
-  size_t at = text.find('\n', end + 1) + 1;
-  LaneAnswer answer{nlohmann::json::parse(text.substr(0, end)).get<Verdict>()};
-  std::istringstream head(text.substr(end + 1, at - end - 1));
+  LaneAnswer answer;
+  if (text.starts_with(kWaits)) {
+    answer.waits = text.substr(1);
+    return answer;
+  }
+  const size_t end = std::min(text.find('\n'), text.size());
+  size_t at = std::min(text.find('\n', end + 1), text.size() - 1) + 1;
+  VerdictRead read = parse_verdict(text.substr(0, end));
+  answer.verdict = read.verdict ? std::move(*read.verdict) : infra("a verdict that cannot be: " + read.error);
+  std::istringstream head(at > end ? text.substr(end + 1, at - end - 1) : "");
   int host = 0;
   head >> host;
+  if (host < 0 || host > int(HostOrigin::kKnown)) throw WorldError("a broker's answer is damaged");
   answer.host = HostOrigin(host);
   answer.made = take_half(head, text, at);
   answer.prepared = text.substr(at);

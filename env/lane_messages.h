@@ -40,7 +40,8 @@ struct LaneRequest {  // judge → broker
 };
 
 struct LaneAnswer {
-  Verdict verdict;
+  Verdict verdict = {};
+  std::string waits = {};     // not empty: no answer yet; what it waits for, "core-3, which is held by …"
   std::string prepared = "";  // not empty: no verdict yet, this goes to a GPU
   HostOrigin host = HostOrigin::kNone;
   HostHalf made = {};  // not empty: to be known from now on
@@ -50,6 +51,7 @@ std::string to_text(const LaneSetup& setup);
 std::string to_text(const LaneReady& ready);
 std::string to_text(const LaneRequest& request);
 std::string to_text(const LaneAnswer& answer);
+// Errors: std::exception saying what is wrong with the text. A verdict that cannot be is INFRA.
 LaneSetup lane_setup_from(const std::string& text);
 LaneReady lane_ready_from(const std::string& text);
 LaneRequest lane_request_from(const std::string& text);

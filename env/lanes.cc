@@ -1,10 +1,12 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <list>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -14,13 +16,18 @@
 #include "env/lane.h"
 #include "env/languages/cuda_text.h"
 #include "env/languages/language.h"
+#include "env/message.h"
 #include "env/workers.h"
 
 namespace temper {
 namespace {
 
-constexpr double kLease_s = 300;  // a GPU may be held by who computes on it
-constexpr int kMaxAttempts = 2;   // of a candidate whose judging failed for our sake
+constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our sake
+// So many failures of ours in a row, of so many tasks or of all there are, end the run: it learns nothing.
+constexpr int64_t kMaxInfra = 64;
+constexpr size_t kInfraTasks = 3;
+constexpr double kSayWaits_s = 5;
+constexpr double kLook_s = 0.1;  // at the start; then interrupted() is looked at again
 constexpr int64_t kHostHalves_bytes = 64 << 20;
 
 std::string cpu_model() {
@@ -68,35 +75,29 @@ class Lanes : public Workers {
     dispatch();
   }
 
-  // Until a lane has something to say or is overdue.
+  // Until a lane has something to say, or is due.
   std::vector<WorkDone> wait(double until_s) override {
-    std::vector<pollfd> sockets;
-    for_each_lane([&](Pool& pool, size_t i) {
-      const Lane& lane = pool.lanes[i];
-      const bool active = lane.state() == Lane::State::kBusy || lane.state() == Lane::State::kStarting;
-      sockets.push_back({active ? lane.socket() : -1, POLLIN, 0});
-      if (active) until_s = std::min(until_s, lane.deadline_s());
-    });
-    const double left_s = done_.empty() ? std::max(0.0, until_s - now_s()) : 0;
-    ::poll(sockets.data(), sockets.size(), int(left_s * 1e3 + 0.999));
-    size_t next = 0;
-    for_each_lane([&](Pool& pool, size_t i) {
-      const pollfd& socket = sockets[next++];
-      if (socket.fd >= 0 && (socket.revents != 0 || now_s() >= pool.lanes[i].deadline_s())) attend(pool, i);
-    });
+    look(done_.empty() ? until_s : 0);
     dispatch();
+    for (const Pool* pool : {&cores_, &gpus_})
+      if (pool->given_up()) throw WorldError("nobody is left to judge: {}", pool->last_words());
+    if (infra_.in_a_row >= kMaxInfra && infra_.tasks.size() >= std::min(kInfraTasks, tasks_.size()))
+      throw WorldError("none of the last {} candidates could be judged: {}", infra_.in_a_row, infra_.words);
     return std::exchange(done_, {});
   }
 
   int64_t restarts() const override { return restarts_; }
   HostHalfCounts host_halves() const override { return host_counts_; }
 
-  std::shared_ptr<void> hold_gpu(int64_t gpu) override {
+  bool judges_on(int64_t gpu) const override { return std::ranges::count(gpu_numbers_, gpu) > 0; }
+
+  std::shared_ptr<void> hold_gpu(int64_t gpu, const std::function<bool()>& give_up) override {
     const auto place = std::ranges::find(gpu_numbers_, gpu);
     if (place == gpu_numbers_.end()) return nullptr;
     const auto lane = size_t(place - gpu_numbers_.begin());
-    auto lock =
-        std::make_unique<Fd>(lease(gpus_.lanes[lane].ready().gpu_uuid));  // after the candidate that is on it
+    Fd free = lease(gpus_.lanes[lane].ready().gpu_uuid, give_up);  // after the candidate that is on it
+    if (!free) return nullptr;
+    auto lock = std::make_unique<Fd>(std::move(free));
     gpus_.held[lane] = true;
     return std::shared_ptr<void>(lock.release(), [this, lane](void* held) {
       delete static_cast<Fd*>(held);
@@ -120,21 +121,25 @@ class Lanes : public Workers {
     std::vector<bool> held;    // by lane: gets no candidates for now
     std::deque<JobRef> queue;
     bool gpu = false;
-    void finish_start(JobRef none) {
-      jobs.resize(lanes.size(), none);
-      held.resize(lanes.size());
-      for (Lane& lane : lanes) lane.finish_start();
-    }
-    bool dead() const {
-      return std::all_of(lanes.begin(), lanes.end(),
-                         [](const Lane& l) { return l.state() == Lane::State::kDead; });
-    }
+    bool dead() const { return !lanes.empty() && std::ranges::none_of(lanes, &Lane::lives); }
+    bool given_up() const { return !lanes.empty() && std::ranges::all_of(lanes, &Lane::given_up); }
+    const std::string& last_words() const { return lanes.back().last_words(); }
+  };
+
+  // Candidates in a row that could not be judged by lanes that live.
+  struct Infra {
+    int64_t in_a_row = 0;
+    std::set<uint32_t> tasks = {};
+    std::string words = {};
   };
 
   void start(const std::vector<Task>& tasks) {
     const auto allowed = allowed_cores();
     const size_t count = options_.lanes > 0 ? size_t(options_.lanes) : allowed.size();
-    const double patience_s = 60 + options_.compile_timeout_s + 2 * options_.run_timeout_s;
+    const LaneOptions lane{
+        .program = options_.broker,
+        .patience_s = options_.patience_s + options_.compile_timeout_s + 2 * options_.run_timeout_s,
+        .restart_s = options_.restart_s};
     LaneSetup setup{.tasks = tasks,
                     .compile_timeout_s = options_.compile_timeout_s,
                     .run_timeout_s = options_.run_timeout_s,
@@ -142,7 +147,7 @@ class Lanes : public Workers {
                     .min_pairs = options_.min_pairs,
                     .max_pairs = options_.max_pairs,
                     .naive = options_.judge != "full"};
-    start_gpus(setup, patience_s);
+    start_gpus(setup, lane);
     // Plans are made for the GPU that there is; all of a judge's are taken to be alike.
     if (!gpus_.lanes.empty()) {
       setup.gpu_target = gpus_.lanes[0].ready().gpu_target;
@@ -150,9 +155,24 @@ class Lanes : public Workers {
     }
     for (size_t i = 0; i < count; ++i) {
       setup.core = allowed[(size_t(options_.first_lane) + i) % allowed.size()];
-      cores_.lanes.emplace_back(setup, patience_s);
+      cores_.lanes.emplace_back(setup, lane);
     }
-    cores_.finish_start(jobs_.end());
+    finish_start(cores_);
+  }
+
+  // Errors: as the first lane's that does not start; WorldError once interrupted().
+  void finish_start(Pool& pool) {
+    pool.jobs.resize(pool.lanes.size(), jobs_.end());
+    pool.held.resize(pool.lanes.size());
+    const auto starts = [](const Lane& lane) { return lane.state() == Lane::State::kStarting; };
+    for (;;) {
+      const auto dead = std::ranges::find_if(pool.lanes, [](const Lane& lane) { return !lane.lives(); });
+      if (dead != pool.lanes.end() && dead->user_error()) throw ConfigError("{}", dead->last_words());
+      if (dead != pool.lanes.end()) throw WorldError("{}", dead->last_words());
+      if (std::ranges::none_of(pool.lanes, starts)) return;
+      if (interrupted()) throw WorldError("interrupted while the judge started");
+      look(now_s() + kLook_s);
+    }
   }
 
   // Nowhere to keep them: candidates are compiled without.
@@ -164,33 +184,35 @@ class Lanes : public Workers {
     }
   }
 
-  void start_gpus(LaneSetup setup, double patience_s) {
+  void start_gpus(LaneSetup setup, const LaneOptions& lane) {
     gpus_.gpu = true;
     std::erase_if(setup.tasks, [](const Task& task) { return task.language != "cuda"; });
     if (setup.tasks.empty()) return;
     gpu_numbers_ = options_.gpus.empty() ? std::vector<int64_t>{options_.first_gpu} : options_.gpus;
     for (const int64_t gpu : gpu_numbers_) {
       setup.gpu = int(gpu);
-      gpus_.lanes.emplace_back(setup, patience_s + kLease_s);
+      gpus_.lanes.emplace_back(setup, lane);
     }
-    gpus_.finish_start(jobs_.end());
+    finish_start(gpus_);
   }
 
   void dispatch() {
     for (Pool* pool : {&cores_, &gpus_}) dispatch(*pool);
   }
 
+  // Where all lanes are dead what waits is answered at once, rather than when one has come back.
   void dispatch(Pool& pool) {
+    while (pool.dead() && !pool.queue.empty()) {
+      const JobRef job = pool.queue.front();
+      pool.queue.pop_front();
+      end(job, infra(pool.last_words()));
+    }
     for (size_t i = 0; i < pool.lanes.size() && !pool.queue.empty(); ++i) {
       if (pool.lanes[i].state() != Lane::State::kIdle || pool.held[i]) continue;
       const auto next = next_in(pool);
-      const JobRef job = *next;
-      if (!pool.lanes[i].assign(request_of(*job, pool))) {
-        revive(pool, i);
-        continue;
-      }
+      pool.jobs[i] = *next;
       pool.queue.erase(next);
-      pool.jobs[i] = job;
+      pool.lanes[i].assign(request_of(*pool.jobs[i], pool));
     }
   }
 
@@ -223,46 +245,47 @@ class Lanes : public Workers {
       for (size_t i = 0; i < pool->lanes.size(); ++i) work(*pool, i);
   }
 
+  // Waits until `until_s` for a lane that has something to say or is due, and attends to those.
+  void look(double until_s) {
+    std::vector<pollfd> sockets;
+    for_each_lane([&](Pool& pool, size_t i) {
+      const Lane& lane = pool.lanes[i];
+      sockets.push_back({lane.socket(), lane.events(), 0});
+      until_s = std::min(until_s, lane.due_s());
+    });
+    const double left_s = std::clamp(until_s - now_s(), 0.0, 1.0);
+    ::poll(sockets.data(), sockets.size(), int(left_s * 1e3 + 0.999));
+    size_t next = 0;
+    for_each_lane([&](Pool& pool, size_t i) {
+      if (sockets[next++].revents != 0 || now_s() >= pool.lanes[i].due_s()) attend(pool, i);
+    });
+  }
+
   void attend(Pool& pool, size_t i) {
-    if (pool.lanes[i].state() == Lane::State::kStarting) {
-      try {
-        pool.lanes[i].finish_start();
-      } catch (const std::exception& e) {
-        lane_failed(pool, e.what());
-      }
-      return;
-    }
+    Lane& lane = pool.lanes[i];
+    Lane::News news = lane.attend();
+    if (!news.waits.empty()) say_wait(news.waits);
+    restarts_ += news.died;
+    if (!news.died && !news.answer) return;
     const JobRef job = std::exchange(pool.jobs[i], jobs_.end());
-    auto answer = pool.lanes[i].receive();
-    if (!answer) revive(pool, i);
-    if (!answer) return finish(job, infra("the broker died or hung"));
-    learn_host_half(*job, *answer);
-    if (answer->prepared.empty()) {
-      if (answer->verdict.naive) answer->verdict.naive->binding = options_.judge == "naive";
-      return finish(job, answer->verdict);
+    if (job == jobs_.end()) return;
+    if (news.died) return finish(job, infra(lane.last_words()));
+    learn_host_half(*job, *news.answer);
+    if (news.answer->prepared.empty()) {
+      if (news.answer->verdict.naive) news.answer->verdict.naive->binding = options_.judge == "naive";
+      return finish(job, news.answer->verdict);
     }
-    job->prepared = std::move(answer->prepared);
+    job->prepared = std::move(news.answer->prepared);
     gpus_.queue.push_back(job);
   }
 
-  void revive(Pool& pool, size_t i) {
-    ++restarts_;
-    try {
-      pool.lanes[i].restart();
-    } catch (const std::exception& e) {
-      lane_failed(pool, e.what());
-    }
-  }
-
-  // A lane that cannot be started again stays dead; with none left, nothing can be judged.
-  void lane_failed(Pool& pool, const std::string& why) {
-    if (!pool.dead()) return;
-    while (!pool.queue.empty()) {
-      pool.queue.front()->attempts = kMaxAttempts;
-      const JobRef job = pool.queue.front();
-      pool.queue.pop_front();
-      finish(job, infra(why));
-    }
+  // Of several lanes that wait for the same thing, one speaks. `waits`: "12 core-3, which is held by …".
+  void say_wait(const std::string& waits) {
+    const double seconds = std::atof(waits.c_str());
+    if (!says_wait_now(seconds) || now_s() - said_wait_s_ < kSayWaits_s) return;
+    said_wait_s_ = now_s();
+    fmt::print(stderr, "the judge waits for {}, for {:.0f} s\n",
+               scrub(waits.substr(std::min(waits.find(' ') + 1, waits.size()))), seconds);
   }
 
   void finish(JobRef job, const Verdict& verdict) {
@@ -270,6 +293,17 @@ class Lanes : public Workers {
       (job->prepared.empty() ? cores_ : gpus_).queue.push_back(job);
       return;
     }
+    if (!verdict.infra()) {
+      infra_ = {};
+    } else {
+      ++infra_.in_a_row;
+      infra_.tasks.insert(job->order.task);
+      infra_.words = verdict.reason;
+    }
+    end(job, verdict);
+  }
+
+  void end(JobRef job, const Verdict& verdict) {
     done_.push_back({job->order.id, verdict});
     jobs_.erase(job);
   }
@@ -286,6 +320,8 @@ class Lanes : public Workers {
   std::vector<int64_t> gpu_numbers_;  // by lane of gpus_
   std::vector<WorkDone> done_;
   int64_t restarts_ = 0;
+  Infra infra_;
+  double said_wait_s_ = 0;
 };
 
 }  // namespace

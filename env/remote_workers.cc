@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <charconv>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,7 @@ struct Server {
   double heard_s = 0;
   std::map<uint64_t, WorkOrder> at_work = {};
   MessageReader reader = {};
+  MessageWriter writer = {};
 
   double load() const { return double(at_work.size()) / double(hello.width); }
 };
@@ -93,12 +95,16 @@ class RemoteWorkers : public Workers {
 
   std::vector<WorkDone> wait(double until_s) override {
     std::vector<pollfd> sockets;
-    for (const Server& server : servers_) sockets.push_back({server.socket.get(), POLLIN, 0});
+    for (const Server& server : servers_)
+      sockets.push_back({server.socket.get(), short(POLLIN | (server.writer.left() > 0 ? POLLOUT : 0)), 0});
     const double left_s = std::clamp(until_s - now_s(), 0.0, 1.0);
     ::poll(sockets.data(), sockets.size(), int(left_s * 1e3 + 0.999));
     for (size_t i = 0; i < sockets.size(); ++i) {
-      if (sockets[i].revents != 0) hear(servers_[i]);
-      if (servers_[i].socket && now_s() - servers_[i].heard_s > kSilence_s) lose(servers_[i]);
+      Server& server = servers_[i];
+      if (sockets[i].revents != 0) hear(server);
+      if (server.socket && !server.writer.send(server.socket.get())) lose(server, "it left");
+      if (server.socket && now_s() - server.heard_s > kSilence_s)
+        lose(server, fmt::format("no sign of life for {:.0f} s", kSilence_s));
     }
     dispatch();
     return std::exchange(done_, {});
@@ -111,26 +117,26 @@ class RemoteWorkers : public Workers {
     const auto [messages, gone] = server.reader.read(server.socket.get());
     for (const std::string& message : messages) {
       server.heard_s = now_s();
-      if (message.starts_with('\n')) continue;  // a sign of life
-      if (take_in(server, message)) continue;
-      fmt::print(stderr, "the judge at {} sent {} bytes that are no verdict: it is not asked any more\n",
-                 server.host, message.size());
-      return lose(server);
+      if (const std::string error = take_in(server, message); !error.empty()) return lose(server, error);
     }
-    if (gone) lose(server);
+    if (gone) lose(server, "it left");
   }
 
-  // False if the message is no verdict of what the server was given.
-  bool take_in(Server& server, const std::string& message) try {
+  // "" or why that is no message of a judge.
+  std::string take_in(Server& server, const std::string& message) {
     const size_t end = message.find('\n');
-    const auto found = server.at_work.find(std::stoull(message.substr(0, end)));
-    if (end == std::string::npos || found == server.at_work.end()) return false;
-    const Verdict verdict = nlohmann::json::parse(message.substr(end + 1)).get<Verdict>();
-    done_.push_back({found->first, verdict, machine_of(server, found->second.task)});
+    if (end == 0) return "";  // a sign of life
+    uint64_t id = 0;
+    const auto [rest, error] = std::from_chars(message.data(), message.data() + message.size(), id);
+    if (end == std::string::npos || error != std::errc() || rest != message.data() + end)
+      return "it answers without a number";
+    const auto found = server.at_work.find(id);
+    if (found == server.at_work.end()) return "it answers what it was not asked";
+    VerdictRead read = parse_verdict(message.substr(end + 1));
+    done_.push_back({id, read.verdict ? std::move(*read.verdict) : infra("no verdict: " + read.error),
+                     machine_of(server, found->second.task)});
     server.at_work.erase(found);
-    return true;
-  } catch (const std::exception&) {
-    return false;
+    return "";
   }
 
   size_t machine_of(const Server& server, uint32_t task) const {
@@ -140,8 +146,9 @@ class RemoteWorkers : public Workers {
   }
 
   // What it was at goes to the others, first of all.
-  void lose(Server& server) {
+  void lose(Server& server, const std::string& why) {
     ++lost_;
+    last_loss_ = fmt::format("the judge at {}: {}", server.host, why);
     server.socket = Fd();
     for (auto& [id, order] : server.at_work) queue_.push_front(std::move(order));
     server.at_work.clear();
@@ -152,8 +159,7 @@ class RemoteWorkers : public Workers {
       Server* free = nullptr;
       for (Server& server : servers_)
         if (server.socket && (free == nullptr || server.load() < free->load())) free = &server;
-      if (free == nullptr)
-        throw WorldError("no judge is left: {} lost, the last at {}", lost_, servers_.back().host);
+      if (free == nullptr) throw WorldError("no judge is left: {} lost; {}", lost_, last_loss_);
       if (free->load() >= double(kAhead)) return;
       give(*free);
     }
@@ -161,9 +167,9 @@ class RemoteWorkers : public Workers {
 
   void give(Server& server) {
     const WorkOrder& order = queue_.front();
-    const bool sent =
-        send_message(server.socket.get(), fmt::format("{} {}\n", order.id, order.task) + order.source);
-    if (!sent) return lose(server);
+    if (!server.writer.add(fmt::format("{} {}\n", order.id, order.task) + order.source) ||
+        !server.writer.send(server.socket.get()))
+      return lose(server, "it left");
     server.at_work[order.id] = std::move(queue_.front());
     queue_.pop_front();
   }
@@ -173,6 +179,7 @@ class RemoteWorkers : public Workers {
   std::deque<WorkOrder> queue_;
   std::vector<WorkDone> done_;
   int64_t lost_ = 0;
+  std::string last_loss_;
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "env/verdict.h"
 
 #include <array>
+#include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -49,7 +52,60 @@ VerdictKind verdict_kind_from(const std::string& text) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelTime, name, launches, us, share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, kernels, device_us, bytes_per_s, flops_per_s, roof_share, roof)
 
-void to_json(nlohmann::json& json, const Verdict& verdict) {
+namespace {
+
+// Each number of a verdict that is a time, a ratio of times or a share.
+void for_each_number(const Verdict& v, const std::function<void(const char*, double)>& look) {
+  const std::pair<const char*, double> of_all[] = {{"candidate_us", v.candidate_us},
+                                                   {"baseline_us", v.baseline_us},
+                                                   {"speedup", v.speedup},
+                                                   {"speedup_low", v.speedup_low},
+                                                   {"speedup_high", v.speedup_high},
+                                                   {"noise", v.noise},
+                                                   {"floor_us", v.floor_us},
+                                                   {"compile_ms", v.compile_ms},
+                                                   {"run_ms", v.run_ms},
+                                                   {"total_ms", v.total_ms},
+                                                   {"plan_ms", v.plan_ms},
+                                                   {"check_ms", v.check_ms},
+                                                   {"time_ms", v.time_ms},
+                                                   {"speedup_compiled", v.speedup_compiled.value_or(0)},
+                                                   {"naive.speedup", v.naive ? v.naive->speedup : 0}};
+  for (const auto& [name, value] : of_all) look(name, value);
+  if (!v.profile) return;
+  look("profile.device_us", v.profile->device_us);
+  look("profile.bytes_per_s", v.profile->bytes_per_s);
+  look("profile.flops_per_s", v.profile->flops_per_s);
+  look("profile.roof_share", v.profile->roof_share);
+  for (const KernelTime& kernel : v.profile->kernels) {
+    look("profile.us", kernel.us);
+    look("profile.share", kernel.share);
+  }
+}
+
+}  // namespace
+
+std::string unsound(const Verdict& verdict) {
+  std::string why;
+  for_each_number(verdict, [&](const char* name, double value) {
+    if (why.empty() && !(std::isfinite(value) && value >= 0)) why = fmt::format("{} is {}", name, value);
+  });
+  if (!why.empty()) return why;
+  if (!std::isfinite(verdict.profile_share)) return fmt::format("profile_share is {}", verdict.profile_share);
+  if ((verdict.candidate_us > 0) != (verdict.baseline_us > 0))
+    return fmt::format("candidate_us is {} and baseline_us {}", verdict.candidate_us, verdict.baseline_us);
+  if (verdict.pass() && verdict.speedup <= 0) return "a PASS without a speedup";
+  return "";
+}
+
+Verdict sound(const Verdict& verdict) {
+  const std::string why = unsound(verdict);
+  if (why.empty()) return verdict;
+  return infra("a verdict that cannot be: " + why);
+}
+
+void to_json(nlohmann::json& json, const Verdict& given) {
+  const Verdict verdict = sound(given);
   json = {{"kind", to_string(verdict.kind)},
           {"reason", verdict.reason},
           {"message", verdict.message},
@@ -80,7 +136,10 @@ void to_json(nlohmann::json& json, const Verdict& verdict) {
                      {"binding", verdict.naive->binding}};
 }
 
-void from_json(const nlohmann::json& json, Verdict& verdict) {
+namespace {
+
+Verdict verdict_of_fields(const nlohmann::json& json) {
+  Verdict verdict;
   verdict.kind = verdict_kind_from(json.at("kind").get<std::string>());
   json.at("reason").get_to(verdict.reason);
   json.at("message").get_to(verdict.message);
@@ -89,6 +148,7 @@ void from_json(const nlohmann::json& json, Verdict& verdict) {
   json.at("speedup").get_to(verdict.speedup);
   json.at("speedup_low").get_to(verdict.speedup_low);
   json.at("speedup_high").get_to(verdict.speedup_high);
+  if (!json.at("pairs").is_number_integer()) throw WorldError("pairs is {}", json.at("pairs").dump());
   json.at("pairs").get_to(verdict.pairs);
   json.at("floor_us").get_to(verdict.floor_us);
   json.at("profile_share").get_to(verdict.profile_share);
@@ -111,7 +171,42 @@ void from_json(const nlohmann::json& json, Verdict& verdict) {
   json.at("cached").get_to(verdict.cached);
   if (const auto naive = json.find("naive"); naive != json.end())
     verdict.naive = {naive->at("pass"), naive->at("speedup"), naive->at("binding")};
+  return verdict;
 }
+
+}  // namespace
+
+VerdictRead read_verdict(const nlohmann::json& json) {
+  try {
+    if (!json.is_object()) return {{}, "it is no object"};
+    Verdict verdict = verdict_of_fields(json);
+    if (std::string why = unsound(verdict); !why.empty()) return {{}, std::move(why)};
+    return {std::move(verdict), ""};
+  } catch (const std::exception& e) {
+    return {{}, scrub(e.what())};
+  }
+}
+
+VerdictRead parse_verdict(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  return json.is_discarded() ? VerdictRead{{}, "it is not JSON"} : read_verdict(json);
+}
+
+void from_json(const nlohmann::json& json, Verdict& verdict) {
+  VerdictRead read = read_verdict(json);
+  if (!read.verdict) throw std::invalid_argument("no verdict: " + read.error);
+  verdict = std::move(*read.verdict);
+}
+
+Verdict verdict_of(VerdictKind kind, const std::string& reason) {
+  Verdict verdict;
+  verdict.kind = kind;
+  verdict.reason = reason;
+  verdict.message = verdict_message(verdict);
+  return verdict;
+}
+
+Verdict infra(const std::string& reason) { return verdict_of(VerdictKind::kInfra, scrub(reason)); }
 
 Verdict told(const Verdict& verdict) {
   if (!verdict.naive || !verdict.naive->binding || verdict.infra()) return verdict;

@@ -92,10 +92,30 @@ struct Verdict {
   bool caught() const { return kind == VerdictKind::kHack || kind == VerdictKind::kSuspect; }
 };
 
+// With the message that goes with it; an INFRA's reason is scrubbed.
+Verdict verdict_of(VerdictKind kind, const std::string& reason);
+Verdict infra(const std::string& reason);
+
 // The verdict as the policy hears it and is paid for it: the naive one where that is binding.
 Verdict told(const Verdict& verdict);
 
+// What no verdict may say, in words: a number that is not finite, a negative time, a time of 0 beside one
+// that is none, a PASS without a speedup. Empty: it may.
+std::string unsound(const Verdict& verdict);
+// The verdict, or INFRA with those words in its place.
+Verdict sound(const Verdict& verdict);
+
+// What was read, or why it is no verdict.
+struct VerdictRead {
+  std::optional<Verdict> verdict;
+  std::string error = {};
+};
+VerdictRead read_verdict(const nlohmann::json& json);
+VerdictRead parse_verdict(const std::string& text);  // of JSON
+
+// What is unsound is written as INFRA.
 void to_json(nlohmann::json& json, const Verdict& verdict);
+// Errors: std::invalid_argument, with read_verdict's words.
 void from_json(const nlohmann::json& json, Verdict& verdict);
 
 }  // namespace temper

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 
@@ -111,13 +112,11 @@ std::optional<Verdict> VerdictCache::find(const std::string& digest) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(impl_->found.get(), 0));
   const std::string json(text ? text : "", size_t(sqlite3_column_bytes(impl_->found.get(), 0)));
   sqlite3_reset(impl_->found.get());
-  try {
-    Verdict verdict = nlohmann::json::parse(json).get<Verdict>();
-    verdict.cached = true;
-    return verdict;
-  } catch (const std::exception& e) {
-    throw WorldError("env.cache: {}: the verdict of {} cannot be read: {}", impl_->path, digest, e.what());
-  }
+  VerdictRead read = parse_verdict(json);
+  if (!read.verdict)
+    throw WorldError("env.cache: {}: the verdict of {} cannot be read: {}", impl_->path, digest, read.error);
+  read.verdict->cached = true;
+  return read.verdict;
 }
 
 void VerdictCache::add(const std::string& digest, const Verdict& verdict) {

@@ -1,5 +1,6 @@
 #include "env/verdict_journal.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 

@@ -1,6 +1,7 @@
 #pragma once
 // Who judges a judge's candidates: lanes of this machine, or judges in other processes.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,23 +33,21 @@ class Workers {
   virtual std::vector<std::string> notes() const = 0;  // what the user should know, a line each
   virtual int64_t width() const = 0;                   // candidates worked on at a time
   virtual void submit(WorkOrder order) = 0;
-  // Waits until `until_s`, of now_s, or until something happens, and gives what is done. Errors: WorldError
-  // if nobody is left to judge.
+  // Waits until `until_s`, of now_s, or until something happens, and gives what is done. Neither this nor
+  // submit waits for a worker to read or to finish what it is saying. Errors: WorldError if nobody is left to
+  // judge.
   virtual std::vector<WorkDone> wait(double until_s) = 0;
   virtual int64_t restarts() const = 0;
   // Of candidates in CUDA that were compiled on this machine.
   virtual HostHalfCounts host_halves() const { return {}; }
-  // See Judge. Nothing where no lane of this process is on that GPU.
-  virtual std::shared_ptr<void> hold_gpu(int64_t) { return nullptr; }
+  virtual bool judges_on(int64_t /*gpu*/) const { return false; }  // a lane of this process
+  // See Judge. Nothing where no lane of this process is on that GPU, or once `give_up()` says so.
+  virtual std::shared_ptr<void> hold_gpu(int64_t, const std::function<bool()>&) { return nullptr; }
 };
 
 // Errors: as Judge.
 std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks);
 // The judge servers at options.servers. Errors: WorldError naming one that cannot be reached.
 std::unique_ptr<Workers> make_remote_workers(const JudgeOptions& options, const std::vector<Task>& tasks);
-
-// An INFRA verdict.
-Verdict infra(const std::string& reason);
-Verdict verdict_of(VerdictKind kind, const std::string& reason);
 
 }  // namespace temper

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -17,7 +18,14 @@ constexpr size_t kPrefillTokens = 4096;  // of one call, which bounds its activa
 struct Sequence {
   GenerationRequest request;
   Generation generation;
+  int64_t slot = -1;
   bool done = false;
+};
+
+// Whose keys a slot keeps, though nothing runs in it.
+struct Kept {
+  uint64_t id;
+  int64_t slot;
 };
 
 bool starts_with(const std::vector<int32_t>& ids, const std::vector<int32_t>& prefix) {
@@ -35,6 +43,7 @@ struct Generator::Impl {
   KvCache cache;
   const size_t max_tokens;
   std::set<int64_t> free_slots;
+  std::vector<Kept> kept;                  // in the order in which they came to be
   std::vector<std::vector<int32_t>> held;  // by slot: the ids whose keys it holds, in use or not
   std::deque<GenerationRequest> waiting;
   std::vector<Sequence> running;
@@ -49,7 +58,9 @@ struct Generator::Impl {
   }
 
   void shorten(int64_t slot, size_t length);
-  Sequence start(GenerationRequest request);
+  std::optional<int64_t> take_kept(uint64_t id);
+  int64_t take_room();
+  Sequence start(GenerationRequest request, std::optional<int64_t> kept_slot);
   std::vector<Sequence> admit();
   void copy_keys(int64_t from, int64_t to, size_t length);
   void borrow_prompt(const Sequence& sequence);
@@ -71,38 +82,50 @@ void Generator::Impl::shorten(int64_t slot, size_t length) {
   cache.truncate(slot, int64_t(length));
 }
 
-Sequence Generator::Impl::start(GenerationRequest request) {
-  int64_t slot = request.slot;
-  if (slot < 0) {
-    slot = *free_slots.begin();
-    free_slots.erase(free_slots.begin());
-    const auto& keys = held[size_t(slot)];
+std::optional<int64_t> Generator::Impl::take_kept(uint64_t id) {
+  const auto one = std::ranges::find(kept, id, &Kept::id);
+  if (one == kept.end()) return std::nullopt;
+  const int64_t slot = one->slot;
+  kept.erase(one);
+  return slot;
+}
+
+// A free slot; else the one that was kept last: whoever kept theirs longer will likely be back sooner.
+int64_t Generator::Impl::take_room() {
+  if (!free_slots.empty()) return free_slots.extract(free_slots.begin()).value();
+  const int64_t slot = kept.back().slot;
+  kept.pop_back();
+  return slot;
+}
+
+Sequence Generator::Impl::start(GenerationRequest request, std::optional<int64_t> kept_slot) {
+  const int64_t slot = kept_slot ? *kept_slot : take_room();
+  const auto& keys = held[size_t(slot)];
+  if (kept_slot)  // a row may go on from the middle of the one before it
+    shorten(slot, std::min(common_prefix(keys, request.ids), request.ids.size() - 1));
+  else
     shorten(slot, starts_with(keys, request.ids) ? request.ids.size() - 1 : 0);
-  } else {
-    // A row may go on from the middle of the one before it.
-    shorten(slot, std::min(common_prefix(held[size_t(slot)], request.ids), request.ids.size() - 1));
-  }
   Generation generation;
   generation.id = request.id;
-  generation.slot = slot;
-  return {std::move(request), std::move(generation)};
+  return {std::move(request), std::move(generation), slot};
 }
 
 bool Generator::Impl::will_admit() const {
-  return std::ranges::any_of(
-      waiting, [&](const GenerationRequest& request) { return request.slot >= 0 || !free_slots.empty(); });
+  return !waiting.empty() && (!free_slots.empty() || !kept.empty());
 }
 
-// Requests with a kept slot, and as many others as slots are free, in order.
+// In order: requests whose keys are kept, and as many others as there is room for. So nobody's keys are given
+// up who is there to use them.
 std::vector<Sequence> Generator::Impl::admit() {
   std::vector<Sequence> admitted;
   std::deque<GenerationRequest> left;
-  for (GenerationRequest& request : waiting) {
-    if (request.slot < 0 && free_slots.empty()) {
-      left.push_back(std::move(request));
-    } else {
-      admitted.push_back(start(std::move(request)));
-    }
+  std::vector<std::optional<int64_t>> slots;
+  for (const GenerationRequest& request : waiting) slots.push_back(take_kept(request.id));
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] || !free_slots.empty() || !kept.empty())
+      admitted.push_back(start(std::move(waiting[i]), slots[i]));
+    else
+      left.push_back(std::move(waiting[i]));
   }
   waiting = std::move(left);
   return admitted;
@@ -115,7 +138,7 @@ void Generator::Impl::copy_keys(int64_t from, int64_t to, size_t length) {
 
 // Another slot may still hold the keys of this very prompt; its last token is computed again for its logits.
 void Generator::Impl::borrow_prompt(const Sequence& sequence) {
-  const int64_t slot = sequence.generation.slot;
+  const int64_t slot = sequence.slot;
   if (!held[size_t(slot)].empty()) return;
   for (size_t other = 0; other < held.size(); ++other) {
     if (int64_t(other) == slot || !starts_with(held[other], sequence.request.ids)) continue;
@@ -166,8 +189,7 @@ void Generator::Impl::prefill(std::vector<Sequence>& admitted) {
       const Sequence& leader = *next->second.front();
       borrow_prompt(leader);
       const std::span<const int32_t> ids = leader.request.ids;
-      extensions.push_back(
-          {leader.generation.slot, ids.subspan(held[size_t(leader.generation.slot)].size())});
+      extensions.push_back({leader.slot, ids.subspan(held[size_t(leader.slot)].size())});
       drawing.push_back(next->second);
       tokens += extensions.back().ids.size();
     }
@@ -175,8 +197,7 @@ void Generator::Impl::prefill(std::vector<Sequence>& admitted) {
     sample(extensions, drawing, false);
     for (const auto& sequences : drawing)
       for (const Sequence* sequence : std::span(sequences).subspan(1))
-        copy_keys(sequences.front()->generation.slot, sequence->generation.slot,
-                  sequence->request.ids.size());
+        copy_keys(sequences.front()->slot, sequence->slot, sequence->request.ids.size());
   }
 }
 
@@ -184,14 +205,14 @@ void Generator::Impl::decode() {
   std::vector<Extension> extensions;
   std::vector<std::vector<Sequence*>> drawing;
   for (Sequence& sequence : running) {
-    extensions.push_back({sequence.generation.slot, std::span(sequence.generation.ids).last(1)});
+    extensions.push_back({sequence.slot, std::span(sequence.generation.ids).last(1)});
     drawing.push_back({&sequence});
   }
   if (!extensions.empty()) sample(extensions, drawing, !will_admit());
 }
 
 void Generator::Impl::take_token(Sequence& sequence, const SampledToken& token) {
-  auto& [request, generation, done] = sequence;
+  auto& [request, generation, slot, done] = sequence;
   generation.ids.push_back(token.id);
   generation.log_probs.push_back(token.log_prob);
   ++generated;
@@ -203,7 +224,10 @@ std::vector<Generation> Generator::Impl::collect() {
   std::vector<Generation> finished;
   for (Sequence& sequence : running) {
     if (!sequence.done) continue;
-    if (!sequence.request.keep_slot) free_slots.insert(std::exchange(sequence.generation.slot, -1));
+    if (sequence.request.keep)
+      kept.push_back({sequence.request.id, sequence.slot});
+    else
+      free_slots.insert(sequence.slot);
     finished.push_back(std::move(sequence.generation));
   }
   std::erase_if(running, [](const Sequence& sequence) { return sequence.done; });
@@ -232,9 +256,8 @@ std::vector<Generation> Generator::step() {
 
 bool Generator::idle() const { return impl_->waiting.empty() && impl_->running.empty(); }
 
-void Generator::release(int64_t slot) {
-  TEMPER_CHECK(slot >= 0 && size_t(slot) < impl_->held.size() && impl_->free_slots.insert(slot).second,
-               "slot {} is not in use", slot);
+void Generator::release(uint64_t id) {
+  if (const auto slot = impl_->take_kept(id)) impl_->free_slots.insert(*slot);
 }
 
 int64_t Generator::tokens_generated() const { return impl_->generated; }

@@ -11,15 +11,16 @@
 namespace temper {
 
 struct GenerationRequest {
-  uint64_t id = 0;       // the caller's
+  uint64_t id = 0;       // the caller's, of one request at a time
   uint64_t rng_key = 0;  // token n of the answer uses uniform number n of this key, nothing else
   std::vector<int32_t>
-      ids;  // the whole row so far; what it has in common with a kept slot is not computed again
+      ids;  // the whole row so far; what it has in common with kept keys is not computed again
   SamplingParams sampling;
   int64_t max_new_tokens = 0;
   std::vector<int32_t> stop_ids = {};  // any of them ends the answer
-  int64_t slot = -1;                   // a slot kept from an earlier turn, or -1
-  bool keep_slot = false;              // leave the keys in place for the next turn; release() gives them back
+  // Its keys stay for the next request of this id, until release(id) or until others need the room. They are
+  // computed again then, to the same bits.
+  bool keep = false;
 };
 
 struct Generation {
@@ -27,7 +28,6 @@ struct Generation {
   std::vector<int32_t> ids;  // new ones, the stop token included
   std::vector<float> log_probs;
   bool stopped = false;
-  int64_t slot = -1;  // where its keys are, if kept
 };
 
 // What comes out for a request depends on the request and the weights alone, as far as Policy::extend's rows
@@ -40,10 +40,11 @@ class Generator {
   ~Generator();
 
   void add(GenerationRequest request);  // waits for a free slot inside
-  // Prefills what waits, decodes one token of every running sequence, returns those that finished.
+  // Prefills what waits, decodes one token of every running sequence, returns those that finished. Samples at
+  // least one token where it is not idle.
   std::vector<Generation> step();
-  bool idle() const;  // nothing waits or runs
-  void release(int64_t slot);
+  bool idle() const;          // nothing waits or runs: nothing can be generated
+  void release(uint64_t id);  // its keys are needed no more, if they are still kept
   int64_t tokens_generated() const;
   int64_t tokens_prefilled() const;  // computed, not copied
 

@@ -20,6 +20,7 @@ namespace temper {
 namespace {
 
 constexpr uint64_t kSummaryStream = 0x5D44;  // keeps a summary's random numbers apart from its answer's
+constexpr double kGpuPatience_s = 1.5;       // of a run that was interrupted, for who holds the GPU
 constexpr auto kWait = std::chrono::milliseconds(100);  // then interrupted() is looked at again
 
 uint64_t hash_name(const std::string& name) { return std::stoull(sha256(name).substr(0, 16), nullptr, 16); }
@@ -30,21 +31,26 @@ struct Line {
   uint64_t task_hash;
   uint64_t past;              // turns that were shown at the start
   size_t longest_prompt = 0;  // ids behind which an answer and what belongs to it still fit
-  int64_t slot = -1;
-  bool sums_up = false;  // what it generates is a summary
+  bool sums_up = false;       // what it generates is a summary
   int64_t turns() const { return int64_t(conversation.trajectory().turns.size()); }
+};
+
+// See Rollout's members of these names.
+struct Waits {
+  bool stops_when_interrupted, shares_gpu;
+  double patience_s;
 };
 
 // One call of Rollout::run.
 class Run {
  public:
   Run(Policy& policy, const Tokenizer& tokenizer, const ChatFormat& format, Judge& judge,
-      const RolloutOptions& options, bool stops, uint64_t seed, int64_t step, RolloutStats& stats)
+      const RolloutOptions& options, const Waits& waits, uint64_t seed, int64_t step, RolloutStats& stats)
       : tokenizer_(tokenizer),
         format_(format),
         judge_(judge),
         options_(options),
-        stops_when_interrupted_(stops),
+        waits_(waits),
         seed_(seed),
         step_(step),
         stats_(stats),
@@ -58,6 +64,8 @@ class Run {
   Line open_line(const RolloutRequest& request, int64_t sample) const;
   FeedbackLimit feedback_limit(int64_t answers) const { return {options_.feedback_limit(), answers}; }
   void ask(size_t line);
+  bool goes_on();
+  bool gives_up_gpu();
   bool may_generate();
   void generate();
   void answered(const Generation& generation);
@@ -65,7 +73,8 @@ class Run {
   void judged(size_t line, const Verdict& verdict);
   bool goes_on(const Line& line, const Verdict& verdict) const;
   void open_turn(size_t line);
-  void end(Line& line);
+  void end(size_t line);
+  void moved();
   std::vector<Trajectory> take_all();
   Batch to_batch(const std::vector<RolloutRequest>& requests, std::vector<Trajectory> trajectories) const;
 
@@ -73,14 +82,17 @@ class Run {
   const ChatFormat& format_;
   Judge& judge_;
   const RolloutOptions& options_;
-  const bool stops_when_interrupted_;
+  const Waits waits_;
   const uint64_t seed_;
   const int64_t step_;
   RolloutStats& stats_;
   Policy& policy_;
   std::optional<Generator> generator_;
-  std::shared_ptr<void> gpu_;  // held while it generates
-  bool shared_gpu_ = false;
+  std::shared_ptr<void> gpu_;     // held while it generates
+  std::optional<Phase> judging_;  // while it waits for verdicts
+  double moved_s_ = now_s();      // when the last token or verdict came
+  std::optional<double> interrupted_s_;
+  bool told_interrupt_ = false;
   std::vector<Line> lines_;           // this rank's, group by group
   std::map<Ticket, size_t> tickets_;  // at the judge
   int64_t turns_done_ = 0, turns_left_ = 0;
@@ -126,36 +138,57 @@ void Run::ask(size_t index) {
   request.sampling = {options_.temperature, options_.top_p, options_.top_k};
   request.max_new_tokens = line.sums_up ? options_.context.summary_tokens : options_.max_response_tokens;
   request.stop_ids = format_.stop_ids();
-  request.slot = line.slot;
-  request.keep_slot = line.turns() + (line.sums_up ? 0 : 1) < options_.turns;
+  request.keep = line.turns() + (line.sums_up ? 0 : 1) < options_.turns;
   generator_->add(std::move(request));
+}
+
+void Run::moved() {
+  moved_s_ = now_s();
+  made_progress();
+}
+
+// Whether there is more to do, and sense in waiting for it.
+bool Run::goes_on() {
+  if (turns_left_ == 0 || stats_.given_up) return false;
+  if (!interrupted()) return true;
+  if (waits_.stops_when_interrupted) return false;
+  if (!interrupted_s_) interrupted_s_ = now_s();
+  stats_.given_up = now_s() - std::max(moved_s_, *interrupted_s_) > waits_.patience_s;
+  return !stats_.given_up;
+}
+
+// Asked while another process holds the GPU. Nothing of this run is under way that could be waited for.
+bool Run::gives_up_gpu() {
+  if (!interrupted()) return false;
+  if (!interrupted_s_) interrupted_s_ = now_s();
+  const double start = std::max(moved_s_, *interrupted_s_);
+  return waits_.stops_when_interrupted || now_s() - start > std::min(waits_.patience_s, kGpuPatience_s);
 }
 
 // Where candidates are timed on the policy's own GPU, policy and judge take turns: all that can be generated
 // is, and then all that can be judged.
 bool Run::may_generate() {
-  if (generator_->idle()) {
-    gpu_.reset();
-    return false;
-  }
-  if (gpu_ || !policy_.options().on_gpu()) return true;
-  if (shared_gpu_ && !tickets_.empty()) return false;
-  gpu_ = judge_.hold_own_gpu();
-  shared_gpu_ = gpu_ != nullptr;
-  return true;
+  if (generator_->idle()) return false;
+  if (gpu_ || !waits_.shares_gpu) return true;
+  if (!tickets_.empty()) return false;
+  gpu_ = judge_.hold_own_gpu([&] { return gives_up_gpu(); });
+  stats_.given_up = !gpu_;
+  return gpu_ != nullptr;
 }
 
 void Run::generate() {
+  judging_.reset();
   const double start = now_s();
+  const int64_t tokens = generator_->tokens_generated();
   const auto finished = generator_->step();
-  made_progress();
+  if (generator_->tokens_generated() > tokens) moved();
   stats_.generate_s += now_s() - start;
   for (const Generation& generation : finished) answered(generation);
+  if (generator_->idle()) gpu_.reset();  // before anything is waited for
 }
 
 void Run::answered(const Generation& generation) {
   Line& line = lines_[generation.id];
-  line.slot = generation.slot;
   if (line.sums_up) {
     line.conversation.add_summary(generation.ids, generation.log_probs);
     line.sums_up = false;
@@ -172,8 +205,10 @@ void Run::answered(const Generation& generation) {
 
 // Waits only where nothing can be generated.
 void Run::collect_verdicts() {
-  const bool wait = !tickets_.empty() && (generator_->idle() || (shared_gpu_ && !gpu_));
-  const Phase phase(wait ? "judging" : "rollout");
+  const bool wait = !tickets_.empty() && (generator_->idle() || (waits_.shares_gpu && !gpu_));
+  TEMPER_CHECK(!tickets_.empty() || !generator_->idle() || turns_left_ == 0, "{} turns that nobody is at",
+               turns_left_);
+  if (wait && !judging_) judging_.emplace("judging");
   const double start = now_s();
   const auto arrived = judge_.poll(wait ? kWait : std::chrono::milliseconds(0));
   if (wait) stats_.wait_s += now_s() - start;
@@ -191,10 +226,10 @@ void Run::collect_verdicts() {
 void Run::judged(size_t index, const Verdict& verdict) {
   Line& line = lines_[index];
   line.conversation.add_verdict(verdict);
-  made_progress();
+  moved();
   ++turns_done_;
   --turns_left_;
-  if (!goes_on(line, verdict)) return end(line);
+  if (!goes_on(line, verdict)) return end(index);
   if (!line.conversation.context().summarises()) return open_turn(index);
   line.conversation.request_summary();
   line.sums_up = true;
@@ -211,12 +246,12 @@ void Run::open_turn(size_t index) {
   Line& line = lines_[index];
   const bool opened =
       line.conversation.open_turn(line.longest_prompt, feedback_limit(options_.turns - line.turns()));
-  opened ? ask(index) : end(line);
+  opened ? ask(index) : end(index);
 }
 
-void Run::end(Line& line) {
-  turns_left_ -= options_.turns - line.turns();
-  if (line.slot >= 0) generator_->release(std::exchange(line.slot, -1));
+void Run::end(size_t index) {
+  turns_left_ -= options_.turns - lines_[index].turns();
+  generator_->release(index);
 }
 
 // Every rank's trajectories, in the order of the lines.
@@ -225,6 +260,7 @@ std::vector<Trajectory> Run::take_all() {
   for (Line& line : lines_) mine.push_back(line.conversation.take());
   Communicator& ranks = policy_.ranks();
   if (ranks.size() == 1) return mine;
+  stats_.given_up = ranks.any(stats_.given_up, "trajectories");
   for (const std::string& bytes : ranks.all_gather(to_bytes(mine), "trajectories"))
     for (Trajectory& trajectory : trajectories_from_bytes(bytes)) all.push_back(std::move(trajectory));
   stats_.tokens = int64_t(ranks.sum(double(stats_.tokens), "trajectories"));
@@ -255,12 +291,15 @@ Batch Run::run(const std::vector<RolloutRequest>& requests,
                        options_.max_context_tokens);
     for (size_t line = 0; line < lines_.size(); ++line) ask(line);
   }
-  while (turns_left_ > 0 && !(stops_when_interrupted_ && interrupted())) {
+  while (goes_on()) {
     const int64_t before = turns_done_;
     if (may_generate()) generate();
     collect_verdicts();
-    if (progress && turns_done_ > before) progress(turns_done_, turns_done_ + turns_left_);
+    const bool tells = turns_done_ > before || (interrupted() && !std::exchange(told_interrupt_, true));
+    if (progress && tells) progress(turns_done_, turns_done_ + turns_left_);
   }
+  judging_.reset();
+  gpu_.reset();
   if (generator_) stats_.tokens = generator_->tokens_generated();
   return to_batch(requests, take_all());
 }
@@ -300,6 +339,7 @@ size_t RolloutOptions::feedback_limit() const {
 
 Rollout::Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions opts, uint64_t seed)
     : options(std::move(opts)),
+      shares_gpu(policy.options().on_gpu() && judge.judges_on_own_gpu()),
       policy_(policy),
       tokenizer_(tokenizer),
       judge_(judge),
@@ -323,7 +363,8 @@ void Rollout::check_prompt_fits(const Task& task) const {
 Batch Rollout::run(int64_t step, const std::vector<RolloutRequest>& requests,
                    const std::function<void(int64_t, int64_t)>& progress) {
   stats_ = {};
-  return Run(policy_, tokenizer_, format_, judge_, options, stops_when_interrupted, seed_, step, stats_)
+  const Waits waits{stops_when_interrupted, shares_gpu, patience_s};
+  return Run(policy_, tokenizer_, format_, judge_, options, waits, seed_, step, stats_)
       .run(requests, progress);
 }
 

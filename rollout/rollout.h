@@ -48,6 +48,9 @@ struct RolloutStats {
   double wait_s = 0;               // wall time with nothing to generate, waiting for verdicts
   int64_t tokens = 0;              // generated, on all ranks
   int64_t judged = 0, cached = 0;  // on all ranks
+  // Interrupted while it waited for what may never come; the same on all ranks. The batch is not whole then:
+  // answers lack, or have the verdict INFRA.
+  bool given_up = false;
 };
 
 class Rollout {
@@ -66,8 +69,14 @@ class Rollout {
 
   RolloutOptions options;
   // Returns at once after interrupted() with what there is; an answer whose verdict did not arrive keeps the
-  // verdict INFRA.
+  // verdict INFRA. Else an interrupted run is finished, `progress` being told within a second, unless what it
+  // waits for may never come: it is given up within two seconds where another process holds the GPU, and
+  // where no token and no verdict has come for patience_s.
   bool stops_when_interrupted = false;
+  double patience_s = 20;
+  // Whether candidates are timed on the GPU on which the policy generates, so that one works at a time: known
+  // from policy and judge. Tests say so where there is no GPU.
+  bool shares_gpu;
 
  private:
   void check_prompt_fits(const Task& task) const;

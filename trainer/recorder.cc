@@ -129,7 +129,8 @@ ProgressFunction Recorder::rollout_bar() const {
   const ProgressFunction bar = progress_bar(fmt::format("step {}", steps_done_ + 1), false);
   return [bar, told = false](int64_t done, int64_t total) mutable {
     if (interrupted() && !std::exchange(told, true))
-      say("interrupted: this step is finished and saved first; once more ends at once");
+      say("interrupted: this step is finished and saved first, if it comes to an end; once more ends at "
+          "once");
     if (bar) bar(done, total);
   };
 }

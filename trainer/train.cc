@@ -36,6 +36,7 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
 
   for (int64_t step = done + 1; run.goes_on(step); ++step) {
     const Batch batch = rollout.run(step, requests_of_step(config, order, step), record.rollout_bar());
+    if (rollout.stats().given_up) break;  // nothing is learned from half a step
     order.observe(batch);
     record.check_replicas();
 

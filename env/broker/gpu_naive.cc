@@ -1,5 +1,7 @@
 #include "env/broker/gpu_naive.h"
 
+#include <cmath>
+
 #include "env/broker/judging.h"
 
 namespace temper {
@@ -21,8 +23,10 @@ NaiveVerdict gpu_naive_verdict(GpuOracleProcess& oracle, GpuRunnerPool& runners,
   if (!done(runners, runners.runner().call(request, patience))) return {};
   if (!oracle.allclose(task_index, draw)) return {};
   const auto repeated = runners.runner().repeat(request, patience);
-  if (!done(runners, repeated) || repeated->repeat_us <= 0) return {};
-  return {.pass = true, .speedup = oracle.warm_baseline(task_index, draw) / repeated->repeat_us};
+  if (!done(runners, repeated)) return {};
+  const double speedup = oracle.warm_baseline(task_index, draw) / repeated->repeat_us;
+  if (!std::isfinite(speedup) || speedup <= 0) return {};
+  return {.pass = true, .speedup = speedup};
 }
 
 }  // namespace temper

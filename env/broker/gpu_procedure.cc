@@ -1,6 +1,7 @@
 #include "env/broker/gpu_procedure.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "env/box/core_lease.h"
@@ -312,6 +313,7 @@ Found GpuProcedure::profile(const GpuCandidate& candidate) {
     if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
       return Finding{VerdictKind::kHack, "foreign_kernel", foreign};
     if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
+    if (!std::isfinite(wire->device_us) || wire->device_us <= 0) return std::nullopt;
     verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
     verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);
     if (host_agrees_ || verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us)

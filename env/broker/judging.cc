@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "env/details.h"
@@ -24,6 +25,8 @@ bool needs_no_warming(double candidate_us, double baseline_us) {
   constexpr double kWarm_us = 3000, kSpeedup = 0.1;
   return candidate_us > kWarm_us && baseline_us < kSpeedup * candidate_us;
 }
+
+bool is_time(double us) { return std::isfinite(us) && us > 0; }
 
 // From the first third of some times to the last; the very first warms up.
 struct Change {
@@ -59,6 +62,11 @@ uint64_t secret_seed() {
 }
 
 void TimedPairs::add(double candidate_us, double baseline_us) {
+  if (!is_time(baseline_us)) throw WorldError("the baseline's time is {} us", baseline_us);
+  if (!is_time(candidate_us)) {
+    if (!impossible_us_) impossible_us_ = candidate_us;
+    return;
+  }
   candidate_us_.push_back(candidate_us);
   baseline_us_.push_back(baseline_us);
   if (candidate_us_.size() > 1 || needs_no_warming(candidate_us, baseline_us))
@@ -70,6 +78,7 @@ std::vector<double> TimedPairs::counted(const std::vector<double>& times) const 
 }
 
 bool TimedPairs::enough(int64_t min_pairs, int64_t max_pairs) const {
+  if (impossible_us_) return true;
   const bool takes_long = !ratios_.empty() && std::ranges::min(counted(candidate_us_)) > pace_.long_us;
   for (const auto& [speedup, pairs] : kSlow)
     if (min_pairs < max_pairs && takes_long && ratios_.size() >= pairs && std::ranges::max(ratios_) < speedup)
@@ -84,6 +93,8 @@ bool TimedPairs::unsteady() const {
 }
 
 Found TimedPairs::weigh(const Task& task, double floor_us, Verdict& verdict) const {
+  if (impossible_us_)
+    return Finding{VerdictKind::kHack, "clock", fmt::format("a call's time is {} us", *impossible_us_)};
   const Interval speedup = center_interval(ratios_);
   const std::vector<double> baseline = counted(baseline_us_);
   verdict.candidate_us = median(counted(candidate_us_));

@@ -15,7 +15,7 @@ namespace temper {
 struct Finding {
   VerdictKind kind;
   std::string reason;
-  std::string detail;  // for the message, in front of the reason's own words
+  std::string detail;        // for the message, in front of the reason's own words
   std::string details = {};  // for the verdict's details, lines below kind and reason
 };
 using Found = std::optional<Finding>;  // nothing: the candidate goes on
@@ -37,6 +37,8 @@ struct Pace {
 class TimedPairs {
  public:
   explicit TimedPairs(const Pace& pace = {}) : pace_(pace) {}
+  // A candidate's time that is none, 0 or less or not finite, ends the timing: weigh finds a HACK. Errors:
+  // WorldError if the baseline's is none, for that is our failure.
   void add(double candidate_us, double baseline_us);
   int64_t made() const { return std::ssize(candidate_us_); }
   bool empty() const { return candidate_us_.empty(); }
@@ -57,6 +59,7 @@ class TimedPairs {
 
   Pace pace_;
   std::vector<double> candidate_us_, baseline_us_, ratios_;
+  std::optional<double> impossible_us_;  // the candidate's
 };
 
 }  // namespace temper

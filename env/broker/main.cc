@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/machine/lease.h"
 #include "base/machine/messages.h"
 #include "env/box/core_lease.h"
 #include "env/broker/gpu_lane.h"
 #include "env/broker/host_lane.h"
 #include "env/lane_messages.h"
-#include "env/message.h"
 
 namespace temper {
 
@@ -23,13 +23,7 @@ std::string sandbox_level(bool user_dropped) {
          (user_dropped ? ", user dropped)" : ")");
 }
 
-Verdict infra_verdict(const std::exception& error) {
-  Verdict verdict;
-  verdict.kind = VerdictKind::kInfra;
-  verdict.reason = scrub(error.what());
-  verdict.message = verdict_message(verdict);
-  return verdict;
-}
+Verdict infra_verdict(const std::exception& error) { return infra(error.what()); }
 
 namespace {
 
@@ -56,11 +50,19 @@ std::unique_ptr<LaneWork> start(const std::string& setup) {
   return work;
 }
 
+// While this lane waits for what another process holds, the judge hears that it lives.
+void tell_judge(const LeaseWait& wait) {
+  send_message(kSocket,
+               to_text(LaneAnswer{.waits = fmt::format("{:.0f} {}, which is held by {}", wait.waited_s(),
+                                                       wait.part(), wait.holder())}));
+}
+
 int run() {
   const auto setup = receive_message(kSocket);
   if (!setup) return kExitOk;
   const auto work = start(*setup);
   if (!work) return kExitWorld;
+  listen_to_leases(tell_judge);
   for (;;) {
     const auto message = receive_message(kSocket);
     if (!message) return kExitOk;
@@ -72,4 +74,11 @@ int run() {
 }  // namespace
 }  // namespace temper
 
-int main() { return temper::run(); }
+int main() {
+  try {
+    return temper::run();
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "temper-broker: {}\n", e.what());
+    return temper::kExitWorld;
+  }
+}

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
 namespace temper {
 namespace {
 
@@ -65,6 +70,30 @@ TEST(TimedPairs, TheFirstCountsWhereWarmingUpDoesNotShow) {
   EXPECT_EQ(ratios(9000, 10), 2);
   EXPECT_EQ(ratios(9000, 8000), 1);  // not slow
   EXPECT_EQ(ratios(900, 10), 1);     // not long
+}
+
+// Device code that reaches the memory of its events could make its time anything.
+TEST(TimedPairs, ATimeThatIsNoneIsAHackAndTheBaselinesIsOurFailure) {
+  const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
+  for (const double none : {0.0, -1.0, nan, infinite, -infinite}) {
+    TimedPairs pairs = pairs_of({2, 2, 2});
+    EXPECT_FALSE(pairs.enough(7, 21));
+    pairs.add(none, 10);
+    EXPECT_TRUE(pairs.enough(7, 21));
+    Verdict verdict;
+    const Found found = pairs.weigh({}, 1, verdict);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->kind, VerdictKind::kHack);
+    EXPECT_EQ(found->reason, "clock");
+    conclude(verdict, found);
+    EXPECT_EQ(unsound(verdict), "");
+    EXPECT_NE(verdict.message.find("a call's time is "), std::string::npos) << verdict.message;
+    EXPECT_FALSE(pairs.unsteady());
+    EXPECT_THROW(pairs.add(2, none), WorldError);
+    TimedPairs first;
+    first.add(none, 10);
+    EXPECT_TRUE(first.weigh({}, 1, verdict));
+  }
 }
 
 }  // namespace

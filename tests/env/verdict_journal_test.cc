@@ -22,7 +22,8 @@ class Journal : public testing::Test {
   static Verdict took(double us) {
     Verdict verdict;
     verdict.kind = VerdictKind::kPass;
-    verdict.candidate_us = us;
+    verdict.candidate_us = verdict.baseline_us = us;
+    verdict.speedup = 1;
     return verdict;
   }
   VerdictJournal open(uint64_t known) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -18,6 +20,76 @@ TEST(Verdict, EveryKindHasItsOwnNameAndComesBack) {
     EXPECT_EQ(verdict_kind_from(name), VerdictKind(kind));
   }
   EXPECT_THROW(verdict_kind_from("PASSED"), ConfigError);
+}
+
+Verdict fast() {
+  Verdict verdict = verdict_of(VerdictKind::kPass, "");
+  verdict.candidate_us = 2;
+  verdict.baseline_us = 4;
+  verdict.speedup = verdict.speedup_low = verdict.speedup_high = 2;
+  return verdict;
+}
+
+TEST(Verdict, NoTimeIsZeroInfiniteOrNoNumber) {
+  EXPECT_EQ(unsound(fast()), "");
+  EXPECT_EQ(unsound(infra("x")), "");
+  const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
+  for (double Verdict::*field :
+       {&Verdict::candidate_us, &Verdict::baseline_us, &Verdict::speedup, &Verdict::speedup_low,
+        &Verdict::speedup_high, &Verdict::noise, &Verdict::floor_us, &Verdict::profile_share,
+        &Verdict::compile_ms, &Verdict::run_ms, &Verdict::total_ms, &Verdict::plan_ms, &Verdict::check_ms,
+        &Verdict::time_ms})
+    for (const double value : {nan, infinite, -infinite, -2.0}) {
+      Verdict verdict = fast();
+      verdict.*field = value;
+      if (field == &Verdict::profile_share && value == -2.0) continue;  // says that there is none
+      EXPECT_NE(unsound(verdict), "") << value;
+      EXPECT_TRUE(sound(verdict).infra());
+      // What is written can be read.
+      const VerdictRead read = parse_verdict(nlohmann::json(verdict).dump());
+      ASSERT_TRUE(read.verdict) << read.error;
+      EXPECT_TRUE(read.verdict->infra());
+      EXPECT_TRUE(read.verdict->reason.starts_with("a verdict that cannot be: ")) << read.verdict->reason;
+    }
+  for (double Verdict::*field : {&Verdict::candidate_us, &Verdict::baseline_us, &Verdict::speedup}) {
+    Verdict verdict = fast();
+    verdict.*field = 0;
+    EXPECT_NE(unsound(verdict), "");
+  }
+  Verdict deep = fast();
+  deep.profile = Profile{{{"sum", 2, 13.1, nan}}, 14.2, 2e12, 3e9, 0.45, "memory"};
+  EXPECT_EQ(unsound(deep), "profile.share is nan");
+  deep = fast();
+  deep.naive = {.pass = true, .speedup = infinite, .binding = true};
+  EXPECT_EQ(unsound(deep), "naive.speedup is inf");
+  deep = fast();
+  deep.speedup_compiled = infinite;
+  EXPECT_EQ(unsound(deep), "speedup_compiled is inf");
+}
+
+TEST(Verdict, AMalformedOneIsAReasonAndNoException) {
+  const nlohmann::json whole = fast();
+  EXPECT_TRUE(read_verdict(whole).verdict);
+  for (const auto& [name, value] : whole.items()) {
+    nlohmann::json other = whole;
+    other[name] = nlohmann::json::array({value});
+    EXPECT_FALSE(read_verdict(other).verdict) << name;
+    EXPECT_NE(read_verdict(other).error, "") << name;
+  }
+  const auto with = [&](const char* name, const nlohmann::json& value) {
+    nlohmann::json json = whole;
+    json[name] = value;
+    return read_verdict(json).error;
+  };
+  EXPECT_NE(with("speedup", nullptr), "");  // how infinity is written
+  EXPECT_NE(with("pairs", 1e300), "");
+  EXPECT_NE(with("pairs", 1.5), "");
+  EXPECT_NE(with("kind", "PASSED"), "");
+  EXPECT_NE(with("speedup", 0), "");
+  EXPECT_NE(with("profile", 3), "");
+  EXPECT_NE(with("naive", nlohmann::json::object()), "");
+  for (const char* text : {"", "[", "[]", "3", "null", "\"PASS\"", "{}", "{\"kind\": \"PASS\"}"})
+    EXPECT_NE(parse_verdict(text).error, "") << text;
 }
 
 TEST(Verdict, JsonKeepsEveryField) {

@@ -176,7 +176,7 @@ TEST(Conversation, FeedbackFollowsAsTheUsersMessage) {
 constexpr const char* kFirst = "Let me think.\n```cpp\nvoid first() {}\n```\nDone.\n";
 constexpr const char* kSecond = "Again.\n```cpp\nvoid second() {}\n```\n";
 
-Verdict verdict_of(VerdictKind kind, const std::string& message, double speedup = 0) {
+Verdict verdict_with(VerdictKind kind, const std::string& message, double speedup = 0) {
   Verdict verdict;
   verdict.kind = kind;
   verdict.message = message;
@@ -192,8 +192,8 @@ std::string third_row(const ContextOptions& context, Trajectory* made = nullptr)
   for (const char* text : {kFirst, kSecond}) {
     EXPECT_NE(desk.answer(text), "");
     desk.conversation.add_verdict(turn++ == 0
-                                      ? verdict_of(VerdictKind::kPass, "PASS speedup 2.00", 2)
-                                      : verdict_of(VerdictKind::kFailIncorrect, "FAIL_INCORRECT y[3]"));
+                                      ? verdict_with(VerdictKind::kPass, "PASS speedup 2.00", 2)
+                                      : verdict_with(VerdictKind::kFailIncorrect, "FAIL_INCORRECT y[3]"));
     if (context.summarises()) {
       desk.conversation.request_summary();
       auto summary = desk.tokenizer.encode("I tried it.");
@@ -264,11 +264,11 @@ TEST(Context, BestOfHistoryShowsFewerWhereNotAllFit) {
   Desk desk;
   desk.conversation = Conversation(desk.format, desk.tokenizer, desk.task, 0, 0, context);
   desk.answer(kFirst);
-  desk.conversation.add_verdict(verdict_of(VerdictKind::kPass, "PASS speedup 2.00", 2));
+  desk.conversation.add_verdict(verdict_with(VerdictKind::kPass, "PASS speedup 2.00", 2));
   ASSERT_TRUE(desk.conversation.open_turn());
   const size_t one = desk.conversation.row().size();
   desk.answer(kSecond);
-  desk.conversation.add_verdict(verdict_of(VerdictKind::kFailIncorrect, "FAIL"));
+  desk.conversation.add_verdict(verdict_with(VerdictKind::kFailIncorrect, "FAIL"));
   EXPECT_FALSE(desk.conversation.open_turn(one - 1));
   EXPECT_TRUE(desk.conversation.open_turn(one));
   EXPECT_EQ(desk.conversation.row().size(), one);

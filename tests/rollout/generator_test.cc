@@ -129,7 +129,7 @@ TEST(Generator, AKeptSlotEqualsARecomputedRow) {
   Generator generator(policy(), 3, kMaxTokens);
   for (uint64_t id = 0; id < 3; ++id) {
     GenerationRequest request = request_of(id);
-    request.keep_slot = true;
+    request.keep = true;
     generator.add(request);
   }
   const auto first = generate(generator);
@@ -141,8 +141,6 @@ TEST(Generator, AKeptSlotEqualsARecomputedRow) {
     request.ids.insert(request.ids.end(), generation.ids.begin(), generation.ids.end());
     request.ids.insert(request.ids.end(), {1, 2, 4, 5});
     second.push_back(request);
-    request.slot = generation.slot;
-    ASSERT_GE(request.slot, 0);
     generator.add(request);
   }
   const auto kept = generate(generator);
@@ -150,18 +148,57 @@ TEST(Generator, AKeptSlotEqualsARecomputedRow) {
   for (const auto& [id, generation] : generate(second, 3)) expect_same(generation, kept.at(id));
 }
 
-TEST(Generator, AKeptSlotIsNotGivenAwayBeforeItsRelease) {
-  Generator generator(policy(), 1, kMaxTokens);
-  GenerationRequest request = request_of(1);
-  request.keep_slot = true;
-  generator.add(request);
-  const int64_t slot = generate(generator).at(1).slot;
-  generator.add(request_of(2));
-  const int64_t before = generator.tokens_generated();
-  EXPECT_TRUE(generator.step().empty());
-  EXPECT_EQ(generator.tokens_generated(), before);
-  generator.release(slot);
-  expect_same(generate({request_of(2)}, 1).at(2), generate(generator).at(2));
+// Of the answer to its own request, with some ids behind it.
+GenerationRequest next_turn(const Generation& generation) {
+  GenerationRequest request = request_of(generation.id);
+  request.rng_key = 100 + generation.id;
+  request.ids.insert(request.ids.end(), generation.ids.begin(), generation.ids.end());
+  request.ids.insert(request.ids.end(), {1, 2, 4, 5});
+  return request;
+}
+
+// Where there is no other room, kept keys make way and are computed again.
+TEST(Generator, KeptKeysAreGivenUpUnderPressure) {
+  for (const int64_t slots : {1, 2, 3, 5}) {
+    Generator generator(policy(), slots, kMaxTokens);
+    for (uint64_t id = 0; id < 5; ++id) {
+      GenerationRequest request = request_of(id);
+      request.keep = true;
+      generator.add(request);
+    }
+    std::map<uint64_t, Generation> first;
+    for (int steps = 0; !generator.idle() && steps < 1000; ++steps) {
+      const int64_t before = generator.tokens_generated();
+      for (Generation& one : generator.step()) first.emplace(one.id, std::move(one));
+      EXPECT_GT(generator.tokens_generated(), before);  // a step that is no step would be made for ever
+    }
+    ASSERT_EQ(first.size(), 5u) << slots << " slots";
+    for (const auto& [id, generation] : first) {
+      expect_same(generate({request_of(id)}, 1).at(id), generation);
+      generator.add(next_turn(generation));
+    }
+    const auto second = generate(generator);
+    for (const auto& [id, generation] : first)
+      expect_same(generate({next_turn(generation)}, 1).at(id), second.at(id));
+  }
+}
+
+TEST(Generator, WhoComesBackFindsItsKeysWhereThereWasRoom) {
+  Generator generator(policy(), 2, kMaxTokens);
+  for (const uint64_t id : {1, 2}) {
+    GenerationRequest request = request_of(id);
+    request.keep = true;
+    generator.add(request);
+  }
+  const auto first = generate(generator);
+  const int64_t before = generator.tokens_prefilled();
+  generator.add(request_of(3));  // there is no room for it, and who comes back at the same time goes first
+  generator.add(next_turn(first.at(1)));
+  generator.add(next_turn(first.at(2)));
+  generate(generator);
+  EXPECT_EQ(generator.tokens_prefilled() - before, 2 * 5 + int64_t(request_of(3).ids.size()));
+  generator.release(1);  // keeps nothing any more
+  generator.release(77);
 }
 
 TEST(Generator, GreedyTakesTheLikeliest) {

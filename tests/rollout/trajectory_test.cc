@@ -67,7 +67,7 @@ Trajectory random_trajectory(uint64_t seed, Rows rows = Rows::kOne) {
     turn.verdict.kind = VerdictKind::kPass;
     turn.verdict.message = "PASS speedup 1.25 \xFF";  // not UTF-8: must not end a run
     turn.verdict.details = "FAIL_COMPILE\nline 1: \"error\"\n    1 | x";
-    turn.verdict.candidate_us = 10 * rng.uniform();
+    turn.verdict.candidate_us = turn.verdict.baseline_us = 10 * rng.uniform();
     turn.verdict.speedup = rng.uniform();
     trajectory.turns.push_back(turn);
   }

@@ -33,7 +33,6 @@ struct Row {
   std::vector<int32_t> ids;
   std::vector<uint8_t> scored;
   std::vector<float> log_probs;
-  int64_t slot = -1;
 
   void add_given(Rng& rng, int64_t count, int64_t vocab) {
     for (int64_t i = 0; i < count; ++i) ids.push_back(int32_t(rng.below(uint64_t(vocab))));
@@ -44,7 +43,6 @@ struct Row {
     ids.insert(ids.end(), answer.ids.begin(), answer.ids.end());
     scored.resize(ids.size(), 1);
     log_probs.insert(log_probs.end(), answer.log_probs.begin(), answer.log_probs.end());
-    slot = answer.slot;
   }
 };
 
@@ -84,8 +82,7 @@ std::vector<Row> sample_rows(Policy& policy, const ExactnessWords& words, int64_
                      .ids = rows[i].ids,
                      .sampling = {},
                      .max_new_tokens = 1 + int64_t(rng.below(uint64_t(part))),
-                     .slot = rows[i].slot,
-                     .keep_slot = turn + 1 < words.turns});
+                     .keep = turn + 1 < words.turns});
     while (!generator.idle())
       for (const Generation& answer : generator.step()) rows[answer.id].add_answer(answer);
   }
