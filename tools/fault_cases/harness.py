@@ -11,10 +11,9 @@ import time
 import traceback
 from pathlib import Path
 
+import ranks_test
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import ranks_test  # noqa: E402
-import resume_test  # noqa: E402
 
 CASES = []
 LIBC = ctypes.CDLL(None, use_errno=True)
