@@ -106,10 +106,6 @@ struct Task {
   std::string digest() const;  // of everything that decides a verdict
 };
 
-// Where tasks lie: `path`; or, where a relative one is not there, what has that name beside the program, in the
-// checkout of a build folder or in share/temper of an installed program.
-std::filesystem::path place_of_tasks(const std::filesystem::path& path);
-
 // One YAML file or every *.yaml below a folder, in name order.
 // Errors: ConfigError naming file, line, task, field, value and what is allowed; all problems of all files at
 // once.

@@ -9,6 +9,7 @@
 #include "base/input/printable.h"
 #include "base/input/yaml.h"
 #include "env/task.h"
+#include "env/task_place.h"
 #include "env/task_reader.h"
 
 namespace temper {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "env/task_place.h"
 #include "trainer/config.h"
 
 extern char** environ;  // NOLINT
