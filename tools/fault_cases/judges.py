@@ -135,7 +135,7 @@ at_the_start("broker that ends at its start", "#!/bin/sh\nexit 7\n", "ended with
 at_the_start("broker that is killed at its start", "#!/bin/sh\nkill -9 $$\n", "killed by signal 9")
 at_the_start("broker that floods with nothing", "#!/bin/sh\nexec cat /dev/zero >&3\n", "broker")
 at_the_start("broker that floods with noise", "#!/bin/sh\nexec cat /dev/urandom >&3\n", "broker")
-at_the_start("broker that says a line of text", "#!/bin/sh\necho 'hello, world, this is text' >&3\nsleep 100\n", "broker")
+at_the_start("broker that says a line of text", "#!/bin/sh\necho 'hello, world, this is text' >&3\nexec sleep 100\n", "broker")
 at_the_start("broker that is no program", "neither a script nor ELF\n", "cannot start")
 at_the_start("broker that greets with closed brackets", proxy("return [b'[' * 100000 + b']' * 100000]"), "broker")
 
@@ -194,7 +194,7 @@ nonsense("broker that answers twice", "return [text, text] if number in (3, 4) e
          holds="An answer to nothing ends that broker, which is started again; the run comes to its end, no verdict is another's.")
 nonsense("broker that answers with nothing", "return [b''] if number == 3 else [text]",
          holds="An empty message ends that broker or is INFRA; the run comes to its end.")
-nonsense("broker that answers with noise", "return [os.urandom(3000)] if number == 3 else [text]",
+nonsense("broker that answers with noise", "return [b'\1' + os.urandom(3000)] if number == 3 else [text]",
          holds="A message that nobody understands ends that broker or is INFRA; the run comes to its end.")
 nonsense("broker that announces 4 GB", "judge.sendall(struct.pack('<I', 0xfffffff0)) if number == 3 else None\nreturn [text]",
          holds="A size that no message has ends that broker, which is started again; the run comes to its end.")

@@ -32,15 +32,25 @@ def start_cold(directory, *words, count=1, program_of=lambda rank: None, **envir
                                    program_of=program_of)
 
 
+def end_now(processes):
+    """What they have said."""
+    text = ""
+    for process in processes:
+        process.kill()
+        try:
+            text += process.communicate(timeout=5)[0] or ""
+        except (subprocess.TimeoutExpired, ValueError):  # a child of it has the pipe, or this case has closed it
+            pass
+    return text
+
+
 def wait_until(happened, processes, what, patience=60):
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and all(process.poll() is None for process in processes):
         if happened():
             return
         time.sleep(0.01)
-    for process in processes:
-        process.kill()
-    raise AssertionError(f"not seen: {what}\n{ranks_test.wait_all(processes, 10).text}")
+    raise AssertionError(f"not seen: {what}\n{end_now(processes)}")
 
 
 def wait_for_step(directory, step, processes, patience=60):
@@ -53,10 +63,7 @@ def ended(processes, *codes, said="", within=60):
     try:
         done = ranks_test.wait_all(processes, within)
     except subprocess.TimeoutExpired:
-        for process in processes:
-            process.kill()
-        done = ranks_test.wait_all(processes, 10)
-        raise AssertionError(f"still there after {within} s\n{done.text}")
+        raise AssertionError(f"still there after {within} s\n{end_now(processes)}")
     fits = len(codes) == len(done.codes) and all(a == b or (a is None and b != 0) for a, b in zip(codes, done.codes))
     expect(fits, f"exit codes {done.codes}, not {list(codes)}, after {time.monotonic() - since:.1f} s\n{done.text}")
     for text in (said,) if isinstance(said, str) else said:
@@ -115,8 +122,7 @@ def temper(*words, code=None, said="", within=60, **more):
     try:
         text = process.communicate(timeout=within)[0] or ""
     except subprocess.TimeoutExpired:
-        process.kill()
-        raise AssertionError(f"still there after {within} s\n{process.communicate()[0]}")
+        raise AssertionError(f"still there after {within} s\n{end_now([process])}")
     done = Done(process.returncode, text, time.monotonic() - since)
     if code is not None:
         expect(done.code == code, f"exit code {done.code}, not {code}\n{text}")

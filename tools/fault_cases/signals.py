@@ -11,7 +11,7 @@ import ranks_test
 
 from .harness import case, expect
 from .judges import proxy
-from .runs import (ended, goes_on, popen, preload, programs, says_within, start, start_cold, task_and_candidate, wait_for_step,
+from .runs import (end_now, ended, goes_on, popen, preload, programs, says_within, start, start_cold, task_and_candidate, wait_for_step,
                    wait_until)
 
 PATIENCE_S = 2
@@ -25,8 +25,7 @@ def end_by(process, sent, *codes, patience=PATIENCE_S):
     try:
         text = process.communicate(timeout=patience)[0]
     except subprocess.TimeoutExpired:
-        process.kill()
-        raise AssertionError(f"not answered within {patience} s\n{process.communicate()[0]}")
+        raise AssertionError(f"not answered within {patience} s\n{end_now([process])}")
     expect(process.returncode in codes, f"{process.returncode} after {time.monotonic() - since:.1f} s\n{text}")
     return text
 
@@ -236,8 +235,7 @@ def signals_blocked_and_children_ignored_by_the_parent(folder):
     try:
         text = process.communicate(timeout=15)[0]
     except subprocess.TimeoutExpired:
-        process.kill()
-        raise AssertionError(f"SIGTERM is not heard\n{process.communicate()[0]}")
+        raise AssertionError(f"SIGTERM is not heard\n{end_now([process])}")
     expect(process.returncode == 130, f"{process.returncode} {text}")
 
 
