@@ -89,7 +89,7 @@ def broker_stopped(folder):
 @case
 def every_broker_killed_as_soon_as_it_is_there(folder):
     """A run whose judge is killed again and again ends, with 3 and the lane's words, or comes through; it never waits for ever."""
-    run = start(folder / "run", "run.steps=400", "env.lanes=2")
+    run = start(folder / "run", "run.steps=1000000", "env.lanes=2")
     wait_for_step(folder / "run", 2, run)
     deadline = time.monotonic() + 90
     while run[0].poll() is None and time.monotonic() < deadline:
@@ -238,7 +238,7 @@ def altered_judge(name, text, instead, holds, codes=(0, None), first=3, said=(),
     case(name=name)(body)
 
 
-altered_judge("judging rank whose verdicts are no verdicts", '"kind":', '"dink":', codes=(0, 0), first=1,
+altered_judge("judging rank whose verdicts are no verdicts", '"candidate_us":', '"candidate_xx":', codes=(0, 0), first=1,
               holds="A rank that judges and sends what is no verdict costs INFRA, never a crash or a figure that is not finite.")
 altered_judge("judging rank that breaks its JSON", '"reason":', '"reason"}', codes=(0, 0), first=1,
               holds="A rank that judges and sends broken JSON costs INFRA, never a crash.")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import subprocess
 import time
 from pathlib import Path
@@ -91,15 +92,15 @@ def goes_on(directory, *words, said=("goes on after step", "begins again"), coun
 
 def says_within(processes, text, seconds):
     """Reads the first process' output until it says so."""
-    os.set_blocking(processes[0].stdout.fileno(), False)
-    heard, deadline = "", time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        heard += processes[0].stdout.read() or ""
-        if text in heard:
-            os.set_blocking(processes[0].stdout.fileno(), True)
-            return heard
-        time.sleep(0.02)
-    raise AssertionError(f"does not say '{text}' within {seconds} s\n{heard}")
+    out, heard, deadline = processes[0].stdout.fileno(), "", time.monotonic() + seconds
+    while time.monotonic() < deadline and text not in heard:
+        if select.select([out], [], [], 0.05)[0]:
+            more = os.read(out, 1 << 16)
+            if not more:
+                break
+            heard += more.decode(errors="replace")
+    expect(text in heard, f"does not say '{text}' within {seconds} s\n{heard}")
+    return heard
 
 
 # ------------------------------------------------------------------------------------------------------------------ commands

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/interrupted.h"
 #include "trainer/commands/commands.h"
 
 namespace temper {
@@ -22,7 +23,11 @@ void declare_overrides(CLI::App& command, ConfigWords& words) {
 }
 
 std::string read_input(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (path == "-") {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    throw_if_interrupted();  // a signal ends a read like the end of the input
+    return text;
+  }
   if (std::filesystem::is_directory(path)) throw ConfigError("{}: is a folder, not a file", path);
   if (!std::filesystem::exists(path)) throw ConfigError("{}: no such file", path);
   return read_file(path);
