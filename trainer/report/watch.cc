@@ -25,7 +25,7 @@ struct Figure {
   const char *name, *metric;
   bool percent;
 };
-constexpr std::array kFigures = {Figure{"reward", "critic/rewards/mean", false},
+constexpr std::array kWatched = {Figure{"reward", "critic/rewards/mean", false},
                                  Figure{"correct", "env/correct", true}, Figure{"fast_1", "env/fast_1", true},
                                  Figure{"tok/s", "perf/throughput", false},
                                  Figure{"entropy", "actor/entropy", false}};
@@ -75,7 +75,7 @@ std::string step_lines(const RunRecord& run) {
 
 std::string course_lines(const RunRecord& run) {
   std::string text;
-  for (const Figure& figure : kFigures)
+  for (const Figure& figure : kWatched)
     if (const Series* series = run.find(figure.metric))
       text += fmt::format("  {:<8} {:>9} → {:>9}  {}\n", figure.name,
                           value_text(series->front().second, figure.percent),
