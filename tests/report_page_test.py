@@ -233,17 +233,18 @@ class Page(unittest.TestCase):
         self.assertEqual(found["badges"], 4)
 
     def test_a_verdict_is_said_once(self):
-        said = ["PASS speedup 1.51", "PASS speedup 1.51, against torch.compile 1.20; 45 % of the memory roof", "PASS", "y[3] is 1"]
+        said = [("PASS", "PASS speedup 1.51"), ("PASS", "PASS speedup 1.51, against torch.compile 1.20; 45 % of the memory roof"),
+                ("HACK", "HACK"), ("FAIL_INCORRECT", "FAIL_INCORRECT y[3] is 1, not 2")]
 
         def change(data):
             talk = conversation("log", *"abcd")
-            for turn, message in zip(talk["turns"], said):
-                turn["verdict"].update(kind="PASS", message=message)
+            for turn, (kind, message) in zip(talk["turns"], said):
+                turn["verdict"] = {**turn["verdict"], "kind": kind, "message": message}
             data["conversations"] = [{"group": 0, "origin": "eval_after", "worst": [], "each": [], "regressed": [], "improved": [], "best": [talk]}]
         found = self.measure(change, """
             document.querySelectorAll('.conversation').forEach(node => { node.open = true; node.dispatchEvent(new Event('toggle')); });
             return [...document.querySelectorAll('pre.message')].map(node => node.textContent);""")
-        self.assertEqual(found, ["against torch.compile 1.20; 45 % of the memory roof", "y[3] is 1"])
+        self.assertEqual(found, ["against torch.compile 1.20; 45 % of the memory roof", "y[3] is 1, not 2"])
 
 
 def screenshots(folder, runs):
