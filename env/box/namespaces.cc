@@ -136,27 +136,6 @@ BoxProcess BoxProcess::start(const std::function<int()>& body) {
   return process;
 }
 
-BoxProcess BoxProcess::start_trusted(const std::function<int()>& body) {
-  int pidfd = -1;
-  const pid_t parent = ::getpid();
-  clone_args arguments{};
-  arguments.flags = CLONE_PIDFD;
-  arguments.pidfd = uint64_t(&pidfd);
-  arguments.exit_signal = SIGCHLD;
-  const pid_t pid = pid_t(::syscall(SYS_clone3, &arguments, sizeof arguments));
-  if (pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (::getppid() != parent) ::_exit(125);
-    run_child(body);
-  }
-  if (pid < 0) throw system_error("start a process");
-  BoxProcess process;
-  process.pid_ = pid;
-  process.pidfd_ = Fd(pidfd);
-  return process;
-}
-
 std::optional<int> BoxProcess::wait(std::chrono::milliseconds timeout) {
   TEMPER_CHECK(running());
   pollfd ended{pidfd_.get(), POLLIN, 0};
