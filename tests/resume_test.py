@@ -115,7 +115,7 @@ class BitForBit(Resume):
         self.assertIn("goes on after step 3", text)
 
     def test_killed_anywhere(self):
-        # Nothing waits for verdicts that lie in a file: a kill in judging is tried where the corpus is made, and in faults_test.
+        # Nothing waits for verdicts that lie in a file: a kill in judging is tried where the corpus is made, and by tools/faults.
         # Behind the second checkpoint's start the first one is there, however slow the disk.
         for place in ("rollout:kill@5", "update:kill@5", "save:kill@9", "share:kill@2"):
             with self.subTest(place):
