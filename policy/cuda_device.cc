@@ -53,6 +53,25 @@ std::string no_gpu_reason() {
   return error == cudaSuccess ? "no GPU is visible" : cudaGetErrorString(error);
 }
 
+std::vector<std::pair<std::string, std::string>> library_versions() {
+  const auto text = [](int64_t v) { return fmt::format("{}.{}.{}", v / 10000, v % 10000 / 100, v % 100); };
+  int runtime = 0;
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  return {{"CUDA", version_text(runtime)},
+          {"cuBLASLt", text(Products::library_version())},
+          {"cuDNN", text(PackedAttention::library_version())}};
+}
+
+std::vector<std::string> gpu_names() {
+  std::vector<std::string> names(size_t(gpu_count()));
+  for (size_t i = 0; i < names.size(); ++i) {
+    cudaDeviceProp properties;
+    check(cudaGetDeviceProperties(&properties, int(i)), "cudaGetDeviceProperties");
+    names[i] = properties.name;
+  }
+  return names;
+}
+
 Gpu describe_gpu(int ordinal) {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
