@@ -23,6 +23,9 @@ void add_report(CLI::App& app, int& exit_code);
 void add_sweep(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_options(CLI::App& app, int& exit_code);
+void add_tasks(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_version(CLI::App& app, int& exit_code);
 
 // RUN.yaml and key=value words, as several commands take them.
 struct ConfigWords {
@@ -32,6 +35,12 @@ struct ConfigWords {
 };
 void declare_config(CLI::App& command, ConfigWords& words);
 void declare_overrides(CLI::App& command, ConfigWords& words);
+
+// Checks of an option's value, which say what is allowed: "'0' is not allowed: must be at least 1".
+CLI::Validator at_least(double least);
+CLI::Validator above(double bound);
+CLI::Validator between(double least, double most);
+CLI::Validator one_of(std::vector<std::string> words);
 
 // A file's content, or standard input for "-". Errors: ConfigError if there is no such file.
 std::string read_input(const std::string& path);

@@ -1,24 +1,112 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <map>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/near_names.h"
+#include "base/input/printable.h"
+#include "base/input/scalars.h"
 #include "trainer/commands/commands.h"
+#include "trainer/commands/help.h"
 
 namespace temper {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+// What people set first, command by command.
+const Keys& foremost(const std::string& command) {
+  static const Keys learning = {"run.name",
+                                "run.dir",
+                                "run.seed",
+                                "run.steps",
+                                "run.max_seconds",
+                                "model.path",
+                                "model.device",
+                                "tasks.path",
+                                "tasks.names",
+                                "rollout.tasks_per_step",
+                                "rollout.samples_per_task",
+                                "optimizer.lr"};
+  static const Keys speed = {"model.hidden_size", "model.num_hidden_layers", "model.vocab_size",
+                             "model.device", "run.threads"};
+  static const std::map<std::string, Keys> others = {
+      {"eval",
+       {"model.path", "model.device", "tasks.path", "tasks.names", "eval.split", "eval.samples",
+        "eval.turns"}},
+      {"collect",
+       {"model.path", "tasks.path", "tasks.names", "rollout.samples_per_task", "rollout.temperature",
+        "run.seed"}},
+      {"judge",
+       {"tasks.path", "env.compile_timeout_s", "env.run_timeout_s", "env.min_pairs", "env.max_pairs",
+        "env.gpus"}},
+      {"tasks", {"tasks.path", "tasks.language"}},
+      {"train", learning},
+      {"sweep", learning}};
+  const auto found = others.find(command);
+  return found == others.end() ? speed : found->second;
+}
+
+std::string options_footer(const std::string& command) {
+  RunConfig config;
+  const VisitOptions visit = [&](OptionVisitor& v) { config.visit(v); };
+  if (shows_everything()) return options_to_help(visit, {}, terminal_width());
+  const Keys& keys = foremost(command);
+  const auto wanted = [&](const std::string& key, std::string_view) {
+    return std::ranges::count(keys, key) > 0;
+  };
+  return options_to_help(visit, wanted, terminal_width()) +
+         "\nThese matter most; --help-all shows every option, `temper options PATTERN` searches them.\n";
+}
+
+CLI::Validator validator(const std::string& allowed, std::function<bool(double)> fits) {
+  return {[=](std::string& text) {
+            double value = 0;
+            if (parse_scalar(text, value) && fits(value)) return std::string();
+            return fmt::format("'{}' is not allowed: must be {}", printable(text), allowed);
+          },
+          allowed};
+}
+
+}  // namespace
 
 void declare_config(CLI::App& command, ConfigWords& words) {
-  command.add_option("config", words.path, "RUN.yaml")->required();
+  command.add_option("config", words.path, "options of the run, as YAML; see configs/")->required();
   declare_overrides(command, words);
 }
 
 void declare_overrides(CLI::App& command, ConfigWords& words) {
-  command.add_option("overrides", words.overrides, "options, as key=value");
-  command.footer([] {
-    RunConfig config;
-    return options_to_help([&](OptionVisitor& v) { config.visit(v); });
-  });
+  command.add_option("overrides", words.overrides,
+                     "options of a run, over those of a file; the last one counts");
+  command.footer([name = command.get_name()] { return options_footer(name); });
+}
+
+CLI::Validator at_least(double least) {
+  return validator(fmt::format("at least {}", least), [=](double value) { return value >= least; });
+}
+
+CLI::Validator above(double bound) {
+  return validator(fmt::format("above {}", bound), [=](double value) { return value > bound; });
+}
+
+CLI::Validator between(double least, double most) {
+  return validator(fmt::format("{} to {}", least, most),
+                   [=](double value) { return value >= least && value <= most; });
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const std::string allowed = fmt::format("one of {}", fmt::join(words, ", "));
+  return {[=](std::string& text) {
+            if (std::ranges::count(words, text) > 0) return std::string();
+            return fmt::format("'{}' is not allowed: must be {}{}", printable(text), allowed,
+                               did_you_mean(text, words));
+          },
+          allowed};
 }
 
 std::string read_input(const std::string& path) {
