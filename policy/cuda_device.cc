@@ -72,6 +72,14 @@ std::vector<std::string> gpu_names() {
   return names;
 }
 
+std::string unfit_gpu(int ordinal) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  if (properties.major == 9) return "";
+  return fmt::format("cuda:{} is a {} of compute capability {}.{}: must be 9.0 (H100, H200)", ordinal,
+                     properties.name, properties.major, properties.minor);
+}
+
 Gpu describe_gpu(int ordinal) {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
@@ -88,11 +96,7 @@ void use_gpu(int ordinal) {
   if (ordinal >= count)
     throw ConfigError("model.device: cuda:{} is not there: {} visible, from cuda:0", ordinal,
                       count == 1 ? "1 GPU is" : fmt::format("{} GPUs are", count));
-  cudaDeviceProp properties;
-  check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
-  if (properties.major != 9)
-    throw ConfigError("model.device: cuda:{} is a {} of compute capability {}.{}: must be 9.0 (H100, H200)",
-                      ordinal, properties.name, properties.major, properties.minor);
+  if (const std::string unfit = unfit_gpu(ordinal); !unfit.empty()) throw ConfigError("model.device: {}", unfit);
   check(cudaSetDevice(ordinal), "cudaSetDevice");
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, c10::DeviceIndex(ordinal)));
 }

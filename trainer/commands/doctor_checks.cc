@@ -137,12 +137,10 @@ Finding check_gpus(const Findings&) {
   return tried("GPUs", Health::kWithout, on_cpu, [&] {
     const std::vector<std::string> names = cuda::gpu_names();
     if (names.empty()) return Finding{"GPUs", Health::kWithout, cuda::no_gpu_reason(), on_cpu};
-    const bool hopper = std::ranges::all_of(names, [](const std::string& name) {
-      return name.find("H100") != std::string::npos || name.find("H200") != std::string::npos ||
-             name.find("H20") != std::string::npos || name.find("GH200") != std::string::npos;
-    });
-    return Finding{"GPUs", Health::kWorks, fmt::format("{}", fmt::join(names, ", ")),
-                   hopper ? "" : "The policy computes on GPUs of compute capability 9.0 alone (H100, H200)."};
+    for (size_t i = 0; i < names.size(); ++i)
+      if (const std::string unfit = cuda::unfit_gpu(int(i)); !unfit.empty())
+        return Finding{"GPUs", Health::kWithout, unfit, on_cpu};
+    return Finding{"GPUs", Health::kWorks, fmt::format("{}", fmt::join(names, ", ")), ""};
   });
 }
 
