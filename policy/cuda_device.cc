@@ -96,7 +96,8 @@ void use_gpu(int ordinal) {
   if (ordinal >= count)
     throw ConfigError("model.device: cuda:{} is not there: {} visible, from cuda:0", ordinal,
                       count == 1 ? "1 GPU is" : fmt::format("{} GPUs are", count));
-  if (const std::string unfit = unfit_gpu(ordinal); !unfit.empty()) throw ConfigError("model.device: {}", unfit);
+  if (const std::string unfit = unfit_gpu(ordinal); !unfit.empty())
+    throw ConfigError("model.device: {}", unfit);
   check(cudaSetDevice(ordinal), "cudaSetDevice");
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, c10::DeviceIndex(ordinal)));
 }

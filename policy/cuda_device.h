@@ -23,7 +23,8 @@ std::string no_gpu_reason();
 // Of the libraries in use: name and version. Touches no GPU; empty where Temper is built without CUDA.
 std::vector<std::pair<std::string, std::string>> library_versions();
 std::vector<std::string> gpu_names();  // of those that are visible
-// "cuda:0 is a NVIDIA A100 of compute capability 8.0: must be 9.0 (H100, H200)"; "" where the policy can compute there.
+// "cuda:0 is a NVIDIA A100 of compute capability 8.0: must be 9.0 (H100, H200)"; "" where the policy can
+// compute there.
 std::string unfit_gpu(int ordinal);
 
 struct Gpu {

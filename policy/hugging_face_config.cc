@@ -239,8 +239,8 @@ std::string read_model_type(const JsonFields& fields) {
   fields.require("model_type");
   fields.read("model_type", type);
   if (std::ranges::find(known, type) == known.end())
-    throw ConfigError("{}: model_type = \"{}\" is not supported: must be one of {}", fields.where(), printable(type),
-                      fmt::join(known, ", "));
+    throw ConfigError("{}: model_type = \"{}\" is not supported: must be one of {}", fields.where(),
+                      printable(type), fmt::join(known, ", "));
   return type;
 }
 
@@ -267,8 +267,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& path) {
 std::string hub_advice(const std::filesystem::path& dir) {
   const std::string name = dir.string();
   const size_t slash = name.find('/');
-  constexpr std::string_view kLetters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
   const bool shaped = slash != std::string::npos && slash > 0 && slash + 1 < name.size() &&
                       slash == name.rfind('/') && name[0] != '.' &&
                       name.find_first_not_of(kLetters) == std::string::npos;
@@ -276,7 +275,8 @@ std::string hub_advice(const std::filesystem::path& dir) {
   if (!shaped || std::filesystem::exists(dir, ignored) || std::filesystem::exists(dir.parent_path(), ignored))
     return "";
   return fmt::format(
-      "{}: no such folder. It looks like a name of the Hugging Face hub: download it first, with `hf download {} "
+      "{}: no such folder. It looks like a name of the Hugging Face hub: download it first, with `hf "
+      "download {} "
       "--local-dir models/{}`, and name models/{}",
       name, name, dir.filename().string(), dir.filename().string());
 }

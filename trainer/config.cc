@@ -54,10 +54,11 @@ void check_learning(const RunConfig& c, Problems& problems) {
 void check_name(const RunConfig& c, Problems& problems) {
   const std::string& name = c.run.name;
   if (name.find('/') != std::string::npos || name == "." || name == ".." || name.size() > kMostNameBytes)
-    problems.add("run.name",
-                 fmt::format("'{}' is not allowed: must be one part of a path, without '/', of at most {} bytes; "
-                             "run.dir takes a whole path",
-                             printable(name), kMostNameBytes));
+    problems.add(
+        "run.name",
+        fmt::format("'{}' is not allowed: must be one part of a path, without '/', of at most {} bytes; "
+                    "run.dir takes a whole path",
+                    printable(name), kMostNameBytes));
 }
 
 void check_judge(const RunConfig& c, Problems& problems) {
@@ -211,8 +212,9 @@ std::filesystem::path TaskOptions::place() const {
   for (const char* beside : {"", "..", "../share/temper"})
     if (const auto folder = program / beside / path; std::filesystem::exists(folder))
       return folder.lexically_normal();
-  throw ConfigError("tasks.path: the default, {}, is neither here nor beside the program, {}; pass tasks.path=DIR",
-                    path, program.string());
+  throw ConfigError(
+      "tasks.path: the default, {}, is neither here nor beside the program, {}; pass tasks.path=DIR", path,
+      program.string());
 }
 
 std::vector<Task> load_all_tasks(const RunConfig& config) { return load_tasks(config.tasks.place()); }

@@ -5,7 +5,8 @@
 namespace temper {
 namespace {
 
-constexpr std::string_view kTokens = "counted in tokens", kRanks = "one rank a GPU: mpirun -n COUNT temper train …";
+constexpr std::string_view kTokens = "counted in tokens",
+                           kRanks = "one rank a GPU: mpirun -n COUNT temper train …";
 
 constexpr auto kOtherNames = std::to_array<OtherName>({
     // Sections of verl's.

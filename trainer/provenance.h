@@ -1,6 +1,6 @@
 #pragma once
-// What made a run: program, libraries, machine and command. The same words stand in `temper --version`, in run.json,
-// in the first line of the metrics and in each checkpoint's manifest.
+// What made a run: program, libraries, machine and command. The same words stand in `temper --version`, in
+// run.json, in the first line of the metrics and in each checkpoint's manifest.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -3,9 +3,10 @@
 //
 //   config.yaml          the resolved config
 //   run.json             what the newest start was made by, provenance.h
-//   metrics.jsonl        what the first start was made by; then one line per step, and the TensorBoard event file beside it
-//   trajectories/        step_000001.safetensors, …, eval_before.safetensors, eval_after.safetensors
-//   checkpoints/         step_000010, cold_start_000500, …: what the run can go on from;
+//   metrics.jsonl        what the first start was made by; then one line per step, and the TensorBoard event
+//   file beside it trajectories/        step_000001.safetensors, …, eval_before.safetensors,
+//   eval_after.safetensors checkpoints/         step_000010, cold_start_000500, …: what the run can go on
+//   from;
 //                        cold_start, final: Hugging Face directories
 //   verdicts/            each rank's journal, env/verdict_journal.h
 //   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have

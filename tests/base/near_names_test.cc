@@ -11,8 +11,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const std::vector<std::string> kKnown = {"cold_start.optimizer.lr", "optimizer.lr", "run.steps", "run.dir",
-                                         "env",                     "train",        "trace", "optimizer"};
+const std::vector<std::string> kKnown = {
+    "cold_start.optimizer.lr", "optimizer.lr", "run.steps", "run.dir", "env", "train", "trace", "optimizer"};
 
 TEST(NearNames, OneSlipInThreeLetters) {
   EXPECT_THAT(near_names("trian", kKnown), ElementsAre("train")) << "two letters swapped are one slip";
@@ -28,13 +28,15 @@ TEST(NearNames, NothingAtAGreatDistance) {
 }
 
 TEST(NearNames, TheLastPartStandsForAll) {
-  EXPECT_THAT(near_names("lr", kKnown), ElementsAre("optimizer.lr", "cold_start.optimizer.lr")) << "the shorter first";
+  EXPECT_THAT(near_names("lr", kKnown), ElementsAre("optimizer.lr", "cold_start.optimizer.lr"))
+      << "the shorter first";
   EXPECT_THAT(near_names("rollout.steps", kKnown), ElementsAre("run.steps"));
   EXPECT_THAT(near_names("step", kKnown), ElementsAre("run.steps"));
 }
 
 TEST(NearNames, APartOfLongerNames) {
-  const std::vector<std::string> tasks = {"softmax_scaled", "row_softmax", "softmax", "row_softmax_bias", "gelu"};
+  const std::vector<std::string> tasks = {"softmax_scaled", "row_softmax", "softmax", "row_softmax_bias",
+                                          "gelu"};
   EXPECT_THAT(near_names("soft", tasks), ElementsAre("softmax", "row_softmax", "softmax_scaled"));
   EXPECT_THAT(near_names("row", tasks), IsEmpty()) << "three letters are in everything";
 }

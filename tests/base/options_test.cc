@@ -149,8 +149,11 @@ TEST(Options, ATabIsNamed) {
 }
 
 TEST(Options, OtherProgramsNamesAreAnsweredWithOurs) {
-  constexpr OtherName kOthers[] = {
-      {"their."}, {"rate", "inner.lr"}, {"lrs", "steps"}, {"rollout.n", "steps", "counted"}, {"log_to", "", "always"}};
+  constexpr OtherName kOthers[] = {{"their."},
+                                   {"rate", "inner.lr"},
+                                   {"lrs", "steps"},
+                                   {"rollout.n", "steps", "counted"},
+                                   {"log_to", "", "always"}};
   const auto said = [&](const std::string& yaml, const std::vector<std::string>& words = {}) -> std::string {
     Outer options;
     Problems problems;

@@ -32,7 +32,8 @@ TEST(Provenance, TheProgramSaysWhatItIs) {
 }
 
 TEST(Provenance, TheCommandCanBeTypedAgain) {
-  const char* words[] = {"build/temper", "train", "run.yaml", "tasks.names=[a, b]", "it's", "", "\x1b[31m\xff"};
+  const char* words[] = {"build/temper", "train", "run.yaml",    "tasks.names=[a, b]",
+                         "it's",         "",      "\x1b[31m\xff"};
   note_command(7, words);
   const nlohmann::json start = start_facts(3);
   EXPECT_EQ(start.at("command"),
@@ -54,14 +55,16 @@ TEST(Provenance, StandsInTheFirstLineOfTheMetricsOnce) {
   writer.begin(start_facts(2));
   writer.write(1, {{"timing_s/step", 2}});
   const std::string text = read_file(dir / "metrics.jsonl");
-  EXPECT_EQ(nlohmann::json::parse(text.substr(0, text.find('\n'))), (nlohmann::json{{"start", start}, {"step", 0}}));
+  EXPECT_EQ(nlohmann::json::parse(text.substr(0, text.find('\n'))),
+            (nlohmann::json{{"start", start}, {"step", 0}}));
   EXPECT_EQ(text.substr(text.find('\n') + 1), "{\"step\":1,\"timing_s/step\":2.0}\n");
   const RunRecord run = read_run(dir);
   EXPECT_EQ(run.steps_done(), 1);
   EXPECT_TRUE(run.problems.empty());
   std::vector<std::string> names;
   for (const Fact& fact : facts_of(run, {})) names.push_back(fact.name);
-  EXPECT_THAT(names, testing::IsSupersetOf({"machine", "program", "compiler", "flags", "libraries", "directory"}));
+  EXPECT_THAT(names,
+              testing::IsSupersetOf({"machine", "program", "compiler", "flags", "libraries", "directory"}));
   fs::remove_all(dir);
 }
 
@@ -77,18 +80,19 @@ TEST(OtherNames, AreAnsweredWithOptionsThatThereAre) {
   const auto options = to_map(read_config("", {}));
   for (const OtherName& other : other_names()) {
     EXPECT_FALSE(options.contains(std::string(other.name))) << other.name << " is ours";
-    if (!other.ours.empty()) EXPECT_TRUE(options.contains(std::string(other.ours))) << other.name << ": " << other.ours;
+    EXPECT_TRUE(other.ours.empty() || options.contains(std::string(other.ours)))
+        << other.name << ": " << other.ours;
     EXPECT_TRUE(other.name.ends_with('.') || !other.ours.empty() || !other.note.empty()) << other.name;
   }
 }
 
 TEST(Names, OfARunAreOnePartOfAPath) {
-  for (const char* name : {"../../escape", "a/b", "..", "."})
-    try {
+  for (const char* name : {"../../escape", "a/b", "..", "."}) try {
       read_config("", {std::string("run.name=") + name});
       ADD_FAILURE() << name;
     } catch (const ConfigError& e) {
-      EXPECT_THAT(e.what(), HasSubstr(fmt::format("run.name: '{}' is not allowed: must be one part of a path", name)));
+      EXPECT_THAT(e.what(),
+                  HasSubstr(fmt::format("run.name: '{}' is not allowed: must be one part of a path", name)));
     }
   EXPECT_EQ(read_config("", {"run.name=..a"}).run.name, "..a");
 }

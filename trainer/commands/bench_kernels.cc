@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "policy/cuda_device.h"
 #include "policy/kernel_bench.h"
+#include "trainer/commands/checks.h"
 
 namespace temper {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "policy/tokenizer.h"
+#include "trainer/commands/checks.h"
 
 namespace temper {
 namespace {

@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "rollout/trajectory_file.h"
+#include "trainer/commands/checks.h"
 
 namespace temper {
 namespace fs = std::filesystem;

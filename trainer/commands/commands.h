@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/commands/checks.h"
 #include "trainer/config.h"
 
 namespace temper {
@@ -35,12 +36,6 @@ struct ConfigWords {
 };
 void declare_config(CLI::App& command, ConfigWords& words);
 void declare_overrides(CLI::App& command, ConfigWords& words);
-
-// Checks of an option's value, which say what is allowed: "'0' is not allowed: must be at least 1".
-CLI::Validator at_least(double least);
-CLI::Validator above(double bound);
-CLI::Validator between(double least, double most);
-CLI::Validator one_of(std::vector<std::string> words);
 
 // A file's content, or standard input for "-". Errors: ConfigError if there is no such file.
 std::string read_input(const std::string& path);

@@ -1,5 +1,3 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -8,9 +6,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/input/near_names.h"
-#include "base/input/printable.h"
-#include "base/input/scalars.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/help.h"
 
@@ -64,15 +59,6 @@ std::string options_footer(const std::string& command) {
          "\nThese matter most; --help-all shows every option, `temper options PATTERN` searches them.\n";
 }
 
-CLI::Validator validator(const std::string& allowed, std::function<bool(double)> fits) {
-  return {[=](std::string& text) {
-            double value = 0;
-            if (parse_scalar(text, value) && fits(value)) return std::string();
-            return fmt::format("'{}' is not allowed: must be {}", printable(text), allowed);
-          },
-          allowed};
-}
-
 }  // namespace
 
 void declare_config(CLI::App& command, ConfigWords& words) {
@@ -84,29 +70,6 @@ void declare_overrides(CLI::App& command, ConfigWords& words) {
   command.add_option("overrides", words.overrides,
                      "options of a run, over those of a file; the last one counts");
   command.footer([name = command.get_name()] { return options_footer(name); });
-}
-
-CLI::Validator at_least(double least) {
-  return validator(fmt::format("at least {}", least), [=](double value) { return value >= least; });
-}
-
-CLI::Validator above(double bound) {
-  return validator(fmt::format("above {}", bound), [=](double value) { return value > bound; });
-}
-
-CLI::Validator between(double least, double most) {
-  return validator(fmt::format("{} to {}", least, most),
-                   [=](double value) { return value >= least && value <= most; });
-}
-
-CLI::Validator one_of(std::vector<std::string> words) {
-  const std::string allowed = fmt::format("one of {}", fmt::join(words, ", "));
-  return {[=](std::string& text) {
-            if (std::ranges::count(words, text) > 0) return std::string();
-            return fmt::format("'{}' is not allowed: must be {}{}", printable(text), allowed,
-                               did_you_mean(text, words));
-          },
-          allowed};
 }
 
 std::string read_input(const std::string& path) {
