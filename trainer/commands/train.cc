@@ -33,8 +33,7 @@ Plan prepare(RunConfig& config, Communicator& ranks) {
   RunConfig planned = config;  // a conversation longer than a pack is one by itself
   planned.cold_start.micro_batch_tokens =
       std::max(config.cold_start.micro_batch_tokens, check_data(config, starting_shape(config)));
-  const Plan plan =
-      make_plan(planned, starting_shape(config), site_here(config, ranks), judged_on_gpu(tasks));
+  const Plan plan = make_plan(planned, starting_shape(config), site_here(config, ranks), judged_on_gpu(tasks));
   check_fits(plan);
   if (ranks.rank() == 0) check_run_directory(config);
   return plan;
