@@ -5,7 +5,7 @@
 namespace temper {
 namespace {
 
-constexpr size_t kMost = 3, kLeastPart = 4, kLongestName = 200;
+constexpr size_t kMost = 3, kLeastPart = 4, kMostSlips = 4, kLongestName = 200;
 constexpr size_t kFar = kLongestName;
 
 // Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours.
@@ -28,7 +28,9 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view leaf_of(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-size_t bounded(size_t distance, size_t letters) { return distance <= letters / 3 ? distance : kFar; }
+size_t bounded(size_t distance, size_t letters) {
+  return distance <= std::min(letters / 3, kMostSlips) ? distance : kFar;
+}
 
 // Another place with the same last part counts like a wrong letter.
 size_t distance_between(std::string_view name, std::string_view known) {
