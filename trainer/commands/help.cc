@@ -75,9 +75,9 @@ std::string usage(const CLI::App& app) {
   return text;
 }
 
-std::string help_of(const CLI::App& app) {
-  const size_t width = terminal_width();
-  std::string text = wrapped(app.get_description(), width, 0) + "\n\n  " + usage(app) + "\n\n";
+// All but what comes behind the options.
+std::string head_of(const CLI::App& app) {
+  std::string text = wrapped(app.get_description(), terminal_width(), 0) + "\n\n  " + usage(app) + "\n\n";
   for (const CLI::App* command : commands_of(app))
     text += row(command->get_name(), command->get_description());
   if (!commands_of(app).empty()) text += "\n";
@@ -86,9 +86,24 @@ std::string help_of(const CLI::App& app) {
       if (option->nonpositional() != positional) text += row(label_of(*option), text_of_option(*option));
   if (!app.get_parent())
     text += row("--version", "what this program is and was built with; `temper version --json`");
-  text += row("--help-all", "the same with every option of a run");
-  const std::string footer = app.get_parent() ? app.get_footer() : "\n" + wrapped(kEpilogue, width, 0);
-  return text + footer + (footer.empty() || footer.ends_with('\n') ? "" : "\n");
+  return text + row("--help-all", "the same with every option of a run");
+}
+
+// The options of a run stand there once, behind all commands that take them.
+std::string heads_of_parts(const CLI::App& app, std::string& footer) {
+  std::string text;
+  for (const CLI::App* command : commands_of(app)) {
+    text += "\n\n" + head_of(*command) + heads_of_parts(*command, footer);
+    if (footer.empty()) footer = command->get_footer();
+  }
+  return text;
+}
+
+std::string help_of(const CLI::App& app) {
+  std::string text = head_of(app), footer = app.get_footer();
+  if (shows_everything()) text += heads_of_parts(app, footer);
+  if (!app.get_parent()) footer += "\n" + wrapped(kEpilogue, terminal_width(), 0) + "\n";
+  return text + footer;
 }
 
 }  // namespace
@@ -101,12 +116,8 @@ size_t terminal_width() {
 
 void use_own_help(CLI::App& app) {
   app.option_defaults()->always_capture_default();
-  app.formatter_fn([](const CLI::App* command, std::string, CLI::AppFormatMode) {
-    std::string text = help_of(*command);
-    if (shows_everything())
-      for (const CLI::App* part : commands_of(*command)) text += "\n\n" + help_of(*part);
-    return text;
-  });
+  app.formatter_fn(
+      [](const CLI::App* command, std::string, CLI::AppFormatMode) { return help_of(*command); });
   app.set_help_flag("-h,--help", "this");
 }
 
