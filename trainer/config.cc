@@ -3,10 +3,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/input/printable.h"
 #include "policy/chat_format.h"
+#include "trainer/other_names.h"
 
 namespace temper {
 namespace {
+
+constexpr size_t kMostNameBytes = 200;
 
 VisitOptions visitor_of(RunConfig& config) {
   return [&config](OptionVisitor& v) { config.visit(v); };
@@ -43,6 +48,17 @@ void check_learning(const RunConfig& c, Problems& problems) {
   if (c.loss.dual_clip > 0 && c.loss.dual_clip <= 1 + c.loss.clip_high)
     problems.add("loss.dual_clip", fmt::format("{} must be 0 or above 1 + loss.clip_high, {}",
                                                c.loss.dual_clip, 1 + c.loss.clip_high));
+}
+
+// It is a folder's name in more places than runs/.
+void check_name(const RunConfig& c, Problems& problems) {
+  const std::string& name = c.run.name;
+  if (name.find('/') != std::string::npos || name == "." || name == ".." || name.size() > kMostNameBytes)
+    problems.add(
+        "run.name",
+        fmt::format("'{}' is not allowed: must be one part of a path, without '/', of at most {} bytes; "
+                    "run.dir takes a whole path",
+                    printable(name), kMostNameBytes));
 }
 
 void check_judge(const RunConfig& c, Problems& problems) {
@@ -151,13 +167,14 @@ void RunConfig::check(Problems& problems) const {
   check_lengths(*this, problems);
   check_learning(*this, problems);
   check_judge(*this, problems);
+  check_name(*this, problems);
   eval.scaling.check(problems);
 }
 
 RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides) {
   RunConfig config;
   Problems problems;
-  read_options(visitor_of(config), path, overrides, problems);
+  read_options(visitor_of(config), path, overrides, problems, other_names());
   if (config.run.name.empty())
     config.run.name = path.empty() ? "run" : std::filesystem::path(path).stem().string();
   config.check(problems);
@@ -189,8 +206,21 @@ std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::v
   return chosen;
 }
 
+std::filesystem::path TaskOptions::place() const {
+  if (path != TaskOptions().path || std::filesystem::exists(path)) return path;
+  const std::filesystem::path program = executable_dir();
+  for (const char* beside : {"", "..", "../share/temper"})
+    if (const auto folder = program / beside / path; std::filesystem::exists(folder))
+      return folder.lexically_normal();
+  throw ConfigError(
+      "tasks.path: the default, {}, is neither here nor beside the program, {}; pass tasks.path=DIR", path,
+      program.string());
+}
+
+std::vector<Task> load_all_tasks(const RunConfig& config) { return load_tasks(config.tasks.place()); }
+
 std::vector<Task> load_tasks(const RunConfig& config) {
-  std::vector<Task> tasks = load_tasks(std::filesystem::path(config.tasks.path));
+  std::vector<Task> tasks = load_all_tasks(config);
   if (!config.tasks.names.empty()) {
     std::vector<Task> chosen;
     for (const std::string& name : config.tasks.names) chosen.push_back(find_task(tasks, name));

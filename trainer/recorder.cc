@@ -75,7 +75,9 @@ void Recorder::save() {
                .pass_rates = order_.pass_rates(),
                .records = growing_files(run_.dir()),
                .files = {},
-               .ranks = {}},
+               .ranks = {},
+               .cold_start = {},
+               .start = run_.start()},
               fs::exists(run_.journal()) ? fs::file_size(run_.journal()) : 0);
   step_of_checkpoint_ = steps_done_;
   checkpoint_start_s_ = now_s();

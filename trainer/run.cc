@@ -16,6 +16,7 @@
 #include "rollout/trajectory_file.h"
 #include "trainer/checkpoint/room.h"
 #include "trainer/console.h"
+#include "trainer/provenance.h"
 #include "trainer/ranks.h"
 
 namespace temper {
@@ -101,7 +102,7 @@ void check_run_directory(const RunConfig& config) {
 }
 
 Run::Run(const RunConfig& config, Communicator& ranks)
-    : options_(config.run), ranks_(ranks), dir_(config.run.path()) {
+    : options_(config.run), start_(start_facts(ranks.size())), ranks_(ranks), dir_(config.run.path()) {
   RunStart start;
   if (ranks_.rank() == 0) {
     check_run_directory(config);
@@ -121,7 +122,11 @@ Run::Run(const RunConfig& config, Communicator& ranks)
   if (ranks_.any(start.kind == RunStart::Kind::kCheckpoint, "checkpoint")) choose(config, start);
   if (ranks_.rank() == 0) write_file_atomic(dir_ / "config.yaml", to_yaml(config));
   open_journals();
-  if (ranks_.rank() == 0) metrics_ = std::make_unique<MetricsWriter>(dir_);
+  spdlog::info("program: {}", start_.dump());
+  if (ranks_.rank() > 0) return;
+  write_file_atomic(dir_ / "run.json", start_.dump(1) + "\n");
+  metrics_ = std::make_unique<MetricsWriter>(dir_);
+  metrics_->begin(start_);
 }
 
 // All ranks that see the directory are of the start that rank 0 has begun.

@@ -2,9 +2,11 @@
 // A run's directory and its life: what is recorded, when it stops, what is left behind.
 //
 //   config.yaml          the resolved config
-//   metrics.jsonl        one line per step, and the TensorBoard event file beside it
-//   trajectories/        step_000001.safetensors, …, eval_before.safetensors, eval_after.safetensors
-//   checkpoints/         step_000010, cold_start_000500, …: what the run can go on from;
+//   run.json             what the newest start was made by, provenance.h
+//   metrics.jsonl        what the first start was made by; then one line per step, and the TensorBoard event
+//   file beside it trajectories/        step_000001.safetensors, …, eval_before.safetensors,
+//   eval_after.safetensors checkpoints/         step_000010, cold_start_000500, …: what the run can go on
+//   from;
 //                        cold_start, final: Hugging Face directories
 //   verdicts/            each rank's journal, env/verdict_journal.h
 //   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
@@ -15,6 +17,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +50,7 @@ class Run {
   const std::filesystem::path& dir() const { return dir_; }
 
   Communicator& ranks() const { return ranks_; }
+  const nlohmann::json& start() const { return start_; }  // what made it, provenance.h
 
   void say_start()
       const;  // where the run was stopped, what it goes on from, which checkpoints it does not use
@@ -85,6 +89,7 @@ class Run {
   void own();
 
   RunOptions options_;
+  nlohmann::json start_;
   Communicator& ranks_;
   std::filesystem::path dir_;
   RunLock lock_;

@@ -77,6 +77,7 @@ Manifest read_fields(const Json& json) {
   json.at("files").get_to(m.files);
   json.at("ranks").get_to(m.ranks);
   if (json.contains("cold_start")) m.cold_start = place_from(json["cold_start"]);
+  m.start = json.value("start", Json());
   return m;
 }
 
@@ -121,6 +122,7 @@ std::string to_text(const Manifest& m) {
                {"records", m.records},
                {"files", m.files},
                {"ranks", m.ranks}};
+  if (!m.start.is_null()) json["start"] = m.start;
   if (m.cold_start) json["cold_start"] = to_json(*m.cold_start);
   json["sha256"] = sha256(json.dump());
   return json.dump(1) + "\n";

@@ -55,6 +55,8 @@ struct Manifest {
   std::vector<FileDigest> files;                           // config.json, the tokenizer's
   std::vector<RankRecord> ranks;
   std::optional<ColdStartPlace> cold_start = {};  // within it; step is 0 then
+  nlohmann::json start =
+      nullptr;  // what wrote it, trainer/provenance.h; decides nothing. Null: an older program
 };
 
 void to_json(nlohmann::json& json, const FileDigest& file);

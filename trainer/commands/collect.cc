@@ -97,17 +97,17 @@ void add_collect(CLI::App& app, int& exit_code) {
       ->add_option("--keep", words->options.keep,
                    "passes: right answers; fast: those of --min-speedup; shortest: the shortest right one of "
                    "each task")
-      ->check(CLI::IsMember({"passes", "fast", "shortest"}));
+      ->check(one_of({"passes", "fast", "shortest"}));
   command->add_option("--min-speedup", words->options.min_speedup, "of --keep fast: at least")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command
       ->add_option("--per-task", words->options.per_task,
                    "conversations of a task at most; default: all, with --keep shortest one")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--split", words->options.split, "tasks that are asked: train, heldout, or traces")
-      ->check(CLI::IsMember({"train", "heldout", "traces"}));
+      ->check(one_of({"train", "heldout", "traces"}));
   command->add_option("--samples", words->options.samples, "of a task; default: rollout.samples_per_task")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   for (const char* name : {"--keep", "--min-speedup", "--per-task", "--split", "--samples"})
     command->get_option(name)->excludes(traces);
   command->callback([=, &exit_code] {

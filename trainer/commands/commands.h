@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/commands/checks.h"
 #include "trainer/config.h"
 
 namespace temper {
@@ -23,6 +24,9 @@ void add_report(CLI::App& app, int& exit_code);
 void add_sweep(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_options(CLI::App& app, int& exit_code);
+void add_tasks(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_version(CLI::App& app, int& exit_code);
 
 // RUN.yaml and key=value words, as several commands take them.
 struct ConfigWords {

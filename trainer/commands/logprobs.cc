@@ -19,7 +19,7 @@ Sequences parse_sequences(const std::string& text, const Model& model) {
   try {
     sequences = nlohmann::json::parse(text).at("ids").get<Sequences>();
   } catch (const nlohmann::json::exception&) {
-    throw ConfigError(R"(logprobs: the input must be JSON like {{"ids": [[1, 2, 3], [4, 5]]}})");
+    throw ConfigError(R"(logprobs: the input must be JSON like {"ids": [[1, 2, 3], [4, 5]]})");
   }
   for (size_t i = 0; i < sequences.size(); ++i) {
     if (sequences[i].empty() || int64_t(sequences[i].size()) > config.max_position_embeddings)
@@ -64,7 +64,8 @@ void add_logprobs(CLI::App& app, int& exit_code) {
   command->add_option("input", *input, "JSON file, or - for standard input");
   command->add_option("--model", *model, "Hugging Face directory")->required();
   command->add_option("--device", *device, "auto, cpu, cuda or cuda:N");
-  command->add_option("--temperature", *temperature)->check(CLI::Range(1e-3, 100.0));
+  command->add_option("--temperature", *temperature, "that logits are divided by")
+      ->check(between(1e-3, 100.0));
   command->callback([=, &exit_code] { exit_code = run_logprobs(*model, *input, *temperature, *device); });
 }
 
