@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace temper;
+  begin_process();
   install_interrupt_handler();
   try {
     return with_output(run(argc, argv));

@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/checkpoint/find_model.h"
 #include "trainer/commands/commands.h"
+#include "trainer/console.h"
 
 namespace temper {
 
@@ -19,6 +21,18 @@ void declare_overrides(CLI::App& command, ConfigWords& words) {
     RunConfig config;
     return options_to_help([&](OptionVisitor& v) { config.visit(v); });
   });
+}
+
+std::filesystem::path model_folder(const std::string& path, const std::string& field) {
+  const FoundModel found = find_model(path, field);
+  if (!found.choice.empty()) say_beside(found.choice);
+  return found.dir;
+}
+
+RunConfig read_with_model(const ConfigWords& words) {
+  RunConfig config = words.read();
+  if (!config.model.path.empty()) config.model.path = model_folder(config.model.path, "model.path").string();
+  return config;
 }
 
 std::string read_input(const std::string& path) {
