@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "policy/not_finite.h"
 #include "policy/policy.h"
 #include "policy/tokenizer.h"
 

@@ -167,7 +167,7 @@ std::string misfit_of_fork(const Checkpoint& checkpoint, const RunConfig& config
 }
 
 std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const RunConfig& config) {
-  constexpr auto kPlace = {"run.name", "run.dir", "run.overwrite", "checkpoint.fork", "checkpoint.resume"};
+  static constexpr const char* kPlace[] = {"run.name", "run.dir", "run.overwrite", "checkpoint.fork", "checkpoint.resume"};
   std::vector<std::string> changes;
   for (const OptionChange& change : option_changes(checkpoint.manifest.config, config))
     if (std::ranges::count(kPlace, change.key) == 0) changes.push_back(change.text());
