@@ -5,14 +5,12 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <locale>
 #include <optional>
 
 #include "base/error.h"
@@ -115,14 +113,6 @@ std::string Subprocess::end() {
   kill();
   socket_ = Fd();
   return status ? ending_text(*status) : "";
-}
-
-void begin_process() {
-  for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
-    if (::fcntl(standard, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDWR);  // gets the lowest number
-  std::locale::global(std::locale::classic());
-  const mode_t asked = ::umask(S_IRWXG | S_IRWXO);
-  ::umask(asked & (S_IRWXG | S_IRWXO));
 }
 
 void install_interrupt_handler() {

@@ -57,12 +57,6 @@ class Subprocess {
   Fd socket_;
 };
 
-// The first thing in every main: what surrounds a program decides nothing about what it does. Standard input, output
-// and error that are closed become /dev/null, or the next file that is opened would be taken for them. Numbers are
-// written with a point, whatever a library that was loaded before has set. Whoever makes a file may read it,
-// whatever umask says.
-void begin_process();
-
 // First Ctrl-C or SIGTERM sets the flag; a second one ends the process with 130.
 void install_interrupt_handler();
 bool interrupted();

@@ -472,7 +472,7 @@ class Forks(Resume):
         shutil.rmtree(origin / "checkpoints/step_000006")
         shutil.rmtree(origin / "checkpoints/step_000002")
         words = ["optimizer.lr=5e-4", "rollout.temperature=0.9", "tasks.names=[scale_rows_relu, scale_shift_relu, scale_columns_relu]"]
-        text = self.expect_code(self.fork(self.dir, *words, origin=origin, fault="update:kill@1"), -9)
+        text = self.expect_code(self.fork(self.dir, *words, origin=origin, fault="update:kill@2"), -9)
         self.assertIn(f"a new run from {origin / 'checkpoints/step_000004'}, after step 4", text)
         for change in ("optimizer.lr is 0.0005, was 0.0002", "rollout.temperature is 0.9, was 1", "the tasks are others"):
             self.assertIn(change, text)
@@ -486,15 +486,21 @@ class Forks(Resume):
         self.assertEqual([line["step"] for line in figures(self.dir) if "actor/pg_loss" in line], [5, 6])
 
     def test_stopped_ones_go_on_bit_for_bit(self):
-        words = ["optimizer.lr=5e-4", "optimizer.schedule=constant", f"env.cache={self.dir.parent / 'verdicts.db'}"]
-        whole = self.dir.parent / "whole"
-        self.expect_code(self.fork(whole, *words), 0)
+        known, whole = self.dir.parent / "verdicts.db", self.dir.parent / "whole"
+        words = ["optimizer.lr=5e-4", "optimizer.schedule=constant", f"env.cache={self.dir.parent / 'copy.db'}"]
+
+        def fork(directory, **more):
+            shutil.copy(known, self.dir.parent / "copy.db")
+            return self.fork(directory, *words, **more)
+
+        self.expect_code(self.fork(self.dir, *words, f"env.cache={known}"), 0)
+        self.expect_code(fork(whole), 0)
         self.assertNotEqual(state(whole), state(uninterrupted()))
         for fault, code in (("update:interrupt@2", 130), ("rollout:kill@3", -9)):
             with self.subTest(fault):
                 shutil.rmtree(self.dir, ignore_errors=True)
-                self.expect_code(self.fork(self.dir, *words, fault=fault), code)
-                self.assertIn("goes on after step", self.expect_code(self.fork(self.dir, *words), 0))
+                self.expect_code(fork(self.dir, fault=fault), code)
+                self.assertIn("goes on after step", self.expect_code(fork(self.dir), 0))
                 self.assertEqual(figures(self.dir), figures(whole))
                 self.assertEqual(trajectories(self.dir), trajectories(whole))
                 self.assertEqual(state(self.dir), state(whole))
@@ -518,7 +524,7 @@ class Forks(Resume):
                 (whole / "trajectories", [], "has no checkpoint of a step"),
                 (whole, [], "it is of step 6, and run.steps is 6"),
                 (whole, ["run.steps=9", f"checkpoint.resume={whole / 'checkpoints/step_000006'}"], "not together with"),
-                (whole, ["run.steps=9", f"model.path={ranks_test.model()}"], "its vocabulary is another|its .* is \\[")):
+                (whole, ["run.steps=9", f"model.path={ranks_test.model()}"], "its .* is [[]")):
             with self.subTest(said):
                 text = self.expect_code(self.fork(self.dir, *words, origin=origin), 2)
                 self.assertRegex(text, said)

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/machine/surroundings.h"
 #include "base/process.h"
 #include "policy/communicator/transport.h"
 #include "trainer/commands/commands.h"

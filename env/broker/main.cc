@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/machine/lease.h"
 #include "base/machine/messages.h"
-#include "base/process.h"
+#include "base/machine/surroundings.h"
 #include "env/box/core_lease.h"
 #include "env/broker/gpu_lane.h"
 #include "env/broker/host_lane.h"

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/machine/messages.h"
-#include "base/process.h"
+#include "base/machine/surroundings.h"
 #include "env/oracle/trial.h"
 #include "env/task_json.h"
 

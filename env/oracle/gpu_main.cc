@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "base/process.h"
+#include "base/machine/surroundings.h"
 #include "env/oracle/gpu_service.h"
 
 int main(int count, char** arguments) {

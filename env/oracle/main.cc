@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/process.h"
+#include "base/machine/surroundings.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
 #include "env/handover.h"

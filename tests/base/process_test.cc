@@ -11,6 +11,7 @@
 #include <locale>
 
 #include "base/error.h"
+#include "base/machine/surroundings.h"
 
 namespace temper {
 namespace {

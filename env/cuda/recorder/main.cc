@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/process.h"
+#include "base/machine/surroundings.h"
 #include "env/box/candidate_box.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"

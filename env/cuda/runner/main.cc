@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "base/process.h"
+#include "base/machine/surroundings.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
 #include "env/cuda/runner/executor.h"
