@@ -64,7 +64,8 @@ class SizeParser {
   double number() {
     double value = 0;  // not by strtod, which asks the locale for the point
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error == std::errc::result_out_of_range) throw ConfigError("'{}': a number too large or too small", text_);
+    if (error == std::errc::result_out_of_range)
+      throw ConfigError("'{}': a number too large or too small", text_);
     at_ = size_t(end - text_.data());
     return value;
   }

@@ -21,8 +21,8 @@ struct FileRange {
   std::string name;     // of the tensor, for errors
 };
 
-// Reads all of them, converted, on several threads; returns what of them is not finite. Errors: WorldError of a
-// file that cannot be read.
+// Reads all of them, converted, on several threads; returns what of them is not finite. Errors: WorldError of
+// a file that cannot be read.
 NotFinite read_ranges(const std::vector<FileRange>& ranges);
 
 // A tensor in the store, wherever it lies, to be written in another type.

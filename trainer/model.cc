@@ -37,8 +37,9 @@ Model load_model(const std::filesystem::path& dir, const PolicyOptions& options,
 void check_learnable(const NotFinite& found, bool allowed) {
   if (found.count == 0) return;
   if (!allowed)
-    throw ConfigError("{}; nothing can be learned from such weights; model.allow_not_finite=true tries all the same",
-                      to_text(found));
+    throw ConfigError(
+        "{}; nothing can be learned from such weights; model.allow_not_finite=true tries all the same",
+        to_text(found));
   say("WARNING: {}", to_text(found));
 }
 

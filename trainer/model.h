@@ -19,7 +19,8 @@ struct Model {
 
 // From either. `chat_format`, if not empty, is the one that conversations with it will have. Errors:
 // ConfigError if the directory is not a model that fits together or has not the tokens of the format, before
-// its weights are read. Numbers that are not finite are counted: whoever learns from them asks check_learnable first.
+// its weights are read. Numbers that are not finite are counted: whoever learns from them asks
+// check_learnable first.
 Model load_model(const std::filesystem::path& dir, const PolicyOptions& options = {},
                  const std::string& chat_format = "");
 

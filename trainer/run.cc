@@ -162,7 +162,8 @@ void Run::make(const RunConfig& config, RunStart::Kind kind) {
 
 // Goes on from the newest checkpoint that is whole, and takes back what was recorded after it.
 void Run::choose(const RunConfig& config, const RunStart& start) {
-  Choice choice = choose_checkpoint(start.checkpoints, config, ranks_, forked_ ? Misfit(misfit_of_fork) : Misfit(misfit));
+  Choice choice =
+      choose_checkpoint(start.checkpoints, config, ranks_, forked_ ? Misfit(misfit_of_fork) : Misfit(misfit));
   if (!choice.checkpoint && forked_)
     throw ConfigError("checkpoint.fork: nothing can be begun from:\n{}", choice.reasons());
   if (!choice.checkpoint)

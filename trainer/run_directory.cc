@@ -88,10 +88,11 @@ void check_unfinished(const RunConfig& config, const fs::path& dir) {
   const double seconds = json.value("seconds", 0.0), most = config.run.max_seconds;
   if (step < config.run.steps && (most == 0 || seconds < most)) return;
   check_same_config(config, dir);
-  throw RunIsComplete(fmt::format(
-      "{} is complete: it ended after step {} ({:.0f} s); raise {} to go on with it, choose another run.name or "
-      "run.dir, or pass run.overwrite=true to delete it",
-      dir.string(), step, seconds, step < config.run.steps ? "run.max_seconds" : "run.steps"));
+  throw RunIsComplete(
+      fmt::format("{} is complete: it ended after step {} ({:.0f} s); raise {} to go on with it, choose "
+                  "another run.name or "
+                  "run.dir, or pass run.overwrite=true to delete it",
+                  dir.string(), step, seconds, step < config.run.steps ? "run.max_seconds" : "run.steps"));
 }
 
 // Errors where none of them can be used, as far as their manifests tell.
@@ -145,12 +146,13 @@ std::vector<fs::path> named_by_fork(const std::string& given) {
     for (const fs::path& one : checkpoints_in(path / "checkpoints"))
       if (is_of_a_step(one)) checkpoints.push_back(one);
   if (!checkpoints.empty()) return checkpoints;
-  throw ConfigError("checkpoint.fork: '{}' {}", given,
-                    !fs::is_directory(path) ? "is no folder"
-                    : fs::exists(path / "config.json")
-                        ? "is a model without an optimizer's moments: name the run or one of its step_… folders, or "
-                          "begin with the model alone, by model.path"
-                        : "has no checkpoint of a step; it must be a run's folder or one of its step_… folders");
+  throw ConfigError(
+      "checkpoint.fork: '{}' {}", given,
+      !fs::is_directory(path) ? "is no folder"
+      : fs::exists(path / "config.json")
+          ? "is a model without an optimizer's moments: name the run or one of its step_… folders, or "
+            "begin with the model alone, by model.path"
+          : "has no checkpoint of a step; it must be a run's folder or one of its step_… folders");
 }
 
 // Older ones only where a newer one is damaged: what does not fit is the user's to decide.
@@ -179,7 +181,8 @@ RunStart fork_of(const RunConfig& config, const fs::path& dir) {
   const std::vector<fs::path> named = named_by_fork(config.checkpoint.fork);
   if (fs::exists(dir) && same_folder(run_of(named.front()), dir))
     throw ConfigError(
-        "run.dir: {} is the run that checkpoint.fork names; a fork is a run of its own: choose another run.name or "
+        "run.dir: {} is the run that checkpoint.fork names; a fork is a run of its own: choose another "
+        "run.name or "
         "run.dir",
         dir.string());
   return {RunStart::Kind::kFork, whole_forks(config, named)};
@@ -194,8 +197,9 @@ void check_same_fork(const RunConfig& config, const fs::path& dir) {
     if (json.is_object()) origin = json.value("asked", "");
   }
   if (origin == whole_path(config.checkpoint.fork)) return;
-  throw ConfigError("run.dir: {} holds a run already, {}, not of checkpoint.fork: {}; choose another run.name or run.dir",
-                    dir.string(), origin.empty() ? "which is no fork" : "a fork of " + origin, config.checkpoint.fork);
+  throw ConfigError(
+      "run.dir: {} holds a run already, {}, not of checkpoint.fork: {}; choose another run.name or run.dir",
+      dir.string(), origin.empty() ? "which is no fork" : "a fork of " + origin, config.checkpoint.fork);
 }
 
 int64_t number_in(const std::string& name) {

@@ -87,7 +87,8 @@ void cut_back(const std::filesystem::path& dir, const Checkpoint& checkpoint,
 void clear_records(const std::filesystem::path& dir);  // all but verdicts and logs
 void clear_all(const std::filesystem::path& dir);      // all but lock and epoch
 
-// Where the run began, if it is a fork: fork.json, with the checkpoint, its step and digest, and what was changed.
+// Where the run began, if it is a fork: fork.json, with the checkpoint, its step and digest, and what was
+// changed.
 void mark_fork(const std::filesystem::path& dir, const RunConfig& config, const Checkpoint& origin);
 
 bool came_to_its_end(const std::filesystem::path& dir);

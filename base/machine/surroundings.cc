@@ -11,7 +11,8 @@ namespace temper {
 
 void begin_process() {
   for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
-    if (::fcntl(standard, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDWR);  // gets the lowest number
+    if (::fcntl(standard, F_GETFD) < 0 && errno == EBADF)
+      (void)::open("/dev/null", O_RDWR);  // gets the lowest number
   std::locale::global(std::locale::classic());
   const mode_t asked = ::umask(S_IRWXG | S_IRWXO);
   ::umask(asked & (S_IRWXG | S_IRWXO));

@@ -162,12 +162,14 @@ std::string misfit_of_fork(const Checkpoint& checkpoint, const RunConfig& config
   if (const std::string other = other_model(checkpoint, config); !other.empty()) return other;
   const fs::path held_near = starting_folder(config, checkpoint.dir);
   if (config.loss.kl_coefficient > 0 && !fs::exists(held_near / "config.json"))
-    return fmt::format("loss.kl_coefficient holds the policy near {}, which is not there", held_near.string());
+    return fmt::format("loss.kl_coefficient holds the policy near {}, which is not there",
+                       held_near.string());
   return "";
 }
 
 std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const RunConfig& config) {
-  static constexpr const char* kPlace[] = {"run.name", "run.dir", "run.overwrite", "checkpoint.fork", "checkpoint.resume"};
+  static constexpr const char* kPlace[] = {"run.name", "run.dir", "run.overwrite", "checkpoint.fork",
+                                           "checkpoint.resume"};
   std::vector<std::string> changes;
   for (const OptionChange& change : option_changes(checkpoint.manifest.config, config))
     if (std::ranges::count(kPlace, change.key) == 0) changes.push_back(change.text());

@@ -47,8 +47,8 @@ std::string misfit(const Checkpoint& checkpoint, const RunConfig& config);
 // Why a new run of this config cannot begin from it; empty: it can, with other options and other tasks.
 std::string misfit_of_fork(const Checkpoint& checkpoint, const RunConfig& config);
 
-// "optimizer.lr is 1e-05, was 1e-06", …: of every option but where the run lies and what it goes on from, and of the
-// tasks.
+// "optimizer.lr is 1e-05, was 1e-06", …: of every option but where the run lies and what it goes on from, and
+// of the tasks.
 std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const RunConfig& config);
 
 // Compares this rank's part of the files with their digests. Errors: ConfigError naming the file.

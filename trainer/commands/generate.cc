@@ -69,7 +69,8 @@ void add_generate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("generate", "answer a prompt, or a task");
   const auto words = std::make_shared<GenerateWords>();
   command->add_option("prompt", words->prompt, "the user's message, or -");
-  command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")->required();
+  command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->required();
   command->add_option("--device", words->device, "auto, cpu, cuda or cuda:N");
   command
       ->add_option("--chat", words->chat,

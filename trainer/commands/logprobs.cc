@@ -64,7 +64,8 @@ void add_logprobs(CLI::App& app, int& exit_code) {
   const auto device = std::make_shared<std::string>("auto");
   const auto temperature = std::make_shared<double>(1);
   command->add_option("input", *input, "JSON file, or - for standard input");
-  command->add_option("--model", *model, "Hugging Face directory, a run, or one of its checkpoints")->required();
+  command->add_option("--model", *model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->required();
   command->add_option("--device", *device, "auto, cpu, cuda or cuda:N");
   command->add_option("--temperature", *temperature)->check(CLI::Range(1e-3, 100.0));
   command->callback([=, &exit_code] { exit_code = run_logprobs(*model, *input, *temperature, *device); });

@@ -90,7 +90,8 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("tokenize", "text → token ids as JSON, or back");
   const auto words = std::make_shared<TokenizeWords>();
   command->add_option("text", words->text, "the text, or - for standard input");
-  command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")->required();
+  command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->required();
   command->add_flag("--decode", words->decode, "a JSON list of ids → text");
   command->add_flag("--nul", words->nul,
                     "the input holds many texts, each ended by a zero byte; one list a line");

@@ -25,8 +25,8 @@ std::vector<Task> judged_tasks(const RunConfig& config) {
   return with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed));
 }
 
-// All that can be found out before anything is begun, and what the run will take. `goes_on`: a checkpoint is there
-// to go on from, at whose first start the rest was found to be right.
+// All that can be found out before anything is begun, and what the run will take. `goes_on`: a checkpoint is
+// there to go on from, at whose first start the rest was found to be right.
 Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
   share_machine(config, ranks);
   const ModelConfig shape = starting_shape(config);
