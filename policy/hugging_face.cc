@@ -41,16 +41,17 @@ class DirectoryBeside {
     fs::remove_all(path_, ignored);
   }
   const fs::path& path() const { return path_; }
-  // An older export in the way is moved aside first and removed last.
+  // An older export in the way goes last: where the file system can exchange two folders, one of them is there under
+  // the name at every moment.
   void move_into_place() {
+    sync_path(path_);
+    if (!fs::exists(target_)) return rename_path(path_, target_);
+    if (exchange_paths(path_, target_)) return;
     const fs::path old = path_.string() + ".old";
-    std::error_code error;
-    const bool replaces = fs::exists(target_);
-    if (replaces) fs::rename(target_, old, error);
-    if (!error) fs::rename(path_, target_, error);
-    if (error)
-      throw WorldError("cannot rename {} to {}: {}", path_.string(), target_.string(), error.message());
-    if (replaces) fs::remove_all(old, error);
+    rename_path(target_, old);
+    rename_path(path_, target_);
+    std::error_code ignored;
+    fs::remove_all(old, ignored);
   }
 
  private:
