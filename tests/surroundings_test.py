@@ -19,28 +19,46 @@ from cli_test import ROOT, Program, temper, tiny_config
 BUILD = Path()
 GALLERY = ROOT / "tests/gallery"
 
-# A profiler's or an MPI module's manners: a locale for the whole process, when it is loaded and with each thread.
+# A profiler's or an MPI module's manners: a locale for the whole process, when it is loaded, with each thread and each file.
 PRELOAD = """
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <locale>
 
+static pid_t loaded_in = 0;
+
 static void set() {
+  if (getpid() != loaded_in) return;  // a child between fork and exec has other things to do
   std::locale::global(std::locale("de_DE.UTF-8"));
   char text[16];
   std::snprintf(text, sizeof text, "%.1f", 0.5);
   if (text[1] != ',') _exit(99);
 }
 
-__attribute__((constructor)) static void at_load() { set(); }
+__attribute__((constructor)) static void at_load() {
+  loaded_in = getpid();
+  set();
+}
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* data) {
   set();
   static auto next = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
   return next(thread, attributes, body, data);
+}
+
+extern "C" int open(const char* path, int flags, ...) {
+  set();
+  static auto next = reinterpret_cast<decltype(&open)>(dlsym(RTLD_NEXT, "open"));
+  va_list more;
+  va_start(more, flags);
+  const int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+  va_end(more);
+  return next(path, flags, mode);
 }
 """
 
@@ -138,12 +156,24 @@ class Locale(Program):
         self.assertEqual(verdict["kind"], "PASS", done.stdout)
         self.assertGreater(verdict["speedup"], 0)
 
-    def test_sizes_with_a_point(self):
-        path = cli_test.WORK / "half.yaml"
-        text = (GALLERY / "tasks.yaml").read_text()
-        path.write_text(text)
-        for words in (("judge", "--tasks", f"tasks.path={path}"),):
-            self.assertEqual(temper(*words, env=self.env).stdout, temper(*words).stdout)
+    def test_tasks_with_points_in_their_numbers(self):
+        path = cli_test.WORK / "points.yaml"
+        path.write_text("""
+tasks:
+  - name: halves
+    reference: x * 0.5
+    inputs: {x: {shape: [n, m], uniform: [0.25, 1.75]}}
+    outputs: {y: [n, m]}
+    check: [{n: 5, m: 33}, {n: 33, m: 2}, {n: 1, m: 129}]
+    timed: {n: 256, m: 256}
+    tolerance: 2.5e-5
+    flops: 2.5 * n * m
+    max_speedup: 12.5
+""")
+        for words in (("judge", "--tasks", f"tasks.path={path}"), ("judge", "--admit", f"tasks.path={path}", "--json")):
+            there, here = temper(*words, env=self.env), temper(*words)
+            self.check(here, 0, "halves")
+            self.assertEqual((there.stdout, there.stderr), (here.stdout, here.stderr))
 
 
 class Descriptors(Program):
