@@ -113,6 +113,8 @@ void ModelOptions::visit(OptionVisitor& v) {
                     "until then; 2: block by block after each pack, in less memory; 0: 1 up to 1 GiB of it",
             .min = 0,
             .max = 2});
+  v.option("allow_not_finite", allow_not_finite,
+           {.help = "learn from weights of which numbers are infinite or none, which are refused otherwise"});
 }
 
 PolicyOptions ModelOptions::policy() const {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -109,7 +110,9 @@ std::string time_line(const RunRecord& run) {
 
 double number_option(const RunRecord& run, const std::string& key) {
   const std::string text = run.option(key);
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 // By the last steps' rate: run.steps, or run.max_seconds if that comes first.
