@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "tests/trainer/fixtures.h"
 
 namespace temper {
