@@ -24,8 +24,9 @@ bool may_change(const std::string& key) {
   for (const char* option :
        {"run.name", "run.dir", "run.overwrite", "run.steps", "run.max_seconds", "run.threads",
         "run.trajectories", "model.device", "model.recompute", "model.logits_chunk", "model.zero_stage",
-        "model.allow_not_finite", "env.lanes", "env.gpus", "env.cache", "rollout.max_sequences",
-        "learner.micro_batch_tokens", "cold_start.micro_batch_tokens", "cold_start.checkpoint_every"})
+         "model.allow_not_finite", "env.lanes", "env.gpus", "env.cache", "rollout.max_sequences",
+         "learner.micro_batch_tokens", "learner.max_skipped_updates", "cold_start.micro_batch_tokens",
+         "cold_start.checkpoint_every"})
     if (key == option) return true;
   return false;
 }
