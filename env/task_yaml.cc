@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostFileBytes = 16 << 20;
+constexpr size_t kMostProblems = 10;  // that are told
 
 class TaskFiles {
  public:
@@ -41,8 +42,11 @@ class TaskFiles {
   void problem(std::string text) { problems_.push_back(std::move(text)); }
 
   std::vector<Task> finish() {
-    if (!problems_.empty()) throw ConfigError("{}", fmt::join(problems_, "\n"));
-    return std::move(tasks_);
+    if (problems_.empty()) return std::move(tasks_);
+    const size_t left_out = problems_.size() - std::min(problems_.size(), kMostProblems);
+    problems_.resize(problems_.size() - left_out);
+    if (left_out > 0) problems_.push_back(fmt::format("and {} further problems", left_out));
+    throw ConfigError("{}", fmt::join(problems_, "\n"));
   }
 
  private:

@@ -62,7 +62,7 @@ def damaged_line_in_the_journal(folder):
     ended(start(folder / "run", TEMPER_FAULT="rollout:kill@6"), -9)
     journal = folder / "run/verdicts/rank_0.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
-    lines[3] = '{"digest": "x", "verdict": {"kind": "PASS"}}\n'
+    lines[3] = '{"digest": "x", "verdict": {"kind": "PASS"}}'.ljust(len(lines[3]) - 1) + "\n"
     journal.write_text("".join(lines))
     text = journal.read_text()
     ended(start(folder / "run"), 2, said=("rank_0.jsonl: line 4 is no verdict of this program",))

@@ -191,6 +191,9 @@ def need_root():
         raise Skipped("only root can do that")
 
 
+FILLER = "step_000000.filler"  # what a run that goes on leaves where it is
+
+
 class Disk:
     """A small file system of its own, gone with the case."""
 
@@ -205,7 +208,7 @@ class Disk:
         subprocess.run(["mount", "-o", f"remount,{how}", self.path], check=True)
 
     def fill(self):
-        with open(self.path / "filler", "wb", buffering=0) as filler:
+        with open(self.path / FILLER, "wb", buffering=0) as filler:
             for size in (1 << 20, 1 << 12):
                 try:
                     while filler.write(b"x" * size):
@@ -214,7 +217,7 @@ class Disk:
                     pass
 
     def free(self):
-        (self.path / "filler").unlink()
+        (self.path / FILLER).unlink()
 
 
 def json_file(path, change):
