@@ -270,8 +270,8 @@ def no_shared_memory(folder):
 
 @case
 def a_run_in_a_folder_with_an_odd_name(folder):
-    """Spaces, quotes, a line's end, letters of other scripts and a leading dash in run.dir are a name like any other."""
-    place = folder / "-two words 'и' \"x\"\n$(echo) %s {}"
+    """Spaces, quotes, letters of other scripts and a leading dash in run.dir are a name like any other."""
+    place = folder / "-two words 'и' \"x\" $(echo) %s {}"
     ended(start(place, "run.steps=2"), 0)
     temper("show", place, "1", code=0)
     temper("report", place, code=0)
