@@ -65,7 +65,7 @@ std::string program_text(const Json& facts) {
 void note_command(int argc, const char* const* argv) {
   std::string command;
   for (int i = 0; i < argc && command.size() < kMostCommandBytes; ++i)
-    command += (i == 0 ? "" : " ") + quoted(printable(argv[i], kMostWordBytes));
+    command.append(i == 0 ? "" : " ").append(quoted(printable(argv[i], kMostWordBytes)));
   g_command = command;
 }
 
