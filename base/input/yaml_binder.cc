@@ -52,6 +52,10 @@ void flatten_yaml(const YAML::Node& map, const std::string& prefix, const YamlEn
   }
 }
 
+std::string not_allowed(const YAML::Node& node, const char* expected) {
+  return fmt::format("'{}' is not allowed; expected {}", yaml_text(node), expected);
+}
+
 bool bind_yaml(const YAML::Node& node, bool& value) { return bind_scalar(node, value); }
 bool bind_yaml(const YAML::Node& node, int64_t& value) { return bind_scalar(node, value); }
 bool bind_yaml(const YAML::Node& node, double& value) { return bind_scalar(node, value); }

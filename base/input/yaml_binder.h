@@ -49,6 +49,9 @@ bool bind_yaml(const YAML::Node& node, std::vector<T>& values) {
   return true;
 }
 
+// "'[1, 2]' is not allowed; expected a number".
+std::string not_allowed(const YAML::Node& node, const char* expected);
+
 // What the node says; `fallback` where there is none, and, with a problem, where it is no such value.
 template <class T>
 T yaml_value(const YAML::Node& node, const std::string& field, const T& fallback, const char* expected,
@@ -56,7 +59,7 @@ T yaml_value(const YAML::Node& node, const std::string& field, const T& fallback
   T value{};
   if (!node) return fallback;
   if (bind_yaml(node, value)) return value;
-  problem(node, field, "'" + yaml_text(node) + "' is not allowed; expected " + expected);
+  problem(node, field, not_allowed(node, expected));
   return fallback;
 }
 
