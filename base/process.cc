@@ -25,8 +25,14 @@ void install_interrupt_handler() {
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  // Where it is ignored, the kernel forgets how children ended.
+  // A file that may not grow is an error of its write. A handler, unlike SIG_IGN, is not passed on to children.
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGXFSZ, &action, nullptr);
+  // Whoever started this process may have blocked signals, or have let its children go without a word.
   ::signal(SIGCHLD, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 bool interrupted() { return g_interrupts.load(std::memory_order_relaxed) > 0 || g_told; }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -123,6 +124,7 @@ BoxProcess BoxProcess::start(const std::function<int()>& body) {
   const pid_t pid = pid_t(::syscall(SYS_clone3, &arguments, sizeof arguments));
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::umask(S_IWGRP | S_IWOTH);  // another user reads what is made in the box, whatever we were started with
     if (own_user) enter_user_namespace(uid, gid, std::move(writing));
     run_child(body);
   }

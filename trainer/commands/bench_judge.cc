@@ -299,7 +299,7 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
   const auto bench_words = std::make_shared<JudgeBench>();
   declare_overrides(*command, *words);
   command->add_option("--config", words->path, "RUN.yaml");
-  command->add_option("--count", bench_words->count, "candidates")->check(CLI::PositiveNumber);
+  command->add_option("--count", bench_words->count, "candidates")->check(at_least(1));
   command->add_option(
       "--each", bench_words->each,
       "instead: judge every candidate this many times, the first alone, and say how its speedup repeats");

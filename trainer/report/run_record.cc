@@ -134,7 +134,8 @@ RunRecord read_run(const fs::path& dir) {
 
 std::vector<fs::path> find_runs(const fs::path& path) {
   if (is_run(path)) return {path};
-  if (!fs::is_directory(path)) throw ConfigError("{}: no such run directory", path.string());
+  if (!fs::exists(path)) throw ConfigError("{}: no such run directory", path.string());
+  if (!fs::is_directory(path)) throw ConfigError("{}: is a file, not a run directory", path.string());
   std::vector<fs::path> runs;
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.is_directory() && is_run(entry.path())) runs.push_back(entry.path());
