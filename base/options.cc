@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
-#include "base/input/scalars.h"
 #include "base/input/wrapped.h"
 #include "base/input/yaml.h"
+#include "base/input/yaml_binder.h"
 
 namespace temper {
 namespace {
@@ -157,7 +157,7 @@ struct Setter : UniformVisitor<Setter> {
   }
   template <class T>
   bool set(const std::string& k, const YAML::Node& node, T& value, const OptionInfo& info) {
-    if (!node.IsScalar() || !parse_scalar(node.Scalar(), value)) {
+    if (!bind_yaml(node, value)) {
       wrong(k, node, kTypeName<T>);
       return false;
     }

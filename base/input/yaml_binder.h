@@ -1,6 +1,6 @@
 #pragma once
-// From YAML to what a program uses. What tasks, sweeps and saved configs differ in is where problems go.
-// Brings yaml-cpp along.
+// From YAML to what a program uses. What options, tasks, sweeps and saved configs differ in is where problems
+// go. Brings yaml-cpp along.
 
 #include <yaml-cpp/yaml.h>
 
@@ -28,7 +28,7 @@ using YamlEntry =
 void flatten_yaml(const YAML::Node& map, const std::string& prefix, const YamlEntry& take,
                   const YamlProblem& problem);
 
-// False where the node is no such value. One value is a list of one.
+// False where the node is no such value. One value is a list of one, an empty one a list of none.
 bool bind_yaml(const YAML::Node& node, bool& value);
 bool bind_yaml(const YAML::Node& node, int64_t& value);
 bool bind_yaml(const YAML::Node& node, double& value);
@@ -38,6 +38,7 @@ bool bind_yaml(const YAML::Node& node, std::vector<T>& values) {
   values.clear();
   T value{};
   if (!node.IsSequence()) {
+    if (node.IsScalar() && node.Scalar().empty()) return true;
     if (!bind_yaml(node, value)) return false;
     values.push_back(value);
     return true;
