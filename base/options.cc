@@ -90,8 +90,8 @@ std::string scalar_text(const std::string& value) {
   const bool plain = !value.empty() && value.find_first_not_of(
                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                            "0123456789_/.+-") == std::string::npos;
-  const bool word = value != "null" && value.front() != '-' && value.front() != '.';
-  return plain && word ? value : out.c_str();
+  const bool word = plain && value != "null" && value.front() != '-' && value.front() != '.';
+  return word ? value : out.c_str();
 }
 std::string scalar_text(bool value) { return value ? "true" : "false"; }
 template <class T>
