@@ -100,7 +100,10 @@ void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
       copy_.take(model_.policy.parameters());
     });
   busy_ = true;
-  if (agree_on_problems(true)) return;
+  if (agree_on_problems(true)) {
+    if (ranks.rank() == 0) remove_quietly(beside());
+    return;
+  }
   thread_ = std::thread([this, verdict_bytes] { write(verdict_bytes); });
 }
 
