@@ -70,7 +70,7 @@ std::string usage(const CLI::App& app) {
     if (option->nonpositional()) continue;
     std::string name = label_of(*option);
     if (option->get_items_expected_max() > 1) name += " …";
-    text += fmt::format(option->get_required() ? " {}" : " [{}]", name);
+    text += option->get_required() ? fmt::format(" {}", name) : fmt::format(" [{}]", name);
   }
   return text;
 }
