@@ -133,7 +133,10 @@ std::string label_of(const CLI::Option& option) {
   if (option.nonpositional()) {
     const std::string names = option.get_name(false, true);
     std::string label;
-    for (const char c : names) label += c == ',' ? ", " : std::string(1, c);
+    for (const char c : names) {
+      label += c;
+      if (c == ',') label += ' ';
+    }
     return option.get_items_expected_max() > 0 ? label + " " + type_and_range(option).first : label;
   }
   std::string name = option.get_name(true);
