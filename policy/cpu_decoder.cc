@@ -22,8 +22,8 @@ CpuDecoder<T>::CpuDecoder(const ModelConfig& config, const PolicyOptions& option
       workspace_(at::Device(options.device)) {}
 
 template <class T>
-TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack, double temperature,
-                                 const ScoreGradient* gradient) {
+TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack,
+                                 const SamplingParams& params, const ScoreGradient* gradient) {
   check_pack(pack, token_count_, config_);
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const int64_t scored =
@@ -41,12 +41,12 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   cpu::embedding(w.embedding, pack.ids.data(), tokens, width, a.blocks[0].x);
   for (size_t i = 0; i < a.blocks.size(); ++i)
     block_forward(i, w.blocks[i], pack, a, i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
-  if (!gradient) return head(w, nullptr, pack, a, temperature, nullptr);
+  if (!gradient) return head(w, nullptr, pack, a, params, nullptr);
 
   const auto g = gradient_pointers<T>(store, config_);
   BackwardScratch<T> s = a.backward;
   std::fill_n(s.dx_out, tokens * width, T(0));
-  TokenScores scores = head(w, &g, pack, a, temperature, gradient);
+  TokenScores scores = head(w, &g, pack, a, params, gradient);
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     if (keep == Keep::kInputs) block_forward(i, w.blocks[i], pack, a, nullptr);

@@ -13,7 +13,7 @@ class CpuDecoder : public Decoder {
  public:
   CpuDecoder(const ModelConfig& config, const PolicyOptions& options);
 
-  TokenScores score(ParameterStore& store, const PackedTokens& pack, double temperature,
+  TokenScores score(ParameterStore& store, const PackedTokens& pack, const SamplingParams& params,
                     const ScoreGradient* gradient) override;
   std::span<const float> extend(const ParameterStore& store, CacheStorage& cache,
                                 std::span<const Extension> extensions) override;
@@ -43,10 +43,11 @@ class CpuDecoder : public Decoder {
   void weights_backward(const BlockWeights<T>& g, int64_t tokens, const BlockActivations<T>& b,
                         const BackwardScratch<T>& s);
   TokenScores head(const ModelWeights<T>& w, const ModelWeights<T>* g, const PackedTokens& pack,
-                   const Activations<T>& a, double temperature, const ScoreGradient* gradient);
-  void head_forward(const ModelWeights<T>& w, const Activations<T>& a, double temperature, HeadChunk& chunk);
+                   const Activations<T>& a, const SamplingParams& params, const ScoreGradient* gradient);
+  void head_forward(const ModelWeights<T>& w, const Activations<T>& a, const SamplingParams& params,
+                    HeadChunk& chunk);
   void head_backward(const ModelWeights<T>& w, const ModelWeights<T>& g, const Activations<T>& a,
-                     double temperature, const HeadChunk& chunk);
+                     const SamplingParams& params, const HeadChunk& chunk);
 
   static ExtendScratch lay_out_extend(Arena& arena, const ModelConfig& config, int64_t rows,
                                       int64_t extensions);

@@ -49,6 +49,7 @@ GpuHead lay_out_head(Arena& a, const ModelConfig& c, int64_t rows, bool backward
   h.normed = a.take<bf16>(rows * c.hidden_size);
   h.logits = a.take<bf16>(rows * c.vocab_size);
   h.scores = a.take<float>(4 * rows);
+  h.kept = a.take<cuda::KeptRow>(rows);
   if (backward) h.d_normed = a.take<bf16>(rows * c.hidden_size);
   return h;
 }

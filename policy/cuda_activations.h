@@ -8,6 +8,7 @@
 
 #include "policy/activations.h"
 #include "policy/model_config.h"
+#include "policy/ops/cuda.h"
 #include "policy/round_up.h"
 #include "policy/workspace.h"
 
@@ -44,6 +45,7 @@ struct GpuHead {
   at::BFloat16* logits;    // [C, V], then their gradients
   at::BFloat16* d_normed;  // [C, D]
   float* scores;           // [4, C] log-prob, entropy, and their gradients
+  cuda::KeptRow* kept;     // [C] under top-k or top-p
 };
 
 // The pack, as the kernels want it.

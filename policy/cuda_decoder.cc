@@ -97,7 +97,7 @@ void CudaDecoder::check_window(const PackedTokens& pack) const {
     cuda::refuse_window(config_, pack.starts[i + 1] - pack.starts[i]);
 }
 
-TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, double temperature,
+TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, const SamplingParams& params,
                                const ScoreGradient* gradient) {
   check_pack(pack, token_count_, config_);
   check_window(pack);
@@ -117,11 +117,11 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   for (size_t i = 0; i < a.blocks.size(); ++i)
     block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch,
                   i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
-  if (!gradient) return head(w, nullptr, pack, scored, a, temperature, nullptr);
+  if (!gradient) return head(w, nullptr, pack, scored, a, params, nullptr);
 
   const auto g = gradient_pointers<float>(store, config_);
   cuda::check(cudaMemsetAsync(a.scratch.dx, 0, size_t(tokens * width) * sizeof(bf16), stream_), "memset");
-  TokenScores scores = head(w, &g, pack, scored, a, temperature, gradient);
+  TokenScores scores = head(w, &g, pack, scored, a, params, gradient);
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     if (keep == Keep::kInputs) block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch, nullptr);

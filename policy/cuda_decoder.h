@@ -23,7 +23,7 @@ class CudaDecoder : public Decoder {
  public:
   CudaDecoder(const ModelConfig& config, const PolicyOptions& options);
 
-  TokenScores score(ParameterStore& store, const PackedTokens& pack, double temperature,
+  TokenScores score(ParameterStore& store, const PackedTokens& pack, const SamplingParams& params,
                     const ScoreGradient* gradient) override;
   std::span<const float> extend(const ParameterStore& store, CacheStorage& cache,
                                 std::span<const Extension> extensions) override;
@@ -56,11 +56,12 @@ class CudaDecoder : public Decoder {
   void norm_backward(const bf16* x, const int32_t* index, const bf16* w, int64_t rows, const bf16* dy,
                      float* dw, const GpuScratch& s);
   TokenScores head(const Weights& w, const Gradients* g, const PackedTokens& pack,
-                   const std::vector<int32_t>& scored, const GpuActivations& a, double temperature,
+                   const std::vector<int32_t>& scored, const GpuActivations& a, const SamplingParams& params,
                    const ScoreGradient* gradient);
-  void head_forward(const Weights& w, const GpuActivations& a, float scale, HeadChunk& chunk);
-  void head_backward(const Weights& w, const Gradients& g, const GpuActivations& a, float scale,
-                     const HeadChunk& chunk);
+  void head_forward(const Weights& w, const GpuActivations& a, const SamplingParams& params,
+                    HeadChunk& chunk);
+  void head_backward(const Weights& w, const Gradients& g, const GpuActivations& a,
+                     const SamplingParams& params, const HeadChunk& chunk);
 
   // generation
   struct NewTokens;
@@ -84,7 +85,6 @@ class CudaDecoder : public Decoder {
   void extend_block(const BlockWeights<bf16>& w, const cuda::Pages& pages, const int32_t* positions,
                     int64_t rows, bool fresh, const ExtendRows& r);
   std::vector<SampledToken> draw(const Logits& logits, std::span<const Draw> draws);
-  std::vector<SampledToken> draw_truncated(const Logits& logits, std::span<const Draw> draws);
   std::vector<float> logits_on_host(const bf16* logits, int64_t rows);
 
   ModelConfig config_;

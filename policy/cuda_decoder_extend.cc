@@ -162,32 +162,6 @@ std::vector<float> CudaDecoder::logits_on_host(const bf16* logits, int64_t rows)
   return {values.begin(), values.end()};
 }
 
-// With top_k or top_p the host chooses; the log-prob stays the GPU's, which is that of the whole
-// distribution.
-std::vector<SampledToken> CudaDecoder::draw_truncated(const Logits& logits, std::span<const Draw> draws) {
-  const int64_t v = config_.vocab_size;
-  std::vector<SampledToken> sampled;
-  for (const Draw& one : draws) {
-    const bf16* row = logits.values + logits.row[size_t(one.extension)] * v;
-    std::vector<float> values = logits_on_host(row, 1);
-    values.resize(size_t(token_count_));
-    SampledToken token = sample_token(values, one.params, one.u);
-    struct Words {
-      int32_t* target;
-      float* log_prob;
-    };
-    const auto words_of = [](Arena& a) { return Words{a.take<int32_t>(1), a.take<float>(1)}; };
-    const Words on_gpu = drawing_.plan(words_of);
-    cuda::copy_async(on_gpu.target, &token.id, 4, cudaMemcpyHostToDevice, stream_);
-    cuda::score_rows(DType::kBF16, row, 1, v, token_count_, on_device(one, 0).scale, on_gpu.target,
-                     on_gpu.log_prob, nullptr, stream_);
-    cuda::copy_async(&token.log_prob, on_gpu.log_prob, 4, cudaMemcpyDeviceToHost, stream_);
-    cuda::check(cudaStreamSynchronize(stream_), "draw");
-    sampled.push_back(token);
-  }
-  return sampled;
-}
-
 std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, CacheStorage& storage,
                                               std::span<const Extension> extensions,
                                               std::span<const Draw> draws) {
@@ -195,8 +169,7 @@ std::vector<SampledToken> CudaDecoder::sample(const ParameterStore& store, Cache
   auto& cache = static_cast<GpuCache&>(storage);
   const Weights& w = weights_.of(store, config_);
   if (is_step(extensions, draws)) return step(w, cache, extensions, draws);
-  const Logits logits = prefill(w, cache, extensions);
-  return std::ranges::any_of(draws, is_truncated) ? draw_truncated(logits, draws) : draw(logits, draws);
+  return draw(prefill(w, cache, extensions), draws);
 }
 
 std::span<const float> CudaDecoder::extend(const ParameterStore& store, CacheStorage& storage,

@@ -100,7 +100,6 @@ std::vector<int32_t> CudaDecoder::begin_step(const Weights& w, GpuCache& cache,
 // would do.
 void CudaDecoder::begin_next(const Weights& w, GpuCache& cache, const DecodeStep& now,
                              std::span<const int32_t> places, std::span<const Draw> draws) {
-  if (std::ranges::any_of(draws, is_truncated)) return;
   DecodeStep next{
       .cache = cache.id(), .place = 1 - now.place, .rows = std::vector<DecodeStep::Row>(now.rows.size())};
   int64_t count = 0;
@@ -126,7 +125,6 @@ std::vector<SampledToken> CudaDecoder::step(const Weights& w, GpuCache& cache,
   for (const Extension& e : extensions) cache.grow(e.slot, cache.lengths[size_t(e.slot)] + 1);
 
   const StepBuffers& s = graphs_.buffers(int64_t(now.rows.size()), cache.layout());
-  if (std::ranges::any_of(draws, is_truncated)) return draw_truncated({s.logits, places}, draws);
   const StepWords& heard = s.host[now.place];
   std::vector<SampledToken> tokens;
   for (int32_t row : places) {

@@ -36,14 +36,15 @@ std::byte* bytes_of(const at::Tensor& tensor) { return static_cast<std::byte*>(t
 
 }  // namespace
 
-bool is_truncated(const Draw& draw) {
-  const SamplingParams& p = draw.params;
-  return p.temperature > 0 && (p.top_k > 0 || p.top_p < 1);
-}
-
 cuda::Draw on_device(const Draw& draw, int32_t row) {
   const double t = draw.params.temperature;
-  return {.row = row, .greedy = t == 0, .scale = t > 0 ? float(1 / t) : 1.0f, .u = float(draw.u)};
+  const Truncation truncation = draw.params.truncation();
+  return {.row = row,
+          .greedy = t == 0,
+          .scale = t > 0 ? float(1 / t) : 1.0f,
+          .u = float(draw.u),
+          .top_p = float(truncation.top_p),
+          .top_k = cuda::device_top_k(truncation)};
 }
 
 ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {

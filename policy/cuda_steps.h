@@ -46,7 +46,6 @@ struct StepBuffers {
   at::BFloat16* logits;  // [R, V]
 };
 
-bool is_truncated(const Draw& draw);  // by top_k or top_p, which the host sees to
 cuda::Draw on_device(const Draw& draw, int32_t row);
 
 // A step on its way: who is in its rows and what it draws for them.

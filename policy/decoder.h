@@ -14,7 +14,7 @@ class Decoder {
   virtual ~Decoder() = default;
 
   // Without a gradient only the forward runs.
-  virtual TokenScores score(ParameterStore& store, const PackedTokens& pack, double temperature,
+  virtual TokenScores score(ParameterStore& store, const PackedTokens& pack, const SamplingParams& params,
                             const ScoreGradient* gradient) = 0;
   virtual std::span<const float> extend(const ParameterStore& store, CacheStorage& cache,
                                         std::span<const Extension> extensions) = 0;

@@ -51,13 +51,13 @@ ParameterStore& Policy::parameters() { return impl_->parameters; }
 const ParameterStore& Policy::parameters() const { return impl_->parameters; }
 Communicator& Policy::ranks() const { return impl_->parameters.ranks(); }
 
-TokenScores Policy::forward(const PackedTokens& tokens, double temperature) {
-  return impl_->decoder->score(impl_->parameters, tokens, temperature, nullptr);
+TokenScores Policy::forward(const PackedTokens& tokens, const SamplingParams& params) {
+  return impl_->decoder->score(impl_->parameters, tokens, params, nullptr);
 }
 
 TokenScores Policy::forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient,
-                                     double temperature) {
-  return impl_->decoder->score(impl_->parameters, tokens, temperature, &gradient);
+                                     const SamplingParams& params) {
+  return impl_->decoder->score(impl_->parameters, tokens, params, &gradient);
 }
 
 std::span<const float> Policy::extend(KvCache& cache, std::span<const Extension> extensions) {

@@ -42,8 +42,10 @@ struct PackedTokens {
   std::vector<uint8_t> scored;
 };
 
-// Per token: log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, both at the
-// given temperature, in nats; 0 where not scored.
+// Per token: log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, in nats; 0
+// where not scored. The distribution is the one that a draw with the same SamplingParams is made from: at
+// their temperature, and what top-k and top-p leave under the present weights; −inf for a token that they
+// leave out.
 struct TokenScores {
   std::vector<double> log_prob, entropy;  // [T]
 };
@@ -103,12 +105,19 @@ class Policy {
   Communicator& ranks() const;
 
   // Exact: independent of how sequences are packed, within f32 rounding of the product kernels.
-  TokenScores forward(const PackedTokens& tokens, double temperature = 1);
+  TokenScores forward(const PackedTokens& tokens, const SamplingParams& params = {});
+  TokenScores forward(const PackedTokens& tokens, double temperature) {
+    return forward(tokens, SamplingParams{.temperature = temperature});
+  }
 
   // Forward, then the gradients of sum over scored tokens added into parameters().gradients(); over all
   // ranks, after finish_gradients(). They call it equally often: where a rank has no tokens left, with none.
   TokenScores forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient,
-                               double temperature = 1);
+                               const SamplingParams& params = {});
+  TokenScores forward_backward(const PackedTokens& tokens, const ScoreGradient& gradient,
+                               double temperature) {
+    return forward_backward(tokens, gradient, SamplingParams{.temperature = temperature});
+  }
 
   // Appends to the cache; returns the logits [B, V] f32 after the last new token of each extension, rows
   // without a token among them, valid until the next call. Prefill, turn 2's feedback behind turn 1's keys

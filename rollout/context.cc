@@ -19,10 +19,14 @@ void ContextOptions::visit(OptionVisitor& v) {
   v.option("shown_turns", shown_turns, {.help = "best_of_history: answers shown at most", .min = 1});
 }
 
-std::vector<size_t> best_indices(const std::vector<double>& values, int64_t count) {
-  std::vector<size_t> order(values.size());
+Standing standing(const Verdict& verdict, double value) {
+  return {.rank = verdict.infra() ? 0 : verdict.pass() ? 2 : 1, .value = value};
+}
+
+std::vector<size_t> best_indices(const std::vector<Standing>& standings, int64_t count) {
+  std::vector<size_t> order(standings.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return values[i]; });
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return standings[i]; });
   order.resize(std::min(order.size(), size_t(count)));
   std::ranges::sort(order);
   return order;
@@ -45,12 +49,12 @@ PastTurn shown_part(const ContextOptions& options, const Trajectory& trajectory,
 }
 
 std::vector<size_t> shown_turns(const ContextOptions& options, const Trajectory& trajectory, size_t turns) {
-  std::vector<double> values;
+  std::vector<Standing> standings;
   for (size_t i = 0; i < turns; ++i) {
     const Verdict verdict = told(trajectory.turns.at(i).verdict);
-    values.push_back(verdict.pass() ? 1 + verdict.speedup : 0);
+    standings.push_back(standing(verdict, verdict.pass() ? verdict.speedup : 0));
   }
-  return best_indices(values, options.shows_best() ? options.shown_turns : std::ssize(values));
+  return best_indices(standings, options.shows_best() ? options.shown_turns : std::ssize(standings));
 }
 
 std::string summary_request(const ContextOptions& options) {

@@ -4,6 +4,7 @@
 // Source: Kevin, 2507.11948: old reasoning is dropped, each kernel, the model's own summary and the
 //         feedback are kept; Dr. Kernel, 2602.05885: the best w turns are shown.
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,8 +37,18 @@ struct PastTurn {
   Verdict verdict;
 };
 
+// How good an answer is beside others to the same task, the better the higher. A right one stands above every
+// wrong one, whatever they earn, and INFRA, which says nothing of the answer, below both.
+struct Standing {
+  int rank = -1;  // below all that was judged
+  double value = 0;
+  auto operator<=>(const Standing&) const = default;
+};
+// `value`: orders right answers among themselves, and wrong ones.
+Standing standing(const Verdict& verdict, double value);
+
 // The `count` highest, the earlier of equals, in ascending order.
-std::vector<size_t> best_indices(const std::vector<double>& values, int64_t count);
+std::vector<size_t> best_indices(const std::vector<Standing>& standings, int64_t count);
 
 // What is shown of a turn: under append and best_of_history its answer; else its code block, empty without
 // one, and its summary behind an empty line.

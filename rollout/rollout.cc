@@ -135,7 +135,7 @@ void Run::ask(size_t index) {
       {seed_, uint64_t(step_), line.task_hash, uint64_t(line.conversation.trajectory().sample), turn});
   if (line.sums_up) request.rng_key = mix_key({request.rng_key, kSummaryStream});
   request.ids = line.conversation.row();
-  request.sampling = {options_.temperature, options_.top_p, options_.top_k};
+  request.sampling = options_.sampling();
   request.max_new_tokens = line.sums_up ? options_.context.summary_tokens : options_.max_response_tokens;
   request.stop_ids = format_.stop_ids();
   request.keep = line.turns() + (line.sums_up ? 0 : 1) < options_.turns;
@@ -313,8 +313,13 @@ void RolloutOptions::visit(OptionVisitor& v) {
   v.option("stop_on_pass", stop_on_pass, {.help = "end a trajectory with its first PASS"});
   v.option("temperature", temperature, {.help = "of sampling; 0 is greedy", .min = 0});
   v.option("top_p", top_p,
-           {.help = "sample from the likeliest tokens of this total probability", .min = 1e-6, .max = 1});
-  v.option("top_k", top_k, {.help = "sample from so many likeliest tokens; 0 is all", .min = 0});
+           {.help = "sample from the likeliest tokens of this total probability; learning sees the same "
+                    "distribution",
+            .min = 1e-6,
+            .max = 1});
+  v.option("top_k", top_k,
+           {.help = "sample from so many likeliest tokens, and those as likely as the last of them; 0 is all",
+            .min = 0});
   v.option("max_response_tokens", max_response_tokens,
            {.help = "length of an answer at most", .unit = "tokens", .min = 1});
   v.option("max_context_tokens", max_context_tokens,

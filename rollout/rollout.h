@@ -31,6 +31,8 @@ struct RolloutOptions {
   ContextOptions context = {};
   void visit(OptionVisitor& v);
 
+  SamplingParams sampling() const { return {temperature, top_p, top_k}; }
+
   // feedback_bytes, or else a byte for four tokens of context: some three bytes make a token, so that is a
   // twelfth of the context a turn. In a context below 1600 tokens it is no more than a message takes.
   size_t feedback_limit() const;

@@ -8,16 +8,16 @@ namespace temper {
 namespace {
 
 struct Chain {
-  std::vector<PastTurn> turns;
-  std::vector<double> values;
+  std::vector<PastTurn> turns;  // without INFRA
+  std::vector<Standing> standings;
 
-  double best() const { return values.empty() ? 0 : *std::ranges::max_element(values); }
+  Standing best() const { return standings.empty() ? Standing{} : *std::ranges::max_element(standings); }
 };
 
 // The best of a chain's turns, in the order they were made.
 std::vector<PastTurn> best_turns(const Chain& chain, int64_t count) {
   std::vector<PastTurn> turns;
-  for (const size_t i : best_indices(chain.values, count)) turns.push_back(chain.turns[i]);
+  for (const size_t i : best_indices(chain.standings, count)) turns.push_back(chain.turns[i]);
   return turns;
 }
 
@@ -60,9 +60,11 @@ std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tas
     for (size_t i = 0; i < requests.size(); ++i) {
       const Trajectory& trajectory = batch.groups[i].samples[0];
       Chain& chain = chains[i / size_t(width)][i % size_t(width)];
+      const Verdict& verdict = trajectory.turns.back().verdict;
+      searches[i / size_t(width)].verdicts.push_back(verdict);
+      if (verdict.infra()) continue;
       chain.turns.push_back(last_turn(trajectory));
-      chain.values.push_back(value(chain.turns.back().verdict));
-      searches[i / size_t(width)].verdicts.push_back(chain.turns.back().verdict);
+      chain.standings.push_back(standing(verdict, value(verdict)));
     }
     if (options.keep < width)
       for (auto& of_search : chains) select(of_search, options.keep);

@@ -27,9 +27,10 @@ struct Search {
   std::vector<Verdict> verdicts;  // [budget]
 };
 
-// `trials` searches for each task, task by task. `value`: of a verdict, the better the higher. Each round's
-// rows are given to `record`, which ends the search by throwing. Deterministic as a rollout is. Errors: as of
-// Rollout::run; TEMPER_CHECK of options that make no sense.
+// `trials` searches for each task, task by task. `value`: of a verdict, the better the higher; a right answer
+// is better than a wrong one whatever it says. An answer that could not be judged (INFRA) is not shown and
+// makes no chain better. Each round's rows are given to `record`, which ends the search by throwing.
+// Deterministic as a rollout is. Errors: as of Rollout::run; TEMPER_CHECK of options that make no sense.
 std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tasks, int64_t trials,
                            const SearchOptions& options, const std::function<double(const Verdict&)>& value,
                            const std::function<void(const Batch&)>& record,

@@ -220,8 +220,8 @@ class Whole(Program):
         self.assertTrue(out.startswith(saved.read_text()))
 
     def test_used_directory_is_refused(self):
-        self.check(temper("train", tiny_config(), f"run.dir={self.run_dir}"), 2, "holds a run already",
-                   "run.overwrite=true")
+        self.check(temper("train", tiny_config(), f"run.dir={self.run_dir}", "optimizer.lr=1e-5"), 2,
+                   "holds a run of another config: optimizer.lr is 1e-05", "run.overwrite=true")
         self.assertTrue(self.model.exists())
 
     def test_tokenize_there_and_back(self):
@@ -297,7 +297,7 @@ class Whole(Program):
             self.check(temper("train", tiny_config(), f"run.dir={WORK / 'no_model'}", *words), 2, why)
             self.assertFalse((WORK / "no_model").exists())
 
-        refused("/nowhere/config.json: no such file", "model.path=/nowhere")
+        refused("model.path: /nowhere: no such folder", "model.path=/nowhere")
         copy = self.broken_copy("no_weights")
         (copy / "model.safetensors").unlink()
         refused("no_weights: holds neither model.safetensors nor", f"model.path={copy}")

@@ -14,7 +14,7 @@ enum class Pool { kTurn, kTask, kBatch, kOption };  // kOption: as AdvantageOpti
 
 struct Step {
   Pool pool;
-  std::vector<double> (*estimate)(std::span<const double> returns);
+  std::vector<double> (*estimate)(std::span<const double> returns);  // null: whitens
 };
 
 struct Recipe {
@@ -28,8 +28,8 @@ const std::vector<Recipe>& recipes() {
       {"dr_grpo", {{Pool::kOption, centre}}},
       {"rloo", {{Pool::kOption, leave_one_out}}},
       {"trloo", {{Pool::kTurn, leave_one_out}}},
-      {"reinforce++", {{Pool::kBatch, normalise}}},
-      {"reinforce++_baseline", {{Pool::kOption, centre}, {Pool::kBatch, normalise}}},
+      {"reinforce++", {{Pool::kBatch, nullptr}}},
+      {"reinforce++_baseline", {{Pool::kOption, centre}, {Pool::kBatch, nullptr}}},
   };
   return table;
 }
@@ -64,12 +64,51 @@ void estimate_stream(const std::vector<TurnValue*>& pool, double TurnValue::*str
   for (size_t i = 0; i < pool.size(); ++i) pool[i]->*stream = advantages[i];
 }
 
-void apply(const Recipe& recipe, Pool option, TurnValues& values) {
-  for (const Step& step : recipe.steps)
+// A number of some tokens, and how many they are.
+struct TokenValue {
+  double* value;
+  int64_t count;
+};
+
+void whiten_tokens(const std::vector<TokenValue>& pool) {
+  std::vector<double> values;
+  std::vector<int64_t> counts;
+  for (const TokenValue& one : pool) values.push_back(*one.value), counts.push_back(one.count);
+  const std::vector<double> whitened = whiten(values, counts);
+  for (size_t i = 0; i < pool.size(); ++i) *pool[i].value = whitened[i];
+}
+
+// Over the tokens of all kept turns; plan and code together, or `apart`.
+void whiten_batch(TurnValues& values, const BatchTokens& tokens, bool apart) {
+  TEMPER_CHECK_EQ(tokens.size(), values.size());
+  std::vector<TokenValue> plan, code;
+  for (size_t g = 0; g < values.size(); ++g)
+    for (size_t n = 0; n < values[g].size(); ++n)
+      for (size_t t = 0; t < values[g][n].size(); ++t) {
+        TurnValue& turn = values[g][n][t];
+        if (!turn.kept) continue;
+        plan.push_back({&turn.plan, tokens[g].at(n).at(t).plan});
+        code.push_back({&turn.code, tokens[g].at(n).at(t).code});
+      }
+  if (apart) whiten_tokens(plan);
+  if (!apart) code.insert(code.end(), plan.begin(), plan.end());
+  whiten_tokens(code);
+}
+
+void apply(const AdvantageOptions& options, const Recipe& recipe, const BatchTokens& tokens,
+           TurnValues& values) {
+  const Pool option = options.pool == "task" ? Pool::kTask : Pool::kTurn;
+  for (Step step : recipe.steps) {
+    if (!step.estimate && options.whiten_over == "tokens") {
+      whiten_batch(values, tokens, options.name == "hrd");
+      continue;
+    }
+    if (!step.estimate) step.estimate = normalise;
     for (const auto& [key, pool] : kept_pools(values, step.pool == Pool::kOption ? option : step.pool)) {
       estimate_stream(pool, &TurnValue::plan, step);
       estimate_stream(pool, &TurnValue::code, step);
     }
+  }
 }
 
 void clear_dropped(TurnValues& values) {
@@ -109,7 +148,8 @@ void AdvantageOptions::visit(OptionVisitor& v) {
   names.insert(names.end(), {"hrd", "rft"});
   v.option(
       "name", name,
-      {.help = "what an answer is compared with; rft: nothing, those with a positive return are imitated",
+      {.help = "what an answer is compared with; rft: nothing, those with a positive reward of their own are "
+               "imitated, with loss.objective likelihood",
        .choices = names});
   v.option(
       "pool", pool,
@@ -117,19 +157,46 @@ void AdvantageOptions::visit(OptionVisitor& v) {
            "the answers compared: those of a task at one turn, or of a task at all turns; trloo is always "
            "per turn, reinforce++ over the batch",
        .choices = {"turn", "task"}});
+  v.option(
+      "whiten_over", whiten_over,
+      {.help =
+           "reinforce++: mean and deviation are those of the batch's tokens, as published codes have them, "
+           "or of its turns, whatever their lengths",
+       .choices = {"tokens", "turns"}});
   v.option("plan_weight", plan_weight, {.help = "hrd: weight of the plan's advantage", .min = 0});
 }
 
-TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns) {
+bool imitates(const AdvantageOptions& options) { return options.name == "rft"; }
+
+BatchTokens count_tokens(const Batch& batch) {
+  BatchTokens tokens;
+  for (const Group& group : batch.groups) {
+    auto& samples = tokens.emplace_back();
+    for (const Trajectory& trajectory : group.samples) {
+      auto& turns = samples.emplace_back();
+      for (const Turn& turn : trajectory.turns) {
+        TurnTokens& count = turns.emplace_back();
+        const std::vector<Role>& roles = trajectory.row_of(turn).roles;
+        for (const Span span : turn.spans())
+          for (int32_t t = span.begin; t < span.end; ++t)
+            if (is_response(roles[size_t(t)])) ++(roles[size_t(t)] == Role::kCode ? count.code : count.plan);
+      }
+    }
+  }
+  return tokens;
+}
+
+TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns,
+                              const BatchTokens& tokens) {
   TurnValues advantages = returns;
-  if (options.name == "rft") {
+  if (imitates(options)) {
     keep_positive(advantages);
     clear_dropped(advantages);
     return advantages;
   }
   const bool hierarchical = options.name == "hrd";
   const Recipe& recipe = find_recipe(hierarchical ? options.hrd_baseline : options.name);
-  apply(recipe, options.pool == "task" ? Pool::kTask : Pool::kTurn, advantages);
+  apply(options, recipe, tokens, advantages);
   if (hierarchical) weigh_plan(advantages, options.plan_weight);
   clear_dropped(advantages);
   return advantages;

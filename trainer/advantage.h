@@ -14,13 +14,23 @@ namespace temper {
 struct AdvantageOptions {
   std::string name = "trloo";
   std::string pool = "turn";  // what a group is: the N samples of a (task, turn), or all N·M turns of a task
-  double plan_weight = 0.1;   // hrd: α
-  std::string hrd_baseline = "grpo";  // hrd: how each of the two streams is normalised
+  std::string whiten_over = "tokens";  // reinforce++: "tokens", as published, or "turns"
+  double plan_weight = 0.1;            // hrd: α
+  std::string hrd_baseline = "grpo";   // hrd: how each of the two streams is normalised
   void visit(OptionVisitor& v);
 };
 
-// Advantages of the kept turns, plan and code each on its own; turns that are not kept get 0.
-TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns);
+// Whether learning is imitation: from each answer's own reward, and with loss.objective likelihood.
+bool imitates(const AdvantageOptions& options);
+
+// The response tokens of each turn, those of answers that ran into the length limit among them.
+BatchTokens count_tokens(const Batch& batch);
+
+// Advantages of the kept turns; turns that are not kept get 0. `returns`: the rewards themselves where
+// imitates(options). Plan and code are each on their own, but where tokens are whitened: then they are one
+// pool, and apart for hrd alone. `tokens` is asked for there only.
+TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns,
+                              const BatchTokens& tokens = {});
 
 // Whether a group can teach anything: at some turn two kept samples differ.
 bool has_signal(const GroupValues& returns);

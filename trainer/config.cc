@@ -45,6 +45,15 @@ void check_learning(const RunConfig& c, Problems& problems) {
     problems.add("rollout.samples_per_task",
                  fmt::format("1 leaves advantage.name {} nothing to compare with: must be at least 2",
                              c.advantage.name));
+  if (imitates(c.advantage) && c.loss.objective == "cispo")
+    problems.add("loss.objective", "cispo weighs by the ratio; advantage.name rft takes likelihood");
+  if ((imitates(c.advantage) || c.loss.objective == "likelihood") &&
+      (c.loss.ratio == "sequence" || c.loss.importance_cap > 0))
+    problems.add(
+        c.loss.ratio == "sequence" ? "loss.ratio" : "loss.importance_cap",
+        fmt::format("{} means nothing to loss.objective likelihood, which {} and weighs no answer by a ratio",
+                    c.loss.ratio == "sequence" ? "sequence" : fmt::format("{}", c.loss.importance_cap),
+                    imitates(c.advantage) ? "advantage.name rft takes" : "is set"));
   if (c.loss.dual_clip > 0 && c.loss.dual_clip <= 1 + c.loss.clip_high)
     problems.add("loss.dual_clip", fmt::format("{} must be 0 or above 1 + loss.clip_high, {}",
                                                c.loss.dual_clip, 1 + c.loss.clip_high));
@@ -113,6 +122,8 @@ void ModelOptions::visit(OptionVisitor& v) {
                     "until then; 2: block by block after each pack, in less memory; 0: 1 up to 1 GiB of it",
             .min = 0,
             .max = 2});
+  v.option("allow_not_finite", allow_not_finite,
+           {.help = "learn from weights of which numbers are infinite or none, which are refused otherwise"});
 }
 
 PolicyOptions ModelOptions::policy() const {
@@ -168,6 +179,7 @@ void RunConfig::check(Problems& problems) const {
   check_learning(*this, problems);
   check_judge(*this, problems);
   check_name(*this, problems);
+  reward.check(problems);
   eval.scaling.check(problems);
 }
 

@@ -49,6 +49,7 @@ struct ModelOptions {
   bool recompute = false;
   int64_t logits_chunk = 0;
   int64_t zero_stage = 0;
+  bool allow_not_finite = false;
   void visit(OptionVisitor& v);
   // model.device must be decided: trainer/device.h.
   PolicyOptions policy() const;

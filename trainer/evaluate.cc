@@ -17,13 +17,6 @@ namespace {
 
 constexpr uint64_t kEvalStream = 0xE7A1;  // keeps evaluation's random numbers apart from training's
 
-const Turn& best_turn(const Trajectory& trajectory, const RewardOptions& options) {
-  return *std::max_element(
-      trajectory.turns.begin(), trajectory.turns.end(), [&](const Turn& a, const Turn& b) {
-        return turn_total(reward(options, a.verdict)) < turn_total(reward(options, b.verdict));
-      });
-}
-
 // Of the tasks that have the samples; INFRA is none.
 std::map<int64_t, double> pass_at_powers(const Batch& batch) {
   std::map<int64_t, double> sums;
@@ -54,7 +47,7 @@ TurnScores turn_scores(const Batch& batch, const RewardOptions& reward) {
       by_turn.resize(std::max(by_turn.size(), t.turns.size()));
       for (size_t i = 0; i < t.turns.size(); ++i) by_turn[i].push_back(&t.turns[i].verdict);
       last.push_back(&t.turns.back().verdict);
-      best.push_back(&best_turn(t, reward).verdict);
+      best.push_back(&best_turn(reward, t).verdict);
     }
   TurnScores scores{.by_turn = {},
                     .last = score(reward, last),
@@ -78,17 +71,30 @@ void EvalOptions::visit(OptionVisitor& v) {
   v.option("split", split, {.help = "tasks to evaluate on", .choices = {"heldout", "train"}});
   v.option("samples", samples, {.help = "sampled trajectories per task; one greedy one is added", .min = 1});
   v.option("turns", turns, {.help = "turns per trajectory; 0: rollout.turns", .min = 0});
+  v.option("top_p", top_p,
+           {.help = "sample from the likeliest tokens of this total probability; 0: rollout.top_p",
+            .min = 0,
+            .max = 1});
+  v.option("top_k", top_k,
+           {.help = "sample from so many likeliest tokens; 0: all; -1: rollout.top_k", .min = -1});
   v.option("before", before, {.help = "evaluate before reinforcement learning too"});
   v.option("every", every,
            {.help = "also during it, every so many steps; 0: not", .unit = "steps", .min = 0});
   v.section("scaling", scaling, "spending more answers on a task; `temper eval` only");
 }
 
-Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
-                    std::vector<Trajectory>* kept, const std::function<void(int64_t, int64_t)>& progress) {
+RolloutOptions EvalOptions::rollout(const RolloutOptions& trained) const {
+  RolloutOptions options = trained;
+  if (turns > 0) options.turns = turns;
+  if (top_p > 0) options.top_p = top_p;
+  if (top_k >= 0) options.top_k = top_k;
+  return options;
+}
+
+Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config, std::vector<Trajectory>* kept,
+                    const std::function<void(int64_t, int64_t)>& progress) {
   const double start_s = now_s();
-  RolloutOptions options = config.rollout;
-  if (config.eval.turns > 0) options.turns = config.eval.turns;
+  RolloutOptions options = config.eval.rollout(config.rollout);
   const auto tasks = tasks_of_split(judge.tasks(), config.eval.split);
   if (tasks.empty())
     throw ConfigError("eval.split: no task of split {} in {}", config.eval.split, config.tasks.path);

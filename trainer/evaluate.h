@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "env/judge.h"
+#include "rollout/rollout.h"
 #include "rollout/trajectory.h"
 #include "trainer/metrics.h"
 #include "trainer/scaling.h"
@@ -24,17 +25,21 @@ struct EvalOptions {
   std::string split = "heldout";
   int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
   int64_t turns = 0;    // 0: as in the rollout
+  double top_p = 0;     // of sampled answers; 0: as in the rollout
+  int64_t top_k = -1;   // −1: as in the rollout
   bool before = true;   // also before reinforcement learning
   int64_t every = 0;    // steps; 0: only before and after
   ScalingOptions scaling;
   void visit(OptionVisitor& v);
+
+  RolloutOptions rollout(const RolloutOptions& trained) const;
 };
 
 // The verdicts of one way of sampling.
 struct TurnScores {
-  std::vector<Score> by_turn;         // [turn]
-  Score last;                         // of each trajectory, its last turn: what the policy ends with
-  Score best;                         // of each trajectory, the turn with the highest reward
+  std::vector<Score> by_turn;  // [turn]
+  Score last;                  // of each trajectory, its last turn: what the policy ends with
+  Score best;                  // of each trajectory, the best turn: a right one with the highest reward
   std::map<int64_t, double> pass_at;  // k = 1, 2, 4, … and all samples: mean over tasks, of last turns
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -14,19 +16,27 @@
 namespace temper {
 namespace {
 
-// The policy has other weights for as long as this lives.
+// The policy has other weights for as long as this lives. The two change places: nothing is copied, and
+// nothing can fail on the way back, as it may be an exception that ends this.
 class BorrowedWeights {
  public:
-  BorrowedWeights(ParameterStore& store, const at::Tensor& weights)
-      : store_(store), own_(store.weights().clone()) {
-    store_.weights().copy_(weights);
+  BorrowedWeights(ParameterStore& store, at::Tensor& weights) noexcept
+      : own_(store.weights()), borrowed_(weights) {
+    std::swap(own_, borrowed_);
   }
-  ~BorrowedWeights() { store_.weights().copy_(own_); }
+  ~BorrowedWeights() { std::swap(own_, borrowed_); }
+  BorrowedWeights(const BorrowedWeights&) = delete;
+  BorrowedWeights& operator=(const BorrowedWeights&) = delete;
 
  private:
-  ParameterStore& store_;
-  at::Tensor own_;
+  at::Tensor &own_, &borrowed_;
 };
+
+bool moves_anything(const RowAdvantages& row) {
+  for (size_t t = 0; t < row.mask.size(); ++t)
+    if (row.mask[t] && row.advantage[t] != 0) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -38,15 +48,21 @@ struct Learner::Row {
   std::vector<float> reference = {};       // log-probs; with a KL term only
   std::vector<float> sequence_ratio = {};  // logarithms; GSPO only
   std::vector<double> weights = {};        // of the normalisation
+  bool computed = true;                    // false: it moves nothing
 
   float sampled(int32_t t) const { return of.row().log_probs[t]; }
   double old_log_prob(int32_t t) const { return trainer.empty() ? sampled(t) : trainer[t]; }
 };
 
+// The rows of an update, and those of them that are computed.
+struct Learner::Part {
+  std::vector<Row*> rows, computed;
+};
+
 // Over tokens.
 struct Learner::Sums {
   double loss = 0, entropy = 0, clipped = 0, ratio = 0, ratio_max = 0, approx_kl = 0, reference_kl = 0,
-         tokens = 0;
+         tokens = 0, left_out = 0;
   double rollout_kl = 0, rollout_max = 0, rollout_tokens = 0, rollout_unequal = 0;  // of the first update
 
   void add(const TokenTerms& terms, const TokenLoss& token, double log_prob, double token_entropy) {
@@ -55,22 +71,27 @@ struct Learner::Sums {
     clipped += token.clipped;
     ratio += token.ratio;
     ratio_max = std::max(ratio_max, token.ratio);
+    ++tokens;
+    if (log_prob == -std::numeric_limits<double>::infinity()) {
+      ++left_out;
+      return;
+    }
     approx_kl += terms.old_log_prob - log_prob;
     const double d = terms.reference_log_prob - log_prob;
     reference_kl += std::exp(d) - d - 1;
-    ++tokens;
   }
   void add_rollout(float sampled, double log_prob) {
     const double difference = sampled - log_prob;
     rollout_unequal += sampled != float(log_prob);
+    if (std::isinf(difference)) return;  // where rounding moved a cut; counted in left_out
     rollout_kl += difference;
     rollout_max = std::max(rollout_max, std::abs(difference));
     ++rollout_tokens;
   }
   // Each rank has counted its own tokens.
   void sum_over(Communicator& ranks) {
-    for (double* sum : {&loss, &entropy, &clipped, &ratio, &approx_kl, &reference_kl, &tokens, &rollout_kl,
-                        &rollout_tokens, &rollout_unequal})
+    for (double* sum : {&loss, &entropy, &clipped, &ratio, &approx_kl, &reference_kl, &tokens, &left_out,
+                        &rollout_kl, &rollout_tokens, &rollout_unequal})
       *sum = ranks.sum(*sum, "statistics");
     for (double* most : {&ratio_max, &rollout_max}) *most = ranks.largest(*most, "statistics");
   }
@@ -83,9 +104,11 @@ struct Learner::Sums {
     stats.clip_fraction = clipped / n;
     stats.ratio_mean = ratio / n;
     stats.ratio_max = ratio_max;
-    stats.approx_kl = approx_kl / n;
-    stats.reference_kl = reference ? reference_kl / n : 0;
+    const double inside = std::max(tokens - left_out, 1.0);
+    stats.approx_kl = approx_kl / inside;
+    stats.reference_kl = reference ? reference_kl / inside : 0;
     stats.tokens = int64_t(tokens);
+    stats.left_out = int64_t(left_out);
     stats.rollout_kl = rollout_kl / std::max(rollout_tokens, 1.0);
     stats.rollout_max_abs_log_diff = rollout_max;
     stats.rollout_unequal = int64_t(rollout_unequal);
@@ -98,16 +121,19 @@ void LearnerOptions::visit(OptionVisitor& v) {
   v.option("updates_per_batch", updates_per_batch,
            {.help = "parts of a batch, one optimizer step each", .min = 1});
   v.option("epochs", epochs, {.help = "passes over a batch", .min = 1});
+  v.option("max_skipped_updates", max_skipped_updates,
+           {.help = "updates in a row whose gradient is not finite, before the run ends; 0: any number",
+            .min = 0});
 }
 
 Learner::Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
-                 double temperature, int64_t total_updates)
+                 SamplingParams sampling, int64_t steps)
     : policy_(policy),
       options_(options),
       loss_(std::move(loss)),
       optimizer_(policy.parameters(), std::move(optimizer)),
-      temperature_(temperature),
-      total_updates_(std::max<int64_t>(total_updates, 1)) {
+      sampling_(sampling),
+      steps_(std::max<int64_t>(steps, 1)) {
   if (loss_.kl_coefficient > 0) set_reference(policy_.parameters().weights());
 }
 
@@ -123,7 +149,7 @@ std::vector<std::vector<float>> Learner::log_probs(const Batch& batch) {
   for (const BatchRow& one : all) masks.push_back(response_mask(one.row()));
   std::vector<PackRow> rows;
   for (const BatchRow& one : all) rows.push_back({one.ids(), masks[rows.size()]});
-  return score_rows(policy_, rows, options_.micro_batch_tokens, temperature_);
+  return score_rows(policy_, rows, options_.micro_batch_tokens, sampling_);
 }
 
 std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {
@@ -132,21 +158,22 @@ std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {
   return packed;
 }
 
-// What stays the same over all updates of the batch.
+// What stays the same over all updates of the batch. The reference is not cut down by top-k and top-p: it has
+// a probability for whatever the policy draws, and the KL to it is finite.
 void Learner::score_given(const std::vector<Row*>& rows) {
-  const auto score = [&](std::vector<float> Row::*log_probs) {
-    auto scores = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, temperature_);
+  const auto score = [&](std::vector<float> Row::*log_probs, const SamplingParams& sampling) {
+    auto scores = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, sampling);
     for (size_t i = 0; i < rows.size(); ++i) rows[i]->*log_probs = std::move(scores[i]);
   };
-  if (loss_.importance_cap > 0) score(&Row::trainer);
+  if (loss_.importance_cap > 0) score(&Row::trainer, sampling_);
   if (!reference_) return;
   const BorrowedWeights borrowed(policy_.parameters(), *reference_);
-  score(&Row::reference);
+  score(&Row::reference, {.temperature = sampling_.temperature});
 }
 
 // The mean of log π − log π_old over each answer and its summary, for each of their tokens.
 void Learner::score_sequence_ratios(const std::vector<Row*>& rows) {
-  const auto log_probs = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, temperature_);
+  const auto log_probs = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, sampling_);
   for (size_t i = 0; i < rows.size(); ++i) {
     Row& row = *rows[i];
     row.sequence_ratio.assign(log_probs[i].size(), 0);
@@ -193,58 +220,90 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
         if (first) sums.add_rollout(rows[index]->sampled(t), log_prob[k]);
       }
     };
-    policy_.forward_backward(pack.tokens, gradient, temperature_);
+    policy_.forward_backward(pack.tokens, gradient, sampling_);
     made_progress();
   }
 }
 
-void Learner::update_once(const std::vector<Row*>& rows, Sums& sums, LearnStats& stats) {
+// How much of the run is done in the middle of an update of a step.
+double Learner::progress(int64_t step, int64_t update) const {
+  const int64_t each = options_.epochs * options_.updates_per_batch;
+  const double done = double(std::max<int64_t>(step - 1, 0) * each + update);
+  return std::min(1.0, (done + 0.5) / double(steps_ * each));
+}
+
+void Learner::update_once(const Part& part, double progress, Sums& sums, LearnStats& stats) {
   std::vector<BatchRow> of;
   std::vector<const RowAdvantages*> advantages;
-  for (const Row* row : rows) of.push_back(row->of), advantages.push_back(row->advantages);
+  for (const Row* row : part.rows) of.push_back(row->of), advantages.push_back(row->advantages);
   auto weights = normalisation_weights(loss_, of, advantages);
-  for (size_t i = 0; i < rows.size(); ++i) rows[i]->weights = std::move(weights[i]);
-  if (loss_.ratio == "sequence") score_sequence_ratios(rows);
-  accumulate(rows, stats.updates + stats.skipped_updates == 0, sums);
+  for (size_t i = 0; i < part.rows.size(); ++i) part.rows[i]->weights = std::move(weights[i]);
+  if (loss_.ratio == "sequence") score_sequence_ratios(part.computed);
+  accumulate(part.computed, stats.updates + stats.skipped_updates == 0, sums);
 
-  const double progress = std::min(1.0, (double(optimizer_.updates()) + 0.5) / double(total_updates_));
   stats.lr = learning_rate(optimizer_.options(), progress);
   const double norm = optimizer_.update(stats.lr);
   (std::isfinite(norm) ? stats.updates : stats.skipped_updates) += 1;
   if (std::isfinite(norm)) stats.grad_norm += norm;
-  for (const Row* row : rows) stats.packed_tokens += std::ssize(row->of.ids());
+  count_skipped(norm, sums);
+  for (const Row* row : part.computed) stats.packed_tokens += std::ssize(row->of.ids());
 }
 
-std::vector<Learner::Row> Learner::make_rows(const Batch& batch, const TokenAdvantages& advantages) {
+// All ranks see the same norms, and so end together.
+void Learner::count_skipped(double norm, const Sums& sums) {
+  skipped_in_a_row_ = std::isfinite(norm) ? 0 : skipped_in_a_row_ + 1;
+  if (options_.max_skipped_updates == 0 || skipped_in_a_row_ < options_.max_skipped_updates) return;
+  const double loss = policy_.ranks().sum(sums.loss, "statistics");
+  throw WorldError(
+      "{} updates in a row were skipped, since their gradient was not finite: of the last one's {}; its "
+      "step's loss "
+      "was {}. The weights are those from before; a lower optimizer.lr or optimizer.clip from an earlier "
+      "checkpoint "
+      "may help, learner.max_skipped_updates allows more",
+      skipped_in_a_row_, optimizer_.not_finite(), loss);
+}
+
+std::vector<Learner::Row> Learner::make_rows(const Batch& batch, const TokenAdvantages& advantages) const {
   std::vector<Row> rows;
   size_t index = 0;
   for (const BatchRow& one : rows_of(batch)) {
     const RowAdvantages& row = advantages.at(index++);
-    if (std::ranges::count(row.mask, 1) > 0) rows.push_back({.of = one, .advantages = &row});
+    if (std::ranges::count(row.mask, 1) == 0) continue;
+    rows.push_back({.of = one, .advantages = &row});
+    rows.back().computed = loss_.regularises() || moves_anything(row);
   }
   return rows;
+}
+
+// A group's samples lie next to each other: dealing them out puts each task into every part. The rows of a
+// sample stay together, so that no part has but first turns.
+std::vector<Learner::Part> Learner::deal(std::vector<Row>& rows) const {
+  std::vector<Part> parts(static_cast<size_t>(options_.updates_per_batch));
+  for (size_t i = 0, dealt = 0; i < rows.size(); ++i) {
+    dealt += i > 0 && rows[i].of.trajectory != rows[i - 1].of.trajectory;
+    Part& part = parts[dealt % parts.size()];
+    part.rows.push_back(&rows[i]);
+    if (rows[i].computed) part.computed.push_back(&rows[i]);
+  }
+  return parts;
 }
 
 LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages) {
   const Phase phase("update");
   const double start = now_s();
   std::vector<Row> rows = make_rows(batch, advantages);
-  std::vector<Row*> all;
-  for (Row& row : rows) all.push_back(&row);
-  // A group's samples lie next to each other: dealing them out puts each task into every part. The rows of a
-  // sample stay together, so that no part has but first turns.
-  std::vector<std::vector<Row*>> parts(options_.updates_per_batch);
-  for (size_t i = 0, dealt = 0; i < all.size(); ++i) {
-    dealt += i > 0 && all[i]->of.trajectory != all[i - 1]->of.trajectory;
-    parts[dealt % parts.size()].push_back(all[i]);
-  }
+  const std::vector<Part> parts = deal(rows);
+  std::vector<Row*> computed;
+  for (Row& row : rows)
+    if (row.computed) computed.push_back(&row);
 
   LearnStats stats;
+  stats.idle_rows = std::ssize(rows) - std::ssize(computed);
   Sums sums;
-  score_given(all);
-  for (int64_t epoch = 0; epoch < options_.epochs; ++epoch)
-    for (const auto& part : parts)
-      if (!part.empty()) update_once(part, sums, stats);
+  score_given(computed);
+  for (int64_t update = 0; update < options_.epochs * options_.updates_per_batch; ++update)
+    if (const Part& part = parts[size_t(update % options_.updates_per_batch)]; !part.rows.empty())
+      update_once(part, progress(batch.step, update), sums, stats);
   sums.sum_over(policy_.ranks());
   sums.write_means(reference_ != nullptr, stats);
   stats.seconds = now_s() - start;

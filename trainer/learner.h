@@ -23,10 +23,11 @@ struct LearnerOptions {
   int64_t micro_batch_tokens = 4096;  // packed into one forward and backward; a longer row goes alone
   int64_t updates_per_batch = 1;      // the batch is split into so many; each token is in one of them
   int64_t epochs = 1;                 // passes over the batch
+  int64_t max_skipped_updates = 10;   // in a row, before the run ends; 0: any number
   void visit(OptionVisitor& v);
 };
 
-// Means are over the tokens in the loss.
+// Means are over the tokens in the loss, without those of rows that were not computed.
 struct LearnStats {
   double loss = 0;
   double entropy = 0;
@@ -38,7 +39,9 @@ struct LearnStats {
   double lr = 0;            // of the last update
   int64_t updates = 0;
   int64_t skipped_updates = 0;  // gradient not finite
-  int64_t tokens = 0;           // in the loss, each counted once per epoch
+  int64_t tokens = 0;           // in the loss and computed, each counted once per epoch
+  int64_t left_out = 0;         // of those: drawn, but no longer among what top-k and top-p leave
+  int64_t idle_rows = 0;        // rows whose advantages are all 0, which were not computed
   int64_t packed_tokens = 0;    // computed, prompts and feedback included
   double seconds = 0;
 
@@ -51,10 +54,13 @@ struct LearnStats {
 
 class Learner {
  public:
-  // `temperature` is the rollout's. `total_updates` is the whole run's, for the schedule. With a KL
-  // coefficient the weights at this moment become the reference. The policy must outlive the learner.
+  // `sampling` is the rollout's: log-probs are those of the distribution that it drew from. `steps` are the
+  // whole run's, for the schedule: each has options.epochs · options.updates_per_batch updates, and
+  // batch.step, from 1 on, says which of them are a batch's. So skipped updates count, and a run that goes on
+  // agrees with one that never stopped. With a KL coefficient the weights at this moment become the
+  // reference. The policy must outlive the learner.
   Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
-          double temperature, int64_t total_updates);
+          SamplingParams sampling, int64_t steps);
 
   ~Learner();
 
@@ -62,6 +68,9 @@ class Learner {
   std::vector<std::vector<float>> log_probs(const Batch& batch);
 
   // options.epochs · options.updates_per_batch optimizer steps; fewer where there is nothing to learn from.
+  // Rows whose advantages are all 0 count in the denominators, but are not computed unless KL or entropy
+  // needs them. Errors: WorldError after options.max_skipped_updates skipped updates in a row, which says
+  // what was not finite.
   LearnStats update(const Batch& batch, const TokenAdvantages& advantages);
 
   AdamW& optimizer() { return optimizer_; }
@@ -71,20 +80,25 @@ class Learner {
  private:
   struct Row;
   struct Sums;
-  static std::vector<Row> make_rows(const Batch& batch, const TokenAdvantages& advantages);
+  struct Part;
+  std::vector<Row> make_rows(const Batch& batch, const TokenAdvantages& advantages) const;
   static std::vector<PackRow> pack_rows(const std::vector<Row*>& rows);
   void score_given(const std::vector<Row*>& rows);
   void score_sequence_ratios(const std::vector<Row*>& rows);
   TokenTerms terms(const Row& row, int32_t t) const;
   void accumulate(const std::vector<Row*>& rows, bool first, Sums& sums);
-  void update_once(const std::vector<Row*>& rows, Sums& sums, LearnStats& stats);
+  std::vector<Part> deal(std::vector<Row>& rows) const;
+  double progress(int64_t step, int64_t update) const;
+  void update_once(const Part& part, double progress, Sums& sums, LearnStats& stats);
+  void count_skipped(double norm, const Sums& sums);
 
   Policy& policy_;
   LearnerOptions options_;
   LossOptions loss_;
   AdamW optimizer_;
-  double temperature_;
-  int64_t total_updates_;
+  SamplingParams sampling_;
+  int64_t steps_;
+  int64_t skipped_in_a_row_ = 0;
   std::unique_ptr<at::Tensor> reference_;
 };
 

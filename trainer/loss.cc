@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
@@ -19,17 +20,36 @@ constexpr double kLargestLogRatio = 20;  // keeps exp() finite
 //          truncated importance sampling, Yao et al., "Your efficient RL framework secretly brings you
 //          off-policy RL
 //            training", 2025: times min(π_old / π_rollout, cap)
-void add_policy_gradient(const LossOptions& options, const TokenTerms& terms, double log_prob,
-                         TokenLoss& loss) {
-  const bool own = std::isnan(terms.sequence_log_ratio);
-  const double log_ratio = own ? log_prob - terms.old_log_prob : terms.sequence_log_ratio;
-  loss.ratio = std::exp(std::clamp(log_ratio, -kLargestLogRatio, kLargestLogRatio));
+void add_clipped(const LossOptions& options, const TokenTerms& terms, TokenLoss& loss) {
   const double a = terms.advantage, plain = loss.ratio * a;
   double objective = std::min(plain, std::clamp(loss.ratio, 1 - options.clip_low, 1 + options.clip_high) * a);
   if (options.dual_clip > 0 && a < 0) objective = std::max(objective, options.dual_clip * a);
   loss.clipped = objective != plain;
   loss.value -= terms.importance * objective;
   if (!loss.clipped) loss.d_log_prob -= terms.importance * plain;
+}
+
+// Source:  CISPO, MiniMax-M1, 2506.13585, equation 4: L = −sg(min(r, 1 + high))·A·log π, without a lower
+// bound as there Every token keeps its gradient: the clipped ratio is a weight.
+void add_cispo(const LossOptions& options, const TokenTerms& terms, double log_prob, TokenLoss& loss) {
+  const double most = 1 + options.clip_high;
+  const double weight = terms.importance * std::min(loss.ratio, most) * terms.advantage;
+  loss.clipped = loss.ratio > most;
+  loss.value -= weight * log_prob;
+  loss.d_log_prob -= weight;
+}
+
+// The policy's part of the loss. likelihood: L = −A·log π, which with A = 1 is supervised fine-tuning's.
+void add_policy_gradient(const LossOptions& options, const TokenTerms& terms, double log_prob,
+                         TokenLoss& loss) {
+  const bool own = std::isnan(terms.sequence_log_ratio);
+  const double log_ratio = own ? log_prob - terms.old_log_prob : terms.sequence_log_ratio;
+  loss.ratio = std::exp(std::clamp(log_ratio, -kLargestLogRatio, kLargestLogRatio));
+  if (options.objective == "clip") return add_clipped(options, terms, loss);
+  if (options.objective == "cispo") return add_cispo(options, terms, log_prob, loss);
+  TEMPER_CHECK(options.objective == "likelihood", "objective {}", options.objective);
+  loss.value -= terms.advantage * log_prob;
+  loss.d_log_prob -= terms.advantage;
 }
 
 // Source:  Schulman, "Approximating KL divergence", 2020: with d = log π_ref − log π,
@@ -52,6 +72,13 @@ int64_t count_kept(const RowAdvantages& row, const Turn& turn) {
 }  // namespace
 
 void LossOptions::visit(OptionVisitor& v) {
+  v.option(
+      "objective", objective,
+      {.help = "clip: the ratio times the advantage, clipped (PPO); cispo: the log-prob times the advantage, "
+               "weighed by the ratio, which is bounded above alone; likelihood: the log-prob times the "
+               "advantage, "
+               "as in supervised fine-tuning",
+       .choices = {"clip", "cispo", "likelihood"}});
   v.option("clip_low", clip_low, {.help = "the ratio is clipped at 1 minus this", .min = 0, .max = 1});
   v.option("clip_high", clip_high, {.help = "the ratio is clipped at 1 plus this", .min = 0});
   v.option("dual_clip", dual_clip,
@@ -73,8 +100,12 @@ void LossOptions::visit(OptionVisitor& v) {
 
 TokenLoss token_loss(const LossOptions& options, const TokenTerms& terms, double log_prob, double entropy) {
   TokenLoss loss;
-  add_policy_gradient(options, terms, log_prob, loss);
-  if (options.kl_coefficient > 0) add_reference_kl(options, terms, log_prob, loss);
+  if (log_prob == -std::numeric_limits<double>::infinity()) {
+    loss.ratio = 0;
+  } else {
+    add_policy_gradient(options, terms, log_prob, loss);
+    if (options.kl_coefficient > 0) add_reference_kl(options, terms, log_prob, loss);
+  }
   loss.value = terms.weight * (loss.value - options.entropy_coefficient * entropy);
   loss.d_log_prob *= terms.weight;
   loss.d_entropy = -terms.weight * options.entropy_coefficient;

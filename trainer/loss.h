@@ -15,6 +15,7 @@
 namespace temper {
 
 struct LossOptions {
+  std::string objective = "clip";  // or "cispo", or "likelihood", which knows no ratio
   double clip_low = 0.2, clip_high = 0.28;
   double dual_clip = 3;         // 0: off
   std::string ratio = "token";  // or "sequence" (GSPO)
@@ -26,6 +27,9 @@ struct LossOptions {
   double constant = 1000;      // normalisation constant: tokens
   bool mask_overlong = false;  // leave out answers that hit the length limit
   void visit(OptionVisitor& v);
+
+  // Whether a token whose advantage is 0 may move the weights.
+  bool regularises() const { return kl_coefficient > 0 || entropy_coefficient > 0; }
 };
 
 // What the loss of one token takes as given.
@@ -46,6 +50,8 @@ struct TokenLoss {
   bool clipped = false;  // no gradient flows from the advantage
 };
 
+// `log_prob`: finite, or −inf for a token that top-k or top-p has left out since it was drawn: its ratio is
+// 0, and no gradient flows through its log-prob.
 TokenLoss token_loss(const LossOptions& options, const TokenTerms& terms, double log_prob, double entropy);
 
 // The weights [T] of each row's tokens such that the loss is a sum over tokens; 0 where masked. A turn's

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/machine/surroundings.h"
 #include "base/process.h"
 #include "policy/communicator/transport.h"
 #include "trainer/commands/commands.h"
@@ -78,6 +79,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace temper;
+  begin_process();
   install_interrupt_handler();
   note_command(argc, argv);
   try {

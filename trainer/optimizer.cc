@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "policy/flat.h"
@@ -38,13 +40,43 @@ void update_all(ParameterStore& store, const AdamWFactors& decayed) {
   store.gather_weights();
 }
 
+std::string value_text(double value) {
+  return std::isnan(value) ? "not a number" : value > 0 ? "infinity" : "-infinity";
+}
+
+// This rank's parameters with gradients that are not finite: the first in words, a line each.
+std::vector<std::string> find_not_finite(ParameterStore& store) {
+  std::vector<std::string> found;
+  for (const ParameterPart& p : store.parts()) {
+    const at::Tensor wrong = at::isfinite(p.gradients).logical_not();
+    const auto count = wrong.sum().item<int64_t>();
+    if (count == 0) continue;
+    const double first = p.gradients.masked_select(wrong)[0].item<double>();
+    found.push_back(fmt::format("{}, {} of {} numbers, the first {}", p.parameter.name, count,
+                                p.gradients.numel(), value_text(first)));
+  }
+  return found;
+}
+
+// Of all ranks.
+std::string describe_not_finite(ParameterStore& store) {
+  const std::vector<std::string> mine = find_not_finite(store);
+  Communicator& ranks = store.ranks();
+  const auto parameters = int64_t(ranks.sum(double(mine.size()), "gradient norm"));
+  for (const std::string& first : ranks.all_gather(mine.empty() ? "" : mine.front(), "gradient norm"))
+    if (!first.empty())
+      return parameters > 1 ? fmt::format("{}, and {} parameters more", first, parameters - 1) : first;
+  return "no single number, but the norm of them all";
+}
+
 }  // namespace
 
 void OptimizerOptions::visit(OptionVisitor& v) {
   v.option("lr", lr, {.help = "peak learning rate", .min = 0});
   v.option("schedule", schedule,
            {.help = "of the learning rate after the warm-up", .choices = {"constant", "linear", "cosine"}});
-  v.option("warmup", warmup, {.help = "share of the run with a rising learning rate", .min = 0, .max = 0.99});
+  v.option("warmup", warmup,
+           {.help = "share of the run's updates with a rising learning rate", .min = 0, .max = 0.99});
   v.option("final_lr", final_lr, {.help = "share of lr that linear and cosine end at", .min = 0, .max = 1});
   v.option("beta1", beta1, {.help = "decay of the first moment", .min = 0, .max = 0.9999});
   v.option("beta2", beta2, {.help = "decay of the second moment", .min = 0, .max = 0.99999});
@@ -73,6 +105,7 @@ double AdamW::update(double lr) {
   at::Tensor& gradients = parameters_.gradients();
   const double norm = std::sqrt(parameters_.ranks().sum(squared_norm(gradients), "gradient norm"));
   if (!std::isfinite(norm)) {
+    not_finite_ = describe_not_finite(parameters_);
     gradients.zero_();
     return norm;
   }

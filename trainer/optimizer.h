@@ -34,6 +34,9 @@ class AdamW {
   // Clips the accumulated gradients, moves the weights and zeroes the gradients. Returns the norm before the
   // clip; if that is not finite, weights and moments stay as they were.
   double update(double lr);
+  // Of the last update that was skipped: the first parameter whose gradient was not finite, and how many
+  // more.
+  const std::string& not_finite() const { return not_finite_; }
 
   void reset();                                              // as if nothing had been updated: moments zero
   int64_t updates() const { return updates_; }               // done; decides the bias correction
@@ -44,6 +47,7 @@ class AdamW {
   ParameterStore& parameters_;
   OptimizerOptions options_;
   int64_t updates_ = 0;
+  std::string not_finite_;
 };
 
 }  // namespace temper

@@ -120,12 +120,12 @@ std::vector<Pack> make_shared_packs(const Policy& policy, const std::vector<Pack
 }
 
 std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<PackRow>& rows,
-                                           int64_t max_tokens, double temperature) {
+                                           int64_t max_tokens, const SamplingParams& params) {
   std::vector<std::vector<float>> log_probs;
   for (const PackRow& row : rows) log_probs.emplace_back(row.ids.size());
   const auto dealt = deal_rows(policy, rows);
   for (const Pack& pack : make_packs(rows, dealt[size_t(policy.ranks().rank())], max_tokens)) {
-    const TokenScores scores = policy.forward(pack.tokens, temperature);
+    const TokenScores scores = policy.forward(pack.tokens, params);
     made_progress();
     size_t k = 0;
     for (size_t t = 0; t < pack.tokens.ids.size(); ++t)

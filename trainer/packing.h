@@ -40,7 +40,7 @@ std::vector<Pack> make_shared_packs(const Policy& policy, const std::vector<Pack
 
 // Log-probs of the scored tokens under the present weights, [row][T], 0 elsewhere; on all ranks.
 std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<PackRow>& rows,
-                                           int64_t max_tokens, double temperature);
+                                           int64_t max_tokens, const SamplingParams& params);
 
 // 1 where a response token of the row's own is.
 std::vector<uint8_t> response_mask(const Segment& row);

@@ -55,18 +55,36 @@ SampleValues best_so_far(const SampleValues& rewards, double discount) {
   return sum(gains, discount);
 }
 
+// Source:  CUDA Agent, 2602.24286: the best answer of a trajectory is what counts, whichever turn gave it:
+//            G_t = max_i R_i over all turns, for every t; γ counts for nothing
+SampleValues trajectory_max(const SampleValues& rewards, double) {
+  if (rewards.empty()) return {};
+  TurnValue best = rewards.front();
+  for (const TurnValue& turn : rewards)
+    best = combine(best, turn, [](double a, double b) { return std::max(a, b); });
+  return SampleValues(rewards.size(), best);
+}
+
 struct Recipe {
   const char* name;
   SampleValues (*function)(const SampleValues& rewards, double discount);
 };
-constexpr Recipe kRecipes[] = {{"sum", sum}, {"max", max}, {"last", last}, {"best_so_far", best_so_far}};
+constexpr Recipe kRecipes[] = {{"sum", sum},
+                               {"max", max},
+                               {"last", last},
+                               {"best_so_far", best_so_far},
+                               {"trajectory_max", trajectory_max}};
 
 }  // namespace
 
 void ReturnOptions::visit(OptionVisitor& v) {
   std::vector<std::string> names;
   for (const Recipe& recipe : kRecipes) names.push_back(recipe.name);
-  v.option("name", name, {.help = "how later turns' rewards credit a turn", .choices = names});
+  v.option(
+      "name", name,
+      {.help = "how other turns' rewards credit a turn: sum, max and last of its own and later ones'; "
+               "best_so_far: what each improves; trajectory_max: the best of all turns, earlier ones too",
+       .choices = names});
   v.option("discount", discount, {.help = "weight of the next turn's return", .min = 0, .max = 1});
 }
 

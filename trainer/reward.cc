@@ -40,7 +40,7 @@ TurnValue tritonrl(const RewardOptions&, const Verdict& verdict) {
 }
 
 // a + b·log s_low, the logarithm clipped: halving the time is worth the same at every speed, and noise that
-// widens the interval earns nothing.
+// widens the interval earns nothing. a + b·floor is at least what a wrong answer earns.
 TurnValue log_speedup(const RewardOptions& options, const Verdict& verdict) {
   const double gain = std::log(std::max(verdict.speedup_low, 1e-9));
   return same(options.base + options.slope * std::clamp(gain, options.log_floor, options.log_ceiling));
@@ -91,8 +91,31 @@ void RewardOptions::visit(OptionVisitor& v) {
            {.help = "drkernel: per share of the device's time in the candidate's own kernels", .min = 0});
   v.option("base", base, {.help = "log_speedup: for being right", .min = 0});
   v.option("slope", slope, {.help = "log_speedup: per e-fold of speedup", .min = 0});
-  v.option("log_floor", log_floor, {.help = "log_speedup: smallest logarithm counted", .max = 0});
+  v.option("log_floor", log_floor,
+           {.help = "log_speedup: smallest logarithm counted; base + slope · this is at least what a wrong "
+                    "answer earns",
+            .max = 0});
   v.option("log_ceiling", log_ceiling, {.help = "log_speedup: largest logarithm counted", .min = 0});
+}
+
+// A right answer earns least where it is endlessly slow: no recipe falls as the speedup rises.
+void RewardOptions::check(Problems& problems) const {
+  Verdict slowest;
+  slowest.kind = VerdictKind::kPass;
+  const double right = turn_total(reward(*this, slowest));
+  const double wrong = find_recipe(name).failure + std::max(parse_credit, compile_credit);
+  if (right >= wrong) return;
+  if (name == "log_speedup")
+    problems.add(
+        "reward.log_floor",
+        fmt::format("{} pays a slow right answer {:.4g} and a wrong one {:.4g}: reward.base + "
+                    "reward.slope · reward.log_floor must be at least the largest credit of a wrong one",
+                    log_floor, right, wrong));
+  else
+    problems.add("reward.name",
+                 fmt::format("{} pays a slow right answer {:.4g} and a wrong one {:.4g}: lower "
+                             "reward.parse_credit or reward.compile_credit",
+                             name, right, wrong));
 }
 
 TurnValue reward(const RewardOptions& options, const Verdict& verdict) {

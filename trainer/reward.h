@@ -11,12 +11,14 @@ namespace temper {
 
 struct RewardOptions {
   std::string name = "log_speedup";
-  double parse_credit = 0;                 // added for an answer that parses and fails later
-  double compile_credit = 0;               // added for an answer that compiles and fails later
-  double profile = 1;                      // drkernel: weight of PR
-  double base = 1, slope = 1;              // log_speedup: a, b
-  double log_floor = -2, log_ceiling = 2;  // log_speedup: bounds of the logarithm
+  double parse_credit = 0;                   // added for an answer that parses and fails later
+  double compile_credit = 0;                 // added for an answer that compiles and fails later
+  double profile = 1;                        // drkernel: weight of PR
+  double base = 1, slope = 1;                // log_speedup: a, b
+  double log_floor = -0.5, log_ceiling = 2;  // log_speedup: bounds of the logarithm
   void visit(OptionVisitor& v);
+  // Adds what would pay a wrong answer more than a right one.
+  void check(Problems& problems) const;
 };
 
 // The reward of one judged answer. HACK and SUSPECT earn what a failure earns; INFRA is not kept.

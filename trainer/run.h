@@ -11,6 +11,7 @@
 //   verdicts/            each rank's journal, env/verdict_journal.h
 //   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
 //   run.lock, run.epoch  whose the directory is
+//   fork.json            of a fork: the checkpoint it began from, and what was changed
 //   finished.json        the run came to its end
 //
 // Rank 0 alone writes all but the logs, the journals and the shares of checkpoints.
@@ -33,8 +34,11 @@ namespace temper {
 
 // Errors: ConfigError if the directory is in use, or holds a run that this one must neither delete nor go on
 // with, or something that is not one; WorldError if it cannot be written or its disk has no room for the
-// checkpoints. Leaves nothing behind.
-void check_run_directory(const RunConfig& config);
+// checkpoints; RunIsComplete. Leaves nothing behind; returns how the run would begin.
+RunStart check_run_directory(const RunConfig& config);
+
+// "a new run from …, after step 120" and a line for each option that is another than there.
+std::vector<std::string> fork_lines(const RunConfig& config, const Checkpoint& origin);
 
 class Run {
  public:
@@ -57,6 +61,8 @@ class Run {
 
   // What the run goes on from; null: it begins.
   const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
+  // Whether that is another run's, of which weights, moments and steps are taken and nothing else.
+  bool forked() const { return forked_; }
   // Whether all ranks see the directory, which checkpoints need.
   bool shared() const { return shared_; }
 
@@ -85,6 +91,8 @@ class Run {
  private:
   void make(const RunConfig& config, RunStart::Kind kind);
   void choose(const RunConfig& config, const RunStart& start);
+  void note_refused(const std::vector<Refusal>& refused);
+  void begin_fork(const RunConfig& config, const std::vector<Refusal>& refused);
   void open_journals();
   void own();
 
@@ -100,7 +108,7 @@ class Run {
   std::optional<Checkpoint> checkpoint_;
   std::vector<std::string> said_at_start_;
   uint64_t known_verdict_bytes_ = 0;
-  bool recorded_ = false, shared_ = true;
+  bool recorded_ = false, shared_ = true, forked_ = false;
   double first_step_s_ = 0;
 };
 

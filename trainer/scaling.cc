@@ -25,14 +25,14 @@ SearchOptions options_of(const std::string& way, const ScalingOptions& o) {
 
 ScalingCurve curve_of(const std::string& way, const std::vector<Search>& searches,
                       const RewardOptions& reward_options) {
-  const auto value = [&](const Verdict& v) { return turn_total(reward(reward_options, v)); };
+  const auto place = [&](const Verdict& v) { return standing(reward_options, v); };
   ScalingCurve curve{way, {}};
   const auto budget = int64_t(searches.front().verdicts.size());
   for (int64_t answers = 1;; answers = std::min(2 * answers, budget)) {
     std::vector<const Verdict*> best, last;
     for (const Search& one : searches) {
       const std::span so_far(one.verdicts.data(), size_t(answers));
-      best.push_back(&*std::ranges::max_element(so_far, {}, value));
+      best.push_back(&*std::ranges::max_element(so_far, {}, place));
       last.push_back(&so_far.back());
     }
     curve.points.push_back({answers, score(reward_options, best), score(reward_options, last)});
@@ -77,7 +77,7 @@ std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const R
   };
   std::vector<ScalingCurve> curves;
   for (const std::string& way : options.ways) {
-    Rollout rollout(model.policy, model.tokenizer, judge, config.rollout,
+    Rollout rollout(model.policy, model.tokenizer, judge, config.eval.rollout(config.rollout),
                     mix_key({uint64_t(config.run.seed), kScalingStream, curves.size()}));
     rollout.stops_when_interrupted = true;
     const auto tell = [&](int64_t done, int64_t total) {

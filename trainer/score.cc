@@ -42,6 +42,15 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
   return s;
 }
 
+Standing standing(const RewardOptions& options, const Verdict& verdict) {
+  return standing(verdict, turn_total(reward(options, verdict)));
+}
+
+const Turn& best_turn(const RewardOptions& options, const Trajectory& trajectory) {
+  return *std::ranges::max_element(trajectory.turns, {},
+                                   [&](const Turn& turn) { return standing(options, turn.verdict); });
+}
+
 double pass_at(int64_t k, int64_t samples, int64_t correct) {
   TEMPER_CHECK(k > 0 && k <= samples && correct <= samples, "pass@{} of {}", k, samples);
   double none = 1;

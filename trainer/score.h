@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rollout/context.h"
 #include "rollout/trajectory.h"
 #include "trainer/metrics.h"
 #include "trainer/reward.h"
@@ -34,6 +35,12 @@ struct Score {
 
 Score score(const RewardOptions& reward, const std::vector<const Verdict*>& verdicts);
 
+// Of an answer beside others to its task: right ones first, then by what they earn.
+Standing standing(const RewardOptions& reward, const Verdict& verdict);
+
+// The first of a trajectory's best turns; INFRA only where there is nothing else. Turns: at least one.
+const Turn& best_turn(const RewardOptions& reward, const Trajectory& trajectory);
+
 // The chance that at least one of k samples is correct, where `correct` of `samples` were; k at most samples.
 // Source: Chen et al., 2107.03374, equation 1: 1 − C(n − c, k) / C(n, k).
 double pass_at(int64_t k, int64_t samples, int64_t correct);
@@ -41,8 +48,4 @@ double pass_at(int64_t k, int64_t samples, int64_t correct);
 // PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/raw_correct, PREFIX/hacks,
 // PREFIX/infra (shares and means); PREFIX/fast_1_compiled where torch.compile's time of any is known.
 void add_metrics(const std::string& prefix, const Score& score, Metrics& metrics);
-
-// One number for a turn whose plan and code earn apart: their mean.
-inline double turn_total(const TurnValue& value) { return (value.plan + value.code) / 2; }
-
 }  // namespace temper

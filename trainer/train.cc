@@ -14,6 +14,12 @@ std::vector<RolloutRequest> requests_of_step(const RunConfig& config, const Task
   return requests;
 }
 
+LossOptions loss_of(const RunConfig& config) {
+  LossOptions loss = config.loss;
+  if (imitates(config.advantage)) loss.objective = "likelihood";
+  return loss;
+}
+
 RejectionStats reject(const RunConfig& config, const Batch& batch, Learner& learner, TurnValues& returns) {
   RejectionStats stats;
   if (config.rejection.mismatch)
@@ -27,7 +33,7 @@ RejectionStats reject(const RunConfig& config, const Batch& batch, Learner& lear
 void train(const RunConfig& config, Judge& judge, Run& run) {
   Model model = starting_model(config, judge, run);
   Rollout rollout(model.policy, model.tokenizer, judge, config.rollout, uint64_t(config.run.seed));
-  Learner learner(model.policy, config.learner, config.loss, config.optimizer, config.rollout.temperature,
+  Learner learner(model.policy, config.learner, loss_of(config), config.optimizer, config.rollout.sampling(),
                   config.run.steps);
   TaskOrder order(config.tasks, judge.tasks(), uint64_t(config.run.seed));
   Recorder record(config, model, learner, order, judge, run);
@@ -41,9 +47,9 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
     record.check_replicas();
 
     const TurnValues rewards = compute_rewards(config.reward, batch);
-    TurnValues returns = compute_returns(config.returns, rewards);
+    TurnValues returns = imitates(config.advantage) ? rewards : compute_returns(config.returns, rewards);
     const RejectionStats rejected = reject(config, batch, learner, returns);
-    const TurnValues advantages = compute_advantages(config.advantage, returns);
+    const TurnValues advantages = compute_advantages(config.advantage, returns, count_tokens(batch));
 
     const LearnStats learned =
         learner.update(batch, spread_over_tokens(batch, advantages, config.loss.mask_overlong));

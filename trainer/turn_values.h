@@ -1,6 +1,7 @@
 #pragma once
 // Numbers that belong to turns: rewards, returns, advantages.
 
+#include <cstdint>
 #include <vector>
 
 namespace temper {
@@ -12,8 +13,17 @@ struct TurnValue {
   bool kept = true;  // false: masked out of the loss, of baselines and of denominators
 };
 
+// One number for a turn whose plan and code earn apart: their mean.
+inline double turn_total(const TurnValue& value) { return (value.plan + value.code) / 2; }
+
+// How many tokens of an answer get each.
+struct TurnTokens {
+  int64_t plan = 0, code = 0;
+};
+
 using SampleValues = std::vector<TurnValue>;    // [turn]
 using GroupValues = std::vector<SampleValues>;  // [sample][turn]
 using TurnValues = std::vector<GroupValues>;    // [group][sample][turn], shaped like the Batch
+using BatchTokens = std::vector<std::vector<std::vector<TurnTokens>>>;  // likewise
 
 }  // namespace temper

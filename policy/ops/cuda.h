@@ -15,6 +15,7 @@
 
 #include "policy/model_config.h"
 #include "policy/ops/head_shape.h"
+#include "policy/ops/truncation.h"
 
 namespace temper::cuda {
 
@@ -95,16 +96,39 @@ void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab,
                          const int32_t* targets, const float* log_prob, const float* entropy,
                          const float* d_log_prob, const float* d_entropy, cudaStream_t stream);
 
-// One draw from a row of logits, as sample_token without top_k and top_p.
+// What truncation leaves of a row: the least logit kept, and log Σ exp(scale · x) of the kept ones.
+struct KeptRow {
+  float cut, log_sum_exp;
+};
+
+// cpu::score_kept_rows. Shapes: as score_rows' · kept [rows]; entropy and kept may be null.
+void score_kept_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, int64_t tokens,
+                     float scale, const Truncation& truncation, const int32_t* targets, float* log_prob,
+                     float* entropy, KeptRow* kept, cudaStream_t stream);
+
+// cpu::score_kept_rows_backward: logits become dLoss/dlogits.
+void score_kept_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, int64_t tokens,
+                              float scale, const int32_t* targets, const KeptRow* kept, const float* entropy,
+                              const float* d_log_prob, const float* d_entropy, cudaStream_t stream);
+
+// Truncation::top_k as kernels count, 0: no limit. A limit that no row of theirs could reach is as good as
+// any larger one.
+inline int32_t device_top_k(const Truncation& truncation) {
+  return int32_t(truncation.top_k < 1 ? 0 : truncation.top_k < (1 << 30) ? truncation.top_k : 1 << 30);
+}
+
+// One draw from a row of logits, as sample_token's.
 struct Draw {
   int32_t row;     // of logits
   int32_t greedy;  // 1: the largest logit, the first of equals
   float scale;     // 1 / temperature; 1 where greedy
   float u;         // uniform in [0, 1)
+  float top_p = 1;
+  int32_t top_k = 0;  // device_top_k's
 };
-// The first id where the running sum over ids passes u of the whole. log_prob has the bits that score_rows
-// gives that id at that scale.
-// Shapes: draws, ids, log_prob [count], on the device
+// The first id where the running sum over ids that truncation keeps passes u of the whole. log_prob has the
+// bits that score_rows, or score_kept_rows at that truncation, gives that id at that scale. Shapes: draws,
+// ids, log_prob [count], on the device
 void sample_rows(DType dtype, const void* logits, int64_t vocab, int64_t tokens, const Draw* draws,
                  int64_t count, int32_t* ids, float* log_prob, cudaStream_t stream);
 
@@ -112,8 +136,8 @@ void sample_rows(DType dtype, const void* logits, int64_t vocab, int64_t tokens,
 constexpr int64_t kSumBlocks = 1024;
 void squared_norm(const float* x, int64_t size, double* scratch, double* sum, cudaStream_t stream);
 
-// The factors of one AdamW update, see policy/ops/adamw.h. rest1 and rest2 are 1 − beta1 and 1 − beta2, rounded once:
-// 1 − beta2 of a rounded beta2 would be off by eps / (1 − beta2).
+// The factors of one AdamW update, see policy/ops/adamw.h. rest1 and rest2 are 1 − beta1 and 1 − beta2,
+// rounded once: 1 − beta2 of a rounded beta2 would be off by eps / (1 − beta2).
 struct AdamWFactors {
   float gradient_scale, keep, beta1, rest1, beta2, rest2, step, root_correction, epsilon;
 };

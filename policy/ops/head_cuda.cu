@@ -1,6 +1,6 @@
 #include "policy/ops/cuda.h"
 #include "policy/ops/cuda_launch.h"
-#include "policy/ops/head_row.cuh"
+#include "policy/ops/head_cut.cuh"
 
 namespace temper::cuda {
 namespace {
@@ -10,26 +10,47 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
     score_rows_kernel(const T* logits, int vocab, int tokens, float scale, const int32_t* targets,
                       float* log_prob, float* entropy) {
   const T* row = logits + int64_t(blockIdx.x) * vocab;
-  const RowStats stats = row_stats(row, tokens, scale, [](int, float, float, float) {});
+  const RowStats stats = row_stats(row, tokens, scale, KeepAll{}, [](int, float, float, float) {});
   if (threadIdx.x != 0) return;
   log_prob[blockIdx.x] = stats.log_prob(to_float(row[targets[blockIdx.x]]), scale);
   if (entropy) entropy[blockIdx.x] = stats.entropy;
 }
 
-// The gradient of one row's loss: −p · (constant + de · log p), and dl more at the target.
+template <class T>
+__global__ void __launch_bounds__(kHeadThreads, 2)
+    score_kept_rows_kernel(const T* logits, int vocab, int tokens, float scale, DeviceTruncation truncation,
+                           const int32_t* targets, float* log_prob, float* entropy, KeptRow* kept) {
+  const T* row = logits + int64_t(blockIdx.x) * vocab;
+  const auto nothing = [](int, float, float, float) {};
+  const float max = row_stats(row, tokens, scale, KeepAll{}, nothing).max;
+  const KeepFrom keep = {find_cut(row, tokens, max, scale, truncation)};
+  const RowStats stats = row_stats(row, tokens, scale, keep, nothing);
+  if (threadIdx.x != 0) return;
+  const float x = to_float(row[targets[blockIdx.x]]);
+  log_prob[blockIdx.x] = keep(x) ? stats.log_prob(x, scale) : -INFINITY;
+  if (entropy) entropy[blockIdx.x] = stats.entropy;
+  if (kept) kept[blockIdx.x] = {keep.cut, __fmaf_rn(stats.max, scale, stats.log_sum)};
+}
+
+// The gradient of one row's loss: −p · (constant + de · log p) where p is not cut down to 0, and dl more at
+// the target.
+template <class K>
 struct RowGradient {
+  K keep;
   float scale, log_sum, constant, de, dl;
   int target, tokens;
 
   __device__ float at(float x) const {
+    if (!keep(x)) return 0;
     const float log_p = fmaf(x, scale, -log_sum);
     return -exp2_fast(log_p * kLog2E) * fmaf(de, log_p, constant);
   }
 };
 
 // Pack `at` / kNumbers of the row becomes its gradient.
-template <class T, int kNumbers>
-__device__ void store_gradient(const RowGradient& gradient, const Pack<T, kNumbers>& pack, int at, T* row) {
+template <class T, int kNumbers, class K>
+__device__ void store_gradient(const RowGradient<K>& gradient, const Pack<T, kNumbers>& pack, int at,
+                               T* row) {
   float x[kNumbers];
   unpack(pack, x);
 #pragma unroll
@@ -41,23 +62,14 @@ __device__ void store_gradient(const RowGradient& gradient, const Pack<T, kNumbe
   store_numbers(x, row + at);
 }
 
-template <class T>
-__global__ void __launch_bounds__(kHeadThreads, 2)
-    score_rows_backward_kernel(T* logits, int vocab, int tokens, float scale, const int32_t* targets,
-                               const float* log_prob, const float* entropy, const float* d_log_prob,
-                               const float* d_entropy) {
+// The row that begins at `row` becomes its gradient. `gradient_of` reads the target's logit, before it
+// becomes its gradient too.
+template <class T, class F>
+__device__ void gradient_row(T* row, int vocab, const F& gradient_of) {
   constexpr int kNumbers = kTileNumbers<T>;
-  T* row = logits + int64_t(blockIdx.x) * vocab;
   TilePacks<T> next = load_tile(row, vocab, threadIdx.x / 32);
-  RowGradient gradient;
-  gradient.scale = scale;
-  gradient.target = targets[blockIdx.x];
-  gradient.tokens = tokens;
-  gradient.log_sum = to_float(row[gradient.target]) * scale - log_prob[blockIdx.x];
-  gradient.dl = d_log_prob[blockIdx.x] * scale;
-  gradient.de = d_entropy[blockIdx.x] * scale;
-  gradient.constant = fmaf(gradient.de, entropy[blockIdx.x], gradient.dl);
-  __syncthreads();  // the target's logit is read before it becomes its gradient
+  const auto gradient = gradient_of();
+  __syncthreads();
   for (int tile = threadIdx.x / 32; tile * kTile<T> < vocab; tile += kHeadWarps) {
     const TilePacks<T> packs = next;
     next = load_tile(row, vocab, tile + kHeadWarps);
@@ -67,6 +79,45 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
       if (at < vocab) store_gradient<T, kNumbers>(gradient, packs.packs[p], at, row);
     }
   }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kHeadThreads, 2)
+    score_rows_backward_kernel(T* logits, int vocab, int tokens, float scale, const int32_t* targets,
+                               const float* log_prob, const float* entropy, const float* d_log_prob,
+                               const float* d_entropy) {
+  T* row = logits + int64_t(blockIdx.x) * vocab;
+  gradient_row(row, vocab, [&] {
+    RowGradient<KeepAll> gradient;
+    gradient.scale = scale;
+    gradient.target = targets[blockIdx.x];
+    gradient.tokens = tokens;
+    gradient.log_sum = to_float(row[gradient.target]) * scale - log_prob[blockIdx.x];
+    gradient.dl = d_log_prob[blockIdx.x] * scale;
+    gradient.de = d_entropy[blockIdx.x] * scale;
+    gradient.constant = fmaf(gradient.de, entropy[blockIdx.x], gradient.dl);
+    return gradient;
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(kHeadThreads, 2)
+    score_kept_rows_backward_kernel(T* logits, int vocab, int tokens, float scale, const int32_t* targets,
+                                    const KeptRow* kept, const float* entropy, const float* d_log_prob,
+                                    const float* d_entropy) {
+  T* row = logits + int64_t(blockIdx.x) * vocab;
+  gradient_row(row, vocab, [&] {
+    RowGradient<KeepFrom> gradient;
+    gradient.keep = {kept[blockIdx.x].cut};
+    gradient.scale = scale;
+    gradient.target = targets[blockIdx.x];
+    gradient.tokens = tokens;
+    gradient.log_sum = kept[blockIdx.x].log_sum_exp;
+    gradient.dl = gradient.keep(to_float(row[gradient.target])) ? d_log_prob[blockIdx.x] * scale : 0;
+    gradient.de = d_entropy[blockIdx.x] * scale;
+    gradient.constant = fmaf(gradient.de, entropy[blockIdx.x], gradient.dl);
+    return gradient;
+  });
 }
 
 }  // namespace
@@ -93,6 +144,33 @@ void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab,
         d_entropy);
   });
   check_launch("score_rows_backward");
+}
+
+void score_kept_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, int64_t tokens,
+                     float scale, const Truncation& truncation, const int32_t* targets, float* log_prob,
+                     float* entropy, KeptRow* kept, cudaStream_t stream) {
+  check_numbers("score_kept_rows", dtype, vocab);
+  if (rows == 0) return;
+  const DeviceTruncation on_device = {float(truncation.top_p), device_top_k(truncation)};
+  with_type(dtype, [&]<class T>(T) {
+    score_kept_rows_kernel<<<unsigned(rows), kHeadThreads, 0, stream>>>(
+        static_cast<const T*>(logits), int(vocab), int(tokens), scale, on_device, targets, log_prob, entropy,
+        kept);
+  });
+  check_launch("score_kept_rows");
+}
+
+void score_kept_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, int64_t tokens,
+                              float scale, const int32_t* targets, const KeptRow* kept, const float* entropy,
+                              const float* d_log_prob, const float* d_entropy, cudaStream_t stream) {
+  check_numbers("score_kept_rows_backward", dtype, vocab);
+  if (rows == 0) return;
+  with_type(dtype, [&]<class T>(T) {
+    score_kept_rows_backward_kernel<<<unsigned(rows), kHeadThreads, 0, stream>>>(
+        static_cast<T*>(logits), int(vocab), int(tokens), scale, targets, kept, entropy, d_log_prob,
+        d_entropy);
+  });
+  check_launch("score_kept_rows_backward");
 }
 
 }  // namespace temper::cuda

@@ -95,6 +95,15 @@ struct ExpSums {
   }
 };
 
+// Which logits of a row count: all of them, or those that are not below a cut.
+struct KeepAll {
+  __device__ bool operator()(float) const { return true; }
+};
+struct KeepFrom {
+  float cut;
+  __device__ bool operator()(float x) const { return x >= cut; }
+};
+
 struct RowStats {
   float max;      // of the logits
   float log_sum;  // log Σ exp((x − max) · scale)
@@ -121,9 +130,10 @@ __device__ inline RowStats combine(ExpSums sums, float scale2) {
   return {max, log_sum, __fmaf_rn(-kLn2, __fdiv_rn(total.y, total.x), log_sum)};
 }
 
-// By a block of kHeadThreads. on_tile(tile, its maximum, the maximum so far, this lane's Σ 2^z below that).
-template <class T, class F>
-__device__ RowStats row_stats(const T* row, int tokens, float scale, const F& on_tile) {
+// By a block of kHeadThreads, of the logits that `keep` keeps, the largest among them. on_tile(tile, its
+// maximum, the maximum so far, this lane's Σ 2^z below that); maxima are of all logits.
+template <class T, class K, class F>
+__device__ RowStats row_stats(const T* row, int tokens, float scale, const K& keep, const F& on_tile) {
   const float scale2 = __fmul_rn(scale, kLog2E);
   ExpSums sums;
   const int warp = int(threadIdx.x) / 32, tiles = (tokens + kTile<T> - 1) / kTile<T>;
@@ -136,7 +146,9 @@ __device__ RowStats row_stats(const T* row, int tokens, float scale, const F& on
     ExpSums of_tile = {sums.max, 0, 0};
 #pragma unroll
     for (int p = 0; p < kTilePacks; ++p) {
-      const auto add = [&](float v) { of_tile.add(v, scale2); };
+      const auto add = [&](float v) {
+        if (keep(v)) of_tile.add(v, scale2);
+      };
       for_each_token<T>(packs.packs[p], tile_at<T>(tile, p), tokens, add);
     }
     sums.sum = __fadd_rn(sums.sum, of_tile.sum);

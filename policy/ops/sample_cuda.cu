@@ -1,6 +1,6 @@
 #include "policy/ops/cuda.h"
 #include "policy/ops/cuda_launch.h"
-#include "policy/ops/head_row.cuh"
+#include "policy/ops/head_cut.cuh"
 
 namespace temper::cuda {
 namespace {
@@ -11,10 +11,6 @@ constexpr int64_t kMostTiles = 4096;  // 48 KB of shared memory
 struct Tile {
   float max, below, sum;  // Σ 2^((x − below) · scale2)
 };
-
-__device__ float weight(float x, float max, float scale2) {
-  return exp2_fast(__fmul_rn(__fsub_rn(x, max), scale2));
-}
 
 __device__ float tile_weight(const Tile& tile, float max, float scale2) {
   return tile.sum * exp2_fast(ExpSums::shift(tile.below, max, scale2));
@@ -83,7 +79,8 @@ __device__ Place find_tile(const Tile* tiles, int count, float max, float scale2
 }
 
 template <class T>
-__device__ int find_in_tile(const T* row, int tokens, const Place& place, float max, float scale2) {
+__device__ int find_in_tile(const T* row, int tokens, const Place& place, float max, float scale2,
+                            KeepFrom keep) {
   constexpr int kNumbers = kTileNumbers<T>;
   const TilePacks<T> packs = load_tile(row, tokens, place.tile);
   double before = place.before;
@@ -96,7 +93,7 @@ __device__ int find_in_tile(const T* row, int tokens, const Place& place, float 
     double addend = 0;
 #pragma unroll
     for (int i = 0; i < kNumbers; ++i) {
-      x[i] = at + i < tokens ? weight(x[i], max, scale2) : 0;
+      x[i] = at + i < tokens && keep(x[i]) ? weight(x[i], max, scale2) : 0;
       addend += double(x[i]);
     }
     const double sum = before + running_sum(addend);
@@ -147,7 +144,13 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
     sum = sum_over_lanes(sum);
     if (threadIdx.x % 32 == 0) tiles[tile] = {max, below, sum};
   };
-  const RowStats stats = row_stats(row, tokens, draw.scale, remember);  // its barriers publish the tiles
+  // The barriers of the last reading publish the tiles.
+  RowStats stats = row_stats(row, tokens, draw.scale, KeepAll{}, remember);
+  KeepFrom keep = {-FLT_MAX};
+  if (const DeviceTruncation truncation = {draw.top_p, draw.top_k}; truncation.any()) {
+    keep.cut = find_cut(row, tokens, stats.max, draw.scale, truncation);
+    stats = row_stats(row, tokens, draw.scale, keep, remember);
+  }
   if (threadIdx.x >= 32) return;
   const int count = (tokens + kTile<T> - 1) / kTile<T>;
   const float scale2 = __fmul_rn(draw.scale, kLog2E);
@@ -156,7 +159,7 @@ __global__ void __launch_bounds__(kHeadThreads, 2)
     id = find_max(row, tokens, tiles, count, stats.max);
   } else {
     const Place place = find_tile(tiles, count, stats.max, scale2, draw.u);
-    id = find_in_tile(row, tokens, place, stats.max, scale2);
+    id = find_in_tile(row, tokens, place, stats.max, scale2, keep);
   }
   if (threadIdx.x != 0) return;
   ids[blockIdx.x] = id;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "policy/ops/truncation.h"
+
 namespace temper::cpu {
 
 template <class T>
@@ -22,5 +24,13 @@ struct RowStats {
 };
 template <class T>
 RowStats row_stats(const T* x, int64_t n, T scale);
+
+// The least x that truncation leaves of softmax(scale · x); truncation.any().
+template <class T>
+T row_cut(const T* x, int64_t n, T scale, const Truncation& truncation);
+
+// row_stats of those x alone that are not below `cut`, which the largest is not.
+template <class T>
+RowStats kept_stats(const T* x, int64_t n, T scale, T cut);
 
 }  // namespace temper::cpu

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
 #include <ostream>
 
 #include "tests/policy/small_model.h"
@@ -12,11 +14,11 @@ namespace {
 constexpr double kTemperature = 0.7;
 
 // Five points: the error left is O(h⁴).
-double finite_difference(Policy& policy, const PackedTokens& pack, double* weight) {
-  const double kept = *weight, h = 1e-3;
+double finite_difference(const std::function<double()>& loss, double* weight, double h) {
+  const double kept = *weight;
   const auto loss_at = [&](double value) {
     *weight = value;
-    return loss_of(policy.forward(pack, kTemperature), pack);
+    return loss();
   };
   const double slope =
       (8 * (loss_at(kept + h) - loss_at(kept - h)) - (loss_at(kept + 2 * h) - loss_at(kept - 2 * h))) /
@@ -56,7 +58,8 @@ TEST_P(Gradient, OfEveryParameterEqualsFiniteDifferences) {
     for (int64_t i = 0; i < p.size; ++i) largest = std::max(largest, std::abs(gradients[p.offset + i]));
     EXPECT_GT(largest, 1e-3) << p.name;
     for (int64_t i = 0; i < p.size; ++i) {
-      const double expected = finite_difference(policy, pack, weights + p.offset + i);
+      const double expected = finite_difference(
+          [&] { return loss_of(policy.forward(pack, kTemperature), pack); }, weights + p.offset + i, 1e-3);
       const double scale = std::max(std::abs(expected), 1e-2 * largest);
       ASSERT_NEAR(gradients[p.offset + i], expected, 1e-6 * scale) << p.name << " [" << i << "]";
     }
@@ -66,6 +69,44 @@ TEST_P(Gradient, OfEveryParameterEqualsFiniteDifferences) {
 INSTANTIATE_TEST_SUITE_P(Policy, Gradient,
                          testing::Values(Case{true, false, 512}, Case{false, false, 4}, Case{true, true, 3},
                                          Case{false, true, 512}));
+
+// Cut down by top-k and top-p, where the same tokens stay kept: those that are not have no part in it.
+TEST(Gradient, OfATruncatedDistributionEqualsFiniteDifferences) {
+  Policy policy = random_policy(small_config(), {.dtype = DType::kF64, .logits_chunk = 5}, 1, 0.3);
+  const PackedTokens pack = random_pack({9, 1, 20, 13}, 37, 2);
+  const SamplingParams params = {.temperature = kTemperature, .top_p = 0.9, .top_k = 12};
+  const auto kept = [](double log_prob) { return std::isfinite(log_prob); };
+  const auto loss = [&] {
+    const TokenScores scores = policy.forward(pack, params);
+    double sum = 0;
+    for (size_t t = 0; t < pack.ids.size(); ++t)
+      if (pack.scored[t])
+        sum += (kept(scores.log_prob[t]) ? scores.log_prob[t] : 0) + 0.3 * scores.entropy[t];
+    return sum;
+  };
+  int64_t inside = 0, outside = 0;
+  policy.forward_backward(
+      pack,
+      [&](int64_t, std::span<const double> log_prob, std::span<const double>, std::span<double> d_log_prob,
+          std::span<double> d_entropy) {
+        for (size_t k = 0; k < log_prob.size(); ++k) {
+          ++(kept(log_prob[k]) ? inside : outside);
+          d_log_prob[k] = kept(log_prob[k]) ? 1 : 7;  // which counts for nothing
+          d_entropy[k] = 0.3;
+        }
+      },
+      params);
+  EXPECT_GT(inside, 3);
+  EXPECT_GT(outside, 3);
+  double* weights = policy.parameters().weights().data_ptr<double>();
+  const double* gradients = policy.parameters().gradients().data_ptr<double>();
+  for (const auto& p : policy.parameters().parameters())
+    for (int64_t i = 0; i < p.size; i += std::max<int64_t>(1, p.size / 7)) {
+      const double expected = finite_difference(loss, weights + p.offset + i, 1e-6);
+      ASSERT_NEAR(gradients[p.offset + i], expected, 1e-6 * std::max(1.0, std::abs(expected)))
+          << p.name << " [" << i << "]";
+    }
+}
 
 TEST(Gradient, IsAddedToWhatIsThere) {
   Policy policy = random_policy(small_config(), {.dtype = DType::kF64}, 1);

@@ -271,6 +271,35 @@ TYPED_TEST(Ops, HeadScores) {
   }
 }
 
+// Rows cut down to the `count` largest, as softmax over those alone would have it.
+TYPED_TEST(Ops, KeptHeadScores) {
+  const int64_t rows = 5, vocab = 40, count = 7;
+  const auto logits = this->random(rows * vocab);
+  for (int64_t r = 0; r < rows; ++r) {
+    const TypeParam* row = logits.data() + r * vocab;
+    std::vector<TypeParam> sorted(row, row + vocab);
+    std::ranges::sort(sorted, std::greater());
+    double sum = 0, mixed = 0;
+    for (int64_t k = 0; k < count; ++k) sum += std::exp(2 * double(sorted[size_t(k)]));
+    for (int64_t k = 0; k < count; ++k) {
+      const double lp = 2 * double(sorted[size_t(k)]) - std::log(sum);
+      mixed -= std::exp(lp) * lp;
+    }
+    for (int32_t target = 0; target < vocab; ++target) {
+      std::vector<double> log_prob(1), entropy(1);
+      std::vector<KeptRow<TypeParam>> kept(1);
+      score_kept_rows<TypeParam>(row, vocab, vocab, 0.5, {.top_k = count}, std::span(&target, 1), log_prob,
+                                 entropy, kept);
+      ASSERT_NEAR(entropy[0], mixed, this->kTolerance);
+      EXPECT_EQ(kept[0].cut, sorted[size_t(count - 1)]);
+      if (row[target] < sorted[size_t(count - 1)])
+        EXPECT_EQ(log_prob[0], -std::numeric_limits<double>::infinity());
+      else
+        ASSERT_NEAR(log_prob[0], 2 * double(row[target]) - std::log(sum), this->kTolerance);
+    }
+  }
+}
+
 // As documented: every 1,000th float of the range.
 TEST(VectorMath, ExpIsWithinTwoUlp) {
   double worst = 0;

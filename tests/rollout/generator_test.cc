@@ -89,6 +89,33 @@ TEST(Generator, LogProbsAreThePolicys) {
   }
 }
 
+// What is recorded is what training computes, and adds up to one over what top-k and top-p leave.
+TEST(Generator, LogProbsAreThePolicysUnderTopKAndTopP) {
+  for (const SamplingParams params :
+       {SamplingParams{.temperature = 0.8, .top_p = 0.7}, {.top_k = 4}, {.top_p = 0.9, .top_k = 6}}) {
+    auto requests = many_requests(20);
+    for (GenerationRequest& request : requests) request.sampling = params;
+    int64_t sure = 0, tokens = 0;
+    for (const auto& [id, generation] : generate(requests, 8)) {
+      PackedTokens row;
+      row.ids = request_of(id).ids;
+      const size_t prompt = row.ids.size();
+      row.ids.insert(row.ids.end(), generation.ids.begin(), generation.ids.end());
+      row.scored.assign(prompt, 0);
+      row.scored.resize(row.ids.size(), 1);
+      row.starts = {0, int32_t(row.ids.size())};
+      const TokenScores scores = policy().forward(row, params);
+      const TokenScores whole = policy().forward(row, params.temperature);
+      for (size_t n = 0; n < generation.ids.size(); ++n) {
+        EXPECT_NEAR(generation.log_probs[n], scores.log_prob[prompt + n], 1e-5);
+        sure += scores.log_prob[prompt + n] > whole.log_prob[prompt + n] + 1e-3;
+        ++tokens;
+      }
+    }
+    EXPECT_GT(sure, tokens / 2);
+  }
+}
+
 TEST(Generator, AGroupsPromptIsComputedOnce) {
   Generator generator(policy(), 4, kMaxTokens);
   GenerationRequest request = request_of(5);

@@ -322,6 +322,22 @@ TEST(Search, SpendsItsBudgetInRounds) {
   }
 }
 
+// Whatever they earn: here a right answer earns least.
+TEST(Search, RightAnswersStandAboveWrongOnesAndInfraBelowBoth) {
+  Verdict right, wrong, infra;
+  right.kind = VerdictKind::kPass;
+  wrong.kind = VerdictKind::kHack;
+  infra.kind = VerdictKind::kInfra;
+  EXPECT_GT(standing(right, -2), standing(wrong, 5));
+  EXPECT_GT(standing(wrong, -1), standing(infra, 0));
+  EXPECT_GT(standing(infra, -1), Standing{});
+  EXPECT_GT(standing(right, 2), standing(right, 1));
+  const std::vector<Standing> all = {standing(infra, 9), standing(wrong, 1), standing(right, -3),
+                                     standing(wrong, 2)};
+  EXPECT_EQ(best_indices(all, 1), std::vector<size_t>{2});
+  EXPECT_EQ(best_indices(all, 3), (std::vector<size_t>{1, 2, 3}));
+}
+
 TEST(Search, TheBestChainsGoOn) {
   std::vector<Search> found;
   const auto rounds = rounds_of({.budget = 8, .width = 4, .keep = 1, .shown = 1}, &found);

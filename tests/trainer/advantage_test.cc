@@ -66,21 +66,76 @@ TEST(Advantage, DroppedTurnsAreInNoBaseline) {
   GroupValues returns = {values({0}), values({1}), values({2}), values({1000})};
   returns[3][0].kept = false;
   for (const std::string name : {"grpo", "dr_grpo", "reinforce++"})
-    expect_near(advantages({.name = name}, returns), {{-1}, {0}, {1}, {0}});
+    expect_near(advantages({.name = name, .whiten_over = "turns"}, returns), {{-1}, {0}, {1}, {0}});
   for (const std::string name : {"rloo", "trloo"})
     expect_near(advantages({.name = name}, returns), {{-1.5}, {0}, {1.5}, {0}});
   EXPECT_FALSE(compute_advantages({}, {returns})[0][3][0].kept);
 }
 
-TEST(Advantage, ReinforcePlusPlusWhitensOverTheWholeBatch) {
+// Returns 0, 2, 4, 6 of answers with 100, 100, 100, 2000 tokens: mean 12600 / 2300 = 5.478, variance
+// (100·5.478² + 100·3.478² + 100·1.478² + 2000·0.522²) / 2299 = 2.1632.
+TEST(Advantage, ReinforcePlusPlusWhitensOverTokens) {
+  const TurnValues returns = {{values({0}), values({2})}, {values({4}), values({6})}};
+  const BatchTokens tokens = {{{{40, 60}}, {{0, 100}}}, {{{100, 0}}, {{1000, 1000}}}};
+  const TurnValues plain = compute_advantages({.name = "reinforce++"}, returns, tokens);
+  const double expected[] = {-3.7246, -2.3648, -1.0050, 0.3547};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(plain[i / 2][i % 2][0].code, expected[i], 1e-3) << i;
+    EXPECT_EQ(plain[i / 2][i % 2][0].plan, plain[i / 2][i % 2][0].code);
+  }
+  // Over tokens the mean is 0 and the mean square (T − 1) / T.
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    const TurnTokens& n = tokens[i / 2][i % 2][0];
+    const double a = plain[i / 2][i % 2][0].code, count = double(n.plan + n.code);
+    sum += count * a, squares += count * a * a;
+  }
+  EXPECT_NEAR(sum, 0, 1e-9);
+  EXPECT_NEAR(squares, 2299, 1e-3);
+  // Centred per task first: −1, 1, −1, 1; mean (−100 + 100 − 100 + 2000) / 2300, a half of it by tokens.
+  const TurnValues centred = compute_advantages({.name = "reinforce++_baseline"}, returns, tokens);
+  const double mean = 1900.0 / 2300, deviation = std::sqrt(2300 * (1 - mean * mean) / 2299);
+  EXPECT_NEAR(centred[0][0][0].code, (-1 - mean) / deviation, 1e-6);
+  EXPECT_NEAR(centred[1][1][0].code, (1 - mean) / deviation, 1e-6);
+}
+
+TEST(Advantage, WhitenedTokensOfBothRolesAreOnePoolButUnderHrd) {
+  // Plan 0 and 4, code 1 and 1, ten tokens each.
+  const TurnValues returns = {{{{.plan = 0, .code = 1}}, {{.plan = 4, .code = 1}}}};
+  const BatchTokens tokens = {{{{10, 10}}, {{10, 10}}}};
+  const TurnValues one = compute_advantages({.name = "reinforce++"}, returns, tokens);
+  const double deviation = std::sqrt((10 * (2.25 + 6.25) + 20 * 0.25) / 39);  // mean 1.5
+  EXPECT_NEAR(one[0][0][0].plan, -1.5 / deviation, 1e-6);
+  EXPECT_NEAR(one[0][0][0].code, -0.5 / deviation, 1e-6);
+  const TurnValues apart =
+      compute_advantages({.name = "hrd", .plan_weight = 1, .hrd_baseline = "reinforce++"}, returns, tokens);
+  EXPECT_NEAR(apart[0][0][0].plan, -2 / std::sqrt(80.0 / 19), 1e-6);
+  EXPECT_EQ(apart[0][0][0].code, 0);
+}
+
+TEST(Advantage, TokensAreCountedByRole) {
+  Trajectory trajectory = make_trajectory({passed(1), failed()}, 3, 4);
+  trajectory.segments[0].append({1}, Role::kRequest);
+  trajectory.turns[1].summary = {int32_t(trajectory.segments[0].ids.size()), 0};
+  trajectory.segments[0].append({2, 3}, Role::kSummary);
+  trajectory.turns[1].summary.end = int32_t(trajectory.segments[0].ids.size());
+  const BatchTokens tokens = count_tokens({0, {{"a", {trajectory}}}});
+  EXPECT_EQ(tokens[0][0][0].plan, 3);
+  EXPECT_EQ(tokens[0][0][0].code, 4);
+  EXPECT_EQ(tokens[0][0][1].plan, 5);
+  EXPECT_EQ(tokens[0][0][1].code, 4);
+}
+
+TEST(Advantage, ReinforcePlusPlusWhitensOverTheTurnsOfTheWholeBatch) {
   // 0, 2 | 4, 6: mean 3, squares 9 + 1 + 1 + 9 = 20, std √(20/3)
   const TurnValues returns = {{values({0}), values({2})}, {values({4}), values({6})}};
   const double deviation = std::sqrt(20.0 / 3);
-  const TurnValues plain = compute_advantages({.name = "reinforce++"}, returns);
+  const TurnValues plain = compute_advantages({.name = "reinforce++", .whiten_over = "turns"}, returns);
   EXPECT_NEAR(plain[0][0][0].code, -3 / deviation, 1e-6);
   EXPECT_NEAR(plain[1][0][0].code, 1 / deviation, 1e-6);
   // Centred per task first: −1, 1, −1, 1; std √(4/3).
-  const TurnValues centred = compute_advantages({.name = "reinforce++_baseline"}, returns);
+  const TurnValues centred =
+      compute_advantages({.name = "reinforce++_baseline", .whiten_over = "turns"}, returns);
   EXPECT_NEAR(centred[0][0][0].code, -std::sqrt(0.75), 1e-6);
   EXPECT_NEAR(centred[1][1][0].code, std::sqrt(0.75), 1e-6);
 }

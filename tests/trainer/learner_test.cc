@@ -1,11 +1,14 @@
 #include "trainer/learner.h"
 
 #include <ATen/ATen.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/rng.h"
 #include "policy/parameter_store.h"
 #include "tests/policy/small_model.h"
@@ -39,7 +42,7 @@ Batch make_batch(Policy& policy, double temperature = 1) {
       group.samples.push_back(std::move(row));
     }
   }
-  Learner scorer(policy, {}, {}, {}, temperature, 1);
+  Learner scorer(policy, {}, {}, {}, {.temperature = temperature}, 1);
   const auto log_probs = scorer.log_probs(batch);
   size_t index = 0;
   for (Group& group : batch.groups)
@@ -68,7 +71,7 @@ at::Tensor gradient_of(Policy& policy, const Batch& batch, const TokenAdvantages
                        LearnerOptions options, LossOptions loss, LearnStats* stats = nullptr,
                        double temperature = 1) {
   policy.parameters().moment1().zero_();
-  Learner learner(policy, options, loss, expose_gradient(), temperature, 1);
+  Learner learner(policy, options, loss, expose_gradient(), {.temperature = temperature}, 1);
   const LearnStats result = learner.update(batch, advantages);
   if (stats) *stats = result;
   return policy.parameters().moment1().clone();
@@ -218,7 +221,7 @@ TEST(Learner, WithNothingKeptNothingMoves) {
   TokenAdvantages advantages = random_advantages(batch);
   for (RowAdvantages& row : advantages) std::fill(row.mask.begin(), row.mask.end(), uint8_t(0));
   const at::Tensor before = policy.parameters().weights().clone();
-  Learner learner(policy, {}, {}, {.lr = 1}, 1, 1);
+  Learner learner(policy, {}, {}, {.lr = 1}, {}, 1);
   EXPECT_EQ(learner.update(batch, advantages).updates, 0);
   EXPECT_TRUE(policy.parameters().weights().equal(before));
 }
@@ -228,11 +231,191 @@ TEST(Learner, TheReferenceStaysWhereTrainingBegan) {
   const Batch batch = make_batch(policy);
   const TokenAdvantages advantages = random_advantages(batch);
   const at::Tensor before = policy.parameters().weights().clone();
-  Learner learner(policy, {}, {.kl_coefficient = 0.01}, {.lr = 1e-2}, 1, 10);
+  Learner learner(policy, {}, {.kl_coefficient = 0.01}, {.lr = 1e-2}, {}, 10);
   EXPECT_NEAR(learner.update(batch, advantages).reference_kl, 0, 1e-9);
   EXPECT_GT(learner.update(batch, advantages).reference_kl, 1e-4);
   EXPECT_TRUE(learner.reference()->equal(before));
   EXPECT_FALSE(policy.parameters().weights().equal(before));
+}
+
+// A run of `steps` steps: the learning rate of each step's last update. `first` > 1: one that goes on.
+std::vector<double> learning_rates(Policy& policy, const OptimizerOptions& optimizer, int64_t steps,
+                                   int64_t first, int64_t spoiled = 0) {
+  Batch batch = make_batch(policy);
+  const TokenAdvantages good = random_advantages(batch);
+  TokenAdvantages bad = good;
+  for (RowAdvantages& row : bad)
+    std::fill(row.advantage.begin(), row.advantage.end(), std::numeric_limits<float>::quiet_NaN());
+  Learner learner(policy, {.updates_per_batch = 2, .epochs = 2}, {}, optimizer, {}, steps);
+  std::vector<double> rates;
+  for (int64_t step = first; step <= steps; ++step) {
+    batch.step = step;
+    const LearnStats stats = learner.update(batch, step == spoiled ? bad : good);
+    EXPECT_EQ(stats.skipped_updates, step == spoiled ? 4 : 0);
+    rates.push_back(stats.lr);
+  }
+  return rates;
+}
+
+TEST(Learner, TheScheduleEndsWithTheRunsLastUpdate) {
+  Policy policy = tiny_policy();
+  const OptimizerOptions optimizer = {.lr = 1e-6, .schedule = "linear", .warmup = 0.3};
+  const std::vector<double> rates = learning_rates(policy, optimizer, 10, 1);
+  // Four updates a step: the last of step s is number 4·s − 1 of 40, in the middle of it 4·s − 0.5 are done.
+  for (int64_t step = 1; step <= 10; ++step)
+    EXPECT_NEAR(rates[size_t(step - 1)], learning_rate(optimizer, (4.0 * double(step) - 0.5) / 40), 1e-18);
+  EXPECT_LT(rates[1], rates[2]);  // still warming up
+  EXPECT_GT(rates[8], 0.1e-6);
+  EXPECT_NEAR(rates[9], 1e-6 * (0.5 / 40) / 0.7, 1e-15);
+}
+
+TEST(Learner, SkippedUpdatesAndStopsDoNotMoveTheSchedule) {
+  Policy policy = tiny_policy();
+  const OptimizerOptions optimizer = {.lr = 1e-6, .schedule = "cosine"};
+  const std::vector<double> whole = learning_rates(policy, optimizer, 6, 1);
+  EXPECT_EQ(learning_rates(policy, optimizer, 6, 1, 2), whole);
+  const std::vector<double> rest = learning_rates(policy, optimizer, 6, 4);
+  EXPECT_EQ(rest, std::vector<double>(whole.begin() + 3, whole.end()));
+}
+
+// Answers whose sampling log-probs are far from the policy's, as after some updates: no ratio weighs them.
+TEST(Learner, EveryUpdateOfImitationIsOneOfSupervisedFineTuning) {
+  Policy policy = tiny_policy(), twin = tiny_policy();
+  Batch batch = make_batch(policy);
+  TurnValues ones;
+  for (Group& group : batch.groups) {
+    GroupValues& samples = ones.emplace_back();
+    for (Trajectory& row : group.samples) {
+      samples.push_back(SampleValues(row.turns.size(), {.plan = 1, .code = 1}));
+      for (float& log_prob : row.segments[0].log_probs) log_prob -= 2;
+    }
+  }
+  const TokenAdvantages advantages = spread_over_tokens(batch, ones);
+  const OptimizerOptions optimizer = {.lr = 1e-3};
+  Learner learner(policy, {.epochs = 4}, {.objective = "likelihood"}, optimizer, {}, 1);
+  const LearnStats stats = learner.update(batch, advantages);
+  EXPECT_EQ(stats.updates, 4);
+
+  PackedTokens pack;
+  pack.starts = {0};
+  for (const BatchRow& row : rows_of(batch)) {
+    const RowAdvantages& of_row = advantages[pack.starts.size() - 1];
+    pack.ids.insert(pack.ids.end(), row.ids().begin(), row.ids().end());
+    pack.scored.insert(pack.scored.end(), of_row.mask.begin(), of_row.mask.end());
+    pack.starts.push_back(int32_t(pack.ids.size()));
+  }
+  const auto tokens = double(std::ranges::count(pack.scored, 1));
+  AdamW plain(twin.parameters(), optimizer);
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    twin.forward_backward(
+        pack, [&](int64_t, std::span<const double>, std::span<const double>, std::span<double> d_log_prob,
+                  std::span<double>) { std::ranges::fill(d_log_prob, -1 / tokens); });
+    plain.update(optimizer.lr);
+  }
+  EXPECT_LT(largest_difference(policy.parameters().weights(), twin.parameters().weights()), 1e-10);
+  EXPECT_GT(largest_difference(policy.parameters().weights(), tiny_policy().parameters().weights()), 1e-4);
+}
+
+TEST(Learner, RowsThatMoveNothingAreLeftOutButCounted) {
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy);
+  TokenAdvantages advantages = random_advantages(batch);
+  for (const size_t row : {1, 4}) std::ranges::fill(advantages[row].advantage, 0.0f);
+  for (LossOptions loss : {LossOptions{}, {.normalisation = "constant", .constant = 7}, loss_variants()[3]}) {
+    LearnStats some, all;
+    const at::Tensor found = gradient_of(policy, batch, advantages, {}, loss, &some);
+    loss.entropy_coefficient = 1e-300;  // for its sake every row is computed
+    const at::Tensor expected = gradient_of(policy, batch, advantages, {}, loss, &all);
+    EXPECT_EQ(some.idle_rows, 2);
+    EXPECT_EQ(all.idle_rows, 0);
+    EXPECT_LT(some.packed_tokens, all.packed_tokens);
+    EXPECT_LT(some.tokens, all.tokens);
+    EXPECT_GT(expected.abs().max().item<double>(), 1e-3);
+    EXPECT_LT(largest_difference(found, expected), 1e-12);
+    EXPECT_NEAR(some.loss, all.loss, 1e-12);
+  }
+  for (RowAdvantages& row : advantages) std::ranges::fill(row.advantage, 0.0f);
+  LearnStats none;
+  EXPECT_EQ(gradient_of(policy, batch, advantages, {}, {}, &none).abs().max().item<double>(), 0);
+  EXPECT_EQ(none.updates, 1);  // the moments fade as they do where rows are computed
+  EXPECT_EQ(none.packed_tokens, 0);
+}
+
+TEST(Learner, EndsAfterSkippedUpdatesInARowAndSaysWhatWasNotFinite) {
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy);
+  const TokenAdvantages good = random_advantages(batch);
+  TokenAdvantages bad = good;
+  for (RowAdvantages& row : bad) std::ranges::fill(row.advantage, std::numeric_limits<float>::infinity());
+  Learner learner(policy, {.max_skipped_updates = 3}, {}, {}, {}, 10);
+  for (const bool spoiled : {true, true, false, true, true})
+    EXPECT_EQ(learner.update(batch, spoiled ? bad : good).skipped_updates, spoiled);
+  try {
+    learner.update(batch, bad);
+    FAIL() << "no error";
+  } catch (const WorldError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("3 updates in a row were skipped"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("model.embed_tokens.weight"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("numbers, the first "));
+    EXPECT_THAT(error.what(), testing::HasSubstr("loss was"));
+  }
+  Learner patient(policy, {.max_skipped_updates = 0}, {}, {}, {}, 10);
+  for (int update = 0; update < 20; ++update) EXPECT_EQ(patient.update(batch, bad).skipped_updates, 1);
+}
+
+// A reference of another dtype cannot be scored: the exception comes while it stands in the weights' place.
+TEST(Learner, TheWeightsAreBackWhereScoringTheReferenceFailed) {
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy);
+  const TokenAdvantages advantages = random_advantages(batch);
+  Learner learner(policy, {}, {.kl_coefficient = 0.1}, {.lr = 1e-3}, {}, 10);
+  const at::Tensor good = learner.reference()->clone(), before = policy.parameters().weights().clone();
+  const void* place = policy.parameters().weights().const_data_ptr();
+  learner.set_reference(good.to(at::kFloat));
+  EXPECT_THROW(learner.update(batch, advantages), std::exception);
+  EXPECT_EQ(policy.parameters().weights().const_data_ptr(), place);
+  EXPECT_TRUE(policy.parameters().weights().equal(before));
+  EXPECT_TRUE(learner.reference()->equal(good.to(at::kFloat)));
+  learner.set_reference(good);
+  EXPECT_EQ(learner.update(batch, advantages).updates, 1);
+  EXPECT_EQ(policy.parameters().weights().const_data_ptr(), place);
+  EXPECT_TRUE(learner.reference()->equal(good));
+}
+
+// Random tokens, of which top-k has left some out: they are counted, and no gradient comes from them.
+TEST(Learner, LearnsFromTheDistributionThatWasDrawnFrom) {
+  Policy policy = tiny_policy();
+  Batch batch = make_batch(policy);
+  const SamplingParams sampling = {.top_k = 20};
+  Learner scorer(policy, {}, {}, {}, sampling, 1);
+  const auto log_probs = scorer.log_probs(batch);
+  TokenAdvantages advantages = random_advantages(batch), inside = advantages;
+  int64_t gone = 0, row_index = 0;
+  for (Group& group : batch.groups)
+    for (Trajectory& row : group.samples) {
+      row.segments[0].log_probs = log_probs[size_t(row_index)];
+      RowAdvantages& of_row = inside[size_t(row_index++)];
+      for (size_t t = 0; t < of_row.mask.size(); ++t)
+        if (of_row.mask[t] && std::isinf(row.segments[0].log_probs[t])) {
+          of_row.advantage[t] = 0;
+          row.segments[0].log_probs[t] = -3;  // as if it had been drawn before the weights moved
+          ++gone;
+        }
+    }
+  ASSERT_GT(gone, 3);
+  const auto learn = [&](const TokenAdvantages& of, LearnStats& stats) {
+    policy.parameters().moment1().zero_();
+    Learner learner(policy, {}, {}, expose_gradient(), sampling, 1);
+    stats = learner.update(batch, of);
+    return policy.parameters().moment1().clone();
+  };
+  LearnStats stats, of_inside;
+  const at::Tensor found = learn(advantages, stats), expected = learn(inside, of_inside);
+  EXPECT_GT(expected.abs().max().item<double>(), 1e-3);
+  EXPECT_LT(largest_difference(found, expected), 1e-12);
+  EXPECT_EQ(stats.left_out, gone);
+  EXPECT_LT(stats.rollout_max_abs_log_diff, 1e-6);
+  EXPECT_NEAR(stats.ratio_mean, double(stats.tokens - gone) / double(stats.tokens), 1e-6);
 }
 
 // Log-prob of the first sample's and of the second sample's answer.
@@ -251,7 +434,7 @@ TEST(Learner, TheBetterAnswerBecomesLikelier) {
     Batch batch;
     batch.groups = {{.task = "t", .samples = {make_trajectory({passed(2)}), make_trajectory({failed()})}}};
     for (int32_t t : {2, 3, 4}) batch.groups[0].samples[1].segments[0].ids[t] += 5;
-    Learner learner(policy, {}, {}, {.lr = 3e-3}, 1, 20);
+    Learner learner(policy, {}, {}, {.lr = 3e-3}, {}, 20);
     const auto before = answer_log_probs(learner, batch);
     for (int step = 0; step < 20; ++step) {
       const auto log_probs = learner.log_probs(batch);

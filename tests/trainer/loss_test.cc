@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/trainer/fixtures.h"
 
@@ -38,6 +39,42 @@ TEST(Loss, DualClipBoundsBadAnswersThatBecameLikely) {
   EXPECT_NEAR(at_ratio(5, -2).value, 6, 1e-12);  // −max(−10, 3·−2)
   EXPECT_EQ(at_ratio(5, -2).d_log_prob, 0);
   EXPECT_NEAR(at_ratio(5, -2, {.dual_clip = 0}).value, 10, 1e-12);
+}
+
+TEST(Loss, CispoWeighsTheLogProbByTheBoundedRatio) {
+  const LossOptions options = {.objective = "cispo", .dual_clip = 0};
+  // r = 1.1: −1.1·2·log 1.1; the gradient is the weight's.
+  EXPECT_NEAR(at_ratio(1.1, 2, options).value, -1.1 * 2 * std::log(1.1), 1e-12);
+  EXPECT_NEAR(at_ratio(1.1, 2, options).d_log_prob, -2.2, 1e-12);
+  // Above 1 + high every token keeps a gradient, of either sign; there is no lower bound.
+  EXPECT_NEAR(at_ratio(5, 2, options).d_log_prob, -1.28 * 2, 1e-12);
+  EXPECT_NEAR(at_ratio(5, -2, options).d_log_prob, 1.28 * 2, 1e-12);
+  EXPECT_TRUE(at_ratio(5, -2, options).clipped);
+  EXPECT_NEAR(at_ratio(0.01, -2, options).d_log_prob, 0.02, 1e-12);
+  EXPECT_FALSE(at_ratio(0.01, -2, options).clipped);
+}
+
+TEST(Loss, LikelihoodKnowsNoRatio) {
+  for (const double ratio : {0.01, 1.0, 8.0}) {
+    const TokenLoss loss = at_ratio(ratio, 1, {.objective = "likelihood"});
+    EXPECT_NEAR(loss.value, -std::log(ratio), 1e-12);
+    EXPECT_EQ(loss.d_log_prob, -1);
+    EXPECT_FALSE(loss.clipped);
+  }
+}
+
+TEST(Loss, ATokenThatIsNoLongerLeftHasRatioZeroAndNoGradient) {
+  const double gone = -std::numeric_limits<double>::infinity();
+  for (const std::string objective : {"clip", "cispo", "likelihood"})
+    for (const double advantage : {-1.0, 2.0}) {
+      const TokenLoss loss =
+          token_loss({.objective = objective, .kl_coefficient = 1, .entropy_coefficient = 0.1},
+                     {.advantage = advantage, .weight = 0.5}, gone, 3);
+      EXPECT_EQ(loss.ratio, 0);
+      EXPECT_EQ(loss.d_log_prob, 0);
+      EXPECT_NEAR(loss.value, -0.15, 1e-12);  // the entropy's alone
+      EXPECT_NEAR(loss.d_entropy, -0.05, 1e-12);
+    }
 }
 
 TEST(Loss, ReferenceKl) {
@@ -125,6 +162,13 @@ TEST(Loss, GspoDerivativeMatchesFiniteDifferencesOfTheSequenceObjective) {
     up[i] += 1e-6, down[i] -= 1e-6;
     EXPECT_NEAR(gradient[i], (gspo(up, options, nullptr) - gspo(down, options, nullptr)) / 2e-6, 1e-8);
   }
+}
+
+// Log-ratios −0.1, 0.3, 0.1, mean 0.1: r·A/3 = e^0.1·0.7/3 a token.
+TEST(Loss, GspoDerivativeOfATokenByHand) {
+  std::vector<double> gradient;
+  gspo({-1.1, -0.7, -0.9}, {.ratio = "sequence"}, &gradient);
+  for (const double token : gradient) EXPECT_NEAR(token, -0.25787, 1e-5);
 }
 
 TEST(Loss, Normalisations) {

@@ -54,6 +54,17 @@ TEST(Returns, BestSoFarCreditsImprovementsOnly) {
   expect_near(returns("best_so_far", 0, {-1, 1}), {-1, 2});
 }
 
+TEST(Returns, TrajectoryMaxCreditsEveryTurnWithTheBestOne) {
+  expect_near(returns("trajectory_max", 0.4, {3, -1, 1}), {3, 3, 3});
+  expect_near(returns("trajectory_max", 0, {-1, 2, 1}), {2, 2, 2});
+  expect_near(returns("trajectory_max", 1, {-1, -1}), {-1, -1});
+  // max looks ahead alone: turn 3 does not get turn 1's.
+  expect_near(returns("max", 1, {3, -1, 1}), {3, 1, 1});
+}
+
+// Folding from the end equals the closed form where rewards are negative too: max(−1, −0.4, −0.16) = −0.16.
+TEST(Returns, DiscountedMaxOfFailures) { expect_near(returns("max", 0.4, {-1, -1, -1}), {-0.16, -0.4, -1}); }
+
 TEST(Returns, WhatDependsOnAMissingRewardIsMissing) {
   using Flags = std::vector<bool>;
   EXPECT_EQ(kept("sum", 0.4, 1), Flags({false, false, true}));
@@ -61,6 +72,7 @@ TEST(Returns, WhatDependsOnAMissingRewardIsMissing) {
   EXPECT_EQ(kept("max", 1, 2), Flags({false, false, false}));
   EXPECT_EQ(kept("last", 1, 0), Flags({false, true, true}));
   EXPECT_EQ(kept("last", 1, 2), Flags({false, false, false}));
+  EXPECT_EQ(kept("trajectory_max", 1, 2), Flags({false, false, false}));
   EXPECT_EQ(kept("best_so_far", 0, 1), Flags({true, false, false}));
 }
 

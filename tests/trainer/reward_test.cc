@@ -1,9 +1,11 @@
 #include "trainer/reward.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "base/error.h"
 #include "tests/trainer/fixtures.h"
 
 namespace temper {
@@ -81,7 +83,43 @@ TEST(Reward, LogSpeedupTakesTheLowerBoundAndClips) {
   verdict.speedup_low = 1000;
   EXPECT_DOUBLE_EQ(reward(options, verdict).code, 4.5);  // 0.5 + 2·2
   verdict.speedup_low = 0;
-  EXPECT_DOUBLE_EQ(reward(options, verdict).code, -3.5);  // 0.5 − 2·2
+  EXPECT_DOUBLE_EQ(reward(options, verdict).code, -0.5);  // 0.5 − 2·0.5
+}
+
+std::string problem_of(const RewardOptions& options) {
+  Problems problems;
+  options.check(problems);
+  try {
+    problems.throw_if_any();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Reward, NoRecipePaysARightAnswerLessThanAWrongOne) {
+  for (const std::string& name : kNames) {
+    RewardOptions options;
+    options.name = name;
+    EXPECT_EQ(problem_of(options), "") << name;
+    for (const double speedup : {1e-9, 0.01, 0.3, 1.0, 100.0})
+      EXPECT_GE(turn_total(reward(options, passed(speedup))), turn_total(reward(options, failed())))
+          << name << " " << speedup;
+    options.compile_credit = 5;
+    EXPECT_NE(problem_of(options), "") << name;
+  }
+}
+
+TEST(Reward, AFloorThatWouldPaySlowRightAnswersLessIsRefused) {
+  RewardOptions options;
+  options.log_floor = -2;  // 1 − 2 < 0
+  EXPECT_THAT(problem_of(options), testing::HasSubstr("reward.log_floor: -2 pays a slow right answer -1"));
+  options.log_floor = -1;
+  EXPECT_EQ(problem_of(options), "");
+  options.parse_credit = 0.01;
+  EXPECT_NE(problem_of(options), "");
+  EXPECT_EQ(problem_of({.base = 0, .log_floor = 0}), "");  // the same, never less
+  EXPECT_EQ(problem_of({.slope = 0, .log_floor = -9}), "");
 }
 
 TEST(Reward, FastHacksAndSuspectsEarnWhatAFailureEarns) {

@@ -85,15 +85,18 @@ TEST_F(RunDirectory, RefusesOneThatIsInUse) {
               HasSubstr(fmt::format("in use by another process: pid {}", ::getpid())));
 }
 
-TEST_F(RunDirectory, RefusesAFinishedOneThatTheConfigDoesNotProlong) {
+TEST_F(RunDirectory, SaysThatAFinishedOneIsCompleteWhichTheConfigDoesNotProlong) {
   config_.run.steps = 1;
   temper::Run(config_).record(1, {{"a", 1}}, {});
   mark_finished(config_.run.dir, 1, 5);
-  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("ended after step 1 (5 s); raise run.steps"));
+  EXPECT_THAT(error_of_check<RunIsComplete>(),
+              HasSubstr("is complete: it ended after step 1 (5 s); raise run.steps"));
   config_.run.steps = 2;
   EXPECT_EQ(error_of_check<std::exception>(), "no error");
   config_.run.max_seconds = 5;
-  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("raise run.max_seconds"));
+  EXPECT_THAT(error_of_check<RunIsComplete>(), HasSubstr("raise run.max_seconds"));
+  config_.optimizer.lr = 0.5;
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("of another config: optimizer.lr is 0.5"));
 }
 
 TEST_F(RunDirectory, NeverDeletesWhatIsNotARun) {

@@ -33,6 +33,22 @@ TEST(Score, CountsSharesOverWhatWasJudged) {
   EXPECT_NEAR(s.speedup, std::cbrt(0.5 * 2 * 1.3), 1e-12);
 }
 
+// CUDA Agent pays a failure −1; an answer that could not be judged earns nothing at all.
+TEST(Score, TheBestTurnIsARightOneAndInfraOnlyWhereNothingElseIs) {
+  const auto best = [](const RewardOptions& options, const std::vector<Verdict>& verdicts) {
+    const Trajectory trajectory = make_trajectory(verdicts);
+    return &best_turn(options, trajectory) - trajectory.turns.data();
+  };
+  const Verdict infra = failed(VerdictKind::kInfra);
+  const RewardOptions agent = {.name = "cuda_agent"};
+  EXPECT_EQ(best(agent, {infra, failed(), infra}), 1);
+  EXPECT_EQ(best(agent, {infra, failed(), passed(0.5), passed(2), passed(2)}), 3);
+  EXPECT_EQ(best(agent, {infra, infra}), 0);
+  // A reward that no configuration may have: still the right answer is the better one.
+  EXPECT_EQ(best({.name = "log_speedup", .log_floor = -9}, {failed(), passed(1e-4)}), 1);
+  EXPECT_EQ(best({.name = "kevin"}, {failed(), failed()}), 0);
+}
+
 TEST(Score, RawIsWhatComparingOutputsAloneWouldSay) {
   Verdict floor = failed(VerdictKind::kSuspect);
   floor.speedup = 90;

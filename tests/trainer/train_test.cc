@@ -140,6 +140,49 @@ TEST_F(Train, EvaluatesTheSameAnswersUnderTheSameSeed) {
   EXPECT_GE(evaluation.sampled.best.reward, evaluation.sampled.last.reward);
 }
 
+TEST_F(Train, EvaluatesUnderItsOwnTopKAndTopP) {
+  const RunConfig c = config({"eval.samples=4", "eval.top_k=1", "rollout.top_k=7", "rollout.top_p=0.5"});
+  EXPECT_EQ(c.eval.rollout(c.rollout).sampling(), (SamplingParams{.top_p = 0.5, .top_k = 1}));
+  EXPECT_EQ(config({"eval.top_p=0.95"}).eval.rollout({}).sampling(), (SamplingParams{.top_p = 0.95}));
+  EXPECT_EQ(config({"eval.top_k=0"}).eval.rollout(c.rollout).sampling(), (SamplingParams{.top_p = 0.5}));
+  Model model = load_model(c.model.path);
+  std::vector<Trajectory> rows;
+  evaluate(model, *judge_, c, &rows);
+  for (const Trajectory& row : rows)
+    EXPECT_EQ(row.segments[0].ids, rows.back().segments[0].ids);  // all greedy
+}
+
+// An answer is imitated for its own reward, whatever a later turn earns.
+TEST_F(Train, ImitationLearnsFromRewardsAndWithoutARatio) {
+  const RunConfig c =
+      config({"advantage.name=rft", "run.steps=1", "rollout.turns=2", "rollout.samples_per_task=8",
+              "rollout.max_context_tokens=800", "learner.epochs=3", "eval.samples=1", "eval.before=false"});
+  {
+    temper::Run run(c);
+    train(c, *judge_, run);
+  }
+  const auto lines = metrics();
+  const auto step =
+      std::ranges::find_if(lines, [](const auto& line) { return line.contains("actor/pg_loss"); });
+  ASSERT_NE(step, lines.end());
+  for (const char* which : {"mean", "min", "max"})
+    EXPECT_EQ(step->at(std::string("critic/returns/") + which),
+              step->at(std::string("critic/rewards/") + which));
+  EXPECT_EQ(step->at("actor/updates"), 3);
+  EXPECT_EQ(step->at("actor/pg_clipfrac"), 0);
+}
+
+TEST_F(Train, RefusesARatioWhereAnswersAreImitated) {
+  for (const char* word : {"loss.ratio=sequence", "loss.importance_cap=2", "loss.objective=cispo"}) {
+    try {
+      config({"advantage.name=rft", word});
+      FAIL() << "no error of " << word;
+    } catch (const ConfigError& e) {
+      EXPECT_THAT(e.what(), HasSubstr(std::string(word).substr(0, std::string(word).find('='))));
+    }
+  }
+}
+
 TEST_F(Train, ComparesWaysToSpendAnswers) {
   const RunConfig c =
       config({"eval.samples=3", "eval.scaling.ways=[parallel, sequential, beam]", "eval.scaling.budget=4",

@@ -1,6 +1,7 @@
 #pragma once
 // Each turns the returns of one pool into advantages: what is learned from a pool, whatever the pool is.
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,8 +13,11 @@ std::vector<double> centre(std::span<const double> returns);
 std::vector<double> normalise(std::span<const double> returns);
 std::vector<double> leave_one_out(std::span<const double> returns);
 
-// Kept stay turns with a positive return, all with the same advantage.
-void keep_positive(TurnValues& values);
+// Values of which each stands for `counts` equal ones.
+std::vector<double> whiten(std::span<const double> values, std::span<const int64_t> counts);
+
+// Kept stay turns with a positive reward, all with the same advantage.
+void keep_positive(TurnValues& rewards);
 
 // The plan's advantages times α.
 void weigh_plan(TurnValues& advantages, double alpha);

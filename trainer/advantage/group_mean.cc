@@ -1,7 +1,7 @@
 // Source:  GRPO, DeepSeekMath, 2402.03300, section 4.1.2: A = (G − mean G) / std G over the N samples of a
 // task
 //          Dr. GRPO, 2503.20783, section 3.2: A = G − mean G
-//          REINFORCE++, 2501.03262: A = (G − mean G) / std G over the whole batch
+//          REINFORCE++, 2501.03262, by turns: A = (G − mean G) / std G over the whole batch
 //          | std is the sample's (N − 1), with 1e-6 added, as the published codes have it
 // The mean contains the sample itself: E[∇J] shrinks by (1 − 1/N).
 

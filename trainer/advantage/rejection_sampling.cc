@@ -1,13 +1,16 @@
-// Source:  rejection-sampled fine-tuning: RAFT, 2304.06767, algorithm 1; Think, Prune, Train, 2504.18116: sample, keep what
+// Source:  rejection-sampled fine-tuning: RAFT, 2304.06767, algorithm 1; Think, Prune, Train, 2504.18116:
+// sample, keep what
 //          is good, fine-tune on it, repeat
-// A = 1 where G > 0; what is not kept is in no denominator: the loss is that of supervised fine-tuning on the kept answers.
+// A = 1 where the answer's own reward R > 0: what a later turn repaired is not imitated. What is not kept is
+// in no denominator: with loss.objective likelihood every update has the gradient of supervised fine-tuning
+// on the kept answers.
 
 #include "trainer/advantage/estimators.h"
 
 namespace temper {
 
-void keep_positive(TurnValues& values) {
-  for (GroupValues& group : values)
+void keep_positive(TurnValues& rewards) {
+  for (GroupValues& group : rewards)
     for (SampleValues& sample : group)
       for (TurnValue& turn : sample) {
         turn.kept = turn.kept && turn.code > 0;

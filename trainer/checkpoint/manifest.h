@@ -73,6 +73,13 @@ FileDigest digest_of(const std::filesystem::path& file);
 
 std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config);
 
+struct OptionChange {
+  std::string key, now, before;
+  std::string text() const;  // "optimizer.lr is 1e-05, was 1e-06"
+};
+std::vector<OptionChange> option_changes(const std::map<std::string, std::string>& before,
+                                         const RunConfig& now);
+
 // "optimizer.lr is 1e-05, was 1e-06; …"; empty where nothing changed but what may: length, place, machine.
 std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now);
 

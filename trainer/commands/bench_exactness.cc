@@ -26,6 +26,7 @@ struct ExactnessWords {
   std::string shape;   // of a published model; empty: the config's
   int64_t layers = 0;  // 0: all
   int64_t tokens = 100000, turns = 3, longest = 600;
+  SamplingParams sampling = {};
 };
 
 // A conversation of random prompts, sampled answers and random feedback.
@@ -80,7 +81,7 @@ std::vector<Row> sample_rows(Policy& policy, const ExactnessWords& words, int64_
       generator.add({.id = i,
                      .rng_key = mix_key({seed, i, uint64_t(turn)}),
                      .ids = rows[i].ids,
-                     .sampling = {},
+                     .sampling = words.sampling,
                      .max_new_tokens = 1 + int64_t(rng.below(uint64_t(part))),
                      .keep = turn + 1 < words.turns});
     while (!generator.idle())
@@ -89,10 +90,11 @@ std::vector<Row> sample_rows(Policy& policy, const ExactnessWords& words, int64_
   return rows;
 }
 
-Tally compare(Policy& policy, const std::vector<Row>& rows, int64_t pack_tokens) {
+Tally compare(Policy& policy, const std::vector<Row>& rows, int64_t pack_tokens,
+              const SamplingParams& sampling) {
   std::vector<PackRow> pack_rows;
   for (const Row& row : rows) pack_rows.push_back({row.ids, row.scored});
-  const auto trained = score_rows(policy, pack_rows, pack_tokens, 1);
+  const auto trained = score_rows(policy, pack_rows, pack_tokens, sampling);
   Tally tally;
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t t = 0; t < rows[i].ids.size(); ++t)
@@ -140,8 +142,8 @@ Tally compare_all(const ExactnessWords& words, const RunConfig& config, const Mo
   Tally all;
   for (size_t round = 0; all.tokens < words.tokens && !interrupted(); ++round) {
     const int64_t batch = batches[round % std::size(batches)];
-    const Tally tally =
-        compare(policy, sample_rows(policy, words, batch, round), config.learner.micro_batch_tokens);
+    const Tally tally = compare(policy, sample_rows(policy, words, batch, round),
+                                config.learner.micro_batch_tokens, words.sampling);
     fmt::print("{:>8}{:>10}{:>10}{:>12.2e}\n", batch, tally.tokens, tally.unequal, tally.largest);
     all.add(tally);
   }
@@ -180,6 +182,11 @@ void add_bench_exactness(CLI::App& bench, int& exit_code) {
       ->check(at_least(1));
   command->add_option("--tokens", words->tokens, "at least so many, with all ids and again with some masked")
       ->check(at_least(1));
+  command
+      ->add_option("--top-p", words->sampling.top_p, "sample from the likeliest tokens of this probability")
+      ->check(between(1e-6, 1.0));
+  command->add_option("--top-k", words->sampling.top_k, "sample from so many likeliest tokens; 0: all")
+      ->check(at_least(0));
   command->add_option("--turns", words->turns, "of a conversation")->check(between(1, 16));
   command->add_option("--longest", words->longest, "tokens of a conversation at most")
       ->check(between(64, 1 << 20));

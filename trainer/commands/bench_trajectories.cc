@@ -67,7 +67,7 @@ std::string json_lines(const std::vector<Trajectory>& step) {
     Json log_probs = Json::array(), turns = Json::array();
     const Segment& row = t.segments.front();
     for (size_t i = 0; i < row.ids.size(); ++i)
-      if (is_response(row.roles[i])) log_probs.push_back(std::stod(fmt::format("{}", row.log_probs[i])));
+      if (is_response(row.roles[i])) log_probs.push_back(Json::parse(fmt::format("{}", row.log_probs[i])));
     for (const Turn& turn : t.turns) turns.push_back({turn.begin, turn.end, turn.stopped, turn.verdict});
     text +=
         Json{{"task", t.task}, {"ids", row.ids}, {"log_probs", log_probs}, {"turns", turns}}.dump() + "\n";

@@ -66,6 +66,7 @@ int run_collect(const CollectWords& words, const RunConfig& config, Communicator
   PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options, config.model.chat_format);
+  warn_not_finite(model);
   Judge judge(config.env, asked_tasks(config, words));
   const Collected collected = collect(model, judge, config, words.options, progress_bar("collect"));
   say("{} conversations sampled, {} of them {}; {} repeat another's code, {} are not UTF-8, {} are more than "
@@ -112,7 +113,7 @@ void add_collect(CLI::App& app, int& exit_code) {
     command->get_option(name)->excludes(traces);
   command->callback([=, &exit_code] {
     exit_code = run_ranked(
-        {[=] { return words->config.read(); },
+        {[=] { return read_with_model(words->config); },
          [=](const RunConfig& config) { return asked_tasks(config, *words); },
          [=](RunConfig& config, Communicator& ranks) { prepare(*words, config, ranks); },
          [=](RunConfig& config, Communicator& ranks) { return run_collect(*words, config, ranks); }});

@@ -53,7 +53,9 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
 
 int run_generate(const GenerateWords& words) {
   use_threads(0);
-  Model model = load_model(words.model, use_device(words.device, words.model), words.chat);
+  const std::filesystem::path folder = model_folder(words.model, "--model");
+  Model model = load_model(folder, use_device(words.device, folder), words.chat);
+  warn_not_finite(model);
   const auto answers = generate(model, words);
   for (size_t i = 0; i < answers.size(); ++i)
     fmt::print("{}{}\n", answers.size() > 1 ? fmt::format("--- sample {}\n", i) : "", answers[i]);
@@ -66,7 +68,8 @@ void add_generate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("generate", "answer a prompt, or a task");
   const auto words = std::make_shared<GenerateWords>();
   command->add_option("prompt", words->prompt, "the user's message, or -");
-  command->add_option("--model", words->model, "Hugging Face directory")->required();
+  command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->required();
   command->add_option("--device", words->device, "auto, cpu, cuda or cuda:N");
   command
       ->add_option("--chat", words->chat,

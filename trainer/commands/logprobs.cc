@@ -45,7 +45,9 @@ nlohmann::json score(Policy& policy, const std::vector<int32_t>& ids, double tem
 int run_logprobs(const std::string& dir, const std::string& input, double temperature,
                  const std::string& device) {
   use_threads(0);
-  Model model = load_model(dir, use_device(device, dir));
+  const std::filesystem::path folder = model_folder(dir, "--model");
+  Model model = load_model(folder, use_device(device, folder));
+  warn_not_finite(model);
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& ids : parse_sequences(read_input(input), model))
     rows.push_back(score(model.policy, ids, temperature));
@@ -62,7 +64,8 @@ void add_logprobs(CLI::App& app, int& exit_code) {
   const auto device = std::make_shared<std::string>("auto");
   const auto temperature = std::make_shared<double>(1);
   command->add_option("input", *input, "JSON file, or - for standard input");
-  command->add_option("--model", *model, "Hugging Face directory")->required();
+  command->add_option("--model", *model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->required();
   command->add_option("--device", *device, "auto, cpu, cuda or cuda:N");
   command->add_option("--temperature", *temperature, "that logits are divided by")
       ->check(between(1e-3, 100.0));

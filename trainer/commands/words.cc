@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/checkpoint/find_model.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/help.h"
+#include "trainer/console.h"
 
 namespace temper {
 namespace {
@@ -70,6 +72,18 @@ void declare_overrides(CLI::App& command, ConfigWords& words) {
   command.add_option("overrides", words.overrides,
                      "options of a run, over those of a file; the last one counts");
   command.footer([name = command.get_name()] { return options_footer(name); });
+}
+
+std::filesystem::path model_folder(const std::string& path, const std::string& field) {
+  const FoundModel found = find_model(path, field);
+  if (!found.choice.empty()) say_beside(found.choice);
+  return found.dir;
+}
+
+RunConfig read_with_model(const ConfigWords& words) {
+  RunConfig config = words.read();
+  if (!config.model.path.empty()) config.model.path = model_folder(config.model.path, "model.path").string();
+  return config;
 }
 
 std::string read_input(const std::string& path) {

@@ -93,10 +93,14 @@ TEST_F(CudaDecoder, PackingChangesNoBits) {
 TEST_F(CudaDecoder, SampledLogProbsHaveTheBitsOfTraining) {
   Twins twins(gpu_config());
   for (const int64_t batch : {1, 5, 32, 70, 256})
-    expect_bits_of_training(twins.gpu, converse(twins.gpu, batch, {}), 1);
-  expect_bits_of_training(twins.gpu, converse(twins.gpu, 9, {.temperature = 0.6}), 0.6);
-  expect_bits_of_training(twins.gpu, converse(twins.gpu, 9, {.temperature = 0}), 1);
-  expect_bits_of_training(twins.gpu, converse(twins.gpu, 3, {.temperature = 0.9, .top_p = 0.5}), 0.9);
+    expect_bits_of_training(twins.gpu, converse(twins.gpu, batch, {}), {});
+  expect_bits_of_training(twins.gpu, converse(twins.gpu, 9, {.temperature = 0.6}), {.temperature = 0.6});
+  expect_bits_of_training(twins.gpu, converse(twins.gpu, 9, {.temperature = 0}), {});
+  for (const SamplingParams params : {SamplingParams{.temperature = 0.9, .top_p = 0.5},
+                                      {.temperature = 0.8, .top_p = 0.95, .top_k = 40},
+                                      {.top_k = 3}})
+    for (const int64_t batch : {3, 70})
+      expect_bits_of_training(twins.gpu, converse(twins.gpu, batch, params), params);
 }
 
 // Sequences of which some end, and begin again behind the first 150 tokens of another one; the policy may be
@@ -141,7 +145,7 @@ TEST_F(CudaDecoder, BeginningTheNextStepAheadChangesNothing) {
     const Sampled told = draw_tokens(twins.gpu, true, params), untold = draw_tokens(twins.gpu, false, params);
     EXPECT_EQ(told.ids, untold.ids);
     EXPECT_EQ(told.log_probs, untold.log_probs);
-    expect_bits_of_training(twins.gpu, told, 1);
+    expect_bits_of_training(twins.gpu, told, params.temperature > 0 ? params : SamplingParams{});
   }
 }
 
@@ -149,7 +153,7 @@ TEST_F(CudaDecoder, BeginningTheNextStepAheadChangesNothing) {
 TEST_F(CudaDecoder, CachesThatFollowEachOtherDoNotShareGraphs) {
   Twins twins(gpu_config());
   for (const int64_t batch : {40, 64, 33, 64, 40, 50, 64})
-    expect_bits_of_training(twins.gpu, converse(twins.gpu, batch, {}), 1);
+    expect_bits_of_training(twins.gpu, converse(twins.gpu, batch, {}), {});
 }
 
 TEST_F(CudaDecoder, ExtendsAsTheCpuDoes) {

@@ -88,7 +88,7 @@ inline Sampled converse(Policy& policy, int64_t batch, const SamplingParams& par
   return all;
 }
 
-inline void expect_bits_of_training(Policy& policy, const Sampled& sampled, double temperature) {
+inline void expect_bits_of_training(Policy& policy, const Sampled& sampled, const SamplingParams& params) {
   PackedTokens pack;
   pack.starts = {0};
   std::vector<float> expected;
@@ -98,7 +98,7 @@ inline void expect_bits_of_training(Policy& policy, const Sampled& sampled, doub
     expected.insert(expected.end(), sampled.log_probs[i].begin(), sampled.log_probs[i].end());
     pack.starts.push_back(int32_t(pack.ids.size()));
   }
-  const TokenScores scores = policy.forward(pack, temperature);
+  const TokenScores scores = policy.forward(pack, params);
   int64_t unequal = 0;
   for (size_t t = 0; t < expected.size(); ++t) unequal += expected[t] != float(scores.log_prob[t]);
   EXPECT_EQ(unequal, 0) << "of " << expected.size();

@@ -108,9 +108,8 @@ struct Sampled {
 
 Sampled sample(DType dtype, const at::Tensor& logits, const std::vector<cuda::Draw>& draws,
                int64_t tokens = 0) {
-  static_assert(sizeof(cuda::Draw) == 16);
   const int64_t count = int64_t(draws.size());
-  const at::Tensor bytes = at::empty({16 * count}, at::kByte);
+  const at::Tensor bytes = at::empty({int64_t(sizeof(cuda::Draw)) * count}, at::kByte);
   std::memcpy(bytes.data_ptr(), draws.data(), size_t(bytes.numel()));
   const Buffer glogits(logits), gdraws(bytes), ids(at::full({count}, -1, at::kInt)),
       log_prob(at::empty({count}));
@@ -263,6 +262,161 @@ TEST_P(GpuHead, RowsWithoutATokenAreNeverDrawn) {
       const Scores scored = score(GetParam(), row.contiguous(), ids.contiguous(), 1, tokens);
       EXPECT_TRUE(same_bits(sampled.log_prob.narrow(0, 6 * r, 6).contiguous(), scored.log_prob)) << tokens;
     }
+  }
+}
+
+const Truncation kTruncations[] = {{.top_p = 1, .top_k = 1},     {.top_p = 1, .top_k = 7},
+                                   {.top_p = 0.9, .top_k = 0},   {.top_p = 0.3, .top_k = 0},
+                                   {.top_p = 0.95, .top_k = 20}, {.top_p = 1, .top_k = 1 << 20}};
+
+struct KeptScores {
+  at::Tensor log_prob, entropy, kept;  // kept [rows, 2]: cut, log Σ exp
+};
+
+KeptScores score_kept(DType dtype, const at::Tensor& logits, const at::Tensor& targets, float scale,
+                      const Truncation& truncation, int64_t tokens) {
+  const int64_t rows = logits.size(0);
+  const Buffer glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows})),
+      kept(at::empty({rows, 2}));
+  cuda::score_kept_rows(dtype, glogits.data(), rows, logits.size(1), tokens, scale, truncation,
+                        gtargets.i32(), log_prob.f32(), entropy.f32(),
+                        static_cast<cuda::KeptRow*>(kept.data()), nullptr);
+  return {log_prob.host(), entropy.host(), kept.host()};
+}
+
+// As many as top-k says, equals together, and of these as few as hold top-p, but for the rounding of the
+// sums.
+TEST_P(GpuHead, TheCutKeepsWhatTruncationSays) {
+  for (const auto& [vocab, tokens] : kPadded)
+    for (const Truncation& truncation : kTruncations) {
+      const int64_t rows = 3;
+      const at::Tensor x = loud_behind(logits(rows, vocab), tokens);
+      const KeptScores scores =
+          score_kept(GetParam(), x, at::randint(tokens, {rows}, at::kInt), 1.25f, truncation, tokens);
+      for (int64_t r = 0; r < rows; ++r) {
+        const std::string what =
+            fmt::format("{} of {}, p {} k {}", tokens, vocab, truncation.top_p, truncation.top_k);
+        const at::Tensor row = std::get<0>(doubles(x[r]).narrow(0, 0, tokens).sort(0, true));
+        const double cut = scores.kept[r][0].item<float>();
+        const int64_t kept = (row >= cut).sum().item<int64_t>();
+        const at::Tensor sums = (row - row[0]).mul(1.25).exp().cumsum(0);
+        int64_t most = tokens;  // kept by top-k
+        if (truncation.top_k > 0 && truncation.top_k < tokens)
+          most = (row >= row[truncation.top_k - 1]).sum().item<int64_t>();
+        ASSERT_GE(kept, 1) << what;
+        ASSERT_LE(kept, most) << what;
+        EXPECT_TRUE(truncation.top_p < 1 || kept == most) << what << ": " << kept << " for " << most;
+        const double limit = double(float(truncation.top_p)) * sums[most - 1].item<double>();
+        EXPECT_GE(sums[kept - 1].item<double>(), limit * (1 - 1e-5)) << what;
+        const int64_t larger = (row > row[kept - 1]).sum().item<int64_t>();
+        const double above = larger > 0 ? sums[larger - 1].item<double>() : 0;
+        EXPECT_LT(above, limit * (1 + 1e-5)) << what;
+      }
+    }
+}
+
+TEST_P(GpuHead, KeptScoresAreThoseOfTheKeptLogits) {
+  for (const auto& [vocab, tokens] : kPadded)
+    for (const Truncation& truncation : kTruncations) {
+      const int64_t rows = 3;
+      const at::Tensor x = loud_behind(logits(rows, vocab), tokens);
+      for (const bool best : {true, false}) {
+        const at::Tensor targets = best ? x.to(at::kFloat).narrow(1, 0, tokens).argmax(1).to(at::kInt)
+                                        : at::randint(tokens, {rows}, at::kInt);
+        const KeptScores scores = score_kept(GetParam(), x, targets, 1.25f, truncation, tokens);
+        const at::Tensor cut = scores.kept.narrow(1, 0, 1).to(at::kDouble);
+        at::Tensor known = doubles(x).narrow(1, 0, tokens);
+        const at::Tensor left = known >= cut, range = (known.amax(1) - known.amin(1)) * 1.25;
+        const at::Tensor log_p = at::log_softmax(known.mul(1.25).masked_fill(left.logical_not(), -1e9), 1);
+        const at::Tensor at_target = log_p.gather(1, targets.to(at::kLong).reshape({rows, 1})).reshape(-1);
+        const at::Tensor inside = at_target > -1e8;
+        const std::string what =
+            fmt::format("{} of {}, p {} k {}", tokens, vocab, truncation.top_p, truncation.top_k);
+        EXPECT_TRUE((at::isinf(scores.log_prob) == inside.logical_not()).all().item<bool>()) << what;
+        EXPECT_TRUE(!best || inside.all().item<bool>()) << what;
+        expect_close(scores.log_prob.masked_fill(inside.logical_not(), 0),
+                     at_target.masked_fill(inside.logical_not(), 0), 1 + range, 16, "log_prob " + what);
+        const at::Tensor entropy = -(log_p.exp() * log_p.clamp_min(-1e8)).sum(1);
+        expect_close(scores.entropy, entropy, 1 + range, 32, "entropy " + what);
+      }
+    }
+}
+
+TEST_P(GpuHead, ATruncatedDrawIsKeptAndItsLogProbHasTheBitsOfItsScore) {
+  Rng rng(13);
+  for (const auto& [vocab, tokens] : kPadded)
+    for (const Truncation& truncation : kTruncations) {
+      const at::Tensor x = loud_behind(logits(3, vocab), tokens);
+      std::vector<cuda::Draw> draws;
+      for (const float u : {0.f, uniform(rng), uniform(rng), uniform(rng), 0x1.fffffep-1f})
+        for (int32_t r = 0; r < 3; ++r)
+          draws.push_back({r, 0, 1 / 0.7f, u, float(truncation.top_p), cuda::device_top_k(truncation)});
+      const Sampled sampled = sample(GetParam(), x, draws, tokens);
+      const std::string what =
+          fmt::format("{} of {}, p {} k {}", tokens, vocab, truncation.top_p, truncation.top_k);
+      for (int64_t i = 0; i < 5; ++i) {
+        const at::Tensor ids = sampled.ids.narrow(0, 3 * i, 3).contiguous();
+        const KeptScores scores = score_kept(GetParam(), x, ids, 1 / 0.7f, truncation, tokens);
+        EXPECT_TRUE(same_bits(sampled.log_prob.narrow(0, 3 * i, 3).contiguous(), scores.log_prob)) << what;
+        EXPECT_TRUE(at::isfinite(scores.log_prob).all().item<bool>()) << what;
+      }
+    }
+}
+
+TEST_P(GpuHead, TruncatedFrequenciesFollowProbabilities) {
+  constexpr int64_t kDraws = 40000, kVocab = 2056;
+  const at::Tensor x = (at::randn({1, kVocab}) * 2).to(type());
+  Rng rng(15);
+  std::vector<cuda::Draw> draws;
+  for (int64_t i = 0; i < kDraws; ++i) draws.push_back({0, 0, 1, uniform(rng), 0.8f, 0});
+  const Truncation truncation = {.top_p = 0.8f, .top_k = 0};
+  const double cut = score_kept(GetParam(), x, ints({0}), 1, truncation, kVocab).kept[0][0].item<float>();
+  const at::Tensor row = doubles(x)[0], left = row >= cut;
+  const at::Tensor expected = at::softmax(row.masked_fill(left.logical_not(), -1e9), 0) * kDraws;
+  const at::Tensor counts = at::bincount(sample(GetParam(), x, draws).ids, {}, kVocab).to(at::kDouble);
+  EXPECT_EQ(counts.masked_select(left.logical_not()).sum().item<double>(), 0);
+  const at::Tensor often = expected >= 5;
+  const at::Tensor chi = ((counts - expected).square() / expected).masked_select(often);
+  const double n = double(chi.numel());
+  ASSERT_GT(n, 100);
+  EXPECT_LT(chi.sum().item<double>(), n + 5 * std::sqrt(2 * n));
+}
+
+TEST_P(GpuHead, KeptBackwardIsTheWholeOneOfTheKeptLogits) {
+  const Truncation truncation = {.top_p = 0.9, .top_k = 50};
+  for (const auto& [vocab, tokens] : kPadded) {
+    const int64_t rows = 4;
+    const at::Tensor x = loud_behind(logits(rows, vocab), tokens);
+    at::Tensor targets = x.to(at::kFloat).narrow(1, 0, tokens).argmax(1).to(at::kInt);
+    if (tokens > 100)
+      targets[0] = x.to(at::kFloat)[0].narrow(0, 0, tokens).argmin().to(at::kInt);  // left out
+    const KeptScores scores = score_kept(GetParam(), x, targets, 2, truncation, tokens);
+    const at::Tensor dl = at::randn({rows}), de = at::randn({rows});
+    const Buffer glogits(x), gtargets(targets), kept(scores.kept), entropy(scores.entropy), gdl(dl), gde(de);
+    cuda::score_kept_rows_backward(GetParam(), glogits.data(), rows, vocab, tokens, 2, gtargets.i32(),
+                                   static_cast<const cuda::KeptRow*>(kept.data()), entropy.f32(), gdl.f32(),
+                                   gde.f32(), nullptr);
+    const at::Tensor gradient = doubles(glogits.host());
+    const at::Tensor known = doubles(x).narrow(1, 0, tokens);
+    const at::Tensor left = known >= scores.kept.narrow(1, 0, 1).to(at::kDouble);
+    const at::Tensor log_p = at::log_softmax(known.mul(2).masked_fill(left.logical_not(), -1e9), 1),
+                     p = log_p.exp();
+    const auto column = [&](const at::Tensor& t) { return doubles(t).reshape({rows, 1}); };
+    const at::Tensor at_target = at::zeros_like(p).scatter(1, targets.to(at::kLong).reshape({rows, 1}), 1.0);
+    const at::Tensor inside = (at_target * left).sum(1, true);
+    const at::Tensor expected = 2 * (column(dl) * inside * (at_target - p) -
+                                     column(de) * p * (log_p.clamp_min(-1e8) + column(scores.entropy)));
+    const at::Tensor z = known.mul(2).abs().amax(1, true);
+    const at::Tensor size = (p *
+                             (column(dl).abs() + column(de).abs() * (1 + log_p.clamp_min(-1e3).abs() +
+                                                                     column(scores.entropy).abs())) *
+                             2) *
+                                (1 + z) +
+                            at_target * column(dl).abs() * 2 + 1e-27;
+    expect_close(glogits.host().narrow(1, 0, tokens), expected, size, 16,
+                 fmt::format("{} of {}", tokens, vocab));
+    EXPECT_TRUE((gradient.narrow(1, 0, tokens).masked_select(left.logical_not()) == 0).all().item<bool>());
+    EXPECT_TRUE((gradient.narrow(1, tokens, vocab - tokens) == 0).all().item<bool>());
   }
 }
 
