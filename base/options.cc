@@ -382,10 +382,10 @@ std::set<std::string> sections_of(const std::vector<std::string>& keys, std::spa
 std::string about_unknown(const std::string& k, const std::vector<std::string>& names,
                           std::span<const OtherName> others) {
   for (const OtherName& other : others)
-    if (other.name == k) return "; " + answer_to_other_name(k, others);
+    if (other.name == k) return fmt::format("; {}", answer_to_other_name(k, others));
   if (const std::string near = did_you_mean(k, names); !near.empty()) return near;
   const std::string answer = answer_to_other_name(k, others);
-  return answer.empty() ? "" : "; " + answer;
+  return answer.empty() ? "" : fmt::format("; {}", answer);
 }
 
 }  // namespace
@@ -408,7 +408,7 @@ void read_options(const VisitOptions& visit, const std::string& path,
     if (sections.count(k))
       problems.add(k, "is a section, not an option");
     else
-      problems.add(k, "unknown option" + about_unknown(k, names, others));
+      problems.add(k, fmt::format("unknown option{}", about_unknown(k, names, others)));
   }
   Setter setter(nodes, problems);
   visit(setter);
