@@ -510,6 +510,13 @@ class Forks(Resume):
                 self.assertEqual(trajectories(self.dir), trajectories(whole))
                 self.assertEqual(state(self.dir), state(whole))
 
+    def test_two_ranks_fork_a_run_of_one(self):
+        text = self.expect_code(self.fork(self.dir, cache(), count=2), 0, 0)
+        self.assertEqual(text.count("step_000002, after step 2"), 1)
+        self.assertEqual(figures(self.dir)[1]["step"], 3)
+        text = self.expect_code(self.fork(self.dir, cache(), count=2), 0, 0)
+        self.assertEqual(text.count("is complete: it ended after step 6"), 1)
+
     def test_a_damaged_checkpoint_is_passed_over(self):
         origin = self.dir.parent / "origin"
         shutil.copytree(uninterrupted(), origin)
