@@ -5,12 +5,18 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
+#include "base/input/printable.h"
+#include "base/input/scalars.h"
+#include "base/input/wrapped.h"
+#include "base/input/yaml.h"
 
 namespace temper {
 namespace {
@@ -59,24 +65,6 @@ template <class T>
 constexpr bool kIsList = false;
 template <class T>
 constexpr bool kIsList<std::vector<T>> = true;
-
-bool parse_scalar(const std::string& text, bool& value) {
-  if (text != "true" && text != "false") return false;
-  value = text == "true";
-  return true;
-}
-bool parse_scalar(const std::string& text, int64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-bool parse_scalar(const std::string& text, double& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
-}
-bool parse_scalar(const std::string& text, std::string& value) {
-  value = text;
-  return true;
-}
 
 std::string allowed(const OptionInfo& info) {
   if (!info.choices.empty()) return fmt::format("one of {}", fmt::join(info.choices, ", "));
@@ -142,8 +130,9 @@ struct Setter : UniformVisitor<Setter> {
     if (found == nodes.end()) return;
     const YAML::Node& node = found->second;
     if constexpr (kIsList<T>) {
-      if (!node.IsSequence()) return wrong(k, node, "a list, like [a, b]");
       T list;
+      if (node.IsScalar()) return set_only(k, node, value, info);
+      if (!node.IsSequence()) return wrong(k, node, "a list, like [a, b]");
       for (const auto& item : node) {
         typename T::value_type element{};
         if (!set(k, item, element, info)) return;
@@ -157,6 +146,15 @@ struct Setter : UniformVisitor<Setter> {
   }
 
  private:
+  // One value is a list of one, and nothing a list of none.
+  template <class T>
+  void set_only(const std::string& k, const YAML::Node& node, std::vector<T>& value, const OptionInfo& info) {
+    T element{};
+    if (node.Scalar().empty())
+      value.clear();
+    else if (set(k, node, element, info))
+      value = {element};
+  }
   template <class T>
   bool set(const std::string& k, const YAML::Node& node, T& value, const OptionInfo& info) {
     if (!node.IsScalar() || !parse_scalar(node.Scalar(), value)) {
@@ -164,53 +162,102 @@ struct Setter : UniformVisitor<Setter> {
       return false;
     }
     if (in_range(value, info)) return true;
-    problems.add(k, fmt::format("'{}' is not allowed: must be {}", node.Scalar(), allowed(info)));
+    problems.add(k, fmt::format("'{}' is not allowed: must be {}", printable(node.Scalar()), allowed(info)));
     return false;
   }
   void wrong(const std::string& k, const YAML::Node& node, std::string_view type) {
-    const std::string got = node.IsScalar() ? fmt::format("'{}'", node.Scalar())
+    const std::string got = node.IsScalar() ? fmt::format("'{}'", printable(node.Scalar()))
                             : node.IsMap()  ? "a map"
                                             : "a list";
     problems.add(k, fmt::format("{} is not {}", node.IsNull() ? "nothing" : got, type));
   }
 };
 
-void flatten(const YAML::Node& node, const std::string& prefix, const std::string& path,
-             const std::set<std::string>& sections, std::map<std::string, YAML::Node>& nodes,
-             Problems& problems) {
-  std::set<std::string> seen;
-  for (const auto& entry : node) {
-    const std::string k = prefix.empty() ? entry.first.Scalar() : prefix + "." + entry.first.Scalar();
-    const std::string origin = fmt::format("{}:{}", path, entry.first.Mark().line + 1);
-    if (!seen.insert(k).second) problems.add(k, fmt::format("given twice, again at {}", origin));
-    problems.note_origin(k, origin);
-    if (entry.second.IsMap() && sections.count(k))
-      flatten(entry.second, k, path, sections, nodes, problems);
-    else if (!(entry.second.IsNull() && sections.count(k)))
-      nodes[k] = entry.second;
+using Entry = std::pair<YAML::Node, YAML::Node>;
+
+// The maps that a map's merge keys name. What is no map is reported.
+std::vector<YAML::Node> merged_into(const YAML::Node& map, const std::string& where, Problems& problems) {
+  std::vector<YAML::Node> merged;
+  const auto add = [&](const YAML::Node& node) {
+    if (node.IsMap())
+      merged.push_back(node);
+    else
+      problems.add(fmt::format("{}:{}", where, node.Mark().line + 1),
+                   "<< takes a map or a list of maps, like *name");
+  };
+  for (const auto& entry : map) {
+    if (entry.first.Scalar() != "<<") continue;
+    if (entry.second.IsSequence())
+      for (const auto& node : entry.second) add(node);
+    else
+      add(entry.second);
   }
+  return merged;
+}
+
+// A map's entries: its own, then what its merge keys bring along and it does not say itself.
+std::vector<Entry> entries_of(const YAML::Node& map, const std::string& where, Problems& problems) {
+  std::vector<Entry> entries;
+  std::set<std::string> names;
+  for (const auto& entry : map) {
+    if (entry.first.Scalar() == "<<") continue;
+    entries.emplace_back(entry.first, entry.second);
+    names.insert(entry.first.Scalar());
+  }
+  for (const YAML::Node& other : merged_into(map, where, problems))
+    for (const Entry& entry : entries_of(other, where, problems))
+      if (names.insert(entry.first.Scalar()).second) entries.push_back(entry);
+  return entries;
+}
+
+struct Flattened {
+  const std::string& path;
+  const std::set<std::string>& sections;
+  std::map<std::string, YAML::Node>& nodes;
+  Problems& problems;
+
+  void add(const YAML::Node& node, const std::string& prefix, bool foreign) {
+    std::set<std::string> seen;
+    for (const auto& [name, value] : entries_of(node, path, problems)) {
+      const std::string k = prefix.empty() ? name.Scalar() : prefix + "." + name.Scalar();
+      const std::string origin = fmt::format("{}:{}", path, name.Mark().line + 1);
+      if (!seen.insert(k).second) problems.add(k, fmt::format("given twice, again at {}", origin));
+      problems.note_origin(k, origin);
+      const bool others = foreign || sections.count(k + ".");
+      if (value.IsMap() && (others || sections.count(k)))
+        add(value, k, others);
+      else if (!(value.IsNull() && sections.count(k)))
+        nodes[k] = value;
+    }
+  }
+};
+
+// A pipe, such as a shell's <(…), is as good as a file.
+YAML::Node read_config_yaml(const std::string& path) {
+  constexpr size_t kMostBytes = 1 << 20;
+  if (!std::filesystem::is_fifo(path)) return read_yaml(path);
+  std::ifstream pipe(path, std::ios::binary);
+  std::string text;
+  for (char c = 0; text.size() <= kMostBytes && pipe.get(c);) text += c;
+  if (text.size() > kMostBytes) throw ConfigError("config {}: is more than {} bytes", path, kMostBytes);
+  return parse_yaml(text, path);
 }
 
 void read_file_nodes(const std::string& path, const std::set<std::string>& sections,
                      std::map<std::string, YAML::Node>& nodes, Problems& problems) {
-  YAML::Node root;
-  try {
-    if (std::filesystem::is_directory(path)) throw ConfigError("config {}: is a folder", path);
-    root = YAML::LoadFile(path);
-  } catch (const YAML::BadFile&) {
-    throw ConfigError("config {}: cannot be read", path);
-  } catch (const YAML::Exception& e) {
-    throw ConfigError("{}:{}: not valid YAML: {}", path, e.mark.line + 1, e.msg);
-  }
+  if (std::filesystem::is_directory(path)) throw ConfigError("config {}: is a folder", path);
+  if (!std::filesystem::exists(path))
+    throw ConfigError("config {}: cannot be read: there is no such file", path);
+  const YAML::Node root = read_config_yaml(path);
   if (root.IsNull()) return;
   if (!root.IsMap()) throw ConfigError("{}: must be a map of options", path);
-  flatten(root, "", path, sections, nodes, problems);
+  Flattened{path, sections, nodes, problems}.add(root, "", false);
 }
 
 void read_override(const std::string& word, std::map<std::string, YAML::Node>& nodes, Problems& problems) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0) {
-    problems.add(word, "not of the form key=value");
+    problems.add(printable(word), "not of the form key=value");
     return;
   }
   const std::string k = word.substr(0, equals);
@@ -219,7 +266,7 @@ void read_override(const std::string& word, std::map<std::string, YAML::Node>& n
     nodes[k] = YAML::Load(word.substr(equals + 1));
     if (nodes[k].IsNull()) nodes[k] = YAML::Node(std::string());
   } catch (const YAML::Exception& e) {
-    problems.add(k, fmt::format("'{}' is not valid YAML: {}", word.substr(equals + 1), e.msg));
+    problems.add(k, fmt::format("'{}' is not valid YAML: {}", printable(word.substr(equals + 1)), e.msg));
   }
 }
 
@@ -254,18 +301,30 @@ std::string with_unit(const OptionInfo& info) {
 }
 
 struct HelpWriter : UniformVisitor<HelpWriter> {
-  std::string text;
+  HelpWriter(const WantOption& w, size_t wide) : wanted(w), width(wide) {}
+  const WantOption& wanted;
+  const size_t width;
+  std::string text, heading;
+
   template <class T>
   void visit(std::string_view name, T& value, const OptionInfo& info) {
-    const std::string unit = with_unit(info);
-    text += fmt::format("  {}={}\n      {}{}\n", key(name), value_text(value), info.help,
-                        unit.empty() ? "" : fmt::format(" [{}]", unit));
+    const std::string k = key(name), unit = with_unit(info);
+    if (wanted && !wanted(k, info.help)) return;
+    text += std::exchange(heading, "") + fmt::format("  {}={}\n", k, value_text(value));
+    text +=
+        wrapped(fmt::format("{}{}", info.help, unit.empty() ? "" : fmt::format(" [{}]", unit)), width, 6) +
+        "\n";
   }
 
  protected:
   void begin_section(std::string_view name, std::string_view help) override {
-    text += fmt::format("\n{}: {}\n", key(name), help);
+    heading = wrapped(fmt::format("{}: {}", key(name), help), width, 0);
+    heading = "\n" + heading + "\n";
     PathVisitor::begin_section(name, help);
+  }
+  void end_section() override {
+    heading.clear();
+    PathVisitor::end_section();
   }
 };
 
@@ -277,20 +336,6 @@ struct MarkdownWriter : UniformVisitor<MarkdownWriter> {
         fmt::format("| `{}` | `{}` | {} | {} |\n", key(name), value_text(value), with_unit(info), info.help);
   }
 };
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
 
 }  // namespace
 
@@ -308,29 +353,62 @@ void Problems::throw_if_any() const {
   if (!texts_.empty()) throw ConfigError("{}", fmt::join(texts_, "\n"));
 }
 
-void read_options(const VisitOptions& visit, const std::string& path,
-                  const std::vector<std::string>& overrides, Problems& problems) {
-  KeyCollector known;
-  visit(known);
+std::string answer_to_other_name(std::string_view name, std::span<const OtherName> others) {
+  const OtherName* found = nullptr;
+  for (const OtherName& other : others) {
+    const bool ends = name.size() > other.name.size() && name.ends_with(other.name) &&
+                      name[name.size() - other.name.size() - 1] == '.';
+    if (name == other.name || (ends && (!found || found->name.size() < other.name.size()))) found = &other;
+    if (name == other.name) break;
+  }
+  if (!found) return "";
+  if (found->ours.empty()) return std::string(found->note);
+  return fmt::format("here it is {}{}{}", found->ours, found->note.empty() ? "" : ", ", found->note);
+}
+
+namespace {
+
+std::set<std::string> sections_of(const std::vector<std::string>& keys, std::span<const OtherName> others) {
   std::set<std::string> sections;
-  for (const auto& k : known.keys)
+  for (const auto& k : keys)
     for (size_t dot = k.find('.'); dot != std::string::npos; dot = k.find('.', dot + 1))
       sections.insert(k.substr(0, dot));
+  for (const OtherName& other : others)
+    if (other.name.ends_with('.')) sections.insert(std::string(other.name));
+  return sections;
+}
 
+// What is known by exactly this name in another program, else a slip, else such a name in some section.
+std::string about_unknown(const std::string& k, const std::vector<std::string>& names,
+                          std::span<const OtherName> others) {
+  for (const OtherName& other : others)
+    if (other.name == k) return "; " + answer_to_other_name(k, others);
+  if (const std::string near = did_you_mean(k, names); !near.empty()) return near;
+  const std::string answer = answer_to_other_name(k, others);
+  return answer.empty() ? "" : "; " + answer;
+}
+
+}  // namespace
+
+void read_options(const VisitOptions& visit, const std::string& path,
+                  const std::vector<std::string>& overrides, Problems& problems,
+                  std::span<const OtherName> others) {
+  KeyCollector known;
+  visit(known);
+  const std::set<std::string> sections = sections_of(known.keys, others);
   std::map<std::string, YAML::Node> nodes;
   if (!path.empty()) read_file_nodes(path, sections, nodes, problems);
   for (const auto& word : overrides) read_override(word, nodes, problems);
 
   std::vector<std::string> names = known.keys;
-  names.insert(names.end(), sections.begin(), sections.end());
+  std::ranges::copy_if(sections, std::back_inserter(names),
+                       [](const auto& name) { return !name.ends_with('.'); });
   for (const auto& [k, node] : nodes) {
-    if (std::find(known.keys.begin(), known.keys.end(), k) != known.keys.end()) continue;
-    const std::string near = nearest_name(k, names);
+    if (std::ranges::find(known.keys, k) != known.keys.end()) continue;
     if (sections.count(k))
       problems.add(k, "is a section, not an option");
     else
-      problems.add(k,
-                   near.empty() ? "unknown option" : fmt::format("unknown option; did you mean {}?", near));
+      problems.add(k, "unknown option" + about_unknown(k, names, others));
   }
   Setter setter(nodes, problems);
   visit(setter);
@@ -348,8 +426,8 @@ std::map<std::string, std::string> options_to_map(const VisitOptions& visit) {
   return writer.values;
 }
 
-std::string options_to_help(const VisitOptions& visit) {
-  HelpWriter writer;
+std::string options_to_help(const VisitOptions& visit, const WantOption& wanted, size_t width) {
+  HelpWriter writer(wanted, width);
   visit(writer);
   return writer.text;
 }
@@ -358,18 +436,6 @@ std::string options_to_markdown(const VisitOptions& visit) {
   MarkdownWriter writer;
   visit(writer);
   return writer.text;
-}
-
-std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
-  std::string best;
-  size_t best_distance = std::max<size_t>(3, name.size() / 3) + 1;
-  for (const auto& candidate : known) {
-    // The last part alone may be what was meant: `lr` for `optimizer.lr`.
-    const std::string_view leaf = std::string_view(candidate).substr(candidate.rfind('.') + 1);
-    const size_t distance = std::min(edit_distance(name, candidate), leaf == name ? 1 : best_distance);
-    if (distance < best_distance) best = candidate, best_distance = distance;
-  }
-  return best;
 }
 
 }  // namespace temper

@@ -13,9 +13,12 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/input/near_names.h"
 
 namespace temper {
 
@@ -67,19 +70,31 @@ class Problems {
   std::vector<std::string> texts_;
 };
 
-// Fills the options from a YAML file (skipped where `path` is empty) and then from "key=value" words; unset
-// keys keep their defaults. Reports unknown keys (with the nearest known one), wrong types and out-of-range
-// values. The caller adds its own cross-checks to `problems` and then throws.
+// What other programs call an option. Who types that is told ours, or where there is none, the note.
+struct OtherName {
+  std::string_view
+      name;  // "learning_rate", "rollout.n"; "algorithm." is a whole section of another program's
+  std::string_view ours = "";
+  std::string_view note = "";
+};
+
+// "here it is optimizer.lr"; empty where no other program calls anything so. A section may stand in front.
+std::string answer_to_other_name(std::string_view name, std::span<const OtherName> others);
+
+// Fills the options from a YAML file (skipped where `path` is empty) and then from "key=value" words, of
+// which a later one wins over an earlier one; unset keys keep their defaults. One value stands for a list of
+// one, and merge keys (`<<: *base`) are followed. Reports unknown keys (with the nearest known ones), wrong
+// types and out-of-range values. The caller adds its own cross-checks to `problems` and then throws.
 void read_options(const VisitOptions& visit, const std::string& path,
-                  const std::vector<std::string>& overrides, Problems& problems);
+                  const std::vector<std::string>& overrides, Problems& problems,
+                  std::span<const OtherName> others = {});
 
 std::string options_to_yaml(const VisitOptions& visit);  // reads back to the same values
 std::map<std::string, std::string> options_to_map(
-    const VisitOptions& visit);                              // dotted key → value as in YAML
-std::string options_to_help(const VisitOptions& visit);      // for --help
+    const VisitOptions& visit);  // dotted key → value as in YAML
+// For --help: those that are wanted, lines no longer than `width` where their words allow it.
+using WantOption = std::function<bool(const std::string& key, std::string_view help)>;
+std::string options_to_help(const VisitOptions& visit, const WantOption& wanted = {}, size_t width = 100);
 std::string options_to_markdown(const VisitOptions& visit);  // one table, for the README
-
-// The known name nearest to `name` by edit distance, or "" if none is near. For "did you mean".
-std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace temper

@@ -1,7 +1,6 @@
 #pragma once
-// Descriptors, child processes and the interrupt flag.
+// Descriptors and the interrupt flag.
 
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <string>
@@ -31,33 +30,8 @@ class Fd {
   int fd_ = -1;
 };
 
-// A trusted child program of ours with a connected stream socket on its descriptor 3. Killed when destroyed
-// or when the parent dies.
-class Subprocess {
- public:
-  // Errors: WorldError if the program cannot be started.
-  static Subprocess start(const std::vector<std::string>& argv);
-  Subprocess() = default;
-  Subprocess(Subprocess&& other) noexcept
-      : pid_(std::exchange(other.pid_, -1)), socket_(std::move(other.socket_)) {}
-  Subprocess& operator=(Subprocess&& other) noexcept {
-    std::swap(pid_, other.pid_);
-    std::swap(socket_, other.socket_);
-    return *this;
-  }
-  ~Subprocess();
-  int socket() const { return socket_.get(); }
-  pid_t pid() const { return pid_; }
-  void kill();  // SIGKILL and reap
-  // The same, and how it had ended: "was killed by signal 9 (Killed)"; empty if it had not.
-  std::string end();
-
- private:
-  pid_t pid_ = -1;
-  Fd socket_;
-};
-
-// First Ctrl-C or SIGTERM sets the flag; a second one ends the process with 130.
+// First Ctrl-C or SIGTERM sets the flag; a second one ends the process with 130. Children that end are waited
+// for, whatever the program was started by wanted.
 void install_interrupt_handler();
 bool interrupted();
 void interrupt();         // sets the flag; a signal that follows is the first one

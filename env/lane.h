@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/machine/child_process.h"
 #include "base/machine/messages.h"
-#include "base/process.h"
 #include "env/lane_messages.h"
 
 namespace temper {

@@ -1,7 +1,7 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <deque>
 #include <functional>
 #include <list>
@@ -281,7 +281,8 @@ class Lanes : public Workers {
 
   // Of several lanes that wait for the same thing, one speaks. `waits`: "12 core-3, which is held by …".
   void say_wait(const std::string& waits) {
-    const double seconds = std::atof(waits.c_str());
+    double seconds = 0;
+    std::from_chars(waits.data(), waits.data() + waits.size(), seconds);
     if (!says_wait_now(seconds) || now_s() - said_wait_s_ < kSayWaits_s) return;
     said_wait_s_ = now_s();
     fmt::print(stderr, "the judge waits for {}, for {:.0f} s\n",

@@ -1,8 +1,8 @@
 #include "env/size_expression.h"
 
 #include <cctype>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/error.h"
 
@@ -62,9 +62,11 @@ class SizeParser {
   }
 
   double number() {
-    char* end = nullptr;
-    const double value = std::strtod(text_.c_str() + at_, &end);
-    at_ = size_t(end - text_.c_str());
+    double value = 0;  // not by strtod, which asks the locale for the point
+    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (error == std::errc::result_out_of_range)
+      throw ConfigError("'{}': a number too large or too small", text_);
+    at_ = size_t(end - text_.data());
     return value;
   }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/printable.h"
 #include "base/options.h"
 #include "env/c_names.h"
 #include "env/size_expression.h"
@@ -117,10 +118,10 @@ const Task& find_task(const std::vector<Task>& tasks, const std::string& name) {
     if (task.name == name) return task;
     known.push_back(task.name);
   }
-  const std::string near = nearest_name(name, known);
-  throw ConfigError("task '{}' is unknown{}", name,
-                    near.empty() ? fmt::format("; {} tasks are known", known.size())
-                                 : fmt::format("; did you mean '{}'?", near));
+  const std::string near = did_you_mean(name, known);
+  throw ConfigError("task '{}' is unknown{}; {}", printable(name), near,
+                    near.empty() ? fmt::format("`temper tasks` lists the {} that are known", known.size())
+                                 : "`temper tasks` lists all");
 }
 
 std::vector<int64_t> tensor_sizes(const TensorSpec& tensor, const Shape& shape) {

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
-#include "base/options.h"
 #include "env/protocol.h"
 #include "env/size_expression.h"
 
@@ -49,11 +48,7 @@ bool is_task_name(const std::string& name) {
   });
 }
 
-std::string text_of(const YAML::Node& node) {
-  YAML::Emitter out;
-  out << YAML::Flow << node;
-  return printable(out.c_str());
-}
+std::string text_of(const YAML::Node& node) { return printable(yaml_text(node)); }
 
 double element_count(const TensorSpec& tensor, const Shape& shape) {
   double elements = 1;
@@ -340,16 +335,7 @@ void TaskReader::read_minimums() {
 
 void TaskReader::check_keys(const YAML::Node& node, const std::vector<std::string>& known,
                             const std::string& field) {
-  std::set<std::string> seen;
-  for (const auto& entry : node) {
-    const std::string key = entry.first.Scalar();
-    if (!seen.insert(key).second) problem(entry.first, field + key, "given twice");
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const auto near = nearest_name(key, known);
-    problem(entry.first, field + key,
-            near.empty() ? fmt::format("unknown key; known: {}", fmt::join(known, ", "))
-                         : fmt::format("unknown key; did you mean '{}'?", near));
-  }
+  check_yaml_keys(node, known, field, to_problems());
 }
 
 void TaskReader::check_task_keys() { check_keys(node_, kTaskKeys, ""); }
@@ -404,13 +390,13 @@ void TaskReader::check_tensor(const TensorSpec& tensor, const Shape& shape) {
 
 template <class T>
 T TaskReader::value(const YAML::Node& node, const std::string& field, T fallback, const char* allowed) {
-  if (!node) return fallback;
-  try {
-    return node.as<T>();
-  } catch (const YAML::Exception&) {
-    problem(node, field, fmt::format("'{}' is not allowed; expected {}", text_of(node), allowed));
-    return fallback;
-  }
+  return yaml_value<T>(node, field, fallback, allowed, to_problems());
+}
+
+YamlProblem TaskReader::to_problems() {
+  return [this](const YAML::Node& at, const std::string& field, const std::string& text) {
+    problem(at, field, text);
+  };
 }
 
 YAML::Node TaskReader::find(const char* key) const {

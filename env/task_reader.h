@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/input/yaml_binder.h"
 #include "env/task.h"
 
 namespace temper {
@@ -43,6 +44,7 @@ class TaskReader {
   template <class T>
   T value(const YAML::Node& node, const std::string& field, T fallback, const char* allowed);
   YAML::Node find(const char* key) const;
+  YamlProblem to_problems();
   void problem(const YAML::Node& node, const std::string& field, const std::string& text);
 
   YAML::Node node_, defaults_;

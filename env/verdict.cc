@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/options.h"
+#include "base/input/near_names.h"
+#include "base/input/printable.h"
 #include "env/message.h"
 
 namespace temper {
@@ -46,7 +47,7 @@ VerdictKind verdict_kind_from(const std::string& text) {
     if (text == name) return kind;
     known.push_back(name);
   }
-  throw ConfigError("verdict '{}' is unknown; nearest: '{}'", text, nearest_name(text, known));
+  throw ConfigError("verdict '{}' is unknown{}", printable(text), did_you_mean(text, known));
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelTime, name, launches, us, share)

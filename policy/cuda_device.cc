@@ -53,6 +53,33 @@ std::string no_gpu_reason() {
   return error == cudaSuccess ? "no GPU is visible" : cudaGetErrorString(error);
 }
 
+std::vector<std::pair<std::string, std::string>> library_versions() {
+  const auto text = [](int64_t v) { return fmt::format("{}.{}.{}", v / 10000, v % 10000 / 100, v % 100); };
+  int runtime = 0;
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  return {{"CUDA", version_text(runtime)},
+          {"cuBLASLt", text(Products::library_version())},
+          {"cuDNN", text(PackedAttention::library_version())}};
+}
+
+std::vector<std::string> gpu_names() {
+  std::vector<std::string> names(size_t(gpu_count()));
+  for (size_t i = 0; i < names.size(); ++i) {
+    cudaDeviceProp properties;
+    check(cudaGetDeviceProperties(&properties, int(i)), "cudaGetDeviceProperties");
+    names[i] = properties.name;
+  }
+  return names;
+}
+
+std::string unfit_gpu(int ordinal) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  if (properties.major == 9) return "";
+  return fmt::format("cuda:{} is a {} of compute capability {}.{}: must be 9.0 (H100, H200)", ordinal,
+                     properties.name, properties.major, properties.minor);
+}
+
 Gpu describe_gpu(int ordinal) {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
@@ -69,11 +96,8 @@ void use_gpu(int ordinal) {
   if (ordinal >= count)
     throw ConfigError("model.device: cuda:{} is not there: {} visible, from cuda:0", ordinal,
                       count == 1 ? "1 GPU is" : fmt::format("{} GPUs are", count));
-  cudaDeviceProp properties;
-  check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
-  if (properties.major != 9)
-    throw ConfigError("model.device: cuda:{} is a {} of compute capability {}.{}: must be 9.0 (H100, H200)",
-                      ordinal, properties.name, properties.major, properties.minor);
+  if (const std::string unfit = unfit_gpu(ordinal); !unfit.empty())
+    throw ConfigError("model.device: {}", unfit);
   check(cudaSetDevice(ordinal), "cudaSetDevice");
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, c10::DeviceIndex(ordinal)));
 }

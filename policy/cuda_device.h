@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "policy/decoder.h"
 #include "policy/ops/adamw.h"
@@ -17,6 +19,13 @@ namespace temper::cuda {
 int gpu_count();
 // Why gpu_count() is 0, for people.
 std::string no_gpu_reason();
+
+// Of the libraries in use: name and version. Touches no GPU; empty where Temper is built without CUDA.
+std::vector<std::pair<std::string, std::string>> library_versions();
+std::vector<std::string> gpu_names();  // of those that are visible
+// "cuda:0 is a NVIDIA A100 of compute capability 8.0: must be 9.0 (H100, H200)"; "" where the policy can
+// compute there.
+std::string unfit_gpu(int ordinal);
 
 struct Gpu {
   std::string name;

@@ -14,6 +14,9 @@ namespace {
 }  // namespace
 
 int gpu_count() { return 0; }
+std::vector<std::pair<std::string, std::string>> library_versions() { return {}; }
+std::vector<std::string> gpu_names() { return {}; }
+std::string unfit_gpu(int) { return no_gpu_reason(); }
 std::string no_gpu_reason() { return "this program was built without CUDA"; }
 void refuse_window(const ModelConfig&, int64_t) {}
 std::string unknown_to_gpu(const ModelConfig&, int64_t) { return no_gpu_reason(); }

@@ -69,17 +69,23 @@ std::vector<Staging> stagings(int threads, bool on_gpu) {
 
 }  // namespace
 
-void read_ranges(const std::vector<FileRange>& ranges, bool all_finite) {
+NotFinite read_ranges(const std::vector<FileRange>& ranges) {
   const std::vector<RangePiece> pieces = pieces_of(ranges);
   const bool on_gpu = std::ranges::any_of(ranges, [](const FileRange& r) { return r.to.is_cuda(); });
   std::vector<Staging> staging = stagings(file_threads(), on_gpu);
+  std::vector<int64_t> not_finite(pieces.size(), 0);
   on_threads(int64_t(pieces.size()), file_threads(), [&](int64_t i, int thread) {
-    const RangePiece& piece = pieces[size_t(i)];
-    const int64_t not_finite = read_piece(piece, staging[size_t(thread)]);
-    if (not_finite == 0 || !all_finite) return;
-    throw ConfigError("{}: tensor '{}': {} of its numbers from number {} on are not finite",
-                      piece.range->file->path().string(), piece.range->name, not_finite, piece.begin);
+    not_finite[size_t(i)] = read_piece(pieces[size_t(i)], staging[size_t(thread)]);
   });
+  NotFinite found;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (not_finite[i] > 0 && found.count == 0)
+      found.where = fmt::format("{}: tensor '{}': {} of its numbers from number {} on",
+                                pieces[i].range->file->path().string(), pieces[i].range->name, not_finite[i],
+                                pieces[i].begin);
+    found.count += not_finite[i];
+  }
+  return found;
 }
 
 MadeTensor made_from(const at::Tensor& values, at::ScalarType stored) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/not_finite.h"
 #include "policy/safetensors.h"
 
 namespace temper {
@@ -20,9 +21,9 @@ struct FileRange {
   std::string name;     // of the tensor, for errors
 };
 
-// Reads all of them, converted, on several threads. Errors: WorldError of a file that cannot be read; where
-// `all_finite` is asked for, ConfigError naming a tensor of which a number is not.
-void read_ranges(const std::vector<FileRange>& ranges, bool all_finite);
+// Reads all of them, converted, on several threads; returns what of them is not finite. Errors: WorldError of
+// a file that cannot be read.
+NotFinite read_ranges(const std::vector<FileRange>& ranges);
 
 // A tensor in the store, wherever it lies, to be written in another type.
 MadeTensor made_from(const at::Tensor& values, at::ScalarType stored);

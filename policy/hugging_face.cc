@@ -41,16 +41,17 @@ class DirectoryBeside {
     fs::remove_all(path_, ignored);
   }
   const fs::path& path() const { return path_; }
-  // An older export in the way is moved aside first and removed last.
+  // An older export in the way goes last: where the file system can exchange two folders, one of them is there under
+  // the name at every moment.
   void move_into_place() {
+    sync_path(path_);
+    if (!fs::exists(target_)) return rename_path(path_, target_);
+    if (exchange_paths(path_, target_)) return;
     const fs::path old = path_.string() + ".old";
-    std::error_code error;
-    const bool replaces = fs::exists(target_);
-    if (replaces) fs::rename(target_, old, error);
-    if (!error) fs::rename(path_, target_, error);
-    if (error)
-      throw WorldError("cannot rename {} to {}: {}", path_.string(), target_.string(), error.message());
-    if (replaces) fs::remove_all(old, error);
+    rename_path(target_, old);
+    rename_path(path_, target_);
+    std::error_code ignored;
+    fs::remove_all(old, ignored);
   }
 
  private:
@@ -84,6 +85,10 @@ std::vector<std::vector<const ParameterInfo*>> shards_of(const std::vector<Param
   return shards;
 }
 
+void refuse_not_finite(const NotFinite& found) {
+  if (found.count > 0) throw ConfigError("{} are not finite", found.where);
+}
+
 }  // namespace
 
 void write_weights(const fs::path& dir, const Policy& policy, const ExportOptions& options) {
@@ -111,7 +116,7 @@ void write_weights(const fs::path& dir, const Policy& policy, const ExportOption
 }
 
 // Each rank reads its share and gets the others' from them; an error of one is an error of all.
-void read_weights(const WeightFiles& files, Policy& policy) {
+NotFinite read_weights(const WeightFiles& files, Policy& policy) {
   ParameterStore& store = policy.parameters();
   std::vector<FileRange> ranges;
   for (const auto& [parameter, begin, weights] : store.own_weights()) {
@@ -121,19 +126,21 @@ void read_weights(const WeightFiles& files, Policy& policy) {
         {file, place->begin + uint64_t(begin) * c10::elementSize(type), type, weights, parameter.name});
   }
   std::string problem;
+  NotFinite mine;
   try {
     if (store.ranks().rank() == 0) files.check_tied_head();
-    read_ranges(ranges, true);
+    mine = read_ranges(ranges);
   } catch (const ConfigError& e) {
     problem = e.what();
   }
   for (const std::string& of_rank : store.ranks().all_gather(problem, "weights"))
     if (!of_rank.empty()) throw ConfigError("{}", of_rank);
   store.gather_weights();
+  return over_ranks(mine, store.ranks());
 }
 
 void read_weights(const fs::path& dir, Policy& policy) {
-  read_weights(WeightFiles(dir, policy.config()), policy);
+  refuse_not_finite(read_weights(WeightFiles(dir, policy.config()), policy));
 }
 
 namespace {
@@ -172,11 +179,13 @@ void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const
   beside.move_into_place();
 }
 
-Policy import_policy(const fs::path& dir, const PolicyOptions& options) {
+Policy import_policy(const fs::path& dir, const PolicyOptions& options, NotFinite* not_finite) {
   const ModelConfig config = read_model_config(dir);
   const WeightFiles files(dir, config);
   Policy policy(config, options);
-  read_weights(files, policy);
+  const NotFinite found = read_weights(files, policy);
+  if (!not_finite) refuse_not_finite(found);
+  if (not_finite) *not_finite = found;
   return policy;
 }
 

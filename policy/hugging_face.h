@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "policy/not_finite.h"
 #include "policy/policy.h"
 #include "policy/tokenizer.h"
 
@@ -27,8 +28,10 @@ void export_shape(const Policy& policy, const Tokenizer& tokenizer, const std::f
 
 // Called on all ranks: each reads its share of the weights, on several threads, and gets the others' from
 // them. Errors: ConfigError naming the file, the tensor, what was found and what was expected; names, shapes
-// and dtypes of all files are compared before memory for the weights is asked for.
-Policy import_policy(const std::filesystem::path& dir, const PolicyOptions& options);
+// and dtypes of all files are compared before memory for the weights is asked for. Numbers that are not
+// finite are refused likewise, or counted over all ranks where `not_finite` is given.
+Policy import_policy(const std::filesystem::path& dir, const PolicyOptions& options,
+                     NotFinite* not_finite = nullptr);
 
 // What import_policy would refuse, as far as the headers of the files tell: names, shapes and dtypes, none of
 // the weights. Errors: as import_policy's.

@@ -239,8 +239,8 @@ std::string read_model_type(const JsonFields& fields) {
   fields.require("model_type");
   fields.read("model_type", type);
   if (std::ranges::find(known, type) == known.end())
-    throw ConfigError("{}: model_type = \"{}\" is not supported: must be {}", fields.where(), printable(type),
-                      fmt::join(known, ", "));
+    throw ConfigError("{}: model_type = \"{}\" is not supported: must be one of {}", fields.where(),
+                      printable(type), fmt::join(known, ", "));
   return type;
 }
 
@@ -264,8 +264,26 @@ ModelConfig parse_model_config(std::string_view text, const std::string& path) {
   return config;
 }
 
+std::string hub_advice(const std::filesystem::path& dir) {
+  const std::string name = dir.string();
+  const size_t slash = name.find('/');
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
+  const bool shaped = slash != std::string::npos && slash > 0 && slash + 1 < name.size() &&
+                      slash == name.rfind('/') && name[0] != '.' &&
+                      name.find_first_not_of(kLetters) == std::string::npos;
+  std::error_code ignored;
+  if (!shaped || std::filesystem::exists(dir, ignored) || std::filesystem::exists(dir.parent_path(), ignored))
+    return "";
+  return fmt::format(
+      "{}: no such folder. It looks like a name of the Hugging Face hub: download it first, with `hf "
+      "download {} "
+      "--local-dir models/{}`, and name models/{}",
+      name, name, dir.filename().string(), dir.filename().string());
+}
+
 ModelConfig read_model_config(const std::filesystem::path& dir) {
   const std::filesystem::path path = dir / "config.json";
+  if (const std::string advice = hub_advice(dir); !advice.empty()) throw ConfigError("{}", advice);
   if (!std::filesystem::exists(std::filesystem::symlink_status(path)))
     throw ConfigError("{}: no such file; a Hugging Face directory has one", path.string());
   return parse_model_config(read_input_file(path, JsonLimits().bytes), path.string());

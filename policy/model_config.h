@@ -75,4 +75,7 @@ std::vector<double> rope_frequencies(const ModelConfig& config);
 // config.json of a Hugging Face directory. Errors: ConfigError naming file, field, value, what is supported.
 ModelConfig read_model_config(const std::filesystem::path& dir);
 
+// What to do where `dir` is not there and looks like a model's name on the Hugging Face hub; else "".
+std::string hub_advice(const std::filesystem::path& dir);
+
 }  // namespace temper

@@ -90,7 +90,7 @@ ShareBegins ShareCopy::begins() const {
   return begins;
 }
 
-void restore_shares(ParameterStore& store, const std::vector<SavedShare>& shares) {
+NotFinite restore_shares(ParameterStore& store, const std::vector<SavedShare>& shares) {
   const std::vector<ParameterPart> parts = store.parts();
   std::vector<FileRange> ranges;
   for (const ParameterPart& part : parts)
@@ -103,10 +103,11 @@ void restore_shares(ParameterStore& store, const std::vector<SavedShare>& shares
         throw ConfigError("{} of {}: {} of elements {} to {} are there", kind.name, part.parameter.name,
                           found, part.begin, part.begin + tensor.numel());
     }
-  read_ranges(ranges, false);
+  const NotFinite mine = read_ranges(ranges);
   for (const ParameterPart& part : parts)
     if (part.weights.scalar_type() == at::kBFloat16) part.weights.copy_(part.master);
   store.gather_weights();
+  return over_ranks(mine, store.ranks());
 }
 
 }  // namespace temper

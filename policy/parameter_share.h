@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/not_finite.h"
 #include "policy/parameter_store.h"
 #include "policy/safetensors.h"
 
@@ -40,7 +41,8 @@ struct SavedShare {
 };
 
 // This rank's master, moments and then all weights, cut anew from the shares of any number of ranks. Called
-// on all ranks. Errors: ConfigError naming the parameter that they do not hold in full.
-void restore_shares(ParameterStore& store, const std::vector<SavedShare>& shares);
+// on all ranks; returns what of the shares is not finite, over all ranks. Errors: ConfigError naming the
+// parameter that they do not hold in full.
+NotFinite restore_shares(ParameterStore& store, const std::vector<SavedShare>& shares);
 
 }  // namespace temper

@@ -9,6 +9,7 @@
 #include "base/input/file.h"
 #include "base/input/json.h"
 #include "base/input/printable.h"
+#include "policy/model_config.h"
 #include "policy/text/byte_level_json.h"
 #include "policy/text/piece_model.h"
 #include "policy/text/sentence_pieces.h"
@@ -92,6 +93,7 @@ bool json_is_the_truth(const Files& files, const std::string& json_path) {
 
 TokenizerParts read_parts(const Files& files, const fs::path& dir) {
   const std::string model = (dir / "tokenizer.model").string(), json = (dir / "tokenizer.json").string();
+  if (const std::string advice = hub_advice(dir); !advice.empty()) throw ConfigError("{}", advice);
   if (!files.contains("tokenizer.model") && !files.contains("tokenizer.json"))
     throw ConfigError("{}: no such file, nor a tokenizer.json; a tokenizer is needed", model);
   if (json_is_the_truth(files, json)) return read_byte_level_json(files.at("tokenizer.json"), json);

@@ -2,11 +2,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <protozero/pbf_reader.hpp>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "policy/text/piece_model.h"
-#include "policy/text/protobuf_fields.h"
 #include "policy/tokenizer_files.h"
 #include "policy/tokenizer_phrases.h"
 
@@ -60,21 +60,23 @@ constexpr int kRounds = 2;  // of cutting the texts and counting
 // protobuf classes, and what changes keeps its length, so it is changed in place.
 void set_unigram(std::string& model, const std::vector<float>& scores) {
   using namespace piece_model;
-  const auto place_of = [&](const ProtobufField& field) {
-    return &model[size_t(field.value.data() - model.data())];
+  using protozero::pbf_reader;
+  const auto place_of = [&](const pbf_reader& field) {
+    return &model[size_t(field.data().data() - model.data())];
   };
   size_t piece = 0;
-  ProtobufFields outer_fields(model);
-  while (const auto outer = outer_fields.next()) {
-    if (outer->wire != ProtobufWire::kBytes) continue;
-    ProtobufFields fields(outer->value);
-    while (const auto inner = fields.next()) {
-      if (outer->number == kTrainerSpec && inner->number == kModelType) *place_of(*inner) = kUnigram;
-      if (outer->number == kPieces && inner->number == kScore)
-        std::memcpy(place_of(*inner), &scores.at(piece++), sizeof(float));
+  for (pbf_reader outer(model); outer.next();) {
+    const auto part = outer.tag();
+    if (part != kTrainerSpec && part != kPieces) {
+      outer.skip();
+      continue;
+    }
+    for (pbf_reader inner = outer.get_message(); inner.next(); inner.skip()) {
+      if (part == kTrainerSpec && inner.tag() == kModelType) *place_of(inner) = kUnigram;
+      if (part == kPieces && inner.tag() == kScore)
+        std::memcpy(place_of(inner), &scores.at(piece++), sizeof(float));
     }
   }
-  TEMPER_CHECK(!outer_fields.malformed());
   TEMPER_CHECK_EQ(piece, scores.size());
 }
 

@@ -84,8 +84,7 @@ class BadInput(Program):
         self.check(temper("train", tiny_config(), "rollout.tasks_per_step=9"), 2, "9 is more than the 2 tasks to learn from")
 
     def test_command_line(self):
-        self.check(temper(), 2, "subcommand")
-        self.check(temper("trian", "x"), 2)
+        self.check(temper(), 2, "temper: a command is needed, one of train, eval, ")
         self.check(temper("train", "/nowhere.yaml"), 2, "/nowhere.yaml: cannot be read")
         self.check(temper("train", WORK), 2, f"config {WORK}: is a folder")
         self.check(temper("train", self.config("run: [")), 2, "bad.yaml:1: not valid YAML")
@@ -200,6 +199,8 @@ class Whole(Program):
                          "after, greedy", str(self.model))
         self.assertIn("judge: sandbox", out)
         lines = [json.loads(line) for line in (self.run_dir / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual(lines[0]["start"], json.loads((self.run_dir / "run.json").read_text()))
+        self.assertIn(f"train {WORK / 'tiny.yaml'}", lines.pop(0)["start"]["command"])
         cold_start = [line for line in lines if "cold_start/loss" in line]
         lines = [line for line in lines if line not in cold_start]
         self.assertEqual([line["step"] for line in lines], [0, 1, 2, 2])
@@ -219,8 +220,8 @@ class Whole(Program):
         self.assertTrue(out.startswith(saved.read_text()))
 
     def test_used_directory_is_refused(self):
-        self.check(temper("train", tiny_config(), f"run.dir={self.run_dir}"), 2, "holds a run already",
-                   "run.overwrite=true")
+        self.check(temper("train", tiny_config(), f"run.dir={self.run_dir}", "optimizer.lr=1e-5"), 2,
+                   "holds a run of another config: optimizer.lr is 1e-05", "run.overwrite=true")
         self.assertTrue(self.model.exists())
 
     def test_tokenize_there_and_back(self):
@@ -236,7 +237,7 @@ class Whole(Program):
         self.assertIsNone(rows["log_probs"][0][0])
         self.assertLess(rows["log_probs"][0][1], 0)
         self.check(temper("logprobs", "--model", self.model, stdin='{"ids": [[-1]]}'), 2, "ids[0] holds -1")
-        self.check(temper("logprobs", "--model", self.model, stdin="nonsense"), 2, "must be JSON like")
+        self.check(temper("logprobs", "--model", self.model, stdin="nonsense"), 2, 'must be JSON like {"ids": [[')
 
     def test_generate(self):
         words = ("generate", "--model", self.model, "--max-tokens", 8, "--temperature", 1, "hello")
@@ -252,9 +253,21 @@ class Whole(Program):
 
     def test_show(self):
         self.check(temper("show", self.run_dir, "1", "--limit", 1), 0)
+        first = self.check(temper("show", self.run_dir, "1"), 0)
+        for name in ("step_1", "step_000001"):
+            self.assertEqual(self.check(temper("show", self.run_dir, name), 0), first)
+        self.check(temper("show", self.run_dir, "step_80"), 2, "has no step_000080")
         self.check(temper("show", self.run_dir), 0)
         self.check(temper("show", self.run_dir, "eval_afer"), 2, "did you mean eval_after?")
         self.check(temper("show", "/nowhere"), 2, "/nowhere is not a run directory")
+
+    def test_each_checkpoint_says_what_made_it(self):
+        start = json.loads((self.run_dir / "run.json").read_text())
+        manifests = [json.loads(path.read_text()) for path in (self.run_dir / "checkpoints").glob("*/manifest.json")]
+        self.assertTrue(manifests)
+        for manifest in manifests:
+            self.assertEqual(manifest["start"], start)
+        self.assertIn(start["commit"], (self.run_dir / "log/rank_0.txt").read_text())
 
     def test_eval(self):
         out = self.check(temper("eval", tiny_config(), f"model.path={self.model}", "--json"), 0)
@@ -284,7 +297,7 @@ class Whole(Program):
             self.check(temper("train", tiny_config(), f"run.dir={WORK / 'no_model'}", *words), 2, why)
             self.assertFalse((WORK / "no_model").exists())
 
-        refused("/nowhere/config.json: no such file", "model.path=/nowhere")
+        refused("model.path: /nowhere: no such folder", "model.path=/nowhere")
         copy = self.broken_copy("no_weights")
         (copy / "model.safetensors").unlink()
         refused("no_weights: holds neither model.safetensors nor", f"model.path={copy}")

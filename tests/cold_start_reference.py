@@ -162,6 +162,7 @@ def main():
         train(temper, config, f"cold_start.data={data}", f"cold_start.epochs={epochs}", f"model.path={folder}",
               f"run.dir={work / 'run'}", f"cold_start.optimizer.lr={LR}")
         lines = [json.loads(line) for line in (work / "run/metrics.jsonl").read_text().splitlines()]
+        lines = [line for line in lines if "cold_start/loss" in line]
         ours = [line["cold_start/loss"] for line in lines]
         tokens = [line["cold_start/tokens"] for line in lines]
         plain, exact = (torch_losses(folder, updates, dtype) for dtype in (torch.float32, torch.float64))

@@ -81,10 +81,10 @@ def with_data(page, change, measure=""):
     return page
 
 
-def task(name, before, after):
+def task(name, before, after, family=""):
     def tally(rate):
         return {"rate": rate, "low": max(0, rate - 0.3), "high": min(1, rate + 0.3), "answers": 5, "speedup": 1.5}
-    return {"task": name, "cells": [{"before": tally(before), "after": tally(after)}]}
+    return {"task": name, "family": family, "cells": [{"before": tally(before), "after": tally(after)}]}
 
 
 def line_chart(title, values, unit=""):
@@ -155,6 +155,18 @@ class Page(unittest.TestCase):
             self.assertEqual(len(set(found["axes"])), 1, found)
             self.assertEqual(set(found["texts"]), {""})
 
+    def test_tasks_stand_by_family_with_what_they_are_together(self):
+        def change(data):
+            data["tasks"] = [task("b", 0, 1, "softmax"), task("c", 0.2, 0.4, "norm"), task("a", 0.4, 0.6, "softmax"), task("d", 0, 0)]
+        rows = """[...document.querySelectorAll('.tasks tbody tr')].map(row => [...row.cells].map(cell => cell.textContent).filter(Boolean));"""
+        self.assertEqual(self.measure(change, "return " + rows), [
+            ["other (1)", "0 → 0", "5", "–"], ["d", "0 → 0", "5", "1.50 → 1.50"],
+            ["norm (1)", "20 → 40", "5", "1.50 → 1.50"], ["c", "20 → 40", "5", "1.50 → 1.50"],
+            ["softmax (2)", "20 → 80", "10", "1.50 → 1.50"], ["a", "40 → 60", "5", "1.50 → 1.50"], ["b", "0 → 100", "5", "1.50 → 1.50"]])
+        shutil.rmtree(WORK / "test_tasks_stand_by_family_with_what_they_are_together")
+        ordered = """const order = document.querySelector('select'); order.value = 'gain'; order.dispatchEvent(new Event('change')); return """ + rows
+        self.assertEqual([row[0] for row in self.measure(change, ordered)], ["b", "c", "a", "d"])
+
     def test_task_names_break_at_underscores_only(self):
         def change(data):
             data["tasks"] = [task("softmax_with_an_uncommonlylongword_in_its_name", 0, 1)]
@@ -219,6 +231,20 @@ class Page(unittest.TestCase):
         self.assertEqual(found["strings"][0], '"</script>"')
         self.assertEqual(found["shown"], ["log"])
         self.assertEqual(found["badges"], 4)
+
+    def test_a_verdict_is_said_once(self):
+        said = [("PASS", "PASS speedup 1.51"), ("PASS", "PASS speedup 1.51, against torch.compile 1.20; 45 % of the memory roof"),
+                ("HACK", "HACK"), ("FAIL_INCORRECT", "FAIL_INCORRECT y[3] is 1, not 2")]
+
+        def change(data):
+            talk = conversation("log", *"abcd")
+            for turn, (kind, message) in zip(talk["turns"], said):
+                turn["verdict"] = {**turn["verdict"], "kind": kind, "message": message}
+            data["conversations"] = [{"group": 0, "origin": "eval_after", "worst": [], "each": [], "regressed": [], "improved": [], "best": [talk]}]
+        found = self.measure(change, """
+            document.querySelectorAll('.conversation').forEach(node => { node.open = true; node.dispatchEvent(new Event('toggle')); });
+            return [...document.querySelectorAll('pre.message')].map(node => node.textContent);""")
+        self.assertEqual(found, ["against torch.compile 1.20; 45 % of the memory roof", "y[3] is 1, not 2"])
 
 
 def screenshots(folder, runs):

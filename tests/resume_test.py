@@ -32,8 +32,8 @@ def run(directory, *words, count=1, fault="", timeout=120, taught=True):
 
 
 def figures(directory):
-    """All lines but what clocks say."""
-    timed = ("timing_s/", "perf/throughput", "perf/gen_throughput", "cold_start/throughput", "cold_start/seconds")
+    """All lines but what clocks say, and the command."""
+    timed = ("start", "timing_s/", "perf/throughput", "perf/gen_throughput", "cold_start/throughput", "cold_start/seconds")
     return [{k: v for k, v in line.items() if not k.startswith(timed)} for line in json_lines(directory / "metrics.jsonl")]
 
 
@@ -51,6 +51,11 @@ def answers(directory, step):
 def state(directory, step=STEPS):
     """Master weights and moments."""
     return {p.name: p.read_bytes() for p in (directory / f"checkpoints/step_{step:06}").glob("*.safetensors")}
+
+
+def trees(directory):
+    """Every file with its content, but the lock's."""
+    return {p.relative_to(directory): p.read_bytes() for p in directory.rglob("*") if p.is_file() and p.name != "run.lock"}
 
 
 def steps_saved(directory):
@@ -115,7 +120,7 @@ class BitForBit(Resume):
         self.assertIn("goes on after step 3", text)
 
     def test_killed_anywhere(self):
-        # Nothing waits for verdicts that lie in a file: a kill in judging is tried where the corpus is made, and in faults_test.
+        # Nothing waits for verdicts that lie in a file: a kill in judging is tried where the corpus is made, and by tools/faults.
         # Behind the second checkpoint's start the first one is there, however slow the disk.
         for place in ("rollout:kill@5", "update:kill@5", "save:kill@9", "share:kill@2"):
             with self.subTest(place):
@@ -346,8 +351,12 @@ class Choosing(Resume):
 
     def test_more_steps_for_a_finished_run(self):
         self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=constant"), 0)
-        text = self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=constant"), 2)
-        self.assertIn("holds a run already, which ended after step 2", text)
+        before = trees(self.dir)
+        text = self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=constant"), 0)
+        self.assertIn("is complete: it ended after step 2", text)
+        self.assertEqual(trees(self.dir), before)
+        text = self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=linear"), 2)
+        self.assertIn("holds a run of another config: optimizer.schedule is linear, was constant", text)
         self.assertIn("raise run.steps to go on", text)
         text = self.expect_code(run(self.dir, "run.steps=3", "optimizer.schedule=constant"), 0)
         self.assertIn("goes on after step 2", text)
@@ -439,6 +448,92 @@ class Ranks(Resume):
         self.assertEqual(figures(self.dir), figures(whole))
         self.assertEqual(state(self.dir), state(whole))
         self.assertEqual(len(state(whole)), 2)
+
+
+class Forks(Resume):
+    """A new run from another run's checkpoint."""
+
+    def fork(self, directory, *words, origin=None, **more):
+        origin = origin or uninterrupted() / "checkpoints/step_000002"
+        return run(directory, f"checkpoint.fork={origin}", *words, **more)
+
+    def test_with_the_same_options_it_goes_on_as_the_other_did(self):
+        before = trees(uninterrupted())
+        text = self.expect_code(self.fork(self.dir, cache()), 0)
+        self.assertIn("step_000002, after step 2", text)
+        self.assertEqual(state(self.dir), state(uninterrupted()))
+        self.assertEqual(state(self.dir, 4), state(uninterrupted(), 4))
+        self.assertEqual(figures(self.dir), figures(uninterrupted())[2:])
+        self.assertEqual(trees(uninterrupted()), before)
+
+    def test_with_others_they_are_named_and_it_stands_alone(self):
+        origin = self.dir.parent / "origin"
+        shutil.copytree(uninterrupted(), origin)
+        shutil.rmtree(origin / "checkpoints/step_000006")
+        shutil.rmtree(origin / "checkpoints/step_000002")
+        words = ["optimizer.lr=5e-4", "rollout.temperature=0.9", "tasks.names=[scale_rows_relu, scale_shift_relu, scale_columns_relu]"]
+        text = self.expect_code(self.fork(self.dir, *words, origin=origin, fault="update:kill@2"), -9)
+        self.assertIn(f"a new run from {origin / 'checkpoints/step_000004'}, after step 4", text)
+        for change in ("optimizer.lr is 0.0005, was 0.0002", "rollout.temperature is 0.9, was 1", "the tasks are others"):
+            self.assertIn(change, text)
+        self.assertEqual(state(self.dir, 4), state(uninterrupted(), 4))
+        told = json.loads((self.dir / "fork.json").read_text())
+        self.assertEqual((told["step"], told["checkpoint"]), (4, str(origin / "checkpoints/step_000004")))
+        self.assertIn("optimizer.lr is 0.0005, was 0.0002", told["changes"])
+        shutil.rmtree(origin)
+        text = self.expect_code(self.fork(self.dir, *words, origin=origin), 0)
+        self.assertIn("goes on after step 4", text)
+        self.assertEqual([line["step"] for line in figures(self.dir) if "actor/pg_loss" in line], [5, 6])
+
+    def test_stopped_ones_go_on_bit_for_bit(self):
+        known, whole = self.dir.parent / "verdicts.db", self.dir.parent / "whole"
+        words = ["optimizer.lr=5e-4", "optimizer.schedule=constant", f"env.cache={self.dir.parent / 'copy.db'}"]
+
+        def fork(directory, **more):
+            shutil.copy(known, self.dir.parent / "copy.db")
+            return self.fork(directory, *words, **more)
+
+        self.expect_code(self.fork(self.dir, *words, f"env.cache={known}"), 0)
+        self.expect_code(fork(whole), 0)
+        self.assertNotEqual(state(whole), state(uninterrupted()))
+        for fault, code in (("update:interrupt@2", 130), ("rollout:kill@3", -9)):
+            with self.subTest(fault):
+                shutil.rmtree(self.dir, ignore_errors=True)
+                self.expect_code(fork(self.dir, fault=fault), code)
+                self.assertIn("goes on after step", self.expect_code(fork(self.dir), 0))
+                self.assertEqual(figures(self.dir), figures(whole))
+                self.assertEqual(trajectories(self.dir), trajectories(whole))
+                self.assertEqual(state(self.dir), state(whole))
+
+    def test_a_damaged_checkpoint_is_passed_over(self):
+        origin = self.dir.parent / "origin"
+        shutil.copytree(uninterrupted(), origin)
+        share = origin / "checkpoints/step_000004/rank_00000.safetensors"
+        shutil.rmtree(origin / "checkpoints/step_000006")
+        share.write_bytes(share.read_bytes()[:-1] + b"\x55")
+        text = self.expect_code(self.fork(self.dir, "eval.samples=1", origin=origin), 0)
+        self.assertIn("checkpoint step_000004 is not used: rank_00000.safetensors was changed or damaged", text)
+        self.assertIn("step_000002, after step 2", text)
+        self.assertTrue(share.exists())
+
+    def test_what_cannot_be_forked_is_refused(self):
+        whole = uninterrupted()
+        for origin, words, said in (
+                ("/nowhere", [], "checkpoint.fork: '/nowhere' is no folder"),
+                (whole / "checkpoints/final", [], "is a model without an optimizer's moments"),
+                (whole / "trajectories", [], "has no checkpoint of a step"),
+                (whole, [], "it is of step 6, and run.steps is 6"),
+                (whole, ["run.steps=9", f"checkpoint.resume={whole / 'checkpoints/step_000006'}"], "not together with"),
+                (whole, ["run.steps=9", f"model.path={ranks_test.model()}"], "its .* is [[]")):
+            with self.subTest(said):
+                text = self.expect_code(self.fork(self.dir, *words, origin=origin), 2)
+                self.assertRegex(text, said)
+                self.assertFalse(self.dir.exists())
+        text = self.expect_code(self.fork(whole, "run.steps=9", origin=whole), 2)
+        self.assertIn("holds a run already, which is no fork", text)
+        text = self.expect_code(self.fork(whole, "run.steps=9", "run.overwrite=true", origin=whole), 2)
+        self.assertIn("is the run that checkpoint.fork names", text)
+        self.assertTrue((whole / "checkpoints/final").exists())
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ HOMES = {
     "seccomp.h": ("env/box/",),
     "sentencepiece": ("policy/tokenizer", "policy/text/"),
     "pcre2.h": ("policy/text/",),
+    "protozero/": ("policy/tokenizer_train", "policy/text/", "trainer/event_file", "trainer/report/timeline"),
     "CLI/": ("trainer/main.cc", "trainer/commands/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)

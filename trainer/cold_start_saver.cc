@@ -65,7 +65,8 @@ void ColdStartSaver::save(const ColdStartStats& now) {
                .records = growing_files(run_.dir()),
                .files = {},
                .ranks = {},
-               .cold_start = ColdStartPlace{now.updates, now.tokens, now.seconds, examples_}},
+               .cold_start = ColdStartPlace{now.updates, now.tokens, now.seconds, examples_},
+               .start = run_.start()},
               fs::exists(run_.journal()) ? fs::file_size(run_.journal()) : 0);
   run_.has_checkpoint();
   saved_updates_ = now.updates;

@@ -3,10 +3,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/input/printable.h"
 #include "policy/chat_format.h"
+#include "trainer/other_names.h"
 
 namespace temper {
 namespace {
+
+constexpr size_t kMostNameBytes = 200;
 
 VisitOptions visitor_of(RunConfig& config) {
   return [&config](OptionVisitor& v) { config.visit(v); };
@@ -52,6 +57,17 @@ void check_learning(const RunConfig& c, Problems& problems) {
   if (c.loss.dual_clip > 0 && c.loss.dual_clip <= 1 + c.loss.clip_high)
     problems.add("loss.dual_clip", fmt::format("{} must be 0 or above 1 + loss.clip_high, {}",
                                                c.loss.dual_clip, 1 + c.loss.clip_high));
+}
+
+// It is a folder's name in more places than runs/.
+void check_name(const RunConfig& c, Problems& problems) {
+  const std::string& name = c.run.name;
+  if (name.find('/') != std::string::npos || name == "." || name == ".." || name.size() > kMostNameBytes)
+    problems.add(
+        "run.name",
+        fmt::format("'{}' is not allowed: must be one part of a path, without '/', of at most {} bytes; "
+                    "run.dir takes a whole path",
+                    printable(name), kMostNameBytes));
 }
 
 void check_judge(const RunConfig& c, Problems& problems) {
@@ -106,6 +122,8 @@ void ModelOptions::visit(OptionVisitor& v) {
                     "until then; 2: block by block after each pack, in less memory; 0: 1 up to 1 GiB of it",
             .min = 0,
             .max = 2});
+  v.option("allow_not_finite", allow_not_finite,
+           {.help = "learn from weights of which numbers are infinite or none, which are refused otherwise"});
 }
 
 PolicyOptions ModelOptions::policy() const {
@@ -160,6 +178,7 @@ void RunConfig::check(Problems& problems) const {
   check_lengths(*this, problems);
   check_learning(*this, problems);
   check_judge(*this, problems);
+  check_name(*this, problems);
   reward.check(problems);
   eval.scaling.check(problems);
 }
@@ -167,7 +186,7 @@ void RunConfig::check(Problems& problems) const {
 RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides) {
   RunConfig config;
   Problems problems;
-  read_options(visitor_of(config), path, overrides, problems);
+  read_options(visitor_of(config), path, overrides, problems, other_names());
   if (config.run.name.empty())
     config.run.name = path.empty() ? "run" : std::filesystem::path(path).stem().string();
   config.check(problems);
@@ -199,8 +218,21 @@ std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::v
   return chosen;
 }
 
+std::filesystem::path TaskOptions::place() const {
+  if (path != TaskOptions().path || std::filesystem::exists(path)) return path;
+  const std::filesystem::path program = executable_dir();
+  for (const char* beside : {"", "..", "../share/temper"})
+    if (const auto folder = program / beside / path; std::filesystem::exists(folder))
+      return folder.lexically_normal();
+  throw ConfigError(
+      "tasks.path: the default, {}, is neither here nor beside the program, {}; pass tasks.path=DIR", path,
+      program.string());
+}
+
+std::vector<Task> load_all_tasks(const RunConfig& config) { return load_tasks(config.tasks.place()); }
+
 std::vector<Task> load_tasks(const RunConfig& config) {
-  std::vector<Task> tasks = load_tasks(std::filesystem::path(config.tasks.path));
+  std::vector<Task> tasks = load_all_tasks(config);
   if (!config.tasks.names.empty()) {
     std::vector<Task> chosen;
     for (const std::string& name : config.tasks.names) chosen.push_back(find_task(tasks, name));

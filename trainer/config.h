@@ -49,6 +49,7 @@ struct ModelOptions {
   bool recompute = false;
   int64_t logits_chunk = 0;
   int64_t zero_stage = 0;
+  bool allow_not_finite = false;
   void visit(OptionVisitor& v);
   // model.device must be decided: trainer/device.h.
   PolicyOptions policy() const;
@@ -62,6 +63,9 @@ struct TaskOptions {
   std::string order = "dealt";
   double least_weight = 0.2;
   void visit(OptionVisitor& v);
+  // Where they lie: the default is looked for beside the program too, where the working directory has none.
+  // Errors: ConfigError naming the folders.
+  std::filesystem::path place() const;
 };
 
 struct RunConfig {
@@ -94,6 +98,9 @@ RunConfig read_config(const std::string& path, const std::vector<std::string>& o
 
 std::string to_yaml(const RunConfig& config);                        // reads back to the same values
 std::map<std::string, std::string> to_map(const RunConfig& config);  // "optimizer.lr" → "1e-06"
+
+// Those of tasks.path, whatever the config asks for of them. Errors: ConfigError.
+std::vector<Task> load_all_tasks(const RunConfig& config);
 
 // The tasks that the config names. Errors: ConfigError.
 std::vector<Task> load_tasks(const RunConfig& config);

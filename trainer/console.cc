@@ -63,6 +63,10 @@ void say_line(const std::string& line) {
   if (spdlog::default_logger_raw()->name() == kRunLog) spdlog::info("{}", line);
 }
 
+void say_beside(const std::string& line) {
+  if (g_terminal) std::fputs((line + "\n").c_str(), stderr);
+}
+
 ProgressFunction progress_bar(const std::string& title, bool keep) {
   if (!g_terminal) return {};
   auto bar = std::make_shared<std::unique_ptr<Progress>>();

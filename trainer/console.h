@@ -24,6 +24,8 @@ void use_terminal(bool ours);
 
 // One line, on the terminal and in the run's log.
 void say_line(const std::string& line);
+// One line on standard error, where it is in nobody's way who reads what a command prints.
+void say_beside(const std::string& line);
 template <class... Args>
 void say(fmt::format_string<Args...> text, Args&&... args) {
   say_line(fmt::format(text, std::forward<Args>(args)...));

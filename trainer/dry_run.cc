@@ -2,18 +2,23 @@
 
 #include "base/error.h"
 #include "env/oracle/reference.h"
+#include "policy/chat_format.h"
 #include "policy/hugging_face.h"
 #include "policy/tokenizer.h"
 #include "rollout/traces/recipe.h"
 #include "trainer/checkpoint/restore.h"
-#include "trainer/starting_model.h"
 
 namespace temper {
 namespace {
 
 void check_model(const RunConfig& config, const ModelConfig& shape) {
   const std::filesystem::path dir = config.model.path;
-  check_tokenizer_fits(Tokenizer::load(dir), shape);
+  if (is_checkpoint(dir)) check_checkpoint(dir);
+  Tokenizer tokenizer = Tokenizer::load(dir);
+  tokenizer.chat_format = config.model.chat_format;
+  const ChatFormat known(tokenizer);
+  check_tokenizer_fits(tokenizer, shape);
+  generation_config(dir);
   if (!is_checkpoint(dir)) check_weights(dir, shape);
 }
 
@@ -35,11 +40,8 @@ void check_traces(const RunConfig& config, const std::vector<Task>& tasks) {
 
 void check_start(const RunConfig& config, const ModelConfig& shape, const std::vector<Task>& tasks,
                  bool weights_here) {
-  if (weights_here) check_data(config, shape);
-  if (config.model.path.empty() && config.cold_start.data.empty())
-    check_traces(config, tasks);
-  if (!config.model.path.empty() && weights_here)
-    check_model(config, shape);
+  if (config.model.path.empty() && config.cold_start.data.empty()) check_traces(config, tasks);
+  if (!config.model.path.empty() && weights_here) check_model(config, shape);
   for (const Task& task : tasks) const Reference compiled(task);
 }
 

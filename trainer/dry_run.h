@@ -1,5 +1,5 @@
 #pragma once
-// temper train --dry-run: what a start finds out before anything is judged.
+// What a start finds out before anything is judged, and so what temper train --dry-run finds out.
 
 #include <string>
 #include <vector>

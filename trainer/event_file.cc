@@ -1,27 +1,13 @@
 #include "trainer/event_file.h"
 
+#include <protozero/pbf_writer.hpp>
+
 namespace temper {
 namespace {
 
 template <class T>
 std::string bytes_of(T value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += char(value | 0x80);
-  return bytes + char(value);
-}
-
-// The wire types of protobuf that we need.
-std::string integer_field(int number, int64_t value) {
-  return char(number << 3 | 0) + varint(uint64_t(value));
-}
-std::string double_field(int number, double value) { return char(number << 3 | 1) + bytes_of(value); }
-std::string float_field(int number, float value) { return char(number << 3 | 5) + bytes_of(value); }
-std::string bytes_field(int number, const std::string& value) {
-  return char(number << 3 | 2) + varint(value.size()) + value;
 }
 
 uint32_t masked_crc(std::string_view data) {
@@ -32,14 +18,25 @@ uint32_t masked_crc(std::string_view data) {
 }  // namespace
 
 std::string version_event(double wall_time) {
-  return double_field(1, wall_time) + bytes_field(3, "brain.Event:2");
+  std::string event;
+  protozero::pbf_writer fields(event);
+  fields.add_double(1, wall_time);
+  fields.add_string(3, "brain.Event:2");
+  return event;
 }
 
 std::string summary_event(double wall_time, int64_t step, const std::map<std::string, double>& values) {
-  std::string summary;
-  for (const auto& [tag, value] : values)
-    summary += bytes_field(1, bytes_field(1, tag) + float_field(2, float(value)));
-  return double_field(1, wall_time) + integer_field(2, step) + bytes_field(5, summary);
+  std::string event;
+  protozero::pbf_writer fields(event);
+  fields.add_double(1, wall_time);
+  fields.add_int64(2, step);
+  protozero::pbf_writer summary(fields, 5);
+  for (const auto& [tag, value] : values) {
+    protozero::pbf_writer entry(summary, 1);
+    entry.add_string(1, tag);
+    entry.add_float(2, float(value));
+  }
+  return event;
 }
 
 std::string event_record(std::string_view event) {

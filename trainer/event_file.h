@@ -1,6 +1,6 @@
 #pragma once
-// TensorBoard's event files, as far as we write them: encoded by hand, because libsentencepiece exports a
-// protobuf of its own that clashes with the system's in one process.
+// TensorBoard's event files, as far as we write them. Not by protobuf's own library: libsentencepiece exports
+// one that clashes with the system's in one process.
 
 #include <cstdint>
 #include <map>

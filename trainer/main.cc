@@ -2,13 +2,18 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/machine/surroundings.h"
 #include "base/process.h"
 #include "policy/communicator/transport.h"
 #include "trainer/commands/commands.h"
+#include "trainer/commands/help.h"
+#include "trainer/commands/typed.h"
 #include "trainer/interrupted.h"
+#include "trainer/provenance.h"
 
 namespace temper {
 namespace {
@@ -32,17 +37,39 @@ int with_output(int code) {
   return code == kExitOk ? int(kExitWorld) : code;
 }
 
+void add_commands(CLI::App& app, int& exit_code) {
+  for (const auto add :
+       {add_train, add_eval, add_collect, add_judge, add_tasks, add_generate, add_tokenize, add_logprobs,
+        add_export, add_show, add_report, add_sweep, add_bench, add_options, add_doctor, add_version})
+    add(app, exit_code);
+}
+
+// What CLI11 found wrong, with the names that --help shows.
+int say_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::string text = error.what();
+  for (const CLI::Option* option : command->get_options())
+    if (!option->nonpositional() && text == option->get_name(true) + " is required")
+      text = label_of(*option) + " is required";
+  say_error(fmt::format("{}; `{} --help` says what it takes", text, full_name(*command)).c_str());
+  return kExitUser;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Teaches a language model to write fast kernels by reinforcement learning.", "temper");
   app.require_subcommand(1);
+  use_own_help(app);
   int exit_code = kExitOk;
-  for (const auto add : {add_train, add_eval, add_collect, add_judge, add_generate, add_tokenize, add_logprobs, add_export,
-                         add_show, add_report, add_sweep, add_bench, add_options})
-    add(app, exit_code);
+  add_commands(app, exit_code);
+  std::vector<std::string> words = as_meant(app, {argv + 1, argv + argc});
   try {
-    app.parse(argc, argv);
+    std::ranges::reverse(words);  // as CLI11 takes them
+    app.parse(std::move(words));
+  } catch (const CLI::Success& e) {
+    app.exit(e);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kExitOk : kExitUser;
+    return say_parse_error(app, e);
   }
   return exit_code;
 }
@@ -52,7 +79,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace temper;
+  begin_process();
   install_interrupt_handler();
+  note_command(argc, argv);
   try {
     return with_output(run(argc, argv));
   } catch (const ConfigError& e) {

@@ -17,9 +17,15 @@ double wall_time() {
 }  // namespace
 
 MetricsWriter::MetricsWriter(const std::filesystem::path& dir)
-    : jsonl_(dir / "metrics.jsonl"),
+    : path_(dir / "metrics.jsonl"),
+      jsonl_(path_),
       events_(dir / fmt::format("events.out.tfevents.{:.0f}.temper", wall_time())) {
   events_.append(event_record(version_event(wall_time())));
+}
+
+void MetricsWriter::begin(const nlohmann::json& start) {
+  if (std::filesystem::file_size(path_) == 0)
+    jsonl_.append(nlohmann::json{{"start", start}, {"step", 0}}.dump() + "\n");
 }
 
 void MetricsWriter::write(int64_t step, const Metrics& metrics) {

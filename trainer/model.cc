@@ -1,8 +1,10 @@
 #include "trainer/model.h"
 
+#include "base/error.h"
 #include "policy/chat_format.h"
 #include "policy/hugging_face.h"
 #include "trainer/checkpoint/restore.h"
+#include "trainer/console.h"
 
 namespace temper {
 
@@ -27,7 +29,22 @@ Model load_model(const std::filesystem::path& dir, const PolicyOptions& options,
   choose_chat_format(chat_format, tokenizer);
   check_tokenizer_fits(tokenizer, read_model_config(dir));
   std::string generation = generation_config(dir);
-  return {import_policy(dir, with_tokens(options, tokenizer)), std::move(tokenizer), std::move(generation)};
+  NotFinite not_finite;
+  Policy policy = import_policy(dir, with_tokens(options, tokenizer), &not_finite);
+  return {std::move(policy), std::move(tokenizer), std::move(generation), std::move(not_finite)};
+}
+
+void check_learnable(const NotFinite& found, bool allowed) {
+  if (found.count == 0) return;
+  if (!allowed)
+    throw ConfigError(
+        "{}; nothing can be learned from such weights; model.allow_not_finite=true tries all the same",
+        to_text(found));
+  say("WARNING: {}", to_text(found));
+}
+
+void warn_not_finite(const Model& model) {
+  if (model.not_finite.count > 0) say_beside(fmt::format("WARNING: {}", to_text(model.not_finite)));
 }
 
 PolicyOptions with_tokens(PolicyOptions options, const Tokenizer& tokenizer) {

@@ -39,6 +39,10 @@ Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, Task
 int64_t Recorder::begin() {
   if (const Checkpoint* from = run_.checkpoint(); from && !from->manifest.cold_start) {
     restore(*from);
+    if (run_.forked()) {  // from here on it stands alone
+      save();
+      run_.has_checkpoint();
+    }
   } else {
     if (config_.has_cold_start()) save();
   }
@@ -50,11 +54,11 @@ void Recorder::restore(const Checkpoint& checkpoint) {
   const Manifest& manifest = checkpoint.manifest;
   if (config_.loss.kl_coefficient > 0 && run_of(checkpoint.dir) != fs::absolute(run_.dir()))
     run_.save_checkpoint("cold_start", model_);
-  restore_policy(checkpoint, model_.policy);
+  check_learnable(restore_policy(checkpoint, model_.policy), config_.model.allow_not_finite);
   say_exactness(model_.policy);
   learner_.optimizer().set_updates(manifest.updates);
   order_.restore(manifest.pass_rates);
-  evaluations_ = evaluations_from(manifest.evaluations);
+  if (!run_.forked()) evaluations_ = evaluations_from(manifest.evaluations);
   steps_done_ = step_of_checkpoint_ = manifest.step;
 }
 
@@ -75,7 +79,9 @@ void Recorder::save() {
                .pass_rates = order_.pass_rates(),
                .records = growing_files(run_.dir()),
                .files = {},
-               .ranks = {}},
+               .ranks = {},
+               .cold_start = {},
+               .start = run_.start()},
               fs::exists(run_.journal()) ? fs::file_size(run_.journal()) : 0);
   step_of_checkpoint_ = steps_done_;
   checkpoint_start_s_ = now_s();
@@ -95,7 +101,7 @@ void Recorder::checkpoint() {
 }
 
 void Recorder::evaluation_before() {
-  if (config_.eval.before) evaluate_as("before", 0);
+  if (config_.eval.before) evaluate_as("before", steps_done_);
 }
 
 void Recorder::evaluation_after() {

@@ -16,6 +16,7 @@
 #include "rollout/trajectory_file.h"
 #include "trainer/checkpoint/room.h"
 #include "trainer/console.h"
+#include "trainer/provenance.h"
 #include "trainer/ranks.h"
 
 namespace temper {
@@ -88,9 +89,9 @@ void remove_quietly(const fs::path& dir) {
 
 }  // namespace
 
-void check_run_directory(const RunConfig& config) {
+RunStart check_run_directory(const RunConfig& config) {
   const fs::path dir = config.run.path();
-  const RunStart start = find_start(config);
+  RunStart start = find_start(config);
   check_room(config, dir, start.kind == RunStart::Kind::kCheckpoint && fs::exists(dir));
   const fs::path probe = existing_parent(dir) / fmt::format(".temper_probe_{}", ::getpid());
   std::error_code error;
@@ -98,14 +99,22 @@ void check_run_directory(const RunConfig& config) {
     throw WorldError("run.dir: cannot write {}: {}; choose a run.dir that can be written", dir.string(),
                      error.message());
   fs::remove(probe, error);
+  return start;
+}
+
+std::vector<std::string> fork_lines(const RunConfig& config, const Checkpoint& origin) {
+  std::vector<std::string> lines = {
+      fmt::format("a new run from {}, after step {}", origin.dir.string(), origin.manifest.step)};
+  for (const std::string& change : changes_of_fork(origin, config)) lines.push_back("  " + change);
+  if (lines.size() == 1) lines.push_back("  with the same options");
+  return lines;
 }
 
 Run::Run(const RunConfig& config, Communicator& ranks)
-    : options_(config.run), ranks_(ranks), dir_(config.run.path()) {
+    : options_(config.run), start_(start_facts(ranks.size())), ranks_(ranks), dir_(config.run.path()) {
   RunStart start;
   if (ranks_.rank() == 0) {
-    check_run_directory(config);
-    start = find_start(config);
+    start = check_run_directory(config);
     make(config, start.kind);
   }
   own();
@@ -118,10 +127,15 @@ Run::Run(const RunConfig& config, Communicator& ranks)
     guard_writes(dir_, [epoch = epoch_] { return epoch.hold(); });
     guarding_ = std::shared_ptr<void>(nullptr, [](void*) { guard_writes("", nullptr); });
   }
-  if (ranks_.any(start.kind == RunStart::Kind::kCheckpoint, "checkpoint")) choose(config, start);
+  forked_ = ranks_.any(start.kind == RunStart::Kind::kFork, "fork");
+  if (forked_ || ranks_.any(start.kind == RunStart::Kind::kCheckpoint, "checkpoint")) choose(config, start);
   if (ranks_.rank() == 0) write_file_atomic(dir_ / "config.yaml", to_yaml(config));
   open_journals();
-  if (ranks_.rank() == 0) metrics_ = std::make_unique<MetricsWriter>(dir_);
+  spdlog::info("program: {}", start_.dump());
+  if (ranks_.rank() > 0) return;
+  write_file_atomic(dir_ / "run.json", start_.dump(1) + "\n");
+  metrics_ = std::make_unique<MetricsWriter>(dir_);
+  metrics_->begin(start_);
 }
 
 // All ranks that see the directory are of the start that rank 0 has begun.
@@ -137,7 +151,7 @@ void Run::make(const RunConfig& config, RunStart::Kind kind) {
     make_directories(dir_);
     lock_ = RunLock(dir_);
     epoch_ = RunEpoch::begin(dir_);
-    if (kind == RunStart::Kind::kAgain) clear_records(dir_);
+    if (kind == RunStart::Kind::kAgain || kind == RunStart::Kind::kFork) clear_records(dir_);
     if (config.run.overwrite) clear_all(dir_);
     make_directories(dir_);
     open_log(dir_ / "log" / "rank_0.txt");
@@ -145,7 +159,7 @@ void Run::make(const RunConfig& config, RunStart::Kind kind) {
     if (fresh) remove_quietly(dir_);
     throw;
   }
-  recorded_ = kind != RunStart::Kind::kNew;
+  recorded_ = kind == RunStart::Kind::kAgain || kind == RunStart::Kind::kCheckpoint;
   if (kind == RunStart::Kind::kAgain)
     said_at_start_ = {
         "it was stopped before its first checkpoint and begins again, with the verdicts it had"};
@@ -153,21 +167,36 @@ void Run::make(const RunConfig& config, RunStart::Kind kind) {
 
 // Goes on from the newest checkpoint that is whole, and takes back what was recorded after it.
 void Run::choose(const RunConfig& config, const RunStart& start) {
-  Choice choice = choose_checkpoint(start.checkpoints, config, ranks_);
+  Choice choice =
+      choose_checkpoint(start.checkpoints, config, ranks_, forked_ ? Misfit(misfit_of_fork) : Misfit(misfit));
+  if (!choice.checkpoint && forked_)
+    throw ConfigError("checkpoint.fork: nothing can be begun from:\n{}", choice.reasons());
   if (!choice.checkpoint)
     throw ConfigError("run.dir: {} has no checkpoint to go on from:\n{}\n{}", dir_.string(), choice.reasons(),
                       kWayOut);
   checkpoint_ = std::move(choice.checkpoint);
+  if (forked_) return begin_fork(config, choice.refused);
   const Manifest& manifest = checkpoint_->manifest;
   if (manifest.config.at("checkpoint.best") == to_map(config).at("checkpoint.best"))
     last_[config.checkpoint.best] = manifest.metric;  // NaN where there is none
   if (ranks_.rank() == 0) cut_back(dir_, *checkpoint_, choice.refused);
-  for (const auto& [dir, reason] : choice.refused)
-    said_at_start_.push_back(fmt::format("checkpoint {} is not used: {}", dir.filename().string(), reason));
+  note_refused(choice.refused);
   const std::string place = manifest.cold_start
                                 ? fmt::format("update {} of the cold start", manifest.cold_start->updates)
                                 : fmt::format("step {}", manifest.step);
   said_at_start_.push_back(fmt::format("goes on after {}, from {}", place, checkpoint_->dir.string()));
+}
+
+void Run::note_refused(const std::vector<Refusal>& refused) {
+  for (const auto& [dir, reason] : refused)
+    said_at_start_.push_back(fmt::format("checkpoint {} is not used: {}", dir.filename().string(), reason));
+}
+
+// Of the other run nothing is changed, and none of its records is taken along.
+void Run::begin_fork(const RunConfig& config, const std::vector<Refusal>& refused) {
+  note_refused(refused);
+  for (const std::string& line : fork_lines(config, *checkpoint_)) said_at_start_.push_back(line);
+  if (ranks_.rank() == 0) mark_fork(dir_, config, *checkpoint_);
 }
 
 void Run::say_start() const {
@@ -177,7 +206,7 @@ void Run::say_start() const {
 void Run::open_journals() {
   std::vector<uint64_t> known;
   fs::path from = dir_;
-  if (checkpoint_) {
+  if (checkpoint_ && !forked_) {
     for (const RankRecord& rank : checkpoint_->manifest.ranks) known.push_back(rank.verdict_bytes);
     from = run_of(checkpoint_->dir);
   }
@@ -209,7 +238,7 @@ bool Run::goes_on(int64_t step) {
 }
 
 double Run::seconds() const {
-  if (first_step_s_ == 0) return checkpoint_ ? checkpoint_->manifest.seconds : 0;
+  if (first_step_s_ == 0) return checkpoint_ && !forked_ ? checkpoint_->manifest.seconds : 0;
   return now_s() - first_step_s_;
 }
 

@@ -2,19 +2,23 @@
 // A run's directory and its life: what is recorded, when it stops, what is left behind.
 //
 //   config.yaml          the resolved config
-//   metrics.jsonl        one line per step, and the TensorBoard event file beside it
-//   trajectories/        step_000001.safetensors, …, eval_before.safetensors, eval_after.safetensors
-//   checkpoints/         step_000010, cold_start_000500, …: what the run can go on from;
+//   run.json             what the newest start was made by, provenance.h
+//   metrics.jsonl        what the first start was made by; then one line per step, and the TensorBoard event
+//   file beside it trajectories/        step_000001.safetensors, …, eval_before.safetensors,
+//   eval_after.safetensors checkpoints/         step_000010, cold_start_000500, …: what the run can go on
+//   from;
 //                        cold_start, final: Hugging Face directories
 //   verdicts/            each rank's journal, env/verdict_journal.h
 //   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
 //   run.lock, run.epoch  whose the directory is
+//   fork.json            of a fork: the checkpoint it began from, and what was changed
 //   finished.json        the run came to its end
 //
 // Rank 0 alone writes all but the logs, the journals and the shares of checkpoints.
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,8 +34,11 @@ namespace temper {
 
 // Errors: ConfigError if the directory is in use, or holds a run that this one must neither delete nor go on
 // with, or something that is not one; WorldError if it cannot be written or its disk has no room for the
-// checkpoints. Leaves nothing behind.
-void check_run_directory(const RunConfig& config);
+// checkpoints; RunIsComplete. Leaves nothing behind; returns how the run would begin.
+RunStart check_run_directory(const RunConfig& config);
+
+// "a new run from …, after step 120" and a line for each option that is another than there.
+std::vector<std::string> fork_lines(const RunConfig& config, const Checkpoint& origin);
 
 class Run {
  public:
@@ -47,12 +54,15 @@ class Run {
   const std::filesystem::path& dir() const { return dir_; }
 
   Communicator& ranks() const { return ranks_; }
+  const nlohmann::json& start() const { return start_; }  // what made it, provenance.h
 
   void say_start()
       const;  // where the run was stopped, what it goes on from, which checkpoints it does not use
 
   // What the run goes on from; null: it begins.
   const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
+  // Whether that is another run's, of which weights, moments and steps are taken and nothing else.
+  bool forked() const { return forked_; }
   // Whether all ranks see the directory, which checkpoints need.
   bool shared() const { return shared_; }
 
@@ -81,10 +91,13 @@ class Run {
  private:
   void make(const RunConfig& config, RunStart::Kind kind);
   void choose(const RunConfig& config, const RunStart& start);
+  void note_refused(const std::vector<Refusal>& refused);
+  void begin_fork(const RunConfig& config, const std::vector<Refusal>& refused);
   void open_journals();
   void own();
 
   RunOptions options_;
+  nlohmann::json start_;
   Communicator& ranks_;
   std::filesystem::path dir_;
   RunLock lock_;
@@ -95,7 +108,7 @@ class Run {
   std::optional<Checkpoint> checkpoint_;
   std::vector<std::string> said_at_start_;
   uint64_t known_verdict_bytes_ = 0;
-  bool recorded_ = false, shared_ = true;
+  bool recorded_ = false, shared_ = true, forked_ = false;
   double first_step_s_ = 0;
 };
 

@@ -21,6 +21,7 @@ namespace {
 constexpr const char* kLock = "run.lock";
 constexpr const char* kFinished = "finished.json";
 
+constexpr const char* kFork = "fork.json";
 constexpr const char* kEpoch = "run.epoch";
 constexpr double kBeginPatience_s = 10, kHoldPatience_s = 60;
 
@@ -66,22 +67,7 @@ bool same_folder(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, ignored);
 }
 
-// Where the run in the directory came to its end and this config does not prolong it.
-void check_unfinished(const RunConfig& config, const fs::path& dir) {
-  if (!fs::exists(dir / kFinished)) return;
-  const auto json = nlohmann::json::parse(read_file(dir / kFinished), nullptr, false);
-  if (!json.is_object()) return;
-  const int64_t step = json.value("step", int64_t(0));
-  const double seconds = json.value("seconds", 0.0), most = config.run.max_seconds;
-  if (step < config.run.steps && (most == 0 || seconds < most)) return;
-  throw ConfigError(
-      "run.dir: {} holds a run already, which ended after step {} ({:.0f} s); raise {} to go on with it, "
-      "choose "
-      "another run.name or run.dir, or pass run.overwrite=true to delete it",
-      dir.string(), step, seconds, step < config.run.steps ? "run.max_seconds" : "run.steps");
-}
-
-// A run without a checkpoint begins again only where nothing of another config is lost.
+// A run goes on, or begins again, only where nothing of another config is lost.
 void check_same_config(const RunConfig& config, const fs::path& dir) {
   if (!fs::exists(dir / "config.yaml")) return;
   const std::string changes =
@@ -91,6 +77,22 @@ void check_same_config(const RunConfig& config, const fs::path& dir) {
         "run.dir: {} holds a run of another config: {}; choose another run.name or run.dir, or pass "
         "run.overwrite=true to delete it",
         dir.string(), changes);
+}
+
+// Where the run in the directory came to its end and this config does not prolong it.
+void check_unfinished(const RunConfig& config, const fs::path& dir) {
+  if (!came_to_its_end(dir)) return;
+  const auto json = nlohmann::json::parse(read_file(dir / kFinished), nullptr, false);
+  if (!json.is_object()) return;
+  const int64_t step = json.value("step", int64_t(0));
+  const double seconds = json.value("seconds", 0.0), most = config.run.max_seconds;
+  if (step < config.run.steps && (most == 0 || seconds < most)) return;
+  check_same_config(config, dir);
+  throw RunIsComplete(
+      fmt::format("{} is complete: it ended after step {} ({:.0f} s); raise {} to go on with it, choose "
+                  "another run.name or "
+                  "run.dir, or pass run.overwrite=true to delete it",
+                  dir.string(), step, seconds, step < config.run.steps ? "run.max_seconds" : "run.steps"));
 }
 
 // Errors where none of them can be used, as far as their manifests tell.
@@ -129,6 +131,75 @@ RunStart from_given_checkpoint(const RunConfig& config, const fs::path& dir) {
   if (config.run.overwrite && same_folder(run_of(checkpoint), dir))
     throw ConfigError("run.overwrite: true would delete the checkpoint of checkpoint.resume");
   return {RunStart::Kind::kCheckpoint, {checkpoint}};
+}
+
+std::string whole_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+// The checkpoints that checkpoint.fork means, the newest first.
+std::vector<fs::path> named_by_fork(const std::string& given) {
+  fs::path path = fs::path(given).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  std::vector<fs::path> checkpoints;
+  if (fs::exists(path / "manifest.json"))
+    checkpoints = {path};
+  else
+    for (const fs::path& one : checkpoints_in(path / "checkpoints"))
+      if (is_of_a_step(one)) checkpoints.push_back(one);
+  if (!checkpoints.empty()) return checkpoints;
+  throw ConfigError(
+      "checkpoint.fork: '{}' {}", given,
+      !fs::is_directory(path) ? "is no folder"
+      : fs::exists(path / "config.json")
+          ? "is a model without an optimizer's moments: name the run or one of its step_… folders, or "
+            "begin with the model alone, by model.path"
+          : "has no checkpoint of a step; it must be a run's folder or one of its step_… folders");
+}
+
+// Older ones only where a newer one is damaged: what does not fit is the user's to decide.
+std::vector<fs::path> whole_forks(const RunConfig& config, const std::vector<fs::path>& named) {
+  std::vector<std::string> reasons;
+  std::vector<fs::path> whole;
+  for (const fs::path& path : named) {
+    std::optional<Checkpoint> checkpoint;
+    try {
+      checkpoint = read_checkpoint(path);
+    } catch (const std::exception& e) {
+      reasons.push_back(fmt::format("{}: {}", path.string(), e.what()));
+      continue;
+    }
+    if (whole.empty())
+      if (const std::string why = misfit_of_fork(*checkpoint, config); !why.empty())
+        throw ConfigError("checkpoint.fork: {}: {}", path.string(), why);
+    whole.push_back(path);
+  }
+  if (whole.empty())
+    throw ConfigError("checkpoint.fork: nothing can be begun from:\n{}", fmt::join(reasons, "\n"));
+  return whole;
+}
+
+RunStart fork_of(const RunConfig& config, const fs::path& dir) {
+  const std::vector<fs::path> named = named_by_fork(config.checkpoint.fork);
+  if (fs::exists(dir) && same_folder(run_of(named.front()), dir))
+    throw ConfigError(
+        "run.dir: {} is the run that checkpoint.fork names; a fork is a run of its own: choose another "
+        "run.name or "
+        "run.dir",
+        dir.string());
+  return {RunStart::Kind::kFork, whole_forks(config, named)};
+}
+
+// A run that was begun otherwise is not gone on with as a fork.
+void check_same_fork(const RunConfig& config, const fs::path& dir) {
+  if (config.checkpoint.fork.empty() || !fs::exists(dir / "config.yaml")) return;
+  std::string origin;
+  if (fs::exists(dir / kFork)) {
+    const auto json = nlohmann::json::parse(read_file(dir / kFork), nullptr, false);
+    if (json.is_object()) origin = json.value("asked", "");
+  }
+  if (origin == whole_path(config.checkpoint.fork)) return;
+  throw ConfigError(
+      "run.dir: {} holds a run already, {}, not of checkpoint.fork: {}; choose another run.name or run.dir",
+      dir.string(), origin.empty() ? "which is no fork" : "a fork of " + origin, config.checkpoint.fork);
 }
 
 int64_t number_in(const std::string& name) {
@@ -211,13 +282,18 @@ RunStart find_start(const RunConfig& config) {
         "run.dir: {} exists and is not a run of this program; choose another name (run.name or run.dir)",
         dir.string());
   RunLock::check(dir);
-  if (resume != "auto" && resume != "never") return from_given_checkpoint(config, dir);
-  if (!is_used(dir) || config.run.overwrite) return {};
+  const bool forks = !config.checkpoint.fork.empty();
+  if (resume != "auto" && resume != "never") {
+    if (forks) throw ConfigError("checkpoint.fork: not together with a folder in checkpoint.resume");
+    return from_given_checkpoint(config, dir);
+  }
+  if (!is_used(dir) || config.run.overwrite) return forks ? fork_of(config, dir) : RunStart{};
   if (resume == "never")
     throw ConfigError(
         "run.dir: {} holds a run already; choose another run.name or run.dir, pass run.overwrite=true to "
         "delete it, or checkpoint.resume=auto to go on with it",
         dir.string());
+  check_same_fork(config, dir);
   check_unfinished(config, dir);
   const std::vector<fs::path> checkpoints = list_checkpoints(dir / "checkpoints");
   if (!checkpoints.empty()) {
@@ -225,6 +301,7 @@ RunStart find_start(const RunConfig& config) {
     return {RunStart::Kind::kCheckpoint, checkpoints};
   }
   check_same_config(config, dir);
+  if (forks) return fork_of(config, dir);
   return {RunStart::Kind::kAgain, {}};
 }
 
@@ -270,6 +347,17 @@ void clear_all(const fs::path& dir) {
   for (const fs::path& path : entries(dir))
     if (path.filename() != kLock && path.filename() != kEpoch) fs::remove_all(path);
 }
+
+void mark_fork(const fs::path& dir, const RunConfig& config, const Checkpoint& origin) {
+  const nlohmann::json json = {{"asked", whole_path(config.checkpoint.fork)},
+                               {"checkpoint", whole_path(origin.dir.string())},
+                               {"manifest_sha256", sha256_of_file(origin.dir / "manifest.json")},
+                               {"step", origin.manifest.step},
+                               {"changes", changes_of_fork(origin, config)}};
+  write_file_atomic(dir / kFork, json.dump(1) + "\n");
+}
+
+bool came_to_its_end(const fs::path& dir) { return fs::exists(dir / kFinished); }
 
 void mark_finished(const fs::path& dir, int64_t step, double seconds) {
   write_file_atomic(dir / kFinished, nlohmann::json{{"step", step}, {"seconds", seconds}}.dump() + "\n");

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -51,18 +52,26 @@ inline constexpr const char* kWayOut =
     "change back what differs, choose another run.name or run.dir, or pass run.overwrite=true to delete the "
     "run";
 
+// The run in the directory has come to its end, which this config does not prolong: nothing is left to do.
+class RunIsComplete : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // How a run begins.
 struct RunStart {
   enum class Kind {
-    kNew,        // nothing is there, or it is to be deleted
-    kAgain,      // a run of this config was stopped before its first checkpoint: its verdicts are kept
-    kCheckpoint  // goes on from one of `checkpoints`
+    kNew,         // nothing is there, or it is to be deleted
+    kAgain,       // a run of this config was stopped before its first checkpoint: its verdicts are kept
+    kCheckpoint,  // goes on from one of `checkpoints`
+    kFork         // a new run begins from one of `checkpoints`, which is another run's
   };
   Kind kind = Kind::kNew;
   std::vector<std::filesystem::path> checkpoints;  // the newest first
 };
 
-// Errors: ConfigError if the directory holds something that this run must neither delete nor go on with.
+// Errors: ConfigError if the directory holds something that this run must neither delete nor go on with, or
+// checkpoint.fork names nothing that it can begin from; RunIsComplete.
 RunStart find_start(const RunConfig& config);
 
 // Files of the run that grow, with their sizes: metrics.jsonl and the event files.
@@ -78,6 +87,11 @@ void cut_back(const std::filesystem::path& dir, const Checkpoint& checkpoint,
 void clear_records(const std::filesystem::path& dir);  // all but verdicts and logs
 void clear_all(const std::filesystem::path& dir);      // all but lock and epoch
 
+// Where the run began, if it is a fork: fork.json, with the checkpoint, its step and digest, and what was
+// changed.
+void mark_fork(const std::filesystem::path& dir, const RunConfig& config, const Checkpoint& origin);
+
+bool came_to_its_end(const std::filesystem::path& dir);
 // The run came to its end after `step`.
 void mark_finished(const std::filesystem::path& dir, int64_t step, double seconds);
 

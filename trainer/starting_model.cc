@@ -152,11 +152,15 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
     model.tokenizer.chat_format = chat;
     return model;
   };
-  if (from && !from->manifest.cold_start)
-    return config.loss.kl_coefficient > 0 ? load_model(starting_folder(config, from->dir), options, chat)
-                                          : empty();
+  if (from && !from->manifest.cold_start) {
+    if (config.loss.kl_coefficient == 0) return empty();
+    Model model = load_model(starting_folder(config, from->dir), options, chat);
+    check_learnable(model.not_finite, config.model.allow_not_finite);
+    return model;
+  }
   if (!config.has_cold_start()) {
     Model model = load_model(config.model.path, options, chat);
+    check_learnable(model.not_finite, config.model.allow_not_finite);
     say_exactness(model.policy);
     return model;
   }
@@ -164,7 +168,8 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   Model model = from                        ? empty()
                 : config.model.path.empty() ? new_model(config, texts_of(source, judge.tasks()), options)
                                             : load_model(config.model.path, options, chat);
-  if (from) restore_policy(*from, model.policy);
+  if (from) model.not_finite = restore_policy(*from, model.policy);
+  check_learnable(model.not_finite, config.model.allow_not_finite);
   say_exactness(model.policy);
   cold_start(config, rows_of(config, source, judge.tasks(), model), model, judge, run);
   run.save_checkpoint("cold_start", model);

@@ -38,6 +38,20 @@ void check_tree(const YAML::Node& root, const std::string& where) {
   }
 }
 
+// What stands in front of a line's first word.
+std::string_view indent_of(std::string_view text, int line) {
+  for (; line > 0 && text.find('\n') != std::string_view::npos; --line)
+    text.remove_prefix(text.find('\n') + 1);
+  return text.substr(0, text.find_first_not_of(" \t"));
+}
+
+// yaml-cpp calls it an illegal map value, or says nothing of it.
+bool indented_by_tabs(const std::string& text, int line) {
+  for (const int at : {line, line - 1})
+    if (at >= 0 && indent_of(text, at).find('\t') != std::string_view::npos) return true;
+  return false;
+}
+
 int64_t line_of(const std::string& text, size_t at) {
   return 1 + std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n');
 }
@@ -58,6 +72,9 @@ YAML::Node parse_yaml(const std::string& text, const std::string& where) {
     check_tree(root, where);
     return root;
   } catch (const YAML::Exception& e) {
+    if (indented_by_tabs(text, e.mark.line))
+      throw ConfigError("{}:{}: not valid YAML: a tab cannot indent a line; use spaces", where,
+                        e.mark.line + 1);
     throw ConfigError("{}:{}: not valid YAML: {}", where, e.mark.line + 1, printable(e.msg, 200));
   }
 }

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/machine/child_process.h"
 #include "base/machine/messages.h"
-#include "base/process.h"
 #include "env/admission/eager_time.h"
 #include "env/broker/gpu_procedure.h"
 #include "env/task_json.h"

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <string_view>
@@ -28,6 +29,8 @@ CandidateBox lock_up(int64_t memory_bytes, int64_t cpu_s, uid_t user) {
   if (!box.object) throw system_error("create the object's file");
   apply_limits({.memory_bytes = memory_bytes, .cpu_s = cpu_s, .file_bytes = kRootBytes, .open_files = 32});
   box.user_dropped = drop_privileges(user);
+  // Later it would look like the candidate's fault.
+  if (::access(kCandidateObject, R_OK) != 0) throw system_error("read the object's file in the sandbox");
   ::signal(SIGABRT, on_abort);
   allow_only_candidate_calls();
   const std::string door = first_open_door();

@@ -35,6 +35,13 @@ std::string read_prefix(int file, int64_t limit) {
   return content;
 }
 
+constexpr int kNotStarted = 126;  // of a tool, by our fault; no compiler ends so
+
+void write_text_of(const std::exception& e) {
+  const std::string_view text = e.what();
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+}
+
 [[noreturn]] void run_tool(const std::vector<std::string>& argv) {
   try {
     ::syscall(SYS_close_range, 3, ~0u, 0);
@@ -45,9 +52,11 @@ std::string read_prefix(int file, int64_t limit) {
     char path[] = "PATH=/usr/bin", locale[] = "LC_ALL=C", folder[] = "TMPDIR=/work";
     char* environment[] = {path, locale, folder, nullptr};
     ::execve(arguments[0], arguments.data(), environment);
-  } catch (const std::exception&) {
+    write_text_of(system_error(fmt::format("start {}", argv[0])));
+  } catch (const std::exception& e) {
+    write_text_of(e);
   }
-  ::_exit(126);
+  ::_exit(kNotStarted);
 }
 
 Ending run_step(const std::vector<std::string>& argv) {
@@ -58,6 +67,7 @@ Ending run_step(const std::vector<std::string>& argv) {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return kCompiled;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotStarted) return kSetupFailed;
   return WIFSIGNALED(status) ? kToolKilled : kToolFailed;
 }
 

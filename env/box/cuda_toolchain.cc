@@ -76,7 +76,7 @@ std::string unquoted_program(const std::string& line) {
 
 // The command lines of a dry run, without "#$ ", variables put in; not its settings of variables.
 std::vector<std::string> dry_run(const fs::path& nvcc, const std::string& arguments) {
-  const Output said = output_of(fmt::format("cd / && {} --dryrun {}", nvcc.string(), arguments));
+  const CommandOutput said = output_of(fmt::format("cd / && {} --dryrun {}", nvcc.string(), arguments));
   std::vector<std::string> commands;
   std::string cicc_path;
   std::istringstream lines(said.text);

@@ -1,7 +1,6 @@
 #include "env/box/cxx_driver.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iomanip>
@@ -11,16 +10,6 @@
 
 namespace temper {
 namespace fs = std::filesystem;
-
-Output output_of(const std::string& command) {
-  FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
-  if (pipe == nullptr) return {};
-  Output output;
-  char chunk[4096];
-  for (size_t n; (n = std::fread(chunk, 1, sizeof chunk, pipe)) > 0;) output.text.append(chunk, n);
-  output.ok = ::pclose(pipe) == 0;
-  return output;
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -40,7 +29,7 @@ std::vector<std::string> split_words(const std::string& line) {
 CxxDriver::CxxDriver() {
   const char* chosen = std::getenv("CXX");
   name_ = chosen != nullptr && *chosen != '\0' ? chosen : "g++";
-  const Output said = output_of(name_ + " --version");
+  const CommandOutput said = output_of(name_ + " --version");
   version_ = first_line(said.text);
   if (!said.ok || version_.empty())
     throw WorldError("no C++ compiler: {} does not run; install g++ (apt-get install g++)", name_);

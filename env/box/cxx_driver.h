@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/machine/child_process.h"
+
 namespace temper {
 
 using Command = std::vector<std::string>;
@@ -25,13 +27,6 @@ class CxxDriver {
   std::string file(const std::string& name) const;
   std::string name_, version_;
 };
-
-// What a shell command prints, errors included, and whether it succeeded.
-struct Output {
-  std::string text;
-  bool ok = false;
-};
-Output output_of(const std::string& command);
 
 std::string first_line(const std::string& text);
 

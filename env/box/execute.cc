@@ -1,7 +1,5 @@
 #include "env/box/execute.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <string_view>
@@ -9,29 +7,31 @@
 namespace temper {
 namespace {
 
-constexpr int kFirst = 3;
-
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> result;
-  for (const auto& word : words) result.push_back(const_cast<char*>(word.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
+constexpr double kContextEnds_s = 30;  // a killed process's, with all that it holds of a GPU
 
 }  // namespace
 
 int execute(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
             const std::vector<int>& descriptors, bool keep_errors) {
-  const int null = ::open("/dev/null", O_RDWR);
-  for (int standard = STDIN_FILENO; standard <= (keep_errors ? STDOUT_FILENO : STDERR_FILENO); ++standard)
-    ::dup2(null, standard);
-  const int end = kFirst + int(descriptors.size());
-  std::vector<int> high;  // out of the way of the numbers they are to get
-  for (int fd : descriptors) high.push_back(::fcntl(fd, F_DUPFD, end));
-  for (int i = 0; i < int(high.size()); ++i) ::dup2(high[i], kFirst + i);
-  ::syscall(SYS_close_range, end, ~0u, 0);
-  ::execve(argv[0].c_str(), pointers(argv).data(), pointers(environment).data());
+  become({.argv = argv,
+          .environment = environment,
+          .descriptors = descriptors,
+          .input = kNullDevice,
+          .output = kNullDevice,
+          .errors = keep_errors ? STDERR_FILENO : kNullDevice});
   return 127;
+}
+
+ChildProcess start_gpu_program(const std::vector<std::string>& argv,
+                               const std::vector<std::string>& environment,
+                               const std::vector<int>& descriptors) {
+  return ChildProcess::start({.argv = argv,
+                              .environment = environment_with(environment),
+                              .descriptors = descriptors,
+                              .input = kNullDevice,
+                              .output = kNullDevice,
+                              .no_new_privileges = true,
+                              .reap_s = kContextEnds_s});
 }
 
 std::vector<std::string> environment_with(const std::vector<std::string>& more) {

@@ -1,8 +1,10 @@
 #pragma once
-// The last steps of a child before it becomes one of our programs.
+// The last steps of a box's child before it becomes one of our programs.
 
 #include <string>
 #include <vector>
+
+#include "base/machine/child_process.h"
 
 namespace temper {
 
@@ -11,7 +13,14 @@ namespace temper {
 int execute(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
             const std::vector<int>& descriptors, bool keep_errors);
 
-// The environment of this process, but for the job's secret, which is no candidate's business, and `more` on top.
+// A trusted process that has a GPU, outside of namespaces: it needs the machine's devices. `descriptors` as
+// above, `environment` on top of ours.
+ChildProcess start_gpu_program(const std::vector<std::string>& argv,
+                               const std::vector<std::string>& environment,
+                               const std::vector<int>& descriptors);
+
+// The environment of this process, but for the job's secret, which is no candidate's business, and `more` on
+// top.
 std::vector<std::string> environment_with(const std::vector<std::string>& more);
 
 }  // namespace temper

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -123,6 +124,7 @@ BoxProcess BoxProcess::start(const std::function<int()>& body) {
   const pid_t pid = pid_t(::syscall(SYS_clone3, &arguments, sizeof arguments));
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::umask(S_IWGRP | S_IWOTH);  // another user reads what is made in the box, whatever we were started with
     if (own_user) enter_user_namespace(uid, gid, std::move(writing));
     run_child(body);
   }
@@ -133,27 +135,6 @@ BoxProcess BoxProcess::start(const std::function<int()>& body) {
   writing = Fd();
   const std::string failed = own_user ? read_all(reading.get()) : "";
   if (!failed.empty()) throw WorldError("{}", failed);
-  return process;
-}
-
-BoxProcess BoxProcess::start_trusted(const std::function<int()>& body) {
-  int pidfd = -1;
-  const pid_t parent = ::getpid();
-  clone_args arguments{};
-  arguments.flags = CLONE_PIDFD;
-  arguments.pidfd = uint64_t(&pidfd);
-  arguments.exit_signal = SIGCHLD;
-  const pid_t pid = pid_t(::syscall(SYS_clone3, &arguments, sizeof arguments));
-  if (pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (::getppid() != parent) ::_exit(125);
-    run_child(body);
-  }
-  if (pid < 0) throw system_error("start a process");
-  BoxProcess process;
-  process.pid_ = pid;
-  process.pidfd_ = Fd(pidfd);
   return process;
 }
 

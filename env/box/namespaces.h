@@ -1,6 +1,10 @@
 #pragma once
 // A child process in namespaces of its own: pid, mount, net, ipc, uts, and user where we are not root. It is
 // the init of its pid namespace, so killing it ends everything it started.
+//
+// It is not started as trusted children are (base/machine/child_process.h): it must be in its namespaces from
+// its first instruction on, as only clone can have it, and works in them before it becomes another program,
+// or without becoming one.
 
 #include <chrono>
 #include <functional>
@@ -20,8 +24,6 @@ class BoxProcess {
   // Runs `body` in the child and ends it with the value returned. The body must not touch what only the
   // parent owns. Errors: WorldError that says what an unprivileged user lacks, where that is the reason.
   static BoxProcess start(const std::function<int()>& body);
-  // The same in this process's namespaces, for what is trusted and needs the machine's devices.
-  static BoxProcess start_trusted(const std::function<int()>& body);
   BoxProcess() = default;
   BoxProcess(BoxProcess&&) noexcept = default;
   BoxProcess& operator=(BoxProcess&& other) noexcept {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/machine/lease.h"
 #include "base/machine/messages.h"
+#include "base/machine/surroundings.h"
 #include "env/box/core_lease.h"
 #include "env/broker/gpu_lane.h"
 #include "env/broker/host_lane.h"
@@ -75,6 +76,7 @@ int run() {
 }  // namespace temper
 
 int main() {
+  temper::begin_process();
   try {
     return temper::run();
   } catch (const std::exception& e) {

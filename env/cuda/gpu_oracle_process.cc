@@ -25,10 +25,8 @@ GpuOracleProcess::GpuOracleProcess(const std::string& program, int gpu, const st
     throw system_error("create a socket pair");
   socket_ = Fd(pair[0]);
   const Fd theirs(pair[1]), list = memory_with("tasks", tasks_to_json(tasks));
-  const std::vector<std::string> argv{program, std::to_string(gpu)};
-  const auto environment = environment_with({"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"});
-  const std::vector<int> descriptors{theirs.get(), list.get()};
-  process_ = BoxProcess::start_trusted([&] { return execute(argv, environment, descriptors, true); });
+  process_ = start_gpu_program({program, std::to_string(gpu)}, {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"},
+                               {theirs.get(), list.get()});
 }
 
 void GpuOracleProcess::wait_ready() {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "env/box/namespaces.h"
+#include "base/machine/child_process.h"
 #include "env/cuda/gpu_protocol.h"
 
 namespace temper {
@@ -49,7 +49,7 @@ class GpuOracleProcess {
   Fd socket_, exchange_;
   int64_t exchange_bytes_ = 0;
   std::string neighbours_;
-  BoxProcess process_;
+  ChildProcess process_;
   uint32_t sequence_ = 0;
 };
 

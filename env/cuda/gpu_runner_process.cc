@@ -27,9 +27,8 @@ GpuRunnerProcess::GpuRunnerProcess(const GpuRunnerOptions& options) {
   std::vector<std::string> argv{options.program, std::to_string(options.gpu),
                                 std::to_string(options.exchange_bytes)};
   if (options.profiling) argv.push_back("profile");
-  const auto environment = environment_with({"CUDA_MODULE_LOADING=EAGER", "CUDA_CACHE_DISABLE=1"});
-  const std::vector<int> descriptors{theirs.get(), memory.get(), options.exchange};
-  process_ = BoxProcess::start_trusted([&] { return execute(argv, environment, descriptors, true); });
+  process_ = start_gpu_program(argv, {"CUDA_MODULE_LOADING=EAGER", "CUDA_CACHE_DISABLE=1"},
+                               {theirs.get(), memory.get(), options.exchange});
 }
 
 const GpuFactsWire& GpuRunnerProcess::wait_ready() {

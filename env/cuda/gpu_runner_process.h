@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "env/box/namespaces.h"
+#include "base/machine/child_process.h"
 #include "env/box/shared_memory.h"
 #include "env/cuda/gpu_protocol.h"
 
@@ -55,7 +55,7 @@ class GpuRunnerProcess {
 
   Fd socket_;
   Mapping memory_;
-  BoxProcess process_;
+  ChildProcess process_;
   GpuFactsWire gpu_;
   uint32_t sequence_ = 0;
   bool ready_ = false, started_ = false;

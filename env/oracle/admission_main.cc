@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/machine/messages.h"
+#include "base/machine/surroundings.h"
 #include "env/oracle/trial.h"
 #include "env/task_json.h"
 
@@ -58,6 +59,7 @@ void run(int gpu) {
 }  // namespace temper
 
 int main(int count, char** arguments) {
+  temper::begin_process();
   try {
     temper::run(count > 1 ? std::atoi(arguments[1]) : 0);
     return temper::kExitOk;

@@ -3,9 +3,11 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/machine/surroundings.h"
 #include "env/oracle/gpu_service.h"
 
 int main(int count, char** arguments) {
+  temper::begin_process();
   if (count != 2) return temper::kExitUser;
   temper::serve_gpu_oracle(std::atoi(arguments[1]), at::kCUDA);
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/machine/surroundings.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
 #include "env/handover.h"
@@ -73,6 +74,7 @@ void run() {
 }  // namespace temper
 
 int main() {
+  temper::begin_process();
   try {
     temper::run();
     return temper::kExitOk;

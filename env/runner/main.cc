@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/machine/surroundings.h"
 #include "env/box/candidate_box.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
@@ -88,6 +89,7 @@ void run(char** arguments) {
 }  // namespace temper
 
 int main(int count, char** arguments) {
+  temper::begin_process();
   if (count != 4) return temper::kExitUser;
   try {
     temper::run(arguments);

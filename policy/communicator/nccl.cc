@@ -125,4 +125,10 @@ std::unique_ptr<Transport> make_nccl_transport(int rank, int size,
   return std::make_unique<NcclTransport>(rank, size, from_rank_0);
 }
 
+std::string nccl_version() {
+  int version = 0;
+  if (ncclGetVersion(&version) != ncclSuccess) return "";
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
 }  // namespace temper

@@ -14,4 +14,6 @@ namespace temper {
 std::unique_ptr<Transport> make_nccl_transport(int rank, int size,
                                                const std::function<std::string(std::string)>& from_rank_0);
 
+std::string nccl_version();  // "2.28.9"; "" where Temper is built without CUDA
+
 }  // namespace temper

@@ -1,20 +1,28 @@
 #include "policy/text/piece_model.h"
 
 #include <cmath>
-#include <cstring>
+#include <protozero/pbf_reader.hpp>
 
 #include "base/error.h"
 #include "base/input/printable.h"
 #include "base/input/utf8.h"
-#include "policy/text/protobuf_fields.h"
 
 namespace temper {
 namespace {
 
 using namespace piece_model;
+using protozero::pbf_reader, protozero::tag_and_type;
 
 constexpr size_t kMostPieces = size_t(1) << 19, kMostPieceBytes = 1024;
 constexpr float kMostScore = 1e9f;  // sums of them over a long text are finite
+
+constexpr auto kBytes = protozero::pbf_wire_type::length_delimited,
+               kFixed32 = protozero::pbf_wire_type::fixed32;
+
+std::string_view bytes_of(pbf_reader& field) {
+  const auto view = field.get_view();
+  return {view.data(), view.size()};
+}
 
 class Check {
  public:
@@ -22,11 +30,17 @@ class Check {
 
   void model(std::string_view bytes) const {
     size_t pieces = 0;
-    each(bytes, "", [&](const ProtobufField& field) {
-      if (field.number == kPieces && ++pieces > kMostPieces) refuse("has more than {} pieces", kMostPieces);
-      if (field.wire != ProtobufWire::kBytes) return;
-      if (field.number == kPieces) piece(field.value, pieces - 1);
-      if (field.number == kNormalizerSpec || field.number == kDenormalizerSpec) normalizer(field.value);
+    each(bytes, "", [&](pbf_reader& field) {
+      if (field.tag() == kPieces && ++pieces > kMostPieces) refuse("has more than {} pieces", kMostPieces);
+      switch (field.tag_and_type()) {
+        case tag_and_type(kPieces, kBytes):
+          return piece(bytes_of(field), pieces - 1);
+        case tag_and_type(kNormalizerSpec, kBytes):
+        case tag_and_type(kDenormalizerSpec, kBytes):
+          return normalizer(bytes_of(field));
+        default:
+          field.skip();
+      }
     });
     if (pieces == 0) refuse("not a sentencepiece model: it has no pieces");
   }
@@ -37,21 +51,31 @@ class Check {
     throw ConfigError("{}: {}", origin_, fmt::format(text, std::forward<Args>(args)...));
   }
 
+  // `take` reads the field or skips it.
   template <class Take>
   void each(std::string_view bytes, const char* what, const Take& take) const {
-    ProtobufFields fields(bytes);
-    while (const auto field = fields.next()) take(*field);
-    if (fields.malformed()) refuse("not a sentencepiece model: it is malformed{}", what);
+    try {
+      for (pbf_reader fields(bytes.data(), bytes.size()); fields.next();) take(fields);
+    } catch (const protozero::exception&) {
+      refuse("not a sentencepiece model: it is malformed{}", what);
+    }
   }
 
   void piece(std::string_view bytes, size_t id) const {
-    each(bytes, " in a piece", [&](const ProtobufField& field) {
-      if (field.number == kText && field.wire == ProtobufWire::kBytes) text(field.value, id);
-      if (field.number != kScore || field.wire != ProtobufWire::kFixed32) return;
-      float score;
-      std::memcpy(&score, field.value.data(), sizeof score);
-      if (!(std::abs(score) <= kMostScore)) refuse("piece {} has the score {}", id, score);
+    each(bytes, " in a piece", [&](pbf_reader& field) {
+      switch (field.tag_and_type()) {
+        case tag_and_type(kText, kBytes):
+          return text(bytes_of(field), id);
+        case tag_and_type(kScore, kFixed32):
+          return score(field.get_float(), id);
+        default:
+          field.skip();
+      }
     });
+  }
+
+  void score(float score, size_t id) const {
+    if (!(std::abs(score) <= kMostScore)) refuse("piece {} has the score {}", id, score);
   }
 
   void text(std::string_view piece, size_t id) const {
@@ -62,10 +86,12 @@ class Check {
   }
 
   void normalizer(std::string_view bytes) const {
-    each(bytes, " in a normaliser", [&](const ProtobufField& field) {
-      if (field.number == kCharsMap && !field.value.empty())
+    each(bytes, " in a normaliser", [&](pbf_reader& field) {
+      if (field.tag_and_type() != tag_and_type(kCharsMap, kBytes)) return field.skip();
+      const size_t map_bytes = bytes_of(field).size();
+      if (map_bytes > 0)
         refuse("changes characters (its normaliser has a map of {} bytes); train with normalization identity",
-               field.value.size());
+               map_bytes);
     });
   }
 
@@ -75,11 +101,14 @@ class Check {
 }  // namespace
 
 bool is_piece_model(std::string_view bytes) {
-  ProtobufFields fields(bytes);
   bool has_pieces = false;
-  while (const auto field = fields.next())
-    has_pieces = has_pieces || (field->number == kPieces && field->wire == ProtobufWire::kBytes);
-  return has_pieces && !fields.malformed();
+  try {
+    for (pbf_reader fields(bytes.data(), bytes.size()); fields.next(); fields.skip())
+      has_pieces = has_pieces || fields.tag_and_type() == tag_and_type(kPieces, kBytes);
+  } catch (const protozero::exception&) {
+    return false;
+  }
+  return has_pieces;
 }
 
 void check_piece_model(std::string_view bytes, const std::string& origin) { Check(origin).model(bytes); }

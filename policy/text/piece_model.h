@@ -10,10 +10,10 @@ namespace temper {
 
 // The numbers of the fields that matter here.
 namespace piece_model {
-inline constexpr uint64_t kPieces = 1, kTrainerSpec = 2, kNormalizerSpec = 3, kDenormalizerSpec = 5;
-inline constexpr uint64_t kText = 1, kScore = 2, kType = 3;  // of a piece
-inline constexpr uint64_t kModelType = 3;                    // of the trainer's specification
-inline constexpr uint64_t kCharsMap = 2;                     // of a normaliser's
+inline constexpr uint32_t kPieces = 1, kTrainerSpec = 2, kNormalizerSpec = 3, kDenormalizerSpec = 5;
+inline constexpr uint32_t kText = 1, kScore = 2, kType = 3;  // of a piece
+inline constexpr uint32_t kModelType = 3;                    // of the trainer's specification
+inline constexpr uint32_t kCharsMap = 2, kDummyPrefix = 3;   // of a normaliser's
 }  // namespace piece_model
 
 // Is it one, as far as its outermost fields tell? Llama 3 ships ranks under the same file name.

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <protozero/pbf_writer.hpp>
 
 #include "base/error.h"
 #include "base/input/printable.h"
@@ -20,9 +21,13 @@ namespace {
 // sentencepiece writes a space as U+2581, so a real U+2581 has to go around it.
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 
-// A further occurrence of ModelProto.normalizer_spec that sets add_dummy_prefix to false: a parser of
-// protocol buffers merges it into the first.
-constexpr std::string_view kNoDummyPrefix = "\x1A\x02\x18\x00";
+// With a further normaliser's specification that wants no dummy prefix: a parser of protocol buffers merges
+// it into the first.
+std::string without_dummy_prefix(std::string model) {
+  protozero::pbf_writer fields(model);
+  protozero::pbf_writer(fields, piece_model::kNormalizerSpec).add_bool(piece_model::kDummyPrefix, false);
+  return model;
+}
 
 using Processor = sentencepiece::SentencePieceProcessor;
 
@@ -47,7 +52,7 @@ class PieceEncoder : public TextEncoder {
  public:
   PieceEncoder(const std::string& model, const std::string& origin) {
     load(model, origin, starts_);
-    load(model + std::string(kNoDummyPrefix.data(), 4), origin, processor_);
+    load(without_dummy_prefix(model), origin, processor_);
     byte_ids_.fill(-1);
     for (int id = 0; id < processor_.GetPieceSize(); ++id) {
       const std::string& piece = processor_.IdToPiece(id);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include "base/error.h"
 #include "tests/env/boxes.h"
 
 namespace temper {
@@ -79,6 +81,27 @@ TEST(CompileBox, IgnoresFlagsInTheSource) {
   const auto result =
       compile_here("// g++: -include /etc/passwd\n#pragma GCC push_options\n" + std::string(kEmptyKernel));
   EXPECT_TRUE(result.ok) << result.diagnostics;
+}
+
+TEST(CompileBox, AToolThatCannotBeStartedIsNoFaultOfTheSource) {
+  Toolchain tools = test_toolchain();
+  tools.steps[0].program[0] = "/usr/bin/no_such_compiler";
+  try {
+    compile(tools, kEmptyKernel, {}, kTestUser);
+    ADD_FAILURE() << "it compiles";
+  } catch (const WorldError& e) {
+    EXPECT_NE(std::string(e.what()).find("cannot start /usr/bin/no_such_compiler: No such file"), std::string::npos)
+        << e.what();
+  }
+}
+
+TEST(CompileBox, TheCreationMaskIsItsOwn) {
+  const mode_t before = ::umask(0777);
+  const auto result = compile_here(kEmptyKernel);
+  const std::string ran = run_here(kEmptyKernel);
+  ::umask(before);
+  EXPECT_TRUE(result.ok) << result.reason << " " << result.diagnostics;
+  EXPECT_EQ(ran, "");
 }
 
 TEST(Toolchain, SaysWhatToInstall) {

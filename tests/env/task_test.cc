@@ -120,8 +120,11 @@ TEST(Task, DigestFollowsWhatDecidesAVerdict) {
 
 TEST(Task, EachMistakeNamesFileLineTaskFieldAndWhatIsAllowed) {
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"tolerence: 1", "tasks.yaml:7: task one, tolerence: unknown key; did you mean 'tolerance'?"},
+      {"tolerence: 1", "tasks.yaml:7: task one, tolerence: unknown key; did you mean tolerance?"},
       {"split: test", "tasks.yaml:7: task one, split: 'test' is not allowed; allowed: train, heldout"},
+      {"nonsense: 1", "nonsense: unknown key; known: name, language"},
+      {"tolerance: [1, 2]",
+       "tasks.yaml:7: task one, tolerance: '[1, 2]' is not allowed; expected a number in (0, 0.1]"},
       {"magnitudes: many",
        "tasks.yaml:7: task one, magnitudes: 'many' is not allowed; expected a list of numbers"},
       {"dims: [m]", "tasks.yaml:7: task one, dims: undefined dimension 'n'; dims lists: m"},

@@ -313,7 +313,7 @@ TEST_F(ModelConfigFile, RefusesWhatItDoesNotKnowByName) {
   };
   const Refusal refusals[] = {
       {"model_type", "gemma3",
-       "model_type = \"gemma3\" is not supported: must be qwen3, qwen2, llama, mistral"},
+       "model_type = \"gemma3\" is not supported: must be one of qwen3, qwen2, llama, mistral"},
       {"model_type", 7, "model_type = 7: must be a string"},
       {"model_type", nullptr, "model_type is missing"},
       {"architectures", {"Qwen3ForSequenceClassification"}, "must be [\"Qwen3ForCausalLM\"]"},

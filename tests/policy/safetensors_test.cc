@@ -269,7 +269,11 @@ TEST_F(Directory, ExportsAllOfItOrNothing) {
   config.vocab_size = 400;
   const Policy policy = random_policy(config, {}, 1);
   export_hugging_face(policy, tokenizer, dir_ / "out/");
+  watch_file_calls([&](const char* call, const fs::path& path) {
+    EXPECT_TRUE(fs::exists(dir_ / "out" / "config.json")) << "in front of " << call << " " << path;
+  });
   export_hugging_face(policy, tokenizer, dir_ / "out");  // over an older one
+  watch_file_calls({});
   EXPECT_TRUE(
       at::equal(import_policy(dir_ / "out", {}).parameters().weights(), policy.parameters().weights()));
   EXPECT_EQ(Tokenizer::load(dir_ / "out").vocab_size(), tokenizer.vocab_size());

@@ -250,6 +250,11 @@ TEST_F(WeightFolder, WeightsMustBeFinite) {
     std::memcpy(data.data() + 4, &nan, 4);
   });
   EXPECT_THAT(import_error(), HasSubstr("'model.norm.weight': 1 of its numbers"));
+  NotFinite found;
+  EXPECT_TRUE(import_policy(dir_, {}, &found).parameters().weights().isnan().any().item<bool>());
+  EXPECT_EQ(found.count, 1);
+  EXPECT_THAT(to_text(found), HasSubstr("1 of the weights' numbers are not finite, the first in "));
+  EXPECT_THAT(found.where, HasSubstr("tensor 'model.norm.weight': 1 of its numbers from number 0 on"));
 }
 
 TEST_F(WeightFolder, AreStoredInTheDtypeThatIsAskedFor) {

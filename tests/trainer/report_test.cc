@@ -276,6 +276,22 @@ TEST_F(Report, HeldOutScoresOfOneRunHaveAnIntervalForTheirAnswers) {
   EXPECT_EQ(task["after"]["answers"], 3);
   EXPECT_EQ(task["after"]["rate"], shortened(2.0 / 3));
   EXPECT_EQ(task["after"]["speedup"], 4);
+  EXPECT_EQ(data["tasks"][0]["family"], "") << "no task of the run is known";
+}
+
+TEST_F(Report, TasksHaveTheirFamilyWhereTheirFilesAreHere) {
+  const fs::path dir = write("a", "tasks: {path: " + (root_ / "tasks.yaml").string() + "}\n", "");
+  std::vector<Trajectory> all = {make_trajectory({passed(2)})};
+  all[0].task = "twice";
+  fs::create_directories(dir / "trajectories");
+  write_trajectories(dir / "trajectories" / "eval_after.safetensors", pointers_to(all));
+  const std::vector<RunRecord> runs = {read_run(dir)};
+  const auto family = [&] { return report_data(runs, {.title = "x"})["tasks"][0]["family"]; };
+  EXPECT_EQ(family(), "");
+  std::ofstream(root_ / "tasks.yaml")
+      << "tasks:\n  - {name: twice, family: scaled, reference: x * 2, inputs: {x: [n]}, outputs: {y: [n]}, "
+         "check: [{n: 7}], timed: {n: 64}}\n";
+  EXPECT_EQ(family(), "scaled");
 }
 
 TEST(TaskChanges, LargestFirstWithACommonOutcomeOfEach) {

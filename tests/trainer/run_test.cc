@@ -22,6 +22,14 @@ class RunDirectory : public testing::Test {
   }
   ~RunDirectory() override { fs::remove_all(root_); }
 
+  // The lines behind the one that says what made the run.
+  std::string figures() const {
+    const std::string text = read_file(fs::path(config_.run.dir) / "metrics.jsonl");
+    EXPECT_TRUE(text.starts_with("{\"start\":{"));
+    EXPECT_EQ(text.find("\"start\"", 5), std::string::npos);
+    return text.substr(text.find('\n') + 1);
+  }
+
   template <class Error>
   std::string error_of_check() const {
     try {
@@ -43,7 +51,7 @@ TEST_F(RunDirectory, HoldsTheConfigAndWhatIsRecorded) {
   }
   const fs::path dir = config_.run.dir;
   EXPECT_EQ(read_file(dir / "config.yaml"), to_yaml(config_));
-  EXPECT_EQ(read_file(dir / "metrics.jsonl"), "{\"a\":2.0,\"step\":1}\n");
+  EXPECT_EQ(figures(), "{\"a\":2.0,\"step\":1}\n");
   EXPECT_TRUE(fs::exists(dir / "log" / "rank_0.txt"));
 }
 
@@ -59,7 +67,7 @@ TEST_F(RunDirectory, RefusesAUsedOneUnlessToldToOverwrite) {
   EXPECT_THROW(temper::Run{config_}, ConfigError);
   config_.run.overwrite = true;
   temper::Run(config_).record(1, {{"a", 3}}, {});
-  EXPECT_EQ(read_file(fs::path(config_.run.dir) / "metrics.jsonl"), "{\"a\":3.0,\"step\":1}\n");
+  EXPECT_EQ(figures(), "{\"a\":3.0,\"step\":1}\n");
 }
 
 TEST_F(RunDirectory, BeginsAgainWhereTheRunHadNoCheckpointUnlessItsConfigWasAnother) {
@@ -68,7 +76,7 @@ TEST_F(RunDirectory, BeginsAgainWhereTheRunHadNoCheckpointUnlessItsConfigWasAnot
   EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("of another config: optimizer.lr is 0.5, was 1e-06"));
   config_.optimizer.lr = 1e-6;
   temper::Run(config_).record(1, {{"a", 3}}, {});
-  EXPECT_EQ(read_file(fs::path(config_.run.dir) / "metrics.jsonl"), "{\"a\":3.0,\"step\":1}\n");
+  EXPECT_EQ(figures(), "{\"a\":3.0,\"step\":1}\n");
 }
 
 TEST_F(RunDirectory, RefusesOneThatIsInUse) {
@@ -77,15 +85,18 @@ TEST_F(RunDirectory, RefusesOneThatIsInUse) {
               HasSubstr(fmt::format("in use by another process: pid {}", ::getpid())));
 }
 
-TEST_F(RunDirectory, RefusesAFinishedOneThatTheConfigDoesNotProlong) {
+TEST_F(RunDirectory, SaysThatAFinishedOneIsCompleteWhichTheConfigDoesNotProlong) {
   config_.run.steps = 1;
   temper::Run(config_).record(1, {{"a", 1}}, {});
   mark_finished(config_.run.dir, 1, 5);
-  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("ended after step 1 (5 s); raise run.steps"));
+  EXPECT_THAT(error_of_check<RunIsComplete>(),
+              HasSubstr("is complete: it ended after step 1 (5 s); raise run.steps"));
   config_.run.steps = 2;
   EXPECT_EQ(error_of_check<std::exception>(), "no error");
   config_.run.max_seconds = 5;
-  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("raise run.max_seconds"));
+  EXPECT_THAT(error_of_check<RunIsComplete>(), HasSubstr("raise run.max_seconds"));
+  config_.optimizer.lr = 0.5;
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("of another config: optimizer.lr is 0.5"));
 }
 
 TEST_F(RunDirectory, NeverDeletesWhatIsNotARun) {

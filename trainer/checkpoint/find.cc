@@ -87,6 +87,13 @@ std::string other_vocabulary(const Checkpoint& checkpoint, const fs::path& start
   return fmt::format("its vocabulary is another than that of {}", start.string());
 }
 
+std::string other_model(const Checkpoint& checkpoint, const RunConfig& config) {
+  const ModelConfig shape =
+      config.model.path.empty() ? config.model.shape : read_model_config(config.model.path);
+  if (const std::string other = other_shape(checkpoint.manifest, shape); !other.empty()) return other;
+  return other_vocabulary(checkpoint, starting_folder(config, checkpoint.dir));
+}
+
 // What a file operation found wrong, as text.
 template <class F>
 std::string problem_of(const F& f) {
@@ -114,9 +121,15 @@ bool is_later(const fs::path& dir, const Manifest& than) {
 fs::path replaced_name(const fs::path& dir) { return dir.string() + kReplaced; }
 
 std::vector<fs::path> list_checkpoints(const fs::path& folder) {
+  if (fs::is_directory(folder)) put_back_replaced(folder);
+  return checkpoints_in(folder);
+}
+
+bool is_of_a_step(const fs::path& dir) { return moment_of(dir.filename().string()).first == 1; }
+
+std::vector<fs::path> checkpoints_in(const fs::path& folder) {
   std::vector<fs::path> dirs;
   if (!fs::is_directory(folder)) return dirs;
-  put_back_replaced(folder);
   for (const auto& entry : fs::directory_iterator(folder))
     if (moment_of(entry.path().filename().string()).first >= 0) dirs.push_back(entry.path());
   std::ranges::sort(dirs, std::greater(),
@@ -137,10 +150,32 @@ std::string misfit(const Checkpoint& checkpoint, const RunConfig& config) {
     return "it is of another config: " + changes;
   if (checkpoint.manifest.tasks != digest_of(load_tasks(config)))
     return fmt::format("the tasks of tasks.path {} have changed", config.tasks.path);
-  const ModelConfig shape =
-      config.model.path.empty() ? config.model.shape : read_model_config(config.model.path);
-  if (const std::string other = other_shape(checkpoint.manifest, shape); !other.empty()) return other;
-  return other_vocabulary(checkpoint, starting_folder(config, checkpoint.dir));
+  return other_model(checkpoint, config);
+}
+
+std::string misfit_of_fork(const Checkpoint& checkpoint, const RunConfig& config) {
+  const Manifest& manifest = checkpoint.manifest;
+  if (manifest.cold_start) return "it lies within a cold start, and only steps can be forked from";
+  if (manifest.step >= config.run.steps)
+    return fmt::format("it is of step {}, and run.steps is {}: the steps before it count; raise run.steps",
+                       manifest.step, config.run.steps);
+  if (const std::string other = other_model(checkpoint, config); !other.empty()) return other;
+  const fs::path held_near = starting_folder(config, checkpoint.dir);
+  if (config.loss.kl_coefficient > 0 && !fs::exists(held_near / "config.json"))
+    return fmt::format("loss.kl_coefficient holds the policy near {}, which is not there",
+                       held_near.string());
+  return "";
+}
+
+std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const RunConfig& config) {
+  static constexpr const char* kPlace[] = {"run.name", "run.dir", "run.overwrite", "checkpoint.fork",
+                                           "checkpoint.resume"};
+  std::vector<std::string> changes;
+  for (const OptionChange& change : option_changes(checkpoint.manifest.config, config))
+    if (std::ranges::count(kPlace, change.key) == 0) changes.push_back(change.text());
+  if (checkpoint.manifest.tasks != digest_of(load_tasks(config)))
+    changes.push_back(fmt::format("the tasks are others, of tasks.path {}", config.tasks.path));
+  return changes;
 }
 
 void verify_files(const Checkpoint& checkpoint, const Communicator& ranks) {
@@ -161,7 +196,8 @@ std::string Choice::reasons() const {
   return fmt::format("{}", fmt::join(texts, "\n"));
 }
 
-Choice choose_checkpoint(const std::vector<fs::path>& dirs, const RunConfig& config, Communicator& ranks) {
+Choice choose_checkpoint(const std::vector<fs::path>& dirs, const RunConfig& config, Communicator& ranks,
+                         Misfit misfit_of) {
   Choice choice;
   const auto count = size_t(ranks.sum(ranks.rank() == 0 ? double(dirs.size()) : 0, "checkpoint"));
   for (size_t i = 0; i < count; ++i) {
@@ -169,7 +205,7 @@ Choice choose_checkpoint(const std::vector<fs::path>& dirs, const RunConfig& con
     std::optional<Checkpoint> read;
     const std::string mine = problem_of([&] {
       read = read_checkpoint(dir);
-      if (const std::string why = misfit(*read, config); !why.empty()) throw ConfigError("{}", why);
+      if (const std::string why = misfit_of(*read, config); !why.empty()) throw ConfigError("{}", why);
       verify_files(*read, ranks);
     });
     const auto problems = ranks.all_gather(mine, "checkpoint");

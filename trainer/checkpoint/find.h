@@ -29,6 +29,12 @@ std::filesystem::path replaced_name(const std::filesystem::path& dir);
 // put back.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
 
+// The same, and nothing is put back: of a run that may be going on.
+std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& folder);
+
+// step_000123, not within a cold start. By its name.
+bool is_of_a_step(const std::filesystem::path& dir);
+
 // Whether the checkpoint in `dir` is of a later moment of the run. By its name.
 bool is_later(const std::filesystem::path& dir, const Manifest& than);
 
@@ -37,6 +43,13 @@ Checkpoint read_checkpoint(const std::filesystem::path& dir);
 
 // Why the run cannot go on from it (other options, tasks, vocabulary, shapes); empty: it can.
 std::string misfit(const Checkpoint& checkpoint, const RunConfig& config);
+
+// Why a new run of this config cannot begin from it; empty: it can, with other options and other tasks.
+std::string misfit_of_fork(const Checkpoint& checkpoint, const RunConfig& config);
+
+// "optimizer.lr is 1e-05, was 1e-06", …: of every option but where the run lies and what it goes on from, and
+// of the tasks.
+std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const RunConfig& config);
 
 // Compares this rank's part of the files with their digests. Errors: ConfigError naming the file.
 void verify_files(const Checkpoint& checkpoint, const Communicator& ranks = alone());
@@ -52,8 +65,9 @@ struct Choice {
 };
 
 // The first of rank 0's `dirs` that is whole and fits, checked by all ranks together.
+using Misfit = std::string (*)(const Checkpoint& checkpoint, const RunConfig& config);
 Choice choose_checkpoint(const std::vector<std::filesystem::path>& dirs, const RunConfig& config,
-                         Communicator& ranks);
+                         Communicator& ranks, Misfit misfit_of = misfit);
 
 // The model's folder that a run of this config, with this checkpoint, began from.
 std::filesystem::path starting_folder(const RunConfig& config, const std::filesystem::path& checkpoint);

@@ -24,8 +24,9 @@ bool may_change(const std::string& key) {
   for (const char* option :
        {"run.name", "run.dir", "run.overwrite", "run.steps", "run.max_seconds", "run.threads",
         "run.trajectories", "model.device", "model.recompute", "model.logits_chunk", "model.zero_stage",
-        "env.lanes", "env.gpus", "env.cache", "rollout.max_sequences", "learner.micro_batch_tokens",
-        "learner.max_skipped_updates", "cold_start.micro_batch_tokens", "cold_start.checkpoint_every"})
+         "model.allow_not_finite", "env.lanes", "env.gpus", "env.cache", "rollout.max_sequences",
+         "learner.micro_batch_tokens", "learner.max_skipped_updates", "cold_start.micro_batch_tokens",
+         "cold_start.checkpoint_every"})
     if (key == option) return true;
   return false;
 }
@@ -77,6 +78,7 @@ Manifest read_fields(const Json& json) {
   json.at("files").get_to(m.files);
   json.at("ranks").get_to(m.ranks);
   if (json.contains("cold_start")) m.cold_start = place_from(json["cold_start"]);
+  m.start = json.value("start", Json());
   return m;
 }
 
@@ -121,6 +123,7 @@ std::string to_text(const Manifest& m) {
                {"records", m.records},
                {"files", m.files},
                {"ranks", m.ranks}};
+  if (!m.start.is_null()) json["start"] = m.start;
   if (m.cold_start) json["cold_start"] = to_json(*m.cold_start);
   json["sha256"] = sha256(json.dump());
   return json.dump(1) + "\n";
@@ -153,13 +156,22 @@ std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config)
   return shapes;
 }
 
-std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now) {
+std::string OptionChange::text() const { return fmt::format("{} is {}, was {}", key, now, before); }
+
+std::vector<OptionChange> option_changes(const std::map<std::string, std::string>& before,
+                                         const RunConfig& now) {
   auto then = to_map(read_config("", {}));  // an older program's lack the newer options
   for (const auto& [key, value] : before) then[key] = value;
-  std::vector<std::string> changes;
+  std::vector<OptionChange> changes;
   for (const auto& [key, value] : to_map(now))
-    if (!may_change(key) && then[key] != value)
-      changes.push_back(fmt::format("{} is {}, was {}", key, value, then[key]));
+    if (then[key] != value) changes.push_back({key, value, then[key]});
+  return changes;
+}
+
+std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now) {
+  std::vector<std::string> changes;
+  for (const OptionChange& change : option_changes(before, now))
+    if (!may_change(change.key)) changes.push_back(change.text());
   return fmt::format("{}", fmt::join(changes, "; "));
 }
 

@@ -55,6 +55,8 @@ struct Manifest {
   std::vector<FileDigest> files;                           // config.json, the tokenizer's
   std::vector<RankRecord> ranks;
   std::optional<ColdStartPlace> cold_start = {};  // within it; step is 0 then
+  nlohmann::json start =
+      nullptr;  // what wrote it, trainer/provenance.h; decides nothing. Null: an older program
 };
 
 void to_json(nlohmann::json& json, const FileDigest& file);
@@ -70,6 +72,13 @@ Manifest manifest_from(const std::string& text);
 FileDigest digest_of(const std::filesystem::path& file);
 
 std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config);
+
+struct OptionChange {
+  std::string key, now, before;
+  std::string text() const;  // "optimizer.lr is 1e-05, was 1e-06"
+};
+std::vector<OptionChange> option_changes(const std::map<std::string, std::string>& before,
+                                         const RunConfig& now);
 
 // "optimizer.lr is 1e-05, was 1e-06; …"; empty where nothing changed but what may: length, place, machine.
 std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now);

@@ -17,6 +17,10 @@ void CheckpointOptions::visit(OptionVisitor& v) {
       "resume", resume,
       {.help = "auto: go on with the run in the run directory from its newest good checkpoint; never; or "
                "the checkpoint folder to go on from (later ones of the same run are deleted)"});
+  v.option(
+      "fork", fork,
+      {.help = "a run, or one of its step_… folders: a new run begins from its weights, moments and count of "
+               "steps, with the options of its own; what differs is said. empty: none"});
 }
 
 }  // namespace temper

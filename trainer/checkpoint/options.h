@@ -14,6 +14,7 @@ struct CheckpointOptions {
   int64_t keep = 2;             // the last so many
   std::string best = "";        // and the one with the highest value of this metric
   std::string resume = "auto";  // or never, or a checkpoint's folder
+  std::string fork = "";        // a run or a checkpoint that a new run begins from
   void visit(OptionVisitor& v);
 };
 

@@ -7,13 +7,13 @@
 namespace temper {
 namespace fs = std::filesystem;
 
-void restore_policy(const Checkpoint& checkpoint, Policy& policy) {
+NotFinite restore_policy(const Checkpoint& checkpoint, Policy& policy) {
   std::vector<SafetensorsFile> files;
   std::vector<SavedShare> shares;
   const auto& ranks = checkpoint.manifest.ranks;
   for (const RankRecord& rank : ranks) files.emplace_back(checkpoint.dir / rank.share.name);
   for (size_t i = 0; i < files.size(); ++i) shares.push_back({files[i], ranks[i].begins});
-  restore_shares(policy.parameters(), shares);
+  return restore_shares(policy.parameters(), shares);
 }
 
 Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options) {
@@ -24,16 +24,31 @@ Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options) {
 
 bool is_checkpoint(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }
 
-Model load_checkpoint(const fs::path& dir, const PolicyOptions& options) {
+namespace {
+
+template <class F>
+auto naming(const fs::path& dir, const F& f) {
   try {
-    const Checkpoint checkpoint = read_checkpoint(dir);
-    verify_files(checkpoint);
-    Model model = empty_model(checkpoint, options);
-    restore_policy(checkpoint, model.policy);
-    return model;
+    return f();
   } catch (const ConfigError& e) {
     throw ConfigError("{}: {}", dir.string(), e.what());
   }
+}
+
+}  // namespace
+
+void check_checkpoint(const fs::path& dir) {
+  naming(dir, [&] { return read_checkpoint(dir); });
+}
+
+Model load_checkpoint(const fs::path& dir, const PolicyOptions& options) {
+  return naming(dir, [&] {
+    const Checkpoint checkpoint = read_checkpoint(dir);
+    verify_files(checkpoint);
+    Model model = empty_model(checkpoint, options);
+    model.not_finite = restore_policy(checkpoint, model.policy);
+    return model;
+  });
 }
 
 }  // namespace temper

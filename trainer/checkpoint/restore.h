@@ -6,13 +6,18 @@
 
 namespace temper {
 
-// This rank's master and moments, and all weights. Called on all ranks. The files have been verified before.
-void restore_policy(const Checkpoint& checkpoint, Policy& policy);
+// This rank's master and moments, and all weights. Called on all ranks; returns what of them is not finite.
+// The files have been verified before.
+NotFinite restore_policy(const Checkpoint& checkpoint, Policy& policy);
 
 // The policy without its weights, and the tokenizer. Errors: ConfigError naming the file.
 Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options);
 
 bool is_checkpoint(const std::filesystem::path& dir);
+
+// What load_checkpoint would refuse, as far as manifest and sizes of files tell. Errors: as
+// load_checkpoint's.
+void check_checkpoint(const std::filesystem::path& dir);
 
 // The whole model, files verified. Errors: ConfigError naming the folder and what is wrong with it.
 Model load_checkpoint(const std::filesystem::path& dir, const PolicyOptions& options);

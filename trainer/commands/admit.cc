@@ -33,7 +33,7 @@ std::vector<Task> wanted_tasks(const RunConfig& config, const std::vector<std::s
       std::ranges::move(load_tasks(std::filesystem::path(name)), std::back_inserter(tasks));
       continue;
     }
-    if (known.empty()) known = load_tasks(std::filesystem::path(config.tasks.path));
+    if (known.empty()) known = load_all_tasks(config);
     tasks.push_back(find_task(known, name));
   }
   std::set<std::string> seen;

@@ -170,11 +170,11 @@ std::shared_ptr<BenchWords> declare_speed(CLI::App& command) {
   const auto words = std::make_shared<BenchWords>();
   declare_overrides(command, words->config);
   command.add_option("--config", words->config.path, "RUN.yaml");
-  command.add_option("--batch", words->batch, "sequences")->check(CLI::PositiveNumber);
+  command.add_option("--batch", words->batch, "sequences")->check(at_least(1));
   command.add_option("--length", words->length, "tokens of a sequence; decode: new ones")
-      ->check(CLI::Range(2, 1 << 20));
-  command.add_option("--seconds", words->seconds, "how long to measure")->check(CLI::PositiveNumber);
-  command.add_flag("--json", words->json);
+      ->check(between(2, 1 << 20));
+  command.add_option("--seconds", words->seconds, "how long to measure")->check(above(0));
+  command.add_flag("--json", words->json, "as JSON");
   command.add_flag("--profile", words->profile, "first, where a GPU's time goes, by kind of kernel");
   return words;
 }
@@ -191,7 +191,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   train->callback([=, &exit_code] { exit_code = bench_train(*train_words); });
   auto* decode = bench->add_subcommand("decode", "tokens/s of prefill and of batched generation");
   const auto decode_words = declare_speed(*decode);
-  decode->add_option("--prompt", decode_words->prompt, "tokens of a prompt")->check(CLI::PositiveNumber);
+  decode->add_option("--prompt", decode_words->prompt, "tokens of a prompt")->check(at_least(1));
   decode->callback([=, &exit_code] { exit_code = bench_decode(*decode_words); });
   add_bench_exactness(*bench, exit_code);
   add_bench_judge(*bench, exit_code);

@@ -179,17 +179,17 @@ void add_bench_exactness(CLI::App& bench, int& exit_code) {
       "--shape", words->shape,
       fmt::format("of a published model, in place of the config's: {}", fmt::join(published_names(), ", ")));
   command->add_option("--layers", words->layers, "of the shape's, the first; all if not given")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--tokens", words->tokens, "at least so many, with all ids and again with some masked")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command
       ->add_option("--top-p", words->sampling.top_p, "sample from the likeliest tokens of this probability")
-      ->check(CLI::Range(1e-6, 1.0));
+      ->check(between(1e-6, 1.0));
   command->add_option("--top-k", words->sampling.top_k, "sample from so many likeliest tokens; 0: all")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--turns", words->turns, "of a conversation")->check(CLI::Range(1, 16));
+      ->check(at_least(0));
+  command->add_option("--turns", words->turns, "of a conversation")->check(between(1, 16));
   command->add_option("--longest", words->longest, "tokens of a conversation at most")
-      ->check(CLI::Range(64, 1 << 20));
+      ->check(between(64, 1 << 20));
   command->callback([=, &exit_code] { exit_code = bench_exactness(*words); });
 }
 

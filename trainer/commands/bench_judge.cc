@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "base/error.h"
+#include "base/machine/child_process.h"
 #include "trainer/commands/bench_candidates.h"
 #include "trainer/commands/commands.h"
 #include "trainer/console.h"
@@ -124,14 +126,11 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
 
 // Of the GPUs that this process sees, in MiB, as nvidia-smi says; -1: it says nothing.
 int64_t gpu_memory_mib() {
-  FILE* const pipe = ::popen(
-      "nvidia-smi ${CUDA_VISIBLE_DEVICES:+-i \"$CUDA_VISIBLE_DEVICES\"} --query-gpu=memory.used "
-      "--format=csv,noheader,nounits 2>/dev/null",
-      "r");
-  if (pipe == nullptr) return -1;
+  std::istringstream said(output_of("nvidia-smi ${CUDA_VISIBLE_DEVICES:+-i \"$CUDA_VISIBLE_DEVICES\"} "
+                                    "--query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null")
+                              .text);
   int64_t all = -1;
-  for (long one = 0; std::fscanf(pipe, "%ld", &one) == 1;) all = std::max<int64_t>(all, 0) + one;
-  ::pclose(pipe);
+  for (int64_t one = 0; said >> one;) all = std::max<int64_t>(all, 0) + one;
   return all;
 }
 
@@ -300,7 +299,7 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
   const auto bench_words = std::make_shared<JudgeBench>();
   declare_overrides(*command, *words);
   command->add_option("--config", words->path, "RUN.yaml");
-  command->add_option("--count", bench_words->count, "candidates")->check(CLI::PositiveNumber);
+  command->add_option("--count", bench_words->count, "candidates")->check(at_least(1));
   command->add_option(
       "--each", bench_words->each,
       "instead: judge every candidate this many times, the first alone, and say how its speedup repeats");

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "policy/cuda_device.h"
 #include "policy/kernel_bench.h"
+#include "trainer/commands/checks.h"
 
 namespace temper {
 namespace {
@@ -60,10 +61,10 @@ int bench_kernels(const KernelWords& words) {
 void add_bench_kernels(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand("kernels", "time and GB/s of each CUDA op");
   const auto words = std::make_shared<KernelWords>();
-  command->add_option("--rows", words->shape.rows, "rows of a call")->check(CLI::Range(1, 1 << 20));
-  command->add_option("--width", words->shape.width, "of the residual stream")->check(CLI::Range(128, 65536));
-  command->add_option("--vocab", words->shape.vocab, "logits of a row")->check(CLI::Range(8, 1 << 20));
-  command->add_flag("--json", words->json);
+  command->add_option("--rows", words->shape.rows, "rows of a call")->check(between(1, 1 << 20));
+  command->add_option("--width", words->shape.width, "of the residual stream")->check(between(128, 65536));
+  command->add_option("--vocab", words->shape.vocab, "logits of a row")->check(between(8, 1 << 20));
+  command->add_flag("--json", words->json, "as JSON");
   command->callback([=, &exit_code] { exit_code = bench_kernels(*words); });
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "policy/tokenizer.h"
+#include "trainer/commands/checks.h"
 
 namespace temper {
 namespace {
@@ -80,8 +81,8 @@ void add_bench_tokenizer(CLI::App& bench, int& exit_code) {
   const auto words = std::make_shared<Words>();
   command->add_option("--model", words->model, "Hugging Face directory")->required();
   command->add_option("--file", words->file, "texts, each ended by a zero byte; - for standard input");
-  command->add_option("--seconds", words->seconds, "how long to measure")->check(CLI::PositiveNumber);
-  command->add_flag("--json", words->json);
+  command->add_option("--seconds", words->seconds, "how long to measure")->check(above(0));
+  command->add_flag("--json", words->json, "as JSON");
   command->callback([=, &exit_code] {
     exit_code = bench_tokenizer(words->model, words->file, words->seconds, words->json);
   });

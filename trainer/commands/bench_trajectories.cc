@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "rollout/trajectory_file.h"
+#include "trainer/commands/checks.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -66,7 +67,7 @@ std::string json_lines(const std::vector<Trajectory>& step) {
     Json log_probs = Json::array(), turns = Json::array();
     const Segment& row = t.segments.front();
     for (size_t i = 0; i < row.ids.size(); ++i)
-      if (is_response(row.roles[i])) log_probs.push_back(std::stod(fmt::format("{}", row.log_probs[i])));
+      if (is_response(row.roles[i])) log_probs.push_back(Json::parse(fmt::format("{}", row.log_probs[i])));
     for (const Turn& turn : t.turns) turns.push_back({turn.begin, turn.end, turn.stopped, turn.verdict});
     text +=
         Json{{"task", t.task}, {"ids", row.ids}, {"log_probs", log_probs}, {"turns", turns}}.dump() + "\n";
@@ -121,10 +122,10 @@ void add_bench_trajectories(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand("trajectories",
                                        "MB and ms of a step's trajectories on the disk, beside JSON lines");
   const auto words = std::make_shared<TrajectoryBenchWords>();
-  command->add_option("--trajectories", words->trajectories, "of the step")->check(CLI::Range(1, 1 << 20));
-  command->add_option("--turns", words->turns, "of a trajectory")->check(CLI::Range(1, 1000));
-  command->add_option("--tokens", words->tokens, "of a turn")->check(CLI::Range(8, 1 << 20));
-  command->add_option("--rounds", words->rounds, "of which the fastest counts")->check(CLI::Range(1, 1000));
+  command->add_option("--trajectories", words->trajectories, "of the step")->check(between(1, 1 << 20));
+  command->add_option("--turns", words->turns, "of a trajectory")->check(between(1, 1000));
+  command->add_option("--tokens", words->tokens, "of a turn")->check(between(8, 1 << 20));
+  command->add_option("--rounds", words->rounds, "of which the fastest counts")->check(between(1, 1000));
   command->add_option("--dir", words->dir, "where the file is written; it is removed")
       ->check(CLI::ExistingDirectory);
   command->callback([=, &exit_code] { exit_code = bench_trajectories(*words); });

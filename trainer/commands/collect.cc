@@ -66,6 +66,7 @@ int run_collect(const CollectWords& words, const RunConfig& config, Communicator
   PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options, config.model.chat_format);
+  warn_not_finite(model);
   Judge judge(config.env, asked_tasks(config, words));
   const Collected collected = collect(model, judge, config, words.options, progress_bar("collect"));
   say("{} conversations sampled, {} of them {}; {} repeat another's code, {} are not UTF-8, {} are more than "
@@ -97,22 +98,22 @@ void add_collect(CLI::App& app, int& exit_code) {
       ->add_option("--keep", words->options.keep,
                    "passes: right answers; fast: those of --min-speedup; shortest: the shortest right one of "
                    "each task")
-      ->check(CLI::IsMember({"passes", "fast", "shortest"}));
+      ->check(one_of({"passes", "fast", "shortest"}));
   command->add_option("--min-speedup", words->options.min_speedup, "of --keep fast: at least")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command
       ->add_option("--per-task", words->options.per_task,
                    "conversations of a task at most; default: all, with --keep shortest one")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--split", words->options.split, "tasks that are asked: train, heldout, or traces")
-      ->check(CLI::IsMember({"train", "heldout", "traces"}));
+      ->check(one_of({"train", "heldout", "traces"}));
   command->add_option("--samples", words->options.samples, "of a task; default: rollout.samples_per_task")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   for (const char* name : {"--keep", "--min-speedup", "--per-task", "--split", "--samples"})
     command->get_option(name)->excludes(traces);
   command->callback([=, &exit_code] {
     exit_code = run_ranked(
-        {[=] { return words->config.read(); },
+        {[=] { return read_with_model(words->config); },
          [=](const RunConfig& config) { return asked_tasks(config, *words); },
          [=](RunConfig& config, Communicator& ranks) { prepare(*words, config, ranks); },
          [=](RunConfig& config, Communicator& ranks) { return run_collect(*words, config, ranks); }});

@@ -3,9 +3,11 @@
 // sets the exit code.
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "trainer/commands/checks.h"
 #include "trainer/config.h"
 
 namespace temper {
@@ -23,6 +25,9 @@ void add_report(CLI::App& app, int& exit_code);
 void add_sweep(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_options(CLI::App& app, int& exit_code);
+void add_tasks(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_version(CLI::App& app, int& exit_code);
 
 // RUN.yaml and key=value words, as several commands take them.
 struct ConfigWords {
@@ -30,6 +35,10 @@ struct ConfigWords {
   std::vector<std::string> overrides;
   RunConfig read() const { return read_config(path, overrides); }
 };
+// The same for a command that needs model.path, which may name a run: trainer/checkpoint/find_model.h.
+RunConfig read_with_model(const ConfigWords& words);
+// Of --model or a folder's place on the command line; says what it takes of a run.
+std::filesystem::path model_folder(const std::string& path, const std::string& field);
 void declare_config(CLI::App& command, ConfigWords& words);
 void declare_overrides(CLI::App& command, ConfigWords& words);
 

@@ -29,6 +29,7 @@ int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std:
   PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options, config.model.chat_format);
+  warn_not_finite(model);
   Judge judge(config.env, judged_tasks(config));
   std::vector<Trajectory> kept;
   std::vector<Trajectory>* const keep = trajectories.empty() ? nullptr : &kept;
@@ -60,7 +61,7 @@ void add_eval(CLI::App& app, int& exit_code) {
   command->add_option("--trajectories", *trajectories,
                       "write what the policy wrote to this file, docs/trajectories.md");
   command->callback([=, &exit_code] {
-    exit_code = run_ranked({[=] { return words->read(); }, judged_tasks, prepare,
+    exit_code = run_ranked({[=] { return read_with_model(*words); }, judged_tasks, prepare,
                             [=](RunConfig& config, Communicator& ranks) {
                               return run_eval(config, ranks, *json, *trajectories);
                             }});

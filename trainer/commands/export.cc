@@ -20,8 +20,10 @@ int run_export(const ExportWords& words) {
   ExportOptions options = given;
   if (std::filesystem::exists(dir))
     throw ConfigError("export: {} exists already; choose a new directory", dir);
-  const Model model = load_model(checkpoint);
-  if (options.dtype.empty()) options.dtype = stored_dtype(checkpoint);
+  const std::filesystem::path folder = model_folder(checkpoint, "export");
+  const Model model = load_model(folder);
+  warn_not_finite(model);
+  if (options.dtype.empty()) options.dtype = stored_dtype(folder);
   options.generation_config = model.generation_config;
   export_hugging_face(model.policy, model.tokenizer, dir, options);
   fmt::print("{}: {} parameters, {} tokens\n", dir, model.policy.config().parameter_count(),
@@ -34,11 +36,12 @@ int run_export(const ExportWords& words) {
 void add_export(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("export", "check a checkpoint and write it as a Hugging Face directory");
   const auto words = std::make_shared<ExportWords>();
-  command->add_option("checkpoint", words->checkpoint, "RUN/checkpoints/NAME")->required();
+  command->add_option("checkpoint", words->checkpoint, "a run, or RUN/checkpoints/NAME")->required();
   command->add_option("dir", words->dir, "directory to write; must not exist")->required();
   command
-      ->add_option("--dtype", words->options.dtype, "that the weights are stored in; else as in the checkpoint")
-      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
+      ->add_option("--dtype", words->options.dtype,
+                   "that the weights are stored in; else as in the checkpoint")
+      ->check(one_of({"float32", "bfloat16", "float16"}));
   command->callback([=, &exit_code] { exit_code = run_export(*words); });
 }
 

@@ -26,8 +26,7 @@ std::vector<int32_t> prompt_ids(const GenerateWords& words, const ChatFormat& fo
     throw ConfigError("generate: give either a prompt or --task NAME");
   if (words.task.empty()) return format.first_turn(words.prompt == "-" ? read_input("-") : words.prompt);
   const RunConfig config = words.config.read();
-  return format.first_turn(
-      find_task(load_tasks(std::filesystem::path(config.tasks.path)), words.task).prompt());
+  return format.first_turn(find_task(load_all_tasks(config), words.task).prompt());
 }
 
 std::vector<std::string> generate(Model& model, const GenerateWords& words) {
@@ -54,7 +53,9 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
 
 int run_generate(const GenerateWords& words) {
   use_threads(0);
-  Model model = load_model(words.model, use_device(words.device, words.model), words.chat);
+  const std::filesystem::path folder = model_folder(words.model, "--model");
+  Model model = load_model(folder, use_device(words.device, folder), words.chat);
+  warn_not_finite(model);
   const auto answers = generate(model, words);
   for (size_t i = 0; i < answers.size(); ++i)
     fmt::print("{}{}\n", answers.size() > 1 ? fmt::format("--- sample {}\n", i) : "", answers[i]);
@@ -67,7 +68,8 @@ void add_generate(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("generate", "answer a prompt, or a task");
   const auto words = std::make_shared<GenerateWords>();
   command->add_option("prompt", words->prompt, "the user's message, or -");
-  command->add_option("--model", words->model, "Hugging Face directory")->required();
+  command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->required();
   command->add_option("--device", words->device, "auto, cpu, cuda or cuda:N");
   command
       ->add_option("--chat", words->chat,
@@ -75,13 +77,15 @@ void add_generate(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--task", words->task, "ask this task instead");
   command->add_option("--set", words->config.overrides, "options, as key=value (tasks.path)");
-  command->add_option("--temperature", words->sampling.temperature, "0: greedy")
-      ->check(CLI::Range(0.0, 100.0));
-  command->add_option("--top-p", words->sampling.top_p)->check(CLI::Range(0.0, 1.0));
-  command->add_option("--top-k", words->sampling.top_k, "0: all")->check(CLI::NonNegativeNumber);
-  command->add_option("--max-tokens", words->max_tokens)->check(CLI::PositiveNumber);
-  command->add_option("--samples", words->samples)->check(CLI::Range(1, 100000));
-  command->add_option("--seed", words->seed);
+  command->add_option("--temperature", words->sampling.temperature, "of sampling; 0: greedy")
+      ->check(between(0.0, 100.0));
+  command->add_option("--top-p", words->sampling.top_p, "of the likeliest tokens that sum to so much; 1: all")
+      ->check(between(0.0, 1.0));
+  command->add_option("--top-k", words->sampling.top_k, "of the likeliest so many tokens; 0: all")
+      ->check(at_least(0));
+  command->add_option("--max-tokens", words->max_tokens, "of an answer, at most")->check(at_least(1));
+  command->add_option("--samples", words->samples, "answers")->check(between(1, 100000));
+  command->add_option("--seed", words->seed, "of sampling");
   command->callback([=, &exit_code] { exit_code = run_generate(*words); });
 }
 

@@ -17,8 +17,7 @@ namespace {
 
 // A task's name among tasks.path, or a file that holds one task.
 Task named_task(const RunConfig& config, const std::string& name) {
-  if (!std::filesystem::is_regular_file(name))
-    return find_task(load_tasks(std::filesystem::path(config.tasks.path)), name);
+  if (!std::filesystem::is_regular_file(name)) return find_task(load_all_tasks(config), name);
   std::vector<Task> tasks = load_tasks(std::filesystem::path(name));
   if (tasks.size() != 1)
     throw ConfigError("{}: holds {} tasks; pass tasks.path={} and a name", name, tasks.size(), name);

@@ -19,7 +19,7 @@ Sequences parse_sequences(const std::string& text, const Model& model) {
   try {
     sequences = nlohmann::json::parse(text).at("ids").get<Sequences>();
   } catch (const nlohmann::json::exception&) {
-    throw ConfigError(R"(logprobs: the input must be JSON like {{"ids": [[1, 2, 3], [4, 5]]}})");
+    throw ConfigError(R"(logprobs: the input must be JSON like {"ids": [[1, 2, 3], [4, 5]]})");
   }
   for (size_t i = 0; i < sequences.size(); ++i) {
     if (sequences[i].empty() || int64_t(sequences[i].size()) > config.max_position_embeddings)
@@ -45,7 +45,9 @@ nlohmann::json score(Policy& policy, const std::vector<int32_t>& ids, double tem
 int run_logprobs(const std::string& dir, const std::string& input, double temperature,
                  const std::string& device) {
   use_threads(0);
-  Model model = load_model(dir, use_device(device, dir));
+  const std::filesystem::path folder = model_folder(dir, "--model");
+  Model model = load_model(folder, use_device(device, folder));
+  warn_not_finite(model);
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& ids : parse_sequences(read_input(input), model))
     rows.push_back(score(model.policy, ids, temperature));
@@ -62,9 +64,11 @@ void add_logprobs(CLI::App& app, int& exit_code) {
   const auto device = std::make_shared<std::string>("auto");
   const auto temperature = std::make_shared<double>(1);
   command->add_option("input", *input, "JSON file, or - for standard input");
-  command->add_option("--model", *model, "Hugging Face directory")->required();
+  command->add_option("--model", *model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->required();
   command->add_option("--device", *device, "auto, cpu, cuda or cuda:N");
-  command->add_option("--temperature", *temperature)->check(CLI::Range(1e-3, 100.0));
+  command->add_option("--temperature", *temperature, "that logits are divided by")
+      ->check(between(1e-3, 100.0));
   command->callback([=, &exit_code] { exit_code = run_logprobs(*model, *input, *temperature, *device); });
 }
 

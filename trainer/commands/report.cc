@@ -76,7 +76,7 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--title", words->title, "heading; default: the run's or folder's name");
   command
       ->add_option("--conversations", words->conversations, "how many of the best and of the worst to show")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command->add_flag("--watch", words->watch, "show the run in the terminal until it ends; piped: once");
   command->callback([=, &exit_code] { exit_code = words->watch ? run_watch(*words) : run_report(*words); });
 }

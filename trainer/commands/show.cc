@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/input/near_names.h"
+#include "base/input/printable.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/commands/commands.h"
 #include "trainer/report/run_record.h"
@@ -28,13 +30,11 @@ fs::path trajectories_file(const ShowWords& words) {
   if (names.empty()) throw ConfigError("show: {} has recorded no trajectories yet", words.run);
   std::string name = words.which.empty() ? names.back() : words.which;
   if (words.which.empty() && std::count(names.begin(), names.end(), "eval_after")) name = "eval_after";
-  if (!name.empty() && name.find_first_not_of("0123456789") == std::string::npos)
-    name = fmt::format("step_{:06}", std::stoll(name.substr(0, 9)));
-  if (!std::count(names.begin(), names.end(), name)) {
-    const std::string near = nearest_name(name, names);
-    throw ConfigError("show: {} has no {}{}", words.run, name,
-                      near.empty() ? "" : "; did you mean " + near + "?");
-  }
+  const std::string number = name.starts_with("step_") ? name.substr(5) : name;  // 80, step_80 or step_000080
+  if (!number.empty() && number.find_first_not_of("0123456789") == std::string::npos)
+    name = fmt::format("step_{:06}", std::stoll(number.substr(0, 9)));
+  if (!std::count(names.begin(), names.end(), name))
+    throw ConfigError("show: {} has no {}{}", words.run, printable(name), did_you_mean(name, names));
   return folder / (name + kTrajectoryFile);
 }
 
@@ -94,8 +94,7 @@ void add_show(CLI::App& app, int& exit_code) {
   command->add_option("run", words->run, "run directory")->required();
   command->add_option("which", words->which, "a step's number, eval_before or eval_after; default: the last");
   command->add_option("--task", words->task, "only this task");
-  command->add_option("--limit", words->limit, "how many; default: 3, with --json all")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--limit", words->limit, "how many; default: 3, with --json all")->check(at_least(1));
   command->add_flag("--best", words->best, "the fastest right answers first");
   command->add_flag("--json", words->json,
                     "a line of JSON for each trajectory: ids, roles, log-probs, verdicts");

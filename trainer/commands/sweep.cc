@@ -55,7 +55,7 @@ void add_sweep(CLI::App& app, int& exit_code) {
   declare_overrides(*command, words->config);
   command->add_option("--dir", words->dir, "directory of the sweep; default: the file's dir, else runs/NAME");
   command->add_option("--parallel", words->parallel, "cells at a time; default: as many as GPUs, else one")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_flag("--dry-run", words->dry, "check every cell and list them");
   command->callback([=, &exit_code] { exit_code = sweep_command(*words); });
 }

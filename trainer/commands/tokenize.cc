@@ -62,7 +62,7 @@ std::vector<int32_t> conversation_ids(const ChatFormat& format, std::string_view
 }
 
 int run_tokenize(const TokenizeWords& words) {
-  const Tokenizer tokenizer = Tokenizer::load(words.model);
+  const Tokenizer tokenizer = Tokenizer::load(model_folder(words.model, "--model"));
   std::optional<ChatFormat> format;
   if (!words.chat.empty()) format.emplace(tokenizer, words.chat);
   const auto print = [&](std::string_view text) {
@@ -90,7 +90,8 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("tokenize", "text → token ids as JSON, or back");
   const auto words = std::make_shared<TokenizeWords>();
   command->add_option("text", words->text, "the text, or - for standard input");
-  command->add_option("--model", words->model, "Hugging Face directory")->required();
+  command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->required();
   command->add_flag("--decode", words->decode, "a JSON list of ids → text");
   command->add_flag("--nul", words->nul,
                     "the input holds many texts, each ended by a zero byte; one list a line");

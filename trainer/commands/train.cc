@@ -25,18 +25,33 @@ std::vector<Task> judged_tasks(const RunConfig& config) {
   return with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed));
 }
 
-Plan prepare(RunConfig& config, Communicator& ranks) {
+// All that can be found out before anything is begun, and what the run will take. `goes_on`: a checkpoint is
+// there to go on from, at whose first start the rest was found to be right.
+Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
   share_machine(config, ranks);
-  use_device(config.model, starting_shape(config), ranks, config.rollout.max_context_tokens);
+  const ModelConfig shape = starting_shape(config);
+  use_device(config.model, shape, ranks, config.rollout.max_context_tokens);
   const std::vector<Task> tasks = load_tasks(config);
   check_tasks(config, tasks);
   RunConfig planned = config;  // a conversation longer than a pack is one by itself
   planned.cold_start.micro_batch_tokens =
-      std::max(config.cold_start.micro_batch_tokens, check_data(config, starting_shape(config)));
-  const Plan plan = make_plan(planned, starting_shape(config), site_here(config, ranks), judged_on_gpu(tasks));
+      std::max(config.cold_start.micro_batch_tokens, check_data(config, shape));
+  if (ranks.rank() == 0 && !goes_on) check_start(config, shape, tasks, true);
+  return make_plan(planned, shape, site_here(config, ranks), judged_on_gpu(tasks));
+}
+
+// True on rank 0 where the run in the directory is complete: then nothing is to be done.
+bool prepare(RunConfig& config, Communicator& ranks, Plan& plan) {
+  bool goes_on = false;
+  try {
+    if (ranks.rank() == 0) goes_on = check_run_directory(config).kind == RunStart::Kind::kCheckpoint;
+  } catch (const RunIsComplete& complete) {
+    say_line(complete.what());
+    return true;
+  }
+  plan = check_and_plan(config, ranks, goes_on);
   check_fits(plan);
-  if (ranks.rank() == 0) check_run_directory(config);
-  return plan;
+  return false;
 }
 
 // The config, which reads back, on standard output; what is said of it on standard error.
@@ -47,41 +62,49 @@ void print_plan(const RunConfig& config, const Plan& plan) {
   if (const std::string why = misfit(plan); !why.empty()) throw ConfigError("{}", why);
 }
 
-// Another run in the directory is no reason to refuse a plan.
-void warn_of_directory(const RunConfig& config) try {
-  check_run_directory(config);
+// What is in the directory is no reason to refuse a plan.
+void say_how_it_would_begin(const RunConfig& config) try {
+  const RunStart start = check_run_directory(config);
+  if (start.kind == RunStart::Kind::kFork)
+    for (const std::string& line : fork_lines(config, read_checkpoint(start.checkpoints.front())))
+      fmt::print(stderr, "{}\n", line);
+} catch (const RunIsComplete& complete) {
+  fmt::print(stderr, "a run would end at once: {}\n", complete.what());
 } catch (const std::exception& e) {
   fmt::print(stderr, "a run would be refused: {}\n", e.what());
 }
 
+// Prints the config as it was read, not as this machine would have it.
 void dry_run(RunConfig& config, Communicator& ranks) {
-  share_machine(config, ranks);
-  const ModelConfig shape = starting_shape(config);
-  use_device(config.model, shape, ranks, config.rollout.max_context_tokens);
-  const std::vector<Task> tasks = load_tasks(config);
-  check_tasks(config, tasks);
+  const RunConfig as_read = config;
+  const Plan plan = check_and_plan(config, ranks, false);
   if (ranks.rank() > 0) return;
-  check_start(config, shape, tasks, true);
-  print_plan(config, make_plan(config, shape, site_here(config, ranks), judged_on_gpu(tasks)));
-  warn_of_directory(config);
+  print_plan(as_read, plan);
+  say_how_it_would_begin(config);
 }
 
 // For a machine that is not here, from layouts alone.
 int plan_for(RunConfig config, const std::string& machine) {
   const PlanSite site = site_named(machine);
+  if (std::filesystem::is_directory(config.model.path))
+    config.model.path = model_folder(config.model.path, "model.path").string();
+  const RunConfig as_read = config;
   const ModelConfig shape = planned_shape(config);
   const std::vector<Task> tasks = load_tasks(config);
   check_tasks(config, tasks);
   const bool here = std::filesystem::exists(std::filesystem::path(config.model.path) / "config.json");
   check_start(config, shape, tasks, here);
   config.model.device = "cuda";
+  if (here || config.model.path.empty())
+    config.cold_start.micro_batch_tokens =
+        std::max(config.cold_start.micro_batch_tokens, check_data(config, shape));
   if (!here && !config.model.path.empty())
     fmt::print(stderr, "{} is not here: planned as published\n", config.model.path);
   if (const std::string unknown = cuda::unknown_to_gpu(shape, config.rollout.max_context_tokens);
       !unknown.empty())
     fmt::print(stderr, "a run would be refused: model on a GPU: {}\n", unknown);
   fmt::print(stderr, "{} parameters, {} ranks\n", shape.parameter_count(), site.ranks);
-  print_plan(config, make_plan(config, shape, site, judged_on_gpu(tasks)));
+  print_plan(as_read, make_plan(config, shape, site, judged_on_gpu(tasks)));
   return kExitOk;
 }
 
@@ -103,15 +126,17 @@ int train_or_plan(const ConfigWords& words, bool dry, const std::string& machine
     throw ConfigError("--machine: a plan for another machine is a --dry-run; pass both");
   if (!machine.empty()) return plan_for(words.read(), machine);
   Plan plan;
-  return run_ranked({[&] { return words.read(); }, judged_tasks,
+  bool complete = false;
+  return run_ranked({[&] { return read_with_model(words); }, judged_tasks,
                      [&](RunConfig& config, Communicator& ranks) {
                        if (dry)
                          dry_run(config, ranks);
                        else
-                         plan = prepare(config, ranks);
+                         complete = prepare(config, ranks, plan);
                      },
                      [&](RunConfig& config, Communicator& ranks) {
-                       return dry ? kExitOk : run_train(config, plan, ranks);
+                       if (dry || ranks.any(complete, "run directory")) return int(kExitOk);
+                       return run_train(config, plan, ranks);
                      }});
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -162,7 +163,9 @@ constexpr std::array kTimeParts = {TimePart{"generate", "timing_s/gen"}, TimePar
 
 double shortened(double value) {
   if (!std::isfinite(value) || value == 0) return 0;
-  return std::stod(fmt::format("{:.4g}", value));
+  const std::string text = fmt::format("{:.4g}", value);
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 Json line_charts(const std::vector<RunGroup>& groups) {

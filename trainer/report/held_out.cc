@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "env/task.h"
 #include "rollout/trajectory_file.h"
 
 namespace temper {
@@ -105,6 +106,19 @@ EvaluationTally tally_of(const RunGroup& group, const std::string& name, std::ve
       problems.push_back(e.what());
     }
   return tally;
+}
+
+std::map<std::string, std::string> task_families(const std::vector<RunGroup>& groups) {
+  std::set<std::string> paths;
+  for (const RunGroup& group : groups)
+    for (const RunRecord* run : group.runs) paths.insert(run->option("tasks.path"));
+  std::map<std::string, std::string> families;
+  for (const std::string& path : paths) try {
+      if (path.empty()) continue;
+      for (const Task& task : load_tasks(fs::path(path))) families.emplace(task.name, task.family);
+    } catch (const ConfigError&) {  // gone, or no longer what they were
+    }
+  return families;
 }
 
 }  // namespace temper

@@ -2,6 +2,7 @@
 // Held-out scores before and after, over the seeds of a group.
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,9 @@ struct EvaluationTally {
 // `name` is that of a file of trajectories, "eval_before" or "eval_after". What cannot be read is added to
 // `problems`.
 EvaluationTally tally_of(const RunGroup& group, const std::string& name, std::vector<std::string>& problems);
+
+// The family of each task that the runs were given, as their files of tasks say now; nothing of files that
+// are not here.
+std::map<std::string, std::string> task_families(const std::vector<RunGroup>& groups);
 
 }  // namespace temper

@@ -116,19 +116,21 @@ Json tally_data(const EvaluationTally& tally, const std::string& task) {
           {"speedup", shortened(t.speedup())}};
 }
 
-// [{task, cells: [{before, after}]}], a cell a group.
-Json tasks_data(const std::vector<HeldOut>& held_out) {
+// [{task, family, cells: [{before, after}]}], a cell a group; family "" where it is not known.
+Json tasks_data(const std::vector<RunGroup>& groups, const std::vector<HeldOut>& held_out) {
   std::set<std::string> tasks;
   for (const HeldOut& of_group : held_out)
     for (const EvaluationTally* tally : {&of_group.before, &of_group.after})
       for (const auto& [task, counts] : tally->tasks) tasks.insert(task);
+  std::map<std::string, std::string> families;
+  if (!tasks.empty()) families = task_families(groups);
   Json rows = Json::array();
   for (const std::string& task : tasks) {
     Json cells = Json::array();
     for (const HeldOut& of_group : held_out)
       cells.push_back(
           {{"before", tally_data(of_group.before, task)}, {"after", tally_data(of_group.after, task)}});
-    rows.push_back({{"task", task}, {"cells", cells}});
+    rows.push_back({{"task", task}, {"family", families[task]}, {"cells", cells}});
   }
   return rows;
 }
@@ -168,7 +170,7 @@ Json report_data(const std::vector<RunRecord>& runs, const ReportOptions& option
                {"time", time_stacks(groups)},
                {"time_totals", time_totals(groups)},
                {"verdicts", verdict_stacks(groups)},
-               {"tasks", tasks_data(held_out)},
+               {"tasks", tasks_data(groups, held_out)},
                {"conversations", conversations_data(groups, options.conversations, problems)}};
   data["problems"] = problems;
   return data;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/input/yaml.h"
+#include "base/input/yaml_binder.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -22,26 +23,16 @@ std::optional<int64_t> step_of(const nlohmann::json& json) {
   return int64_t(step);
 }
 
-void flatten(const YAML::Node& node, const std::string& prefix, std::map<std::string, std::string>& options) {
-  for (const auto& entry : node) {
-    const std::string key = prefix.empty() ? entry.first.Scalar() : prefix + "." + entry.first.Scalar();
-    if (entry.second.IsMap()) {
-      flatten(entry.second, key, options);
-    } else {
-      YAML::Emitter out;
-      out << YAML::Flow << entry.second;
-      options[key] = entry.second.IsScalar() ? entry.second.Scalar() : out.c_str();
-    }
-  }
-}
-
 // Without this program's list of options: an older one wrote others.
 std::map<std::string, std::string> read_saved_options(const fs::path& path) {
   std::map<std::string, std::string> options;
   try {
     const YAML::Node root = read_yaml(path);
     if (!root.IsMap()) throw ConfigError("{}: is not the config of a run", path.string());
-    flatten(root, "", options);
+    const auto take = [&](const std::string& key, const YAML::Node&, const YAML::Node& value) {
+      options[key] = yaml_text(value);
+    };
+    flatten_yaml(root, "", take, [](const auto&...) {});  // what is given twice counts as it stands last
   } catch (const YAML::Exception& e) {
     throw ConfigError("{}: not the config of a run: {}", path.string(), e.what());
   }
@@ -143,7 +134,8 @@ RunRecord read_run(const fs::path& dir) {
 
 std::vector<fs::path> find_runs(const fs::path& path) {
   if (is_run(path)) return {path};
-  if (!fs::is_directory(path)) throw ConfigError("{}: no such run directory", path.string());
+  if (!fs::exists(path)) throw ConfigError("{}: no such run directory", path.string());
+  if (!fs::is_directory(path)) throw ConfigError("{}: is a file, not a run directory", path.string());
   std::vector<fs::path> runs;
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.is_directory() && is_run(entry.path())) runs.push_back(entry.path());

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <optional>
+#include <protozero/pbf_reader.hpp>
 #include <string_view>
 
 namespace temper {
@@ -21,56 +21,21 @@ T number_at(std::string_view bytes) {
   return value;
 }
 
-// The fields of a protobuf message, as far as they are whole.
-struct Field {
-  uint64_t number = 0, kind = 0;  // kind 0: varint, 1: 8 bytes, 2: bytes with a length, 5: 4 bytes
-  std::string_view bytes = {};
-};
-
-std::optional<uint64_t> take_varint(std::string_view& rest) {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 64 && !rest.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(rest.front());
-    rest.remove_prefix(1);
-    value |= uint64_t(byte & 0x7f) << shift;
-    if (byte < 0x80) return value;
-  }
-  return std::nullopt;
-}
-
-std::optional<Field> take_field(std::string_view& rest) {
-  const auto tag = take_varint(rest);
-  if (!tag) return std::nullopt;
-  Field field{*tag >> 3, *tag & 7};
-  std::optional<uint64_t> length;
-  switch (field.kind) {
-    case 0:
-      return take_varint(rest) ? std::optional(field) : std::nullopt;
-    case 1:
-      length = 8;
-      break;
-    case 2:
-      length = take_varint(rest);
-      break;
-    case 5:
-      length = 4;
-      break;
-    default:
-      break;
-  }
-  if (!length || *length > rest.size()) return std::nullopt;
-  field.bytes = rest.substr(0, *length);
-  rest.remove_prefix(*length);
-  return field;
-}
+using protozero::pbf_reader, protozero::pbf_wire_type, protozero::tag_and_type;
 
 // Summary::Value {1: tag, 2: simple_value}
-void add_value(std::string_view message, Metrics& values) {
+void add_value(pbf_reader message, Metrics& values) {
   std::string tag;
-  while (const auto field = take_field(message)) {
-    if (field->number == 1 && field->kind == 2) tag = field->bytes;
-    if (field->number == 2 && field->kind == 5) values[tag] = double(number_at<float>(field->bytes));
-  }
+  while (message.next()) switch (message.tag_and_type()) {
+      case tag_and_type(1, pbf_wire_type::length_delimited):
+        tag = message.get_string();
+        break;
+      case tag_and_type(2, pbf_wire_type::fixed32):
+        values[tag] = double(message.get_float());
+        break;
+      default:
+        message.skip();
+    }
 }
 
 // What trainer/event_file.h writes: the moment, and the figures of the first event that has any.
@@ -80,13 +45,16 @@ struct Moments {
   Metrics figures;
 };
 
-Metrics figures_of(std::string_view event) {
+// As far as the event is whole.
+Metrics figures_of(std::string_view bytes) {
   Metrics values;
-  while (const auto field = take_field(event)) {
-    if (field->number != 5 || field->kind != 2) continue;
-    std::string_view summary = field->bytes;
-    while (const auto value = take_field(summary))
-      if (value->number == 1 && value->kind == 2) add_value(value->bytes, values);
+  try {
+    pbf_reader event(bytes.data(), bytes.size());
+    while (event.next(5, pbf_wire_type::length_delimited)) {
+      pbf_reader summary = event.get_message();
+      while (summary.next(1, pbf_wire_type::length_delimited)) add_value(summary.get_message(), values);
+    }
+  } catch (const protozero::exception&) {
   }
   return values;
 }

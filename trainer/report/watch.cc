@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -25,7 +26,7 @@ struct Figure {
   const char *name, *metric;
   bool percent;
 };
-constexpr std::array kFigures = {Figure{"reward", "critic/rewards/mean", false},
+constexpr std::array kWatched = {Figure{"reward", "critic/rewards/mean", false},
                                  Figure{"correct", "env/correct", true}, Figure{"fast_1", "env/fast_1", true},
                                  Figure{"tok/s", "perf/throughput", false},
                                  Figure{"entropy", "actor/entropy", false}};
@@ -75,7 +76,7 @@ std::string step_lines(const RunRecord& run) {
 
 std::string course_lines(const RunRecord& run) {
   std::string text;
-  for (const Figure& figure : kFigures)
+  for (const Figure& figure : kWatched)
     if (const Series* series = run.find(figure.metric))
       text += fmt::format("  {:<8} {:>9} → {:>9}  {}\n", figure.name,
                           value_text(series->front().second, figure.percent),
@@ -109,7 +110,9 @@ std::string time_line(const RunRecord& run) {
 
 double number_option(const RunRecord& run, const std::string& key) {
   const std::string text = run.option(key);
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 // By the last steps' rate: run.steps, or run.max_seconds if that comes first.

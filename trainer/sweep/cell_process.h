@@ -1,13 +1,13 @@
 #pragma once
 // A cell as a child process of this same program.
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/machine/child_process.h"
 
 namespace temper {
 
@@ -23,21 +23,14 @@ class CellProcess {
   // Runs this program with `words`; what it says goes to `log`. Errors: WorldError if it cannot be started.
   static CellProcess start(const std::vector<std::string>& words, const MachineShare& share,
                            const std::filesystem::path& log);
-  CellProcess(CellProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
-  CellProcess& operator=(CellProcess&& other) noexcept {
-    std::swap(pid_, other.pid_);
-    return *this;
-  }
-  ~CellProcess();
-
   // Its exit code once it has ended; 128 + N where signal N ended it.
   std::optional<int> poll();
   // Asks it to finish its step and save.
   void stop();
 
  private:
-  CellProcess() = default;
-  pid_t pid_ = -1;
+  explicit CellProcess(ChildProcess process) : process_(std::move(process)) {}
+  ChildProcess process_;
 };
 
 // These cores in `count` parts, part i with GPU i where there is one. count: 1 to the number of cores.

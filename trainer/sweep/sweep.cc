@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/input/yaml.h"
+#include "base/input/yaml_binder.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -36,7 +37,7 @@ class Reader {
 
   SweepFile read() {
     const YAML::Node root = load();
-    check_keys(root);
+    check_yaml_keys(root, {"base", "set", "grid", "cells", "seeds", "share_start", "dir"}, "", problem_);
     SweepFile file;
     file.path = path_;
     file.dir = text(root, "dir", (fs::path("runs") / fs::path(path_).stem()).string());
@@ -48,7 +49,7 @@ class Reader {
     if (bool(root["grid"]) == bool(root["cells"])) fail(root, "give either grid or cells");
     file.variants = root["grid"] ? grid(root["grid"]) : cells(root["cells"]);
     if (root["seeds"]) file.seeds = seeds(root["seeds"]);
-    file.share_start = text(root, "share_start", "false") == "true";
+    file.share_start = yaml_value<bool>(root["share_start"], "share_start", false, "true or false", problem_);
     return file;
   }
 
@@ -65,54 +66,19 @@ class Reader {
     return root;
   }
 
-  void check_keys(const YAML::Node& root) const {
-    const std::vector<std::string> known = {"base", "set", "grid", "cells", "seeds", "share_start", "dir"};
-    std::set<std::string> seen;
-    for (const auto& entry : root) {
-      const std::string key = entry.first.Scalar();
-      if (!seen.insert(key).second) fail(entry.first, key + ": given twice");
-      if (std::ranges::count(known, key) > 0) continue;
-      const std::string near = nearest_name(key, known);
-      fail(entry.first, fmt::format("{}: unknown key; {}", key,
-                                    near.empty() ? fmt::format("known are {}", fmt::join(known, ", "))
-                                                 : "did you mean " + near + "?"));
-    }
-    if (const YAML::Node share = root["share_start"];
-        share && share.Scalar() != "true" && share.Scalar() != "false")
-      fail(share, fmt::format("share_start: '{}' is not true or false", share.Scalar()));
-  }
-
   std::string text(const YAML::Node& root, const char* key, const std::string& otherwise) const {
-    if (!root[key]) return otherwise;
-    if (!root[key].IsScalar()) fail(root[key], fmt::format("{}: must be a single value", key));
-    return root[key].Scalar();
-  }
-
-  static std::string flow(const YAML::Node& node) {
-    YAML::Emitter out;
-    out << YAML::Flow << node;
-    return node.IsScalar() ? node.Scalar() : out.c_str();
-  }
-
-  // Dotted keys, or maps of sections as in a run's file.
-  void flatten(const YAML::Node& node, const std::string& prefix, Settings& all,
-               const std::string& where) const {
-    std::set<std::string> seen;
-    for (const auto& entry : node) {
-      const std::string key = prefix + entry.first.Scalar();
-      if (!seen.insert(key).second) fail(entry.first, fmt::format("{}: {} is given twice", where, key));
-      check_option(key, entry.first);
-      if (entry.second.IsMap())
-        flatten(entry.second, key + ".", all, where);
-      else
-        all.push_back({key, flow(entry.second)});
-    }
+    return yaml_value<std::string>(root[key], key, otherwise, "a single value", problem_);
   }
 
   Settings settings(const YAML::Node& node, const std::string& where) const {
     if (!node.IsMap()) fail(node, where + ": must be a map of options, like {run.steps: 10}");
     Settings all;
-    flatten(node, "", all, where);
+    // Dotted keys, or maps of sections as in a run's file.
+    const auto take = [&](const std::string& key, const YAML::Node& name, const YAML::Node& value) {
+      check_option(key, name);
+      all.push_back({key, yaml_text(value)});
+    };
+    flatten_yaml(node, "", take, problem_);
     return all;
   }
 
@@ -151,7 +117,7 @@ class Reader {
         fail(entry.first,
              fmt::format("grid: {} must be a list of values that is not empty, like [1, 2]", key));
       std::vector<std::string> values;
-      for (const auto& value : entry.second) values.push_back(flow(value));
+      for (const auto& value : entry.second) values.push_back(yaml_text(value));
       all.emplace_back(key, values);
     }
     return all;
@@ -183,15 +149,18 @@ class Reader {
     std::vector<int64_t> all;
     for (const auto& seed : node) {
       int64_t value = -1;
-      if (!YAML::convert<int64_t>::decode(seed, value) || value < 0)
-        fail(seed, fmt::format("seeds: {} is not an integer of at least 0", flow(seed)));
+      if (!bind_yaml(seed, value) || value < 0)
+        fail(seed, fmt::format("seeds: {} is not an integer of at least 0", yaml_text(seed)));
       if (std::ranges::count(all, value) > 0) fail(seed, fmt::format("seeds: {} is there twice", value));
       all.push_back(value);
     }
     return all;
   }
 
-  std::string path_;
+  const std::string path_;
+  // The first one ends it.
+  const YamlProblem problem_ = [this](const YAML::Node& at, const std::string& field,
+                                      const std::string& text) { fail(at, field + ": " + text); };
 };
 
 // Letters that need no quoting in a shell; what a path, a list or a space brings becomes "-".
@@ -290,8 +259,9 @@ class Expansion {
     std::vector<std::string> words;
     append(file_.common, true, words);
     append(settings, true, words);
-    std::ranges::copy_if(overrides_, std::back_inserter(words),
-                         [](const std::string& word) { return is_of_the_start(word.substr(0, word.find('='))); });
+    std::ranges::copy_if(overrides_, std::back_inserter(words), [](const std::string& word) {
+      return is_of_the_start(word.substr(0, word.find('=')));
+    });
     for (const std::string& word : {fmt::format("run.seed={}", seed), std::string("run.steps=0"),
                                     std::string("run.max_seconds=0"), std::string("eval.before=false")})
       words.push_back(word);

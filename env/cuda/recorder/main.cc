@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/machine/surroundings.h"
 #include "env/box/candidate_box.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
@@ -197,6 +198,7 @@ bool readable_on_host(const void* pointer) {
 }  // namespace temper
 
 int main(int count, char** arguments) {
+  temper::begin_process();
   if (count != 4) return temper::kExitUser;
   try {
     temper::serve(arguments);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/machine/surroundings.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
 #include "env/cuda/runner/executor.h"
@@ -140,6 +141,7 @@ void run(char** arguments, bool profiling) {
 }  // namespace temper
 
 int main(int count, char** arguments) {
+  temper::begin_process();
   const bool profiling = count == 4 && std::string_view(arguments[3]) == "profile";
   if (count != 3 && !profiling) return temper::kExitUser;
   try {

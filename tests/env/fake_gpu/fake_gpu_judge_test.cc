@@ -178,7 +178,7 @@ TEST_F(FakeGpuJudge, LaunchersAskTheGpuThatThereIs) {
 
 TEST_F(FakeGpuJudge, NothingIsJudgedWhileTheGpuIsHeld) {
   Judge judge(options(), hand_made_tasks(Device::kFake));
-  auto held = judge.hold_own_gpu();
+  auto held = judge.hold_own_gpu([] { return false; });
   ASSERT_TRUE(held);
   const Ticket waits = judge.submit("add", source_with("zeros"));
   const Verdict broken = judge.judge("add", source_with("good", "  nonsense;\n"));  // needs no GPU
@@ -192,7 +192,7 @@ TEST_F(FakeGpuJudge, NothingIsJudgedWhileTheGpuIsHeld) {
 
   JudgeOptions elsewhere = options();
   elsewhere.gpus = {1};
-  EXPECT_FALSE(Judge(elsewhere, hand_made_tasks(Device::kFake)).hold_own_gpu());
+  EXPECT_FALSE(Judge(elsewhere, hand_made_tasks(Device::kFake)).hold_own_gpu([] { return false; }));
 }
 
 TEST_F(FakeGpuJudge, TheNaiveJudgeIsAskedToo) {

@@ -11,6 +11,12 @@ function verdictText(verdict) {
   return [verdict.reason ? [el('code', {}, verdict.reason), ' '] : null, timed];
 }
 
+// What the judge's message says beyond the badge's kind and speedup.
+function furtherWords({ kind, message }) {
+  if (!message.startsWith(kind)) return message;
+  return message.slice(kind.length).replace(/^ speedup [\d.]+/, '').replace(/^[,;:]?\s+/, '');
+}
+
 const textOf = (turn, role) => turn.answer.filter(passage => passage.role === role).map(passage => passage.text).join('');
 // A passage as it stands, or what became of it since the turn before.
 function passageNodes(passage, turns, index) {
@@ -25,7 +31,7 @@ function passageNodes(passage, turns, index) {
 function turnNode(turns, index) {
   const turn = turns[index], heading = [`Turn ${index + 1}`, turn.stopped ? '' : ', cut at the length limit', ' ', badge(turn.verdict), verdictText(turn.verdict)];
   return el('div', { class: 'turn' }, el('h4', {}, heading), turn.answer.map(passage => passageNodes(passage, turns, index)),
-    turn.verdict.message ? [el('div', { class: 'role' }, 'told by the judge'), el('pre', { class: 'message' }, turn.verdict.message)] : null);
+    furtherWords(turn.verdict) ? [el('div', { class: 'role' }, 'the judge says'), el('pre', { class: 'message' }, furtherWords(turn.verdict))] : null);
 }
 const askedNode = talk => el('details', {}, el('summary', { class: 'quiet' }, 'what was asked'), el('pre', { class: 'prompt' }, talk.prompt));
 // Closed, it shows the verdicts; open, each turn has its own.

@@ -107,16 +107,33 @@ function dumbbellAxis() {
   return svg('svg', { class: 'dumbbell', viewBox: `0 0 ${DUMBBELL} 16`, role: 'img', 'aria-label': 'from 0 to 100 %' }, label(0, 'middle'), label(0.5, 'middle'), label(1, 'middle'));
 }
 function taskCells(cell, index) {
-  const share = tally => tally ? (100 * tally.rate).toFixed(0) : '–', { before, after } = cell;
+  const share = tally => tally ? (100 * tally.rate).toFixed(0) : '–', speed = tally => tally && tally.speedup ? tally.speedup.toFixed(2) : '–', { before, after } = cell;
   const counts = [before, after].filter(Boolean).map(tally => tally.answers).filter((count, i, all) => all.indexOf(count) === i);
   return [el('td', { class: 'axis-cell', title: after ? `after: 95 % interval ${(100 * after.low).toFixed(0)} to ${(100 * after.high).toFixed(0)} %` : false }, before || after ? dumbbell(cell, index) : null),
-    el('td', {}, before || after ? [el('small', {}, share(before), ' → '), el('b', {}, share(after))] : '–'), el('td', {}, counts.join(' → ') || '–'), el('td', {}, after && after.speedup ? after.speedup.toFixed(2) : '–')];
+    el('td', {}, before || after ? [el('small', {}, share(before), ' → '), el('b', {}, share(after))] : '–'), el('td', {}, counts.join(' → ') || '–'),
+    el('td', {}, [before, after].some(tally => tally && tally.speedup) ? [el('small', {}, speed(before), ' → '), el('b', {}, speed(after))] : '–')];
+}
+
+// All answers to several tasks together.
+function pooled(tallies) {
+  const there = tallies.filter(Boolean), answers = there.reduce((sum, tally) => sum + tally.answers, 0);
+  if (!answers) return null;
+  const passed = there.map(tally => tally.rate * tally.answers), passes = passed.reduce((a, b) => a + b, 0), rate = passes / answers;
+  const logs = there.reduce((sum, tally, i) => sum + (passed[i] ? passed[i] * Math.log(tally.speedup) : 0), 0);
+  return { rate, low: rate, high: rate, answers, speedup: passes ? Math.exp(logs / passes) : 0 };
+}
+const taskRow = row => el('tr', {}, el('td', { class: 'first' }, taskName(row.task)), row.cells.map(taskCells));
+// A family's tasks, below what they are together.
+function familyRows(family, rows) {
+  const together = data.groups.map((_, index) => ({ before: pooled(rows.map(row => row.cells[index].before)), after: pooled(rows.map(row => row.cells[index].after)) }));
+  return [el('tr', { class: 'head' }, el('td', { class: 'first' }, `${family || 'other'} (${rows.length})`), together.map(taskCells)), rows.map(taskRow)];
 }
 function taskOrders() {
   const mean = (row, f) => { const found = row.cells.map(f).filter(value => value !== null); return found.length ? found.reduce((a, b) => a + b, 0) / found.length : -Infinity; };
   const gain = row => mean(row, ({ before, after }) => before && after ? after.rate - before.rate : null);
   const by = f => (a, b) => f(b) - f(a) || 0;
-  return { name: (a, b) => a.task < b.task ? -1 : 1, gain: by(gain), loss: (a, b) => by(gain)(b, a), 'pass rate after': by(row => mean(row, ({ after }) => after ? after.rate : null)), speedup: by(row => mean(row, ({ after }) => after && after.speedup ? after.speedup : null)) };
+  const byName = (a, b) => a.task < b.task ? -1 : 1;
+  return { ...(data.tasks.some(row => row.family) ? { family: byName } : {}), name: byName, gain: by(gain), loss: (a, b) => by(gain)(b, a), 'pass rate after': by(row => mean(row, ({ after }) => after ? after.rate : null)), speedup: by(row => mean(row, ({ after }) => after && after.speedup ? after.speedup : null)) };
 }
 function taskName(task) {
   if (!data.conversations.length) return brokenName(task);
@@ -125,9 +142,12 @@ function taskName(task) {
 function tasksSection() {
   if (!data.tasks.length) return;
   const orders = taskOrders(), several = data.groups.length > 1, body = el('tbody', {});
-  const draw = order => body.replaceChildren(...[...data.tasks].sort(orders[order]).map(row => el('tr', {}, el('td', { class: 'first' }, taskName(row.task)), row.cells.map(taskCells))));
-  draw('name');
-  const columns = [el('th', { class: 'axis-cell' }, 'pass rate, %', dumbbellAxis()), el('th', {}, 'before → after, %'), el('th', {}, 'answers'), el('th', {}, 'speedup after, ×')];
+  const draw = order => {
+    const rows = [...data.tasks].sort(orders[order]), families = [...new Set(rows.map(row => row.family))].sort();
+    body.replaceChildren(...(order === 'family' ? families.map(family => familyRows(family, rows.filter(row => row.family === family))) : rows.map(taskRow)).flat(9));
+  };
+  draw(Object.keys(orders)[0]);
+  const columns = [el('th', { class: 'axis-cell' }, 'pass rate, %', dumbbellAxis()), el('th', {}, 'before → after, %'), el('th', {}, 'answers'), el('th', {}, 'speedup before → after, ×')];
   const head = el('thead', {}, several ? el('tr', { class: 'groups' }, el('th', {}), data.groups.map((_, index) => el('th', { colspan: columns.length, class: 'left' }, groupName(index)))) : null,
     el('tr', {}, el('th', {}, 'task'), data.groups.map(() => columns.map(column => column.cloneNode(true)))));
   section('Tasks, pass rate before → after', el('p', { class: 'quiet' }, 'Ring: before; dot: after; broad line: 95 % interval of what is after (Wilson). Sampled last answers; speedup: geometric mean of those that pass, against PyTorch eager.'),

@@ -1,0 +1,86 @@
+#pragma once
+// Programs as child processes, started in one place: ours, and the system's that we trust.
+//
+// What meets a candidate is started by env/box/namespaces.h instead, which needs namespaces from the child's
+// first instruction on.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/process.h"
+
+namespace temper {
+
+inline constexpr int kNullDevice = -1;
+
+struct ChildProgram {
+  std::vector<std::string> argv = {};                        // argv[0]: the program's path
+  std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; none: ours
+  std::vector<int> descriptors = {};                         // become 3, 4, …; all others are closed
+  // What becomes 0, 1 and 2: a descriptor of ours, or kNullDevice.
+  int input = STDIN_FILENO, output = STDOUT_FILENO, errors = STDERR_FILENO;
+  std::vector<int> cores = {};     // to run on; empty: ours
+  bool own_group = false;          // the terminal's Ctrl-C does not reach it, nor what it starts
+  bool ignores_interrupt = false;  // Ctrl-C reaches it and does nothing
+  bool no_new_privileges = false;  // nothing that it executes gains any
+  double reap_s = 2;               // how long a killed one is waited for, which a driver may hold on to
+};
+
+// Becomes the program, in this process: only what concerns descriptors and environment counts. Returns errno
+// if it cannot.
+int become(const ChildProgram& program);
+
+// Killed when destroyed, and when the thread that started it ends, whatever way.
+class ChildProcess {
+ public:
+  // Errors: WorldError if the program cannot be started.
+  static ChildProcess start(const ChildProgram& program);
+  ChildProcess() = default;
+  ChildProcess(ChildProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)), reap_s_(other.reap_s_) {}
+  ChildProcess& operator=(ChildProcess&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    std::swap(reap_s_, other.reap_s_);
+    return *this;
+  }
+  ~ChildProcess() { kill(); }
+
+  pid_t pid() const { return pid_; }
+  bool running() const { return pid_ > 0; }  // … as far as we have heard
+  // As waitpid gives it, once it has ended (reaped then); nothing if it still runs after so many seconds.
+  std::optional<int> wait(double patience_s);
+  void signal(int number) const;
+  void kill();  // SIGKILL and reap
+  // The same, and how it had ended: "was killed by signal 9 (Killed)"; empty if it had not.
+  std::string end();
+
+ private:
+  pid_t pid_ = -1;
+  double reap_s_ = 2;
+};
+
+// A program of ours with a connected stream socket on its descriptor 3.
+class Subprocess {
+ public:
+  // Errors: WorldError if the program cannot be started.
+  static Subprocess start(std::vector<std::string> argv);
+  int socket() const { return socket_.get(); }
+  pid_t pid() const { return process_.pid(); }
+  std::string end();  // as ChildProcess's
+
+ private:
+  ChildProcess process_;
+  Fd socket_;
+};
+
+// What a shell command prints, errors included, and whether it succeeded.
+struct CommandOutput {
+  std::string text;
+  bool ok = false;
+};
+CommandOutput output_of(const std::string& command);
+
+}  // namespace temper

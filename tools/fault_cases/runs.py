@@ -1,0 +1,215 @@
+"""Small runs to break: started, watched, taken up again; the program with other helpers beside it; libraries to preload."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import ranks_test
+import resume_test
+
+from .harness import HELPERS, Skipped, expect
+
+QUICK_END = ["ranks.silence_s=3", "ranks.timeout_s=4"]
+
+
+def taught():
+    return f"model.path={ranks_test.taught()}"
+
+
+def start(directory, *words, count=1, of_rank=lambda rank: {}, program_of=lambda rank: None, **environment):
+    """Ranks of a run that has a policy whose answers are half right."""
+    more = {name: str(value) for name, value in environment.items()}
+    return ranks_test.start_temper(count, f"run.dir={directory}", taught(), *resume_test.BASE, "run.steps=40", *QUICK_END, *words,
+                                   of_rank=lambda rank: more | of_rank(rank), program_of=program_of)
+
+
+def start_cold(directory, *words, count=1, program_of=lambda rank: None, **environment):
+    """The same of one that has nothing yet: corpus, cold start, evaluation."""
+    more = {name: str(value) for name, value in environment.items()}
+    return ranks_test.start_temper(count, f"run.dir={directory}", *QUICK_END, "env.lanes=1", *words, of_rank=lambda rank: more,
+                                   program_of=program_of)
+
+
+def wait_until(happened, processes, what, patience=60):
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline and all(process.poll() is None for process in processes):
+        if happened():
+            return
+        time.sleep(0.01)
+    for process in processes:
+        process.kill()
+    raise AssertionError(f"not seen: {what}\n{ranks_test.wait_all(processes, 10).text}")
+
+
+def wait_for_step(directory, step, processes, patience=60):
+    wait_until((directory / f"trajectories/step_{step:06}.safetensors").exists, processes, f"step {step}", patience)
+
+
+def ended(processes, *codes, said="", within=60):
+    """Their output. `codes` by rank; None: any but 0."""
+    since = time.monotonic()
+    try:
+        done = ranks_test.wait_all(processes, within)
+    except subprocess.TimeoutExpired:
+        for process in processes:
+            process.kill()
+        done = ranks_test.wait_all(processes, 10)
+        raise AssertionError(f"still there after {within} s\n{done.text}")
+    fits = len(codes) == len(done.codes) and all(a == b or (a is None and b != 0) for a, b in zip(codes, done.codes))
+    expect(fits, f"exit codes {done.codes}, not {list(codes)}, after {time.monotonic() - since:.1f} s\n{done.text}")
+    for text in (said,) if isinstance(said, str) else said:
+        expect(text in done.text, f"does not say '{text}'\n{done.text}")
+    return done.text
+
+
+def lines_of(directory):
+    path = directory / "metrics.jsonl"
+    return ranks_test.json_lines(path) if path.exists() else []
+
+
+def steps_taken(directory):
+    return [line["step"] for line in lines_of(directory) if "actor/pg_loss" in line]
+
+
+def goes_on(directory, *words, said=("goes on after step", "begins again"), count=1, more_steps=2, **environment):
+    """The next start takes the run to its end, and no step is missing or there twice. Its output."""
+    steps = max([int(path.name[5:11]) for path in (directory / "trajectories").glob("step_*")] or [0]) + more_steps
+    text = ended(start(directory, f"run.steps={steps}", *words, count=count, **environment), *[0] * count, within=100)
+    expect(any(one in text for one in said), text)
+    expect(steps_taken(directory) == list(range(1, steps + 1)), f"steps {steps_taken(directory)}")
+    return text
+
+
+def says_within(processes, text, seconds):
+    """Reads the first process' output until it says so."""
+    os.set_blocking(processes[0].stdout.fileno(), False)
+    heard, deadline = "", time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        heard += processes[0].stdout.read() or ""
+        if text in heard:
+            os.set_blocking(processes[0].stdout.fileno(), True)
+            return heard
+        time.sleep(0.02)
+    raise AssertionError(f"does not say '{text}' within {seconds} s\n{heard}")
+
+
+# ------------------------------------------------------------------------------------------------------------------ commands
+
+class Done:
+    def __init__(self, code, text, seconds):
+        self.code, self.text, self.seconds = code, text, seconds
+
+
+def popen(*words, program=None, cwd=ranks_test.ROOT, environment={}, **more):
+    more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | more
+    return subprocess.Popen([str(program or ranks_test.BUILD / "temper"), *map(str, words)], text=True, errors="replace", cwd=cwd,
+                            env=ranks_test.plain_environment(**environment), **more)
+
+
+def temper(*words, code=None, said="", within=60, **more):
+    """One command to its end."""
+    since = time.monotonic()
+    process = popen(*words, **more)
+    try:
+        text = process.communicate(timeout=within)[0] or ""
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"still there after {within} s\n{process.communicate()[0]}")
+    done = Done(process.returncode, text, time.monotonic() - since)
+    if code is not None:
+        expect(done.code == code, f"exit code {done.code}, not {code}\n{text}")
+    for one in (said,) if isinstance(said, str) else said:
+        expect(one in text, f"does not say '{one}'\n{text}")
+    return done
+
+
+def task_and_candidate():
+    """A task and an answer that PASSes, of the judge's gallery."""
+    return "add", ranks_test.ROOT / "tests/gallery/cpp/add_plain.cc"
+
+
+# --------------------------------------------------------------------------------------------------------- what is put beside it
+
+def programs(folder, **replaced):
+    """A folder with the programs, temper_broker="TEXT" in the place of temper-broker, None: gone. Returns its temper."""
+    place = folder / "programs"
+    place.mkdir()
+    for path in ranks_test.BUILD.iterdir():
+        if path.is_file() and (path.name == "temper" or path.name.startswith(("temper-", "libtemper"))):
+            put(path, place / path.name)
+    for name, text in replaced.items():
+        replace(place / name.replace("_", "-"), text)
+    return place / "temper"
+
+
+def put(path, to):
+    try:
+        os.link(path, to)
+    except OSError:
+        subprocess.run(["cp", path, to], check=True)
+
+
+def replace(path, text):
+    path.unlink(missing_ok=True)
+    if text is None:
+        return
+    aside = path.with_suffix(".new")
+    aside.write_text(text)
+    aside.chmod(0o755)
+    aside.rename(path)
+
+
+def preload(folder, source):
+    """The path of a library that is made of C."""
+    file, library = folder / "preloaded.c", folder / "preloaded.so"
+    file.write_text("#define _GNU_SOURCE\n" + source)
+    try:
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-w", file, "-o", library, "-ldl"], check=True)
+    except FileNotFoundError:
+        raise Skipped("no gcc")
+    return str(library)
+
+
+def helper(command, **more):
+    """A program beside the run, which ends with the case."""
+    process = subprocess.Popen(command, **more)
+    HELPERS.append(process)
+    return process
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skipped("only root can do that")
+
+
+class Disk:
+    """A small file system of its own, gone with the case."""
+
+    def __init__(self, path, size):
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", self.path], capture_output=True)
+        if done.returncode != 0:
+            raise Skipped("no mount here")
+
+    def remount(self, how):
+        subprocess.run(["mount", "-o", f"remount,{how}", self.path], check=True)
+
+    def fill(self):
+        with open(self.path / "filler", "wb", buffering=0) as filler:
+            for size in (1 << 20, 1 << 12):
+                try:
+                    while filler.write(b"x" * size):
+                        pass
+                except OSError:
+                    pass
+
+    def free(self):
+        (self.path / "filler").unlink()
+
+
+def json_file(path, change):
+    value = json.loads(path.read_text())
+    path.write_text(json.dumps(change(value) or value))

@@ -1,0 +1,66 @@
+#include "trainer/checkpoint/find_model.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/input/printable.h"
+#include "trainer/checkpoint/find.h"
+#include "trainer/run_directory.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+bool holds_model(const fs::path& dir) { return fs::exists(dir / "config.json"); }
+
+// "Qwen/Qwen3-8B": an owner and a name, as hubs have them.
+bool looks_like_a_hubs(const std::string& path) {
+  return std::ranges::count(path, '/') == 1 && !path.starts_with('.') && !path.starts_with('/') &&
+         !path.ends_with('/');
+}
+
+void check_folder(const std::string& path, const std::string& field) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return;
+  if (fs::exists(path, error)) throw ConfigError("{}: {} is no folder", field, printable(path));
+  throw ConfigError("{}: {}: no such folder{}", field, printable(path),
+                    looks_like_a_hubs(path)
+                        ? "; a model of a hub is downloaded first: hf download OWNER/NAME --local-dir FOLDER"
+                        : "");
+}
+
+bool is_whole(const fs::path& checkpoint) try {
+  read_checkpoint(checkpoint);
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
+// Empty: it has none.
+fs::path last_model(const fs::path& run) {
+  const fs::path folder = run / "checkpoints", end = folder / "final", taught = folder / "cold_start";
+  if (came_to_its_end(run) && holds_model(end)) return end;
+  for (const fs::path& checkpoint : checkpoints_in(folder))
+    if (is_of_a_step(checkpoint) && is_whole(checkpoint)) return checkpoint;
+  for (const fs::path& exported : {end, taught})
+    if (holds_model(exported)) return exported;
+  for (const fs::path& checkpoint : checkpoints_in(folder))
+    if (is_whole(checkpoint)) return checkpoint;
+  return "";
+}
+
+}  // namespace
+
+FoundModel find_model(const std::string& path, const std::string& field) {
+  check_folder(path, field);
+  fs::path run = path;
+  if (holds_model(run)) return {run};
+  if (!run.has_filename()) run = run.parent_path();
+  if (run.filename() == "checkpoints") run = run.parent_path();
+  if (!fs::is_directory(run / "checkpoints")) return {path};
+  const fs::path found = last_model(run);
+  if (found.empty()) throw ConfigError("{}: the run {} has no whole model yet", field, printable(path));
+  return {found, fmt::format("{} is a run: its {} is taken", path, found.lexically_relative(run).string())};
+}
+
+}  // namespace temper

@@ -1,0 +1,24 @@
+#pragma once
+// What a run needs of a machine, each tried for real.
+
+#include <string>
+#include <vector>
+
+namespace temper {
+
+enum class Health { kWorks, kWithout, kFails };  // kWithout: the main job runs, but not all there is
+
+struct Finding {
+  std::string name;
+  Health health = Health::kWorks;
+  std::string found;   // "g++ 12.2.0"
+  std::string advice;  // what to do, or what it is like without
+  bool users_mistake = false;
+};
+
+// Never throws. Knows what was found before it.
+using HealthCheck = Finding (*)(const std::vector<Finding>& before);
+
+const std::vector<HealthCheck>& health_checks();
+
+}  // namespace temper
