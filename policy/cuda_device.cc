@@ -63,11 +63,11 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
 }
 
 std::vector<std::string> gpu_names() {
-  std::vector<std::string> names(size_t(gpu_count()));
-  for (size_t i = 0; i < names.size(); ++i) {
+  std::vector<std::string> names;
+  for (int ordinal = 0; ordinal < gpu_count(); ++ordinal) {
     cudaDeviceProp properties;
-    check(cudaGetDeviceProperties(&properties, int(i)), "cudaGetDeviceProperties");
-    names[i] = properties.name;
+    check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+    names.push_back(properties.name);
   }
   return names;
 }

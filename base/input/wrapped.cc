@@ -16,25 +16,22 @@ std::string wrapped(std::string_view text, size_t width, size_t indent, size_t f
   std::string lines;
   size_t column = first_at;
   bool begun = false;
+  const auto next_line = [&] {
+    lines.append(1, '\n').append(indent, ' ');
+    column = indent;
+    begun = false;
+  };
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find_first_of(" \n", at), text.size());
     const std::string_view word = text.substr(at, end - at);
     const size_t columns = columns_of(word);
-    if (begun && column + 1 + columns > width) {
-      lines += "\n" + std::string(indent, ' ');
-      column = indent;
-      begun = false;
-    }
+    if (begun && column + 1 + columns > width) next_line();
     if (!word.empty()) {
-      lines += (begun ? " " : "") + std::string(word);
+      lines.append(begun ? " " : "").append(word);
       column += columns + begun;
       begun = true;
     }
-    if (end < text.size() && text[end] == '\n') {
-      lines += "\n" + std::string(indent, ' ');
-      column = indent;
-      begun = false;
-    }
+    if (end < text.size() && text[end] == '\n') next_line();
     at = end + 1;
   }
   return lines;

@@ -2,6 +2,7 @@
 // From YAML to what a program uses. What tasks, sweeps and saved configs differ in is where problems go.
 // Brings yaml-cpp along.
 
+#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstdint>
@@ -56,7 +57,7 @@ T yaml_value(const YAML::Node& node, const std::string& field, const T& fallback
   T value{};
   if (!node) return fallback;
   if (bind_yaml(node, value)) return value;
-  problem(node, field, "'" + yaml_text(node) + "' is not allowed; expected " + expected);
+  problem(node, field, fmt::format("'{}' is not allowed; expected {}", yaml_text(node), expected));
   return fallback;
 }
 
