@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
-#include "base/input/scalars.h"
 #include "base/input/wrapped.h"
 #include "base/input/yaml.h"
+#include "base/input/yaml_binder.h"
 
 namespace temper {
 namespace {
@@ -90,8 +90,8 @@ std::string scalar_text(const std::string& value) {
   const bool plain = !value.empty() && value.find_first_not_of(
                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                            "0123456789_/.+-") == std::string::npos;
-  const bool word = value != "null" && value.front() != '-' && value.front() != '.';
-  return plain && word ? value : out.c_str();
+  const bool word = plain && value != "null" && value.front() != '-' && value.front() != '.';
+  return word ? value : out.c_str();
 }
 std::string scalar_text(bool value) { return value ? "true" : "false"; }
 template <class T>
@@ -157,7 +157,7 @@ struct Setter : UniformVisitor<Setter> {
   }
   template <class T>
   bool set(const std::string& k, const YAML::Node& node, T& value, const OptionInfo& info) {
-    if (!node.IsScalar() || !parse_scalar(node.Scalar(), value)) {
+    if (!bind_yaml(node, value)) {
       wrong(k, node, kTypeName<T>);
       return false;
     }
@@ -382,10 +382,10 @@ std::set<std::string> sections_of(const std::vector<std::string>& keys, std::spa
 std::string about_unknown(const std::string& k, const std::vector<std::string>& names,
                           std::span<const OtherName> others) {
   for (const OtherName& other : others)
-    if (other.name == k) return "; " + answer_to_other_name(k, others);
+    if (other.name == k) return fmt::format("; {}", answer_to_other_name(k, others));
   if (const std::string near = did_you_mean(k, names); !near.empty()) return near;
   const std::string answer = answer_to_other_name(k, others);
-  return answer.empty() ? "" : "; " + answer;
+  return answer.empty() ? "" : fmt::format("; {}", answer);
 }
 
 }  // namespace
@@ -408,7 +408,7 @@ void read_options(const VisitOptions& visit, const std::string& path,
     if (sections.count(k))
       problems.add(k, "is a section, not an option");
     else
-      problems.add(k, "unknown option" + about_unknown(k, names, others));
+      problems.add(k, fmt::format("unknown option{}", about_unknown(k, names, others)));
   }
   Setter setter(nodes, problems);
   visit(setter);

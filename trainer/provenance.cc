@@ -28,7 +28,12 @@ std::string quoted(const std::string& word) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
   std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  for (const char c : word) {
+    if (c == '\'')
+      text += "'\\''";
+    else
+      text += c;
+  }
   return text + "'";
 }
 
@@ -64,8 +69,10 @@ std::string program_text(const Json& facts) {
 
 void note_command(int argc, const char* const* argv) {
   std::string command;
-  for (int i = 0; i < argc && command.size() < kMostCommandBytes; ++i)
-    command += (i == 0 ? "" : " ") + quoted(printable(argv[i], kMostWordBytes));
+  for (int i = 0; i < argc && command.size() < kMostCommandBytes; ++i) {
+    if (i > 0) command += ' ';
+    command += quoted(printable(argv[i], kMostWordBytes));
+  }
   g_command = command;
 }
 

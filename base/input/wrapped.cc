@@ -9,15 +9,16 @@ size_t columns_of(std::string_view text) {
 }
 
 std::string wrapped(std::string_view text, size_t width, size_t indent) {
-  return std::string(indent, ' ') + wrapped(text, width, indent, indent);
+  return std::string(indent, ' ').append(wrapped(text, width, indent, indent));
 }
 
 std::string wrapped(std::string_view text, size_t width, size_t indent, size_t first_at) {
   std::string lines;
   size_t column = first_at;
   bool begun = false;
-  const auto next_line = [&] {
-    lines.append(1, '\n').append(indent, ' ');
+  const auto begin_line = [&] {
+    lines += '\n';
+    lines.append(indent, ' ');
     column = indent;
     begun = false;
   };
@@ -25,13 +26,14 @@ std::string wrapped(std::string_view text, size_t width, size_t indent, size_t f
     const size_t end = std::min(text.find_first_of(" \n", at), text.size());
     const std::string_view word = text.substr(at, end - at);
     const size_t columns = columns_of(word);
-    if (begun && column + 1 + columns > width) next_line();
+    if (begun && column + 1 + columns > width) begin_line();
     if (!word.empty()) {
-      lines.append(begun ? " " : "").append(word);
+      if (begun) lines += ' ';
+      lines += word;
       column += columns + begun;
       begun = true;
     }
-    if (end < text.size() && text[end] == '\n') next_line();
+    if (end < text.size() && text[end] == '\n') begin_line();
     at = end + 1;
   }
   return lines;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
+#include "policy/model_config.h"
 #include "trainer/checkpoint/find.h"
 #include "trainer/run_directory.h"
 
@@ -13,20 +14,12 @@ namespace {
 
 bool holds_model(const fs::path& dir) { return fs::exists(dir / "config.json"); }
 
-// "Qwen/Qwen3-8B": an owner and a name, as hubs have them.
-bool looks_like_a_hubs(const std::string& path) {
-  return std::ranges::count(path, '/') == 1 && !path.starts_with('.') && !path.starts_with('/') &&
-         !path.ends_with('/');
-}
-
 void check_folder(const std::string& path, const std::string& field) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
   if (fs::exists(path, error)) throw ConfigError("{}: {} is no folder", field, printable(path));
-  throw ConfigError("{}: {}: no such folder{}", field, printable(path),
-                    looks_like_a_hubs(path)
-                        ? "; a model of a hub is downloaded first: hf download OWNER/NAME --local-dir FOLDER"
-                        : "");
+  if (const std::string advice = hub_advice(path); !advice.empty()) throw ConfigError("{}: {}", field, advice);
+  throw ConfigError("{}: {}: no such folder", field, printable(path));
 }
 
 bool is_whole(const fs::path& checkpoint) try {

@@ -70,7 +70,7 @@ std::string usage(const CLI::App& app) {
     if (option->nonpositional()) continue;
     std::string name = label_of(*option);
     if (option->get_items_expected_max() > 1) name += " …";
-    text += option->get_required() ? " " + name : " [" + name + "]";
+    text += option->get_required() ? fmt::format(" {}", name) : fmt::format(" [{}]", name);
   }
   return text;
 }
@@ -93,7 +93,7 @@ std::string head_of(const CLI::App& app) {
 std::string heads_of_parts(const CLI::App& app, std::string& footer) {
   std::string text;
   for (const CLI::App* command : commands_of(app)) {
-    text += "\n\n" + head_of(*command) + heads_of_parts(*command, footer);
+    text += fmt::format("\n\n{}{}", head_of(*command), heads_of_parts(*command, footer));
     if (footer.empty()) footer = command->get_footer();
   }
   return text;
@@ -102,7 +102,7 @@ std::string heads_of_parts(const CLI::App& app, std::string& footer) {
 std::string help_of(const CLI::App& app) {
   std::string text = head_of(app), footer = app.get_footer();
   if (shows_everything()) text += heads_of_parts(app, footer);
-  if (!app.get_parent()) footer += "\n" + wrapped(kEpilogue, terminal_width(), 0) + "\n";
+  if (!app.get_parent()) footer += fmt::format("\n{}\n", wrapped(kEpilogue, terminal_width(), 0));
   return text + footer;
 }
 
@@ -133,7 +133,10 @@ std::string label_of(const CLI::Option& option) {
   if (option.nonpositional()) {
     const std::string names = option.get_name(false, true);
     std::string label;
-    for (const char c : names) label += c == ',' ? ", " : std::string(1, c);
+    for (const char c : names) {
+      label += c;
+      if (c == ',') label += ' ';
+    }
     return option.get_items_expected_max() > 0 ? label + " " + type_and_range(option).first : label;
   }
   std::string name = option.get_name(true);

@@ -119,7 +119,8 @@ class Meaning {
     moved_ = true;
     const size_t place = at_;
     const bool flag = known != values_.end() && (known->second == "true" || known->second == "false");
-    keys_.push_back({place, key + (value.empty() ? "=" + value_behind(words, flag) : value)});
+    keys_.push_back(
+        {place, value.empty() ? fmt::format("{}={}", key, value_behind(words, flag)) : key + value});
   }
 
   // Of --run.steps 5. A flag may stand alone.
