@@ -4,12 +4,10 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/input/file.h"
 #include "base/input/printable.h"
 #include "base/input/yaml.h"
 #include "env/task.h"
-#include "env/task_place.h"
 #include "env/task_reader.h"
 
 namespace temper {
@@ -82,18 +80,6 @@ class TaskFiles {
   std::set<std::string> names_;
 };
 
-// Of a build folder its checkout, of an installed program share/temper.
-std::vector<fs::path> bases_beside_program() {
-  const fs::path folder = executable_dir();
-  return {folder.parent_path(), folder.parent_path().parent_path() / "share/temper"};
-}
-
-std::string also_looked_in(const fs::path& path) {
-  if (path.is_absolute() || path.empty()) return "";
-  const auto bases = bases_beside_program();
-  return fmt::format(" here, nor in {} or {}", bases[0].string(), bases[1].string());
-}
-
 std::vector<fs::path> yaml_files(const fs::path& path) {
   if (!fs::is_directory(path)) return {path};
   std::vector<fs::path> files;
@@ -106,17 +92,8 @@ std::vector<fs::path> yaml_files(const fs::path& path) {
 
 }  // namespace
 
-fs::path place_of_tasks(const fs::path& path) {
-  if (path.is_absolute() || path.empty() || fs::exists(path)) return path;
-  for (const fs::path& base : bases_beside_program())
-    if (fs::exists(base / path)) return base / path;
-  return path;
-}
-
-std::vector<Task> load_tasks(const fs::path& given) {
-  const fs::path path = place_of_tasks(given);
-  if (!fs::exists(path))
-    throw ConfigError("tasks '{}': no such file or folder{}", path.string(), also_looked_in(path));
+std::vector<Task> load_tasks(const fs::path& path) {
+  if (!fs::exists(path)) throw ConfigError("tasks '{}': no such file or folder", path.string());
   const auto files = yaml_files(path);
   if (files.empty()) throw ConfigError("tasks '{}': no *.yaml below it", path.string());
   TaskFiles tasks;

@@ -221,7 +221,7 @@ std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::v
 std::filesystem::path TaskOptions::place() const {
   if (path != TaskOptions().path || std::filesystem::exists(path)) return path;
   const std::filesystem::path program = executable_dir();
-  for (const char* beside : {"", "..", "../share/temper"})
+  for (const char* beside : {"", "..", "../share/temper", "../../share/temper"})
     if (const auto folder = program / beside / path; std::filesystem::exists(folder))
       return folder.lexically_normal();
   throw ConfigError(

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "env/task_place.h"
 #include "trainer/config.h"
 
 extern char** environ;  // NOLINT
@@ -66,7 +65,7 @@ std::string value_of(const RankIdentity& identity, const std::string& what) {
 RankIdentity identity_of(const RunConfig& config) {
   RankIdentity identity = {{"the program", sha256(read_file("/proc/self/exe")).substr(0, 16)}};
   add_config(config, identity);
-  identity.emplace_back("the files of tasks.path", fingerprint(place_of_tasks(config.tasks.path)));
+  identity.emplace_back("the files of tasks.path", fingerprint(config.tasks.place()));
   if (!config.model.path.empty())
     identity.emplace_back("the files of model.path", fingerprint(config.model.path));
   add_environment(identity);
