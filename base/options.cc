@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
-#include "base/input/scalars.h"
 #include "base/input/wrapped.h"
 #include "base/input/yaml.h"
+#include "base/input/yaml_binder.h"
 
 namespace temper {
 namespace {
@@ -90,8 +90,8 @@ std::string scalar_text(const std::string& value) {
   const bool plain = !value.empty() && value.find_first_not_of(
                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                            "0123456789_/.+-") == std::string::npos;
-  const bool word = value != "null" && value.front() != '-' && value.front() != '.';
-  return plain && word ? value : out.c_str();
+  const bool word = plain && value != "null" && value.front() != '-' && value.front() != '.';
+  return word ? value : out.c_str();
 }
 std::string scalar_text(bool value) { return value ? "true" : "false"; }
 template <class T>
@@ -157,7 +157,7 @@ struct Setter : UniformVisitor<Setter> {
   }
   template <class T>
   bool set(const std::string& k, const YAML::Node& node, T& value, const OptionInfo& info) {
-    if (!node.IsScalar() || !parse_scalar(node.Scalar(), value)) {
+    if (!bind_yaml(node, value)) {
       wrong(k, node, kTypeName<T>);
       return false;
     }

@@ -25,7 +25,8 @@ void install_interrupt_handler() {
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  // A file that may not grow is an error of its write. A handler, unlike SIG_IGN, is not passed on to children.
+  // A file that may not grow is an error of its write. A handler, unlike SIG_IGN, is not passed on to
+  // children.
   action.sa_handler = [](int) {};
   ::sigaction(SIGXFSZ, &action, nullptr);
   // Whoever started this process may have blocked signals, or have let its children go without a word.

@@ -25,9 +25,9 @@ struct Answer {
 // nothing else closes the block. Lists and quotations are not known: a fence that is indented for them by
 // four spaces or more is none.
 //
-// Not by a parser of all of CommonMark (md4c): it tells neither whether a block was closed nor where its fences
-// lie, takes fences in quotations and lists for blocks, and needs seconds for a megabyte of links and their
-// definitions.
+// Not by a parser of all of CommonMark (md4c): it tells neither whether a block was closed nor where its
+// fences lie, takes fences in quotations and lists for blocks, and needs seconds for a megabyte of links and
+// their definitions.
 Answer extract_code(std::string_view text, bool inside_reasoning = false);
 
 }  // namespace temper

@@ -23,7 +23,7 @@ namespace temper {
 namespace {
 
 constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our sake
-// So many failures of ours in a row, of so many tasks or of all there are, end the run: it learns nothing.
+// So many failures of ours in a row, of so many tasks or of all that were asked, end the run: it learns nothing.
 constexpr int64_t kMaxInfra = 64;
 constexpr size_t kInfraTasks = 3;
 constexpr double kSayWaits_s = 5;
@@ -68,6 +68,7 @@ class Lanes : public Workers {
 
   void submit(WorkOrder order) override {
     const Task& task = tasks_[order.task];
+    asked_.insert(order.task);
     const bool cuda = task.language == kCuda.name;
     std::string host = cuda ? sha256(host_text(kCuda.translation_unit(task, order.source))) : "";
     jobs_.push_back({.order = std::move(order), .host = std::move(host)});
@@ -81,7 +82,7 @@ class Lanes : public Workers {
     dispatch();
     for (const Pool* pool : {&cores_, &gpus_})
       if (pool->given_up()) throw WorldError("nobody is left to judge: {}", pool->last_words());
-    if (infra_.in_a_row >= kMaxInfra && infra_.tasks.size() >= std::min(kInfraTasks, tasks_.size()))
+    if (infra_.in_a_row >= kMaxInfra && infra_.tasks.size() >= std::min(kInfraTasks, asked_.size()))
       throw WorldError("none of the last {} candidates could be judged: {}", infra_.in_a_row, infra_.words);
     return std::exchange(done_, {});
   }
@@ -322,6 +323,7 @@ class Lanes : public Workers {
   std::vector<WorkDone> done_;
   int64_t restarts_ = 0;
   Infra infra_;
+  std::set<uint32_t> asked_;  // tasks
   double said_wait_s_ = 0;
 };
 

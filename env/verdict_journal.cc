@@ -25,8 +25,9 @@ void read_line(const Json& json, const Reader& reader) {
   if (!json.contains("verdict") && !json.contains("asked")) throw ConfigError("it has neither verdict nor asked");
 }
 
-void read_lines(const fs::path& path, std::string_view text, const Reader& reader) {
-  for (size_t number = 1; !text.empty(); ++number) {
+// `before`: what stands in front of the text in its file.
+void read_lines(const fs::path& path, std::string_view text, const Reader& reader, std::string_view before = "") {
+  for (auto number = 1 + std::ranges::count(before, '\n'); !text.empty(); ++number) {
     const size_t end = text.find('\n');
     if (end == std::string_view::npos) return;  // cut short
     try {
@@ -67,7 +68,7 @@ VerdictJournal::VerdictJournal(fs::path path, uint64_t known_bytes,
                         unanswered_.insert(digest);
                     }};
   read_lines(later, kept_later, keep);
-  read_lines(path, all.substr(split), keep);
+  read_lines(path, all.substr(split), keep, all.substr(0, split));
   read_lines(path, all.substr(0, split), {[&](const std::string& digest, const Verdict& verdict) {
                                             replay_.erase(digest);
                                             unanswered_.erase(digest);

@@ -49,7 +49,7 @@ std::map<std::string, KernelProfile::Share> KernelProfile::stop() { return {}; }
 
 namespace temper {
 
-std::vector<KernelTime> bench_kernels(const KernelBenchShape&) {
+std::vector<OpTime> bench_kernels(const KernelBenchShape&) {
   throw WorldError("kernels cannot be timed: {}", cuda::no_gpu_reason());
 }
 

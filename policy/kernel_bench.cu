@@ -51,7 +51,7 @@ cudaGraphExec_t capture(const Bench& bench, const std::vector<std::vector<Memory
   return exec;
 }
 
-KernelTime measure(const Bench& bench, cudaStream_t stream) {
+OpTime measure(const Bench& bench, cudaStream_t stream) {
   const std::vector<std::vector<Memory>> sets = buffer_sets(bench);
   check(cudaDeviceSynchronize(), "kernel bench");
   cudaGraphExec_t graph = capture(bench, sets, stream);
@@ -214,7 +214,7 @@ std::vector<Bench> optimizer_benches(int64_t size) {
 
 }  // namespace
 
-std::vector<KernelTime> bench_kernels(const KernelBenchShape& shape) {
+std::vector<OpTime> bench_kernels(const KernelBenchShape& shape) {
   const int64_t rows = shape.rows, width = shape.width, max_pages = (rows + kPageTokens - 1) / kPageTokens;
   // Rows of a table in an order that no cache foresees; positions in order, as of one sequence, before zeros
   // that say which.
@@ -246,7 +246,7 @@ std::vector<KernelTime> bench_kernels(const KernelBenchShape& shape) {
 
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
-  std::vector<KernelTime> times;
+  std::vector<OpTime> times;
   for (const Bench& bench : benches) times.push_back(measure(bench, stream));
   check(cudaStreamDestroy(stream), "stream");
   return times;

@@ -15,7 +15,7 @@ struct KernelBenchShape {
   int64_t vocab = 151936;  // a multiple of 8
 };
 
-struct KernelTime {
+struct OpTime {
   std::string name;
   double seconds;         // of one call, the median of several graphs of calls
   int64_t bytes;          // that a call must read and write
@@ -24,6 +24,6 @@ struct KernelTime {
 
 // The first is the copy to compare with. Buffers alternate: none is still in the cache when its turn comes.
 // Errors: WorldError if there is no GPU or too little memory on it.
-std::vector<KernelTime> bench_kernels(const KernelBenchShape& shape);
+std::vector<OpTime> bench_kernels(const KernelBenchShape& shape);
 
 }  // namespace temper

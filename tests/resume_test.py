@@ -37,6 +37,11 @@ def figures(directory):
     return [{k: v for k, v in line.items() if not k.startswith(timed)} for line in json_lines(directory / "metrics.jsonl")]
 
 
+def after(step, lines):
+    """The figures of a run that began after that step as another run's: the first line says what made the run."""
+    return lines[:1] + [line for line in lines if line["step"] > step]
+
+
 def trajectories(directory):
     return {p.name: p.read_bytes() for p in sorted((directory / "trajectories").iterdir())}
 
@@ -375,7 +380,7 @@ class Choosing(Resume):
         other = self.dir.parent / "other"
         text = self.expect_code(run(other, self.words, given), 0)
         self.assertIn("goes on after step 2", text)
-        self.assertEqual(figures(other), figures(uninterrupted())[2:])
+        self.assertEqual(figures(other), after(2, figures(uninterrupted())))
         self.assertEqual(state(other), state(uninterrupted()))
         self.expect_code(run(self.dir, self.words, given), 0)
         self.expect_like_uninterrupted()
@@ -463,7 +468,7 @@ class Forks(Resume):
         self.assertIn("step_000002, after step 2", text)
         self.assertEqual(state(self.dir), state(uninterrupted()))
         self.assertEqual(state(self.dir, 4), state(uninterrupted(), 4))
-        self.assertEqual(figures(self.dir), figures(uninterrupted())[2:])
+        self.assertEqual(figures(self.dir), after(2, figures(uninterrupted())))
         self.assertEqual(trees(uninterrupted()), before)
 
     def test_with_others_they_are_named_and_it_stands_alone(self):
@@ -504,6 +509,13 @@ class Forks(Resume):
                 self.assertEqual(figures(self.dir), figures(whole))
                 self.assertEqual(trajectories(self.dir), trajectories(whole))
                 self.assertEqual(state(self.dir), state(whole))
+
+    def test_two_ranks_fork_a_run_of_one(self):
+        text = self.expect_code(self.fork(self.dir, cache(), count=2), 0, 0)
+        self.assertEqual(text.count("step_000002, after step 2"), 1)
+        self.assertEqual(figures(self.dir)[1]["step"], 3)
+        text = self.expect_code(self.fork(self.dir, cache(), count=2), 0, 0)
+        self.assertEqual(text.count("is complete: it ended after step 6"), 1)
 
     def test_a_damaged_checkpoint_is_passed_over(self):
         origin = self.dir.parent / "origin"

@@ -40,7 +40,7 @@ cells:
         return page, json.loads(page.split('id="data">')[1].split("</script>")[0])
 
     def test_a_failed_cell_stops_no_other_and_is_named(self):
-        said = self.check(self.result, 1, "broken-seed1 failed:\n    ", "/nowhere/config.json: no such file", "(exit code 2",
+        said = self.check(self.result, 1, "broken-seed1 failed:\n    ", "model.path: /nowhere: no such folder", "(exit code 2",
                           f"2 failed; run them again, and them alone: temper sweep {self.file}")
         self.assertRegex(said, r"\| grpo +\| 2 ")
         self.assertRegex(said, r"\| broken +\| 0 of 2 ")

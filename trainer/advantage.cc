@@ -12,18 +12,18 @@ namespace {
 
 enum class Pool { kTurn, kTask, kBatch, kOption };  // kOption: as AdvantageOptions::pool says
 
-struct Step {
+struct AdvantageStep {
   Pool pool;
   std::vector<double> (*estimate)(std::span<const double> returns);  // null: whitens
 };
 
-struct Recipe {
+struct AdvantageRecipe {
   const char* name;
-  std::vector<Step> steps;
+  std::vector<AdvantageStep> steps;
 };
 
-const std::vector<Recipe>& recipes() {
-  static const std::vector<Recipe> table = {
+const std::vector<AdvantageRecipe>& recipes() {
+  static const std::vector<AdvantageRecipe> table = {
       {"grpo", {{Pool::kOption, normalise}}},
       {"dr_grpo", {{Pool::kOption, centre}}},
       {"rloo", {{Pool::kOption, leave_one_out}}},
@@ -36,12 +36,12 @@ const std::vector<Recipe>& recipes() {
 
 std::vector<std::string> recipe_names() {
   std::vector<std::string> names;
-  for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
+  for (const AdvantageRecipe& recipe : recipes()) names.push_back(recipe.name);
   return names;
 }
 
-const Recipe& find_recipe(const std::string& name) {
-  const auto recipe = std::ranges::find(recipes(), name, &Recipe::name);
+const AdvantageRecipe& find_advantage(const std::string& name) {
+  const auto recipe = std::ranges::find(recipes(), name, &AdvantageRecipe::name);
   TEMPER_CHECK(recipe != recipes().end(), "advantage {}", name);
   return *recipe;
 }
@@ -57,7 +57,7 @@ std::map<std::pair<size_t, size_t>, std::vector<TurnValue*>> kept_pools(TurnValu
   return pools;
 }
 
-void estimate_stream(const std::vector<TurnValue*>& pool, double TurnValue::*stream, const Step& step) {
+void estimate_stream(const std::vector<TurnValue*>& pool, double TurnValue::*stream, const AdvantageStep& step) {
   std::vector<double> returns;
   for (const TurnValue* turn : pool) returns.push_back(turn->*stream);
   const std::vector<double> advantages = step.estimate(returns);
@@ -95,10 +95,10 @@ void whiten_batch(TurnValues& values, const BatchTokens& tokens, bool apart) {
   whiten_tokens(code);
 }
 
-void apply(const AdvantageOptions& options, const Recipe& recipe, const BatchTokens& tokens,
+void apply(const AdvantageOptions& options, const AdvantageRecipe& recipe, const BatchTokens& tokens,
            TurnValues& values) {
   const Pool option = options.pool == "task" ? Pool::kTask : Pool::kTurn;
-  for (Step step : recipe.steps) {
+  for (AdvantageStep step : recipe.steps) {
     if (!step.estimate && options.whiten_over == "tokens") {
       whiten_batch(values, tokens, options.name == "hrd");
       continue;
@@ -195,7 +195,7 @@ TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues&
     return advantages;
   }
   const bool hierarchical = options.name == "hrd";
-  const Recipe& recipe = find_recipe(hierarchical ? options.hrd_baseline : options.name);
+  const AdvantageRecipe& recipe = find_advantage(hierarchical ? options.hrd_baseline : options.name);
   apply(options, recipe, tokens, advantages);
   if (hierarchical) weigh_plan(advantages, options.plan_weight);
   clear_dropped(advantages);

@@ -255,11 +255,10 @@ void Learner::count_skipped(double norm, const Sums& sums) {
   if (options_.max_skipped_updates == 0 || skipped_in_a_row_ < options_.max_skipped_updates) return;
   const double loss = policy_.ranks().sum(sums.loss, "statistics");
   throw WorldError(
-      "{} updates in a row were skipped, since their gradient was not finite: of the last one's {}; its "
-      "step's loss "
-      "was {}. The weights are those from before; a lower optimizer.lr or optimizer.clip from an earlier "
-      "checkpoint "
-      "may help, learner.max_skipped_updates allows more",
+      "{} updates in a row were skipped, since their gradient was not finite. Of the last one: {}; the loss "
+      "of "
+      "its step was {}. The weights have not moved since; a lower optimizer.lr may help, from an earlier "
+      "checkpoint, and learner.max_skipped_updates allows more",
       skipped_in_a_row_, optimizer_.not_finite(), loss);
 }
 

@@ -65,11 +65,11 @@ SampleValues trajectory_max(const SampleValues& rewards, double) {
   return SampleValues(rewards.size(), best);
 }
 
-struct Recipe {
+struct ReturnRecipe {
   const char* name;
   SampleValues (*function)(const SampleValues& rewards, double discount);
 };
-constexpr Recipe kRecipes[] = {{"sum", sum},
+constexpr ReturnRecipe kReturnRecipes[] = {{"sum", sum},
                                {"max", max},
                                {"last", last},
                                {"best_so_far", best_so_far},
@@ -79,7 +79,7 @@ constexpr Recipe kRecipes[] = {{"sum", sum},
 
 void ReturnOptions::visit(OptionVisitor& v) {
   std::vector<std::string> names;
-  for (const Recipe& recipe : kRecipes) names.push_back(recipe.name);
+  for (const ReturnRecipe& recipe : kReturnRecipes) names.push_back(recipe.name);
   v.option(
       "name", name,
       {.help = "how other turns' rewards credit a turn: sum, max and last of its own and later ones'; "
@@ -89,8 +89,8 @@ void ReturnOptions::visit(OptionVisitor& v) {
 }
 
 SampleValues sample_returns(const ReturnOptions& options, const SampleValues& rewards) {
-  const auto* recipe = std::ranges::find(kRecipes, options.name, &Recipe::name);
-  TEMPER_CHECK(recipe != std::end(kRecipes), "return {}", options.name);
+  const auto* recipe = std::ranges::find(kReturnRecipes, options.name, &ReturnRecipe::name);
+  TEMPER_CHECK(recipe != std::end(kReturnRecipes), "return {}", options.name);
   return recipe->function(rewards, options.discount);
 }
 

@@ -46,20 +46,20 @@ TurnValue log_speedup(const RewardOptions& options, const Verdict& verdict) {
   return same(options.base + options.slope * std::clamp(gain, options.log_floor, options.log_ceiling));
 }
 
-struct Recipe {
+struct RewardRecipe {
   const char* name;
   double failure;
   TurnValue (*pass)(const RewardOptions&, const Verdict&);
 };
-constexpr Recipe kRecipes[] = {
+constexpr RewardRecipe kRewardRecipes[] = {
     {"kevin", 0, kevin},       {"drkernel", 0, drkernel},
     {"makora", 0, makora},     {"cuda_agent", -1, cuda_agent},
     {"tritonrl", 0, tritonrl}, {"log_speedup", 0, log_speedup},
 };
 
-const Recipe& find_recipe(const std::string& name) {
-  const auto* recipe = std::ranges::find(kRecipes, name, &Recipe::name);
-  TEMPER_CHECK(recipe != std::end(kRecipes), "reward {}", name);
+const RewardRecipe& find_reward(const std::string& name) {
+  const auto* recipe = std::ranges::find(kRewardRecipes, name, &RewardRecipe::name);
+  TEMPER_CHECK(recipe != std::end(kRewardRecipes), "reward {}", name);
   return *recipe;
 }
 
@@ -82,7 +82,7 @@ double partial_credit(const RewardOptions& options, VerdictKind kind) {
 
 void RewardOptions::visit(OptionVisitor& v) {
   std::vector<std::string> names;
-  for (const Recipe& recipe : kRecipes) names.push_back(recipe.name);
+  for (const RewardRecipe& recipe : kRewardRecipes) names.push_back(recipe.name);
   v.option("name", name, {.help = "what a judged answer earns", .choices = names});
   v.option("parse_credit", parse_credit,
            {.help = "added where the answer parses but does not compile", .min = 0});
@@ -103,7 +103,7 @@ void RewardOptions::check(Problems& problems) const {
   Verdict slowest;
   slowest.kind = VerdictKind::kPass;
   const double right = turn_total(reward(*this, slowest));
-  const double wrong = find_recipe(name).failure + std::max(parse_credit, compile_credit);
+  const double wrong = find_reward(name).failure + std::max(parse_credit, compile_credit);
   if (right >= wrong) return;
   if (name == "log_speedup")
     problems.add(
@@ -120,7 +120,7 @@ void RewardOptions::check(Problems& problems) const {
 
 TurnValue reward(const RewardOptions& options, const Verdict& verdict) {
   if (verdict.infra()) return {.kept = false};
-  const Recipe& recipe = find_recipe(options.name);
+  const RewardRecipe& recipe = find_reward(options.name);
   if (verdict.pass()) return recipe.pass(options, verdict);
   return same(recipe.failure + partial_credit(options, verdict.kind));
 }

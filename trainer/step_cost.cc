@@ -11,7 +11,7 @@
 namespace temper {
 namespace {
 
-constexpr double kF32 = 4, kBF16 = 2;
+constexpr double kF32Bytes = 4, kBF16Bytes = 2;
 // Of a GPU's roofs, as an 8B shape was measured on an H200: README, "Measured".
 constexpr double kDecodeShare = 0.60;  // of the memory's bandwidth
 constexpr double kLearnShare = 0.50;   // of the arithmetic
@@ -34,7 +34,7 @@ int64_t row_tokens(const RolloutOptions& r) {
 }
 
 double key_value_bytes(const ModelConfig& c) {
-  return 2 * kBF16 * double(c.num_hidden_layers * c.num_key_value_heads * c.head_dim);
+  return 2 * kBF16Bytes * double(c.num_hidden_layers * c.num_key_value_heads * c.head_dim);
 }
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -49,7 +49,7 @@ double generate_s(const RunConfig& config, const ModelConfig& shape, const PlanS
   const int64_t rows = std::min(mine, r.max_sequences), rounds = ceil_div(mine, rows);
   const int64_t answers = generated_tokens(r);
   const double table = shape.tie_word_embeddings ? 0 : double(shape.vocab_size * shape.hidden_size);
-  const double bytes = kBF16 * (double(shape.parameter_count()) - table) +
+  const double bytes = kBF16Bytes * (double(shape.parameter_count()) - table) +
                        double(rows * r.max_context_tokens) / 2 * key_value_bytes(shape);
   const double flops = train_flops_per_token(shape, r.max_context_tokens / 2) / 3;
   const double step_s =
@@ -66,7 +66,7 @@ double sent_bytes(const RunConfig& config, const ModelConfig& shape, int64_t ran
   const int64_t updates = config.learner.updates_per_batch * config.learner.epochs;
   const int64_t packs = std::max(updates, ceil_div(learned, ranks * pack));
   const int64_t sums = zero_stage_for(shape, config.model.zero_stage) == 1 ? updates : packs;
-  return others * parameters * (kF32 * double(sums) + kBF16 * double(updates));
+  return others * parameters * (kF32Bytes * double(sums) + kBF16Bytes * double(updates));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::vector<std::string> near_names(std::string_view name, const std::vector<std
       return candidate.find(name) != std::string::npos;
     });
   std::ranges::stable_sort(best, {}, &std::string::size);
-  best.erase(std::ranges::unique(best).begin(), best.end());
+  best.erase(std::unique(best.begin(), best.end()), best.end());
   best.resize(std::min(best.size(), kMost));
   return best;
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/input/near_names.h"
 #include "base/input/scalars.h"
-#include "base/options.h"
 
 namespace temper {
 namespace {
@@ -32,10 +32,9 @@ void check_yaml_keys(const YAML::Node& map, const std::vector<std::string>& know
     const std::string key = entry.first.Scalar();
     if (!seen.insert(key).second) problem(entry.first, prefix + key, "given twice");
     if (std::ranges::count(known, key) > 0) continue;
-    const std::string near = nearest_name(key, known);
+    const std::string near = did_you_mean(key, known);
     problem(entry.first, prefix + key,
-            near.empty() ? fmt::format("unknown key; known: {}", fmt::join(known, ", "))
-                         : fmt::format("unknown key; did you mean {}?", near));
+            "unknown key" + (near.empty() ? fmt::format("; known: {}", fmt::join(known, ", ")) : near));
   }
 }
 
@@ -50,6 +49,10 @@ void flatten_yaml(const YAML::Node& map, const std::string& prefix, const YamlEn
     else
       take(key, entry.first, entry.second);
   }
+}
+
+std::string not_allowed(const YAML::Node& node, const char* expected) {
+  return fmt::format("'{}' is not allowed; expected {}", yaml_text(node), expected);
 }
 
 bool bind_yaml(const YAML::Node& node, bool& value) { return bind_scalar(node, value); }

@@ -1,8 +1,7 @@
 #pragma once
-// From YAML to what a program uses. What tasks, sweeps and saved configs differ in is where problems go.
-// Brings yaml-cpp along.
+// From YAML to what a program uses. What options, tasks, sweeps and saved configs differ in is where problems
+// go. Brings yaml-cpp along.
 
-#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstdint>
@@ -29,7 +28,7 @@ using YamlEntry =
 void flatten_yaml(const YAML::Node& map, const std::string& prefix, const YamlEntry& take,
                   const YamlProblem& problem);
 
-// False where the node is no such value. One value is a list of one.
+// False where the node is no such value. One value is a list of one, an empty one a list of none.
 bool bind_yaml(const YAML::Node& node, bool& value);
 bool bind_yaml(const YAML::Node& node, int64_t& value);
 bool bind_yaml(const YAML::Node& node, double& value);
@@ -39,6 +38,7 @@ bool bind_yaml(const YAML::Node& node, std::vector<T>& values) {
   values.clear();
   T value{};
   if (!node.IsSequence()) {
+    if (node.IsScalar() && node.Scalar().empty()) return true;
     if (!bind_yaml(node, value)) return false;
     values.push_back(value);
     return true;
@@ -50,6 +50,9 @@ bool bind_yaml(const YAML::Node& node, std::vector<T>& values) {
   return true;
 }
 
+// "'[1, 2]' is not allowed; expected a number".
+std::string not_allowed(const YAML::Node& node, const char* expected);
+
 // What the node says; `fallback` where there is none, and, with a problem, where it is no such value.
 template <class T>
 T yaml_value(const YAML::Node& node, const std::string& field, const T& fallback, const char* expected,
@@ -57,7 +60,7 @@ T yaml_value(const YAML::Node& node, const std::string& field, const T& fallback
   T value{};
   if (!node) return fallback;
   if (bind_yaml(node, value)) return value;
-  problem(node, field, fmt::format("'{}' is not allowed; expected {}", yaml_text(node), expected));
+  problem(node, field, not_allowed(node, expected));
   return fallback;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -20,8 +21,16 @@ constexpr double kTurn_s = 1;  // that one who waits is let go first
 constexpr auto kRetry = std::chrono::milliseconds(2);
 constexpr size_t kHolderBytes = 200;
 
+std::filesystem::path lock_folder() {
+  std::error_code error;
+  const auto folder = std::filesystem::temp_directory_path(error);
+  if (!error) return folder;
+  const char* chosen = std::getenv("TMPDIR");
+  throw WorldError("TMPDIR: {} cannot be used: {}", chosen ? chosen : "/tmp", error.message());
+}
+
 std::filesystem::path path_of(const std::string& part) {
-  return std::filesystem::temp_directory_path() / fmt::format("temper-{}-{}.lock", ::geteuid(), part);
+  return lock_folder() / fmt::format("temper-{}-{}.lock", ::geteuid(), part);
 }
 
 Fd open_lock(const std::string& part) {

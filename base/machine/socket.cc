@@ -272,7 +272,7 @@ Fd connect_to(const Address& address, int rank, double until_s) {
 }
 
 bool answers(const std::string& host, int port, double until_s) {
-  for (; now_s() < until_s; std::this_thread::sleep_for(kRetry))
+  for (; now_s() < until_s && !interrupted(); std::this_thread::sleep_for(kRetry))
     if (connect_host(host, port, until_s)) return true;
   return false;
 }

@@ -59,6 +59,8 @@ void write_text_of(const std::exception& e) {
   ::_exit(kNotStarted);
 }
 
+// Started here and not as trusted children are (base/machine/child_process.h): between fork and exec a tool
+// is put under the filter of system calls, and this process has one thread.
 Ending run_step(const std::vector<std::string>& argv) {
   const pid_t pid = ::fork();
   if (pid < 0) return kSetupFailed;

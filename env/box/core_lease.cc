@@ -22,6 +22,8 @@ struct Attributes {
 };
 static_assert(sizeof(Attributes) == 48);
 
+std::string lease_name(int core) { return fmt::format("core-{}", core); }
+
 }  // namespace
 
 void pin_to_core(int core) {
@@ -39,6 +41,8 @@ void take_short_turns() {
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-CoreLease::CoreLease(int core) : lock_(lease(fmt::format("core-{}", core))) {}
+void check_core_locks(int core) { const LeaseWait opened(lease_name(core)); }
+
+CoreLease::CoreLease(int core) : lock_(lease(lease_name(core))) {}
 
 }  // namespace temper

@@ -14,6 +14,9 @@ void pin_to_core(int core);
 // core is busy: Linux 6.12 and later; before that nothing changes.
 void take_short_turns();
 
+// Errors: WorldError naming the folder where the locks of cores cannot lie.
+void check_core_locks(int core);
+
 // Held until destroyed.
 class CoreLease {
  public:

@@ -33,6 +33,8 @@ constexpr int kSocket = 3;
 std::unique_ptr<LaneWork> work_of(const LaneSetup& setup) {
   if (setup.gpu >= 0) return std::make_unique<GpuLane>(setup);
   pin_to_core(setup.core);
+  // Where locks cannot lie is said at the start, with the path, not of each candidate.
+  check_core_locks(setup.core);
   return std::make_unique<HostLane>(setup);
 }
 

@@ -32,7 +32,9 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const RankPlace& place, double unt
   options.waitWorkers = false;
   options.timeout = std::chrono::milliseconds(int64_t(patience_s * 1e3));
   const std::string where = fmt::format("{}:{}", place.master_host, place.master_port);
-  if (!options.isServer && !answers(place.master_host, place.master_port, until_s))
+  const bool there = options.isServer || answers(place.master_host, place.master_port, until_s);
+  if (interrupted()) throw WorldError("interrupted while the ranks met");
+  if (!there)
     throw WorldError("rank {} of {} found nobody at {}, where rank 0 should be, within {:.0f} s", place.rank,
                      place.size, where, patience_s);
   std::string host = place.master_host;
@@ -147,6 +149,7 @@ std::vector<std::string> Rendezvous::exchange(const std::string& name, const std
   impl_->put(key + std::to_string(impl_->place.rank), text);
   for (auto absent = impl_->absent(key); !absent.empty(); absent = impl_->absent(key)) {
     impl_->check_sizes();
+    if (interrupted()) impl_->give_up(kExitInterrupted, "interrupted while the ranks met");
     if (!impl_->text_of("code").empty()) impl_->give_up(kExitWorld, "");
     if (now_s() > impl_->until_s + (impl_->place.rank > 0 ? kLinger_s / 2 : 0))
       impl_->give_up(kExitWorld, impl_->absence(key, absent));

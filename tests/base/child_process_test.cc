@@ -91,8 +91,8 @@ TEST(ChildProcess, HasItsDescriptorsAndNoOthers) {
   const Fd read_end(pair[0]), write_end(pair[1]), stray_read(stray[0]), stray_write(stray[1]);
   // 3 and 4, in an order in which one could be closed for the other.
   ChildProgram program{.descriptors = {write_end.get(), read_end.get()}, .input = kNullDevice};
-  EXPECT_EQ(said("echo through >&3; head -n 1 <&4; ls /proc/$$/fd | tr '\\n' ' '", program),
-            "through\n0 1 2 3 4 ");
+  EXPECT_EQ(said("echo through >&3; head -n 1 <&4; ls /proc/$$/fd; true", program),
+            "through\n0\n1\n2\n3\n4\n");
   EXPECT_EQ(said("read -r line <&0 || echo nothing", program), "nothing\n");
   program.descriptors = {4711};
   EXPECT_THROW(said("true", program), WorldError);

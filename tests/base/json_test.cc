@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 template <class F>
-std::string error_of(const F& f) {
+std::string refusal_of(const F& f) {
   try {
     f();
   } catch (const ConfigError& e) {
@@ -33,11 +33,11 @@ std::string error_of(const F& f) {
 }
 
 std::string json_error(std::string_view text, const JsonLimits& limits = {}) {
-  return error_of([&] { parse_json(text, "file", limits); });
+  return refusal_of([&] { parse_json(text, "file", limits); });
 }
 
 std::string yaml_error(const std::string& text) {
-  return error_of([&] { parse_yaml(text, "file"); });
+  return refusal_of([&] { parse_yaml(text, "file"); });
 }
 
 std::string closed_lists(int depth) {
@@ -59,7 +59,7 @@ TEST(Json, WhatIsNoJsonIsNamedWithItsByte) {
   EXPECT_THAT(json_error(std::string_view("[]\0[]", 5)), HasSubstr("holds a NUL"));
   EXPECT_THAT(json_error("[\"a\xe9\"]"), HasSubstr("file is not valid UTF-8: byte 4"));
   EXPECT_THAT(json_error("1e400"), HasSubstr("not JSON"));
-  EXPECT_THAT(error_of([] { parse_json_object("[1]", "file"); }), HasSubstr("file: is not a JSON object"));
+  EXPECT_THAT(refusal_of([] { parse_json_object("[1]", "file"); }), HasSubstr("file: is not a JSON object"));
 }
 
 TEST(Json, KeysDepthAndCountAreLimited) {
@@ -73,7 +73,7 @@ TEST(Json, KeysDepthAndCountAreLimited) {
 }
 
 TEST(Json, CborIsReadWithTheSameLimits) {
-  const auto error = [](const std::string& bytes) { return error_of([&] { parse_cbor(bytes, "message"); }); };
+  const auto error = [](const std::string& bytes) { return refusal_of([&] { parse_cbor(bytes, "message"); }); };
   const Json tree = {{"a", {1, -2, 2.5, nullptr, true}}, {"b", Json::object()}, {"c", "no text: \xff"}};
   std::string bytes;
   Json::to_cbor(tree, bytes);
@@ -129,7 +129,7 @@ TEST(InputFile, IsARegularOneThatIsThere) {
   const fs::path dir = fs::path(testing::TempDir()) / fmt::format("temper_input_{}", ::getpid());
   fs::create_directories(dir);
   const auto error = [&](const fs::path& path, uint64_t most = 100) {
-    return error_of([&] { read_input_file(path, most); });
+    return refusal_of([&] { read_input_file(path, most); });
   };
   std::ofstream(dir / "file") << "four";
   EXPECT_EQ(read_input_file(dir / "file", 4), "four");

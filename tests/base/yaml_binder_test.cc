@@ -43,7 +43,7 @@ TEST_F(YamlBinder, MapsOfMapsBecomeDottedKeys) {
 
 TEST_F(YamlBinder, ValuesAreWhatTheyShouldBe) {
   const YAML::Node map =
-      parse_yaml("n: 1e3\nx: 0.5\nyes: True\nlist: [1, 2]\none: 7\nword: w\nnone: ~\n", "file");
+      parse_yaml("n: 1e3\nx: 0.5\nyes: True\nlist: [1, 2]\none: 7\nword: w\nnone: ~\nempty: \"\"\n", "file");
   const auto of = [&]<class T>(const char* key, T fallback) {
     return yaml_value<T>(map[key], key, fallback, "something else", problem_);
   };
@@ -54,6 +54,7 @@ TEST_F(YamlBinder, ValuesAreWhatTheyShouldBe) {
   EXPECT_EQ(of("nowhere", 4.0), 4.0);
   EXPECT_THAT(of("list", std::vector<int64_t>()), ElementsAre(1, 2));
   EXPECT_THAT(of("one", std::vector<double>()), ElementsAre(7));
+  EXPECT_THAT(of("empty", std::vector<double>{1}), IsEmpty());
   EXPECT_THAT(problems_, IsEmpty());
   EXPECT_EQ(of("word", 9.0), 9.0);
   EXPECT_EQ(of("list", std::string("s")), "s");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kEmptyLauncher = "\nextern \"C\" void launch() {}\n";
 
-std::string kernel(const std::string& body, const std::string& before = "") {
+std::string cuda_kernel(const std::string& body, const std::string& before = "") {
   return before + "\n__global__ void k(float* y, int n) {\n" + body +
          "\n}\nextern \"C\" void launch(float* y, int n) { k<<<1, 32>>>(y, n); }\n";
 }
@@ -104,7 +104,7 @@ TEST(CudaCompile, ReadsLargeParameters) {
 TEST(CudaCompile, TheToolkitsLibrariesLeaveNoTrace) {
   SKIP_WITHOUT_NVCC();
   const Gated result =
-      gated(kernel("using R = cub::BlockReduce<float, 32>; __shared__ typename R::TempStorage t;\n"
+      gated(cuda_kernel("using R = cub::BlockReduce<float, 32>; __shared__ typename R::TempStorage t;\n"
                    "float s = R(t).Sum(y[threadIdx.x]); if (threadIdx.x == 0) y[0] = s;",
                    "#include <cub/block/block_reduce.cuh>"));
   EXPECT_EQ(result.reason, "") << result.detail;
@@ -114,13 +114,13 @@ TEST(CudaCompile, TheToolkitsLibrariesLeaveNoTrace) {
 TEST(CudaCompile, TellsWhatIsWrong) {
   SKIP_WITHOUT_NVCC();
   const std::pair<std::string, const char*> kMistakes[] = {
-      {kernel("y[0] = z;"), "line 3: identifier \"z\" is undefined"},
+      {cuda_kernel("y[0] = z;"), "line 3: identifier \"z\" is undefined"},
       {"extern \"C\" void launch(float* y) {\n  y.clear(); }", "line 2: expression must have class type"},
-      {kernel("asm(\"nonsense %0;\" :: \"f\"(y[0]));"), "Not a name of any known instruction: 'nonsense'"},
-      {kernel("k<<<1, 1>>>(y, n);"),
+      {cuda_kernel("asm(\"nonsense %0;\" :: \"f\"(y[0]));"), "Not a name of any known instruction: 'nonsense'"},
+      {cuda_kernel("k<<<1, 1>>>(y, n);"),
        "line 3: kernel launch from __device__ or __global__ functions requires"},
-      {kernel("cudaMalloc((void**)&y, n);", ""), ""},
-      {"#error \"no\"\n" + kernel(""), "line 1: #error"},
+      {cuda_kernel("cudaMalloc((void**)&y, n);", ""), ""},
+      {"#error \"no\"\n" + cuda_kernel(""), "line 1: #error"},
   };
   for (const auto& [source, words] : kMistakes) {
     const auto result = compile_cuda(kOwnText + source);
@@ -135,15 +135,15 @@ TEST(CudaCompile, TellsWhatIsWrong) {
 TEST(CudaCompile, GateRefusesWhatOutlivesACall) {
   SKIP_WITHOUT_NVCC();
   const std::pair<std::string, const char*> kRefused[] = {
-      {kernel("y[n] = atomicAdd(&calls, 1);", "__device__ int calls;"), "mutable_global"},
-      {kernel("y[n] = table[n];", "__device__ float table[3] = {1, 2, 3};"), "mutable_global"},
-      {kernel("static int calls = 5; y[n] = ++calls;"), "mutable_global"},
-      {kernel("y[n] = ++cuda::std::calls;", "namespace cuda { namespace std { __device__ char calls; } }"),
+      {cuda_kernel("y[n] = atomicAdd(&calls, 1);", "__device__ int calls;"), "mutable_global"},
+      {cuda_kernel("y[n] = table[n];", "__device__ float table[3] = {1, 2, 3};"), "mutable_global"},
+      {cuda_kernel("static int calls = 5; y[n] = ++calls;"), "mutable_global"},
+      {cuda_kernel("y[n] = ++cuda::std::calls;", "namespace cuda { namespace std { __device__ char calls; } }"),
        "mutable_global"},
-      {kernel("y[n] = ++large[n];", "__device__ float large[1 << 20];"), "global_quota"},
-      {kernel("printf(\"%f\", y[n]);", "#include <cstdio>"), "device_printf"},
-      {kernel("float* p = (float*)malloc(4 * n); y[n] = *p;"), "device_malloc"},
-      {kernel("float deep[20000]; for (int i = 0; i < n; ++i) deep[(7 * i) % 20000] = y[i];\n"
+      {cuda_kernel("y[n] = ++large[n];", "__device__ float large[1 << 20];"), "global_quota"},
+      {cuda_kernel("printf(\"%f\", y[n]);", "#include <cstdio>"), "device_printf"},
+      {cuda_kernel("float* p = (float*)malloc(4 * n); y[n] = *p;"), "device_malloc"},
+      {cuda_kernel("float deep[20000]; for (int i = 0; i < n; ++i) deep[(7 * i) % 20000] = y[i];\n"
               "for (int i = 0; i < n; ++i) y[i] = deep[(13 * i) % 20000];"),
        "stack_quota"},
   };
@@ -155,11 +155,11 @@ TEST(CudaCompile, GateRefusesWhatOutlivesACall) {
 
 TEST(CudaCompile, GateLetsHonestDataThrough) {
   SKIP_WITHOUT_NVCC();
-  for (const std::string& source : {kernel("y[n] = table[n];", "__constant__ float table[3] = {1, 2, 3};"),
-                                    kernel("constexpr float table[3] = {1, 2, 3}; y[n] = table[n];"),
-                                    kernel("const float table[] = {1, 2, 3, 4, 5, 6}; y[n] = table[n];"),
-                                    kernel("y[n] = 1;", "__device__ int unused;"),
-                                    kernel("assert(n > 0); y[n] = 1;", "#include <cassert>")}) {
+  for (const std::string& source : {cuda_kernel("y[n] = table[n];", "__constant__ float table[3] = {1, 2, 3};"),
+                                    cuda_kernel("constexpr float table[3] = {1, 2, 3}; y[n] = table[n];"),
+                                    cuda_kernel("const float table[] = {1, 2, 3, 4, 5, 6}; y[n] = table[n];"),
+                                    cuda_kernel("y[n] = 1;", "__device__ int unused;"),
+                                    cuda_kernel("assert(n > 0); y[n] = 1;", "#include <cassert>")}) {
     const Gated result = gated(source);
     EXPECT_EQ(result.reason, "") << source << result.detail;
   }
@@ -209,7 +209,7 @@ TEST(CudaCompile, SurvivesAnyBytes) {
 TEST(CudaCompile, IgnoresFlagsInTheSource) {
   SKIP_WITHOUT_NVCC();
   const auto result =
-      compile_cuda("// nvcc: --use_fast_math -include /etc/passwd\n" + kernel("y[n] = y[0] / y[n];"));
+      compile_cuda("// nvcc: --use_fast_math -include /etc/passwd\n" + cuda_kernel("y[n] = y[0] / y[n];"));
   ASSERT_TRUE(result.ok) << result.diagnostics;
   EXPECT_NE(result.ptx.find("div.rn.f32"), std::string::npos);
   EXPECT_EQ(result.ptx.find("div.approx"), std::string::npos);

@@ -9,7 +9,7 @@
 namespace temper {
 namespace {
 
-Task task_of(const std::string& reference = "2 * x") {
+Task host_half_task(const std::string& reference = "2 * x") {
   return parse_tasks("{name: t, language: cuda, reference: '" + reference +
                          "', inputs: {x: [n]}, outputs: {y: [n]}, check: [{n: 5}], timed: {n: 999}}",
                      "t")[0];
@@ -28,7 +28,7 @@ Planned plan(const std::string& source, const HostHalf& known = {}) {
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
   CompileQuota quota = cuda_compile_quota();
   quota.wall = std::chrono::seconds(60);
-  const Task task = task_of();
+  const Task task = host_half_task();
   return plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), quota, kCudaTestUser, {},
                         recorder, std::chrono::seconds(10), known);
 }

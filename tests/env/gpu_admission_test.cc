@@ -9,7 +9,7 @@
 namespace temper {
 namespace {
 
-std::vector<Admission> admit_tasks(const std::string& tasks, int64_t most_elements = 1 << 20) {
+std::vector<Admission> admit_gpu_tasks(const std::string& tasks, int64_t most_elements = 1 << 20) {
   return admit_gpu_tasks({.most_elements = most_elements},
                          parse_tasks("defaults: {language: cuda, inputs: {x: [n, m]}, outputs: {y: [n, m]}, "
                                      "check: [{n: 3, m: 5}, {n: 7, m: 2}], "
@@ -20,7 +20,7 @@ std::vector<Admission> admit_tasks(const std::string& tasks, int64_t most_elemen
 
 std::string problems_of(const std::string& task, int64_t most_elements = 1 << 20) {
   std::string problems;
-  const auto rows = admit_tasks("  - {name: t, " + task + "}\n", most_elements);
+  const auto rows = admit_gpu_tasks("  - {name: t, " + task + "}\n", most_elements);
   for (const auto& problem : rows[0].problems) problems += problem + "\n";
   return problems;
 }
@@ -32,7 +32,7 @@ void expect_problems(const Cases& cases, int64_t most_elements) {
   std::string tasks;
   for (size_t i = 0; i < cases.size(); ++i)
     tasks += fmt::format("  - {{name: t{}, {}}}\n", i, cases[i].first);
-  const auto rows = admit_tasks(tasks, most_elements);
+  const auto rows = admit_gpu_tasks(tasks, most_elements);
   ASSERT_EQ(rows.size(), cases.size());
   for (size_t i = 0; i < cases.size(); ++i) {
     const auto& [task, expected] = cases[i];
@@ -43,7 +43,7 @@ void expect_problems(const Cases& cases, int64_t most_elements) {
 }
 
 TEST(GpuAdmission, AHonestTaskIsAdmitted) {
-  const auto rows = admit_tasks(
+  const auto rows = admit_gpu_tasks(
       "  - {name: chain, reference: 'torch.softmax(torch.exp(x) * 2 - x, -1)'}\n"
       "  - {name: product, reference: x @ w, inputs: {x: {shape: [n, m], type: bf16}, w: {shape: [m, m], "
       "type: bf16}}, "

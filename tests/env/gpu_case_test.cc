@@ -16,7 +16,7 @@
 namespace temper {
 namespace {
 
-Task task_of(const std::string& more) {
+Task gpu_task(const std::string& more) {
   return parse_tasks(
       "{name: one, language: cuda, reference: x, inputs: {x: {shape: [n], type: bf16}, z: {shape: [n], "
       "uniform: [1, 3]}, i: {shape: [7], type: i32, below: n}}, outputs: {y: [n, 3]}, check: [{n: 5}], "
@@ -50,7 +50,7 @@ TEST(GpuCase, BuffersLieApartWithGuardsEverywhereElse) {
 }
 
 TEST(GpuCase, DrawsFollowTheTaskAndTheSeed) {
-  const Task task = task_of("");
+  const Task task = gpu_task("");
   const GpuDraw draw{.shape = 0, .spike = 1, .magnitude = 30, .seed = 7};
   const auto specs = draw_specs(task, draw);
   ASSERT_EQ(specs.size(), 3u);
@@ -74,7 +74,7 @@ TEST(GpuCase, DrawsFollowTheTaskAndTheSeed) {
 }
 
 TEST(GpuCase, TheExchangeHoldsTheLargestOutputsOfABatch) {
-  EXPECT_EQ(exchange_bytes({task_of("")}), kMaxBatch * 12'032);
+  EXPECT_EQ(exchange_bytes({gpu_task("")}), kMaxBatch * 12'032);
 }
 
 TEST(GpuCase, ABatchIsWhatFitsAndAtLeastOne) {
@@ -142,11 +142,11 @@ TEST(GpuCase, TheFloorIsWhatTheGpuCannotPass) {
   gpu.clock_hz = 1e9;
   gpu.bytes_per_s = 1e12;
   gpu.l2_bytes = 6000;
-  EXPECT_EQ(gpu_floor_us(task_of(""), gpu), 1);  // an empty kernel
+  EXPECT_EQ(gpu_floor_us(gpu_task(""), gpu), 1);  // an empty kernel
   // Outputs may stay in the cache: 1 ms for the rest, of which nine tenths are asked.
-  EXPECT_NEAR(gpu_floor_us(task_of(", bytes: 1000000*n+6000"), gpu), 900, 1e-6);
+  EXPECT_NEAR(gpu_floor_us(gpu_task(", bytes: 1000000*n+6000"), gpu), 900, 1e-6);
   // bf16: 4096 a cycle and multiprocessor.
-  EXPECT_NEAR(gpu_floor_us(task_of(", flops: 409600000*n"), gpu), 900, 1e-6);
+  EXPECT_NEAR(gpu_floor_us(gpu_task(", flops: 409600000*n"), gpu), 900, 1e-6);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kArenaBytes = 32 << 20;
 const Shape kManyShape{{"n", 60'000}};
 
-Task task_of(const std::string& fields) {
+Task oracle_task(const std::string& fields) {
   const bool sized = fields.find("timed:") != std::string::npos;
   const std::string sizes = sized ? "" : "check: [{n: 5, m: 7}], timed: {n: 64, m: 96}, ";
   return parse_tasks("{name: t, dims: [n, m], " + sizes + fields + "}", "t.yaml")[0];
@@ -32,7 +32,7 @@ const char* const kSoftmax =
 std::string refusal_of(const std::string& fields) {
   std::vector<uint8_t> arena(1 << 20);
   try {
-    Oracle({task_of(fields)}, arena.data(), int64_t(arena.size()));
+    Oracle({oracle_task(fields)}, arena.data(), int64_t(arena.size()));
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -57,7 +57,7 @@ std::vector<float> draw_many(const TensorSpec& spec, uint64_t key, double magnit
 class OracleTest : public ::testing::Test {
  protected:
   void start(const std::string& fields) {
-    task_ = task_of(fields);
+    task_ = oracle_task(fields);
     oracle_.emplace(std::vector<Task>{task_}, arena_.data(), kArenaBytes);
   }
 
@@ -216,7 +216,7 @@ TEST(Compare, CountsAndNamesTheWorst) {
 // Of one element, four draws may all be zero; what overflows its type says nothing.
 TEST(OutputScales, AreNotThoseOfAFewUnluckyDraws) {
   const Task task =
-      task_of("reference: x, inputs: {x: [n]}, outputs: {y: {shape: [n], type: f16}}, language: cuda");
+      oracle_task("reference: x, inputs: {x: [n]}, outputs: {y: {shape: [n], type: f16}}, language: cuda");
   uint64_t draws = 0;
   const auto scale = [&](int64_t elements) {
     return output_scales(task, {{"n", elements}, {"m", 1}}, [&](uint64_t draw) {

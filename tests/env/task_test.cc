@@ -214,7 +214,8 @@ TEST(Task, UnknownNamesGetTheNearest) {
     find_task(tasks, "gather_row");
     FAIL();
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "task 'gather_row' is unknown; did you mean 'gather_rows'?");
+    EXPECT_STREQ(error.what(),
+                 "task 'gather_row' is unknown; did you mean gather_rows?; `temper tasks` lists all");
   }
 }
 

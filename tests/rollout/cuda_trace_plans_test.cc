@@ -18,7 +18,7 @@ using Kind = Variant::Kind;
 
 constexpr int kShards = 4;
 
-bool all_wanted() { return std::getenv("TEMPER_ALL_TRACES") != nullptr; }
+bool all_plans_wanted() { return std::getenv("TEMPER_ALL_TRACES") != nullptr; }
 
 std::vector<std::pair<Task, Recipe>> recipes() {
   std::vector<std::pair<Task, Recipe>> all;
@@ -48,7 +48,7 @@ std::vector<std::pair<Task, Variant>> to_plan() {
     for (const auto& variant : recipe.variants) {
       if (variant.kind != Kind::kRight) continue;
       const auto way = variant.answer.substr(0, variant.answer.find('\n'));
-      if (seen.insert(way).second || all_wanted()) chosen.emplace_back(task, variant);
+      if (seen.insert(way).second || all_plans_wanted()) chosen.emplace_back(task, variant);
     }
   }
   return chosen;

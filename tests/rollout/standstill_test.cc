@@ -39,7 +39,7 @@ std::string random_answer(Rng& rng) {
   return answer + "\n```\n";
 }
 
-const Tokenizer& tokenizer() {
+const Tokenizer& small_tokenizer() {
   static const Tokenizer one = [] {
     std::vector<std::string> texts;
     Rng rng{1};
@@ -52,21 +52,21 @@ const Tokenizer& tokenizer() {
 
 // Which token follows which in answers.
 std::map<int32_t, std::set<int32_t>> successors() {
-  const ChatFormat format(tokenizer());
+  const ChatFormat format(small_tokenizer());
   std::map<int32_t, std::set<int32_t>> next;
   Rng rng{2};
   for (int i = 0; i < 400; ++i) {
     std::vector<int32_t> ids{format.user_turn("x").back()};
-    for (const int32_t id : tokenizer().encode(random_answer(rng))) ids.push_back(id);
+    for (const int32_t id : small_tokenizer().encode(random_answer(rng))) ids.push_back(id);
     ids.push_back(format.stop_id());
     for (size_t t = 1; t < ids.size(); ++t) next[ids[t - 1]].insert(ids[t]);
   }
   return next;
 }
 
-ModelConfig config() {
+ModelConfig small_config() {
   ModelConfig c;
-  c.vocab_size = tokenizer().vocab_size();
+  c.vocab_size = small_tokenizer().vocab_size();
   c.hidden_size = 256;
   c.intermediate_size = 8;
   c.num_hidden_layers = 1;
@@ -79,11 +79,11 @@ ModelConfig config() {
 
 // Writes such answers: a token is known by a random direction, by which the head finds those that may follow.
 // What it attends to has a say in which of them.
-Policy& policy() {
+Policy& small_policy() {
   static Policy one = [] {
-    Policy policy(config(), {});
+    Policy policy(small_config(), {});
     ParameterStore& store = policy.parameters();
-    const int64_t d = config().hidden_size;
+    const int64_t d = small_config().hidden_size;
     Rng rng{3};
     at::Tensor weights = at::zeros({store.size()}, at::kFloat), embedding, head;
     float* const values = weights.data_ptr<float>();
@@ -224,7 +224,7 @@ Outcome run(uint64_t seed, Schedule& schedule, Judge& judge) {
   options.stop_on_pass = schedule.stop_on_pass;
   options.max_response_tokens = 14;
   options.max_context_tokens = 1000;
-  Rollout rollout(policy(), tokenizer(), judge, options, seed);
+  Rollout rollout(small_policy(), small_tokenizer(), judge, options, seed);
   rollout.stops_when_interrupted = schedule.stops;
   rollout.patience_s = 0.02;
   rollout.shares_gpu = schedule.own_gpu;

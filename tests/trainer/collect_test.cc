@@ -9,7 +9,7 @@
 namespace temper {
 namespace {
 
-constexpr const char* kTasks = R"(
+constexpr const char* kCollectTasks = R"(
 defaults:
   family: elementwise
   outputs: {y: [n]}
@@ -34,7 +34,7 @@ struct AnswerAndVerdict {
 
 class Collecting : public testing::Test {
  protected:
-  const std::vector<Task> tasks = parse_tasks(kTasks, "collect_test.cc");
+  const std::vector<Task> tasks = parse_tasks(kCollectTasks, "collect_test.cc");
   const Tokenizer tokenizer = Tokenizer::train({tasks[0].prompt(), code_answer("y = x + x;")}, 400);
   const ChatFormat format{tokenizer};
   CollectOptions options;

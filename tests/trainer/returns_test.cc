@@ -20,50 +20,50 @@ std::vector<bool> kept(const std::string& name, double discount, size_t missing)
   return flags;
 }
 
-void expect_near(const std::vector<double>& actual, const std::vector<double>& expected) {
+void expect_returns(const std::vector<double>& actual, const std::vector<double>& expected) {
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-12) << i;
 }
 
 TEST(Returns, DiscountedSum) {
   // 1 + 0.4·0 + 0.16·2 = 1.32; 0 + 0.4·2 = 0.8; 2
-  expect_near(returns("sum", 0.4, {1, 0, 2}), {1.32, 0.8, 2});
-  expect_near(returns("sum", 1, {1, 0, 2}), {3, 2, 2});
-  expect_near(returns("sum", 0, {1, 0, 2}), {1, 0, 2});
+  expect_returns(returns("sum", 0.4, {1, 0, 2}), {1.32, 0.8, 2});
+  expect_returns(returns("sum", 1, {1, 0, 2}), {3, 2, 2});
+  expect_returns(returns("sum", 0, {1, 0, 2}), {1, 0, 2});
 }
 
 TEST(Returns, DiscountedMax) {
   // max(1, 0.4·0, 0.16·10) = 1.6; max(0, 4) = 4; 10
-  expect_near(returns("max", 0.4, {1, 0, 10}), {1.6, 4, 10});
+  expect_returns(returns("max", 0.4, {1, 0, 10}), {1.6, 4, 10});
   // max(1, 0, 0.32) = 1
-  expect_near(returns("max", 0.4, {1, 0, 2}), {1, 0.8, 2});
+  expect_returns(returns("max", 0.4, {1, 0, 2}), {1, 0.8, 2});
 }
 
 TEST(Returns, Last) {
-  expect_near(returns("last", 1, {5, 0, 2}), {2, 2, 2});
-  expect_near(returns("last", 0.5, {5, 0, 2}), {0.5, 1, 2});
+  expect_returns(returns("last", 1, {5, 0, 2}), {2, 2, 2});
+  expect_returns(returns("last", 0.5, {5, 0, 2}), {0.5, 1, 2});
 }
 
 TEST(Returns, BestSoFarCreditsImprovementsOnly) {
   // B = 1, 1, 3: gains 1, 0, 2; summed from the end: 3, 2, 2
-  expect_near(returns("best_so_far", 1, {1, 0, 3}), {3, 2, 2});
-  expect_near(returns("best_so_far", 0, {1, 0, 3}), {1, 0, 2});
+  expect_returns(returns("best_so_far", 1, {1, 0, 3}), {3, 2, 2});
+  expect_returns(returns("best_so_far", 0, {1, 0, 3}), {1, 0, 2});
   // gains 1, 0, 0: getting worse costs nothing
-  expect_near(returns("best_so_far", 1, {1, 0, 0.5}), {1, 0, 0});
+  expect_returns(returns("best_so_far", 1, {1, 0, 0.5}), {1, 0, 0});
   // a first failure worth −1 is no improvement: gains −1, 2
-  expect_near(returns("best_so_far", 0, {-1, 1}), {-1, 2});
+  expect_returns(returns("best_so_far", 0, {-1, 1}), {-1, 2});
 }
 
 TEST(Returns, TrajectoryMaxCreditsEveryTurnWithTheBestOne) {
-  expect_near(returns("trajectory_max", 0.4, {3, -1, 1}), {3, 3, 3});
-  expect_near(returns("trajectory_max", 0, {-1, 2, 1}), {2, 2, 2});
-  expect_near(returns("trajectory_max", 1, {-1, -1}), {-1, -1});
+  expect_returns(returns("trajectory_max", 0.4, {3, -1, 1}), {3, 3, 3});
+  expect_returns(returns("trajectory_max", 0, {-1, 2, 1}), {2, 2, 2});
+  expect_returns(returns("trajectory_max", 1, {-1, -1}), {-1, -1});
   // max looks ahead alone: turn 3 does not get turn 1's.
-  expect_near(returns("max", 1, {3, -1, 1}), {3, 1, 1});
+  expect_returns(returns("max", 1, {3, -1, 1}), {3, 1, 1});
 }
 
 // Folding from the end equals the closed form where rewards are negative too: max(−1, −0.4, −0.16) = −0.16.
-TEST(Returns, DiscountedMaxOfFailures) { expect_near(returns("max", 0.4, {-1, -1, -1}), {-0.16, -0.4, -1}); }
+TEST(Returns, DiscountedMaxOfFailures) { expect_returns(returns("max", 0.4, {-1, -1, -1}), {-0.16, -0.4, -1}); }
 
 TEST(Returns, WhatDependsOnAMissingRewardIsMissing) {
   using Flags = std::vector<bool>;

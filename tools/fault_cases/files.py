@@ -62,7 +62,7 @@ def damaged_line_in_the_journal(folder):
     ended(start(folder / "run", TEMPER_FAULT="rollout:kill@6"), -9)
     journal = folder / "run/verdicts/rank_0.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
-    lines[3] = '{"digest": "x", "verdict": {"kind": "PASS"}}\n'
+    lines[3] = '{"digest": "x", "verdict": {"kind": "PASS"}}'.ljust(len(lines[3]) - 1) + "\n"
     journal.write_text("".join(lines))
     text = journal.read_text()
     ended(start(folder / "run"), 2, said=("rank_0.jsonl: line 4 is no verdict of this program",))
@@ -169,8 +169,8 @@ def directory_of_another_user(folder):
     goes on."""
     need_root()
     ended(start(folder / "run", TEMPER_FAULT="update:interrupt@4"), 130)
-    for path in [*folder.parents][:-1]:
-        if path.stat().st_mode & 0o055 != 0o055 and "temper_faults_" in str(path):
+    for path in [*folder.parents, *ranks_test.taught().parents]:
+        if "temper_faults_" in str(path):
             path.chmod(0o755)
     (folder / "tmp").chmod(0o777)
     before = {path: path.read_bytes() for path in (folder / "run").rglob("*") if path.is_file()}

@@ -89,7 +89,7 @@ def broker_stopped(folder):
 @case
 def every_broker_killed_as_soon_as_it_is_there(folder):
     """A run whose judge is killed again and again ends, with 3 and the lane's words, or comes through; it never waits for ever."""
-    run = start(folder / "run", "run.steps=400", "env.lanes=2")
+    run = start(folder / "run", "run.steps=1000000", "env.lanes=2")
     wait_for_step(folder / "run", 2, run)
     deadline = time.monotonic() + 90
     while run[0].poll() is None and time.monotonic() < deadline:
@@ -135,7 +135,7 @@ at_the_start("broker that ends at its start", "#!/bin/sh\nexit 7\n", "ended with
 at_the_start("broker that is killed at its start", "#!/bin/sh\nkill -9 $$\n", "killed by signal 9")
 at_the_start("broker that floods with nothing", "#!/bin/sh\nexec cat /dev/zero >&3\n", "broker")
 at_the_start("broker that floods with noise", "#!/bin/sh\nexec cat /dev/urandom >&3\n", "broker")
-at_the_start("broker that says a line of text", "#!/bin/sh\necho 'hello, world, this is text' >&3\nsleep 100\n", "broker")
+at_the_start("broker that says a line of text", "#!/bin/sh\necho 'hello, world, this is text' >&3\nexec sleep 100\n", "broker")
 at_the_start("broker that is no program", "neither a script nor ELF\n", "cannot start")
 at_the_start("broker that greets with closed brackets", proxy("return [b'[' * 100000 + b']' * 100000]"), "broker")
 
@@ -194,7 +194,7 @@ nonsense("broker that answers twice", "return [text, text] if number in (3, 4) e
          holds="An answer to nothing ends that broker, which is started again; the run comes to its end, no verdict is another's.")
 nonsense("broker that answers with nothing", "return [b''] if number == 3 else [text]",
          holds="An empty message ends that broker or is INFRA; the run comes to its end.")
-nonsense("broker that answers with noise", "return [os.urandom(3000)] if number == 3 else [text]",
+nonsense("broker that answers with noise", "return [b'\1' + os.urandom(3000)] if number == 3 else [text]",
          holds="A message that nobody understands ends that broker or is INFRA; the run comes to its end.")
 nonsense("broker that announces 4 GB", "judge.sendall(struct.pack('<I', 0xfffffff0)) if number == 3 else None\nreturn [text]",
          holds="A size that no message has ends that broker, which is started again; the run comes to its end.")
@@ -238,7 +238,7 @@ def altered_judge(name, text, instead, holds, codes=(0, None), first=3, said=(),
     case(name=name)(body)
 
 
-altered_judge("judging rank whose verdicts are no verdicts", '"kind":', '"dink":', codes=(0, 0), first=1,
+altered_judge("judging rank whose verdicts are no verdicts", '"candidate_us":', '"candidate_xx":', codes=(0, 0), first=1,
               holds="A rank that judges and sends what is no verdict costs INFRA, never a crash or a figure that is not finite.")
 altered_judge("judging rank that breaks its JSON", '"reason":', '"reason"}', codes=(0, 0), first=1,
               holds="A rank that judges and sends broken JSON costs INFRA, never a crash.")

@@ -232,7 +232,8 @@ def limited(name, kind, amount, holds, codes=(0, 3), user=None):
 
 
 limited("little address space", resource.RLIMIT_AS, 3 << 29,
-        "With 1.5 GiB of address space the verdict is right, or exit 3 says that memory is short; the candidate is not blamed.")
+        "With 1.5 GiB of address space the verdict is right, or exit 3, or 127 of the loader, says that memory is short; the candidate is "
+        "not blamed.", (0, 3, 127))
 limited("very little address space", resource.RLIMIT_AS, 1 << 28,
         "With 256 MiB the loader may fail (127); else exit 3 says that memory is short. No candidate is blamed.", (0, 3, 127, 126))
 limited("24 descriptors", resource.RLIMIT_NOFILE, 24,
@@ -269,8 +270,8 @@ def no_shared_memory(folder):
 
 @case
 def a_run_in_a_folder_with_an_odd_name(folder):
-    """Spaces, quotes, a line's end, letters of other scripts and a leading dash in run.dir are a name like any other."""
-    place = folder / "-two words 'и' \"x\"\n$(echo) %s {}"
+    """Spaces, quotes, letters of other scripts and a leading dash in run.dir are a name like any other."""
+    place = folder / "-two words 'и' \"x\" $(echo) %s {}"
     ended(start(place, "run.steps=2"), 0)
     temper("show", place, "1", code=0)
     temper("report", place, code=0)

@@ -29,7 +29,7 @@ def rank_fault(name, fault, code, said, rank=1, quick=False):
 
 rank_fault("rank 1 of 2 killed in an update", "update:kill@3", 3, "was killed or crashed in update", quick=True)
 rank_fault("rank 0 of 2 killed in a rollout", "rollout:kill@4", 3, "was killed or crashed in rollout", 0)
-rank_fault("rank 1 of 2 hangs before a collective", "weights:hang@3", 3, "hangs in update")
+rank_fault("rank 1 of 2 hangs before a collective", "gradients:hang@3", 3, "hangs in update")
 rank_fault("rank 1 of 2 stopped", "update:stop@3", 3, "has given no sign of life")
 rank_fault("rank 0 of 2 stopped", "update:stop@3", 3, "has given no sign of life", 0)
 rank_fault("peer gone in the exchange of gradients", "gradients:kill@3", 3, "was killed or crashed in update")
@@ -55,7 +55,7 @@ def both_ranks_stopped_and_woken(folder):
     for rank in run:
         rank.send_signal(signal.SIGCONT)
     done = ranks_test.wait_all(run, 60)
-    expect(done.codes in ([0, 0], [3, 3]), f"{done.codes}\n{done.text}")
+    expect(done.codes == [0, 0] or done.codes[0] == 3 and "has given no sign of life" in done.text, f"{done.codes}\n{done.text}")
 
 
 # ------------------------------------------------------------------------------------------------------------ from outside, with MPI
@@ -64,13 +64,18 @@ LEFT_OUT = r"""
 #include <dlfcn.h>
 #include <stdlib.h>
 static long came;
-static int left_out(void) {
+static int left_out(void** request) {
   const char* rank = getenv("OMPI_COMM_WORLD_RANK");
-  return rank && atoi(rank) == 1 && ++came == atol(getenv("CASE_AT"));
+  if (!rank || atoi(rank) != 1 || ++came != atol(getenv("CASE_AT"))) return 0;
+  *request = dlsym(RTLD_DEFAULT, "ompi_request_null");
+  return 1;
 }
-#define LEAVE(name, ...) return left_out() ? 0 : ((int (*)())dlsym(RTLD_NEXT, #name))(__VA_ARGS__)
-int MPI_Allreduce(void* a, void* b, long n, void* t, void* o, void* c) {
-  return left_out() ? 0 : ((int (*)(void*, void*, int, void*, void*, void*))dlsym(RTLD_NEXT, "MPI_Allreduce"))(a, b, (int)n, t, o, c);
+typedef int (*Call)(void*, void*, int, void*, void*, void*, void**);
+int MPI_Iallreduce(void* from, void* to, int count, void* type, void* sum, void* ranks, void** request) {
+  return left_out(request) ? 0 : ((Call)dlsym(RTLD_DEFAULT, "PMPI_Iallreduce"))(from, to, count, type, sum, ranks, request);
+}
+int MPI_Ireduce_scatter_block(void* from, void* to, int count, void* type, void* sum, void* ranks, void** request) {
+  return left_out(request) ? 0 : ((Call)dlsym(RTLD_DEFAULT, "PMPI_Ireduce_scatter_block"))(from, to, count, type, sum, ranks, request);
 }
 """
 
@@ -134,7 +139,7 @@ def a_bit_of_one_ranks_weights_flipped_from_outside(folder):
     run[1].send_signal(signal.SIGCONT)
     try:
         expect(flipped > 0, "the weights were not found in memory")
-        ended(run, 3, None, said=("rank 1 of 2", "its weights are not those of the other ranks"), within=30)
+        ended(run, 3, None, said=("rank 1 of 2", "its weights are not those of", "model.layers.0"), within=30)
     finally:
         for rank in run:
             rank.kill()
@@ -205,7 +210,7 @@ def swallowed(at, count):
                                         "run.steps=6", "ranks.silence_s=3", "ranks.timeout_s=4")
         done = ranks_test.run_mpi(count, "env", f"LD_PRELOAD={library}", f"CASE_AT={at}", *words, timeout=90)
         expect(done.codes[0] != 0, f"nobody noticed\n{done.text}")
-        expect("rank " in done.text, done.text)
+        expect("all ranks end" in done.text, done.text)
 
 
-swallowed(40, 2)
+swallowed(12, 2)

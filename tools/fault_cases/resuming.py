@@ -125,8 +125,8 @@ int open64(const char* path, int flags, ...) {
 
 
 def one_life(directory, library, words, **environment):
-    return ranks_test.start_temper(1, f"run.dir={directory}", f"model.path={ranks_test.taught()}", *resume_test.BASE, *words,
-                                   of_rank=lambda rank: {"LD_PRELOAD": library, "CASE_DIR": str(directory)} | environment)
+    return ranks_test.start_temper(1, f"run.dir={directory}", f"model.path={ranks_test.taught()}", *resume_test.BASE,
+                                   "checkpoint.keep=1", *words, of_rank=lambda rank: {"LD_PRELOAD": library, "CASE_DIR": str(directory)} | environment)
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import subprocess
 import time
 from pathlib import Path
@@ -32,15 +33,25 @@ def start_cold(directory, *words, count=1, program_of=lambda rank: None, **envir
                                    program_of=program_of)
 
 
+def end_now(processes):
+    """What they have said."""
+    text = ""
+    for process in processes:
+        process.kill()
+        try:
+            text += process.communicate(timeout=5)[0] or ""
+        except (subprocess.TimeoutExpired, ValueError):  # a child of it has the pipe, or this case has closed it
+            pass
+    return text
+
+
 def wait_until(happened, processes, what, patience=60):
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and all(process.poll() is None for process in processes):
         if happened():
             return
         time.sleep(0.01)
-    for process in processes:
-        process.kill()
-    raise AssertionError(f"not seen: {what}\n{ranks_test.wait_all(processes, 10).text}")
+    raise AssertionError(f"not seen: {what}\n{end_now(processes)}")
 
 
 def wait_for_step(directory, step, processes, patience=60):
@@ -53,10 +64,7 @@ def ended(processes, *codes, said="", within=60):
     try:
         done = ranks_test.wait_all(processes, within)
     except subprocess.TimeoutExpired:
-        for process in processes:
-            process.kill()
-        done = ranks_test.wait_all(processes, 10)
-        raise AssertionError(f"still there after {within} s\n{done.text}")
+        raise AssertionError(f"still there after {within} s\n{end_now(processes)}")
     fits = len(codes) == len(done.codes) and all(a == b or (a is None and b != 0) for a, b in zip(codes, done.codes))
     expect(fits, f"exit codes {done.codes}, not {list(codes)}, after {time.monotonic() - since:.1f} s\n{done.text}")
     for text in (said,) if isinstance(said, str) else said:
@@ -84,15 +92,15 @@ def goes_on(directory, *words, said=("goes on after step", "begins again"), coun
 
 def says_within(processes, text, seconds):
     """Reads the first process' output until it says so."""
-    os.set_blocking(processes[0].stdout.fileno(), False)
-    heard, deadline = "", time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        heard += processes[0].stdout.read() or ""
-        if text in heard:
-            os.set_blocking(processes[0].stdout.fileno(), True)
-            return heard
-        time.sleep(0.02)
-    raise AssertionError(f"does not say '{text}' within {seconds} s\n{heard}")
+    out, heard, deadline = processes[0].stdout.fileno(), "", time.monotonic() + seconds
+    while time.monotonic() < deadline and text not in heard:
+        if select.select([out], [], [], 0.05)[0]:
+            more = os.read(out, 1 << 16)
+            if not more:
+                break
+            heard += more.decode(errors="replace")
+    expect(text in heard, f"does not say '{text}' within {seconds} s\n{heard}")
+    return heard
 
 
 # ------------------------------------------------------------------------------------------------------------------ commands
@@ -115,8 +123,7 @@ def temper(*words, code=None, said="", within=60, **more):
     try:
         text = process.communicate(timeout=within)[0] or ""
     except subprocess.TimeoutExpired:
-        process.kill()
-        raise AssertionError(f"still there after {within} s\n{process.communicate()[0]}")
+        raise AssertionError(f"still there after {within} s\n{end_now([process])}")
     done = Done(process.returncode, text, time.monotonic() - since)
     if code is not None:
         expect(done.code == code, f"exit code {done.code}, not {code}\n{text}")
@@ -184,6 +191,9 @@ def need_root():
         raise Skipped("only root can do that")
 
 
+FILLER = "step_000000.filler"  # what a run that goes on leaves where it is
+
+
 class Disk:
     """A small file system of its own, gone with the case."""
 
@@ -198,7 +208,7 @@ class Disk:
         subprocess.run(["mount", "-o", f"remount,{how}", self.path], check=True)
 
     def fill(self):
-        with open(self.path / "filler", "wb", buffering=0) as filler:
+        with open(self.path / FILLER, "wb", buffering=0) as filler:
             for size in (1 << 20, 1 << 12):
                 try:
                     while filler.write(b"x" * size):
@@ -207,7 +217,7 @@ class Disk:
                     pass
 
     def free(self):
-        (self.path / "filler").unlink()
+        (self.path / FILLER).unlink()
 
 
 def json_file(path, change):

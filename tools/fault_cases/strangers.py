@@ -101,7 +101,8 @@ REFUSED = "Each is refused with 2 and words that say where, in seconds and some 
 of_the_attacks("a hostile map of characters in tokenizer.model", r"tokenizer.model: (a map of|the same)", REFUSED)
 of_the_attacks("closed brackets by the hundred thousand in JSON", r"closed brackets", REFUSED)
 of_the_attacks("headers of safetensors", r"NUL|byte order|BOM|__metadata__|polyglot|twice", REFUSED)
-of_the_attacks("weights that are not finite in a file", r"(?i)nan|inf(inity)?\b", REFUSED)
+of_the_attacks("weights that are not finite in a file", r"(?i)nan|inf(inity)?\b",
+               "They are counted and said where nothing is learned from them.")
 of_the_attacks("aliases of aliases in YAML", r"task: (an alias|aliases)", REFUSED)
 of_the_attacks("a Latin-1 byte in a task", r"Latin-1", REFUSED)
 of_the_attacks("files that shrink or are no files", r"shrink|cut|/dev/zero|fifo|pipe", REFUSED)

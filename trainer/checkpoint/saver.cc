@@ -42,7 +42,7 @@ void put_in_place(const fs::path& made, const fs::path& target) {
 }
 
 template <class F>
-std::string problem_of(const F& f) {
+std::string failure_of(const F& f) {
   try {
     f();
     return "";
@@ -94,13 +94,16 @@ void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
   reason_.clear();
   share_written_ = false;
   given_up_ = all_written_ = false;
-  if (ranks.rank() == 0) problem_ = problem_of([this] { make_beside(); });
-  if (problem_.empty()) problem_ = problem_of([this] {
+  if (ranks.rank() == 0) problem_ = failure_of([this] { make_beside(); });
+  if (problem_.empty()) problem_ = failure_of([this] {
       fail_if_asked("share copy");
       copy_.take(model_.policy.parameters());
     });
   busy_ = true;
-  if (agree_on_problems(true)) return;
+  if (agree_on_problems(true)) {
+    if (ranks.rank() == 0) remove_quietly(beside());
+    return;
+  }
   thread_ = std::thread([this, verdict_bytes] { write(verdict_bytes); });
 }
 
@@ -118,13 +121,13 @@ void CheckpointSaver::write(uint64_t verdict_bytes) {
     changed_.notify_all();
   };
   const bool first = model_.policy.ranks().rank() == 0;
-  const std::string problem = problem_of([&] {
+  const std::string problem = failure_of([&] {
     RankRecord own = write_share(verdict_bytes);
     end("");
     if (first) commit(std::move(own));
   });
   if (problem.empty()) {
-    if (first) problem_of([this] { prune(); });  // what could not be removed is in nobody's way
+    if (first) failure_of([this] { prune(); });  // what could not be removed is in nobody's way
     return;
   }
   if (first) remove_quietly(beside());

@@ -18,11 +18,11 @@ struct KernelWords {
   bool json = false;
 };
 
-double rate(const KernelTime& kernel) { return double(kernel.bytes) / kernel.seconds; }
+double rate(const OpTime& kernel) { return double(kernel.bytes) / kernel.seconds; }
 
-void print_table(const std::vector<KernelTime>& kernels) {
+void print_table(const std::vector<OpTime>& kernels) {
   fmt::print("{:<28}{:>12}{:>10}{:>10}{:>10}\n", "kernel", "us", "GB/s", "of copy", "TFLOP/s");
-  for (const KernelTime& kernel : kernels) {
+  for (const OpTime& kernel : kernels) {
     fmt::print("{:<28}{:>12.1f}{:>10.0f}{:>8.0f} %", kernel.name, kernel.seconds * 1e6, rate(kernel) * 1e-9,
                100 * rate(kernel) / rate(kernels.front()));
     if (kernel.operations > 0) fmt::print("{:>10.0f}", kernel.operations / kernel.seconds * 1e-12);
@@ -30,9 +30,9 @@ void print_table(const std::vector<KernelTime>& kernels) {
   }
 }
 
-nlohmann::json report(const std::vector<KernelTime>& kernels) {
+nlohmann::json report(const std::vector<OpTime>& kernels) {
   nlohmann::json all = nlohmann::json::array();
-  for (const KernelTime& kernel : kernels)
+  for (const OpTime& kernel : kernels)
     all.push_back({{"kernel", kernel.name},
                    {"seconds", kernel.seconds},
                    {"bytes", kernel.bytes},
@@ -48,7 +48,7 @@ int bench_kernels(const KernelWords& words) {
   if (words.shape.vocab % 8 != 0)
     throw ConfigError("--vocab: {} is no multiple of 8, the logits of 16 bytes", words.shape.vocab);
   if (cuda::gpu_count() == 0) throw WorldError("bench kernels: {}", cuda::no_gpu_reason());
-  const std::vector<KernelTime> kernels = bench_kernels(words.shape);
+  const std::vector<OpTime> kernels = bench_kernels(words.shape);
   if (words.json)
     fmt::print("{}\n", report(kernels).dump(2));
   else

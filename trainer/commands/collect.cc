@@ -39,7 +39,7 @@ void check_out(const fs::path& out) {
     throw ConfigError("--out: {} exists and is not a file", out.string());
 }
 
-void prepare(const CollectWords& words, RunConfig& config, Communicator& ranks) {
+void prepare_collecting(const CollectWords& words, RunConfig& config, Communicator& ranks) {
   if (config.model.path.empty() && !words.traces)
     throw ConfigError("model.path: collect needs a model; pass model.path=DIR, such as {}, or --traces",
                       (config.run.path() / "checkpoints" / "final").string());
@@ -115,7 +115,7 @@ void add_collect(CLI::App& app, int& exit_code) {
     exit_code = run_ranked(
         {[=] { return read_with_model(words->config); },
          [=](const RunConfig& config) { return asked_tasks(config, *words); },
-         [=](RunConfig& config, Communicator& ranks) { prepare(*words, config, ranks); },
+         [=](RunConfig& config, Communicator& ranks) { prepare_collecting(*words, config, ranks); },
          [=](RunConfig& config, Communicator& ranks) { return run_collect(*words, config, ranks); }});
   });
 }

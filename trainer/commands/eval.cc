@@ -13,9 +13,9 @@
 namespace temper {
 namespace {
 
-std::vector<Task> judged_tasks(const RunConfig& config) { return load_tasks(config); }
+std::vector<Task> evaluated_tasks(const RunConfig& config) { return load_tasks(config); }
 
-void prepare(RunConfig& config, Communicator& ranks) {
+void prepare_evaluation(RunConfig& config, Communicator& ranks) {
   if (config.model.path.empty())
     throw ConfigError("model.path: eval needs a model; pass model.path=DIR, such as {}",
                       (config.run.path() / "checkpoints" / "final").string());
@@ -30,7 +30,7 @@ int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std:
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options, config.model.chat_format);
   warn_not_finite(model);
-  Judge judge(config.env, judged_tasks(config));
+  Judge judge(config.env, evaluated_tasks(config));
   std::vector<Trajectory> kept;
   std::vector<Trajectory>* const keep = trajectories.empty() ? nullptr : &kept;
   const NamedEvaluation result{"policy", evaluate(model, judge, config, keep, progress_bar("eval"))};
@@ -61,7 +61,7 @@ void add_eval(CLI::App& app, int& exit_code) {
   command->add_option("--trajectories", *trajectories,
                       "write what the policy wrote to this file, docs/trajectories.md");
   command->callback([=, &exit_code] {
-    exit_code = run_ranked({[=] { return read_with_model(*words); }, judged_tasks, prepare,
+    exit_code = run_ranked({[=] { return read_with_model(*words); }, evaluated_tasks, prepare_evaluation,
                             [=](RunConfig& config, Communicator& ranks) {
                               return run_eval(config, ranks, *json, *trajectories);
                             }});

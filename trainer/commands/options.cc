@@ -12,7 +12,7 @@
 namespace temper {
 namespace {
 
-std::string lower(std::string_view text) {
+std::string lower_case(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), [](unsigned char c) { return char(std::tolower(c)); });
   return result;
@@ -20,7 +20,7 @@ std::string lower(std::string_view text) {
 
 // A section of that name, else keys that hold the pattern, else those whose help does.
 std::string found_options(const VisitOptions& visit, const std::string& pattern) {
-  const std::string wish = lower(pattern);
+  const std::string wish = lower_case(pattern);
   const WantOption in_section = [&](const std::string& key, std::string_view) {
     return key.starts_with(wish + ".");
   };
@@ -28,7 +28,7 @@ std::string found_options(const VisitOptions& visit, const std::string& pattern)
     return key.find(wish) != std::string::npos;
   };
   const WantOption in_help = [&](const std::string&, std::string_view help) {
-    return lower(help).find(wish) != std::string::npos;
+    return lower_case(help).find(wish) != std::string::npos;
   };
   for (const WantOption& wanted : {in_section, in_key, in_help})
     if (std::string text = options_to_help(visit, wanted, terminal_width()); !text.empty()) return text;

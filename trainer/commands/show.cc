@@ -14,6 +14,8 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr int64_t kShown = 3;
 
 struct ShowWords {
@@ -44,7 +46,6 @@ double last_speedup(const Trajectory& t) {
 
 // For other programs: everything, and the answers as text.
 std::string json_line(const Trajectory& t, const Tokenizer& tokenizer) {
-  using Json = nlohmann::json;
   Json segments = Json::array(), turns = Json::array();
   for (const Segment& row : t.segments) {
     Json roles = Json::array();

@@ -10,6 +10,8 @@
 namespace temper {
 namespace {
 
+using Json = nlohmann::json;
+
 struct TokenizeWords {
   std::string model, text = "-", chat;
   bool decode = false, nul = false;
@@ -34,7 +36,6 @@ constexpr const char* kConversation =
     "then user and assistant in turn";
 
 std::vector<int32_t> conversation_ids(const ChatFormat& format, std::string_view text) {
-  using Json = nlohmann::json;
   const Json messages = Json::parse(text, nullptr, false);
   if (!messages.is_array()) throw ConfigError(kConversation);
   std::vector<int32_t> ids;

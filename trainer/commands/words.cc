@@ -10,6 +10,7 @@
 #include "trainer/commands/commands.h"
 #include "trainer/commands/help.h"
 #include "trainer/console.h"
+#include "trainer/interrupted.h"
 
 namespace temper {
 namespace {
@@ -87,7 +88,11 @@ RunConfig read_with_model(const ConfigWords& words) {
 }
 
 std::string read_input(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (path == "-") {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    throw_if_interrupted();  // a signal ends a read like the end of the input
+    return text;
+  }
   if (std::filesystem::is_directory(path)) throw ConfigError("{}: is a folder, not a file", path);
   if (!std::filesystem::exists(path)) throw ConfigError("{}: no such file", path);
   return read_file(path);

@@ -35,16 +35,16 @@ std::map<std::string, std::string> identity(const RunRecord& run) {
 }
 
 // The key's last part, or all of it where another differing key ends like it.
-std::string short_key(const std::string& key, const std::vector<Difference>& all) {
+std::string short_key(const std::string& key, const std::vector<GroupDifference>& all) {
   const auto leaf = [](const std::string& k) { return k.substr(k.rfind('.') + 1); };
-  const auto same = std::ranges::count(all, leaf(key), [&](const Difference& d) { return leaf(d.key); });
+  const auto same = std::ranges::count(all, leaf(key), [&](const GroupDifference& d) { return leaf(d.key); });
   return same > 1 ? key : leaf(key);
 }
 
-std::string label_of(size_t group, const std::vector<Difference>& all) {
+std::string label_of(size_t group, const std::vector<GroupDifference>& all) {
   if (all.size() == 1 && all[0].key.ends_with(".name")) return all[0].values[group];
   std::vector<std::string> parts;
-  for (const Difference& d : all)
+  for (const GroupDifference& d : all)
     parts.push_back(
         fmt::format("{} {}", short_key(d.key, all), d.values[group].empty() ? "–" : d.values[group]));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -96,16 +96,16 @@ std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs) {
   return groups;
 }
 
-std::vector<Difference> differences(const std::vector<RunGroup>& groups) {
+std::vector<GroupDifference> differences(const std::vector<RunGroup>& groups) {
   std::vector<std::map<std::string, std::string>> identities;
   std::set<std::string> keys;
   for (const RunGroup& group : groups) {
     identities.push_back(identity(*group.runs[0]));
     for (const auto& [key, value] : identities.back()) keys.insert(key);
   }
-  std::vector<Difference> all;
+  std::vector<GroupDifference> all;
   for (const std::string& key : keys) {
-    Difference difference{key, {}};
+    GroupDifference difference{key, {}};
     for (auto& mine : identities) difference.values.push_back(mine.contains(key) ? mine.at(key) : "");
     if (std::ranges::adjacent_find(difference.values, std::not_equal_to()) != difference.values.end())
       all.push_back(std::move(difference));

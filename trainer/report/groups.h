@@ -20,10 +20,10 @@ struct RunGroup {
 std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs);
 
 // The options in which groups differ, each with its value in every group.
-struct Difference {
+struct GroupDifference {
   std::string key;
   std::vector<std::string> values;
 };
-std::vector<Difference> differences(const std::vector<RunGroup>& groups);
+std::vector<GroupDifference> differences(const std::vector<RunGroup>& groups);
 
 }  // namespace temper

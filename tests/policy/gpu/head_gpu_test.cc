@@ -307,10 +307,10 @@ TEST_P(GpuHead, TheCutKeepsWhatTruncationSays) {
         ASSERT_LE(kept, most) << what;
         EXPECT_TRUE(truncation.top_p < 1 || kept == most) << what << ": " << kept << " for " << most;
         const double limit = double(float(truncation.top_p)) * sums[most - 1].item<double>();
-        EXPECT_GE(sums[kept - 1].item<double>(), limit * (1 - 1e-5)) << what;
+        EXPECT_GE(sums[kept - 1].item<double>(), limit * (1 - 1e-4)) << what;
         const int64_t larger = (row > row[kept - 1]).sum().item<int64_t>();
         const double above = larger > 0 ? sums[larger - 1].item<double>() : 0;
-        EXPECT_LT(above, limit * (1 + 1e-5)) << what;
+        EXPECT_LT(above, limit * (1 + 1e-4)) << what;
       }
     }
 }
