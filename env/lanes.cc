@@ -23,7 +23,8 @@ namespace temper {
 namespace {
 
 constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our sake
-// So many failures of ours in a row, of so many tasks or of all that were asked, end the run: it learns nothing.
+// So many failures of ours in a row, of so many tasks or of all that were asked, end the run: it learns
+// nothing.
 constexpr int64_t kMaxInfra = 64;
 constexpr size_t kInfraTasks = 3;
 constexpr double kSayWaits_s = 5;

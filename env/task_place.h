@@ -5,8 +5,8 @@
 
 namespace temper {
 
-// `path`; or, where a relative one is not there, what has that name beside the program: in the checkout of a build
-// folder, or in share/temper of an installed program.
+// `path`; or, where a relative one is not there, what has that name beside the program: in the checkout of a
+// build folder, or in share/temper of an installed program.
 std::filesystem::path place_of_tasks(const std::filesystem::path& path);
 
 }  // namespace temper

@@ -115,7 +115,8 @@ fs::path place_of_tasks(const fs::path& path) {
 
 std::vector<Task> load_tasks(const fs::path& given) {
   const fs::path path = place_of_tasks(given);
-  if (!fs::exists(path)) throw ConfigError("tasks '{}': no such file or folder{}", path.string(), also_looked_in(path));
+  if (!fs::exists(path))
+    throw ConfigError("tasks '{}': no such file or folder{}", path.string(), also_looked_in(path));
   const auto files = yaml_files(path);
   if (files.empty()) throw ConfigError("tasks '{}': no *.yaml below it", path.string());
   TaskFiles tasks;

@@ -14,8 +14,8 @@ extern char** environ;  // NOLINT
 namespace temper {
 namespace {
 
-// Those that change what is computed or how ranks talk; not those that differ by design, nor secrets, which are
-// compared without being told.
+// Those that change what is computed or how ranks talk; not those that differ by design, nor secrets, which
+// are compared without being told.
 bool matters(const std::string& name) {
   if (name.starts_with("TEMPER_SECRET")) return false;
   for (const char* own : {"TEMPER_RANK", "TEMPER_LOCAL_RANK", "TEMPER_FAULT", "CUDA_VISIBLE_DEVICES",

@@ -209,6 +209,15 @@ def working_directory_deleted(folder):
     expect(process.returncode in (0, 2, 3) and len(text) < 1000, f"{process.returncode} {text}")
 
 
+@case(needs=())
+def started_from_another_folder(folder):
+    """The tasks are found beside the program; a path that names nothing is refused with all places that were looked in."""
+    answer = folder / "answer.md"
+    answer.write_text("no code")
+    temper("judge", "scale_rows_relu", answer, cwd=folder, code=1, said="FAIL_PARSE")
+    temper("judge", "scale_rows_relu", answer, "tasks.path=no/tasks", cwd=folder, code=2, said=("no/tasks", "nor in"))
+
+
 def limited(name, kind, amount, holds, codes=(0, 3), user=None):
     def body(folder):
         more = {}

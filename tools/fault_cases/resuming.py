@@ -160,7 +160,7 @@ for its_kind in ("rename", "fsync", "write", "mkdir", "unlink", "open"):
 
 @case(needs=(ranks_test.taught, resume_test.uninterrupted))
 def killed_again_and_again(folder):
-    """A run that is killed every second or two, and started again each time, comes to its end with the figures of one that
+    """A run that is killed within a second or two, and started again each time, comes to its end with the figures of one that
     was not."""
     words, chosen, lives = [resume_test.cache()], random.Random(11), 0
     while not (folder / "run/finished.json").exists():
@@ -168,7 +168,7 @@ def killed_again_and_again(folder):
                                       "checkpoint.every=1", *words)
         lives += 1
         try:
-            run[0].wait(chosen.uniform(0.5, 2) * 1.15**lives)
+            run[0].wait(chosen.uniform(0.3, 0.9) * 1.1**lives)
         except subprocess.TimeoutExpired:
             run[0].kill()
         run[0].communicate()

@@ -250,9 +250,9 @@ def signals_blocked_and_children_ignored_by_the_parent(folder):
 def processor_time_runs_out(folder):
     """SIGXCPU of a limit on processor time ends the run; nothing is left, and the same command goes on."""
     words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT,
-                                    "run.steps=40", "run.overwrite=false", "checkpoint.every=2", "rollout.samples_per_task=4",
+                                    "run.steps=100000", "run.overwrite=false", "checkpoint.every=2", "rollout.samples_per_task=4",
                                     "optimizer.lr=2e-4", "optimizer.schedule=linear", "optimizer.warmup=0.1")
-    process = popen(*words[1:], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (4, 6)))
+    process = popen(*words[1:], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (7, 9)))
     text = process.communicate(timeout=60)[0]
     expect(process.returncode != 0, text)
     goes_on(folder / "run")

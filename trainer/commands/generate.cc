@@ -8,6 +8,7 @@
 #include "rollout/generator.h"
 #include "trainer/commands/commands.h"
 #include "trainer/device.h"
+#include "trainer/interrupted.h"
 #include "trainer/model.h"
 
 namespace temper {
@@ -46,8 +47,10 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
                    .max_new_tokens = new_tokens,
                    .stop_ids = format.stop_ids()});
   std::vector<std::string> answers(size_t(words.samples));
-  while (!generator.idle())
+  while (!generator.idle()) {
+    throw_if_interrupted();
     for (const Generation& done : generator.step()) answers[done.id] = model.tokenizer.decode(done.ids);
+  }
   return answers;
 }
 
