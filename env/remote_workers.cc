@@ -133,8 +133,8 @@ class RemoteWorkers : public Workers {
     const auto found = server.at_work.find(id);
     if (found == server.at_work.end()) return "it answers what it was not asked";
     VerdictRead read = parse_verdict(message.substr(end + 1));
-    done_.push_back({id, read.verdict ? std::move(*read.verdict) : infra("no verdict: " + read.error),
-                     machine_of(server, found->second.task)});
+    if (!read.verdict) return "what it answers is no verdict: " + read.error;
+    done_.push_back({id, std::move(*read.verdict), machine_of(server, found->second.task)});
     server.at_work.erase(found);
     return "";
   }

@@ -178,6 +178,12 @@ void synchronize() { check(cudaStreamSynchronize(stream()), "synchronize"); }
 
 void give_back_unused() { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
+PeakMemory peak_memory() {
+  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(c10::cuda::current_device());
+  const auto all = size_t(c10::CachingAllocator::StatType::AGGREGATE);
+  return {stats.allocated_bytes[all].peak, stats.reserved_bytes[all].peak};
+}
+
 double squared_norm(const at::Tensor& values) {
   const auto options = values.options().dtype(at::kDouble);
   const at::Tensor scratch = at::empty({kSumBlocks}, options), sum = at::empty({1}, options);

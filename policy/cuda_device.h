@@ -66,6 +66,13 @@ void synchronize();
 // What the allocator keeps of tensors that are gone: in front of a large one, which seldom fits into it.
 void give_back_unused();
 
+// The most bytes at once, since the start, that tensors of this process took on the calling thread's device,
+// and that the allocator kept for them.
+struct PeakMemory {
+  int64_t allocated_bytes = 0, reserved_bytes = 0;
+};
+PeakMemory peak_memory();
+
 double squared_norm(const at::Tensor& values);
 void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,
            const at::Tensor& moment1, const at::Tensor& moment2, const AdamWFactors& factors);

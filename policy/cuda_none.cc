@@ -29,6 +29,7 @@ int64_t activation_bytes(const ModelConfig&, int64_t, int64_t, int64_t, bool) { 
 int64_t generation_bytes(const ModelConfig&, int64_t, int64_t) { refuse(); }
 void synchronize() { refuse(); }
 void give_back_unused() {}
+PeakMemory peak_memory() { return {}; }
 double squared_norm(const at::Tensor&) { refuse(); }
 void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
            const AdamWFactors&) {

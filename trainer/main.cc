@@ -27,12 +27,21 @@ bool reader_left() {
   return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
 }
 
+// Of an earlier flush that failed, which dropped what it held and the reason: a line's end more is tried.
+std::string why_not_whole() {
+  std::clearerr(stdout);
+  errno = 0;
+  std::fputc('\n', stdout);
+  return std::fflush(stdout) == 0 ? "what was printed is not whole" : std::strerror(errno);
+}
+
 // What a command printed is part of what it did: a full disk behind standard output is a failure.
 int with_output(int code) {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
-  const std::string why = flushed ? "what was printed is not whole" : std::strerror(errno);
+  const std::string last = std::strerror(errno);
   if ((flushed && !std::ferror(stdout)) || reader_left()) return code;
+  const std::string why = flushed ? why_not_whole() : last;
   say_error(fmt::format("cannot write standard output: {}", why).c_str());
   return code == kExitOk ? int(kExitWorld) : code;
 }

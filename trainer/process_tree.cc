@@ -23,8 +23,9 @@ pid_t parent_of(pid_t pid) {
 
 std::multimap<pid_t, pid_t> children_by_parent() {
   std::multimap<pid_t, pid_t> children;
-  for (const auto& entry : fs::directory_iterator("/proc"))
-    if (const pid_t pid = pid_t(std::atoi(entry.path().filename().c_str())); pid > 0)
+  std::error_code error;
+  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error))
+    if (const pid_t pid = pid_t(std::atoi(it->path().filename().c_str())); pid > 0)
       children.emplace(parent_of(pid), pid);
   return children;
 }

@@ -7,11 +7,13 @@
 
 #include "base/process.h"
 #include "policy/activity.h"
+#include "policy/cuda_device.h"
 #include "policy/replicas.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/checkpoint/evaluations.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/interrupted.h"
+#include "trainer/process_tree.h"
 #include "trainer/ranks.h"
 #include "trainer/starting_model.h"
 
@@ -20,6 +22,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kRounding = 1e-3;  // more than f32 sums in another order make of a log-prob
+constexpr double kGigabyte = 1e9;
+
+// Of this rank: the host's with its judge, and its GPU's.
+void add_memory(bool on_gpu, Metrics& metrics) {
+  metrics["perf/cpu_memory_used_gb"] = double(tree_usage().memory_bytes) / kGigabyte;
+  if (!on_gpu) return;
+  const cuda::PeakMemory peak = cuda::peak_memory();
+  metrics["perf/max_memory_allocated_gb"] = double(peak.allocated_bytes) / kGigabyte;
+  metrics["perf/max_memory_reserved_gb"] = double(peak.reserved_bytes) / kGigabyte;
+}
 
 }  // namespace
 
@@ -145,6 +157,7 @@ void Recorder::step(StepRecord record) {
   const double now = now_s();
   record.seconds = now - std::exchange(step_start_s_, now);
   Metrics metrics = step_metrics(record);
+  add_memory(model_.policy.parameters().weights().is_cuda(), metrics);
   saver_.look();
   // Within the time of this step, but of the one before.
   metrics["timing_s/save_checkpoint"] = std::exchange(save_s_, 0);

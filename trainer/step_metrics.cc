@@ -19,6 +19,14 @@ void add_spread(const std::string& name, const std::vector<double>& values, Metr
   metrics[name + "/min"] = *low;
 }
 
+double deviation_of(const std::vector<double>& values) {
+  double sum = 0, squares = 0;
+  for (const double v : values) sum += v;
+  for (const double v : values)
+    squares += (v - sum / double(values.size())) * (v - sum / double(values.size()));
+  return std::sqrt(squares / double(values.size()));
+}
+
 std::vector<double> kept_totals(const TurnValues& values) {
   std::vector<double> totals;
   for (const GroupValues& group : values)
@@ -111,7 +119,9 @@ Metrics step_metrics(const StepRecord& step) {
   Metrics metrics;
   add_spread("critic/rewards", kept_totals(step.rewards), metrics);
   add_spread("critic/returns", kept_totals(step.returns), metrics);
-  add_spread("critic/advantages", kept_totals(step.advantages), metrics);
+  const std::vector<double> advantages = kept_totals(step.advantages);
+  add_spread("critic/advantages", advantages, metrics);
+  if (!advantages.empty()) metrics["critic/advantages/std"] = deviation_of(advantages);
   add_lengths(step.batch, metrics);
   add_env(step, metrics);
   add_groups(step.returns, metrics);

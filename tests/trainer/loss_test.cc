@@ -35,6 +35,11 @@ TEST(Loss, ClipsHigherThanLower) {
   EXPECT_NEAR(at_ratio(2, -1).d_log_prob, 2, 1e-12);
 }
 
+TEST(Loss, WhatIsNotANumberHasNoHarmlessGradient) {
+  for (const std::string objective : {"clip", "cispo", "likelihood"})
+    EXPECT_TRUE(std::isnan(at_ratio(1.1, std::nan(""), {.objective = objective}).d_log_prob)) << objective;
+}
+
 TEST(Loss, DualClipBoundsBadAnswersThatBecameLikely) {
   EXPECT_NEAR(at_ratio(5, -2).value, 6, 1e-12);  // −max(−10, 3·−2)
   EXPECT_EQ(at_ratio(5, -2).d_log_prob, 0);

@@ -34,6 +34,7 @@ TEST(StepMetrics, DescribeKeptValues) {
   EXPECT_EQ(m.at("critic/rewards/mean"), 3);
   EXPECT_EQ(m.at("critic/rewards/max"), 4);
   EXPECT_EQ(m.at("critic/rewards/min"), 2);
+  EXPECT_EQ(m.at("critic/advantages/std"), 1) << "of 4 and 2";
 }
 
 TEST(StepMetrics, DescribeTheBatch) {

@@ -11,7 +11,7 @@
 namespace temper {
 namespace {
 
-constexpr size_t kIndent = 22;
+constexpr size_t kIndent = 25;
 
 const char* word_of(Health health) {
   return health == Health::kWorks ? "works" : health == Health::kWithout ? "without" : "FAILS";

@@ -56,8 +56,7 @@ bool prepare(RunConfig& config, Communicator& ranks, Plan& plan) {
 
 // The config, which reads back, on standard output; what is said of it on standard error.
 void print_plan(const RunConfig& config, const Plan& plan) {
-  fmt::print("{}", to_yaml(config));
-  std::fflush(stdout);
+  fmt::print("{}", to_yaml(config));  // written when the command ends, which tells whether all of it was
   fmt::print(stderr, "{}", to_text(plan));
   if (const std::string why = misfit(plan); !why.empty()) throw ConfigError("{}", why);
 }

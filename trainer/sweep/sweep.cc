@@ -220,7 +220,7 @@ class Expansion {
 
  private:
   RunConfig config_of(const std::string& name, std::vector<std::string> words) const {
-    words.push_back("run.name=" + name);
+    words.push_back("run.name=" + fs::path(name).filename().string());  // of starts/NAME
     words.push_back("run.dir=" + (sweep_.dir / name).string());
     try {
       return read_config(file_.base, words);
