@@ -54,13 +54,13 @@ void Lane::start() {
   if (!writer_.add(setup_) || !writer_.send(broker_.socket())) die("it took no tasks");
 }
 
-void Lane::die(const std::string& words) {
+void Lane::die(const std::string& words, bool its_own) {
   const std::string ending = broker_.end();
   const bool judged = state_ == State::kBusy;  // which may be the candidate's doing
   broker_ = {};
   state_ = State::kDead;
   died_ = true;
-  last_words_ = ending.empty() ? words : words + "; it " + ending;
+  last_words_ = ending.empty() || its_own ? words : words + "; it " + ending;
   if (!judged) ++failures_;
   deadline_s_ = now_s() + (judged ? 0 : options_.restart_s * std::pow(2, failures_ - 1));
 }
@@ -134,7 +134,7 @@ void Lane::take_in(const std::string& message, News& news) {
 void Lane::take_ready(const std::string& message) {
   LaneReady ready = lane_ready_from(message);
   user_error_ = ready.user_error;
-  if (!ready.error.empty()) return die(ready.error);
+  if (!ready.error.empty()) return die(ready.error, true);
   if (was_ready_ && !judge_alike(ready_, ready))
     return die(fmt::format("a judge's broker that was started again judges otherwise: {}{}, and not {}{}",
                            ready.machine, ready.cuda_machine, ready_.machine, ready_.cuda_machine));

@@ -51,7 +51,8 @@ class Lane {
 
  private:
   void start();
-  void die(const std::string& words);
+  // Of its own words, those that the broker said, no ending is told beside them.
+  void die(const std::string& words, bool its_own = false);
   void talk(News& news);
   void take_in(const std::string& message, News& news);
   void take_ready(const std::string& message);
