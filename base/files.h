@@ -19,9 +19,9 @@ std::string read_file(const std::filesystem::path& path);
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);
-  void write(const void* data, size_t size);  // behind what write() wrote before
+  void write(const void* data, size_t size);                     // behind what write() wrote before
   void write_at(uint64_t begin, const void* data, size_t size);  // any thread may call it
-  void close();  // only what was closed is on the disk
+  void close();                                                  // only what was closed is on the disk
 
  private:
   std::filesystem::path path_;
@@ -53,15 +53,15 @@ void write_file_atomic(const std::filesystem::path& path, std::string_view conte
 void make_folder(const std::filesystem::path& path);  // must not exist
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_path(const std::filesystem::path& path);  // a file's content, a folder's names
-// `from` takes the place of `to`, which lies under the name of `from` afterwards: at no moment is there neither.
-// False where the file system cannot do that.
+// `from` takes the place of `to`, which lies under the name of `from` afterwards: at no moment is there
+// neither. False where the file system cannot do that.
 bool exchange_paths(const std::filesystem::path& from, const std::filesystem::path& to);
 void cut_file(const std::filesystem::path& path, uint64_t bytes);
 // First out of the way under another name: what is left by a crash is never taken for the whole.
 void remove_folder(const std::filesystem::path& path);
 
-// From now on `guard` is called in front of each system call above that changes something in `folder`; what it
-// returns lives until that is done, and where it throws nothing is changed. Null: no more.
+// From now on `guard` is called in front of each system call above that changes something in `folder`; what
+// it returns lives until that is done, and where it throws nothing is changed. Null: no more.
 using WriteGuard = std::function<std::shared_ptr<void>()>;
 void guard_writes(const std::filesystem::path& folder, WriteGuard guard);
 // The same for whoever changes something there by other means.

@@ -57,8 +57,10 @@ void JudgeOptions::visit(OptionVisitor& v) {
            {.help = "GPUs that judge candidates in CUDA, by number; empty: each rank's own",
             .min = 0,
             .max = 1023});
-  v.option("cache", cache, {.help = "SQLite database that keeps verdicts between runs, and that ranks, sweeps and other runs of a "
-                    "machine share; empty: memory only"});
+  v.option(
+      "cache", cache,
+      {.help = "SQLite database that keeps verdicts between runs, and that ranks, sweeps and other runs of a "
+               "machine share; empty: memory only"});
   v.option("compiled_baselines", compiled_baselines,
            {.help = "file of tools/compiled_baselines: verdicts of a GPU that it knows say the speedup "
                     "against torch.compile, too; empty: none"});

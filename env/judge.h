@@ -94,8 +94,8 @@ class Judge {
   // From now on verdicts are written to this file; those that it holds are given again. See VerdictJournal.
   // Errors: WorldError naming the file.
   void keep_journal(const std::filesystem::path& file, uint64_t known_bytes);
-  // Tasks of candidates that were being judged when the run was stopped, so that no verdict of theirs was kept
-  // and they are measured anew: one each, since the last call.
+  // Tasks of candidates that were being judged when the run was stopped, so that no verdict of theirs was
+  // kept and they are measured anew: one each, since the last call.
   std::vector<std::string> measured_anew();
   JudgeStats stats() const;
 

@@ -5,8 +5,8 @@
 //   server → client   once: HELLO, JSON; then per verdict "ID\n" and its JSON; "\n" each second: a sign of
 //   life client → server   "ID TASK\n" and the candidate's source
 //
-// Both sides prove to know the address's token and the job's secret. What sends a message that is none of these is
-// let go, with words; the others stay.
+// Both sides prove to know the address's token and the job's secret. What sends a message that is none of
+// these is let go, with words; the others stay.
 
 #include <functional>
 #include <map>

@@ -36,7 +36,8 @@ struct Server {
 JudgeHello hello_from(const std::string& text, const std::string& host) try {
   return judge_hello_from(text);
 } catch (const std::exception&) {
-  throw WorldError("the judge at {} greets with {} bytes that are no greeting of this program", host, text.size());
+  throw WorldError("the judge at {} greets with {} bytes that are no greeting of this program", host,
+                   text.size());
 }
 
 Server connect(const std::string& address, const std::string& tasks) {

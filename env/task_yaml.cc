@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostFileBytes = 16 << 20;
-constexpr size_t kMostProblems = 10;  // that are told
+constexpr size_t kMostProblems = 10;    // that are told
+constexpr size_t kManyProblems = 1000;  // what follows them is not looked at
 
 class TaskFiles {
  public:
@@ -41,9 +42,11 @@ class TaskFiles {
 
   std::vector<Task> finish() {
     if (problems_.empty()) return std::move(tasks_);
-    const size_t left_out = problems_.size() - std::min(problems_.size(), kMostProblems);
+    const size_t found = problems_.size(), left_out = found - std::min(found, kMostProblems);
     problems_.resize(problems_.size() - left_out);
-    if (left_out > 0) problems_.push_back(fmt::format("and {} further problems", left_out));
+    if (left_out > 0)
+      problems_.push_back(
+          fmt::format("and {}{} further problems", found >= kManyProblems ? "at least " : "", left_out));
     throw ConfigError("{}", fmt::join(problems_, "\n"));
   }
 
@@ -63,7 +66,10 @@ class TaskFiles {
   void read_list(const YAML::Node& list, const YAML::Node& defaults, const std::string& origin) {
     if (!list.IsSequence())
       problem(fmt::format("{}:{}: expected a list of tasks", origin, list.Mark().line + 1));
-    for (const auto& node : list) add(node, defaults, origin);
+    for (const auto& node : list) {
+      if (problems_.size() >= kManyProblems) return;
+      add(node, defaults, origin);
+    }
   }
 
   void add(const YAML::Node& node, const YAML::Node& defaults, const std::string& origin) {
@@ -72,7 +78,7 @@ class TaskFiles {
       problem(fmt::format("{}:{}: task {}, name: used by another task", origin, node.Mark().line + 1,
                           printable(task.name)));
     }
-    tasks_.push_back(std::move(task));
+    if (problems_.empty()) tasks_.push_back(std::move(task));
   }
 
   std::vector<Task> tasks_;

@@ -22,7 +22,8 @@ void refuse_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (file.peek() == '{')
     throw ConfigError(
-        "env.cache: {} holds lines of JSON, as an older program wrote them, and is left as it is; name another "
+        "env.cache: {} holds lines of JSON, as an older program wrote them, and is left as it is; name "
+        "another "
         "file, or delete this one to measure anew",
         path);
 }
@@ -40,8 +41,8 @@ struct VerdictCache::Impl {
     sqlite3_extended_result_codes(opened, 1);
     check(sqlite3_busy_timeout(opened, kPatience_ms), "open");
     if (const std::string why = foreign(); !why.empty())
-      throw ConfigError("env.cache: {} is no cache of verdicts ({}) and is left as it is; name another file", path,
-                        why);
+      throw ConfigError("env.cache: {} is no cache of verdicts ({}) and is left as it is; name another file",
+                        path, why);
     run("PRAGMA journal_mode = WAL");  // where the file system cannot, SQLite keeps to what it can
     run("PRAGMA synchronous = NORMAL");
     run("CREATE TABLE IF NOT EXISTS verdicts (digest TEXT PRIMARY KEY, verdict TEXT NOT NULL) WITHOUT ROWID");
@@ -95,12 +96,14 @@ struct VerdictCache::Impl {
     sqlite3_reset(statement.get());  // says again what went wrong the last time, which was thrown then
     int place = 0;
     for (const std::string* text : texts)
-      check(sqlite3_bind_text(statement.get(), ++place, text->data(), int(text->size()), SQLITE_STATIC), "write");
+      check(sqlite3_bind_text(statement.get(), ++place, text->data(), int(text->size()), SQLITE_STATIC),
+            "write");
   }
 
   const std::string path;
   Database database{nullptr, &sqlite3_close};
-  Statement found{nullptr, &sqlite3_finalize}, added{nullptr, &sqlite3_finalize}, counted{nullptr, &sqlite3_finalize};
+  Statement found{nullptr, &sqlite3_finalize}, added{nullptr, &sqlite3_finalize},
+      counted{nullptr, &sqlite3_finalize};
 };
 
 VerdictCache::VerdictCache(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}

@@ -14,8 +14,8 @@ namespace temper {
 
 class VerdictCache {
  public:
-  // `path` empty: memory only. Errors: ConfigError naming the file where it is something else, which is left as
-  // it is; WorldError naming it if it cannot be opened, is damaged or is kept locked.
+  // `path` empty: memory only. Errors: ConfigError naming the file where it is something else, which is left
+  // as it is; WorldError naming it if it cannot be opened, is damaged or is kept locked.
   explicit VerdictCache(const std::string& path);
   ~VerdictCache();
 

@@ -22,11 +22,13 @@ struct Reader {
 void read_line(const Json& json, const Reader& reader) {
   if (json.contains("verdict")) reader.verdict(json.at("digest"), json.at("verdict").get<Verdict>());
   if (json.contains("asked")) reader.asked(json["asked"], json.contains("verdict"));
-  if (!json.contains("verdict") && !json.contains("asked")) throw ConfigError("it has neither verdict nor asked");
+  if (!json.contains("verdict") && !json.contains("asked"))
+    throw ConfigError("it has neither verdict nor asked");
 }
 
 // `before`: what stands in front of the text in its file.
-void read_lines(const fs::path& path, std::string_view text, const Reader& reader, std::string_view before = "") {
+void read_lines(const fs::path& path, std::string_view text, const Reader& reader,
+                std::string_view before = "") {
   for (auto number = 1 + std::ranges::count(before, '\n'); !text.empty(); ++number) {
     const size_t end = text.find('\n');
     if (end == std::string_view::npos) return;  // cut short
@@ -54,7 +56,8 @@ std::string line_of_asked(const std::string& digest) { return line_of(Json{{"ask
 VerdictJournal::VerdictJournal(fs::path path, uint64_t known_bytes,
                                const std::function<void(const std::string& digest, const Verdict&)>& known) {
   const fs::path later = path.string() + ".replay";
-  const std::string text = fs::exists(path) ? read_file(path) : "", kept_later = fs::exists(later) ? read_file(later) : "";
+  const std::string text = fs::exists(path) ? read_file(path) : "",
+                    kept_later = fs::exists(later) ? read_file(later) : "";
   const size_t split = size_t(std::min<uint64_t>(known_bytes, text.size()));
   const std::string_view all = text;
   const Reader keep{[&](const std::string& digest, const Verdict& verdict) {
@@ -69,12 +72,13 @@ VerdictJournal::VerdictJournal(fs::path path, uint64_t known_bytes,
                     }};
   read_lines(later, kept_later, keep);
   read_lines(path, all.substr(split), keep, all.substr(0, split));
-  read_lines(path, all.substr(0, split), {[&](const std::string& digest, const Verdict& verdict) {
-                                            replay_.erase(digest);
-                                            unanswered_.erase(digest);
-                                            known(digest, verdict);
-                                          },
-                                          [](const std::string&, bool) {}});
+  read_lines(path, all.substr(0, split),
+             {[&](const std::string& digest, const Verdict& verdict) {
+                replay_.erase(digest);
+                unanswered_.erase(digest);
+                known(digest, verdict);
+              },
+              [](const std::string&, bool) {}});
   std::string kept;
   for (const auto& [digest, verdict] : replay_) kept += line_of(digest, verdict);
   for (const std::string& digest : unanswered_) kept += line_of_asked(digest);

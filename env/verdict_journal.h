@@ -22,8 +22,8 @@ namespace temper {
 class VerdictJournal {
  public:
   // The file's first `known_bytes` are told to `known`; what follows is kept in FILE.replay until it is asked
-  // for. A last line that was cut short is dropped. Errors: WorldError naming the path; ConfigError naming the
-  // line of one that is no verdict.
+  // for. A last line that was cut short is dropped. Errors: WorldError naming the path; ConfigError naming
+  // the line of one that is no verdict.
   VerdictJournal(std::filesystem::path file, uint64_t known_bytes,
                  const std::function<void(const std::string& digest, const Verdict&)>& known);
 

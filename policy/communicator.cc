@@ -179,7 +179,8 @@ std::vector<std::string> Communicator::all_gather(const std::string& text, const
   return texts;
 }
 
-std::vector<std::vector<uint64_t>> Communicator::all_gather(const std::vector<uint64_t>& numbers, const char* what) {
+std::vector<std::vector<uint64_t>> Communicator::all_gather(const std::vector<uint64_t>& numbers,
+                                                            const char* what) {
   const size_t share = numbers.size();
   TEMPER_CHECK(share > 0);
   std::vector<uint64_t> all(share * size_t(size_));
@@ -190,7 +191,8 @@ std::vector<std::vector<uint64_t>> Communicator::all_gather(const std::vector<ui
     host_->all_gather(all.data(), int64_t(share * sizeof(uint64_t)));
   }
   std::vector<std::vector<uint64_t>> by_rank;
-  for (auto at = all.begin(); at != all.end(); at += int64_t(share)) by_rank.emplace_back(at, at + int64_t(share));
+  for (auto at = all.begin(); at != all.end(); at += int64_t(share))
+    by_rank.emplace_back(at, at + int64_t(share));
   return by_rank;
 }
 
@@ -199,8 +201,9 @@ void Communicator::same_calls(const char* what) {
   const auto all = all_gather(std::vector<uint64_t>{mine.digest, mine.calls}, what);
   for (size_t other = 0; other < all.size(); ++other)
     if (all[other] != all[size_t(rank_)])
-      throw LostRanks("rank {} and rank {} have not made the same collective calls; the last of {} here is the {}",
-                      rank_, other, mine.calls, mine.last);
+      throw LostRanks(
+          "rank {} and rank {} have not made the same collective calls; the last of {} here is the {}", rank_,
+          other, mine.calls, mine.last);
 }
 
 // What ranks of a machine share, they share with all of them: their places stay those among all.

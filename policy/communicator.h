@@ -56,8 +56,8 @@ class Communicator {
   // Every rank's numbers, as many of each, by rank.
   std::vector<std::vector<uint64_t>> all_gather(const std::vector<uint64_t>& numbers, const char* what);
 
-  // Compares what the ranks have called so far. Errors: LostRanks where it is not the same; this call may then
-  // have met another one's data, so that nothing of the other rank can be believed.
+  // Compares what the ranks have called so far. Errors: LostRanks where it is not the same; this call may
+  // then have met another one's data, so that nothing of the other rank can be believed.
   void same_calls(const char* what);
   std::shared_ptr<const CallTrace> calls() const { return calls_; }
 

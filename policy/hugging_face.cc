@@ -41,8 +41,8 @@ class DirectoryBeside {
     fs::remove_all(path_, ignored);
   }
   const fs::path& path() const { return path_; }
-  // An older export in the way goes last: where the file system can exchange two folders, one of them is there under
-  // the name at every moment.
+  // An older export in the way goes last: where the file system can exchange two folders, one of them is
+  // there under the name at every moment.
   void move_into_place() {
     sync_path(path_);
     if (!fs::exists(target_)) return rename_path(path_, target_);

@@ -57,7 +57,8 @@ std::map<std::pair<size_t, size_t>, std::vector<TurnValue*>> kept_pools(TurnValu
   return pools;
 }
 
-void estimate_stream(const std::vector<TurnValue*>& pool, double TurnValue::*stream, const AdvantageStep& step) {
+void estimate_stream(const std::vector<TurnValue*>& pool, double TurnValue::*stream,
+                     const AdvantageStep& step) {
   std::vector<double> returns;
   for (const TurnValue* turn : pool) returns.push_back(turn->*stream);
   const std::vector<double> advantages = step.estimate(returns);

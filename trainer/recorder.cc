@@ -140,7 +140,8 @@ void Recorder::evaluate_as(const std::string& name, int64_t step) {
 // A damaged share is passed on to all with the next update: from then on nobody could tell.
 void Recorder::check_replicas() const {
   const int64_t every = config_.ranks.check_every;
-  if (every > 0 && steps_done_ % every == 0) temper::check_replicas(model_.policy.parameters(), "comparison of weights");
+  if (every > 0 && steps_done_ % every == 0)
+    temper::check_replicas(model_.policy.parameters(), "comparison of weights");
 }
 
 ProgressFunction Recorder::rollout_bar() const {
@@ -178,7 +179,8 @@ void Recorder::step(StepRecord record) {
 void Recorder::say_measured_anew() {
   const std::vector<std::string> tasks = judge_.measured_anew();
   if (tasks.empty()) return;
-  say("  measured anew, as they were being judged when the run was stopped, so that figures from here on may differ "
+  say("  measured anew, as they were being judged when the run was stopped, so that figures from here on may "
+      "differ "
       "from those of a run that was not: {} candidates, of {}",
       tasks.size(), fmt::join(std::set(tasks.begin(), tasks.end()), ", "));
 }

@@ -26,7 +26,8 @@ class Recorder {
   void evaluation_before();
   void evaluation_after();
 
-  // In front of an update: whether the ranks still have the same weights, where ranks.check_every asks for it.
+  // In front of an update: whether the ranks still have the same weights, where ranks.check_every asks for
+  // it.
   void check_replicas() const;
 
   ProgressFunction rollout_bar() const;

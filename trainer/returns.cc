@@ -70,10 +70,10 @@ struct ReturnRecipe {
   SampleValues (*function)(const SampleValues& rewards, double discount);
 };
 constexpr ReturnRecipe kReturnRecipes[] = {{"sum", sum},
-                               {"max", max},
-                               {"last", last},
-                               {"best_so_far", best_so_far},
-                               {"trajectory_max", trajectory_max}};
+                                           {"max", max},
+                                           {"last", last},
+                                           {"best_so_far", best_so_far},
+                                           {"trajectory_max", trajectory_max}};
 
 }  // namespace
 

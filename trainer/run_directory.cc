@@ -211,7 +211,8 @@ int64_t number_in(const std::string& name) {
 bool is_later(const std::string& name, const Manifest& manifest) {
   if (name.starts_with("step_")) return number_in(name) > manifest.step;
   for (const auto& evaluation : manifest.evaluations)
-    if (name == fmt::format("eval_{}{}", evaluation.at("name").get<std::string>(), kTrajectoryFile)) return false;
+    if (name == fmt::format("eval_{}{}", evaluation.at("name").get<std::string>(), kTrajectoryFile))
+      return false;
   return true;
 }
 
@@ -335,7 +336,9 @@ void cut_back(const fs::path& dir, const Checkpoint& checkpoint, const std::vect
   for (const fs::path& path : list_checkpoints(dir / "checkpoints"))
     if (is_later(path, manifest)) remove_folder(path);
   for (const fs::path& path : entries(dir / "checkpoints"))
-    if (path.extension() == ".removed" || path.extension() == ".replaced" || path.extension().string().starts_with(".tmp")) fs::remove_all(path);
+    if (path.extension() == ".removed" || path.extension() == ".replaced" ||
+        path.extension().string().starts_with(".tmp"))
+      fs::remove_all(path);
 }
 
 void clear_records(const fs::path& dir) {
@@ -369,7 +372,9 @@ fs::path journal_path(const fs::path& dir, int rank) {
 
 std::vector<uint64_t> share_journals(const fs::path& dir, const fs::path& from,
                                      const std::vector<uint64_t>& known, int ranks) {
-  const auto text_of = [](const fs::path& path) { return fs::exists(path) ? whole_lines(read_file(path)) : ""; };
+  const auto text_of = [](const fs::path& path) {
+    return fs::exists(path) ? whole_lines(read_file(path)) : "";
+  };
   std::vector<uint64_t> shared = known;
   while (fs::exists(journal_path(from, int(shared.size())))) shared.push_back(0);
   if (same_folder(dir, from) && (ranks == int(shared.size()) || ranks == int(known.size()))) {

@@ -27,16 +27,17 @@ class RunLock {
   Fd file_;
 };
 
-// What tells the starts of a run apart. Rank 0 of each new start writes another one into run.epoch: a number that
-// rises, and a random name, since the folder may be made anew. A process of an earlier start, which was stopped or
-// cut off and wakes, sees that and writes no more.
+// What tells the starts of a run apart. Rank 0 of each new start writes another one into run.epoch: a number
+// that rises, and a random name, since the folder may be made anew. A process of an earlier start, which was
+// stopped or cut off and wakes, sees that and writes no more.
 class RunEpoch {
  public:
   RunEpoch() = default;
   // Raises it, when no process of an earlier start is in the middle of a write. Errors: WorldError.
   static RunEpoch begin(const std::filesystem::path& dir);
   // Of a start that rank 0 has begun.
-  RunEpoch(const std::filesystem::path& dir, std::string text) : file_(dir / "run.epoch"), text_(std::move(text)) {}
+  RunEpoch(const std::filesystem::path& dir, std::string text)
+      : file_(dir / "run.epoch"), text_(std::move(text)) {}
 
   const std::string& text() const { return text_; }  // "3 5f0c…"; "": none
   // For as long as the result lives no other start begins. Errors: WorldError where one has.

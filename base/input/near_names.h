@@ -8,9 +8,9 @@
 namespace temper {
 
 // The nearest of `known`, at most three, all equally near, the shorter first; none where none is near. What
-// is typed wrongly is a letter left out, put in, exchanged or swapped with its neighbour: one in three at most,
-// and four in all. The last part of a dotted name may stand for it: `lr` for `optimizer.lr`. A name of four
-// letters and more that is part of others stands for them where nothing is nearer.
+// is typed wrongly is a letter left out, put in, exchanged or swapped with its neighbour: one in three at
+// most, and four in all. The last part of a dotted name may stand for it: `lr` for `optimizer.lr`. A name of
+// four letters and more that is part of others stands for them where nothing is nearer.
 std::vector<std::string> near_names(std::string_view name, const std::vector<std::string>& known);
 
 // The first of them, or "".

@@ -37,15 +37,18 @@ std::string trimmed(std::string text) {
 
 JobSecret checked(std::string text, const std::string& from) {
   if (text.size() < kShortest)
-    throw ConfigError("{}: a secret of {} characters; it must have {} at least", from, text.size(), kShortest);
+    throw ConfigError("{}: a secret of {} characters; it must have {} at least", from, text.size(),
+                      kShortest);
   return {std::move(text), from};
 }
 
 JobSecret read_secret(const fs::path& file) {
   struct stat about {};
-  if (::stat(file.c_str(), &about) != 0) throw ConfigError("TEMPER_SECRET_FILE={}: {}", file.string(), std::strerror(errno));
+  if (::stat(file.c_str(), &about) != 0)
+    throw ConfigError("TEMPER_SECRET_FILE={}: {}", file.string(), std::strerror(errno));
   if ((about.st_mode & 077) != 0)
-    throw ConfigError("{}: a secret that others can read is none; run: chmod 600 {}", file.string(), file.string());
+    throw ConfigError("{}: a secret that others can read is none; run: chmod 600 {}", file.string(),
+                      file.string());
   return checked(trimmed(read_file(file)), file.string());
 }
 
@@ -60,8 +63,10 @@ JobSecret own_secret() {
     const fs::path beside = fmt::format("{}.{}", file.string(), random_text());
     const Fd made(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     const std::string text = random_text() + random_text() + "\n";
-    if (made && ::fchmod(made.get(), 0600) == 0 && ::write(made.get(), text.data(), text.size()) == ssize_t(text.size()))
-      if (::link(beside.c_str(), file.c_str()) != 0 && errno != EEXIST) error = {errno, std::generic_category()};
+    if (made && ::fchmod(made.get(), 0600) == 0 &&
+        ::write(made.get(), text.data(), text.size()) == ssize_t(text.size()))
+      if (::link(beside.c_str(), file.c_str()) != 0 && errno != EEXIST)
+        error = {errno, std::generic_category()};
     ::unlink(beside.c_str());
   }
   if (!fs::exists(file)) return {"", fmt::format("{} cannot be written", file.string())};
@@ -90,8 +95,9 @@ void use_job_secret(JobSecret secret) {
 std::string proof_of(std::string_view key, std::string_view text) {
   unsigned char bytes[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  TEMPER_CHECK(HMAC(EVP_sha256(), key.data(), int(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
-                    text.size(), bytes, &size) != nullptr);
+  TEMPER_CHECK(HMAC(EVP_sha256(), key.data(), int(key.size()),
+                    reinterpret_cast<const unsigned char*>(text.data()), text.size(), bytes,
+                    &size) != nullptr);
   return hex(bytes, size);
 }
 

@@ -29,7 +29,7 @@ constexpr double kTryFor_s = 2;  // one address, before the next is tried
 constexpr auto kRetry = std::chrono::milliseconds(50);
 constexpr auto kHelloWithin = std::chrono::milliseconds(2000);
 constexpr double kHelloWithin_s = 2;
-constexpr size_t kMostArriving = 256;    // connections that have proved nothing yet
+constexpr size_t kMostArriving = 256;     // connections that have proved nothing yet
 constexpr uint32_t kMostHello = 1 << 10;  // bytes
 
 std::string g_listen_host;
@@ -37,7 +37,8 @@ std::string g_listen_host;
 // What both sides of a connection must know.
 std::string key_of(const std::string& token) { return proof_of(job_secret().text, token); }
 
-std::string clients_proof(const std::string& token, const std::string& theirs, const std::string& ours, int rank) {
+std::string clients_proof(const std::string& token, const std::string& theirs, const std::string& ours,
+                          int rank) {
   return proof_of(key_of(token), fmt::format("client {} {} {}", theirs, ours, rank));
 }
 
@@ -70,7 +71,8 @@ Fd bound_socket(const sockaddr* address, socklen_t size, int family) {
   Fd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   if (socket) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (socket && ::bind(socket.get(), address, size) == 0 && ::listen(socket.get(), SOMAXCONN) == 0) return socket;
+  if (socket && ::bind(socket.get(), address, size) == 0 && ::listen(socket.get(), SOMAXCONN) == 0)
+    return socket;
   if (errno == EADDRNOTAVAIL) return {};
   throw system_error("listen for other ranks");
 }
@@ -171,7 +173,8 @@ std::pair<Fd, std::string> listen_at(const std::string& host, int port) {
   for (const addrinfo* it = found.get(); it; it = it->ai_next) {
     const std::string text = numeric_host(it->ai_addr, it->ai_addrlen);
     if (is_loopback(text) && !means_loopback(host)) continue;
-    if (Fd socket = bound_socket(it->ai_addr, it->ai_addrlen, it->ai_family)) return {std::move(socket), text};
+    if (Fd socket = bound_socket(it->ai_addr, it->ai_addrlen, it->ai_family))
+      return {std::move(socket), text};
   }
   return {};
 }
@@ -202,7 +205,8 @@ void Listener::let_in() {
   Fd socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket) return;
   if (arriving_.size() >= kMostArriving) arriving_.erase(arriving_.begin());
-  arriving_.push_back({std::move(socket), MessageReader(kMostHello), random_text(), now_s() + kHelloWithin_s});
+  arriving_.push_back(
+      {std::move(socket), MessageReader(kMostHello), random_text(), now_s() + kHelloWithin_s});
   Arriving& one = arriving_.back();
   send_at_once(one.socket.get());
   one.over = !send_message(one.socket.get(), one.nonce);
@@ -252,7 +256,8 @@ bool introduce(const Fd& socket, const std::string& token, int rank) {
   const auto nonce = receive_message(socket.get(), kHelloWithin);
   if (!nonce) return false;
   const std::string own = random_text();
-  if (!send_message(socket.get(), fmt::format("{} {} {}", rank, own, clients_proof(token, *nonce, own, rank))))
+  if (!send_message(socket.get(),
+                    fmt::format("{} {} {}", rank, own, clients_proof(token, *nonce, own, rank))))
     return false;
   const auto proof = receive_message(socket.get(), kHelloWithin);
   return proof && equal_proofs(*proof, listeners_proof(token, *nonce, own));

@@ -35,8 +35,8 @@ class Listener {
  public:
   Listener();  // Errors: WorldError
   Address address() const;
-  // The next rank that connects, or none when `until_s` (of now_s) has passed. Those that prove nothing are let
-  // go after seconds, and nobody waits for them.
+  // The next rank that connects, or none when `until_s` (of now_s) has passed. Those that prove nothing are
+  // let go after seconds, and nobody waits for them.
   std::optional<std::pair<int, Fd>> accept(double until_s);
 
  private:

@@ -30,7 +30,8 @@ void CallTrace::add(const char* kind, const char* what, int64_t count, const cha
 CallTrace::Point CallTrace::point(uint64_t calls) const {
   const Call& call = recent_[calls % kKept];
   if (calls == 0) return {0, call.digest, "none"};
-  return {calls, call.digest, fmt::format("{} \"{}\" of {} × {}", call.kind, call.what, call.count, call.number)};
+  return {calls, call.digest,
+          fmt::format("{} \"{}\" of {} × {}", call.kind, call.what, call.count, call.number)};
 }
 
 CallTrace::Point CallTrace::now() const {

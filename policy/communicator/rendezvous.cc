@@ -50,7 +50,8 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const RankPlace& place, double unt
     throw WorldError("rank {} of {} cannot meet the others at {}: {}", place.rank, place.size, where,
                      e.what_without_backtrace());
   } catch (const WorldError& e) {
-    throw WorldError("rank {} of {} cannot meet the others at {}: {}", place.rank, place.size, where, e.what());
+    throw WorldError("rank {} of {} cannot meet the others at {}: {}", place.rank, place.size, where,
+                     e.what());
   }
 }
 
@@ -73,7 +74,8 @@ struct Rendezvous::Impl {
     const bool first = store->add(prefix + "end", 1) == 1;
     if (first) put("code", std::to_string(code));
     if (place.rank == 0) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger_s));
-    if (const std::string said = text_of("code"); !first && !said.empty()) throw SaidElsewhere(std::stoi(said));
+    if (const std::string said = text_of("code"); !first && !said.empty())
+      throw SaidElsewhere(std::stoi(said));
     if (code == kExitUser) throw ConfigError("{}", why);
     throw WorldError("{}", why);
   }
@@ -122,9 +124,10 @@ struct Rendezvous::Impl {
     const bool came = std::ranges::any_of(
         absent, [&](int rank) { return store->check({prefix + key + std::to_string(rank)}); });
     if (came)
-      return fmt::format("{} of {} did not prove to know this job's secret (here: {}); give all ranks the same "
-                         "TEMPER_SECRET",
-                         absent_text(absent), place.size, job_secret().from);
+      return fmt::format(
+          "{} of {} did not prove to know this job's secret (here: {}); give all ranks the same "
+          "TEMPER_SECRET",
+          absent_text(absent), place.size, job_secret().from);
     return fmt::format("{} of {} did not come to {}:{} within {:.0f} s", absent_text(absent), place.size,
                        place.master_host, place.master_port, patience_s);
   }
@@ -157,7 +160,8 @@ std::vector<std::string> Rendezvous::exchange(const std::string& name, const std
   }
   impl_->check_sizes();
   std::vector<std::string> texts;
-  for (int rank = 0; rank < impl_->place.size; ++rank) texts.push_back(impl_->text_of(key + std::to_string(rank)));
+  for (int rank = 0; rank < impl_->place.size; ++rank)
+    texts.push_back(impl_->text_of(key + std::to_string(rank)));
   return texts;
 } catch (const c10::Error& e) {
   throw WorldError("rank 0 left while the ranks met: {}", e.what_without_backtrace());

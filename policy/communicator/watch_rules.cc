@@ -75,8 +75,8 @@ void compare_calls(Watched& rank, const std::vector<std::shared_ptr<const CallTr
     rank.differs = ours->last == theirs.last
                        ? fmt::format("of {} calls, the last of which is the {}, one before it is another",
                                      theirs.calls, theirs.last)
-                       : fmt::format("its call {} is the {}, that of rank 0 the {}", theirs.calls, theirs.last,
-                                     ours->last);
+                       : fmt::format("its call {} is the {}, that of rank 0 the {}", theirs.calls,
+                                     theirs.last, ours->last);
   }
 }
 
@@ -88,7 +88,8 @@ std::optional<Trouble> find_differing(const std::vector<Watched>& ranks, double 
     return Trouble{1, "has made other collective calls than rank 0: " + first->differs, true};
   if (!at_once && now - first->differs_s < kReports_s) return std::nullopt;
   if (std::all_of(ranks.begin() + 1, ranks.end(), differs))
-    return Trouble{0, "has made other collective calls than all others; of rank 1: " + ranks[1].differs, false};
+    return Trouble{0, "has made other collective calls than all others; of rank 1: " + ranks[1].differs,
+                   false};
   return Trouble{int(first - ranks.begin()),
                  "has made other collective calls than the others: " + first->differs, true};
 }

@@ -20,11 +20,11 @@ struct WatchOptions {
 // What is known of a rank.
 struct Watched {
   Activity activity;
-  double heard_s = 0;  // when it last gave a sign of life
-  double moved_s = 0;  // when its activity last changed
-  bool left = false;   // it came to its end and said so
-  bool lost = false;   // its connection broke
-  std::string broken = {};  // why it was closed from this side
+  double heard_s = 0;                        // when it last gave a sign of life
+  double moved_s = 0;                        // when its activity last changed
+  bool left = false;                         // it came to its end and said so
+  bool lost = false;                         // its connection broke
+  std::string broken = {};                   // why it was closed from this side
   std::vector<CallTrace::Point> calls = {};  // as it last said, one for each communicator that it shares
   std::string differs = {};  // how its calls differ from those of rank 0; empty: not that we know
   double differs_s = 0;      // since when we know

@@ -73,7 +73,9 @@ TEST(Json, KeysDepthAndCountAreLimited) {
 }
 
 TEST(Json, CborIsReadWithTheSameLimits) {
-  const auto error = [](const std::string& bytes) { return refusal_of([&] { parse_cbor(bytes, "message"); }); };
+  const auto error = [](const std::string& bytes) {
+    return refusal_of([&] { parse_cbor(bytes, "message"); });
+  };
   const Json tree = {{"a", {1, -2, 2.5, nullptr, true}}, {"b", Json::object()}, {"c", "no text: \xff"}};
   std::string bytes;
   Json::to_cbor(tree, bytes);
@@ -122,7 +124,8 @@ TEST(Yaml, WhatIsNoYamlIsNamedWithItsLine) {
   EXPECT_THAT(yaml_error("a: 1\nb: \xe9"), HasSubstr("file:2: byte \\xe9 is not valid UTF-8"));
   EXPECT_THAT(yaml_error(std::string(100'000, '[')), HasSubstr("file:"));
   EXPECT_THAT(yaml_error(std::string("a: 1\nb: \0", 9)), HasSubstr("file:2: holds a NUL"));
-  EXPECT_THAT(yaml_error(fmt::format("[{}]", std::string(400'000, ','))), HasSubstr("more values than any such file"));
+  EXPECT_THAT(yaml_error(fmt::format("[{}]", std::string(400'000, ','))),
+              HasSubstr("more values than any such file"));
 }
 
 TEST(InputFile, IsARegularOneThatIsThere) {

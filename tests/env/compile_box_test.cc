@@ -90,7 +90,8 @@ TEST(CompileBox, AToolThatCannotBeStartedIsNoFaultOfTheSource) {
     compile(tools, kEmptyKernel, {}, kTestUser);
     ADD_FAILURE() << "it compiles";
   } catch (const WorldError& e) {
-    EXPECT_NE(std::string(e.what()).find("cannot start /usr/bin/no_such_compiler: No such file"), std::string::npos)
+    EXPECT_NE(std::string(e.what()).find("cannot start /usr/bin/no_such_compiler: No such file"),
+              std::string::npos)
         << e.what();
   }
 }

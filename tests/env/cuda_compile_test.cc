@@ -105,8 +105,8 @@ TEST(CudaCompile, TheToolkitsLibrariesLeaveNoTrace) {
   SKIP_WITHOUT_NVCC();
   const Gated result =
       gated(cuda_kernel("using R = cub::BlockReduce<float, 32>; __shared__ typename R::TempStorage t;\n"
-                   "float s = R(t).Sum(y[threadIdx.x]); if (threadIdx.x == 0) y[0] = s;",
-                   "#include <cub/block/block_reduce.cuh>"));
+                        "float s = R(t).Sum(y[threadIdx.x]); if (threadIdx.x == 0) y[0] = s;",
+                        "#include <cub/block/block_reduce.cuh>"));
   EXPECT_EQ(result.reason, "") << result.detail;
   EXPECT_GT(result.cubin.globals.size(), 5u);  // which nobody uses
 }
@@ -116,7 +116,8 @@ TEST(CudaCompile, TellsWhatIsWrong) {
   const std::pair<std::string, const char*> kMistakes[] = {
       {cuda_kernel("y[0] = z;"), "line 3: identifier \"z\" is undefined"},
       {"extern \"C\" void launch(float* y) {\n  y.clear(); }", "line 2: expression must have class type"},
-      {cuda_kernel("asm(\"nonsense %0;\" :: \"f\"(y[0]));"), "Not a name of any known instruction: 'nonsense'"},
+      {cuda_kernel("asm(\"nonsense %0;\" :: \"f\"(y[0]));"),
+       "Not a name of any known instruction: 'nonsense'"},
       {cuda_kernel("k<<<1, 1>>>(y, n);"),
        "line 3: kernel launch from __device__ or __global__ functions requires"},
       {cuda_kernel("cudaMalloc((void**)&y, n);", ""), ""},
@@ -138,13 +139,14 @@ TEST(CudaCompile, GateRefusesWhatOutlivesACall) {
       {cuda_kernel("y[n] = atomicAdd(&calls, 1);", "__device__ int calls;"), "mutable_global"},
       {cuda_kernel("y[n] = table[n];", "__device__ float table[3] = {1, 2, 3};"), "mutable_global"},
       {cuda_kernel("static int calls = 5; y[n] = ++calls;"), "mutable_global"},
-      {cuda_kernel("y[n] = ++cuda::std::calls;", "namespace cuda { namespace std { __device__ char calls; } }"),
+      {cuda_kernel("y[n] = ++cuda::std::calls;",
+                   "namespace cuda { namespace std { __device__ char calls; } }"),
        "mutable_global"},
       {cuda_kernel("y[n] = ++large[n];", "__device__ float large[1 << 20];"), "global_quota"},
       {cuda_kernel("printf(\"%f\", y[n]);", "#include <cstdio>"), "device_printf"},
       {cuda_kernel("float* p = (float*)malloc(4 * n); y[n] = *p;"), "device_malloc"},
       {cuda_kernel("float deep[20000]; for (int i = 0; i < n; ++i) deep[(7 * i) % 20000] = y[i];\n"
-              "for (int i = 0; i < n; ++i) y[i] = deep[(13 * i) % 20000];"),
+                   "for (int i = 0; i < n; ++i) y[i] = deep[(13 * i) % 20000];"),
        "stack_quota"},
   };
   for (const auto& [source, reason] : kRefused) {
@@ -155,11 +157,12 @@ TEST(CudaCompile, GateRefusesWhatOutlivesACall) {
 
 TEST(CudaCompile, GateLetsHonestDataThrough) {
   SKIP_WITHOUT_NVCC();
-  for (const std::string& source : {cuda_kernel("y[n] = table[n];", "__constant__ float table[3] = {1, 2, 3};"),
-                                    cuda_kernel("constexpr float table[3] = {1, 2, 3}; y[n] = table[n];"),
-                                    cuda_kernel("const float table[] = {1, 2, 3, 4, 5, 6}; y[n] = table[n];"),
-                                    cuda_kernel("y[n] = 1;", "__device__ int unused;"),
-                                    cuda_kernel("assert(n > 0); y[n] = 1;", "#include <cassert>")}) {
+  for (const std::string& source :
+       {cuda_kernel("y[n] = table[n];", "__constant__ float table[3] = {1, 2, 3};"),
+        cuda_kernel("constexpr float table[3] = {1, 2, 3}; y[n] = table[n];"),
+        cuda_kernel("const float table[] = {1, 2, 3, 4, 5, 6}; y[n] = table[n];"),
+        cuda_kernel("y[n] = 1;", "__device__ int unused;"),
+        cuda_kernel("assert(n > 0); y[n] = 1;", "#include <cassert>")}) {
     const Gated result = gated(source);
     EXPECT_EQ(result.reason, "") << source << result.detail;
   }

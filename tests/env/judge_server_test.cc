@@ -32,7 +32,8 @@ tasks:
 }
 
 const std::string kRight =
-    "extern \"C\" void kernel(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i] + x[i]; }\n";
+    "extern \"C\" void kernel(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i] + "
+    "x[i]; }\n";
 
 class Serving : public testing::Test {
  protected:
@@ -70,8 +71,8 @@ class Serving : public testing::Test {
 
 TEST_F(Serving, AClientThatSendsNoOrderIsLetGoAndTheOthersStay) {
   Judge client({.servers = {server_.address()}}, one_task());
-  for (const char* order : {"", "x", "\n", "1\n", "1 \nint", "1 x\nint", "1 99999999999999999999999\nint", "1 1\nint",
-                            "1 -1\nint", "0 0 0\nint", "\n 0", "{\"kind\": \"status\"}"}) {
+  for (const char* order : {"", "x", "\n", "1\n", "1 \nint", "1 x\nint", "1 99999999999999999999999\nint",
+                            "1 1\nint", "1 -1\nint", "0 0 0\nint", "\n 0", "{\"kind\": \"status\"}"}) {
     const Fd socket = stranger();
     ASSERT_TRUE(send_message(socket.get(), order));
     EXPECT_TRUE(is_closed(socket)) << order;
@@ -92,7 +93,8 @@ void serve_once(Listener& listener, const std::string& hello, const std::string&
 TEST(Served, AServerThatAnswersNonsenseIsGivenUp) {
   ::setenv("TEMPER_SECRET", "of this test", 1);
   const std::vector<Task> tasks = one_task();
-  const std::string hello = to_text(JudgeHello{"S2", {{tasks[0].language, "a machine"}}, {}, list_digest(tasks), 1});
+  const std::string hello =
+      to_text(JudgeHello{"S2", {{tasks[0].language, "a machine"}}, {}, list_digest(tasks), 1});
   for (const char* answer : {"", "x", "1", "1\n{}", "1\nnull", "77\n{}", "18446744073709551616\n{}"}) {
     Listener listener;
     std::thread serving([&] { serve_once(listener, hello, answer); });
@@ -121,7 +123,8 @@ TEST(Served, AVerdictIsKeptForTheMachineThatMadeIt) {
   const auto hello = [&](const char* machine) {
     return to_text(JudgeHello{"S2", {{tasks[0].language, machine}}, {}, list_digest(tasks), 1});
   };
-  const std::string answer = "1\n" + nlohmann::json(verdict_of(VerdictKind::kFailIncorrect, "far off")).dump();
+  const std::string answer =
+      "1\n" + nlohmann::json(verdict_of(VerdictKind::kFailIncorrect, "far off")).dump();
   {  // Of two servers the first one judges, which is the fast machine.
     Listener fast, slow;
     std::thread serving_fast([&] { serve_once(fast, hello("fast"), answer); });

@@ -91,7 +91,8 @@ TEST_F(Cache, ProcessesWriteAtOnceAndLoseNothing) {
   for (int process = 0; process < kProcesses; ++process)
     if (::fork() == 0) {
       VerdictCache cache(path_.string());
-      for (int i = 0; i < kEach; ++i) cache.add(fmt::format("{} {} {}", process, i, std::string(9000, 'x')), faster(i));
+      for (int i = 0; i < kEach; ++i)
+        cache.add(fmt::format("{} {} {}", process, i, std::string(9000, 'x')), faster(i));
       if (process == 0) ::raise(SIGKILL);  // what it added is there all the same
       ::_exit(0);
     }
@@ -109,16 +110,19 @@ TEST_F(Cache, LinesOfAnOlderProgramAreRefusedAndKept) {
 TEST_F(Cache, AnythingElseIsRefusedAndKept) {
   const std::string text(5000, 'x');
   write_file(path_, text);
-  EXPECT_THAT(refusal<ConfigError>(), testing::AllOf(HasSubstr(path_.string()), HasSubstr("no cache of verdicts")));
+  EXPECT_THAT(refusal<ConfigError>(),
+              testing::AllOf(HasSubstr(path_.string()), HasSubstr("no cache of verdicts")));
   EXPECT_EQ(read_file(path_), text);
   fs::remove(path_);
 
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "CREATE TABLE pictures (name TEXT)", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "CREATE TABLE pictures (name TEXT)", nullptr, nullptr, nullptr),
+            SQLITE_OK);
   sqlite3_close(database);
   const std::string before = read_file(path_);
-  EXPECT_THAT(refusal<ConfigError>(), testing::AllOf(HasSubstr(path_.string()), HasSubstr("a database of application 0")));
+  EXPECT_THAT(refusal<ConfigError>(),
+              testing::AllOf(HasSubstr(path_.string()), HasSubstr("a database of application 0")));
   EXPECT_EQ(read_file(path_), before);
 }
 

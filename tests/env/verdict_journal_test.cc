@@ -97,7 +97,8 @@ TEST_F(Journal, KnowsWhatWasAskedForAndNeverAnswered) {
 }
 
 TEST_F(Journal, NamesALineThatIsNoVerdict) {
-  for (const char* line : {"{}", "what", R"({"digest": "b", "verdict": {"kind": "PASS"}})", R"({"digest": 5})"}) {
+  for (const char* line :
+       {"{}", "what", R"({"digest": "b", "verdict": {"kind": "PASS"}})", R"({"digest": 5})"}) {
     {
       VerdictJournal journal = open(0);
       journal.add("a", took(1));
@@ -107,7 +108,8 @@ TEST_F(Journal, NamesALineThatIsNoVerdict) {
       open(0);
       FAIL() << line;
     } catch (const ConfigError& e) {
-      EXPECT_NE(std::string(e.what()).find(file_.string() + ": line 2 is no verdict"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find(file_.string() + ": line 2 is no verdict"), std::string::npos)
+          << e.what();
     }
     fs::remove(file_);
   }

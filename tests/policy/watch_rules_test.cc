@@ -82,8 +82,9 @@ TEST(WatchRules, ARankThatLeavesOutACallIsNamed) {
   for (CallTrace* trace : {own.get(), &like, &unlike}) call(*trace, "clock");
   says(ranks[1], unlike, own);
   says(ranks[2], like, own);
-  EXPECT_EQ(ranks[1].differs,
-            "its call 2 is the all-reduce \"clock\" of 1 × f64, that of rank 0 the all-reduce \"norm\" of 1 × f64");
+  EXPECT_EQ(
+      ranks[1].differs,
+      "its call 2 is the all-reduce \"clock\" of 1 × f64, that of rank 0 the all-reduce \"norm\" of 1 × f64");
   EXPECT_EQ(ranks[2].differs, "");
   EXPECT_FALSE(find_differing(ranks, kNow, false));  // rank 2 may not have spoken yet
   EXPECT_EQ(find_differing(ranks, kNow + 3, false)->rank, 1);
@@ -105,7 +106,9 @@ TEST(WatchRules, CallsOfOtherShapesAndFurtherOnAreToldApart) {
   compare_calls(rank, {own}, kNow);
   EXPECT_EQ(rank.differs, "");
   says(rank, shape, own);
-  EXPECT_EQ(rank.differs, "its call 1 is the all-reduce \"loss\" of 6 × f32, that of rank 0 the all-reduce \"loss\" of 5 × f32");
+  EXPECT_EQ(
+      rank.differs,
+      "its call 1 is the all-reduce \"loss\" of 6 × f32, that of rank 0 the all-reduce \"loss\" of 5 × f32");
 }
 
 TEST(WatchRules, AnEarlierCallCountsWhereTheLastIsTheSame) {
@@ -117,7 +120,8 @@ TEST(WatchRules, AnEarlierCallCountsWhereTheLastIsTheSame) {
     for (CallTrace* trace : {own.get(), &other}) trace->add("all-reduce", "c", 1, "f64");
   Watched rank;
   says(rank, other, own);
-  EXPECT_EQ(rank.differs, "of 20001 calls, the last of which is the all-reduce \"c\" of 1 × f64, one before it is another");
+  EXPECT_EQ(rank.differs,
+            "of 20001 calls, the last of which is the all-reduce \"c\" of 1 × f64, one before it is another");
   EXPECT_FALSE(own->after(1));
 }
 

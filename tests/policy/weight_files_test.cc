@@ -212,7 +212,8 @@ TEST_F(WeightFolder, WhatTheIndexSaysMustBeSo) {
   const int64_t total = good["metadata"]["total_size"];
   EXPECT_THAT(written([&](auto& json) { json["metadata"]["total_size"] = total + 4; }),
               HasSubstr("total_size is"));
-  EXPECT_THAT(written([](auto& json) { json["metadata"]["total_size"] = 1e300; }), HasSubstr("total_size is"));
+  EXPECT_THAT(written([](auto& json) { json["metadata"]["total_size"] = 1e300; }),
+              HasSubstr("total_size is"));
   EXPECT_EQ(written([&](auto& json) { json["metadata"]["total_size"] = double(total); }), "none");
   EXPECT_EQ(written([](auto& json) { json.erase("metadata"); }), "none");
   write_index(R"({"weight_map":{"a":"b","a":"b"}})");

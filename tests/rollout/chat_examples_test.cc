@@ -67,7 +67,8 @@ TEST_F(ChatExamples, ABrokenLineIsNamedWithWhatIsAllowed) {
   for (const auto& [error, said] : std::vector<std::pair<std::string, std::string>>{
            {error_of("{\"messages\": ["), "it is not JSON"},
            {error_of("[]"), "must be an object with a list of messages"},
-           {error_of(fmt::format("{{\"messages\": {}{}}}", std::string(100'000, '['), std::string(100'000, ']'))),
+           {error_of(
+                fmt::format("{{\"messages\": {}{}}}", std::string(100'000, '['), std::string(100'000, ']'))),
             "deep"},
            {error_of_messages(R"({"role": "\u001b[31m", "content": "a"})"), "role is '\\x1b[31m'"},
            {error_of_messages(R"({"role": "user", "role": "user", "content": "a"})"), "names 'role' twice"},

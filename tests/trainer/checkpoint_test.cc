@@ -174,8 +174,9 @@ TEST_F(Checkpoints, ANumberThatIsNoIntegerIsRefused) {
 
 TEST_F(Checkpoints, AManifestThatNestsDeepIsRefused) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_THROW(manifest_from("{\"format\": \"temper checkpoint\", \"version\": 1, \"evaluations\": " + deep + "}"),
-               ConfigError);
+  EXPECT_THROW(
+      manifest_from("{\"format\": \"temper checkpoint\", \"version\": 1, \"evaluations\": " + deep + "}"),
+      ConfigError);
 }
 
 TEST_F(Checkpoints, OneIsThereAtEachMomentWhileTheSameStepIsSavedAgain) {
@@ -230,7 +231,8 @@ TEST_F(Checkpoints, StepsComeAfterTheColdStart) {
   within.cold_start = ColdStartPlace{500, 0, 0, ""};
   EXPECT_EQ(checkpoint_name(within), "cold_start_000500");
   EXPECT_EQ(checkpoint_name(manifest(7, 0)), "step_000007");
-  for (const char* name : {"cold_start", "cold_start_000500", "cold_start_001000", "step_000000", "cold_start_5.tmp"})
+  for (const char* name :
+       {"cold_start", "cold_start_000500", "cold_start_001000", "step_000000", "cold_start_5.tmp"})
     fs::create_directories(folder_ / "moments" / name);
   std::vector<std::string> found;
   for (const fs::path& dir : list_checkpoints(folder_ / "moments")) found.push_back(dir.filename().string());

@@ -46,7 +46,8 @@ TEST(Config, NameComesFromTheFile) {
 TEST(Config, ReportsEveryProblemAtOnce) {
   EXPECT_THAT(
       error_of("", {"optimiser.lr=1", "rollout.top_k=-1", "run.steps=many", "model.num_attention_heads=3"}),
-      AllOf(HasSubstr("command line: optimiser.lr: unknown option; did you mean optimizer.lr or cold_start.optimizer.lr?"),
+      AllOf(HasSubstr("command line: optimiser.lr: unknown option; did you mean optimizer.lr or "
+                      "cold_start.optimizer.lr?"),
             HasSubstr("rollout.top_k"), HasSubstr("run.steps: 'many' is not an integer"),
             HasSubstr("model.num_")));
 }

@@ -63,7 +63,9 @@ TEST(Returns, TrajectoryMaxCreditsEveryTurnWithTheBestOne) {
 }
 
 // Folding from the end equals the closed form where rewards are negative too: max(−1, −0.4, −0.16) = −0.16.
-TEST(Returns, DiscountedMaxOfFailures) { expect_returns(returns("max", 0.4, {-1, -1, -1}), {-0.16, -0.4, -1}); }
+TEST(Returns, DiscountedMaxOfFailures) {
+  expect_returns(returns("max", 0.4, {-1, -1, -1}), {-0.16, -0.4, -1});
+}
 
 TEST(Returns, WhatDependsOnAMissingRewardIsMissing) {
   using Flags = std::vector<bool>;

@@ -22,7 +22,8 @@ struct Checkpoint {
 // step_000123, or cold_start_000123 after so many updates of it.
 std::string checkpoint_name(const Manifest& manifest);
 
-// Under which name a checkpoint waits while another one takes its place, on file systems that cannot exchange.
+// Under which name a checkpoint waits while another one takes its place, on file systems that cannot
+// exchange.
 std::filesystem::path replaced_name(const std::filesystem::path& dir);
 
 // Those in the folder by name, the newest first; nothing of them is read. One whose replacement never came is

@@ -12,13 +12,18 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
-bool holds_model(const fs::path& dir) { return fs::exists(dir / "config.json"); }
+// Whatever it is: whoever reads it says what is wrong with it.
+bool holds_model(const fs::path& dir) {
+  std::error_code error;
+  return fs::symlink_status(dir / "config.json", error).type() != fs::file_type::not_found;
+}
 
 void check_folder(const std::string& path, const std::string& field) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
   if (fs::exists(path, error)) throw ConfigError("{}: {} is no folder", field, printable(path));
-  if (const std::string advice = hub_advice(path); !advice.empty()) throw ConfigError("{}: {}", field, advice);
+  if (const std::string advice = hub_advice(path); !advice.empty())
+    throw ConfigError("{}: {}", field, advice);
   throw ConfigError("{}: {}: no such folder", field, printable(path));
 }
 

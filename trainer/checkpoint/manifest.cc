@@ -21,12 +21,26 @@ constexpr const char* kPieces = "sha256_of_64_mib_pieces";
 bool may_change(const std::string& key) {
   for (const char* section : {"checkpoint.", "ranks."})
     if (key.starts_with(section)) return true;
-  for (const char* option :
-       {"run.name", "run.dir", "run.overwrite", "run.steps", "run.max_seconds", "run.threads",
-        "run.trajectories", "model.device", "model.recompute", "model.logits_chunk", "model.zero_stage",
-         "model.allow_not_finite", "env.lanes", "env.gpus", "env.cache", "rollout.max_sequences",
-         "learner.micro_batch_tokens", "learner.max_skipped_updates", "cold_start.micro_batch_tokens",
-         "cold_start.checkpoint_every"})
+  for (const char* option : {"run.name",
+                             "run.dir",
+                             "run.overwrite",
+                             "run.steps",
+                             "run.max_seconds",
+                             "run.threads",
+                             "run.trajectories",
+                             "model.device",
+                             "model.recompute",
+                             "model.logits_chunk",
+                             "model.zero_stage",
+                             "model.allow_not_finite",
+                             "env.lanes",
+                             "env.gpus",
+                             "env.cache",
+                             "rollout.max_sequences",
+                             "learner.micro_batch_tokens",
+                             "learner.max_skipped_updates",
+                             "cold_start.micro_batch_tokens",
+                             "cold_start.checkpoint_every"})
     if (key == option) return true;
   return false;
 }

@@ -95,7 +95,8 @@ void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
   share_written_ = false;
   given_up_ = all_written_ = false;
   if (ranks.rank() == 0) problem_ = failure_of([this] { make_beside(); });
-  if (problem_.empty()) problem_ = failure_of([this] {
+  if (problem_.empty())
+    problem_ = failure_of([this] {
       fail_if_asked("share copy");
       copy_.take(model_.policy.parameters());
     });
@@ -198,8 +199,8 @@ bool CheckpointSaver::agree_on_problems(bool ended) {
   if (!ended) return true;
   busy_ = false;
   ++failed_;
-  say("WARNING: {} was not saved: {}; the checkpoints before it are still there",
-      checkpoint_name(manifest_), reason_);
+  say("WARNING: {} was not saved: {}; the checkpoints before it are still there", checkpoint_name(manifest_),
+      reason_);
   return true;
 }
 

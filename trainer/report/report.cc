@@ -160,7 +160,8 @@ Json report_data(const std::vector<RunRecord>& runs, const ReportOptions& option
     held_out.push_back({tally_of(group, "eval_before", problems), tally_of(group, "eval_after", problems)});
   Json group_list = Json::array(), differing = Json::array();
   for (const RunGroup& group : groups) group_list.push_back(group_data(group));
-  for (const GroupDifference& d : differences(groups)) differing.push_back({{"key", d.key}, {"values", d.values}});
+  for (const GroupDifference& d : differences(groups))
+    differing.push_back({{"key", d.key}, {"values", d.values}});
   Json data = {{"title", options.title},
                {"written", now_text()},
                {"groups", group_list},
