@@ -32,9 +32,11 @@ class BorrowedWeights {
   at::Tensor &own_, &borrowed_;
 };
 
-bool moves_anything(const RowAdvantages& row) {
+// A policy that is broken gives all its answers the same reward, and its log-probs are no numbers: computing
+// such rows is what shows it.
+bool moves_anything(const std::vector<float>& sampled, const RowAdvantages& row) {
   for (size_t t = 0; t < row.mask.size(); ++t)
-    if (row.mask[t] && row.advantage[t] != 0) return true;
+    if (row.mask[t] && (row.advantage[t] != 0 || !std::isfinite(sampled[t]))) return true;
   return false;
 }
 
@@ -269,7 +271,7 @@ std::vector<Learner::Row> Learner::make_rows(const Batch& batch, const TokenAdva
     const RowAdvantages& row = advantages.at(index++);
     if (std::ranges::count(row.mask, 1) == 0) continue;
     rows.push_back({.of = one, .advantages = &row});
-    rows.back().computed = loss_.regularises() || moves_anything(row);
+    rows.back().computed = loss_.regularises() || moves_anything(one.row().log_probs, row);
   }
   return rows;
 }

@@ -341,6 +341,18 @@ TEST(Learner, RowsThatMoveNothingAreLeftOutButCounted) {
   EXPECT_EQ(none.packed_tokens, 0);
 }
 
+// All answers of a broken policy are alike, so that no advantage is left.
+TEST(Learner, RowsOfABrokenPolicyMoveNothingAndAreSkippedAllTheSame) {
+  Policy policy = tiny_policy();
+  Batch batch = make_batch(policy);
+  TokenAdvantages advantages = random_advantages(batch);
+  for (RowAdvantages& row : advantages) std::ranges::fill(row.advantage, 0.0f);
+  for (Group& group : batch.groups)
+    for (Trajectory& row : group.samples)
+      std::ranges::fill(row.segments[0].log_probs, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_EQ(Learner(policy, {}, {}, {}, {}, 10).update(batch, advantages).skipped_updates, 1);
+}
+
 TEST(Learner, EndsAfterSkippedUpdatesInARowAndSaysWhatWasNotFinite) {
   Policy policy = tiny_policy();
   const Batch batch = make_batch(policy);
