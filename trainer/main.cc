@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/machine/surroundings.h"
@@ -101,6 +102,12 @@ int main(int argc, char** argv) {
   } catch (const Interrupted& e) {
     say_error(fmt::format("interrupted; {}", e.kept).c_str());
     return kExitInterrupted;
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) && reader_left()) return kExitOk;
+    say_error(std::ferror(stdout)
+                  ? fmt::format("cannot write standard output: {}", e.code().message()).c_str()
+                  : e.what());
+    return interrupted() ? kExitInterrupted : kExitWorld;
   } catch (const std::exception& e) {
     say_error(e.what());
     return interrupted() ? kExitInterrupted : kExitWorld;

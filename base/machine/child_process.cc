@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -181,6 +182,10 @@ std::string Subprocess::end() {
   std::string ending = process_.end();
   socket_ = Fd();
   return ending;
+}
+
+void require_program(const std::string& path) {
+  if (::access(path.c_str(), X_OK) != 0) throw WorldError("cannot start {}: {}", path, std::strerror(errno));
 }
 
 CommandOutput output_of(const std::string& command) {

@@ -34,6 +34,10 @@ struct ChildProgram {
 // if it cannot.
 int become(const ChildProgram& program);
 
+// For what is started where nobody hears why it was not. Errors: WorldError naming a program that is not
+// there or may not be executed.
+void require_program(const std::string& path);
+
 // Killed when destroyed, and when the thread that started it ends, whatever way.
 class ChildProcess {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/machine/child_process.h"
 #include "env/box/clock.h"
 #include "env/box/execute.h"
 #include "env/box/wire.h"
@@ -30,6 +31,7 @@ int64_t largest_case(const std::vector<Task>& tasks) {
 }
 
 OracleProcess::OracleProcess(const std::string& program, const std::vector<Task>& tasks) {
+  require_program(program);
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw system_error("create a socket pair");

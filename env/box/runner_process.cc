@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/machine/child_process.h"
 #include "env/box/clock.h"
 #include "env/box/execute.h"
 #include "env/box/wire.h"
@@ -25,6 +26,7 @@ constexpr int kNullCalls = 24;
 }  // namespace
 
 RunnerProcess::RunnerProcess(const RunnerOptions& options) {
+  require_program(options.program);
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw system_error("create a socket pair");
