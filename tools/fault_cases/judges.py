@@ -89,11 +89,11 @@ def broker_stopped(folder):
 
 @case
 def every_broker_killed_as_soon_as_it_is_there(folder):
-    """A run whose judge is killed again and again ends, with 3 and the lane's words, or goes on where now and then a verdict
-    comes through; it never waits for ever."""
-    run = start(folder / "run", "run.steps=1000000", "env.lanes=2")
+    """A run whose judge is killed again and again ends, with 3 and the lane's words, or comes to its end where now and then a
+    verdict comes through; it never waits for ever."""
+    run = start(folder / "run", "run.steps=150", "env.lanes=2")
     wait_for_step(folder / "run", 2, run)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 80
     while run[0].poll() is None and time.monotonic() < deadline:
         for pid, name in children(run[0].pid).items():
             if name == "temper-broker":
@@ -102,13 +102,8 @@ def every_broker_killed_as_soon_as_it_is_there(folder):
                 except ProcessLookupError:
                     pass
         time.sleep(0.02)
-    if run[0].poll() is not None:
-        ended(run, 3, said="broker", within=1)
-        return
-    last = lines_of(folder / "run")[-1]["step"]
-    wait_for_step(folder / "run", last + 1, run)
-    run[0].send_signal(signal.SIGTERM)
-    ended(run, 130, within=30)
+    done = ranks_test.wait_all(run, 20)
+    expect(done.codes[0] == 0 or done.codes[0] == 3 and "broker" in done.text, f"{done.codes} {done.text}")
 
 
 @case
