@@ -359,6 +359,7 @@ class Choosing(Resume):
         before = trees(self.dir)
         text = self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=constant"), 0)
         self.assertIn("is complete: it ended after step 2", text)
+        self.assertIn("raise run.steps to go on", text)
         self.assertEqual(trees(self.dir), before)
         text = self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=linear"), 2)
         self.assertIn("holds a run of another config: optimizer.schedule is linear, was constant", text)

@@ -36,14 +36,17 @@ std::string why_not_whole() {
   return std::fflush(stdout) == 0 ? "what was printed is not whole" : std::strerror(errno);
 }
 
+void say_not_written(const std::string& why) {
+  say_error(fmt::format("cannot write standard output: {}", why).c_str());
+}
+
 // What a command printed is part of what it did: a full disk behind standard output is a failure.
 int with_output(int code) {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
   const std::string last = std::strerror(errno);
   if ((flushed && !std::ferror(stdout)) || reader_left()) return code;
-  const std::string why = flushed ? why_not_whole() : last;
-  say_error(fmt::format("cannot write standard output: {}", why).c_str());
+  say_not_written(flushed ? why_not_whole() : last);
   return code == kExitOk ? int(kExitWorld) : code;
 }
 
@@ -103,10 +106,12 @@ int main(int argc, char** argv) {
     say_error(fmt::format("interrupted; {}", e.kept).c_str());
     return kExitInterrupted;
   } catch (const std::system_error& e) {
-    if (std::ferror(stdout) && reader_left()) return kExitOk;
-    say_error(std::ferror(stdout)
-                  ? fmt::format("cannot write standard output: {}", e.code().message()).c_str()
-                  : e.what());
+    if (!std::ferror(stdout))
+      say_error(e.what());
+    else if (reader_left())
+      return kExitOk;
+    else
+      say_not_written(e.code().message());
     return interrupted() ? kExitInterrupted : kExitWorld;
   } catch (const std::exception& e) {
     say_error(e.what());

@@ -21,7 +21,7 @@ struct JsonLimits {
 // Any JSON text. Errors: ConfigError beginning with `where` if it is not JSON (base/input/json_events.h),
 // names a key twice in one object or goes beyond the limits.
 nlohmann::json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits = {});
-// The same of what must be an object.
+// As above, of text whose outermost value must be an object.
 nlohmann::json parse_json_object(std::string_view text, const std::string& where,
                                  const JsonLimits& limits = {});
 // The same of a whole file. Errors: as above, and as base/input/file.h's.
