@@ -293,8 +293,37 @@ TEST(Rollout, LeavesOutThePastTurnsThatDoNotFit) {
   const PastTurn longest = past_turn(words, VerdictKind::kFailParse),
                  brief = past_turn("x", VerdictKind::kPass);
   const Batch batch = rollout.run(1, {{&task(), 1, {longest, brief}}, {&task(), 1, {brief, longest}}});
-  EXPECT_EQ(history_of(batch.groups[0].samples[0]), tokenizer().decode(brief.ids));
-  EXPECT_EQ(history_of(batch.groups[1].samples[0]), "");
+  for (const Group& group : batch.groups)
+    EXPECT_EQ(history_of(group.samples[0]), tokenizer().decode(brief.ids));
+}
+
+// The worst, whenever it was made; of those that are alike the earliest.
+TEST(Conversation, LeavesOutTheWorstPastTurnsThatDoNotFit) {
+  const ChatFormat format(tokenizer());
+  const auto answer = [](const std::string& name, VerdictKind kind, double speedup) {
+    PastTurn turn = past_turn(name, kind);
+    turn.verdict.speedup = speedup;
+    return turn;
+  };
+  const PastTurn slow = answer("slow", VerdictKind::kPass, 0.5), fast = answer("fast", VerdictKind::kPass, 2),
+                 wrong = answer("wrong", VerdictKind::kFailIncorrect, 0),
+                 later = answer("later", VerdictKind::kFailIncorrect, 0);
+  const auto row_of = [&](const std::vector<PastTurn>& past, size_t max_ids) {
+    Conversation conversation(format, tokenizer(), task(), 1, 0);
+    conversation.show(past, max_ids, {});
+    return conversation.row();
+  };
+  // Where there is room for `fit` and no more.
+  const auto expect_shown = [&](const std::vector<PastTurn>& past, const std::vector<PastTurn>& fit) {
+    const std::vector<int32_t> row = row_of(fit, Conversation::kNoLimit);
+    EXPECT_EQ(tokenizer().decode(row_of(past, row.size())), tokenizer().decode(row));
+  };
+  expect_shown({fast, slow, wrong}, {fast, slow, wrong});
+  expect_shown({fast, slow, wrong}, {fast, slow});
+  expect_shown({fast, slow, wrong}, {fast});
+  expect_shown({slow, wrong, fast}, {slow, fast});
+  expect_shown({wrong, later}, {later});
+  expect_shown({fast}, {});
 }
 
 // The rows of each round of a search for one task.
