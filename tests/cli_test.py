@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TEMPER = ""
 WORK = Path()
+DEEP = "[" * 100_000 + "]" * 100_000
 
 # The whole job in seconds: two tasks to learn from, one held out.
 TINY = """
@@ -228,7 +229,12 @@ class Whole(Program):
         text = "for (int i = 0; i < n; ++i) {\n\ty[i] = x[i];  // ünï<|im_end|>\n}\n"
         ids = self.check(temper("tokenize", "--model", self.model, text), 0)
         self.assertEqual(self.check(temper("tokenize", "--model", self.model, "--decode", stdin=ids), 0), text)
-        self.check(temper("tokenize", "--model", self.model, "--decode", "[99999]"), 2, "99999 is not a token id")
+        for ids, word in (("[99999]", "99999"), ("[-1]", "-1"), ("[1, 2.5]", "2.5"), ("[1e300]", "1e+300"), ("[4294967301]", "4294967301"),
+                          ("[[1]]", "[1]"), ('["5"]', '"5"')):
+            self.check(temper("tokenize", "--model", self.model, "--decode", ids), 2, f"{word} is not a token id: 0 to ")
+        for words in (["--decode"], ["--chat", "chatml"]):
+            for text in ("nonsense", "{}", f"[{DEEP}]", f'[{{"role": {DEEP}, "content": "x"}}]', f'[{{"role": "user", "content": {DEEP}}}]'):
+                self.check(temper("tokenize", "--model", self.model, *words, stdin=text), 2, "the input must be a JSON list of ")
 
     def test_logprobs(self):
         ids = [[5, 6, 7], [8, 9]]
@@ -236,8 +242,11 @@ class Whole(Program):
         self.assertEqual([len(row) for row in rows["log_probs"]], [3, 2])
         self.assertIsNone(rows["log_probs"][0][0])
         self.assertLess(rows["log_probs"][0][1], 0)
-        self.check(temper("logprobs", "--model", self.model, stdin='{"ids": [[-1]]}'), 2, "ids[0] holds -1")
-        self.check(temper("logprobs", "--model", self.model, stdin="nonsense"), 2, 'must be JSON like {"ids": [[')
+        for word in ("-1", "2.5", "1e+300", "4294967301", "[1]", "null"):
+            text = f'{{"ids": [[1], [2, {word}]]}}'
+            self.check(temper("logprobs", "--model", self.model, stdin=text), 2, f"ids[1] holds {word}: must be 0 to ")
+        for text in ("nonsense", "[[1]]", '{"ids": [1]}', '{"ids": 3}', "{}", f'{{"ids": {DEEP}}}'):
+            self.check(temper("logprobs", "--model", self.model, stdin=text), 2, 'must be JSON like {"ids": [[')
 
     def test_generate(self):
         words = ("generate", "--model", self.model, "--max-tokens", 8, "--temperature", 1, "hello")
