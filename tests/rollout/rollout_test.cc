@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -377,6 +378,19 @@ TEST(Search, TheBestChainsGoOn) {
   const Trajectory& chosen = rounds[0].groups[size_t(best - begin)].samples[0];
   const std::string answer = tokenizer().decode(chosen.answer_ids(chosen.turns[0]));
   for (const Group& group : rounds[1].groups) EXPECT_EQ(history_of(group.samples[0]), answer);
+}
+
+TEST(Search, ChainsStayApartUntilTheyAreChosenFrom) {
+  const auto rounds = rounds_of({.budget = 16, .width = 8, .keep = 1, .every = 2, .shown = 1});
+  ASSERT_EQ(rounds.size(), 2u);
+  std::set<std::string> answers;
+  for (size_t chain = 0; chain < 8; ++chain) {
+    const Trajectory& first = rounds[0].groups[chain].samples[0];
+    const std::string answer = tokenizer().decode(first.answer_ids(first.turns[0]));
+    EXPECT_EQ(history_of(rounds[1].groups[chain].samples[0]), answer);
+    answers.insert(answer);
+  }
+  EXPECT_GT(answers.size(), 1u) << "else it would not be seen";
 }
 
 // Under each rule: rows as they were sampled, learned from once, and whatever a kept slot holds makes no
