@@ -13,6 +13,8 @@ import time
 import unittest
 from pathlib import Path
 
+import attack_files
+
 ROOT = Path(__file__).resolve().parent.parent
 TEMPER = ""
 WORK = Path()
@@ -259,6 +261,24 @@ class Whole(Program):
         self.check(temper("export", self.model, copy), 0)
         self.assertEqual((copy / "model.safetensors").read_bytes(), (self.model / "model.safetensors").read_bytes())
         self.check(temper("export", self.model, copy), 2, "exists already")
+
+    def test_export_keeps_no_weights_in_memory(self):
+        config = attack_files.CONFIG | {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 3, "num_attention_heads": 16,
+                                        "num_key_value_heads": 4, "head_dim": 128, "torch_dtype": "bfloat16"}
+        header, at = {}, 0
+        for name, shape in attack_files.shapes(config).items():
+            size = 2 * attack_files.product(shape)
+            header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + size]}
+            at += size
+        small, large = attack_files.Folder(WORK / "small_folder"), attack_files.Folder(WORK / "large_folder")
+        large.write("config.json", config)
+        large.weights(header, b"")
+        with open(large.path / "model.safetensors", "ab") as file:
+            file.truncate(file.tell() + at)  # 349 MiB of zeros, which take no room
+        few, many = (attack_files.run(TEMPER, ["export", str(folder.path), f"{folder.path}_out"]) for folder in (small, large))
+        self.assertEqual((few.code, many.code), (0, 0), many.text)
+        self.assertLess(many.mebibytes, few.mebibytes + 200)
+        shutil.rmtree(f"{large.path}_out")
 
     def test_show(self):
         self.check(temper("show", self.run_dir, "1", "--limit", 1), 0)
