@@ -17,9 +17,8 @@ from .runs import ended, lines_of
 
 STEPS = 3  # the save of the second one is ended: it has one before it to remove, and a step comes after it
 WORDS = [*resume_test.BASE, f"run.steps={STEPS}", "checkpoint.every=1", "checkpoint.keep=1"]
-PARTS = 4  # of the calls of one save: cases that run side by side
-CHANGES = ("write", "pwrite64", "fsync", "rename", "renameat2", "mkdir", "unlink", "unlinkat", "rmdir", "truncate", "ftruncate", "clone3")
-NEAR = 2  # calls at each end of many that are alike
+CHANGES = ("write", "pwrite64", "fsync", "rename", "renameat2", "mkdir", "unlink", "unlinkat", "rmdir", "ftruncate", "clone3")
+NEAR = 2  # of many that are alike, at each end
 CANNOT_TRACE = 77
 KILLED = -9
 A_LIFE_S = 60
@@ -121,15 +120,19 @@ def ready(part):
 
 
 def chosen(all_calls):
-    """Numbers of the calls to be killed at: of those that change something all but the middle of many that are alike, of those
-    that only look the first and the last of each kind, as they leave what the one before has left."""
+    """Numbers of the calls to be killed at. Of those that change something all but the middle of many that are alike; of those that
+    only look the first and the last of each kind, as all is then as the call before has left it."""
     if harness.EVERY:
         return list(range(1, len(all_calls) + 1))
-    alike_ones = {}
+    changing, looking = {}, {}
     for number, line in enumerate(all_calls, 1):
         name = line.split(" ")[0]
-        alike_ones.setdefault(line if name in CHANGES or name == "openat" and ".tmp" in line else name, []).append(number)
-    near = {number for numbers in alike_ones.values() for number in numbers[:NEAR] + numbers[-NEAR:]}
+        if name in CHANGES or name == "openat" and ".tmp" in line:
+            changing.setdefault(line, []).append(number)
+        else:
+            looking.setdefault(name, []).append(number)
+    near = {number for numbers in changing.values() for number in numbers[:NEAR] + numbers[-NEAR:]}
+    near |= {number for numbers in looking.values() for number in (numbers[0], numbers[-1])}
     return sorted(near | {1, len(all_calls)})
 
 
@@ -157,14 +160,38 @@ def differences(directory, whole):
     return found
 
 
-def goes_on_alike(part, directory, *words):
-    """The next start takes the run to its end, and it is one that was never killed."""
-    ended(life(directory, part.count, *words), *[0] * part.count)
+def steps_there(part, number):
+    """Of which steps a whole checkpoint may be found after a kill at the call; 0: none, and the run begins again."""
+    def come(*names):
+        return any(line.split(" ")[0] in names[:-1] and line.endswith(names[-1]) for line in calls(part)[:number - 1])
+
+    if come("rename", "/checkpoints/step_000002"):
+        return {2}
+    if part.rank > 0:
+        return {1, 2}
+    if come("mkdir", "/checkpoints/step_000002.tmp"):
+        return {1}
+    return {0, 1}  # the save of the first step may still go on
+
+
+def goes_on_alike(part, directory, number, *words):
+    """The next start takes the run to its end, from the checkpoint that must be there, and it is one that was never killed."""
+    text = ended(life(directory, part.count, *words), *[0] * part.count)
+    after = re.findall(r"goes on after step (\d+)", text) or ["0"]
+    expect(int(after[0]) in steps_there(part, number), f"goes on after step {after[0]}, not {steps_there(part, number)}\n{text}")
     return differences(directory, never_killed(part.count))
 
 
+def attempted(attempt, *words):
+    """What is wrong, in one text; none: nothing."""
+    try:
+        return "; ".join(attempt(*words))
+    except AssertionError as error:
+        return str(error)
+
+
 def at_calls_of(part, folder, share, shares, attempt):
-    """Kills a run at each chosen call of a share of them and lets it go on: what `attempt` finds wrong, and what is said of it."""
+    """Kills a run at each chosen call of a share of them and lets it go on: what `attempt` finds wrong, or what is said of it."""
     if not killer():
         raise Skipped("no g++")
     if not calls(part):
@@ -175,12 +202,11 @@ def at_calls_of(part, folder, share, shares, attempt):
     for number in numbers:
         extend(3 * A_LIFE_S)
         directory = folder / f"run_{number}"
-        found = attempt(directory, number)
-        if found:
+        if found := attempted(attempt, directory, number):
             wrong.append(f"killed at call {number}, {calls(part)[number - 1]}: {found}")
         shutil.rmtree(directory)
     expect(not wrong, f"{len(wrong)} of {len(numbers)} are not alike\n" + "\n".join(wrong))
-    return f"{len(numbers)} kills between calls {numbers[0]} and {numbers[-1]} of {len(calls(part))}: figures and weights are alike after all"
+    return f"{len(numbers)} kills, at calls {numbers[0]} to {numbers[-1]} of {len(calls(part))}: figures and weights are alike each time"
 
 
 def in_a_save(name, part, shares):
@@ -192,7 +218,7 @@ def in_a_save(name, part, shares):
             def attempt(directory, number):
                 words = cache(part.count)
                 kill_at(part, directory, number, words)
-                return goes_on_alike(part, directory, words)
+                return goes_on_alike(part, directory, number, words)
             return at_calls_of(part, folder, share, shares, attempt)
 
 
