@@ -1,4 +1,5 @@
 # temper_suites(TARGET [PROPERTY VALUE…]): each suite of a GoogleTest program becomes a test of CTest when the program is built.
+# Until then one test says that it is not.
 function(temper_suites target)
   set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake")
   list(JOIN ARGN " " properties)
