@@ -69,26 +69,27 @@ Names names_in(const CallHistory& history, uint64_t begin, uint64_t end) {
   return names;
 }
 
-// What followed when the last of these calls came before: behind the place that is like the end for longest.
-Names followed_before(const Names& names) {
-  if (names.empty()) return {};
+// What followed when the last of these calls came before, among the first `past` of them: behind the place
+// that is like the end for longest.
+Names followed_before(const Names& names, size_t past) {
+  if (names.empty() || past == 0) return {};
   size_t best = 0, longest = 0;
-  for (size_t end = names.size() - 1; end > 0; --end) {
+  for (size_t end = std::min(names.size(), past) - 1; end > 0; --end) {
     size_t alike = 0;
     while (alike < end && alike < kFar && names[end - 1 - alike] == names[names.size() - 1 - alike]) ++alike;
     if (alike > longest) best = end, longest = alike;
   }
   if (longest == 0) return {};
-  return {names.begin() + int64_t(best),
-          names.begin() + int64_t(std::min(names.size(), best + kFar + kAhead))};
+  return {names.begin() + int64_t(best), names.begin() + int64_t(std::min(past, best + kFar + kAhead))};
 }
 
 // A rank's calls from one on, and behind the last of them what it did in such a place before.
 Names likely_from(const CallHistory& history, uint64_t call) {
   Names names = names_in(history, call, std::min(history.end(), call + kFar + kAhead));
-  if (names.size() < kFar + kAhead)
-    for (const std::string_view name : followed_before(names_in(history, history.first, history.end())))
-      names.push_back(name);
+  if (names.size() == kFar + kAhead) return names;
+  const Names all = names_in(history, history.first, history.end());
+  const Names followed = followed_before(all, size_t(call - history.first));
+  names.insert(names.end(), followed.begin(), followed.end());
   return names;
 }
 
@@ -156,8 +157,7 @@ std::string text_against_most(const Difference& difference, uint64_t call, const
 // What all had called in such a place before, if it was one of the two calls.
 std::string before_text(const CallHistory& history, uint64_t call, const std::string& one,
                         const std::string& other) {
-  const Names followed =
-      call > history.first ? followed_before(names_in(history, history.first, call)) : Names{};
+  const Names past = names_in(history, history.first, call), followed = followed_before(past, past.size());
   if (followed.empty()) return "";
   for (const std::string* text : {&one, &other})
     if (followed.front() == name_of_call(*text))
@@ -191,6 +191,12 @@ std::string likewise_text(const std::vector<Camp>& camps) {
   return more.empty() ? "" : fmt::format("; {} are unlike the most, too", ranks_text(more));
 }
 
+// Of the ranks of a camp, whose history goes furthest: it tells most of what comes behind the call.
+const CallHistory& longest_of(const Histories& by_rank, const Camp& camp) {
+  const auto end_of = [&](int rank) { return by_rank[size_t(rank)]->end(); };
+  return *by_rank[size_t(*std::ranges::max_element(camp.ranks, {}, end_of))];
+}
+
 // `camps`: two at least, the largest first.
 Parting describe_parting(const Histories& by_rank, uint64_t call, const std::vector<Camp>& camps, bool kept) {
   size_t there = 0;
@@ -201,7 +207,7 @@ Parting describe_parting(const Histories& by_rank, uint64_t call, const std::vec
   parting.certain = 2 * camps[0].ranks.size() > by_rank.size() || there == by_rank.size();
   parting.rank = majority ? other : one;
   parting.other = majority ? -1 : other;
-  const CallHistory &first = *by_rank[size_t(one)], &second = *by_rank[size_t(other)];
+  const CallHistory &first = longest_of(by_rank, camps[0]), &second = longest_of(by_rank, camps[1]);
   if (!kept)
     parting.what = fmt::format(
         "{}: they parted before call {}, the oldest that is kept",
@@ -246,12 +252,16 @@ CallHistory history_from(const nlohmann::json& json) {
 }
 
 std::optional<Parting> find_parting(const Histories& by_rank) {
-  uint64_t begin = 1, end = 1;
-  for (const CallHistory* history : by_rank)
-    if (history) begin = std::max(begin, history->first), end = std::max(end, history->end());
+  uint64_t begin = 1, end = 1, all_have = UINT64_MAX;
+  for (const CallHistory* history : by_rank) {
+    if (!history) continue;
+    begin = std::max(begin, history->first);
+    end = std::max(end, history->end());
+    all_have = std::min(all_have, history->end());
+  }
   if (const auto camps = camps_before(by_rank, begin); camps.size() > 1)
     return describe_parting(by_rank, begin, camps, false);
-  for (uint64_t mark = begin; mark <= end && camps_before(by_rank, mark).size() < 2;
+  for (uint64_t mark = begin; mark <= all_have && camps_before(by_rank, mark).size() < 2;
        mark += CallHistory::kMarkEvery)
     begin = mark;
   for (uint64_t call = begin; call < end; ++call)
