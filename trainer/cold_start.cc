@@ -96,12 +96,11 @@ void ColdStartOptions::visit(OptionVisitor& v) {
   v.option("data", data,
            {.help = "file of conversations to learn from, a JSON object with messages a line; empty: the "
                     "grammar's traces, of a new policy alone"});
-  v.option(
-      "max_tokens", max_tokens,
-      {.help = "of a conversation at most; 0: as many as the model has positions. Longer traces are left "
-               "out, longer conversations of a file are refused",
-       .unit = "tokens",
-       .min = 0});
+  v.option("max_tokens", max_tokens,
+           {.help = "of a conversation at most; 0: as many as the model has positions. Longer traces are left "
+                    "out, longer conversations of a file are refused",
+            .unit = "tokens",
+            .min = 0});
   v.option("checkpoint_every", checkpoint_every,
            {.help = "between checkpoints within the cold start; 0: only when interrupted",
             .unit = "updates",

@@ -84,22 +84,30 @@ Names followed_before(const Names& names, size_t past) {
 }
 
 // A rank's calls from one on, and behind the last of them what it did in such a place before.
-Names likely_from(const CallHistory& history, uint64_t call) {
-  Names names = names_in(history, call, std::min(history.end(), call + kFar + kAhead));
-  if (names.size() == kFar + kAhead) return names;
+struct Likely {
+  Names names;
+  size_t made;  // of them: the rest may come
+};
+
+Likely likely_from(const CallHistory& history, uint64_t call) {
+  Likely likely = {names_in(history, call, std::min(history.end(), call + kFar + kAhead)), 0};
+  likely.made = likely.names.size();
+  if (likely.made == kFar + kAhead) return likely;
   const Names all = names_in(history, history.first, history.end());
   const Names followed = followed_before(all, size_t(call - history.first));
-  names.insert(names.end(), followed.begin(), followed.end());
-  return names;
+  likely.names.insert(likely.names.end(), followed.begin(), followed.end());
+  return likely;
 }
 
-// How many calls are alike where `less` has left out the first `count` of `more`; 0 where one is not.
-size_t alike_without(const Names& more, size_t count, const Names& less) {
-  if (count >= more.size()) return 0;
-  const size_t compared = std::min({more.size() - count, less.size(), kAhead});
-  for (size_t i = 0; i < compared; ++i)
-    if (more[count + i] != less[i]) return 0;
-  return compared;
+// How well it fits that `less` has left out the first `count` of `more`: 0 where a call that both have made
+// contradicts; one that both have made counts more than all that may come.
+size_t fit_without(const Likely& more, size_t count, const Likely& less) {
+  if (count >= more.names.size()) return 0;
+  const size_t both = std::min({more.names.size() - count, less.names.size(), kAhead});
+  const size_t made = std::min({more.made - std::min(more.made, count), less.made, kAhead});
+  size_t alike = 0;
+  while (alike < both && more.names[count + alike] == less.names[alike]) ++alike;
+  return alike < made ? 0 : made * (kAhead + 1) + alike - made;
 }
 
 enum class Unlike : uint8_t { kShape, kLeftOut, kAdded, kInPlace, kUnclear };
@@ -112,19 +120,19 @@ struct Difference {
 
 Difference find_unlike(const CallHistory& most, const CallHistory& odd, uint64_t call) {
   if (name_of_call(most.text(call)) == name_of_call(odd.text(call))) return {Unlike::kShape};
-  const Names theirs = likely_from(most, call), its = likely_from(odd, call);
+  const Likely theirs = likely_from(most, call), its = likely_from(odd, call);
   Difference difference;
-  size_t longest = 0;
+  size_t best = 0;
   for (size_t calls = 1; calls <= kFar; ++calls) {
-    if (const size_t alike = alike_without(theirs, calls, its); alike > longest)
-      longest = alike, difference = {Unlike::kLeftOut, calls};
-    if (const size_t alike = alike_without(its, calls, theirs); alike > longest)
-      longest = alike, difference = {Unlike::kAdded, calls};
+    if (const size_t fit = fit_without(theirs, calls, its); fit > best)
+      best = fit, difference = {Unlike::kLeftOut, calls};
+    if (const size_t fit = fit_without(its, calls, theirs); fit > best)
+      best = fit, difference = {Unlike::kAdded, calls};
   }
   if (difference.kind != Unlike::kUnclear) return difference;
-  const size_t compared = std::min({theirs.size(), its.size(), kAhead});
+  const auto compared = int64_t(std::min({theirs.made, its.made, kAhead}));
   const bool go_on_alike =
-      std::equal(theirs.begin() + 1, theirs.begin() + int64_t(compared), its.begin() + 1);
+      std::equal(theirs.names.begin() + 1, theirs.names.begin() + compared, its.names.begin() + 1);
   return {compared > 1 && go_on_alike ? Unlike::kInPlace : Unlike::kUnclear};
 }
 

@@ -7,7 +7,7 @@
 namespace temper {
 
 // A call each: sum:NAME, gather:NAME:NUMBERS, scatter:NAME:NUMBERS of each rank, text:NAME:BYTES,
-// note:NAME:VALUE; and sleep:MS, throw:TEXT; leave, which comes to the end without the barrier that ends the
+// note:NAME:VALUE; and sleep:MS, throw:TEXT; leave, which comes to the end without the comparison that ends the
 // calls otherwise.
 int make_calls(const std::vector<std::string>& words);
 
