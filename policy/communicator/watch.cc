@@ -198,9 +198,9 @@ struct Watch::Impl {
   }
 
   Json told_calls() const {
-    Json histories = Json::array();
-    for (const auto& trace : followed()) histories.push_back(to_json(trace->history()));
-    return {{"kind", "calls"}, {"histories", std::move(histories)}};
+    Json told = Json::array();
+    for (const auto& trace : followed()) told.push_back(to_json(trace->history()));
+    return {{"kind", "calls"}, {"histories", std::move(told)}};
   }
 
   void hear_calls(size_t from, const Json& json) {
