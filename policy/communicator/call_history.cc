@@ -254,7 +254,9 @@ CallHistory history_from(const nlohmann::json& json) {
   json.at("texts").get_to(history.texts);
   json.at("calls").get_to(history.calls);
   const auto outside = [&](uint32_t text) { return text >= history.texts.size(); };
-  if (history.first % CallHistory::kMarkEvery != 1 || std::ranges::any_of(history.calls, outside))
+  constexpr uint64_t kMostCalls = uint64_t(1) << 62;
+  if (history.first > kMostCalls || history.first % CallHistory::kMarkEvery != 1 ||
+      std::ranges::any_of(history.calls, outside))
     throw std::runtime_error("no history of calls");
   return history;
 }
