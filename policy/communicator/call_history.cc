@@ -61,17 +61,17 @@ std::vector<Camp> camps_at(const Histories& by_rank, uint64_t call) {
   });
 }
 
-using Names = std::vector<std::string_view>;
+using CallNames = std::vector<std::string_view>;
 
-Names names_in(const CallHistory& history, uint64_t begin, uint64_t end) {
-  Names names;
+CallNames names_in(const CallHistory& history, uint64_t begin, uint64_t end) {
+  CallNames names;
   for (uint64_t call = begin; call < end; ++call) names.push_back(name_of_call(history.text(call)));
   return names;
 }
 
 // What followed when the last of these calls came before, among the first `past` of them: behind the place
 // that is like the end for longest.
-Names followed_before(const Names& names, size_t past) {
+CallNames followed_before(const CallNames& names, size_t past) {
   if (names.empty() || past == 0) return {};
   size_t best = 0, longest = 0;
   for (size_t end = std::min(names.size(), past) - 1; end > 0; --end) {
@@ -85,7 +85,7 @@ Names followed_before(const Names& names, size_t past) {
 
 // A rank's calls from one on, and behind the last of them what it did in such a place before.
 struct Likely {
-  Names names;
+  CallNames names;
   size_t made;  // of them: the rest may come
 };
 
@@ -93,8 +93,8 @@ Likely likely_from(const CallHistory& history, uint64_t call) {
   Likely likely = {names_in(history, call, std::min(history.end(), call + kFar + kAhead)), 0};
   likely.made = likely.names.size();
   if (likely.made == kFar + kAhead) return likely;
-  const Names all = names_in(history, history.first, history.end());
-  const Names followed = followed_before(all, size_t(call - history.first));
+  const CallNames all = names_in(history, history.first, history.end());
+  const CallNames followed = followed_before(all, size_t(call - history.first));
   likely.names.insert(likely.names.end(), followed.begin(), followed.end());
   return likely;
 }
@@ -165,7 +165,8 @@ std::string text_against_most(const Difference& difference, uint64_t call, const
 // What all had called in such a place before, if it was one of the two calls.
 std::string before_text(const CallHistory& history, uint64_t call, const std::string& one,
                         const std::string& other) {
-  const Names past = names_in(history, history.first, call), followed = followed_before(past, past.size());
+  const CallNames past = names_in(history, history.first, call),
+                  followed = followed_before(past, past.size());
   if (followed.empty()) return "";
   for (const std::string* text : {&one, &other})
     if (followed.front() == name_of_call(*text))
