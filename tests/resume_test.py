@@ -442,6 +442,16 @@ class Ranks(Resume):
     def test_one_then_two(self):
         self.from_to(1, 2)
 
+    def test_two_then_three_that_are_killed_before_their_first_checkpoint(self):
+        """What the two have judged is the three's, again and again."""
+        self.expect_code(run(self.dir, count=2, fault="update:interrupt@3"), 130, 130)
+        for _ in range(2):
+            ended = run(self.dir, count=3, fault="rollout:kill@2")
+            self.assertEqual(ended.codes[2], -9, ended.text)
+        text = self.expect_code(run(self.dir, count=3), 0, 0, 0)
+        self.assertEqual(text.count("goes on after step 3"), 1, text)
+        self.assertEqual([line["step"] for line in figures(self.dir) if "actor/pg_loss" in line], list(range(1, STEPS + 1)))
+
     def test_two_then_two_bit_for_bit(self):
         words = [cache()]
         whole = self.dir.parent / "whole"

@@ -198,7 +198,7 @@ TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues&
   const bool hierarchical = options.name == "hrd";
   const AdvantageRecipe& recipe = find_advantage(hierarchical ? options.hrd_baseline : options.name);
   apply(options, recipe, tokens, advantages);
-  if (hierarchical) weigh_plan(advantages, options.plan_weight);
+  if (hierarchical) weigh_plan(tokens, options.plan_weight, advantages);
   clear_dropped(advantages);
   return advantages;
 }

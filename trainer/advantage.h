@@ -28,7 +28,7 @@ BatchTokens count_tokens(const Batch& batch);
 
 // Advantages of the kept turns; turns that are not kept get 0. `returns`: the rewards themselves where
 // imitates(options). Plan and code are each on their own, but where tokens are whitened: then they are one
-// pool, and apart for hrd alone. `tokens` is asked for there only.
+// pool, and apart for hrd alone. `tokens` is asked for there, and by hrd for the answers without code.
 TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns,
                               const BatchTokens& tokens = {});
 

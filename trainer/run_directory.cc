@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/ranges.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -55,6 +56,17 @@ std::string read_epoch(const Fd& file) {
 std::string whole_lines(std::string text) {
   text.resize(text.rfind('\n') + 1);
   return text;
+}
+
+// How many bytes of a journal a checkpoint knows. A number in the middle of a line is another file's: ranks
+// of another number have shared it since the checkpoint. Then all of it counts as later, and nothing is lost.
+uint64_t known_part(const fs::path& journal, uint64_t bytes) {
+  std::error_code none;
+  const uint64_t size = fs::file_size(journal, none), there = none ? 0 : std::min(bytes, size);
+  if (there == 0) return 0;
+  std::ifstream file(journal, std::ios::binary);
+  file.seekg(std::streamoff(there) - 1);
+  return file.get() == '\n' ? there : 0;
 }
 
 bool is_run(const fs::path& dir) {
@@ -384,6 +396,8 @@ std::vector<uint64_t> share_journals(const fs::path& dir, const fs::path& from,
   };
   std::vector<uint64_t> shared = known;
   while (fs::exists(journal_path(from, int(shared.size())))) shared.push_back(0);
+  for (size_t rank = 0; rank < shared.size(); ++rank)
+    shared[rank] = known_part(journal_path(from, int(rank)), shared[rank]);
   if (same_folder(dir, from) && (ranks == int(shared.size()) || ranks == int(known.size()))) {
     shared.resize(size_t(ranks));
     return shared;
@@ -392,9 +406,8 @@ std::vector<uint64_t> share_journals(const fs::path& dir, const fs::path& from,
   for (size_t rank = 0; rank < shared.size(); ++rank) {
     const fs::path path = journal_path(from, int(rank));
     const std::string text = text_of(path);
-    const size_t split = size_t(std::min<uint64_t>(shared[rank], text.size()));
-    before.push_back(text.substr(0, split));
-    after.push_back(text_of(path.string() + ".replay") + text.substr(split));
+    before.push_back(text.substr(0, shared[rank]));
+    after.push_back(text_of(path.string() + ".replay") + text.substr(shared[rank]));
   }
   if (ranks != int(shared.size())) {
     before.assign(size_t(ranks), fmt::format("{}", fmt::join(before, "")));
@@ -403,8 +416,9 @@ std::vector<uint64_t> share_journals(const fs::path& dir, const fs::path& from,
   shared.clear();
   for (int rank = 0; rank < ranks; ++rank) {
     shared.push_back(before[size_t(rank)].size());
-    write_file_atomic(journal_path(dir, rank), before[size_t(rank)]);
+    // In this order: what the journal loses is kept already, wherever the two are interrupted.
     write_file_atomic(journal_path(dir, rank).string() + ".replay", after[size_t(rank)]);
+    write_file_atomic(journal_path(dir, rank), before[size_t(rank)]);
   }
   return shared;
 }

@@ -165,6 +165,14 @@ TEST(Advantage, HrdNormalisesTheStreamsApartAndWeighsThePlan) {
   EXPECT_NEAR(other[0][0].code, -1, 1e-12);
 }
 
+TEST(Advantage, HrdHoldsAnAnswerWithoutCodeFullyAgainstIt) {
+  const GroupValues returns = {{{.plan = 0, .code = 0}}, {{.plan = 2, .code = 1}}, {{.plan = 4, .code = 1}}};
+  const BatchTokens tokens = {{{{.plan = 9, .code = 0}}, {{.plan = 5, .code = 4}}, {{.plan = 5, .code = 4}}}};
+  const GroupValues result = compute_advantages({.name = "hrd"}, {returns}, tokens)[0];
+  EXPECT_NEAR(result[0][0].plan, -1, 1e-6);
+  EXPECT_NEAR(result[2][0].plan, 0.1, 1e-6);
+}
+
 // A policy answers 1 (reward 1) with probability p = σ(θ), else 0 (reward 0): d log π / dθ = answer − p,
 // dJ/dθ = p(1 − p). The expected gradient estimate over all 2^N samples of a group, exactly.
 double expected_gradient(const std::string& name, int n, double p) {

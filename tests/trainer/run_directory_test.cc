@@ -97,5 +97,54 @@ TEST_F(Directory, ANoteOfItsEndThatIsDamagedIsNone) {
   EXPECT_THROW(find_start(config), RunIsComplete);
 }
 
+class Journals : public Directory {
+ protected:
+  // Of two ranks, with what a checkpoint knows of them.
+  Journals() {
+    write_file(journal_path(dir_, 0), "a\nlonger\n");
+    write_file(journal_path(dir_, 1), "some\nb\n");
+  }
+
+  std::vector<uint64_t> share(int ranks) { return share_journals(dir_, dir_, known_, ranks); }
+
+  // Whole lines are known, and no line is lost to any of the ranks.
+  void expect_all_kept(const std::vector<uint64_t>& known) {
+    for (size_t rank = 0; rank < known.size(); ++rank) {
+      const fs::path path = journal_path(dir_, int(rank));
+      const std::string text = fs::exists(path) ? read_file(path) : "";
+      const std::string all = "\n" + text + read_file(path.string() + ".replay");
+      for (const char* line : {"\na\n", "\nlonger\n", "\nsome\n", "\nb\n"})
+        EXPECT_THAT(all, testing::HasSubstr(line)) << "rank " << rank;
+      ASSERT_LE(known[rank], text.size());
+      EXPECT_TRUE(known[rank] == 0 || text[known[rank] - 1] == '\n')
+          << "rank " << rank << " knows " << known[rank];
+    }
+  }
+
+  const std::vector<uint64_t> known_ = {2, 5};
+};
+
+// The checkpoint still speaks of the journals of two ranks.
+TEST_F(Journals, AreSharedAgainBeforeTheNextCheckpoint) {
+  for (const int ranks : {3, 3, 4, 1, 3}) expect_all_kept(share(ranks));
+}
+
+TEST_F(Journals, AreKeptWhereverTheirSharingIsCutShort) {
+  for (const int ranks : {1, 3})
+    for (int calls = 0; calls < 50; ++calls) {
+      int call = 0;
+      watch_file_calls([&](const char*, const fs::path&) {
+        if (call++ == calls) throw WorldError("cut short");
+      });
+      try {
+        share(ranks);
+        calls = 50;
+      } catch (const WorldError&) {
+      }
+      watch_file_calls({});
+      expect_all_kept(share(ranks));
+    }
+}
+
 }  // namespace
 }  // namespace temper

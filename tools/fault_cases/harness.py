@@ -16,6 +16,7 @@ import ranks_test
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 CASES = []
+EVERY = False  # try all of what is usually sampled
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_CHILD_SUBREAPER, CLONE_NEWNS, MS_REC_PRIVATE = 36, 0x20000, 0x4000 | 1 << 18
 LEAVE_S = 5  # what a run started has so long to go after it
@@ -34,8 +35,8 @@ class Case:
 
 
 def case(function=None, *, quick=False, limit=120, needs=(ranks_test.taught,), name=None):
-    """Registers a function of the case's folder, whose words say what must hold. It returns if that held, else it raises.
-    `needs`: what is made once for all cases, before the first."""
+    """Registers a function of the case's folder, whose words say what must hold. It returns if that held, with what is to be said
+    of it if anything is, else it raises. `needs`: what is made once for all cases, before the first."""
     def register(function):
         CASES.append(Case(function, quick, limit, needs, name))
         return function
@@ -45,6 +46,11 @@ def case(function=None, *, quick=False, limit=120, needs=(ranks_test.taught,), n
 def expect(condition, text=""):
     if not condition:
         raise AssertionError(text)
+
+
+def extend(seconds):
+    """From now on the case may take so long."""
+    signal.alarm(seconds)
 
 
 # ------------------------------------------------------------------------------------------------------------------ processes
@@ -91,7 +97,7 @@ def attempt(one, folder):
     signal.alarm(one.limit)
     state, why = "ok", ""
     try:
-        one.function(folder)
+        why = one.function(folder) or ""
     except Skipped as reason:
         return "skipped", str(reason)
     except BaseException as error:  # whatever it was, the case says so and the others go on

@@ -174,39 +174,44 @@ replaced_meanwhile("broker deleted during a run", None, ("cannot start",))
 replaced_meanwhile("broker replaced during a run by one that floods", "#!/bin/sh\nexec cat /dev/zero >&3\n")
 
 
-def nonsense(name, change, code=0, said=(), holds="", words=()):
+def expect_finite_figures(directory):
+    for line in lines_of(directory):
+        for key, value in line.items():
+            expect(not isinstance(value, float) or math.isfinite(value), f"{key} is {value}")
+
+
+def nonsense(what, instead, becomes, numbers=(3,), code=0, said=(), words=()):
+    """A broker `what`, which says `instead`, a list of messages, in the place of its messages of these numbers (None: of every
+    verdict)."""
+    at_its_time = "number" if numbers is None else f"number in {numbers}"
+
     def body(folder):
-        program = programs(folder, temper_broker=proxy(change))
+        program = programs(folder, temper_broker=proxy(f"return {instead} if {at_its_time} else [text]"))
         run = start(folder / "run", "run.steps=5", *words, program_of=lambda rank: program)
-        text = ended(run, code, said=said, within=100)
-        for line in lines_of(folder / "run"):
-            for key, value in line.items():
-                expect(not isinstance(value, float) or math.isfinite(value), f"{key} is {value}")
-        return text
-    body.__doc__ = holds
-    case(name=name)(body)
+        ended(run, code, said=said, within=100)
+        expect_finite_figures(folder / "run")
+    body.__doc__ = f"{becomes}; the run comes to its end{f' with {code}' if code else ''}, and its figures are finite."
+    case(name=f"broker {what}")(body)
 
 
-nonsense("broker whose third verdict has a time of NaN", "return [text.replace(b'\"speedup\":', b'\"speedup\":null,\"x\":') if number == 3 else text]",
-         holds="A verdict that cannot be is INFRA, and the run comes to its end without a figure that is not finite.")
-nonsense("broker whose third verdict has a time of 1e999", "return [text.replace(b'\"candidate_us\":', b'\"candidate_us\":1e999,\"x\":') if number == 3 else text]",
-         holds="A number that no double holds is INFRA or ends that broker, and the run comes to its end.")
-nonsense("broker whose third verdict is of an unknown kind", "return [text.replace(b'\"kind\":\"', b'\"kind\":\"SUPER_') if number == 3 else text]",
-         holds="It is INFRA, or that broker is started again; the run comes to its end.")
-nonsense("broker that answers twice", "return [text, text] if number in (3, 4) else [text]",
-         holds="An answer to nothing ends that broker, which is started again; the run comes to its end, no verdict is another's.")
-nonsense("broker that answers with nothing", "return [b''] if number == 3 else [text]",
-         holds="An empty message ends that broker or is INFRA; the run comes to its end.")
-nonsense("broker that answers with noise", "return [b'\1' + os.urandom(3000)] if number == 3 else [text]",
-         holds="A message that nobody understands ends that broker or is INFRA; the run comes to its end.")
-nonsense("broker that announces 4 GB", "judge.sendall(struct.pack('<I', 0xfffffff0)) if number == 3 else None\nreturn [text]",
-         holds="A size that no message has ends that broker, which is started again; the run comes to its end.")
-nonsense("broker that ends in half a message", "judge.sendall(struct.pack('<I', len(text)) + text[:5]) if number == 3 else None\n"
-         "os._exit(4) if number == 3 else None\nreturn [text]",
-         holds="Half a message is no verdict: the candidate is judged again by the broker that is started, and the run comes to its end.")
-nonsense("broker whose verdicts are all NaN", "return [text.replace(b'\"candidate_us\":', b'\"candidate_us\":null,\"x\":') if number else text]",
-         code=3, said=("could be judged",), words=("run.steps=100000",),
-         holds="A run that learns from nothing ends with 3 and says that none of so many candidates could be judged.")
+def with_field(name, value):
+    """Of a broker's message: another value of a field."""
+    return f"""[text.replace(b'"{name}":', b'"{name}":{value},"x":')]"""
+
+
+ENDS_OR_INFRA = "It ends that broker, which is started again, or is INFRA"
+nonsense("whose third verdict has a speedup of NaN", with_field("speedup", "null"), "A verdict that cannot be is INFRA")
+nonsense("whose third verdict has a time of 1e999", with_field("candidate_us", "1e999"), ENDS_OR_INFRA)
+nonsense("whose third verdict is of an unknown kind", """[text.replace(b'"kind":"', b'"kind":"SUPER_')]""", ENDS_OR_INFRA)
+nonsense("that answers twice", "[text, text]", "An answer to nothing ends that broker, which is started again; no verdict is another's", (3, 4))
+nonsense("that answers with nothing", "[b'']", ENDS_OR_INFRA)
+nonsense("that answers with noise", "[b'\\1' + os.urandom(3000)]", ENDS_OR_INFRA)
+nonsense("that announces 4 GB", "judge.sendall(struct.pack('<I', 0xfffffff0)) or [text]",
+         "A size that no message has ends that broker, which is started again")
+nonsense("that ends in half a message", "judge.sendall(struct.pack('<I', len(text)) + text[:5]) or os._exit(4)",
+         "The candidate is judged again by the broker that is started")
+nonsense("whose verdicts are all NaN", with_field("candidate_us", "null"), "A run that learns from nothing says that none could be judged",
+         None, code=3, said=("could be judged",), words=("run.steps=100000",))
 
 
 # --------------------------------------------------------------------------------------------------------- ranks that judge for others
@@ -234,9 +239,7 @@ def altered_judge(name, text, instead, holds, codes=(0, None), first=3, said=(),
         change = {"LD_PRELOAD": library, "CASE_TEXT": text, "CASE_INSTEAD": instead, "CASE_FROM": str(first)}
         run = start(folder / "run", "run.steps=4", "ranks.env=1", *words, count=2, of_rank=lambda rank: change if rank else {})
         ended(run, *codes, said=said, within=60)
-        for line in lines_of(folder / "run"):
-            for key, value in line.items():
-                expect(not isinstance(value, float) or math.isfinite(value), f"{key} is {value}")
+        expect_finite_figures(folder / "run")
     body.__doc__ = holds
     case(name=name)(body)
 

@@ -2,15 +2,18 @@
 // normalised
 //          speedup reward, code tokens the normalised correctness reward (the reward `tritonrl` gives both)
 // As both objectives are linear in their advantages, α may as well multiply the plan's.
+// An answer without code is ours: all of it is plan, and its one fault would weigh a tenth of a wrong
+// kernel's, so that it keeps weight 1.
 
 #include "trainer/advantage/estimators.h"
 
 namespace temper {
 
-void weigh_plan(TurnValues& advantages, double alpha) {
-  for (GroupValues& group : advantages)
-    for (SampleValues& sample : group)
-      for (TurnValue& turn : sample) turn.plan *= alpha;
+void weigh_plan(const BatchTokens& tokens, double alpha, TurnValues& advantages) {
+  for (size_t g = 0; g < advantages.size(); ++g)
+    for (size_t n = 0; n < advantages[g].size(); ++n)
+      for (size_t t = 0; t < advantages[g][n].size(); ++t)
+        if (tokens.empty() || tokens[g][n][t].code > 0) advantages[g][n][t].plan *= alpha;
 }
 
 }  // namespace temper

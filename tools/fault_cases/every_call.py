@@ -1,0 +1,290 @@
+"""A run that is killed at each system call of a save, and of what it records around it; then it goes on."""
+
+import functools
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import ranks_test
+import resume_test
+
+from . import harness
+from .harness import Skipped, case, expect, extend
+from .runs import ended, lines_of
+
+STEPS = 3  # the save of the second one is ended: it has one before it to remove, and a step comes after it
+WORDS = [*resume_test.BASE, f"run.steps={STEPS}", "checkpoint.every=1", "checkpoint.keep=1"]
+CHANGES = ("write", "pwrite64", "fsync", "rename", "renameat2", "mkdir", "unlink", "unlinkat", "rmdir", "ftruncate", "clone3")
+NEAR = 2  # of many that are alike, at each end
+CANNOT_TRACE = 77
+KILLED = -9
+A_LIFE_S = 60
+
+
+class Part:
+    """Whose calls are counted: `rank` of `count`, from the `nth` write to `file` on. The words are kill_at_call's."""
+
+    def __init__(self, rank=0, count=1, file="metrics.jsonl", nth=3, of="thread", measured=()):
+        self.rank, self.count, self.file, self.nth, self.of, self.measured = rank, count, file, nth, of, measured
+
+    def words(self):
+        """With which nothing depends on when it runs."""
+        return self.measured or [cache(self.count)]
+
+
+ONE = Part()
+FIRST_OF_TWO = Part(count=2)
+SECOND_OF_TWO = Part(rank=1, count=2, file="checkpoints/step_000002.tmp/rank_00001.safetensors", nth=1)
+MEASURED = ("rollout.turns=1", "reward.slope=0")  # nothing is learned from a time, and nobody is told one
+JOURNAL = Part(nth=2, of="folder", measured=MEASURED)  # from the first step's line to the second one's
+
+
+@functools.cache
+def killer():
+    """The program that counts a run's system calls and kills it at one of them."""
+    made, source = ranks_test.WORK / "kill_at_call", Path(__file__).with_name("kill_at_call.cc")
+    try:
+        subprocess.run(["g++", "-std=c++20", "-O1", source, "-o", made], check=True)
+    except FileNotFoundError:
+        return None
+    return made
+
+
+def life(directory, count, *words, before=lambda rank: ()):
+    """Ranks of the run; `before`: what stands in front of a rank's command. Those without come first, and end with it."""
+    port, ranks = ranks_test.free_port(), {}
+    for rank in sorted(range(count), key=lambda rank: len(before(rank))):
+        command = ranks_test.temper_words(f"run.dir={directory}", f"model.path={ranks_test.taught()}", *WORDS, *words)
+        also = {"KILL_ALSO": " ".join(str(process.pid) for process in ranks.values())}
+        ranks[rank] = subprocess.Popen([*map(str, [*before(rank), *command])], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       text=True, errors="replace", cwd=ranks_test.ROOT,
+                                       env=ranks_test.torchrun_environment(rank, count, port) | also)
+    return [ranks[rank] for rank in range(count)]
+
+
+def counted_life(part, directory, at, listed, *words):
+    front = [killer(), directory, part.file, part.nth, part.of, at, listed]
+    return life(directory, part.count, *words, before=lambda rank: front if rank == part.rank else [])
+
+
+@functools.cache
+def verdicts(count):
+    """Of every answer that the run gives."""
+    file = ranks_test.WORK / f"verdicts_of_{count}.db"
+    ended(life(ranks_test.WORK / f"first_of_{count}", count, f"env.cache={file}"), *[0] * count)
+    return file
+
+
+def cache(count):
+    copy = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "verdicts.db"
+    shutil.copy(verdicts(count), copy)
+    return f"env.cache={copy}"
+
+
+@functools.cache
+def never_killed(count):
+    directory = ranks_test.WORK / f"never_killed_{count}"
+    ended(life(directory, count, cache(count)), *[0] * count)
+    expect(any(line.get("env/correct", 0) > 0 for line in lines_of(directory)), "nothing right, nothing learned")
+    return directory
+
+
+def alike(line, directory):
+    """A call without what another life has another of."""
+    line = re.sub(r"\.tmp\d+|tfevents\.\d+|pipe:\[\d+\]", "", line.strip())
+    return line.replace(str(directory), "")
+
+
+@functools.cache
+def calls(part):
+    """The lines of all calls, in their order."""
+    folder = Path(tempfile.mkdtemp(dir=ranks_test.WORK))
+    run = counted_life(part, folder / "run", 0, folder / "list", *part.words())
+    done = ranks_test.wait_all(run, A_LIFE_S)
+    if CANNOT_TRACE in done.codes:
+        return []
+    expect(set(done.codes) == {0}, done.text)
+    return [alike(line, folder / "run") for line in (folder / "list").read_text().splitlines()]
+
+
+def ready(part):
+    """What cases about the part need."""
+    def make():
+        killer()
+        if killer() and calls(part) and not part.measured:
+            never_killed(part.count)
+    return make
+
+
+def chosen(all_calls):
+    """Numbers of the calls to be killed at. Of those that change something all but the middle of many that are alike; of those that
+    only look the first and the last of each kind, as all is then as the call before has left it."""
+    if harness.EVERY:
+        return list(range(1, len(all_calls) + 1))
+    changing, looking = {}, {}
+    for number, line in enumerate(all_calls, 1):
+        name = line.split(" ")[0]
+        if name in CHANGES or name == "openat" and ".tmp" in line:
+            changing.setdefault(line, []).append(number)
+        else:
+            looking.setdefault(name, []).append(number)
+    near = {number for numbers in changing.values() for number in numbers[:NEAR] + numbers[-NEAR:]}
+    near |= {number for numbers in looking.values() for number in (numbers[0], numbers[-1])}
+    return sorted(near | {1, len(all_calls)})
+
+
+def kill_at(part, directory, number, *words):
+    """Ends all ranks at the call."""
+    listed = directory.with_suffix(".list")
+    text = ended(counted_life(part, directory, number, listed, *words), *[KILLED] * part.count)
+    came = alike(listed.read_text(), directory)
+    expect(came == calls(part)[number - 1], f"killed at '{came}', not at '{calls(part)[number - 1]}'\n{text}")
+
+
+def differences(directory, whole):
+    """Of two runs, in words: figures, trajectories, weights."""
+    found = [f"figures of step {a.get('step')}: {sorted(key for key in a | b if a.get(key) != b.get(key))}"
+             for a, b in zip(resume_test.figures(directory), resume_test.figures(whole)) if a != b]
+    if len(resume_test.figures(directory)) != len(resume_test.figures(whole)):
+        found.append("the number of lines of the metrics")
+    if resume_test.trajectories(directory) != resume_test.trajectories(whole):
+        found.append("trajectories")
+    if not resume_test.state(whole, STEPS) or resume_test.state(directory, STEPS) != resume_test.state(whole, STEPS):
+        found.append("weights and moments")
+    final = "checkpoints/final/model.safetensors"
+    if (directory / final).read_bytes() != (whole / final).read_bytes():
+        found.append("the exported weights")
+    return found
+
+
+def steps_there(part, number):
+    """Of which steps a whole checkpoint may be found after a kill at the call; 0: none, and the run begins again."""
+    def come(*names):
+        return any(line.split(" ")[0] in names[:-1] and line.endswith(names[-1]) for line in calls(part)[:number - 1])
+
+    if come("rename", "/checkpoints/step_000002"):
+        return {2}
+    if part.rank > 0:
+        return {1, 2}
+    if come("mkdir", "/checkpoints/step_000002.tmp"):
+        return {1}
+    return {0, 1}  # the save of the first step may still go on
+
+
+def goes_on_alike(part, directory, number, *words):
+    """The next start takes the run to its end, from the checkpoint that must be there, and it is one that was never killed."""
+    text = ended(life(directory, part.count, *words), *[0] * part.count)
+    after = re.findall(r"goes on after step (\d+)", text) or ["0"]
+    expect(int(after[0]) in steps_there(part, number), f"goes on after step {after[0]}, not {steps_there(part, number)}\n{text}")
+    return differences(directory, never_killed(part.count))
+
+
+def attempted(attempt, *words):
+    """What is wrong, in one text; none: nothing."""
+    try:
+        return "; ".join(attempt(*words))
+    except AssertionError as error:
+        return str(error)
+
+
+def at_calls_of(part, folder, share, shares, attempt):
+    """Kills a run at each chosen call of a share of them and lets it go on: what `attempt` finds wrong, or what is said of it."""
+    if not killer():
+        raise Skipped("no g++")
+    if not calls(part):
+        raise Skipped("no process can be traced here")
+    numbers = chosen(calls(part))
+    numbers = numbers[len(numbers) * share // shares:len(numbers) * (share + 1) // shares]
+    wrong = []
+    for number in numbers:
+        extend(3 * A_LIFE_S)
+        directory = folder / f"run_{number}"
+        if found := attempted(attempt, directory, number):
+            wrong.append(f"killed at call {number}, {calls(part)[number - 1]}: {found}")
+        shutil.rmtree(directory)
+    expect(not wrong, f"{len(wrong)} of {len(numbers)} are not alike\n" + "\n".join(wrong))
+    return f"{len(numbers)} kills, at calls {numbers[0]} to {numbers[-1]} of {len(calls(part))}: figures and weights are alike each time"
+
+
+def in_a_save(name, part, shares):
+    for share in range(shares):
+        @case(name=f"killed at each system call of a save{name}: {share + 1} of {shares}", needs=(ranks_test.taught, ready(part)))
+        def _(folder, share=share):
+            """Wherever a run is killed, from the record of a step to the removal of the checkpoint before it, the same command takes
+            it to its end, and figures, trajectories and weights are, to the bit, those of a run that was never killed."""
+            def attempt(directory, number):
+                words = cache(part.count)
+                kill_at(part, directory, number, words)
+                return goes_on_alike(part, directory, number, words)
+            return at_calls_of(part, folder, share, shares, attempt)
+
+
+in_a_save("", ONE, 4)
+in_a_save(", rank 0 of two", FIRST_OF_TWO, 2)
+in_a_save(", rank 1 of two", SECOND_OF_TWO, 2)
+
+
+# --------------------------------------------------------------------------------------------------------- what is measured for real
+
+def untimed(directory):
+    """The figures that no clock is behind."""
+    return [{name: value for name, value in line.items() if not re.search("speedup|fast_", name)} for line in resume_test.figures(directory)]
+
+
+def journal(directory):
+    """digest → verdict, and the digests that were asked for."""
+    found, asked = {}, set()
+    for file in sorted((directory / "verdicts").glob("rank_*")):
+        lines = file.read_text().split("\n")[:-1]  # what ends in no line's end was cut short
+        for line in map(json.loads, lines):
+            if "verdict" in line:
+                found[line["digest"]] = line["verdict"]
+            if "asked" in line:
+                asked.add(line["asked"])
+    return found, asked
+
+
+@functools.cache
+def never_killed_measured():
+    directory = ranks_test.WORK / "never_killed_measured"
+    ended(life(directory, 1, *MEASURED), 0)
+    expect(any(line.get("env/correct", 0) > 0 for line in lines_of(directory)), "nothing right, nothing learned")
+    return directory
+
+
+def kept_or_named(directory):
+    """What is wrong with the next start of a run that has judged for real."""
+    before, asked = journal(directory)
+    lines = untimed(directory)
+    text = ended(life(directory, 1, *MEASURED), 0)
+    named = sum(int(number) for number in re.findall(r"measured anew.*: (\d+) candidates", text))
+    wrong = []
+    if named != len(asked - before.keys()):
+        wrong.append(f"{len(asked - before.keys())} verdicts were asked for and had not come, {named} are named")
+    if {digest: verdict for digest, verdict in journal(directory)[0].items() if digest in before} != before:
+        wrong.append("verdicts that had come are others")
+    whole = untimed(never_killed_measured())
+    if untimed(directory) != whole or lines != whole[:len(lines)]:
+        wrong.append("figures")
+    final = "checkpoints/final/model.safetensors"
+    if (directory / final).read_bytes() != (never_killed_measured() / final).read_bytes():
+        wrong.append("the exported weights")
+    return wrong, named
+
+
+@case(name="killed at each system call of the journal and the record", needs=(ranks_test.taught, ready(JOURNAL), never_killed_measured))
+def _(folder):
+    """Wherever a run that measures is killed between two steps' records, verdicts that had come stay as they were, those that had
+    not are measured anew and named, and what no clock is behind is, to the bit, that of a run that was never killed."""
+    anew = 0
+
+    def attempt(directory, number):
+        nonlocal anew
+        kill_at(JOURNAL, directory, number, *MEASURED)
+        wrong, named = kept_or_named(directory)
+        anew += named
+        return wrong
+    return at_calls_of(JOURNAL, folder, 0, 1, attempt) + f"; {anew} verdicts were measured anew, all of them named"
