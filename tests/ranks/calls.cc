@@ -10,6 +10,7 @@
 #include "base/process.h"
 #include "policy/communicator.h"
 #include "policy/communicator/watch.h"
+#include "policy/replicas.h"
 
 namespace temper {
 namespace {
@@ -67,20 +68,28 @@ int make_calls(const std::vector<std::string>& words) {
 
 int print_cost_of_calls() {
   constexpr int kCalls = 1'000'000, kSums = 20'000;
+  constexpr int64_t kWeights = 64 << 20;
   Communicator ranks(find_rank_place(), 20);
   CallTrace trace;
-  double start = now_s();
-  for (int i = 0; i < kCalls; ++i)
-    trace.add("reduce-scatter", "gradients of model.layers.17", 1 << 20, "f32");
-  const double call_ns = (now_s() - start) / kCalls * 1e9;
-  start = now_s();
-  for (int i = 0; i < kSums; ++i) ranks.sum(1, "gradient norm");
-  const double sum_ns = (now_s() - start) / kSums * 1e9;
-  if (ranks.rank() == 0)
-    fmt::print(
-        "a call in the digest: {:.0f} ns; the smallest all-reduce over {} ranks: {:.0f} ns, with {:.2f} % of "
-        "it\n",
-        call_ns, ranks.size(), sum_ns, 100 * call_ns / sum_ns);
+  const auto seconds_of = [](const auto& f) {
+    const double start = now_s();
+    f();
+    return now_s() - start;
+  };
+  const double call_ns = 1e9 / kCalls * seconds_of([&] {
+                           for (int i = 0; i < kCalls; ++i)
+                             trace.add("reduce-scatter", "gradients of model.layers.17", 1 << 20, "f32");
+                         });
+  const double sum_ns = 1e9 / kSums * seconds_of([&] {
+                          for (int i = 0; i < kSums; ++i) ranks.sum(1, "gradient norm");
+                        });
+  const at::Tensor weights = at::ones({kWeights}, at::kFloat);
+  const double digest_s = seconds_of([&] { word_digest(weights); });
+  if (ranks.rank() > 0) return 0;
+  fmt::print(
+      "a call in the digest: {:.0f} ns, {:.2f} % of the smallest all-reduce over {} ranks ({:.0f} ns)\n",
+      call_ns, 100 * call_ns / sum_ns, ranks.size(), sum_ns);
+  fmt::print("weights: a digest of {:.1f} GB/s\n", double(weights.nbytes()) / digest_s / 1e9);
   return 0;
 }
 
