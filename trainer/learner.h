@@ -91,6 +91,7 @@ class Learner {
   double progress(int64_t step, int64_t update) const;
   void update_once(const Part& part, double progress, Sums& sums, LearnStats& stats);
   void count_skipped(double norm, const Sums& sums);
+  void note_alike(const Batch& batch, const TokenAdvantages& advantages) const;
 
   Policy& policy_;
   LearnerOptions options_;

@@ -141,7 +141,7 @@ void Recorder::evaluate_as(const std::string& name, int64_t step) {
 void Recorder::check_replicas() const {
   const int64_t every = config_.ranks.check_every;
   if (every > 0 && steps_done_ % every == 0)
-    temper::check_replicas(model_.policy.parameters(), "comparison of weights");
+    temper::check_replicas(model_.policy.parameters(), "comparison of weights", learner_.reference());
 }
 
 ProgressFunction Recorder::rollout_bar() const {
