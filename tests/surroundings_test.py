@@ -130,7 +130,7 @@ class Locale(Program):
     def test_a_run_writes_the_same(self):
         point, comma = self.dirs
         self.assertEqual(self.alike((comma / "config.yaml").read_text()), (point / "config.yaml").read_text())
-        timed = ("start", "timing_s/", "perf/", "cold_start/throughput", "cold_start/seconds", "env/cached")
+        timed = ("start", "timing_s/", "perf/", "throughput/", "cold_start/throughput", "cold_start/seconds", "env/cached")
         figures = [[{k: v for k, v in json.loads(line).items() if not k.startswith(timed)}
                     for line in (run / "metrics.jsonl").read_text().splitlines()] for run in self.dirs]
         self.assertEqual(*figures)
