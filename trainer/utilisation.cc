@@ -28,7 +28,7 @@ constexpr double kTera = 1e12;
 
 void add_rate(const std::string& prefix, double flops, double seconds, const Devices& devices,
               Metrics& metrics) {
-  if (seconds <= 0) return;
+  if (flops <= 0 || seconds <= 0) return;
   const double each = flops / seconds / double(devices.count);
   metrics[prefix + "model_tflops"] = each / kTera;
   if (devices.peak_flops) metrics[prefix + "mfu"] = each / *devices.peak_flops;

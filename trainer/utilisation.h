@@ -31,8 +31,8 @@ Devices devices_of(const Policy& policy);
 double generation_flops(const ModelConfig& config, const Batch& batch);
 
 // throughput/model_tflops: TFLOP/s of the update on each device, and throughput/mfu, a share of 1, where the
-// peak is known. throughput/gen_model_tflops and throughput/gen_mfu say the same of generation. What took no
-// time is left out.
+// peak is known. throughput/gen_model_tflops and throughput/gen_mfu say the same of generation. Where
+// nothing was computed they are left out.
 void add_utilisation(const LearnStats& learned, double generation_flops, double generate_s,
                      const Devices& devices, Metrics& metrics);
 

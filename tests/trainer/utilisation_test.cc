@@ -83,6 +83,14 @@ TEST(Utilisation, IsNoShareWhereThePeakIsNotKnown) {
   EXPECT_EQ(m, (Metrics{{"throughput/model_tflops", 3}}));
 }
 
+TEST(Utilisation, IsLeftOutWhereNothingWasComputed) {
+  LearnStats learned;
+  learned.seconds = 2;
+  Metrics m;
+  add_utilisation(learned, 0, 8, {.count = 1, .peak_flops = 10e12}, m);
+  EXPECT_TRUE(m.empty());
+}
+
 TEST(Utilisation, PeaksAreKnownByTheWholeName) {
   EXPECT_EQ(peak_flops("NVIDIA H100 80GB HBM3"), 989e12);
   EXPECT_EQ(peak_flops("NVIDIA H200"), 989e12);
