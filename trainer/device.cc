@@ -90,6 +90,10 @@ void wait_for_device(const PolicyOptions& options) {
   if (options.on_gpu()) cuda::synchronize();
 }
 
+std::string gpu_name(const PolicyOptions& options) {
+  return options.on_gpu() ? cuda::describe_gpu(ordinal_of(options.device)).name : "";
+}
+
 std::string device_text(const PolicyOptions& options) {
   if (!options.on_gpu()) {
     const std::string cpu = fmt::format("CPU ({}), f32", cpu::instruction_set());

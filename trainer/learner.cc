@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "policy/activity.h"
 #include "policy/flat.h"
+#include "policy/layouts.h"
 #include "policy/parameter_store.h"
 #include "trainer/batch_digest.h"
 #include "trainer/packing.h"
@@ -264,7 +265,12 @@ void Learner::update_once(const Part& part, double progress, Sums& sums, LearnSt
   (std::isfinite(norm) ? stats.updates : stats.skipped_updates) += 1;
   if (std::isfinite(norm)) stats.grad_norm += norm;
   count_skipped(norm, sums);
-  for (const Row* row : part.computed) stats.packed_tokens += std::ssize(row->of.ids());
+  for (const Row* row : part.computed) {
+    const int64_t tokens = std::ssize(row->of.ids());
+    stats.packed_tokens += tokens;
+    stats.model_flops +=
+        3 * forward_flops(policy_.config(), tokens, std::ranges::count(row->advantages->mask, 1));
+  }
 }
 
 // All ranks see the same norms, and so end together.

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -17,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/machine/messages.h"
+#include "base/machine/output.h"
 #include "base/machine/socket.h"
 #include "base/process.h"
 
@@ -48,8 +50,7 @@ std::string process_space() {
 }
 
 void say_on_terminal(const std::string& text) {
-  const std::string line = text + "\n";
-  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+  std::fputs((text + "\n").c_str(), stderr);  // whoever read it may be gone: no reason to stay
 }
 
 }  // namespace
@@ -262,6 +263,7 @@ struct Watch::Impl {
     if (rank > 1) std::this_thread::sleep_for(std::chrono::duration<double>(kLastWords_s));
     if (rank == 1 || left_out) say_of(0, trouble->what);  // rank 1 may have ended as well
     if (trouble->alive) end_process(0);
+    finish_output(false);
     ::_exit(kExitWorld);
   }
 
@@ -345,6 +347,7 @@ struct Watch::Impl {
     send_all({{"kind", "end"}, {"code", code}, {"kill", kill}});
     end_process(kill);
     wait_for_silence();
+    finish_output(false);
     ::_exit(code);
   }
 
