@@ -133,6 +133,10 @@ Roofs measure_roofs() {
   return {copy_bytes_per_s() * cores, fma_flops_per_s() * cores};
 }
 
+Roofs higher(const Roofs& a, const Roofs& b) {
+  return {std::max(a.bytes_per_s, b.bytes_per_s), std::max(a.flops_per_s, b.flops_per_s)};
+}
+
 double floor_us(double bytes, double flops, const Roofs& roofs) {
   return kFloorShare * 1e6 * std::max(bytes / roofs.bytes_per_s, flops / roofs.flops_per_s);
 }

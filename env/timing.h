@@ -33,6 +33,7 @@ struct Roofs {
   double flops_per_s = 0;  // f32 fused multiply-adds
 };
 Roofs measure_roofs();  // some milliseconds of one core, times the cores this process may use
+Roofs higher(const Roofs& a, const Roofs& b);
 
 // Half the time that the roofs demand: honest runs on warm caches stay above it.
 double floor_us(double bytes, double flops, const Roofs& roofs);

@@ -149,7 +149,7 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
   json.at("speedup").get_to(verdict.speedup);
   json.at("speedup_low").get_to(verdict.speedup_low);
   json.at("speedup_high").get_to(verdict.speedup_high);
-  if (!json.at("pairs").is_number_integer()) throw WorldError("pairs is {}", json.at("pairs").dump());
+  if (!json.at("pairs").is_number_integer()) throw WorldError("pairs is no integer");
   json.at("pairs").get_to(verdict.pairs);
   json.at("floor_us").get_to(verdict.floor_us);
   json.at("profile_share").get_to(verdict.profile_share);

@@ -101,6 +101,7 @@ struct VerdictCache::Impl {
   }
 
   const std::string path;
+  int64_t unreadable = 0;
   Database database{nullptr, &sqlite3_close};
   Statement found{nullptr, &sqlite3_finalize}, added{nullptr, &sqlite3_finalize},
       counted{nullptr, &sqlite3_finalize};
@@ -116,11 +117,20 @@ std::optional<Verdict> VerdictCache::find(const std::string& digest) {
   const std::string json(text ? text : "", size_t(sqlite3_column_bytes(impl_->found.get(), 0)));
   sqlite3_reset(impl_->found.get());
   VerdictRead read = parse_verdict(json);
-  if (!read.verdict)
-    throw WorldError("env.cache: {}: the verdict of {} cannot be read: {}", impl_->path, digest, read.error);
+  if (!read.verdict) {
+    if (impl_->unreadable++ == 0)
+      fmt::print(
+          stderr,
+          "WARNING: env.cache: {}: the verdict of {} cannot be read: {}. Candidates of such verdicts are "
+          "judged anew\n",
+          impl_->path, digest, read.error);
+    return std::nullopt;
+  }
   read.verdict->cached = true;
   return read.verdict;
 }
+
+int64_t VerdictCache::unreadable() const { return impl_->unreadable; }
 
 void VerdictCache::add(const std::string& digest, const Verdict& verdict) {
   const nlohmann::json json = verdict;

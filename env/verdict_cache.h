@@ -19,10 +19,12 @@ class VerdictCache {
   explicit VerdictCache(const std::string& path);
   ~VerdictCache();
 
-  // Errors of both: WorldError naming the file.
-  std::optional<Verdict> find(const std::string& digest);  // marked as cached
+  // Errors of both: WorldError naming the file. What is found is marked as cached. A verdict that this
+  // program cannot read, of a younger one or damaged, is none; the first is told on standard error.
+  std::optional<Verdict> find(const std::string& digest);
   void add(const std::string& digest, const Verdict& verdict);
   size_t size();
+  int64_t unreadable() const;  // found so far
 
  private:
   struct Impl;

@@ -53,7 +53,7 @@ void CudaDecoder::NewTokens::add(const Extension& extension, GpuCache& cache) {
     row.push_back(int32_t(last.size()));
   }
   table.resize(table.size() + size_t(cache.max_pages()));
-  cache.fill_row(extension.slot, &*table.end() - cache.max_pages());
+  cache.fill_row(extension.slot, table.data() + table.size() - size_t(cache.max_pages()));
   starts.push_back(int32_t(ids.size()));
   last.push_back(int32_t(ids.size()) - 1);
 }

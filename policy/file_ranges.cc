@@ -106,4 +106,25 @@ MadeTensor made_from(const at::Tensor& values, at::ScalarType stored) {
   return {stored_name(stored), values.sizes().vec(), uint64_t(flat.numel()) * width, part};
 }
 
+MadeTensor made_from(const SafetensorsFile& file, const TensorPlace& place, at::ScalarType stored,
+                     NotFiniteListener not_finite) {
+  const at::ScalarType type = float_type(place.dtype);
+  const auto width = uint64_t(c10::elementSize(stored)), read_width = uint64_t(c10::elementSize(type));
+  const auto part = [=, &file, at = place.begin, listener = std::move(not_finite)](
+                        uint64_t begin, uint64_t size, std::vector<std::byte>& scratch) {
+    TEMPER_CHECK(begin % width == 0 && size % width == 0);
+    const uint64_t first = begin / width, count = size / width;
+    // What is read lies behind what is made of it, as its type wants to lie.
+    const uint64_t room = type == stored ? 0 : (size + kWidest - 1) / kWidest * kWidest;
+    scratch.resize(std::max(scratch.size(), size_t(room + count * read_width)));
+    std::byte* const read = scratch.data() + room;
+    file.read(at + first * read_width, {read, size_t(count * read_width)});
+    if (type != stored) convert_floats(read, type, scratch.data(), stored, int64_t(count));
+    if (const int64_t found = count_not_finite(scratch.data(), stored, int64_t(count)); found > 0)
+      listener(int64_t(first), found);
+    return std::span<const std::byte>(scratch).first(size);
+  };
+  return {stored_name(stored), place.shape, place.bytes / read_width * width, part};
+}
+
 }  // namespace temper

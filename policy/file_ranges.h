@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,14 @@ NotFinite read_ranges(const std::vector<FileRange>& ranges);
 
 // A tensor in the store, wherever it lies, to be written in another type.
 MadeTensor made_from(const at::Tensor& values, at::ScalarType stored);
+
+// Told of each piece with numbers that are not finite: the first number's index, and how many there are. Any
+// thread may call it.
+using NotFiniteListener = std::function<void(int64_t begin, int64_t count)>;
+
+// A tensor of a file, which must live as long, to be read and converted while it is written: no more than a
+// piece of it is in memory.
+MadeTensor made_from(const SafetensorsFile& file, const TensorPlace& place, at::ScalarType stored,
+                     NotFiniteListener not_finite);
 
 }  // namespace temper

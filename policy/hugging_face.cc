@@ -4,6 +4,9 @@
 
 #include <unistd.h>
 
+#include <functional>
+#include <limits>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -60,13 +63,17 @@ class DirectoryBeside {
 
 fs::path without_trailing_slash(const fs::path& dir) { return dir.has_filename() ? dir : dir.parent_path(); }
 
-at::ScalarType stored_type(const Policy& policy, const ExportOptions& options) {
-  if (options.dtype.empty()) return policy.parameters().weights().scalar_type();
+at::ScalarType stored_type(const ExportOptions& options, at::ScalarType otherwise) {
+  if (options.dtype.empty()) return otherwise;
   const at::ScalarType type = float_type(options.dtype);
   if (type == at::ScalarType::Undefined)
     throw ConfigError("dtype: {} is not supported: must be float32, float64, bfloat16 or float16",
                       printable(options.dtype));
   return type;
+}
+
+at::ScalarType stored_type(const Policy& policy, const ExportOptions& options) {
+  return stored_type(options, policy.parameters().weights().scalar_type());
 }
 
 // Parameters in the network's order, in files of at most so many bytes; one that is larger has its own.
@@ -89,13 +96,12 @@ void refuse_not_finite(const NotFinite& found) {
   if (found.count > 0) throw ConfigError("{} are not finite", found.where);
 }
 
-}  // namespace
+using MakeTensor = std::function<MadeTensor(const ParameterInfo&)>;
 
-void write_weights(const fs::path& dir, const Policy& policy, const ExportOptions& options) {
-  const ParameterStore& store = policy.parameters();
-  const at::ScalarType type = stored_type(policy, options);
+void write_files(const fs::path& dir, const std::vector<ParameterInfo>& parameters, at::ScalarType type,
+                 int64_t shard_bytes, const MakeTensor& make) {
   const auto width = int64_t(c10::elementSize(type));
-  const auto shards = shards_of(store.parameters(), width, options.shard_bytes);
+  const auto shards = shards_of(parameters, width, shard_bytes);
   int64_t total = 0;
   nlohmann::ordered_json map;
   for (size_t i = 0; i < shards.size(); ++i) {
@@ -104,7 +110,7 @@ void write_weights(const fs::path& dir, const Policy& policy, const ExportOption
                                  : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
     std::map<std::string, MadeTensor> tensors;
     for (const ParameterInfo* p : shards[i]) {
-      tensors[p->name] = made_from(store.weight(p->name), type);
+      tensors[p->name] = make(*p);
       map[p->name] = name;
       total += p->size * width;
     }
@@ -113,6 +119,15 @@ void write_weights(const fs::path& dir, const Policy& policy, const ExportOption
   if (shards.size() == 1) return;
   const nlohmann::ordered_json index = {{"metadata", {{"total_size", total}}}, {"weight_map", map}};
   write_file_atomic(dir / "model.safetensors.index.json", index.dump(2) + "\n");
+}
+
+}  // namespace
+
+void write_weights(const fs::path& dir, const Policy& policy, const ExportOptions& options) {
+  const ParameterStore& store = policy.parameters();
+  const at::ScalarType type = stored_type(policy, options);
+  write_files(dir, store.parameters(), type, options.shard_bytes,
+              [&](const ParameterInfo& p) { return made_from(store.weight(p.name), type); });
 }
 
 // Each rank reads its share and gets the others' from them; an error of one is an error of all.
@@ -160,14 +175,60 @@ EndTokens end_tokens(const Tokenizer& tokenizer) {
   return tokens;
 }
 
+void write_shape(const ModelConfig& config, at::ScalarType type, const Tokenizer& tokenizer,
+                 const fs::path& dir, const ExportOptions& options) {
+  write_model_config(dir, config, config_name(type), end_tokens(tokenizer));
+  if (!options.generation_config.empty())
+    write_file_atomic(dir / kGenerationConfig, options.generation_config);
+  tokenizer.save(dir);
+}
+
+// Of pieces that several threads write; the first in the order of the parameters is named.
+class NotFiniteNumbers {
+ public:
+  NotFiniteListener of(const ParameterInfo& parameter, const SafetensorsFile& file) {
+    return [this, &file, name = parameter.name, at = parameter.offset](int64_t begin, int64_t count) {
+      const std::scoped_lock lock(mutex_);
+      found_.count += count;
+      if (at + begin >= first_) return;
+      first_ = at + begin;
+      found_.where = fmt::format("{}: tensor '{}': {} of its numbers from number {} on", file.path().string(),
+                                 name, count, begin);
+    };
+  }
+  const NotFinite& found() const { return found_; }
+
+ private:
+  std::mutex mutex_;
+  NotFinite found_;
+  int64_t first_ = std::numeric_limits<int64_t>::max();
+};
+
 }  // namespace
 
 void export_shape(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir,
                   const ExportOptions& options) {
-  write_model_config(dir, policy.config(), config_name(stored_type(policy, options)), end_tokens(tokenizer));
-  if (!options.generation_config.empty())
-    write_file_atomic(dir / kGenerationConfig, options.generation_config);
-  tokenizer.save(dir);
+  write_shape(policy.config(), stored_type(policy, options), tokenizer, dir, options);
+}
+
+NotFinite copy_hugging_face(const fs::path& from, const Tokenizer& tokenizer, const fs::path& dir,
+                            const ExportOptions& options) {
+  const ModelConfig config = read_model_config(from);
+  check_tokenizer_fits(tokenizer, config);
+  const WeightFiles files(from, config);
+  files.check_tied_head();
+  const std::vector<ParameterInfo> parameters = parameters_of(config);
+  const at::ScalarType type =
+      stored_type(options, float_type(files.of(parameters.front().name).place->dtype));
+  DirectoryBeside beside(without_trailing_slash(dir));
+  write_shape(config, type, tokenizer, beside.path(), options);
+  NotFiniteNumbers numbers;
+  write_files(beside.path(), parameters, type, options.shard_bytes, [&](const ParameterInfo& p) {
+    const auto [file, place] = files.of(p.name);
+    return made_from(*file, *place, type, numbers.of(p, *file));
+  });
+  beside.move_into_place();
+  return numbers.found();
 }
 
 void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir,

@@ -26,6 +26,12 @@ void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const
 void export_shape(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir,
                   const ExportOptions& options = {});
 
+// The same from a directory's files, without a policy: no more than pieces of the weights are in memory. An
+// empty dtype is that of the first parameter there. Returns what of the written numbers is not finite.
+// Errors: as import_policy's and as above.
+NotFinite copy_hugging_face(const std::filesystem::path& from, const Tokenizer& tokenizer,
+                            const std::filesystem::path& dir, const ExportOptions& options = {});
+
 // Called on all ranks: each reads its share of the weights, on several threads, and gets the others' from
 // them. Errors: ConfigError naming the file, the tensor, what was found and what was expected; names, shapes
 // and dtypes of all files are compared before memory for the weights is asked for. Numbers that are not

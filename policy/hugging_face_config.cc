@@ -274,11 +274,16 @@ std::string hub_advice(const std::filesystem::path& dir) {
   std::error_code ignored;
   if (!shaped || std::filesystem::exists(dir, ignored) || std::filesystem::exists(dir.parent_path(), ignored))
     return "";
+  const std::string model = dir.filename().string();
+  if (name.starts_with("models/"))  // where the recipes look for what was downloaded
+    return fmt::format(
+        "{}: no such folder. Download the model first, with `hf download ORGANISATION/{} --local-dir {}`",
+        name, model, name);
   return fmt::format(
       "{}: no such folder. It looks like a name of the Hugging Face hub: download it first, with `hf "
       "download {} "
       "--local-dir models/{}`, and name models/{}",
-      name, name, dir.filename().string(), dir.filename().string());
+      name, name, model, model);
 }
 
 ModelConfig read_model_config(const std::filesystem::path& dir) {

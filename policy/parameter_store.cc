@@ -123,8 +123,17 @@ const ParameterInfo& find(const std::vector<ParameterInfo>& parameters, const st
   TEMPER_CHECK(false, "no parameter '{}'", name);
 }
 
+// The allocator's own words are a page of addresses.
+at::Tensor allocated(int64_t size, const at::TensorOptions& options) try {
+  return at::zeros({size}, options);
+} catch (const c10::Error&) {
+  throw WorldError("there is no memory for {} MiB of the policy's parameters on {}",
+                   size * int64_t(options.dtype().itemsize()) >> 20,
+                   options.device().is_cpu() ? "this host" : options.device().str());
+}
+
 at::Tensor zeros(int64_t size, const at::Tensor& weights) {
-  return at::zeros({size},
+  return allocated(size,
                    weights.options().dtype(weights.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
 }
 
@@ -148,7 +157,7 @@ ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Devic
   int64_t named = 0;
   for (const auto& p : parameters_) named += p.size;
   TEMPER_CHECK_EQ(named, config.parameter_count());
-  weights_ = at::zeros({units_.back().offset + units_.back().size},
+  weights_ = allocated(units_.back().offset + units_.back().size,
                        at::TensorOptions().dtype(scalar_type(dtype)).device(device));
 }
 

@@ -23,6 +23,11 @@ Standing standing(const Verdict& verdict, double value) {
   return {.rank = verdict.infra() ? 0 : verdict.pass() ? 2 : 1, .value = value};
 }
 
+Standing standing(const Verdict& verdict) {
+  const Verdict heard = told(verdict);
+  return standing(heard, heard.pass() ? heard.speedup : 0);
+}
+
 std::vector<size_t> best_indices(const std::vector<Standing>& standings, int64_t count) {
   std::vector<size_t> order(standings.size());
   std::iota(order.begin(), order.end(), size_t(0));
@@ -50,10 +55,7 @@ PastTurn shown_part(const ContextOptions& options, const Trajectory& trajectory,
 
 std::vector<size_t> shown_turns(const ContextOptions& options, const Trajectory& trajectory, size_t turns) {
   std::vector<Standing> standings;
-  for (size_t i = 0; i < turns; ++i) {
-    const Verdict verdict = told(trajectory.turns.at(i).verdict);
-    standings.push_back(standing(verdict, verdict.pass() ? verdict.speedup : 0));
-  }
+  for (size_t i = 0; i < turns; ++i) standings.push_back(standing(trajectory.turns.at(i).verdict));
   return best_indices(standings, options.shows_best() ? options.shown_turns : std::ssize(standings));
 }
 

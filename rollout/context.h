@@ -47,6 +47,9 @@ struct Standing {
 // `value`: orders right answers among themselves, and wrong ones.
 Standing standing(const Verdict& verdict, double value);
 
+// As the policy is told of it: of right answers the faster is the better, wrong ones are alike.
+Standing standing(const Verdict& verdict);
+
 // The `count` highest, the earlier of equals, in ascending order.
 std::vector<size_t> best_indices(const std::vector<Standing>& standings, int64_t count);
 

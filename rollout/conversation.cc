@@ -35,11 +35,12 @@ Conversation::Conversation(const ChatFormat& format, const Tokenizer& tokenizer,
   trajectory_.segments.emplace_back().append(format.first_turn(task.prompt()), Role::kPrompt);
 }
 
-void Conversation::show(const std::vector<PastTurn>& past, size_t max_ids, const FeedbackLimit& limit) {
+void Conversation::show(std::vector<PastTurn> past, size_t max_ids, const FeedbackLimit& limit) {
   TEMPER_CHECK(trajectory_.turns.empty());
-  for (size_t left_out = 0; left_out < past.size(); ++left_out) {
+  const auto worth = [](const PastTurn& turn) { return standing(turn.verdict); };
+  for (; !past.empty(); past.erase(std::ranges::min_element(past, {}, worth))) {
     Segment row = open_row();
-    if (!add_past(row, std::span(past).subspan(left_out), max_ids, limit)) continue;
+    if (!add_past(row, past, max_ids, limit)) continue;
     open_row() = std::move(row);
     return;
   }

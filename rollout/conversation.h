@@ -32,10 +32,10 @@ class Conversation {
   Conversation(const ChatFormat& format, const Tokenizer& tokenizer, const Task& task, int64_t step,
                int64_t sample, ContextOptions context = {});
 
-  // Puts answers that were judged before in front of the first one, as part of its prompt. The first of them
-  // are left out where not all fit. `limit` is the last one's: what went wrong in the others is mended or
-  // told again.
-  void show(const std::vector<PastTurn>& past, size_t max_ids, const FeedbackLimit& limit);
+  // Puts answers that were judged before in front of the first one, as part of its prompt. Where not all fit
+  // the worst of them are left out, of equals the earliest. `limit` is the last one's: what went wrong in the
+  // others is mended or told again.
+  void show(std::vector<PastTurn> past, size_t max_ids, const FeedbackLimit& limit);
 
   // Takes the ids of an answer (stop token included if it stopped) with their log-probs, splits it into plan
   // and code, and returns the code to judge. An answer without a code block already has its verdict,

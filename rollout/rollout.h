@@ -41,7 +41,7 @@ struct RolloutOptions {
 struct RolloutRequest {
   const Task* task;
   int64_t samples;
-  // Shown in front of the first answer; the first of them are left out where not all fit.
+  // Shown in front of the first answer; the worst of them are left out where not all fit.
   std::vector<PastTurn> past = {};
 };
 

@@ -39,8 +39,9 @@ std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tas
                            const std::function<void(const Batch&)>& record,
                            const std::function<void(int64_t, int64_t)>& progress) {
   const int64_t width = options.width, rounds = options.budget / width;
-  TEMPER_CHECK(width > 0 && options.keep > 0 && options.keep <= width && options.budget % width == 0,
-               "budget {}, width {}, keep {}", options.budget, width, options.keep);
+  TEMPER_CHECK(width > 0 && options.keep > 0 && options.keep <= width && options.budget % width == 0 &&
+                   options.every > 0,
+               "budget {}, width {}, keep {}, every {}", options.budget, width, options.keep, options.every);
   std::vector<Search> searches;
   for (const Task* task : tasks)
     for (int64_t trial = 0; trial < trials; ++trial) searches.push_back({task, {}});
@@ -66,7 +67,7 @@ std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tas
       chain.turns.push_back(last_turn(trajectory));
       chain.standings.push_back(standing(verdict, value(verdict)));
     }
-    if (options.keep < width)
+    if (options.keep < width && (round + 1) % options.every == 0)
       for (auto& of_search : chains) select(of_search, options.keep);
   }
   return searches;

@@ -18,6 +18,7 @@ struct SearchOptions {
   int64_t budget = 16;  // answers to a task
   int64_t width = 1;    // chains; 1: sequential, budget: parallel
   int64_t keep = 1;     // chains that go on; width: all
+  int64_t every = 1;    // rounds between two choices of them
   int64_t shown = 4;    // turns that a new answer sees
 };
 

@@ -1,7 +1,8 @@
 """Files that strangers wrote to do harm, each given to the program that reads it: python3 tests/attack_files.py build/temper [PATTERN]
 
 Each case makes its files anew, runs one command and knows the right answer: an exit code and words of the message. A command
-may take so many seconds of processor time more than the same command takes with good files, and so much memory at most.
+may take so many seconds of processor time more than the same command takes with good files, and so much memory at most. What
+the safetensors crate refuses, where it is installed, must be refused as well.
 """
 
 import concurrent.futures
@@ -15,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -302,6 +304,15 @@ def header_cases():
     def _(folder):
         header, size = header_of({name: shape for name, shape in shapes().items() if name != norm})
         folder.weights(header, numbers(size // 4) + b"")
+
+    # Characters of JSON and bits, changed by chance. What may pass is for the safetensors crate to say.
+    chosen = random.Random(7)
+    for number in range(40):
+        text = bytearray(text_of(good))
+        for _ in range(chosen.choice((1, 1, 2, 4))):
+            at = chosen.randrange(len(text))
+            text[at] = chosen.choice((text[at] ^ 1 << chosen.randrange(8), chosen.choice(b'{}[]":,0123456789-.eE \\')))
+        bad_header(f"changed by chance, {number}", ".", bytes(text), code=(0, 2))
 
     # accepted, as the reference accepts them
     bad_header("blanks around it", "parameters", b"  " + text_of(good) + b"\n   ", code=0)
@@ -672,6 +683,48 @@ def run(temper, words, during=None, patience=60):
     return Result(process.returncode, text, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
+class Peer:
+    """The safetensors crate, in a process of its own."""
+
+    SAYS = '''
+import sys
+try:
+    from safetensors import deserialize
+except ImportError:
+    sys.exit()
+for line in sys.stdin:
+    try:
+        with open(line.rstrip("\\n"), "rb") as file:
+            deserialize(file.read())
+        print("", flush=True)
+    except Exception as problem:
+        print(ascii(problem), flush=True)
+'''
+
+    def __init__(self):
+        python = ROOT / ".deps/venv/bin/python3"
+        self.lock, self.asked, self.refused = threading.Lock(), 0, 0
+        self.process = subprocess.Popen([python if python.exists() else sys.executable, "-c", self.SAYS], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def why_not(self, path):
+        """Why it refuses the file; nothing where it takes it, or is not installed."""
+        with self.lock:
+            try:
+                self.process.stdin.write(f"{path}\n")
+                self.process.stdin.flush()
+                said = self.process.stdout.readline()
+            except BrokenPipeError:
+                said = ""
+            self.asked += said != ""
+            self.refused += said.strip() != ""
+            return said.strip()
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
 def words_for(command, folder):
     return [word.replace("DIR", str(folder.path)).replace("OUT", str(folder.path) + "_out") for word in command]
 
@@ -706,14 +759,18 @@ def usual_cost(temper, work):
     return costs
 
 
-def attempt(temper, work, one, usual):
+def attempt(temper, work, one, usual, peer=None):
     """Makes the files, runs the command, and removes them. Returns the result and what is wrong with it."""
     folder = Folder(Path(tempfile.mkdtemp(dir=work)) / "case")
     try:
         one.make(folder)
         during = (lambda pid: one.during(pid, folder)) if one.during else None
         result = run(temper, words_for(one.command, folder), during)
-        return result, problems_of(one, result, usual)
+        problems = problems_of(one, result, usual)
+        refused = peer.why_not(folder.path / "model.safetensors") if peer and one.name.startswith("header: ") else ""
+        if refused and result.code == 0:
+            problems.append(f"the safetensors crate refuses it: {refused[:200]}")
+        return result, problems
     finally:
         shutil.rmtree(folder.path.parent, ignore_errors=True)
 
@@ -722,13 +779,13 @@ def main():
     temper, pattern = os.path.abspath(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
     chosen = [one for one in CASES if re.search(pattern, one.name)]
     work = Path(tempfile.mkdtemp(prefix="temper_attack_"))
-    failed, slowest, largest = 0, 0.0, 0.0
+    failed, slowest, largest, peer = 0, 0.0, 0.0, Peer()
     try:
         usual = usual_cost(temper, work)
         print(f"{'seconds':>7} {'MiB':>5} {'exit':>4}  case")
         with concurrent.futures.ThreadPoolExecutor(max(2, (os.cpu_count() or 2) // 2)) as pool:
             costs = [usual[tuple(one.command)] for one in chosen]
-            attempts = pool.map(lambda one, cost: attempt(temper, work, one, cost), chosen, costs)
+            attempts = pool.map(lambda one, cost: attempt(temper, work, one, cost, peer), chosen, costs)
             for one, cost, (result, found) in zip(chosen, costs, attempts):
                 failed += bool(found)
                 slowest, largest = max(slowest, result.seconds - cost.seconds), max(largest, result.mebibytes)
@@ -739,7 +796,9 @@ def main():
                     print("        said: " + repr(result.text[:300]))
                 sys.stdout.flush()
     finally:
+        peer.end()
         shutil.rmtree(work, ignore_errors=True)
+    print(f"the safetensors crate looked at {peer.asked} of them and refused {peer.refused}")
     print(f"{len(chosen)} files, {failed} answered wrongly; at most {slowest:.2f} s more than with good files, "
           f"{largest:.0f} MiB")
     return 1 if failed or not chosen else 0

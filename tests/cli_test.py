@@ -13,9 +13,12 @@ import time
 import unittest
 from pathlib import Path
 
+import attack_files
+
 ROOT = Path(__file__).resolve().parent.parent
 TEMPER = ""
 WORK = Path()
+DEEP = "[" * 100_000 + "]" * 100_000
 
 # The whole job in seconds: two tasks to learn from, one held out.
 TINY = """
@@ -228,7 +231,12 @@ class Whole(Program):
         text = "for (int i = 0; i < n; ++i) {\n\ty[i] = x[i];  // ünï<|im_end|>\n}\n"
         ids = self.check(temper("tokenize", "--model", self.model, text), 0)
         self.assertEqual(self.check(temper("tokenize", "--model", self.model, "--decode", stdin=ids), 0), text)
-        self.check(temper("tokenize", "--model", self.model, "--decode", "[99999]"), 2, "99999 is not a token id")
+        for ids, word in (("[99999]", "99999"), ("[-1]", "-1"), ("[1, 2.5]", "2.5"), ("[1e300]", "1e+300"), ("[4294967301]", "4294967301"),
+                          ("[[1]]", "[1]"), ('["5"]', '"5"')):
+            self.check(temper("tokenize", "--model", self.model, "--decode", ids), 2, f"{word} is not a token id: 0 to ")
+        for words in (["--decode"], ["--chat", "chatml"]):
+            for text in ("nonsense", "{}", f"[{DEEP}]", f'[{{"role": {DEEP}, "content": "x"}}]', f'[{{"role": "user", "content": {DEEP}}}]'):
+                self.check(temper("tokenize", "--model", self.model, *words, stdin=text), 2, "the input must be a JSON list of ")
 
     def test_logprobs(self):
         ids = [[5, 6, 7], [8, 9]]
@@ -236,8 +244,11 @@ class Whole(Program):
         self.assertEqual([len(row) for row in rows["log_probs"]], [3, 2])
         self.assertIsNone(rows["log_probs"][0][0])
         self.assertLess(rows["log_probs"][0][1], 0)
-        self.check(temper("logprobs", "--model", self.model, stdin='{"ids": [[-1]]}'), 2, "ids[0] holds -1")
-        self.check(temper("logprobs", "--model", self.model, stdin="nonsense"), 2, 'must be JSON like {"ids": [[')
+        for word in ("-1", "2.5", "1e+300", "4294967301", "[1]", "null"):
+            text = f'{{"ids": [[1], [2, {word}]]}}'
+            self.check(temper("logprobs", "--model", self.model, stdin=text), 2, f"ids[1] holds {word}: must be 0 to ")
+        for text in ("nonsense", "[[1]]", '{"ids": [1]}', '{"ids": 3}', "{}", f'{{"ids": {DEEP}}}'):
+            self.check(temper("logprobs", "--model", self.model, stdin=text), 2, 'must be JSON like {"ids": [[')
 
     def test_generate(self):
         words = ("generate", "--model", self.model, "--max-tokens", 8, "--temperature", 1, "hello")
@@ -250,6 +261,24 @@ class Whole(Program):
         self.check(temper("export", self.model, copy), 0)
         self.assertEqual((copy / "model.safetensors").read_bytes(), (self.model / "model.safetensors").read_bytes())
         self.check(temper("export", self.model, copy), 2, "exists already")
+
+    def test_export_keeps_no_weights_in_memory(self):
+        config = attack_files.CONFIG | {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 3, "num_attention_heads": 16,
+                                        "num_key_value_heads": 4, "head_dim": 128, "torch_dtype": "bfloat16"}
+        header, at = {}, 0
+        for name, shape in attack_files.shapes(config).items():
+            size = 2 * attack_files.product(shape)
+            header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + size]}
+            at += size
+        small, large = attack_files.Folder(WORK / "small_folder"), attack_files.Folder(WORK / "large_folder")
+        large.write("config.json", config)
+        large.weights(header, b"")
+        with open(large.path / "model.safetensors", "ab") as file:
+            file.truncate(file.tell() + at)  # 349 MiB of zeros, which take no room
+        few, many = (attack_files.run(TEMPER, ["export", str(folder.path), f"{folder.path}_out"]) for folder in (small, large))
+        self.assertEqual((few.code, many.code), (0, 0), many.text)
+        self.assertLess(many.mebibytes, few.mebibytes + 200)
+        shutil.rmtree(f"{large.path}_out")
 
     def test_show(self):
         self.check(temper("show", self.run_dir, "1", "--limit", 1), 0)

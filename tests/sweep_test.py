@@ -75,6 +75,16 @@ cells:
         self.check(cli_test.temper("sweep", self.file), 1, "6 of 8 done already", "broken-seed2 failed")
         self.assertEqual((self.dir / "grpo-seed1/metrics.jsonl").stat().st_mtime_ns, before)
 
+    def test_a_state_that_is_none_is_refused(self):
+        state = self.dir / "state.json"
+        whole = state.read_text()
+        try:
+            for text in ("[]", "{", json.dumps({name: {"state": 3} for name in json.loads(whole)}), '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"):
+                state.write_text(text)
+                self.check(cli_test.temper("sweep", self.file), 2, "state.json")
+        finally:
+            state.write_text(whole)
+
     def test_other_options_are_refused(self):
         self.check(cli_test.temper("sweep", self.file, "run.steps=3"), 2, "-seed1 was run with other options (was ", "steps: 2, is now")
         other = cli_test.WORK / "not_a_sweep"

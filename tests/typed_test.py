@@ -202,6 +202,7 @@ class Options(Program):
         self.check(dry("tasks.names=[qqqq]"), 2, "task 'qqqq' is unknown; `temper tasks` lists the")
         self.check(dry("model.path=Qwen/Qwen3-8B"), 2, "hf download Qwen/Qwen3-8B --local-dir models/Qwen3-8B")
         self.check(temper("tokenize", "--model", "Qwen/Qwen3-8B", "x"), 2, "hf download Qwen/Qwen3-8B")
+        self.check(dry("model.path=models/Qwen3-8B"), 2, "hf download ORGANISATION/Qwen3-8B --local-dir models/Qwen3-8B`")
         self.check(dry("run.name=../../escape"), 2, "run.name: '../../escape' is not allowed: must be one part of a path")
         said = temper("tasks", "tasks.path=configs")
         self.check(said, 2, "further problems")

@@ -114,13 +114,16 @@ void say_model(const ModelConfig& config, bool fresh, const std::string& device)
 }
 
 void say_step(int64_t step, int64_t steps, const Metrics& m) {
-  say("step {:>3}/{}  reward {:.3f}  correct {}  speedup {}  fast_1 {}  {:.0f} tok/s  rollout_corr/kl {:.1e} "
+  const double infra = value(m, "env/infra");
+  say("step {:>3}/{}  reward {:.3f}  correct {}  speedup {}  fast_1 {}{}  {:.0f} tok/s  rollout_corr/kl "
+      "{:.1e} "
       " "
       "{:.1f} s (generate {:.1f}, judge {:.1f}, learn {:.1f})",
       step, steps, value(m, "critic/rewards/mean"), percent(value(m, "env/correct")),
-      speedup_text(value(m, "env/speedup")), percent(value(m, "env/fast_1")), value(m, "perf/throughput"),
-      value(m, "rollout_corr/kl"), value(m, "timing_s/step"), value(m, "timing_s/gen"),
-      value(m, "timing_s/reward"), value(m, "timing_s/update_actor"));
+      speedup_text(value(m, "env/speedup")), percent(value(m, "env/fast_1")),
+      infra > 0 ? "  INFRA " + percent(infra) : "", value(m, "perf/throughput"), value(m, "rollout_corr/kl"),
+      value(m, "timing_s/step"), value(m, "timing_s/gen"), value(m, "timing_s/reward"),
+      value(m, "timing_s/update_actor"));
 }
 
 void say_evaluations(const std::string& split, const std::vector<NamedEvaluation>& evaluations) {

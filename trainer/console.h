@@ -42,7 +42,8 @@ void say_memory(const Plan& plan);
 // Of the GPU, at the end of a run: ours never gives back what it has taken.
 void say_memory_in_use(const PolicyOptions& options);
 void say_model(const ModelConfig& config, bool fresh, const std::string& device);
-// step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what)
+// step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what); INFRA …
+// behind fast_1 where answers could not be judged, which learning leaves out
 void say_step(int64_t step, int64_t steps, const Metrics& metrics);
 
 struct NamedEvaluation {

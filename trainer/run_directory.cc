@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/json.h"
 #include "base/machine/secret.h"
 #include "policy/activity.h"
 #include "policy/communicator/watch.h"
@@ -91,13 +92,19 @@ void check_same_config(const RunConfig& config, const fs::path& dir) {
         dir.string(), changes);
 }
 
+// A note that this program left; empty where it is damaged.
+nlohmann::json note_in(const fs::path& path) try { return read_json(path); } catch (const ConfigError&) {
+  return nlohmann::json::object();
+}
+
 // Where the run in the directory came to its end and this config does not prolong it.
 void check_unfinished(const RunConfig& config, const fs::path& dir) {
   if (!came_to_its_end(dir)) return;
-  const auto json = nlohmann::json::parse(read_file(dir / kFinished), nullptr, false);
-  if (!json.is_object()) return;
-  const int64_t step = json.value("step", int64_t(0));
-  const double seconds = json.value("seconds", 0.0), most = config.run.max_seconds;
+  const nlohmann::json json = note_in(dir / kFinished), said = json.value("seconds", nlohmann::json());
+  const auto last = whole_number(json.value("step", nlohmann::json()));
+  if (!last || !said.is_number()) return;
+  const int64_t step = *last;
+  const double seconds = said, most = config.run.max_seconds;
   if (step < config.run.steps && (most == 0 || seconds < most)) return;
   check_same_config(config, dir);
   throw RunIsComplete(
@@ -205,8 +212,8 @@ void check_same_fork(const RunConfig& config, const fs::path& dir) {
   if (config.checkpoint.fork.empty() || !fs::exists(dir / "config.yaml")) return;
   std::string origin;
   if (fs::exists(dir / kFork)) {
-    const auto json = nlohmann::json::parse(read_file(dir / kFork), nullptr, false);
-    if (json.is_object()) origin = json.value("asked", "");
+    const nlohmann::json asked = note_in(dir / kFork).value("asked", nlohmann::json());
+    if (asked.is_string()) origin = asked;
   }
   if (origin == whole_path(config.checkpoint.fork)) return;
   throw ConfigError(

@@ -20,7 +20,7 @@ constexpr uint64_t kScalingStream =
 SearchOptions options_of(const std::string& way, const ScalingOptions& o) {
   if (way == "parallel") return {.budget = o.budget, .width = o.budget, .keep = o.budget, .shown = 0};
   if (way == "sequential") return {.budget = o.budget, .width = 1, .keep = 1, .shown = o.shown};
-  return {.budget = o.budget, .width = o.width, .keep = o.keep, .shown = o.shown};
+  return {.budget = o.budget, .width = o.width, .keep = o.keep, .every = o.every, .shown = o.shown};
 }
 
 ScalingCurve curve_of(const std::string& way, const std::vector<Search>& searches,
@@ -53,7 +53,10 @@ void ScalingOptions::visit(OptionVisitor& v) {
            "sequential and beam: of the turns so far, so many of the best stand in front of the next answer",
        .min = 0});
   v.option("width", width, {.help = "beam: chains; divides the budget", .min = 1});
-  v.option("keep", keep, {.help = "beam: chains that go on after each round, copied to the width", .min = 1});
+  v.option("keep", keep,
+           {.help = "beam: chains that go on when they are chosen, copied to the width", .min = 1});
+  v.option("every", every,
+           {.help = "beam: answers of a chain between two choices; Kevin's beam has 4", .min = 1});
 }
 
 void ScalingOptions::check(Problems& problems) const {

@@ -24,6 +24,7 @@ struct ScalingOptions {
   int64_t budget = 16;                 // answers to a task, in each way
   int64_t shown = 4;                   // of a chain's turns, the best ones stand in front of its next answer
   int64_t width = 4, keep = 1;         // of the beam
+  int64_t every = 1;                   // of its rounds the best chains are chosen
   void visit(OptionVisitor& v);
   void check(Problems& problems) const;
 };

@@ -18,6 +18,9 @@ struct JsonLimits {
   int64_t values = 1'000'000;
 };
 
+// Of what a user gives a command: it may be long, and is nowhere deep.
+constexpr JsonLimits kWholeInput{.bytes = UINT64_MAX, .depth = 8, .values = INT64_MAX};
+
 // Any JSON text. Errors: ConfigError beginning with `where` if it is not JSON (base/input/json_events.h),
 // names a key twice in one object or goes beyond the limits.
 nlohmann::json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits = {});

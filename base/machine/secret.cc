@@ -87,6 +87,17 @@ const JobSecret& job_secret() {
   return *g_secret;
 }
 
+const JobSecret& required_job_secret() {
+  const JobSecret& secret = job_secret();
+  if (secret.text.empty())
+    throw ConfigError(
+        "ranks prove to each other that they know a secret of the job, and none can be made here: {}; give "
+        "all "
+        "ranks the same TEMPER_SECRET, of {} characters at least",
+        secret.from, kShortest);
+  return secret;
+}
+
 void use_job_secret(JobSecret secret) {
   const std::scoped_lock lock(g_finding);
   g_secret = std::move(secret);

@@ -16,6 +16,8 @@ struct JobSecret {
 };
 // Of this process, found at the first call. Errors: ConfigError naming the variable or the file.
 const JobSecret& job_secret();
+// The same, where only a secret keeps strangers out. Errors: as above, and ConfigError if there is none.
+const JobSecret& required_job_secret();
 // In place of what would be found: where the ranks can tell each other safely. Before the first use.
 void use_job_secret(JobSecret secret);
 

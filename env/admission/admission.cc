@@ -37,13 +37,13 @@ std::string on_each_output(const Task& task, const std::string& body) {
 }
 
 double least_eager_us(OracleProcess& oracle, uint32_t task) {
-  DrawRequest request{.task = task, .shape = -1, .count = kMaxDraws, .seed = task + 1};
+  DrawRequest request{.task = task, .shape = -1, .count = kDrawsAtOnce, .seed = task + 1};
   oracle.draw(request);
   oracle.begin_serving();
   const double null_us = double(oracle.null_call_time().count()) * 1e-3;
   std::vector<double> times;
   for (int32_t call = 0; call < kEagerCalls; ++call) {
-    times.push_back(double(oracle.baseline(call % kMaxDraws).count()) * 1e-3);
+    times.push_back(double(oracle.baseline(call % kDrawsAtOnce).count()) * 1e-3);
   }
   oracle.end_serving();
   return *std::min_element(times.begin(), times.end()) - null_us;

@@ -17,7 +17,6 @@ namespace temper {
 namespace {
 
 constexpr std::chrono::milliseconds kTimeout{60'000};
-constexpr int kNullCalls = 15;
 
 }  // namespace
 
@@ -37,7 +36,7 @@ OracleProcess::OracleProcess(const std::string& program, const std::vector<Task>
     throw system_error("create a socket pair");
   socket_ = Fd(pair[0]);
   const Fd theirs(pair[1]);
-  const int64_t arena_bytes = largest_case(tasks) * kMaxDraws;
+  const int64_t arena_bytes = largest_case(tasks) * kDrawsAtOnce;
   const Fd arena = sealed_memory("arena", arena_bytes), page = sealed_memory("page", sizeof(ControlPage));
   const Fd task_list = memory_with("tasks", tasks_to_json(tasks));
   arena_ = Mapping(arena.get(), arena_bytes);
@@ -66,7 +65,7 @@ OracleReply OracleProcess::exchange(OracleRequest request) {
 }
 
 void OracleProcess::draw(const DrawRequest& wanted) {
-  TEMPER_CHECK(wanted.count >= 1 && wanted.count <= kMaxDraws, "{}", wanted.count);
+  TEMPER_CHECK(wanted.count >= 1 && wanted.count <= kDrawsAtOnce, "{}", wanted.count);
   OracleRequest request;
   request.op = OracleOp::kDraw;
   request.task = wanted.task;
@@ -112,9 +111,9 @@ std::chrono::nanoseconds OracleProcess::serve(uint32_t null_call, int32_t draw) 
 
 std::chrono::nanoseconds OracleProcess::baseline(int32_t draw) { return serve(0, draw); }
 
-std::chrono::nanoseconds OracleProcess::null_call_time() {
+std::chrono::nanoseconds OracleProcess::null_call_time(int calls) {
   auto least = std::chrono::nanoseconds::max();
-  for (int i = 0; i < kNullCalls; ++i) least = std::min(least, serve(1, 0));
+  for (int i = 0; i < calls; ++i) least = std::min(least, serve(1, 0));
   return least;
 }
 

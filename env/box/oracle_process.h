@@ -13,12 +13,12 @@
 
 namespace temper {
 
-inline constexpr int kMaxDraws = 8;  // at a time
+inline constexpr int kDrawsAtOnce = 8;
 
 struct DrawRequest {
   uint32_t task = 0;
   int32_t shape = -1;  // check shape, or -1: the timed one
-  int32_t count = 1;   // ≤ kMaxDraws
+  int32_t count = 1;   // ≤ kDrawsAtOnce
   double magnitude = 1;
   bool perturb = false;
   uint64_t seed = 0;
@@ -38,7 +38,7 @@ class OracleProcess {
   // The timed baseline: between the two only `baseline` and `null_call_time` may be called.
   void begin_serving();
   std::chrono::nanoseconds baseline(int32_t draw);
-  std::chrono::nanoseconds null_call_time();  // the least of some
+  std::chrono::nanoseconds null_call_time(int calls = 15);  // the least of some
   void end_serving();
 
   uint8_t* arena() const { return arena_.data(); }

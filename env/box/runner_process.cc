@@ -55,15 +55,20 @@ void RunnerProcess::wait_ready() {
 
 nanoseconds RunnerProcess::null_call_time() {
   nanoseconds least = nanoseconds::max();
-  page().null_call = 1;
   budget_ = kReadyTimeout;
   for (int i = 0; i < kNullCalls; ++i) {
-    const std::string failed = call({});
+    const std::string failed = call_nothing();
     if (!failed.empty()) throw WorldError("the runner does not answer ({})", failed);
     least = std::min(least, call_time_);
   }
-  page().null_call = 0;
   return least;
+}
+
+std::string RunnerProcess::call_nothing() {
+  page().null_call = 1;
+  const std::string failed = call({});
+  page().null_call = 0;
+  return failed;
 }
 
 std::string RunnerProcess::load(const std::string& object, nanoseconds budget, std::string& detail) {

@@ -34,6 +34,9 @@ class RunnerProcess {
   bool user_dropped() const { return user_dropped_; }
   // The time of an empty hand-over, the least of some; before `load`, while nothing in it is foreign.
   std::chrono::nanoseconds null_call_time();
+  // One more empty hand-over, at any time; its time is call_time. "" or why there is no answer. After `load`
+  // the candidate's process can make it longer, and gains nothing where only the least counts.
+  std::string call_nothing();
 
   // The candidate runs from here on. "" or why it cannot be called: load_error, timeout, signal_N, exit_N, …
   // `detail` gets the loader's words. `budget` bounds this and all calls together.

@@ -16,6 +16,8 @@ using std::chrono::nanoseconds;
 constexpr int32_t kTimedShape = -1;
 constexpr int32_t kSpikes = 4;  // draws of the spike test, the unchanged one included
 constexpr double kLeastTime_us = 0.05;
+constexpr int kEmptyCalls = 2;  // before each pair
+constexpr int kRoofs = 20;      // measurements before a floor is held against a candidate
 
 bool is_poison(const uint8_t* element, size_t bytes) {
   return std::all_of(element, element + bytes, [](uint8_t byte) { return byte == kPoisonByte; });
@@ -36,7 +38,7 @@ int64_t total_bytes(const CaseLayout& layout) {
 
 double microseconds(nanoseconds time) { return std::max(double(time.count()) * 1e-3, kLeastTime_us); }
 
-Procedure::Procedure(const ProcedureOptions& options, const Toolchain& tools, const Roofs& roofs,
+Procedure::Procedure(const ProcedureOptions& options, const Toolchain& tools, Roofs& roofs,
                      EmptyCalls& empty, OracleProcess& oracle, RunnerProcess& runner,
                      const std::vector<Task>& tasks, uint32_t task)
     : options_(options),
@@ -125,7 +127,7 @@ Found Procedure::check_draws(const DrawRequest& wanted) {
 Found Procedure::time_pairs() {
   use_shape(kTimedShape);
   Found found;
-  for (int32_t count = 2; !found; count = kMaxDraws) {
+  for (int32_t count = 2; !found; count = kDrawsAtOnce) {
     found = time_draws(count);
     if (pairs_.enough(options_.min_pairs, options_.max_pairs)) break;
   }
@@ -150,6 +152,7 @@ Found Procedure::time_draws(int32_t count) {
 // Candidate and baseline on the same fresh inputs, which the broker has just touched for each: ABBA over the
 // draws.
 Found Procedure::time_pair(int32_t draw) {
+  if (Found found = calibrate()) return found;
   const bool baseline_first = pairs_.baseline_first();
   nanoseconds baseline{0};
   if (baseline_first) {
@@ -159,13 +162,40 @@ Found Procedure::time_pair(int32_t draw) {
   if (Found found = call_candidate(draw)) return found;
   const nanoseconds candidate = runner_.call_time();
   if (!baseline_first) baseline = oracle_.baseline(draw);
-  pairs_.add(microseconds(candidate - empty_.runner), microseconds(baseline - empty_.oracle));
+  timed_.push_back({candidate, baseline});
+  pair_times();
   return std::nullopt;
 }
 
+// Empty calls in the same conditions as the timed ones. They come before the inputs lie in the candidate's
+// memory, so that nothing can be computed in them.
+Found Procedure::calibrate() {
+  for (int call = 0; call < kEmptyCalls; ++call) {
+    const std::string failed = runner_.call_nothing();
+    if (!failed.empty()) return call_failure(kind_of_call_failure(failed), failed);
+    empty_.runner = std::min(empty_.runner, runner_.call_time());
+  }
+  empty_.oracle = std::min(empty_.oracle, oracle_.null_call_time(kEmptyCalls));
+  return std::nullopt;
+}
+
+// Anew with each pair: an empty call that takes less than all before shortens what is taken off every pair.
+void Procedure::pair_times() {
+  pairs_ = TimedPairs();
+  for (const TimedCalls& calls : timed_)
+    pairs_.add(microseconds(calls.candidate - empty_.runner), microseconds(calls.baseline - empty_.oracle));
+}
+
+// A core that was busy when its roofs were measured looks slower than it is: nobody is accused before they
+// were measured again.
 Found Procedure::weigh_times() {
   const double bytes = task_.min_bytes > 0 ? task_.min_bytes : double(total_bytes(layout_));
-  return pairs_.weigh(task_, floor_us(bytes, task_.min_flops, roofs_), verdict_);
+  Found found = pairs_.weigh(task_, floor_us(bytes, task_.min_flops, roofs_), verdict_);
+  for (int again = 0; again < kRoofs && found && found->reason == "floor"; ++again) {
+    roofs_ = higher(roofs_, measure_roofs());
+    found = pairs_.weigh(task_, floor_us(bytes, task_.min_flops, roofs_), verdict_);
+  }
+  return found;
 }
 
 Found Procedure::call_candidate(int32_t draw) {

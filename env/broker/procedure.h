@@ -25,19 +25,23 @@ struct ProcedureOptions {
   int core = 0;
 };
 
-// What an empty call takes, the least ever seen in this lane: on a busy core a single calibration may see no
-// call that was not interrupted, and to take off too much would flatter.
+// What an empty call takes, the least ever seen in this lane, between the timed calls, too: on a busy core a
+// single calibration may see no call that was not interrupted, and to take off too much would flatter.
 struct EmptyCalls {
   std::chrono::nanoseconds runner = std::chrono::nanoseconds::max();
   std::chrono::nanoseconds oracle = std::chrono::nanoseconds::max();
+};
+
+struct TimedCalls {
+  std::chrono::nanoseconds candidate, baseline;
 };
 
 double microseconds(std::chrono::nanoseconds time);  // of a call; it takes some, whatever the hand-over took
 
 class Procedure {
  public:
-  // `runner` is fresh and is used up.
-  Procedure(const ProcedureOptions& options, const Toolchain& tools, const Roofs& roofs, EmptyCalls& empty,
+  // `runner` is fresh and is used up. `roofs` rise where the machine turns out to be faster, `empty` sinks.
+  Procedure(const ProcedureOptions& options, const Toolchain& tools, Roofs& roofs, EmptyCalls& empty,
             OracleProcess& oracle, RunnerProcess& runner, const std::vector<Task>& tasks, uint32_t task);
 
   // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
@@ -53,6 +57,8 @@ class Procedure {
   Found time_pairs();
   Found time_draws(int32_t count);
   Found time_pair(int32_t draw);
+  Found calibrate();
+  void pair_times();
   Found weigh_times();
 
   Found call_candidate(int32_t draw);
@@ -63,7 +69,7 @@ class Procedure {
 
   const ProcedureOptions& options_;
   const Toolchain& tools_;
-  const Roofs& roofs_;
+  Roofs& roofs_;
   EmptyCalls& empty_;
   OracleProcess& oracle_;
   RunnerProcess& runner_;
@@ -75,7 +81,8 @@ class Procedure {
   const Shape* shape_ = nullptr;  // …
   CaseLayout layout_;
   CallArguments arguments_;
-  TimedPairs pairs_;
+  std::vector<TimedCalls> timed_;
+  TimedPairs pairs_;  // of the timed calls, less what empty ones take
   Verdict verdict_;
 };
 

@@ -139,7 +139,7 @@ Rendezvous::Rendezvous(const RankPlace& place, double patience_s) : impl_(std::m
   impl_->until_s = now_s() + patience_s;
   const char* restart = std::getenv("TORCHELASTIC_RESTART_COUNT");
   impl_->prefix = fmt::format("temper/{}/", restart ? restart : "0");
-  job_secret();  // a wrong one is said before anybody waits
+  required_job_secret();  // what is wrong with it is said before anybody waits
   impl_->store = open_store(place, impl_->until_s, patience_s);
   impl_->put("size/" + std::to_string(place.rank), std::to_string(place.size));
 }

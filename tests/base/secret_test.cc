@@ -1,6 +1,9 @@
 #include "base/machine/secret.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "base/error.h"
 
 namespace temper {
 namespace {
@@ -21,6 +24,19 @@ TEST(Secret, ProofsAreComparedWhole) {
 TEST(Secret, RandomTextsDiffer) {
   EXPECT_EQ(random_text().size(), 32u);
   EXPECT_NE(random_text(), random_text());
+}
+
+TEST(Secret, OneThatIsRequiredIsThereOrSaidToBeMissing) {
+  use_job_secret({"", "no HOME"});
+  try {
+    required_job_secret();
+    ADD_FAILURE();
+  } catch (const ConfigError& e) {
+    EXPECT_THAT(e.what(),
+                testing::HasSubstr("none can be made here: no HOME; give all ranks the same TEMPER_SECRET"));
+  }
+  use_job_secret({"a text of some length", "a test"});
+  EXPECT_EQ(required_job_secret().from, "a test");
 }
 
 }  // namespace

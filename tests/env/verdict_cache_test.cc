@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -124,6 +125,29 @@ TEST_F(Cache, AnythingElseIsRefusedAndKept) {
   EXPECT_THAT(refusal<ConfigError>(),
               testing::AllOf(HasSubstr(path_.string()), HasSubstr("a database of application 0")));
   EXPECT_EQ(read_file(path_), before);
+}
+
+TEST_F(Cache, AVerdictThatCannotBeReadIsNoneUntilThereIsAnother) {
+  VerdictCache cache(path_.string());
+  cache.add("a", faster(1));
+  cache.add("b", faster(2));
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "UPDATE verdicts SET verdict = '{\"kind\": \"PASS\"}' WHERE digest = 'a'",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(cache.find("a"));
+  EXPECT_FALSE(cache.find("a"));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr(path_.string() + ": the verdict of a cannot be read: "));
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1);
+  EXPECT_EQ(cache.unreadable(), 2);
+  EXPECT_TRUE(cache.find("b"));
+  cache.add("a", faster(3));
+  ASSERT_TRUE(cache.find("a"));
+  EXPECT_EQ(cache.find("a")->speedup, 3);
 }
 
 TEST_F(Cache, AFolderThatIsNotThereIsNamed) {

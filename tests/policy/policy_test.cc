@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <regex>
 
 #include "base/error.h"
 #include "tests/policy/small_model.h"
@@ -246,6 +247,24 @@ TEST(Policy, CountsTrainingFlops) {
   // attention 2·24 multiply-adds a key and layer; times 2 for multiply-adds, 3 for forward and backward.
   Policy policy(small_config(), {});
   EXPECT_DOUBLE_EQ(policy.train_flops_per_token(10), 6.0 * (2 * (960 + 480 + 1680) + 740 + 2 * 48 * 10));
+}
+
+TEST(ParameterStore, WithoutMemoryForItSaysHowMuch) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer ends a process that asks for so much";
+#endif
+  ModelConfig config;
+  config.vocab_size = 1 << 24;
+  config.hidden_size = 1 << 24;
+  try {
+    const ParameterStore store(config, DType::kF32, at::kCPU, alone(), 1);
+    ADD_FAILURE();
+  } catch (const WorldError& e) {
+    EXPECT_TRUE(
+        std::regex_match(e.what(), std::regex("there is no memory for [1-9][0-9]{9,} MiB of the policy's "
+                                              "parameters on this host")))
+        << e.what();
+  }
 }
 
 TEST(ParameterStore, InitialisesByTheSeedAlone) {

@@ -271,6 +271,33 @@ TEST_F(WeightFolder, AreStoredInTheDtypeThatIsAskedFor) {
   EXPECT_THAT(error_of([&] { write(policy, {.dtype = "int8"}); }), HasSubstr("dtype: int8"));
 }
 
+// Byte for byte what goes through a policy, between any two types.
+TEST_F(WeightFolder, AreCopiedFromFileToFile) {
+  const Tokenizer tokenizer = Tokenizer::train({"void f(float* x)", "for (int i = 0; i < n; ++i)"}, 380);
+  ModelConfig config = small_config();
+  config.vocab_size = 400;
+  const Policy policy = random_policy(config, {}, 1);
+  const auto same = [&](const char* name) {
+    return read_file(dir_ / "copy" / name) == read_file(dir_ / "through" / name);
+  };
+  for (const char* from : {"float32", "float64", "bfloat16", "float16"})
+    for (const char* to : {"float32", "float64", "bfloat16", "float16"}) {
+      export_hugging_face(policy, tokenizer, dir_ / "in", {.dtype = from, .shard_bytes = 30'000});
+      EXPECT_EQ(copy_hugging_face(dir_ / "in", tokenizer, dir_ / "copy", {.dtype = to}).count, 0);
+      export_hugging_face(import_policy(dir_ / "in", {}), tokenizer, dir_ / "through", {.dtype = to});
+      EXPECT_TRUE(same("model.safetensors") && same("config.json")) << from << " to " << to;
+    }
+  export_hugging_face(policy, tokenizer, dir_ / "in", {.dtype = "float16"});
+  rewrite("in/model.safetensors", "model.norm.weight", [](auto& data) {
+    const uint16_t infinite = 0x7c00;
+    std::memcpy(data.data() + 6, &infinite, 2);
+  });
+  const NotFinite found = copy_hugging_face(dir_ / "in", tokenizer, dir_ / "copy");
+  EXPECT_EQ(stored_dtype(dir_ / "copy"), "float16");
+  EXPECT_EQ(found.count, 1);
+  EXPECT_THAT(found.where, HasSubstr("tensor 'model.norm.weight': 1 of its numbers from number 0 on"));
+}
+
 TEST_F(WeightFolder, GenerationConfigComesAsItIs) {
   const Tokenizer tokenizer = Tokenizer::train({"void f(float* x)", "for (int i = 0; i < n; ++i)"}, 380);
   ModelConfig config = small_config();

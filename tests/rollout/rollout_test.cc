@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -293,8 +294,37 @@ TEST(Rollout, LeavesOutThePastTurnsThatDoNotFit) {
   const PastTurn longest = past_turn(words, VerdictKind::kFailParse),
                  brief = past_turn("x", VerdictKind::kPass);
   const Batch batch = rollout.run(1, {{&task(), 1, {longest, brief}}, {&task(), 1, {brief, longest}}});
-  EXPECT_EQ(history_of(batch.groups[0].samples[0]), tokenizer().decode(brief.ids));
-  EXPECT_EQ(history_of(batch.groups[1].samples[0]), "");
+  for (const Group& group : batch.groups)
+    EXPECT_EQ(history_of(group.samples[0]), tokenizer().decode(brief.ids));
+}
+
+// The worst, whenever it was made; of those that are alike the earliest.
+TEST(Conversation, LeavesOutTheWorstPastTurnsThatDoNotFit) {
+  const ChatFormat format(tokenizer());
+  const auto answer = [](const std::string& name, VerdictKind kind, double speedup) {
+    PastTurn turn = past_turn(name, kind);
+    turn.verdict.speedup = speedup;
+    return turn;
+  };
+  const PastTurn slow = answer("slow", VerdictKind::kPass, 0.5), fast = answer("fast", VerdictKind::kPass, 2),
+                 wrong = answer("wrong", VerdictKind::kFailIncorrect, 0),
+                 later = answer("later", VerdictKind::kFailIncorrect, 0);
+  const auto row_of = [&](const std::vector<PastTurn>& past, size_t max_ids) {
+    Conversation conversation(format, tokenizer(), task(), 1, 0);
+    conversation.show(past, max_ids, {});
+    return conversation.row();
+  };
+  // Where there is room for `fit` and no more.
+  const auto expect_shown = [&](const std::vector<PastTurn>& past, const std::vector<PastTurn>& fit) {
+    const std::vector<int32_t> row = row_of(fit, Conversation::kNoLimit);
+    EXPECT_EQ(tokenizer().decode(row_of(past, row.size())), tokenizer().decode(row));
+  };
+  expect_shown({fast, slow, wrong}, {fast, slow, wrong});
+  expect_shown({fast, slow, wrong}, {fast, slow});
+  expect_shown({fast, slow, wrong}, {fast});
+  expect_shown({slow, wrong, fast}, {slow, fast});
+  expect_shown({wrong, later}, {later});
+  expect_shown({fast}, {});
 }
 
 // The rows of each round of a search for one task.
@@ -348,6 +378,19 @@ TEST(Search, TheBestChainsGoOn) {
   const Trajectory& chosen = rounds[0].groups[size_t(best - begin)].samples[0];
   const std::string answer = tokenizer().decode(chosen.answer_ids(chosen.turns[0]));
   for (const Group& group : rounds[1].groups) EXPECT_EQ(history_of(group.samples[0]), answer);
+}
+
+TEST(Search, ChainsStayApartUntilTheyAreChosenFrom) {
+  const auto rounds = rounds_of({.budget = 16, .width = 8, .keep = 1, .every = 2, .shown = 1});
+  ASSERT_EQ(rounds.size(), 2u);
+  std::set<std::string> answers;
+  for (size_t chain = 0; chain < 8; ++chain) {
+    const Trajectory& first = rounds[0].groups[chain].samples[0];
+    const std::string answer = tokenizer().decode(first.answer_ids(first.turns[0]));
+    EXPECT_EQ(history_of(rounds[1].groups[chain].samples[0]), answer);
+    answers.insert(answer);
+  }
+  EXPECT_GT(answers.size(), 1u) << "else it would not be seen";
 }
 
 // Under each rule: rows as they were sampled, learned from once, and whatever a kept slot holds makes no

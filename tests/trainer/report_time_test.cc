@@ -129,5 +129,14 @@ TEST_F(ReportTime, ARunThatSaysNothingHasNoFacts) {
   EXPECT_TRUE(facts_of(read_run(dir_), {}).empty());
 }
 
+// Trees are copied by functions that call themselves: 100,000 levels would end the process without a word.
+TEST_F(ReportTime, WhatLiesDeepIsNoFact) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  append(dir_ / "metrics.jsonl", "{\"start\":{\"command\":" + deep + "},\"step\":0}\n");
+  EXPECT_TRUE(facts_of(read_run(dir_), {}).empty());
+  append(dir_ / "run.json", "{\"command\":" + deep + "}");
+  EXPECT_TRUE(facts_of(read_run(dir_), {}).empty());
+}
+
 }  // namespace
 }  // namespace temper

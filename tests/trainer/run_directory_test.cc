@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/config.h"
 
 namespace temper {
 namespace {
@@ -128,6 +129,21 @@ TEST_F(Journals, AreKeptWhereverTheirSharingIsCutShort) {
       watch_file_calls({});
       expect_all_kept(share(ranks));
     }
+}
+
+TEST_F(Directory, ANoteOfItsEndThatIsDamagedIsNone) {
+  const RunConfig config = read_config("", {"run.dir=" + dir_.string(), "run.steps=7"});
+  fs::create_directories(dir_ / "checkpoints");
+  write_file(dir_ / "config.yaml", to_yaml(config));
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const std::string& text :
+       {std::string(R"({"step": [7], "seconds": 1})"), std::string(R"({"step": 1e300, "seconds": 1})"),
+        std::string(R"({"step": 7, "seconds": "1"})"), std::string("{"), R"({"step": )" + deep + "}"}) {
+    write_file(dir_ / "finished.json", text);
+    EXPECT_EQ(find_start(config).kind, RunStart::Kind::kAgain) << text.substr(0, 80);
+  }
+  write_file(dir_ / "finished.json", R"({"step": 7, "seconds": 1})");
+  EXPECT_THROW(find_start(config), RunIsComplete);
 }
 
 }  // namespace

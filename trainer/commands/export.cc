@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "policy/hugging_face.h"
+#include "trainer/checkpoint/restore.h"
 #include "trainer/commands/commands.h"
+#include "trainer/console.h"
 #include "trainer/model.h"
 
 namespace temper {
@@ -14,6 +16,21 @@ struct ExportWords {
   ExportOptions options;
 };
 
+int say_exported(const std::string& dir, const ModelConfig& config, const Tokenizer& tokenizer) {
+  fmt::print("{}: {} parameters, {} tokens\n", dir, config.parameter_count(), tokenizer.vocab_size());
+  return kExitOk;
+}
+
+// File to file: the weights of a Hugging Face directory may be more than the memory holds.
+int copy_folder(const std::filesystem::path& from, const std::string& dir, ExportOptions options) {
+  const Tokenizer tokenizer = Tokenizer::load(from);
+  options.generation_config = generation_config(from);
+  if (options.dtype.empty()) options.dtype = stored_dtype(from);
+  if (const NotFinite found = copy_hugging_face(from, tokenizer, dir, options); found.count > 0)
+    say_beside(fmt::format("WARNING: {}", to_text(found)));
+  return say_exported(dir, read_model_config(from), tokenizer);
+}
+
 // In the dtype that the folder's own config.json names, where it names one.
 int run_export(const ExportWords& words) {
   const auto& [checkpoint, dir, given] = words;
@@ -21,14 +38,13 @@ int run_export(const ExportWords& words) {
   if (std::filesystem::exists(dir))
     throw ConfigError("export: {} exists already; choose a new directory", dir);
   const std::filesystem::path folder = model_folder(checkpoint, "export");
+  if (!is_checkpoint(folder)) return copy_folder(folder, dir, options);
   const Model model = load_model(folder);
   warn_not_finite(model);
   if (options.dtype.empty()) options.dtype = stored_dtype(folder);
   options.generation_config = model.generation_config;
   export_hugging_face(model.policy, model.tokenizer, dir, options);
-  fmt::print("{}: {} parameters, {} tokens\n", dir, model.policy.config().parameter_count(),
-             model.tokenizer.vocab_size());
-  return kExitOk;
+  return say_exported(dir, model.policy.config(), model.tokenizer);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/input/json.h"
 #include "policy/threads.h"
 #include "trainer/commands/commands.h"
 #include "trainer/device.h"
@@ -10,34 +10,41 @@
 namespace temper {
 namespace {
 
-using Sequences = std::vector<std::vector<int32_t>>;
+using Json = nlohmann::json;
 
-Sequences parse_sequences(const std::string& text, const Model& model) {
-  const ModelConfig& config = model.policy.config();
-  const int64_t token_count = model.tokenizer.vocab_size();
-  Sequences sequences;
-  try {
-    sequences = nlohmann::json::parse(text).at("ids").get<Sequences>();
-  } catch (const nlohmann::json::exception&) {
-    throw ConfigError(R"(logprobs: the input must be JSON like {"ids": [[1, 2, 3], [4, 5]]})");
+constexpr const char* kInput = R"(logprobs: the input must be JSON like {"ids": [[1, 2, 3], [4, 5]]})";
+
+std::vector<int32_t> parse_sequence(const Json& json, size_t index, const Model& model) {
+  const int64_t most = model.policy.config().max_position_embeddings,
+                token_count = model.tokenizer.vocab_size();
+  if (!json.is_array()) throw ConfigError(kInput);
+  if (json.empty() || int64_t(json.size()) > most)
+    throw ConfigError("logprobs: ids[{}] has {} tokens: must be 1 to {}", index, json.size(), most);
+  std::vector<int32_t> ids;
+  for (const Json& value : json) {
+    const int64_t id = whole_number(value).value_or(-1);
+    if (id < 0 || id >= token_count)
+      throw ConfigError("logprobs: ids[{}] holds {}: must be 0 to {}", index, shown(value), token_count - 1);
+    ids.push_back(int32_t(id));
   }
-  for (size_t i = 0; i < sequences.size(); ++i) {
-    if (sequences[i].empty() || int64_t(sequences[i].size()) > config.max_position_embeddings)
-      throw ConfigError("logprobs: ids[{}] has {} tokens: must be 1 to {}", i, sequences[i].size(),
-                        config.max_position_embeddings);
-    for (const int32_t id : sequences[i])
-      if (id < 0 || id >= token_count)
-        throw ConfigError("logprobs: ids[{}] holds {}: must be 0 to {}", i, id, token_count - 1);
-  }
+  return ids;
+}
+
+std::vector<std::vector<int32_t>> parse_sequences(const std::string& text, const Model& model) {
+  const Json json = parse_json(text, fmt::format("{}; it", kInput), kWholeInput);
+  const auto list = json.find("ids");
+  if (!json.is_object() || list == json.end() || !list->is_array()) throw ConfigError(kInput);
+  std::vector<std::vector<int32_t>> sequences;
+  for (const Json& one : *list) sequences.push_back(parse_sequence(one, sequences.size(), model));
   return sequences;
 }
 
-nlohmann::json score(Policy& policy, const std::vector<int32_t>& ids, double temperature) {
+Json score(Policy& policy, const std::vector<int32_t>& ids, double temperature) {
   PackedTokens tokens{
       .ids = ids, .starts = {0, int32_t(ids.size())}, .scored = std::vector<uint8_t>(ids.size(), 1)};
   tokens.scored[0] = 0;
   const TokenScores scores = policy.forward(tokens, temperature);
-  nlohmann::json row = scores.log_prob;
+  Json row = scores.log_prob;
   row[0] = nullptr;
   return row;
 }
@@ -48,10 +55,10 @@ int run_logprobs(const std::string& dir, const std::string& input, double temper
   const std::filesystem::path folder = model_folder(dir, "--model");
   Model model = load_model(folder, use_device(device, folder));
   warn_not_finite(model);
-  nlohmann::json rows = nlohmann::json::array();
+  Json rows = Json::array();
   for (const auto& ids : parse_sequences(read_input(input), model))
     rows.push_back(score(model.policy, ids, temperature));
-  fmt::print("{}\n", nlohmann::json{{"log_probs", rows}}.dump());
+  fmt::print("{}\n", Json{{"log_probs", rows}}.dump());
   return kExitOk;
 }
 

@@ -1,8 +1,8 @@
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
+#include "base/input/json.h"
 #include "policy/chat_format.h"
 #include "policy/tokenizer.h"
 #include "trainer/commands/commands.h"
@@ -17,26 +17,27 @@ struct TokenizeWords {
   bool decode = false, nul = false;
 };
 
+constexpr const char
+    *kIds = "tokenize --decode: the input must be a JSON list of token ids, like [1, 2]",
+    *kConversation =
+        "tokenize --chat: the input must be a JSON list of messages with role and content: a "
+        "system message at most, then user and assistant in turn";
+
 std::vector<int32_t> parse_ids(const std::string& text, int64_t vocab_size) {
+  const Json list = parse_json(text, fmt::format("{}; it", kIds), kWholeInput);
+  if (!list.is_array()) throw ConfigError(kIds);
   std::vector<int32_t> ids;
-  try {
-    ids = nlohmann::json::parse(text).get<std::vector<int32_t>>();
-  } catch (const nlohmann::json::exception&) {
-    throw ConfigError("tokenize --decode: the input must be a JSON list of token ids, like [1, 2]");
-  }
-  for (const int32_t id : ids)
+  for (const Json& value : list) {
+    const int64_t id = whole_number(value).value_or(-1);
     if (id < 0 || id >= vocab_size)
-      throw ConfigError("tokenize --decode: {} is not a token id: 0 to {}", id, vocab_size - 1);
+      throw ConfigError("tokenize --decode: {} is not a token id: 0 to {}", shown(value), vocab_size - 1);
+    ids.push_back(int32_t(id));
+  }
   return ids;
 }
 
-constexpr const char* kConversation =
-    "tokenize --chat: the input must be a JSON list of messages with role and content: a system message at "
-    "most, "
-    "then user and assistant in turn";
-
 std::vector<int32_t> conversation_ids(const ChatFormat& format, std::string_view text) {
-  const Json messages = Json::parse(text, nullptr, false);
+  const Json messages = parse_json(text, fmt::format("{}; it", kConversation), kWholeInput);
   if (!messages.is_array()) throw ConfigError(kConversation);
   std::vector<int32_t> ids;
   std::string system;

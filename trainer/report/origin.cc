@@ -5,7 +5,8 @@
 
 #include <ctime>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include "base/error.h"
+#include "base/input/json.h"
 
 namespace temper {
 namespace fs = std::filesystem;
@@ -24,9 +25,11 @@ std::string head_of(const fs::path& path) {
   return text;
 }
 
-Json object_of(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
-  return json.is_object() ? json : Json::object();
+// An object without entries where the text is none that this program would write.
+Json object_of(const std::string& text) try {
+  return parse_json_object(text, "what a run says of itself");
+} catch (const ConfigError&) {
+  return Json::object();
 }
 
 // The program's start as it describes it; empty where the run is of a program that did not.

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/json.h"
 #include "base/machine/cores.h"
 #include "base/process.h"
 #include "policy/cuda_device.h"
@@ -135,10 +136,9 @@ class SweepRun {
   }
 
   // What is done stays done only as long as its run is there. Cells that the file no longer names are kept.
-  void read_state() {
+  void read_state() try {
     if (!fs::exists(state_path())) return;
-    state_ = nlohmann::json::parse(read_file(state_path()), nullptr, false);
-    if (!state_.is_object()) throw ConfigError("{}: is not the state of a sweep", state_path().string());
+    state_ = read_json(state_path());
     for (Job& job : jobs_) {
       if (!state_.contains(job.cell->name) || !fs::exists(run_dir(*job.cell) / "config.yaml")) continue;
       const nlohmann::json& found = state_[job.cell->name];
@@ -148,6 +148,8 @@ class SweepRun {
         job.state = State::kFinished;
       job.seconds = found.value("seconds", 0.0);
     }
+  } catch (const nlohmann::json::exception&) {  // a word where a number belongs, and the like
+    throw ConfigError("{}: is not the state of a sweep", state_path().string());
   }
 
   void write_state() {

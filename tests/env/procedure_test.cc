@@ -1,0 +1,56 @@
+#include "env/broker/procedure.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/env/boxes.h"
+
+namespace temper {
+namespace {
+
+constexpr const char* kScale =
+    "{name: scale, reference: x * 2 + 1, inputs: {x: [n]}, outputs: {y: [n]}, check: [{n: 7}], "
+    "timed: {n: 65536}}";
+constexpr const char* kScaled =
+    "extern \"C\" void kernel(const float* x, float* y, int n) {\n"
+    "  for (int i = 0; i < n; ++i) y[i] = x[i] * 2 + 1;\n}\n";
+
+ProcedureOptions test_options() {
+  ProcedureOptions options;
+  options.user = kTestUser;
+  return options;
+}
+
+// A lane whose machine was busy when it was measured.
+struct BusyLane {
+  std::vector<Task> tasks = parse_tasks(kScale, "scale.yaml");
+  ProcedureOptions options = test_options();
+  Roofs roofs{.bytes_per_s = 1e6, .flops_per_s = 1e6};
+  EmptyCalls empty;
+  OracleProcess oracle{TEMPER_BINARY_DIR "/temper-oracle", tasks};
+
+  Verdict judge(const std::string& source) {
+    RunnerProcess runner(test_runner_options());
+    return Procedure(options, test_toolchain(), roofs, empty, oracle, runner, tasks, 0).judge(source);
+  }
+};
+
+TEST(Procedure, ARoofThatWasMeasuredOnABusyCoreAccusesNobody) {
+  BusyLane lane;
+  lane.oracle.wait_ready();
+  const Verdict verdict = lane.judge(kScaled);
+  EXPECT_EQ(verdict.kind, VerdictKind::kPass) << verdict.message;
+  EXPECT_GT(verdict.candidate_us, verdict.floor_us);
+  EXPECT_GT(lane.roofs.bytes_per_s, 1e9);  // and the lane has learned it
+}
+
+TEST(Procedure, WhatIsBelowTheMeasuredFloorStaysAHack) {
+  BusyLane lane;
+  lane.tasks[0].min_flops = 1e15;  // no machine does that in a call
+  lane.oracle.wait_ready();
+  const Verdict verdict = lane.judge(kScaled);
+  EXPECT_EQ(verdict.kind, VerdictKind::kHack);
+  EXPECT_EQ(verdict.reason, "floor");
+}
+
+}  // namespace
+}  // namespace temper
