@@ -84,8 +84,12 @@ TEST_F(Directory, JournalsOfMoreRanksAreJoinedLineByLine) {
 
 class Journals : public Directory {
  protected:
-  // Of two ranks, with what a checkpoint knows of them.
-  Journals() {
+  Journals() { begin(); }
+
+  // Of two ranks.
+  void begin() {
+    fs::remove_all(dir_ / "verdicts");
+    fs::create_directories(dir_ / "verdicts");
     write_file(journal_path(dir_, 0), "a\nlonger\n");
     write_file(journal_path(dir_, 1), "some\nb\n");
   }
@@ -106,7 +110,7 @@ class Journals : public Directory {
     }
   }
 
-  const std::vector<uint64_t> known_ = {2, 5};
+  const std::vector<uint64_t> known_ = {2, 5};  // to the checkpoint
 };
 
 // The checkpoint still speaks of the journals of two ranks.
@@ -118,6 +122,7 @@ TEST_F(Journals, AreKeptWhereverTheirSharingIsCutShort) {
   for (const int ranks : {1, 3})
     for (int calls = 0; calls < 50; ++calls) {
       int call = 0;
+      begin();
       watch_file_calls([&](const char*, const fs::path&) {
         if (call++ == calls) throw WorldError("cut short");
       });
