@@ -48,13 +48,14 @@ GOING_ON = Part(file="run.lock", nth=1, until="metrics.jsonl", again=True)  # to
 
 @functools.cache
 def killer():
-    """The program that counts a run's system calls and kills it at one of them."""
+    """The program that counts a run's system calls and kills it at one of them; or a Skipped that says why there is none."""
     made, source = ranks_test.WORK / "kill_at_call", Path(__file__).with_name("kill_at_call.cc")
     try:
         subprocess.run(["g++", "-std=c++20", "-O1", source, "-o", made], check=True)
     except FileNotFoundError:
-        return None
-    return made
+        return Skipped("no g++")
+    tried = subprocess.run([made, ranks_test.WORK, "none", "1", "", "0", "/dev/null", "true"], capture_output=True)
+    return Skipped("no process can be traced here") if tried.returncode == CANNOT_TRACE else made
 
 
 def life(directory, count, *words, before=lambda rank: ()):
@@ -89,9 +90,9 @@ def cache(count):
 
 
 @functools.cache
-def never_killed(count):
-    directory = ranks_test.WORK / f"never_killed_{count}"
-    ended(life(directory, count, cache(count)), *[0] * count)
+def never_killed(count, measured=()):
+    directory = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "run"
+    ended(life(directory, count, *(measured or [cache(count)])), *[0] * count)
     expect(any(line.get("env/correct", 0) > 0 for line in lines_of(directory)), "nothing right, nothing learned")
     return directory
 
@@ -109,10 +110,7 @@ def calls(part):
     if part.again:
         shutil.copytree(killed_before_its_name(), folder / "run")
     run = counted_life(part, folder / "run", 0, folder / "list", *part.words())
-    done = ranks_test.wait_all(run, A_LIFE_S)
-    if CANNOT_TRACE in done.codes:
-        return []
-    expect(set(done.codes) == {0}, done.text)
+    ended(run, *[0] * part.count)
     return [alike(line, folder / "run") for line in (folder / "list").read_text().splitlines()]
 
 
@@ -132,9 +130,9 @@ def call_at(part, name, path):
 def ready(part):
     """What cases about the part need."""
     def make():
-        killer()
-        if killer() and calls(part) and not part.measured:
-            never_killed(part.count)
+        if not isinstance(killer(), Skipped):
+            calls(part)
+            never_killed(part.count, part.measured)
     return make
 
 
@@ -210,10 +208,8 @@ def attempted(attempt, *words):
 
 def at_calls_of(part, folder, share, shares, attempt):
     """Kills a run at each chosen call of a share of them and lets it go on: what `attempt` finds wrong, or what is said of it."""
-    if not killer():
-        raise Skipped("no g++")
-    if not calls(part):
-        raise Skipped("no process can be traced here")
+    if isinstance(killer(), Skipped):
+        raise killer()
     numbers = chosen(calls(part))
     numbers = numbers[len(numbers) * share // shares:len(numbers) * (share + 1) // shares]
     wrong = []
@@ -271,14 +267,6 @@ def journal(directory):
     return found, asked
 
 
-@functools.cache
-def never_killed_measured():
-    directory = ranks_test.WORK / "never_killed_measured"
-    ended(life(directory, 1, *MEASURED), 0)
-    expect(any(line.get("env/correct", 0) > 0 for line in lines_of(directory)), "nothing right, nothing learned")
-    return directory
-
-
 def kept_or_named(directory):
     """What is wrong with the next start of a run that has judged for real."""
     before, asked = journal(directory)
@@ -290,16 +278,16 @@ def kept_or_named(directory):
         wrong.append(f"{len(asked - before.keys())} verdicts were asked for and had not come, {named} are named")
     if {digest: verdict for digest, verdict in journal(directory)[0].items() if digest in before} != before:
         wrong.append("verdicts that had come are others")
-    whole = untimed(never_killed_measured())
-    if untimed(directory) != whole or lines != whole[:len(lines)]:
+    whole = never_killed(1, MEASURED)
+    if untimed(directory) != untimed(whole) or lines != untimed(whole)[:len(lines)]:
         wrong.append("figures")
     final = "checkpoints/final/model.safetensors"
-    if (directory / final).read_bytes() != (never_killed_measured() / final).read_bytes():
+    if (directory / final).read_bytes() != (whole / final).read_bytes():
         wrong.append("the exported weights")
     return wrong, named
 
 
-@case(name="killed at each system call of the journal and the record", needs=(ranks_test.taught, ready(JOURNAL), never_killed_measured))
+@case(name="killed at each system call of the journal and the record", needs=(ranks_test.taught, ready(JOURNAL)))
 def _(folder):
     """Wherever a run that measures is killed between two steps' records, verdicts that had come stay as they were, those that had
     not are measured anew and named, and what no clock is behind is, to the bit, that of a run that was never killed."""
