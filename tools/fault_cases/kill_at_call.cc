@@ -1,14 +1,16 @@
 // Runs a program and kills it with SIGKILL at one of the system calls of a save, in front of the call; or
 // lists them all.
 //
-//   kill_at_call FOLDER FILE NTH PART AT LIST PROGRAM WORD…
+//   kill_at_call FOLDER FILE NTH UNTIL AT LIST PROGRAM WORD…
 //
-// The calls are counted from 1, which is the NTH write to FOLDER/FILE or its creation. PART says of what:
-//   thread   of the thread that makes this call until it starts another one, then of that one until it ends
-//   folder   of the thread that makes this call, what names something in FOLDER, until it writes to FILE
-//   again
+// The calls are counted from 1, which is the NTH write to FOLDER/FILE or its creation. UNTIL is a file, too:
+// then those of the thread that makes this call count which name something in FOLDER, until it writes to
+// that file. If UNTIL is empty all calls of that thread count until it starts another one, and then those of
+// the other one until it ends.
+//
 // What comes and goes by chance and changes nothing outside the process (futex, poll, mmap, …) is not
-// counted, nor looking again at what was looked at just before, as who waits does.
+// counted, nor looking again at what was looked at just before, as who waits does, nor reading on in a file
+// that several threads may read.
 //
 // AT: the call to be killed at, 0: none. LIST: a file that gets a line for each call, or the one for that
 // call alone. KILL_ALSO in the environment: pids that are killed with it. Exit code: the program's; 77 where
@@ -109,7 +111,8 @@ const std::set<uint64_t> kByChance = {SYS_futex,
                                       SYS_getrusage,
                                       SYS_rseq,
                                       SYS_sigaltstack};
-const std::set<uint64_t> kLooks = {SYS_stat, SYS_lstat, SYS_newfstatat, SYS_statx, SYS_access};
+const std::set<uint64_t> kLooks = {SYS_stat,   SYS_lstat, SYS_newfstatat, SYS_statx,
+                                   SYS_access, SYS_read,  SYS_pread64};
 
 std::string path_at(pid_t thread, uint64_t address) {
   std::string path(PATH_MAX, '\0');
