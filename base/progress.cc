@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/machine/output.h"
 #include "base/process.h"
 
 namespace temper {
@@ -44,6 +45,7 @@ void Progress::finish(bool keep) {
 
 void Progress::draw(bool last) {
   drawn_s_ = now_s();
+  if (terminal_ && !last && errors_wait()) return;  // a terminal that is held shows the newest state later
   std::string line = fmt::format("{:<12}", title_);
   if (total_ > 0) {
     const int filled = int(std::clamp<int64_t>(kBarWidth * done_ / total_, 0, kBarWidth));

@@ -28,6 +28,12 @@ if(TARGET temper-recorder)
 endif()
 
 install(TARGETS ${programs} RUNTIME_DEPENDENCY_SET temper_libraries RUNTIME DESTINATION libexec/temper)
+# Where the dynamic loader looks for the one that the processor knows.
+set(ops libexec/temper/lib)
+install(TARGETS temper_ops LIBRARY DESTINATION ${ops})
+foreach(version v3 v4)
+  install(TARGETS temper_ops_${version} LIBRARY DESTINATION ${ops}/glibc-hwcaps/x86-64-${version})
+endforeach()
 if(TARGET temper-mpi) # over the system's MPI, which mpirun is part of
   set_target_properties(temper-mpi PROPERTIES INSTALL_RPATH "$ORIGIN/lib")
   install(TARGETS temper-mpi LIBRARY DESTINATION libexec/temper)
@@ -43,5 +49,5 @@ install(DIRECTORY docs DESTINATION share/temper)
 install(FILES LICENSE DESTINATION share/temper OPTIONAL)
 
 install(RUNTIME_DEPENDENCY_SET temper_libraries COMPONENT libraries EXCLUDE_FROM_ALL
-        PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|util|gcc_s|stdc\\+\\+|gomp)\\.so" "^lib(torch|c10|cu|nv|nccl)"
+        PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|util|gcc_s|stdc\\+\\+|gomp)\\.so" "^lib(temper|torch|c10|cu|nv|nccl)"
         LIBRARY DESTINATION libexec/temper/lib)

@@ -27,7 +27,7 @@ std::string list_digest(const std::vector<Task>& tasks) {
 
 namespace {
 
-constexpr double kBeat_s = 1, kLook_s = 0.001;
+constexpr double kBeat_s = 1, kArrivals_s = 0.001;
 constexpr int kIdle_ms = 50;
 constexpr size_t kMostUnread_bytes = 64 << 20;
 constexpr auto kBusy = std::chrono::milliseconds(2);  // with verdicts to come, new candidates wait this long
@@ -67,7 +67,7 @@ struct JudgeServer::Impl {
   }
 
   void greet() {
-    auto arrived = listener.accept(now_s() + kLook_s);
+    auto arrived = listener.accept(now_s() + kArrivals_s);
     if (!arrived) return;
     clients.push_back({std::move(arrived->second)});
     say(clients.back(), hello);

@@ -28,7 +28,7 @@ constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our 
 constexpr int64_t kMaxInfra = 64;
 constexpr size_t kInfraTasks = 3;
 constexpr double kSayWaits_s = 5;
-constexpr double kLook_s = 0.1;  // at the start; then interrupted() is looked at again
+constexpr double kStartLook_s = 0.1;  // at the start; then interrupted() is looked at again
 constexpr int64_t kHostHalves_bytes = 64 << 20;
 
 std::string cpu_model() {
@@ -173,7 +173,7 @@ class Lanes : public Workers {
       if (dead != pool.lanes.end()) throw WorldError("{}", dead->last_words());
       if (std::ranges::none_of(pool.lanes, starts)) return;
       if (interrupted()) throw WorldError("interrupted while the judge started");
-      look(now_s() + kLook_s);
+      look(now_s() + kStartLook_s);
     }
   }
 

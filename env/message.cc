@@ -74,7 +74,7 @@ std::string without_paths(std::string_view text) {
   return clean;
 }
 
-std::string printable(std::string_view text) {
+std::string in_ascii(std::string_view text) {
   std::string clean;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -191,7 +191,7 @@ std::string verdict_message(const Verdict& verdict, std::string_view detail) {
 }
 
 std::string scrub(std::string_view text, size_t max_bytes) {
-  std::string clean = without_chat_tokens(without_paths(printable(text.substr(0, 8 * max_bytes))));
+  std::string clean = without_chat_tokens(without_paths(in_ascii(text.substr(0, 8 * max_bytes))));
   if (clean.size() > max_bytes) clean.resize(max_bytes);
   return clean;
 }

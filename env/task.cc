@@ -59,7 +59,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-size_t indent_of(const std::string& line) { return line.find_first_not_of(" \t"); }
+size_t first_of_line(const std::string& line) { return line.find_first_not_of(" \t"); }
 
 // The statements below `def reference(…):`, not indented; the final return assigns to the outputs.
 std::string reference_body(const Task& task) {
@@ -67,9 +67,9 @@ std::string reference_body(const Task& task) {
   size_t indent = std::string::npos;
   bool inside = false;
   for (const auto& line : lines_of(task.reference)) {
-    if (indent_of(line) == std::string::npos) continue;
-    if (inside && indent == std::string::npos) indent = indent_of(line);
-    if (inside) body += line.substr(std::min(indent, indent_of(line))) + "\n";
+    if (first_of_line(line) == std::string::npos) continue;
+    if (inside && indent == std::string::npos) indent = first_of_line(line);
+    if (inside) body += line.substr(std::min(indent, first_of_line(line))) + "\n";
     if (line.starts_with("def reference")) inside = true;
   }
   std::vector<std::string> names;

@@ -9,12 +9,16 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/input/json.h"
 #include "base/input/near_names.h"
 #include "base/input/printable.h"
 #include "env/message.h"
 
 namespace temper {
 namespace {
+
+// Of a verdict in which all is as long as it may be; a kernel of its profile lies four deep.
+constexpr JsonLimits kTextLimits{.bytes = 1 << 20, .depth = 8};
 
 constexpr std::array<std::pair<VerdictKind, const char*>, 12> kNames{{
     {VerdictKind::kPass, "PASS"},
@@ -189,8 +193,11 @@ VerdictRead read_verdict(const nlohmann::json& json) {
 }
 
 VerdictRead parse_verdict(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  return json.is_discarded() ? VerdictRead{{}, "it is not JSON"} : read_verdict(json);
+  try {
+    return read_verdict(parse_json(text, "it", kTextLimits));
+  } catch (const ConfigError& e) {
+    return {{}, scrub(e.what())};
+  }
 }
 
 void from_json(const nlohmann::json& json, Verdict& verdict) {

@@ -6,12 +6,16 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/json.h"
 
 namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::json;
+
+// Of a line in which all of its verdict is as long as it may be.
+constexpr JsonLimits kLineLimits{.bytes = 2 << 20, .depth = 8};
 
 // What is told of the lines of a journal.
 struct Reader {
@@ -33,7 +37,7 @@ void read_lines(const fs::path& path, std::string_view text, const Reader& reade
     const size_t end = text.find('\n');
     if (end == std::string_view::npos) return;  // cut short
     try {
-      read_line(Json::parse(text.substr(0, end)), reader);
+      read_line(parse_json_object(text.substr(0, end), "it", kLineLimits), reader);
     } catch (const std::exception& e) {
       throw ConfigError("{}: line {} is no verdict of this program: {}", path.string(), number, e.what());
     }

@@ -20,6 +20,10 @@ std::atomic<uint64_t> g_progress{0};
 std::function<void()> g_listener;  // the main thread's
 int g_depth = 0;                   // of its phases
 
+bool is_place(const std::string& wanted, std::string_view place) {
+  return place == wanted || place.starts_with(wanted + " of ");
+}
+
 }  // namespace
 
 std::string fail_if_asked(const char* place) {
@@ -27,7 +31,7 @@ std::string fail_if_asked(const char* place) {
   if (!fault) return "";
   const std::string wanted = fault;
   const size_t colon = wanted.rfind(':'), at = wanted.rfind('@');
-  if (colon == std::string::npos || wanted.substr(0, colon) != place) return "";
+  if (colon == std::string::npos || !is_place(wanted.substr(0, colon), place)) return "";
   static std::atomic<int> came{0};
   if (++came != (at == std::string::npos ? 1 : std::atoi(wanted.c_str() + at + 1))) return "";
   const std::string kind = wanted.substr(colon + 1, at == std::string::npos ? at : at - colon - 1);
@@ -57,7 +61,7 @@ Phase::~Phase() {
 }
 
 CollectiveWait::CollectiveWait(const char* name)
-    : exceptions_(std::uncaught_exceptions()), skips_(fail_if_asked(name) == "skip") {
+    : exceptions_(std::uncaught_exceptions()), fault_(fail_if_asked(name)) {
   g_collective = name;
 }
 

@@ -34,19 +34,23 @@ class CollectiveWait {
   ~CollectiveWait();
   CollectiveWait(const CollectiveWait&) = delete;
   CollectiveWait& operator=(const CollectiveWait&) = delete;
-  bool skips() const { return skips_; }  // a test wants the call left out
+  // As tests want it: how often the call is made, and whether a bit of its result is flipped.
+  int times() const { return fault_ == "skip" ? 0 : fault_ == "twice" ? 2 : 1; }
+  bool flips() const { return fault_ == "flip"; }
 
  private:
   int exceptions_;
-  bool skips_;
+  std::string fault_;
 };
 
 void made_progress();
 
 // For tests: TEMPER_FAULT=PLACE:KIND lets this process fail where it first comes to a phase, a collective or
-// another place of that name; PLACE:KIND@N where it does so for the N-th time. Kinds: kill, crash, stop,
-// exit, interrupt, throw, hang, slow. A kind that only the place knows how to do is returned, else "": skip,
-// at an all-reduce; flip, a bit of the weights, at "gathered"; garbage, at "beat".
+// another place of that name, or of that name and a unit ("weights" is "weights of model.norm", too);
+// PLACE:KIND@N where it does so for the N-th time. Kinds: kill, crash, stop, exit, interrupt, throw, hang,
+// slow. A kind that only the place knows how to do is returned, else "": skip and twice, at a collective and
+// a micro-batch; flip, a bit of what a gather of tensors gave, of the weights ("gathered"), the reference and
+// the batch; garbage, at "beat".
 std::string fail_if_asked(const char* place);
 
 // Called by the main thread after each change of phase; null: no more. It must not throw.

@@ -15,6 +15,7 @@
 #include "policy/communicator/nccl.h"
 #include "policy/communicator/rendezvous.h"
 #include "policy/communicator/tcp.h"
+#include "policy/flat.h"
 
 namespace temper {
 namespace {
@@ -62,6 +63,13 @@ std::pair<int, int> count_alike(const std::vector<std::string>& said, int rank) 
   return {int(std::ranges::count(said, own)), int(std::count(said.begin(), said.begin() + rank, own))};
 }
 
+// Where ranks have made different calls, a size may be another call's numbers.
+void check_text_bytes(int64_t bytes, const char* what) {
+  constexpr int64_t kMost = int64_t(1) << 36;
+  if (bytes < 0 || bytes > kMost)
+    throw LostRanks("a text of {} bytes came in \"{}\": the ranks have not made the same calls", bytes, what);
+}
+
 }  // namespace
 
 Communicator::Communicator(const RankPlace& place, double patience_s) : rank_(place.rank), size_(place.size) {
@@ -94,11 +102,12 @@ Transport& Communicator::transport_of(const at::Tensor& tensor) {
 void Communicator::all_reduce(at::Tensor& values, const char* what) {
   if (size_ == 1) return;
   const CollectiveWait wait(what);
-  if (wait.skips()) return;
-  calls_->add("all-reduce", what, values.numel(), name_of(number_of(values)));
-  at::Tensor summed = needs_f32(values) ? values.to(at::kFloat) : values;
-  transport_of(summed).all_reduce(summed.data_ptr(), summed.numel(), number_of(summed));
-  if (needs_f32(values)) values.copy_(summed);
+  for (int times = wait.times(); times > 0; --times) {
+    calls_->add("all-reduce", what, values.numel(), name_of(number_of(values)));
+    at::Tensor summed = needs_f32(values) ? values.to(at::kFloat) : values;
+    transport_of(summed).all_reduce(summed.data_ptr(), summed.numel(), number_of(summed));
+    if (needs_f32(values)) values.copy_(summed);
+  }
 }
 
 void Communicator::reduce_scatter(at::Tensor& whole, at::Tensor& share, const char* what) {
@@ -108,19 +117,24 @@ void Communicator::reduce_scatter(at::Tensor& whole, at::Tensor& share, const ch
     return;
   }
   const CollectiveWait wait(what);
-  calls_->add("reduce-scatter", what, share.numel(), name_of(number_of(share)));
-  at::Tensor from = needs_f32(whole) ? whole.to(at::kFloat) : whole;
-  at::Tensor to = needs_f32(whole) ? at::empty_like(share, at::kFloat) : share;
-  transport_of(from).reduce_scatter(from.data_ptr(), to.data_ptr(), to.numel(), number_of(from));
-  if (needs_f32(whole)) share.copy_(to);
+  for (int times = wait.times(); times > 0; --times) {
+    calls_->add("reduce-scatter", what, share.numel(), name_of(number_of(share)));
+    at::Tensor from = needs_f32(whole) ? whole.to(at::kFloat) : whole;
+    at::Tensor to = needs_f32(whole) ? at::empty_like(share, at::kFloat) : share;
+    transport_of(from).reduce_scatter(from.data_ptr(), to.data_ptr(), to.numel(), number_of(from));
+    if (needs_f32(whole)) share.copy_(to);
+  }
 }
 
 void Communicator::all_gather(at::Tensor& whole, const char* what) {
   if (size_ == 1) return;
   const CollectiveWait wait(what);
   TEMPER_CHECK_EQ(whole.numel() % size_, 0);
-  calls_->add("all-gather", what, whole.numel(), name_of(number_of(whole)));
-  transport_of(whole).all_gather(whole.data_ptr(), whole.numel() / size_ * whole.element_size());
+  for (int times = wait.times(); times > 0; --times) {
+    calls_->add("all-gather", what, whole.numel(), name_of(number_of(whole)));
+    transport_of(whole).all_gather(whole.data_ptr(), whole.numel() / size_ * whole.element_size());
+  }
+  if (wait.flips()) flip_a_bit(whole);
 }
 
 void Communicator::broadcast(at::Tensor& values, int root, const char* what) {
@@ -135,9 +149,10 @@ void Communicator::barrier(const char* what) { sum(0, what); }
 double Communicator::sum(double value, const char* what) {
   if (size_ == 1) return value;
   const CollectiveWait wait(what);
-  if (wait.skips()) return value;
-  calls_->add("all-reduce", what, 1, "f64");
-  host_->all_reduce(&value, 1, Number::kF64);
+  for (int times = wait.times(); times > 0; --times) {
+    calls_->add("all-reduce", what, 1, "f64");
+    host_->all_reduce(&value, 1, Number::kF64);
+  }
   return value;
 }
 
@@ -158,6 +173,7 @@ std::string Communicator::broadcast(std::string text, int root, const char* what
   calls_->add("broadcast", what, 1, "text");
   auto bytes = int64_t(text.size());
   host_->broadcast(&bytes, sizeof bytes, root);
+  check_text_bytes(bytes, what);
   text.resize(size_t(bytes));
   host_->broadcast(text.data(), bytes, root);
   return text;
@@ -169,6 +185,7 @@ std::vector<std::string> Communicator::all_gather(const std::string& text, const
   calls_->add("all-gather", what, 1, "text");
   std::vector<int64_t> sizes(size_t(size_), int64_t(text.size()));
   host_->all_gather(sizes.data(), sizeof(int64_t));
+  for (const int64_t bytes : sizes) check_text_bytes(bytes, what);
   const int64_t longest = *std::ranges::max_element(sizes);
   std::string all(size_t(longest) * size_t(size_), '\0');
   std::ranges::copy(text, all.begin() + rank_ * longest);

@@ -56,6 +56,12 @@ class Communicator {
   // Every rank's numbers, as many of each, by rank.
   std::vector<std::vector<uint64_t>> all_gather(const std::vector<uint64_t>& numbers, const char* what);
 
+  // A number that all ranks must have alike where they come here, such as a digest of what all hold. It is
+  // compared with the calls, and costs no message of its own.
+  void note(const char* what, uint64_t value) {
+    if (size_ > 1) calls_->note(what, value);
+  }
+
   // Compares what the ranks have called so far. Errors: LostRanks where it is not the same; this call may
   // then have met another one's data, so that nothing of the other rank can be believed.
   void same_calls(const char* what);

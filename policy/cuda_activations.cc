@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "policy/ops/cuda.h"
-
 namespace temper {
 namespace {
 
@@ -86,6 +84,25 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   all.scratch = lay_out_scratch(arena, config, rows, keep != Keep::kNothing);
   all.head = lay_out_head(arena, config, round_up(chunk, kRowUnit), keep != Keep::kNothing);
   return all;
+}
+
+ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
+  const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
+                k = c.num_key_value_heads;
+  ExtendRows r{};
+  r.x = a.take<bf16>(rows * d);
+  r.middle = a.take<bf16>(rows * d);
+  r.normed = a.take<bf16>(rows * d);
+  r.qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
+  r.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
+  r.mixed = a.take<bf16>(rows * h * c.head_dim);
+  r.gate_up = a.take<bf16>(rows * 2 * f);
+  r.gated = a.take<bf16>(rows * f);
+  return r;
+}
+
+int64_t step_rows(int64_t sequences) {
+  return round_up(sequences, sequences <= 256 ? kRowUnit : 2 * kRowUnit);
 }
 
 }  // namespace temper

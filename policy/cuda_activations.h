@@ -4,11 +4,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "policy/activations.h"
 #include "policy/model_config.h"
-#include "policy/ops/cuda.h"
+#include "policy/ops/cuda_layout.h"
 #include "policy/round_up.h"
 #include "policy/workspace.h"
 
@@ -73,5 +74,21 @@ constexpr int64_t kRowUnit = 32;  // below it products fall off a cliff
 
 GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
                                        int64_t scored, int64_t chunk, Keep keep);
+
+// Activations of rows on their way through the blocks while generating.
+struct ExtendRows {
+  at::BFloat16* x;        // [R, D]
+  at::BFloat16* middle;   // [R, D] x after attention; a sum in place would cost a copy
+  at::BFloat16* normed;   // [R, D]
+  at::BFloat16* qkv;      // [R, (H+2K)·hd]
+  at::BFloat16* qk;       // [R, (H+K)·hd]
+  at::BFloat16* mixed;    // [R, H·hd]
+  at::BFloat16* gate_up;  // [R, 2F]
+  at::BFloat16* gated;    // [R, F]
+};
+ExtendRows lay_out_rows(Arena& arena, const ModelConfig& config, int64_t rows);
+
+// A batch is filled up to one of few sizes, so that few graphs are captured.
+int64_t step_rows(int64_t sequences);
 
 }  // namespace temper

@@ -1,6 +1,7 @@
 #pragma once
-// What the rest of the policy knows of CUDA: declarations alone. Where Temper is built without CUDA, or finds
-// no GPU, every function but gpu_count throws.
+// What the rest of the policy knows of CUDA: declarations alone. Where Temper is built without its code for
+// GPUs, or finds no GPU, what computes or asks a GPU throws; what a plan asks (cuda_plan.cc) is answered
+// everywhere.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,12 +16,12 @@
 
 namespace temper::cuda {
 
-// 0 where there is none, or no driver that fits, or Temper is built without CUDA.
+// 0 where there is none, or no driver that fits, or Temper is built without that code.
 int gpu_count();
 // Why gpu_count() is 0, for people.
 std::string no_gpu_reason();
 
-// Of the libraries in use: name and version. Touches no GPU; empty where Temper is built without CUDA.
+// Of the libraries in use: name and version. Touches no GPU; empty where Temper is built without that code.
 std::vector<std::pair<std::string, std::string>> library_versions();
 std::vector<std::string> gpu_names();  // of those that are visible
 // "cuda:0 is a NVIDIA A100 of compute capability 8.0: must be 9.0 (H100, H200)"; "" where the policy can

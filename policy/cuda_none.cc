@@ -1,4 +1,4 @@
-// Temper built without CUDA.
+// Temper built without its code for GPUs.
 
 #include "base/error.h"
 #include "policy/cuda_device.h"
@@ -17,16 +17,13 @@ int gpu_count() { return 0; }
 std::vector<std::pair<std::string, std::string>> library_versions() { return {}; }
 std::vector<std::string> gpu_names() { return {}; }
 std::string unfit_gpu(int) { return no_gpu_reason(); }
-std::string no_gpu_reason() { return "this program was built without CUDA"; }
-void refuse_window(const ModelConfig&, int64_t) {}
-std::string unknown_to_gpu(const ModelConfig&, int64_t) { return no_gpu_reason(); }
+std::string no_gpu_reason() {
+  return "this program was built without its code for GPUs; TEMPER_CUDA=ON tools/build builds it";
+}
 Gpu describe_gpu(int) { refuse(); }
-int64_t attention_bytes(const Gpu&) { refuse(); }
 void use_gpu(int) { refuse(); }
 std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) { refuse(); }
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig&, int64_t, int64_t) { refuse(); }
-int64_t activation_bytes(const ModelConfig&, int64_t, int64_t, int64_t, bool) { refuse(); }
-int64_t generation_bytes(const ModelConfig&, int64_t, int64_t) { refuse(); }
 void synchronize() { refuse(); }
 void give_back_unused() {}
 PeakMemory peak_memory() { return {}; }

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "policy/cuda_activations.h"
 
 namespace temper {
 namespace {
@@ -45,25 +44,6 @@ cuda::Draw on_device(const Draw& draw, int32_t row) {
           .u = float(draw.u),
           .top_p = float(truncation.top_p),
           .top_k = cuda::device_top_k(truncation)};
-}
-
-ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
-  const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
-                k = c.num_key_value_heads;
-  ExtendRows r{};
-  r.x = a.take<bf16>(rows * d);
-  r.middle = a.take<bf16>(rows * d);
-  r.normed = a.take<bf16>(rows * d);
-  r.qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
-  r.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
-  r.mixed = a.take<bf16>(rows * h * c.head_dim);
-  r.gate_up = a.take<bf16>(rows * 2 * f);
-  r.gated = a.take<bf16>(rows * f);
-  return r;
-}
-
-int64_t step_rows(int64_t sequences) {
-  return round_up(sequences, sequences <= 256 ? kRowUnit : 2 * kRowUnit);
 }
 
 StepGraphs::StepGraphs(const ModelConfig& config) : config_(config) {

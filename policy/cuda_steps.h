@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "policy/cuda_activations.h"
 #include "policy/cuda_cache.h"
 #include "policy/model_config.h"
 #include "policy/ops/cuda.h"
@@ -15,19 +16,6 @@
 #include "policy/workspace.h"
 
 namespace temper {
-
-// Activations of rows on their way through the blocks while generating.
-struct ExtendRows {
-  at::BFloat16* x;        // [R, D]
-  at::BFloat16* middle;   // [R, D] x after attention; a sum in place would cost a copy
-  at::BFloat16* normed;   // [R, D]
-  at::BFloat16* qkv;      // [R, (H+2K)·hd]
-  at::BFloat16* qk;       // [R, (H+K)·hd]
-  at::BFloat16* mixed;    // [R, H·hd]
-  at::BFloat16* gate_up;  // [R, 2F]
-  at::BFloat16* gated;    // [R, F]
-};
-ExtendRows lay_out_rows(Arena& arena, const ModelConfig& config, int64_t rows);
 
 // What the host says of a step, and what it hears. The same layout in pinned memory and on the GPU.
 struct StepWords {
@@ -61,9 +49,6 @@ struct DecodeStep {
   int place = 0;       // in StepBuffers::host
   std::vector<Row> rows;
 };
-
-// A batch is filled up to one of few sizes, so that few graphs are captured.
-int64_t step_rows(int64_t sequences);
 
 class StepGraphs {
  public:

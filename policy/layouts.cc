@@ -19,6 +19,13 @@ int64_t heads_at_once(const ModelConfig& c) {
   return heads;
 }
 
+// Multiply-adds of a token's products with the weights of all blocks, and with the head's.
+double block_products(const ModelConfig& c) {
+  const int64_t heads = 2 * c.num_attention_heads + 2 * c.num_key_value_heads;  // of q and o, k and v
+  return double(c.num_hidden_layers * c.hidden_size * (heads * c.head_dim + 3 * c.intermediate_size));
+}
+double head_products(const ModelConfig& c) { return double(c.vocab_size * c.hidden_size); }
+
 }  // namespace
 
 int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
@@ -43,10 +50,19 @@ int64_t attention_backward_bytes(const ModelConfig& config, int64_t tokens, int6
   return std::max(wanted, kScoreBytes * heads_at_once(config) * tokens * tokens);
 }
 
+double forward_flops(const ModelConfig& c, int64_t tokens, int64_t scored) {
+  const auto all = double(tokens);
+  double keys = 0;  // of all tokens, over all layers
+  for (int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    const auto window = double(c.window_of(layer));
+    keys += window > 0 && window < all ? window * all - window * window / 2 : all * all / 2;
+  }
+  const double attention = 2.0 * double(c.num_attention_heads * c.head_dim) * keys;  // scores and their sums
+  return 2.0 * (all * block_products(c) + double(scored) * head_products(c) + attention);
+}
+
 double train_flops_per_token(const ModelConfig& c, int64_t context) {
-  const int64_t heads = 2 * c.num_attention_heads + 2 * c.num_key_value_heads;  // of q and o, k and v
-  const int64_t block = c.hidden_size * (heads * c.head_dim + 3 * c.intermediate_size);
-  const double products = double(c.num_hidden_layers * block + c.vocab_size * c.hidden_size);
+  const double products = block_products(c) + head_products(c);
   int64_t keys = 0;  // over all layers
   for (int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
     keys += c.window_of(layer) > 0 ? std::min(context, c.window_of(layer)) : context;

@@ -22,8 +22,16 @@ int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t p
 // bf16.
 int64_t attention_backward_bytes(const ModelConfig& config, int64_t tokens, int64_t wanted);
 
-// `context`: keys that a token attends to on average. Multiply-adds count 2; backward counts twice the
-// forward.
+// What the model itself asks of a forward pass over one sequence of `tokens` tokens, however it is computed.
+// Multiply-adds of products count 2 and all else nothing: no look-up in the embedding, no norm, no softmax. A
+// token attends to the tokens before it and to itself, about half of the sequence, or to a layer's window of
+// them; `scored` tokens go through the head, be it tied or not. Backward counts twice the forward. Source:
+// Chowdhery et al., "PaLM" (2022), appendix B; the causal half as in Dao, "FlashAttention-2" (2023), section
+// 4.1.
+double forward_flops(const ModelConfig& config, int64_t tokens, int64_t scored);
+
+// The same a token, forward and backward, each token scored. `context`: keys that a token attends to on
+// average.
 double train_flops_per_token(const ModelConfig& config, int64_t context);
 
 }  // namespace temper

@@ -25,9 +25,9 @@ class Layout {
  public:
   explicit Layout(int64_t ranks) : multiple_(ranks > 1 ? kShareUnit * ranks : 1) {}
   // What follows belongs to a unit of its own.
-  void begin_unit() {
+  void begin_unit(std::string name) {
     end_unit();
-    units_.push_back({end_, 0});
+    units_.push_back({end_, 0, std::move(name)});
   }
   void end_unit() {
     if (units_.empty()) return;
@@ -100,13 +100,13 @@ void Layout::block(const std::string& prefix, const ModelConfig& c) {
 
 Layout lay_out_parameters(const ModelConfig& c, int64_t ranks) {
   Layout layout(ranks);
-  layout.begin_unit();
+  layout.begin_unit("model.embed_tokens");
   layout.matrix("model.embed_tokens.weight", c.vocab_size, c.hidden_size);
   for (int64_t i = 0; i < c.num_hidden_layers; ++i) {
-    layout.begin_unit();
+    layout.begin_unit(fmt::format("model.layers.{}", i));
     layout.block(fmt::format("model.layers.{}.", i), c);
   }
-  layout.begin_unit();
+  layout.begin_unit(c.tie_word_embeddings ? "model.norm" : "model.norm and lm_head");
   layout.norm("model.norm.weight", c.hidden_size);
   if (!c.tie_word_embeddings) layout.matrix("lm_head.weight", c.vocab_size, c.hidden_size);
   layout.end_unit();
@@ -159,6 +159,14 @@ ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Devic
   TEMPER_CHECK_EQ(named, config.parameter_count());
   weights_ = allocated(units_.back().offset + units_.back().size,
                        at::TensorOptions().dtype(scalar_type(dtype)).device(device));
+  name_calls();
+}
+
+void ParameterStore::name_calls() {
+  for (const ParameterUnit& unit : units_) {
+    gathers_.push_back(lasting_name("weights of " + unit.name));
+    sums_.push_back(lasting_name("gradients of " + unit.name));
+  }
 }
 
 at::Tensor& ParameterStore::share_once(at::Tensor& tensor) {
@@ -221,14 +229,11 @@ std::vector<WeightPart> ParameterStore::own_weights() const {
 
 void ParameterStore::gather_weights() {
   if (ranks_.size() == 1) return;
-  for (const ParameterUnit& unit : units_) {
-    at::Tensor whole = weights_.narrow(0, unit.offset, unit.size);
-    ranks_.all_gather(whole, "weights");
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
+    at::Tensor whole = weights_.narrow(0, units_[unit].offset, units_[unit].size);
+    ranks_.all_gather(whole, gathers_[unit]);
   }
-  if (fail_if_asked("gathered") == "flip") {
-    at::Tensor byte = weights_.view(at::kByte).narrow(0, int64_t(weights_.nbytes()) / 2, 1);
-    byte.bitwise_xor_(1);
-  }
+  if (fail_if_asked("gathered") == "flip") flip_a_bit(weights_);
 }
 
 at::Tensor ParameterStore::weight(const std::string& name) const {
@@ -271,7 +276,7 @@ void ParameterStore::sum_unit(size_t unit) {
   const int64_t part = whole.numel() / ranks_.size();
   if (!summed_.defined() || summed_.numel() < part) summed_ = zeros(part, weights_);
   at::Tensor sum = summed_.narrow(0, 0, part);
-  ranks_.reduce_scatter(whole, sum, "gradients");
+  ranks_.reduce_scatter(whole, sum, sums_[unit]);
   add_to(share_of(unit, gradients()), sum);
   clear(whole);
 }

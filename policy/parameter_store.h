@@ -30,6 +30,7 @@ struct ParameterInfo {
 // are equal and aligned.
 struct ParameterUnit {
   int64_t offset = 0, size = 0;  // elements into the flat weights
+  std::string name;              // model.embed_tokens, model.layers.0, …
 };
 
 // What one rank's optimizer moves of one parameter, [n] each: its elements from `begin`.
@@ -110,12 +111,14 @@ class ParameterStore {
   at::Tensor& share_once(at::Tensor& tensor);
   at::Tensor unit_gradient(size_t unit);
   void sum_unit(size_t unit);
+  void name_calls();
   at::Tensor share_of(size_t unit, const at::Tensor& flat) const;
   at::Tensor& master();
 
   Communicator& ranks_;
   std::vector<ParameterInfo> parameters_;
   std::vector<ParameterUnit> units_;
+  std::vector<const char*> gathers_, sums_;  // what the units' collectives are called
   at::Tensor weights_, master_, gradients_, moment1_, moment2_;
   bool sums_once_;                                                            // ZeRO-1
   at::Tensor whole_gradient_;                                                 // its

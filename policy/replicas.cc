@@ -53,9 +53,16 @@ uint64_t sum_on_cpu(const at::Tensor& words, const at::Tensor& factors) {
   return sum;
 }
 
-std::string unit_name(size_t unit, size_t units) {
-  if (unit == 0) return "model.embed_tokens";
-  return unit + 1 == units ? "model.norm and lm_head" : fmt::format("model.layers.{}", unit - 1);
+void add_digests(const std::vector<ParameterUnit>& units, const at::Tensor& flat,
+                 std::vector<uint64_t>& digests) {
+  for (const ParameterUnit& unit : units)
+    digests.push_back(word_digest(flat.narrow(0, unit.offset, unit.size)));
+}
+
+// Of the units' digests one behind the other: the weights', then the reference's.
+std::string digest_name(const std::vector<ParameterUnit>& units, size_t digest) {
+  const std::string& unit = units[digest % units.size()].name;
+  return digest < units.size() ? unit : unit + " of the reference policy";
 }
 
 // Whose digests are like those of fewest others; of equally few the last.
@@ -67,13 +74,14 @@ size_t odd_one(const std::vector<std::vector<uint64_t>>& all) {
   return odd;
 }
 
-std::string units_that_differ(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
+std::string units_that_differ(const std::vector<ParameterUnit>& units, const std::vector<uint64_t>& a,
+                              const std::vector<uint64_t>& b) {
   std::string first;
   size_t more = 0;
-  for (size_t unit = 0; unit < a.size(); ++unit) {
-    if (a[unit] == b[unit]) continue;
+  for (size_t digest = 0; digest < a.size(); ++digest) {
+    if (a[digest] == b[digest]) continue;
     more += !first.empty();
-    if (first.empty()) first = unit_name(unit, a.size());
+    if (first.empty()) first = digest_name(units, digest);
   }
   return more == 0 ? first : fmt::format("{} and {} more units", first, more);
 }
@@ -99,17 +107,17 @@ uint64_t word_digest_by_tensors(const at::Tensor& flat) {
   return digest;
 }
 
-void check_replicas(const ParameterStore& store, const char* what) {
+void check_replicas(const ParameterStore& store, const char* what, const at::Tensor* reference) {
   Communicator& ranks = store.ranks();
   if (ranks.size() == 1) return;
   std::vector<uint64_t> digests;
-  for (const ParameterUnit& unit : store.units())
-    digests.push_back(word_digest(store.weights().narrow(0, unit.offset, unit.size)));
+  add_digests(store.units(), store.weights(), digests);
+  if (reference) add_digests(store.units(), *reference, digests);
   const auto all = ranks.all_gather(digests, what);
   const size_t odd = odd_one(all);
   const auto other = std::ranges::find_if(all, [&](const auto& its) { return its != all[odd]; });
   if (other == all.end()) return;
-  const std::string units = units_that_differ(all[odd], *other);
+  const std::string units = units_that_differ(store.units(), all[odd], *other);
   if (int(odd) != ranks.rank()) throw LostRanks("rank {} holds other weights in {}", odd, units);
   throw WorldError(
       "its weights are not those of {}: {} differs; a collective was left out, or memory is damaged",

@@ -16,8 +16,9 @@ namespace temper {
 uint64_t word_digest(const at::Tensor& flat);
 uint64_t word_digest_by_tensors(const at::Tensor& flat);  // the same, as GPUs make it
 
-// Compares digests of every unit's weights over the ranks; all call it. `what` says when. Errors: WorldError
-// on the rank that is unlike the others, naming the unit; LostRanks on the others. Of two ranks it is rank 1.
-void check_replicas(const ParameterStore& store, const char* what);
+// Compares digests of every unit's weights over the ranks, and of `reference`, flat like the weights, if it
+// is not null; all call it. `what` says when. Errors: WorldError on the rank that is unlike the others,
+// naming the unit; LostRanks on the others. Of two ranks it is rank 1.
+void check_replicas(const ParameterStore& store, const char* what, const at::Tensor* reference = nullptr);
 
 }  // namespace temper

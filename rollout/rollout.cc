@@ -74,6 +74,7 @@ class Run {
   bool goes_on(const Line& line, const Verdict& verdict) const;
   void open_turn(size_t line);
   void end(size_t line);
+  void note_alike(const std::vector<RolloutRequest>& requests) const;
   void moved();
   std::vector<Trajectory> take_all();
   Batch to_batch(const std::vector<RolloutRequest>& requests, std::vector<Trajectory> trajectories) const;
@@ -254,6 +255,14 @@ void Run::end(size_t index) {
   generator_->release(index);
 }
 
+// Each rank takes its lines of these.
+void Run::note_alike(const std::vector<RolloutRequest>& requests) const {
+  Communicator& ranks = policy_.ranks();
+  if (ranks.size() == 1) return;
+  for (const RolloutRequest& request : requests)
+    ranks.note(lasting_name("samples of " + request.task->name), uint64_t(request.samples));
+}
+
 // Every rank's trajectories, in the order of the lines.
 std::vector<Trajectory> Run::take_all() {
   std::vector<Trajectory> mine, all;
@@ -263,9 +272,10 @@ std::vector<Trajectory> Run::take_all() {
   stats_.given_up = ranks.any(stats_.given_up, "trajectories");
   for (const std::string& bytes : ranks.all_gather(to_bytes(mine), "trajectories"))
     for (Trajectory& trajectory : trajectories_from_bytes(bytes)) all.push_back(std::move(trajectory));
-  stats_.tokens = int64_t(ranks.sum(double(stats_.tokens), "trajectories"));
-  stats_.judged = int64_t(ranks.sum(double(stats_.judged), "trajectories"));
-  stats_.cached = int64_t(ranks.sum(double(stats_.cached), "trajectories"));
+  if (fail_if_asked("batch") == "flip") all.front().segments.front().ids.back() ^= 1;  // for tests
+  stats_.tokens = int64_t(ranks.sum(double(stats_.tokens), "statistics of generated tokens"));
+  stats_.judged = int64_t(ranks.sum(double(stats_.judged), "statistics of judged answers"));
+  stats_.cached = int64_t(ranks.sum(double(stats_.cached), "statistics of cached verdicts"));
   return all;
 }
 
@@ -285,6 +295,7 @@ Batch Run::to_batch(const std::vector<RolloutRequest>& requests, std::vector<Tra
 Batch Run::run(const std::vector<RolloutRequest>& requests,
                const std::function<void(int64_t, int64_t)>& progress) {
   const Phase phase("rollout");
+  note_alike(requests);
   open_lines(requests);
   if (!lines_.empty()) {
     generator_.emplace(policy_, std::min<int64_t>(options_.max_sequences, int64_t(lines_.size())),

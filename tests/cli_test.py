@@ -546,7 +546,7 @@ class Speed(Program):
             self.assertGreater(len(json.loads(self.check(result, 0))), 10)
 
     def test_full_disk_behind_standard_output(self):
-        for words in (["train", "--help"], ["options", "--markdown"], ["train", WORK / "tiny.yaml", "--dry-run"]):
+        for words in (["train", "--help"], ["options", "--markdown"], ["train", tiny_config(), "--dry-run"]):
             with open("/dev/full", "w") as full:
                 done = subprocess.run([TEMPER, *map(str, words)], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
             self.assertEqual(done.returncode, 3, done.stderr)

@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -202,7 +203,10 @@ class Meeting(Ranks):
             ended = wait_all(start_temper(2, **ranks))
             self.expect_one_line(ended, 2, "the ranks differ in " + text, "rank 1 of 2 (host")
 
-        differ("option run.steps: '2' on rank 0, '3'", words_of=lambda rank: ["run.steps=3"] if rank else [])
+        for option, first, other in (("run.steps", "2", "3"), ("run.seed", "3", "4"), ("tasks.order", "dealt", "difficulty"),
+                                     ("learner.micro_batch_tokens", "4096", "4000"), ("rollout.turns", "2", "1")):
+            differ(f"option {option}: '{first}' on rank 0, '{other}'",
+                   words_of=lambda rank: [f"{option}={other}"] if rank else [])
         differ("the environment variable OMP_NUM_THREADS: '1' on rank 0, '2'",
                of_rank=lambda rank: {"OMP_NUM_THREADS": str(rank + 1)})
         other = WORK / "temper"
@@ -216,6 +220,11 @@ class Meeting(Ranks):
         shutil.move(tasks, WORK / "elsewhere/env/tasks")
         differ("the files of tasks.path", directory_of=lambda rank: WORK / "elsewhere" if rank else ROOT)
         differ("the program: ", program_of=lambda rank: other if rank else BUILD / "temper")
+        library = WORK / "libc10.so"
+        shutil.copy(loaded_library("libc10.so"), library)
+        with open(library, "ab") as file:
+            file.write(b"another build")
+        differ("the library libc10.so: ", of_rank=lambda rank: {"LD_PRELOAD": str(library)} if rank else {})
 
     def test_ranks_that_count_differently(self):
         ended = wait_all(start_temper(2, of_rank=lambda rank: {"WORLD_SIZE": str(2 + rank)}))
@@ -235,6 +244,12 @@ class Meeting(Ranks):
         # More than any machine has; one that sees no GPU refuses cuda as such.
         ended = wait_all(start_temper(2, "model.device=cuda", of_rank=lambda rank: {"CUDA_VISIBLE_DEVICES": ""}))
         self.expect_one_line(ended, 2, "model.device: cuda")
+
+
+def loaded_library(name):
+    """The path of a library that the program loads."""
+    shown = subprocess.run(["ldd", BUILD / "temper"], capture_output=True, text=True, check=True).stdout
+    return next(words[2] for words in map(str.split, shown.splitlines()) if words[0] == name)
 
 
 class Strangers(Ranks):
@@ -435,7 +450,8 @@ class Failing(Failures):
         self.fail_rank(1, "judging:stop", "has given no sign of life for", "in judging")
 
     def test_hung_in_front_of_a_collective(self):
-        self.fail_rank(1, "weights:hang", "hangs in update: no progress for", 'wait in the collective "weights"', within=20)
+        self.fail_rank(1, "weights:hang", "hangs in update: no progress for", 'wait in the collective "weights of model.embed_tokens"', 'ranks 0 and 2 wait in call ',
+                       ', the all-gather "weights of model.embed_tokens" of ', within=20)
 
     def test_first_rank_killed(self):
         self.fail_rank(0, "rollout:kill", "was killed or crashed in rollout")
@@ -443,14 +459,56 @@ class Failing(Failures):
     def test_first_rank_stopped(self):
         self.fail_rank(0, "update:stop", "has given no sign of life for", "in update")
 
+    # From the second time on a step before tells what belongs there; in front of the first save.
+
     def test_left_out_an_all_reduce(self):
-        self.fail_rank(1, "gradient norm:skip", "has made other collective calls than the others: its call", ", that of rank 0 the ",
-                       within=20)
+        self.fail_rank(1, "gradient norm:skip@2", "has made other collective calls than the others: it left out call ",
+                       ', the all-reduce "gradient norm" of 1 × f64, and went on with the note "update" of ', within=20)
         self.assert_nothing_saved()
 
     def test_first_rank_left_out_an_all_reduce(self):
-        self.fail_rank(0, "gradient norm:skip", "has made other collective calls than all others", within=20)
+        self.fail_rank(0, "gradient norm:skip@2", "has made other collective calls than the others: it left out call ",
+                       ', the all-reduce "gradient norm" of 1 × f64, and went on', within=20)
         self.assert_nothing_saved()
+
+    def test_left_out_the_very_first_all_reduce(self):
+        """Nothing tells what belongs there: both calls are named."""
+        self.fail_rank(1, "gradient norm:skip", "has made other collective calls than the others: ",
+                       'the all-reduce "gradient norm" of 1 × f64', within=20)
+        self.assert_nothing_saved()
+
+    def test_left_out_the_gradients_of_one_unit(self):
+        for stage in (1, 2):
+            self.fail_rank(2, "gradients of model.layers.1:skip@2",
+                           "has made other collective calls than the others: it left out call ",
+                           ', the reduce-scatter "gradients of model.layers.1" of ', within=20, words=[f"model.zero_stage={stage}"])
+            self.assert_nothing_saved()
+
+    def test_left_out_the_weights_of_one_unit(self):
+        self.fail_rank(1, "weights of model.layers.0:skip@2", "it left out call ", ', the all-gather "weights of model.layers.0" of ',
+                       within=20)
+        self.assert_nothing_saved()
+
+    def test_left_out_a_micro_batch(self):
+        """Under ZeRO-1 that is no collective: what is summed would be of fewer rows."""
+        self.fail_rank(1, "micro-batch:skip@2", "it left out call ", ', the note "micro-batch" of 1, and went on with the ',
+                       within=20, words=["model.zero_stage=1"])
+        self.assert_nothing_saved()
+
+    def test_made_an_all_reduce_twice(self):
+        self.fail_rank(1, "gradient norm:twice@2", "has made other collective calls than the others: its call ",
+                       ', the all-reduce "gradient norm" of 1 × f64, is one that the others did not make', within=20)
+        self.assert_nothing_saved()
+
+    def test_of_two_ranks_both_are_named(self):
+        for rank in (1, 0):
+            self.fail_rank(rank, "gradients of model.layers.1:skip@2", "have made different collective calls: call ",
+                           'the reduce-scatter "gradients of model.layers.1" of ',
+                           f"rank 0 of 2 (host {socket.gethostname()}, pid ", f" and rank 1 of 2 (host {socket.gethostname()}, pid ",
+                           f"rank {rank} left out the reduce-scatter", f"or rank {1 - rank} made it once too often", count=2, within=20)
+            self.assert_nothing_saved()
+
+    LEARNS = ["eval.before=false", "run.steps=4", "ranks.check_every=1"]
 
     def test_one_bit_of_one_ranks_weights(self):
         # Behind the first update, in front of the first save.
@@ -459,10 +517,23 @@ class Failing(Failures):
                        "differs", words=words, within=20)
         self.assert_nothing_saved()
 
-    def test_one_bit_before_an_update(self):
+    def test_one_bit_of_each_unit(self):
         """A flipped bit that is learned from is in all ranks: it must be found before."""
-        self.fail_rank(2, "gathered:flip@2", "its weights are not those of the other ranks", within=30,
-                       words=[f"model.path={model()}", "eval.before=false", "run.steps=4", "checkpoint.every=0"])
+        for unit in ("model.embed_tokens", "model.layers.0", "model.layers.1", "model.norm"):
+            self.fail_rank(2, f"weights of {unit}:flip", f"its weights are not those of the other ranks: {unit} differs",
+                           words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0"], within=30)
+            self.assert_nothing_saved()
+
+    def test_one_bit_of_the_reference(self):
+        self.fail_rank(1, "reference:flip", "its weights are not those of the other ranks: model.layers.",
+                       " of the reference policy differs", within=30,
+                       words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0", "loss.kl_coefficient=0.1"])
+        self.assert_nothing_saved()
+
+    def test_one_bit_of_the_batch(self):
+        self.fail_rank(1, "batch:flip", "has made other collective calls than the others: its call ", ' is the note "batch" of ',
+                       within=30, words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=1"])
+        self.assert_nothing_saved()
 
     def test_sends_what_is_no_message(self):
         for rank in (1, 0):
@@ -491,6 +562,97 @@ class Failing(Failures):
                                       of_rank=lambda rank: {"TEMPER_FAULT": "save:interrupt"} if rank else {}))
         self.assertEqual(set(ended.codes), {130}, ended.text)
         self.assertTrue((directory / "checkpoints/final/model.safetensors").exists(), ended.text)
+
+
+class Calls(Ranks):
+    """Ranks that make given calls, some of them others than the rest: all end in seconds, and the message names the call."""
+
+    def make(self, *by_rank):
+        start = time.monotonic()
+        ended = wait_all(start_by_hand(len(by_rank), lambda rank: [BUILD / "ranks_collectives", "calls", *by_rank[rank]]), 60)
+        self.assertLess(time.monotonic() - start, 20, ended.text)
+        return ended
+
+    def expect_end(self, ended, *texts):
+        self.assertTrue(all(code in (3, -9) for code in ended.codes), f"{ended.codes} {ended.text}")
+        self.assertEqual(ended.text.count("; all ranks end"), 1, ended.text)
+        for text in texts:
+            self.assertIn(text, ended.text)
+
+    STEP = ["sum:loss", "scatter:gradients:100", "sum:norm", "note:update:1", "gather:weights:100", "text:answers:50"]
+
+    def test_like_calls(self):
+        self.expect_ok(self.make(*[self.STEP * 3] * 3), 3)
+
+    def test_a_call_left_out(self):
+        without = self.STEP * 2 + ["sum:loss", *self.STEP[2:], *self.STEP]
+        self.expect_end(self.make(self.STEP * 4, without, self.STEP * 4), "rank 1 of 3",
+                        "it left out call ", ', the reduce-scatter "gradients" of 100 × f32, and went on with the all-reduce "norm"')
+        self.expect_end(self.make(without, self.STEP * 4), "rank 0 of 2", " and rank 1 of 2", 'rank 0 left out the reduce-scatter "gradients"')
+
+    def test_another_shape(self):
+        other = ["scatter:gradients:101" if word == "scatter:gradients:100" else word for word in self.STEP]
+        self.expect_end(self.make(self.STEP * 2, self.STEP * 2, self.STEP + other), "rank 2 of 3", ' is the reduce-scatter "gradients" '
+                        'of 101 × f32, that of the others the reduce-scatter "gradients" of 100 × f32')
+
+    def test_another_number(self):
+        """No message differs, and all come to the end together: it is compared there."""
+        self.expect_end(self.make(["sum:loss", "note:batch:5"], ["sum:loss", "note:batch:6"], ["sum:loss", "note:batch:5"]),
+                        "rank 1 of 3", 'is the note "batch" of 6, that of the others the note "batch" of 5')
+
+    def test_the_last_call_left_out(self):
+        """Those that wait would wait for ever."""
+        leaves, waits = [*self.STEP, "leave"], [*self.STEP, "sum:last", "leave"]
+        ended = self.make(waits, leaves, waits)
+        self.assertEqual(ended.codes, [3, 0, 3], ended.text)  # rank 1 had come to its end
+        for text in ("rank 1 of 3", "has come to its end and left out a collective call: ranks 0 and 2 wait in call ",
+                     ', the all-reduce "last" of 1 × f64; all ranks end'):
+            self.assertIn(text, ended.text)
+        left, waiting = wait_each(start_by_hand(2, lambda rank: [BUILD / "ranks_collectives", "calls", *([waits, leaves][1 - rank])]))
+        self.assertEqual([left.codes, waiting.codes], [[0], [3]], left.text + waiting.text)
+        self.assertIn("rank 0 of 2", waiting.text)
+        self.assertIn('left out a collective call: rank 1 waits in call ', waiting.text)
+
+    def test_who_waits_for_whom(self):
+        waits, late = [*self.STEP, "sum:last"], [*self.STEP, "sleep:30000", "sum:last"]
+        self.expect_end(self.make(waits, waits, late), "rank 2 of 3", 'while others wait in the collective "last": ranks 0 and 1 wait in call ',
+                        ', the all-reduce "last" of 1 × f64')
+
+    def test_a_failure_that_another_ranks_calls_led_to(self):
+        """Who fails may have met another call's numbers: whose calls differ is said, not what they were taken for."""
+        like, unlike = [*self.STEP, "note:batch:5", "sum:last"], [*self.STEP, "note:batch:6", "sum:last"]
+        self.expect_end(self.make([*like, "throw:nonsense"], like, unlike), "rank 2 of 3", 'is the note "batch" of 6')
+
+    def test_a_failure_of_its_own(self):
+        self.expect_end(self.make(self.STEP + ["throw:nonsense"], self.STEP * 2, self.STEP * 2), "rank 0 of 3", ": nonsense; all ranks end")
+
+    def test_any_change_is_named(self):
+        """Calls drawn at random, and one of a rank left out, added or of another shape."""
+        draw = random.Random(7)
+        for trial in range(int(os.environ.get("TEMPER_TRIALS", "12"))):
+            step = [draw.choice(("sum:s{}", "gather:g{}:{}", "scatter:r{}:{}", "text:t{}:{}", "note:n{}:{}")).format(i, draw.randint(1, 3000))
+                    for i in range(draw.randint(2, 8))]
+            calls = step * draw.randint(2, 6)
+            count, place = draw.randint(2, 4), draw.randrange(len(step), len(calls))
+            odd_rank, odd, name = draw.randrange(count), list(calls), calls[place].split(":")[1]
+            kind = draw.choice(("left out", "added", "shape"))
+            if kind == "shape" and calls[place][0] in "st":
+                kind = "left out"  # of one shape
+            if kind == "left out":
+                del odd[place]
+            elif kind == "added":
+                odd.insert(place, f"sum:x{place}")
+                name = f"x{place}"
+            else:
+                odd[place] = re.sub(r"\d+$", lambda number: str(int(number[0]) + 1), calls[place])
+            with self.subTest(trial=trial, kind=kind, count=count, rank=odd_rank, word=calls[place], step=step):
+                ended = self.make(*[odd if rank == odd_rank else calls for rank in range(count)])
+                said = {"left out": "left out", "added": "did not make", "shape": "its call "}[kind] if count > 2 else "different"
+                self.expect_end(ended, f"rank {odd_rank} of {count}", said, f'"{name}"')
+
+
+def wait_each(processes, timeout=60):
+    return [wait_all([process], timeout) for process in processes]
 
 
 class Containers(Ranks):

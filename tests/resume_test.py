@@ -33,7 +33,7 @@ def run(directory, *words, count=1, fault="", timeout=120, taught=True):
 
 def figures(directory):
     """All lines but what clocks say, and the command."""
-    timed = ("start", "timing_s/", "perf/throughput", "perf/gen_throughput", "perf/cpu_memory", "perf/max_memory", "cold_start/throughput", "cold_start/seconds")
+    timed = ("start", "timing_s/", "perf/throughput", "perf/gen_throughput", "perf/cpu_memory", "throughput/", "perf/max_memory", "cold_start/throughput", "cold_start/seconds")
     return [{k: v for k, v in line.items() if not k.startswith(timed)} for line in json_lines(directory / "metrics.jsonl")]
 
 

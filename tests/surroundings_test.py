@@ -3,13 +3,16 @@
 Creation masks, another locale, closed descriptors, full disks: what surrounds the program decides nothing about what it does.
 """
 
+import fcntl
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from cli_test import ROOT, Program, temper, tiny_config
 
 BUILD = Path()
 GALLERY = ROOT / "tests/gallery"
+F_SETPIPE_SZ = 1031
 
 # A profiler's or an MPI module's manners: a locale for the whole process, when it is loaded, with each thread and each file.
 PRELOAD = """
@@ -130,7 +134,7 @@ class Locale(Program):
     def test_a_run_writes_the_same(self):
         point, comma = self.dirs
         self.assertEqual(self.alike((comma / "config.yaml").read_text()), (point / "config.yaml").read_text())
-        timed = ("start", "timing_s/", "perf/", "cold_start/throughput", "cold_start/seconds", "env/cached")
+        timed = ("start", "timing_s/", "perf/", "throughput/", "cold_start/throughput", "cold_start/seconds", "env/cached")
         figures = [[{k: v for k, v in json.loads(line).items() if not k.startswith(timed)}
                     for line in (run / "metrics.jsonl").read_text().splitlines()] for run in self.dirs]
         self.assertEqual(*figures)
@@ -198,6 +202,59 @@ class Descriptors(Program):
                 self.check(done, 0)
                 if closed != ">&-":
                     self.assertEqual(json.loads(done.stdout)["kind"], "PASS")
+
+
+class UnreadOutput(Program):
+    """A pipe of one page behind standard output and standard error."""
+
+    STEPS = 60  # more lines than a page holds
+
+    def start(self, name, *words):
+        self.run_dir = cli_test.WORK / name
+        self.process = subprocess.Popen([cli_test.TEMPER, "train", tiny_config(), f"run.dir={self.run_dir}", "eval.before=false",
+                                         "checkpoint.every=0", *words],
+                                        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        fcntl.fcntl(self.process.stdout.fileno(), F_SETPIPE_SZ, 4096)
+        self.addCleanup(self.process.wait)
+        self.addCleanup(self.process.stdout.close)
+        self.addCleanup(self.process.kill)
+
+    def wait_for(self, name):
+        deadline = time.monotonic() + 240
+        while not list(self.run_dir.glob(name)):
+            self.assertLess(time.monotonic(), deadline, f"{name} is not there: the run stands still")
+            self.assertIsNone(self.process.poll())
+            time.sleep(0.1)
+
+    def test_a_run_goes_on_and_a_late_reader_gets_all_of_it(self):
+        self.start("late", f"run.steps={self.STEPS}")
+        self.wait_for("finished.json")
+        time.sleep(0.5)
+        self.assertIsNone(self.process.poll())
+        said = self.process.communicate(timeout=60)[0]
+        self.assertEqual(self.process.returncode, 0, said)
+        self.assertEqual([int(step) for step in re.findall(r"^step +(\d+)/", said, re.M)], list(range(1, self.STEPS + 1)))
+        self.assertIn("figures: ", said)
+
+    def test_one_signal_ends_it(self):
+        self.start("signalled", "run.steps=100000")
+        self.wait_for(f"trajectories/step_{self.STEPS:06}.safetensors")
+        since = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.process.wait(30), 130)
+        self.assertLess(time.monotonic() - since, 6)  # a step, a checkpoint, and a second's wait for a reader
+        self.assertTrue((self.run_dir / "checkpoints/final/model.safetensors").exists())
+
+    def test_a_command_that_prints_and_ends(self):
+        reading, writing = os.pipe()
+        self.addCleanup(os.close, reading)
+        fcntl.fcntl(writing, F_SETPIPE_SZ, 4096)
+        process = subprocess.Popen([cli_test.TEMPER, "options", "--markdown"], cwd=ROOT, stdout=writing)
+        os.close(writing)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(2), 130)
 
 
 class FullDisks(Program):

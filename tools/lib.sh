@@ -46,6 +46,11 @@ cause() {
   fi
 }
 
+# What the build folder was configured with.
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$root/build/CMakeCache.txt" 2>/dev/null || true; }
+
+has_gpu() { nvidia-smi -L 2>/dev/null | grep -q '^GPU 0'; }
+
 free_mib() { df -m --output=avail "$1" | tail -n 1 | tr -d ' '; }
 
 last_line() { tail -c 400 "$1" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1; }

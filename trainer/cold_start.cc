@@ -7,6 +7,7 @@
 #include "policy/activity.h"
 #include "policy/communicator.h"
 #include "policy/ops/parallel.h"
+#include "trainer/batch_digest.h"
 #include "trainer/packing.h"
 #include "trainer/ranks.h"
 
@@ -52,7 +53,10 @@ double accumulate(Policy& policy, const Update& update, int64_t micro_batch_toke
   }
   std::vector<PackRow> rows;
   for (size_t i = 0; i < update.size(); ++i) rows.push_back({update[i]->ids, masks[i]});
+  uint64_t done = 0;
   for (const Pack& pack : make_shared_packs(policy, rows, micro_batch_tokens)) {
+    if (fail_if_asked("micro-batch") == "skip") continue;
+    policy.ranks().note("micro-batch", ++done);
     const auto gradient = [&](int64_t begin, std::span<const double> log_prob, std::span<const double>,
                               std::span<double> d_log_prob, std::span<double> d_entropy) {
       for (size_t k = 0; k < log_prob.size(); ++k) {
@@ -66,7 +70,7 @@ double accumulate(Policy& policy, const Update& update, int64_t micro_batch_toke
     policy.forward_backward(pack.tokens, gradient);
     made_progress();
   }
-  return policy.ranks().sum(loss, "statistics");
+  return policy.ranks().sum(loss, "statistics of loss");
 }
 
 // Of the time limit; 0 without one.
@@ -127,6 +131,7 @@ ColdStartStats run_cold_start(Policy& policy, const std::vector<LearnedRow>& row
   AdamW optimizer(policy.parameters(), options.optimizer);
   optimizer.set_updates(from.optimizer_updates);
   Communicator& ranks = policy.ranks();
+  if (ranks.size() > 1) ranks.note("examples", digest_of(rows));
   ColdStartStats stats = from;
   stats.total_updates = int64_t(updates.size());
   for (size_t k = size_t(from.updates); k < updates.size(); ++k) {

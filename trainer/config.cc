@@ -218,15 +218,21 @@ std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::v
   return chosen;
 }
 
-std::filesystem::path TaskOptions::place() const {
-  if (path != TaskOptions().path || std::filesystem::exists(path)) return path;
-  const std::filesystem::path program = executable_dir();
+std::filesystem::path here_or_beside_program(const std::string& path) {
+  if (std::filesystem::exists(path)) return path;
   for (const char* beside : {"", "..", "../share/temper", "../../share/temper"})
-    if (const auto folder = program / beside / path; std::filesystem::exists(folder))
-      return folder.lexically_normal();
+    if (const auto place = executable_dir() / beside / path; std::filesystem::exists(place))
+      return place.lexically_normal();
+  return "";
+}
+
+std::filesystem::path TaskOptions::place() const {
+  if (path != TaskOptions().path) return path;
+  const std::filesystem::path found = here_or_beside_program(path);
+  if (!found.empty()) return found;
   throw ConfigError(
       "tasks.path: the default, {}, is neither here nor beside the program, {}; pass tasks.path=DIR", path,
-      program.string());
+      executable_dir().string());
 }
 
 std::vector<Task> load_all_tasks(const RunConfig& config) { return load_tasks(config.tasks.place()); }

@@ -99,6 +99,10 @@ RunConfig read_config(const std::string& path, const std::vector<std::string>& o
 std::string to_yaml(const RunConfig& config);                        // reads back to the same values
 std::map<std::string, std::string> to_map(const RunConfig& config);  // "optimizer.lr" → "1e-06"
 
+// `path`, which is relative, where it is here; else beside the program, as that is built or installed; else
+// "".
+std::filesystem::path here_or_beside_program(const std::string& path);
+
 // Those of tasks.path, whatever the config asks for of them. Errors: ConfigError.
 std::vector<Task> load_all_tasks(const RunConfig& config);
 

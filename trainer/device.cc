@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "policy/cuda_device.h"
+#include "policy/ops/instruction_set.h"
+#include "trainer/provenance.h"
 
 namespace temper {
 namespace {
@@ -88,8 +90,17 @@ void wait_for_device(const PolicyOptions& options) {
   if (options.on_gpu()) cuda::synchronize();
 }
 
+std::string gpu_name(const PolicyOptions& options) {
+  return options.on_gpu() ? cuda::describe_gpu(ordinal_of(options.device)).name : "";
+}
+
 std::string device_text(const PolicyOptions& options) {
-  if (!options.on_gpu()) return "CPU, f32";
+  if (!options.on_gpu()) {
+    const std::string cpu = fmt::format("CPU ({}), f32", cpu::instruction_set());
+    return driver_version().empty() || cuda::gpu_count() > 0
+               ? cpu
+               : fmt::format("{}; not on a GPU: {}", cpu, cuda::no_gpu_reason());
+  }
   const cuda::Gpu gpu = cuda::describe_gpu(ordinal_of(options.device));
   return fmt::format("{} ({}), bf16 with f32 master weights, {} of {} GiB free; {}", gpu.name, options.device,
                      gpu.free_bytes >> 30, gpu.total_bytes >> 30, gpu.libraries);

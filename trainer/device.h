@@ -28,6 +28,9 @@ int64_t device_library_bytes(const PolicyOptions& options);  // at most
 // Until the device has done all that it was given. What a clock reads before that is too early.
 void wait_for_device(const PolicyOptions& options);
 
+// The GPU's name as its driver has it, "NVIDIA H100 80GB HBM3"; empty: none.
+std::string gpu_name(const PolicyOptions& options);
+
 // One line: the device, what else is on it, the versions that decide its bits.
 std::string device_text(const PolicyOptions& options);
 

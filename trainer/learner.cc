@@ -10,7 +10,10 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "policy/activity.h"
+#include "policy/flat.h"
+#include "policy/layouts.h"
 #include "policy/parameter_store.h"
+#include "trainer/batch_digest.h"
 #include "trainer/packing.h"
 
 namespace temper {
@@ -92,10 +95,20 @@ struct Learner::Sums {
   }
   // Each rank has counted its own tokens.
   void sum_over(Communicator& ranks) {
-    for (double* sum : {&loss, &entropy, &clipped, &ratio, &approx_kl, &reference_kl, &tokens, &left_out,
-                        &rollout_kl, &rollout_tokens, &rollout_unequal})
-      *sum = ranks.sum(*sum, "statistics");
-    for (double* most : {&ratio_max, &rollout_max}) *most = ranks.largest(*most, "statistics");
+    const std::pair<double*, const char*> sums[] = {{&loss, "statistics of loss"},
+                                                    {&entropy, "statistics of entropy"},
+                                                    {&clipped, "statistics of clipped tokens"},
+                                                    {&ratio, "statistics of ratio"},
+                                                    {&approx_kl, "statistics of KL"},
+                                                    {&reference_kl, "statistics of KL to the reference"},
+                                                    {&tokens, "statistics of tokens"},
+                                                    {&left_out, "statistics of tokens left out"},
+                                                    {&rollout_kl, "statistics of KL of sampling"},
+                                                    {&rollout_tokens, "statistics of tokens sampled"},
+                                                    {&rollout_unequal, "statistics of unequal tokens"}};
+    for (const auto& [sum, what] : sums) *sum = ranks.sum(*sum, what);
+    ratio_max = ranks.largest(ratio_max, "statistics of largest ratio");
+    rollout_max = ranks.largest(rollout_max, "statistics of largest difference");
   }
   void write_means(bool reference, LearnStats& stats) const {
     const double updates = double(std::max<int64_t>(stats.updates + stats.skipped_updates, 1)),
@@ -143,6 +156,7 @@ Learner::~Learner() = default;
 
 void Learner::set_reference(const at::Tensor& weights) {
   reference_ = std::make_unique<at::Tensor>(weights.clone());
+  if (fail_if_asked("reference") == "flip") flip_a_bit(*reference_);
 }
 
 std::vector<std::vector<float>> Learner::log_probs(const Batch& batch) {
@@ -208,7 +222,10 @@ TokenTerms Learner::terms(const Row& row, int32_t t) const {
 
 // Adds the gradient of the rows' loss to the policy's.
 void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) {
+  uint64_t done = 0;
   for (const Pack& pack : make_shared_packs(policy_, pack_rows(rows), options_.micro_batch_tokens)) {
+    if (fail_if_asked("micro-batch") == "skip") continue;
+    policy_.ranks().note("micro-batch", ++done);
     const auto gradient = [&](int64_t begin, std::span<const double> log_prob,
                               std::span<const double> entropy, std::span<double> d_log_prob,
                               std::span<double> d_entropy) {
@@ -248,14 +265,19 @@ void Learner::update_once(const Part& part, double progress, Sums& sums, LearnSt
   (std::isfinite(norm) ? stats.updates : stats.skipped_updates) += 1;
   if (std::isfinite(norm)) stats.grad_norm += norm;
   count_skipped(norm, sums);
-  for (const Row* row : part.computed) stats.packed_tokens += std::ssize(row->of.ids());
+  for (const Row* row : part.computed) {
+    const int64_t tokens = std::ssize(row->of.ids());
+    stats.packed_tokens += tokens;
+    stats.model_flops +=
+        3 * forward_flops(policy_.config(), tokens, std::ranges::count(row->advantages->mask, 1));
+  }
 }
 
 // All ranks see the same norms, and so end together.
 void Learner::count_skipped(double norm, const Sums& sums) {
   skipped_in_a_row_ = std::isfinite(norm) ? 0 : skipped_in_a_row_ + 1;
   if (options_.max_skipped_updates == 0 || skipped_in_a_row_ < options_.max_skipped_updates) return;
-  const double loss = policy_.ranks().sum(sums.loss, "statistics");
+  const double loss = policy_.ranks().sum(sums.loss, "statistics of loss");
   throw WorldError(
       "{} updates in a row were skipped, since their gradient was not finite. Of the last one: {}; the loss "
       "of "
@@ -289,9 +311,19 @@ std::vector<Learner::Part> Learner::deal(std::vector<Row>& rows) const {
   return parts;
 }
 
+// What each rank computes its part of: it must be the same on all, or the sum is of nothing.
+void Learner::note_alike(const Batch& batch, const TokenAdvantages& advantages) const {
+  Communicator& ranks = policy_.ranks();
+  if (ranks.size() == 1) return;
+  ranks.note("step", uint64_t(batch.step));
+  ranks.note("batch", digest_of(batch));
+  ranks.note("advantages", digest_of(advantages));
+}
+
 LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages) {
   const Phase phase("update");
   const double start = now_s();
+  note_alike(batch, advantages);
   std::vector<Row> rows = make_rows(batch, advantages);
   const std::vector<Part> parts = deal(rows);
   std::vector<Row*> computed;

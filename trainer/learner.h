@@ -43,6 +43,9 @@ struct LearnStats {
   int64_t left_out = 0;         // of those: drawn, but no longer among what top-k and top-p leave
   int64_t idle_rows = 0;        // rows whose advantages are all 0, which were not computed
   int64_t packed_tokens = 0;    // computed, prompts and feedback included
+  // Of forward and backward over the rows that were computed, once per epoch; policy/layouts.h. What is
+  // computed again to save memory counts nothing, and nor do passes that only score.
+  double model_flops = 0;
   double seconds = 0;
 
   // The sampling pass against the trainer, over the first update's tokens: the weights are still those that
@@ -91,6 +94,7 @@ class Learner {
   double progress(int64_t step, int64_t update) const;
   void update_once(const Part& part, double progress, Sums& sums, LearnStats& stats);
   void count_skipped(double norm, const Sums& sums);
+  void note_alike(const Batch& batch, const TokenAdvantages& advantages) const;
 
   Policy& policy_;
   LearnerOptions options_;

@@ -1,12 +1,13 @@
 // temper: one native program that teaches a language model to write fast kernels by reinforcement learning.
 
-#include <poll.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <sstream>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/machine/output.h"
 #include "base/machine/surroundings.h"
 #include "base/process.h"
 #include "policy/communicator/transport.h"
@@ -22,31 +23,14 @@ namespace {
 // Whoever read it may be gone: no reason to end otherwise than said.
 void say_error(const char* text) { std::fputs((std::string(text) + "\n").c_str(), stderr); }
 
-// A pipe whose reader has left is no failure: it had what it wanted.
-bool reader_left() {
-  pollfd out{STDOUT_FILENO, POLLOUT, 0};
-  return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
-}
-
-// Of an earlier flush that failed, which dropped what it held and the reason: a line's end more is tried.
-std::string why_not_whole() {
-  std::clearerr(stdout);
-  errno = 0;
-  std::fputc('\n', stdout);
-  return std::fflush(stdout) == 0 ? "what was printed is not whole" : std::strerror(errno);
-}
-
-void say_not_written(const std::string& why) {
-  say_error(fmt::format("cannot write standard output: {}", why).c_str());
-}
-
-// What a command printed is part of what it did: a full disk behind standard output is a failure.
+// What a command printed is part of what it did: a full disk behind standard output is a failure. A pipe
+// whose reader has left is none, as it had what it wanted.
 int with_output(int code) {
-  errno = 0;
-  const bool flushed = std::fflush(stdout) == 0;
-  const std::string last = std::strerror(errno);
-  if ((flushed && !std::ferror(stdout)) || reader_left()) return code;
-  say_not_written(flushed ? why_not_whole() : last);
+  const int lost = finish_output().output;
+  if (lost == 0 || lost == EPIPE) return code;
+  if (interrupted()) return kExitInterrupted;
+  say_error(fmt::format("cannot write standard output: {}", std::strerror(lost)).c_str());
+  finish_output();
   return code == kExitOk ? int(kExitWorld) : code;
 }
 
@@ -80,11 +64,30 @@ int run(int argc, char** argv) {
     std::ranges::reverse(words);  // as CLI11 takes them
     app.parse(std::move(words));
   } catch (const CLI::Success& e) {
-    app.exit(e);
+    std::ostringstream help;
+    app.exit(e, help, help);
+    fmt::print("{}", help.str());
   } catch (const CLI::ParseError& e) {
     return say_parse_error(app, e);
   }
   return exit_code;
+}
+
+int run_and_explain(int argc, char** argv) try { return run(argc, argv); } catch (const ConfigError& e) {
+  say_error(e.what());
+  return kExitUser;
+} catch (const SaidElsewhere& e) {
+  return e.exit_code;
+} catch (const Interrupted& e) {
+  say_error(fmt::format("interrupted; {}", e.kept).c_str());
+  return kExitInterrupted;
+} catch (const std::system_error& e) {
+  if (std::ferror(stdout)) return kExitOk;  // with_output knows more of it
+  say_error(e.what());
+  return interrupted() ? kExitInterrupted : kExitWorld;
+} catch (const std::exception& e) {
+  say_error(e.what());
+  return interrupted() ? kExitInterrupted : kExitWorld;
 }
 
 }  // namespace
@@ -94,27 +97,7 @@ int main(int argc, char** argv) {
   using namespace temper;
   begin_process();
   install_interrupt_handler();
+  begin_output();
   note_command(argc, argv);
-  try {
-    return with_output(run(argc, argv));
-  } catch (const ConfigError& e) {
-    say_error(e.what());
-    return kExitUser;
-  } catch (const SaidElsewhere& e) {
-    return e.exit_code;
-  } catch (const Interrupted& e) {
-    say_error(fmt::format("interrupted; {}", e.kept).c_str());
-    return kExitInterrupted;
-  } catch (const std::system_error& e) {
-    if (!std::ferror(stdout))
-      say_error(e.what());
-    else if (reader_left())
-      return kExitOk;
-    else
-      say_not_written(e.code().message());
-    return interrupted() ? kExitInterrupted : kExitWorld;
-  } catch (const std::exception& e) {
-    say_error(e.what());
-    return interrupted() ? kExitInterrupted : kExitWorld;
-  }
+  return with_output(run_and_explain(argc, argv));
 }

@@ -1,8 +1,8 @@
 #pragma once
 // Figures of a run, one line per step behind one that says what made it: metrics.jsonl for people and
 // scripts, an event file for TensorBoard. Names are verl's where it has one (critic/rewards/mean,
-// actor/entropy, timing_s/gen, …) plus env/* and cold_start/*. The latter have lines of their own, whose
-// steps are the cold start's updates.
+// actor/entropy, timing_s/gen, …) plus env/*, throughput/* and cold_start/*. The last have lines of their
+// own, whose steps are the cold start's updates.
 
 #include <cstdint>
 #include <filesystem>

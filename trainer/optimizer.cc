@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -110,6 +111,8 @@ double AdamW::update(double lr) {
     return norm;
   }
   ++updates_;
+  parameters_.ranks().note("update", uint64_t(updates_));
+  parameters_.ranks().note("learning rate", std::bit_cast<uint64_t>(lr));
   update_all(parameters_, factors(options_, lr, norm, updates_));
   return norm;
 }

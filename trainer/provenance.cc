@@ -11,6 +11,7 @@
 #include "policy/communicator/nccl.h"
 #include "policy/communicator/watch.h"
 #include "policy/cuda_device.h"
+#include "policy/ops/instruction_set.h"
 #include "trainer/build_facts.h"
 
 namespace temper {
@@ -38,7 +39,8 @@ std::string quoted(const std::string& word) {
 }
 
 Json libraries() {
-  Json list = Json::array({Json::array({"torch", kBuild.torch})});
+  Json list =
+      Json::array({Json::array({"torch", kBuild.torch}), Json::array({"CPU ops", cpu::instruction_set()})});
   for (const auto& [name, version] : cuda::library_versions()) list.push_back({name, version});
   if (const std::string nccl = nccl_version(); !nccl.empty()) list.push_back({"NCCL", nccl});
   const std::string driver = driver_version();

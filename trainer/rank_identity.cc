@@ -1,5 +1,7 @@
 #include "trainer/rank_identity.h"
 
+#include <link.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -23,6 +25,24 @@ bool matters(const std::string& name) {
   for (const char* prefix : {"TEMPER_", "NCCL_", "CUDA_", "CUBLAS", "CUDNN", "OMP_", "MKL_", "TORCH_"})
     if (name.starts_with(prefix)) return true;
   return false;
+}
+
+// What computes and what ranks talk over, by name and size: two versions can differ in the last bit of a sum.
+void add_libraries(RankIdentity& identity) {
+  std::map<std::string, std::string> found;
+  const auto add = [](dl_phdr_info* info, size_t, void* to) {
+    const std::filesystem::path path = info->dlpi_name;
+    const std::string name = path.filename().string();
+    std::error_code error;
+    for (const char* prefix :
+         {"libtorch", "libc10", "libtemper", "libnccl", "libcublas", "libcudart", "libcudnn"})
+      if (name.starts_with(prefix))
+        if (const uintmax_t bytes = std::filesystem::file_size(path, error); !error)
+          (*static_cast<std::map<std::string, std::string>*>(to))[name] = fmt::format("{} bytes", bytes);
+    return 0;
+  };
+  ::dl_iterate_phdr(add, &found);
+  for (const auto& [name, size] : found) identity.emplace_back("the library " + name, size);
 }
 
 void add_environment(RankIdentity& identity) {
@@ -64,6 +84,7 @@ std::string value_of(const RankIdentity& identity, const std::string& what) {
 
 RankIdentity identity_of(const RunConfig& config) {
   RankIdentity identity = {{"the program", sha256(read_file("/proc/self/exe")).substr(0, 16)}};
+  add_libraries(identity);
   add_config(config, identity);
   identity.emplace_back("the files of tasks.path", fingerprint(config.tasks.place()));
   if (!config.model.path.empty())

@@ -1,5 +1,5 @@
 #pragma once
-// What must be the same on all ranks, in words: program, options, files, environment.
+// What must be the same on all ranks, in words: program, libraries, options, files, environment.
 
 #include <optional>
 #include <string>

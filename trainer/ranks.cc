@@ -85,9 +85,9 @@ class Ranks {
   // The ranks that run the command, for those of them.
   Communicator& policy() { return policy_ ? *policy_ : communicator_; }
   void spare_judges() { watch_.spare(first_env_); }
-  // All who are needed have come to their end.
+  // All who are needed have come to their end, and by the same way.
   void end() {
-    if (!judges()) policy().barrier("end");
+    if (!judges()) policy().same_calls("end");
     watch_.leave();
   }
 

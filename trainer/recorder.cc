@@ -45,6 +45,7 @@ Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, Task
       run_(run),
       saver_(run.dir() / "checkpoints", config.checkpoint, model),
       tasks_(digest_of(judge.tasks())),
+      devices_(devices_of(model.policy)),
       step_start_s_(now_s()),
       checkpoint_start_s_(step_start_s_) {}
 
@@ -141,7 +142,7 @@ void Recorder::evaluate_as(const std::string& name, int64_t step) {
 void Recorder::check_replicas() const {
   const int64_t every = config_.ranks.check_every;
   if (every > 0 && steps_done_ % every == 0)
-    temper::check_replicas(model_.policy.parameters(), "comparison of weights");
+    temper::check_replicas(model_.policy.parameters(), "comparison of weights", learner_.reference());
 }
 
 ProgressFunction Recorder::rollout_bar() const {
@@ -159,6 +160,8 @@ void Recorder::step(StepRecord record) {
   record.seconds = now - std::exchange(step_start_s_, now);
   Metrics metrics = step_metrics(record);
   add_memory(model_.policy.parameters().weights().is_cuda(), metrics);
+  add_utilisation(record.learned, generation_flops(model_.policy.config(), record.batch),
+                  record.rollout.generate_s, devices_, metrics);
   saver_.look();
   // Within the time of this step, but of the one before.
   metrics["timing_s/save_checkpoint"] = std::exchange(save_s_, 0);

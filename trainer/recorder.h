@@ -9,6 +9,7 @@
 #include "trainer/run.h"
 #include "trainer/step_metrics.h"
 #include "trainer/task_order.h"
+#include "trainer/utilisation.h"
 
 namespace temper {
 
@@ -52,6 +53,7 @@ class Recorder {
   Run& run_;
   CheckpointSaver saver_;
   const std::string tasks_;  // digest
+  const Devices devices_;
   std::vector<NamedEvaluation> evaluations_;
   int64_t steps_done_ = 0, step_of_checkpoint_ = -1;
   double step_start_s_, checkpoint_start_s_, save_s_ = 0, record_s_ = 0;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -17,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/machine/messages.h"
+#include "base/machine/output.h"
 #include "base/machine/socket.h"
 #include "base/process.h"
 
@@ -29,6 +31,8 @@ constexpr double kBeat_s = 1;
 constexpr int kTick_ms = 200;
 constexpr double kLastWords_s = 1;      // for the others to hear the end
 constexpr double kBetterReason_s = 10;  // for whoever knows why a rank was lost
+constexpr double kReports_s = 2.5;      // within which every rank that lives has said what it called
+constexpr double kAskAgain_s = 0.5;
 
 // Who a rank is, told once.
 struct Identity {
@@ -46,8 +50,7 @@ std::string process_space() {
 }
 
 void say_on_terminal(const std::string& text) {
-  const std::string line = text + "\n";
-  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+  std::fputs((text + "\n").c_str(), stderr);  // whoever read it may be gone: no reason to stay
 }
 
 }  // namespace
@@ -118,6 +121,7 @@ struct Watch::Impl {
       if (now - beat_s >= kBeat_s) beat(), beat_s = now;
       rank == 0 ? look_at_all(now, said_s) : look_at_first(now);
     }
+    send_all(status());  // the calls that it has made to its end
     send_all({{"kind", "left"}});
   } catch (const std::exception& e) {
     say_of(rank, fmt::format("cannot watch the others any more: {}", e.what()));
@@ -153,7 +157,9 @@ struct Watch::Impl {
     if (kind == "status") return note(from, json);
     if (kind == "left") leave_out(from);
     if (kind == "failed" && int(from) >= needed) return do_without({int(from), json.at("text"), false});
-    if (kind == "failed") end_all({int(from), json.at("text"), false}, json.at("code"));
+    if (kind == "failed") return inquire({int(from), json.at("text"), false}, json.at("code"));
+    if (kind == "tell calls") return send_all(told_calls());
+    if (kind == "calls") return hear_calls(from, json);
     if (kind == "end") end_with(json);
   }
 
@@ -192,6 +198,19 @@ struct Watch::Impl {
     return traces;
   }
 
+  Json told_calls() const {
+    Json told = Json::array();
+    for (const auto& trace : followed()) told.push_back(to_json(trace->history()));
+    return {{"kind", "calls"}, {"histories", std::move(told)}};
+  }
+
+  void hear_calls(size_t from, const Json& json) {
+    if (!inquiry) return;  // nobody asked
+    std::vector<CallHistory> told;
+    for (const Json& history : json.at("histories")) told.push_back(history_from(history));
+    histories[from] = std::move(told);
+  }
+
   void beat() {
     const Json mine = status();
     watched[size_t(rank)].heard_s = now_s();
@@ -214,17 +233,19 @@ struct Watch::Impl {
     const std::scoped_lock lock(failing);
     if (!failure || failure->told) return;
     failure->told = true;
-    if (rank == 0) end_all({0, failure->what, false}, failure->code);
+    if (rank == 0) return inquire({0, failure->what, false}, failure->code);
     send_all({{"kind", "failed"}, {"code", failure->code}, {"text", failure->what}});
   }
 
   void look_at_all(double now, double& said_s) {
-    for (Watched& one : watched) compare_calls(one, followed(), now);
+    for (Watched& one : watched) compare_calls(one, followed());
     const std::vector<Watched> others(watched.begin(), watched.begin() + needed);
-    auto trouble = find_lost(others, now, options);
-    if (const auto differing = find_differing(others, now, trouble.has_value())) trouble = differing;
+    auto trouble = find_differing(others);
+    if (!trouble) trouble = find_lost(others, now, options);
+    if (!trouble) trouble = find_left_out(others);
     if (!trouble) trouble = find_hung(others, now, options);
-    if (trouble) end_all(*trouble, kExitWorld);
+    if (trouble) inquire(*trouble, kExitWorld);
+    if (inquiry) return go_on_inquiring(now);
     if (trouble = find_lost(watched, now, options); trouble) do_without(*trouble);
     if (now - said_s < options.report_s) return;
     if (const std::string text = waiting_text(others, now, options); !text.empty()) {
@@ -236,12 +257,63 @@ struct Watch::Impl {
   // Rank 0 is watched by all, and rank 1 speaks of it.
   void look_at_first(double now) {
     const std::vector<Watched> first(watched.begin(), watched.begin() + 1);
-    const auto trouble = find_lost(first, now, options);
+    auto trouble = find_lost(first, now, options);
+    const bool left_out = !trouble && (trouble = find_left_out(watched));
     if (!trouble) return;
     if (rank > 1) std::this_thread::sleep_for(std::chrono::duration<double>(kLastWords_s));
-    if (rank == 1) say_of(0, trouble->what);
+    if (rank == 1 || left_out) say_of(0, trouble->what);  // rank 1 may have ended as well
     if (trouble->alive) end_process(0);
+    finish_output(false);
     ::_exit(kExitWorld);
+  }
+
+  // In front of the end, on rank 0: a rank that failed, hangs or was lost may be so because another one has
+  // made other calls. All who can are asked for their calls, and are waited for in reason.
+
+  struct Inquiry {
+    Trouble trouble;  // what ends the ranks if their calls do not differ
+    int code;
+    double begin_s, asked_s;
+  };
+
+  void inquire(Trouble trouble, int code) {
+    if (inquiry) return;
+    inquiry = Inquiry{std::move(trouble), code, now_s(), now_s()};
+    histories.assign(size_t(size), {});
+    send_all({{"kind", "tell calls"}});
+  }
+
+  void go_on_inquiring(double now) {
+    const auto parting = find_parting_of_all();
+    const bool late = now - inquiry->begin_s > kReports_s;
+    if (parting && (parting->certain || late))
+      end_all({parting->rank, parting->what, parting->rank > 0, parting->other}, kExitWorld);
+    if (late || (!parting && all_told(now))) end_all(inquiry->trouble, inquiry->code);
+    if (now - inquiry->asked_s < kAskAgain_s) return;
+    inquiry->asked_s = now;  // who is behind comes nearer to the call where the others part
+    send_all({{"kind", "tell calls"}});
+  }
+
+  bool all_told(double now) const {
+    for (int r = 1; r < needed; ++r) {
+      const Watched& one = watched[size_t(r)];
+      const bool can = !one.lost && !one.left && now - one.heard_s < kReports_s;
+      if (can && histories[size_t(r)].empty()) return false;
+    }
+    return true;
+  }
+
+  // In the first of the communicators where the calls differ.
+  std::optional<Parting> find_parting_of_all() {
+    histories[0].clear();
+    for (const auto& trace : followed()) histories[0].push_back(trace->history());
+    for (size_t i = 0; i < histories[0].size(); ++i) {
+      std::vector<const CallHistory*> of_one(size_t(needed), nullptr);
+      for (size_t r = 0; r < of_one.size(); ++r)
+        if (i < histories[r].size()) of_one[r] = &histories[r][i];
+      if (auto parting = find_parting(of_one)) return parting;
+    }
+    return std::nullopt;
   }
 
   // The end.
@@ -251,8 +323,9 @@ struct Watch::Impl {
     return rank_text(whose, size, its.host, its.pid);
   }
 
-  void say_of(int whose, const std::string& what) const {
-    say_on_terminal((whose < 0 ? "" : name_of(whose) + " ") + what + "; all ranks end");
+  void say_of(int whose, const std::string& what, int other = -1) const {
+    const std::string both = other < 0 ? "" : "and " + name_of(other) + " ";
+    say_on_terminal((whose < 0 ? "" : name_of(whose) + " ") + both + what + "; all ranks end");
   }
 
   // On rank 0: what is left of a spared rank must not hold up those that wait for it.
@@ -269,11 +342,12 @@ struct Watch::Impl {
 
   // On rank 0: says why, once, and ends all ranks.
   [[noreturn]] void end_all(const Trouble& trouble, int code) {
-    say_of(trouble.rank, trouble.what);
+    say_of(trouble.rank, trouble.what, trouble.other);
     const int kill = trouble.alive ? trouble.rank : -1;
     send_all({{"kind", "end"}, {"code", code}, {"kill", kill}});
     end_process(kill);
     wait_for_silence();
+    finish_output(false);
     ::_exit(code);
   }
 
@@ -305,6 +379,8 @@ struct Watch::Impl {
   std::vector<Fd> sockets;  // by rank; empty where there is no connection
   std::vector<MessageReader> readers;
   std::vector<Watched> watched;
+  std::optional<Inquiry> inquiry;
+  std::vector<std::vector<CallHistory>> histories;  // by rank, one for each communicator; empty: not told
   struct Failure {
     int code;
     std::string what;

@@ -3,9 +3,10 @@
 // ranks say what they are at. A rank that dies, stops, hangs or fails ends all of them, with one message.
 //
 // A dead rank is noticed when its connection breaks, within a second; a stopped one, or a lost host, after
-// silence_s; a hung one after timeout_s; one that makes other collective calls than the rest, in seconds.
-// Ranks that others can do without are an exception (spare). Rank 0 speaks; of rank 0 itself, rank 1. An
-// interrupt of one rank reaches all.
+// silence_s; a hung one after timeout_s; one that makes other collective calls than the rest, in seconds:
+// then all tell rank 0 their last calls, and it says which call of whom differs, or of both where two are at
+// odds. Ranks that others can do without are an exception (spare). Rank 0 speaks; of rank 0 itself, rank 1.
+// An interrupt of one rank reaches all.
 
 #include <memory>
 #include <string>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policy/ops/gemm.h"
+#include "policy/ops/lanes.h"
 #include "policy/ops/parallel.h"
 #include "policy/ops/softmax_row.h"
 #include "policy/ops/vector_math.h"

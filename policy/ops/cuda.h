@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policy/model_config.h"
+#include "policy/ops/cuda_layout.h"
 #include "policy/ops/head_shape.h"
 #include "policy/ops/truncation.h"
 
@@ -21,8 +22,6 @@ namespace temper::cuda {
 
 void check(cudaError_t error, const char* what);
 void require(bool right, const char* what);  // TEMPER_CHECK for nvcc, which cannot read fmt's headers
-
-constexpr int64_t kNormBlocks = 264;  // partial sums of a norm's weight gradient, two blocks a multiprocessor
 
 // cpu::rms_norm of rows `index` of x; index null: all, in order.
 // Shapes: x [·, width] · index [rows] or null · w [width] · y [rows, width]
@@ -95,11 +94,6 @@ void score_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, in
 void score_rows_backward(DType dtype, void* logits, int64_t rows, int64_t vocab, int64_t tokens, float scale,
                          const int32_t* targets, const float* log_prob, const float* entropy,
                          const float* d_log_prob, const float* d_entropy, cudaStream_t stream);
-
-// What truncation leaves of a row: the least logit kept, and log Σ exp(scale · x) of the kept ones.
-struct KeptRow {
-  float cut, log_sum_exp;
-};
 
 // cpu::score_kept_rows. Shapes: as score_rows' · kept [rows]; entropy and kept may be null.
 void score_kept_rows(DType dtype, const void* logits, int64_t rows, int64_t vocab, int64_t tokens,

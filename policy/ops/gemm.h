@@ -5,8 +5,6 @@
 
 #include <cstdint>
 
-#include "policy/ops/lanes.h"
-
 namespace temper::cpu {
 
 enum class Op { kPlain, kTransposed };
@@ -16,9 +14,9 @@ template <class T>
 void gemm(Op op_a, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
           bool accumulate, T* c, int64_t ldc);
 
-// Columns that are taken at once.
+// Columns of a panel: two vectors of the widest processors, the same on all.
 template <class T>
-constexpr int64_t kPanel = 2 * Lanes<T>::kCount;
+constexpr int64_t kPanel = 128 / int64_t(sizeof(T));
 
 // Elements of a matrix of n columns by panels, [n / kPanel, k, kPanel]: what a product reads lies end to end.
 template <class T>

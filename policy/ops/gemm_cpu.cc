@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "policy/ops/lanes.h"
+
 namespace temper::cpu {
 namespace {
 
@@ -92,9 +94,10 @@ template <class T>
 void multiply_rows(int64_t rows, int64_t n, int64_t k, const Left<T>& a, const Right<T>& b, bool accumulate,
                    T* c, int64_t ldc) {
   constexpr int64_t kCount = Lanes<T>::kCount;
+  static_assert(kPanel<T> % (2 * kCount) == 0);  // so no tile has columns of two panels
   const auto two = kTiles<2, T>[size_t(rows - 1)], one = kTiles<1, T>[size_t(rows - 1)];
   int64_t j = 0;
-  for (; j + kPanel<T> <= n; j += kPanel<T>) two(a, b.column(j), b.row, k, accumulate, c + j, ldc);
+  for (; j + 2 * kCount <= n; j += 2 * kCount) two(a, b.column(j), b.row, k, accumulate, c + j, ldc);
   for (; j + kCount <= n; j += kCount) one(a, b.column(j), b.row, k, accumulate, c + j, ldc);
   if (j < n) multiply_last(rows, n - j, k, a, b.column(j), b.row, accumulate, c + j, ldc);
 }

@@ -11,25 +11,12 @@
 #include "base/error.h"
 #include "base/machine/socket.h"
 #include "env/workers.h"
+#include "tests/env/small_tasks.h"
 
 namespace temper {
 namespace {
 
-std::vector<Task> one_task() {
-  return parse_tasks(R"(
-defaults:
-  family: test
-  outputs: {y: [n]}
-  check: [{n: 17}]
-  timed: {n: 4096}
-  tolerance: 2e-5
-tasks:
-  - name: doubled
-    reference: x + x
-    inputs: {x: [n]}
-)",
-                     "judge_server_test");
-}
+std::vector<Task> one_task() { return small_tasks({{"doubled", "x + x"}}); }
 
 const std::string kRight =
     "extern \"C\" void kernel(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i] + "

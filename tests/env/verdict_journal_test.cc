@@ -98,7 +98,8 @@ TEST_F(Journal, KnowsWhatWasAskedForAndNeverAnswered) {
 
 TEST_F(Journal, NamesALineThatIsNoVerdict) {
   for (const char* line :
-       {"{}", "what", R"({"digest": "b", "verdict": {"kind": "PASS"}})", R"({"digest": 5})"}) {
+       {"{}", "what", "[]", R"({"digest": "b", "verdict": {"kind": "PASS"}})", R"({"digest": 5})",
+        R"({"asked": "b", "asked": "c"})", R"({"asked": [[[[[[[[[[]]]]]]]]]]})"}) {
     {
       VerdictJournal journal = open(0);
       journal.add("a", took(1));

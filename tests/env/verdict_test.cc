@@ -1,5 +1,6 @@
 #include "env/verdict.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -95,6 +96,25 @@ TEST(Verdict, AMalformedOneIsAReasonAndNoException) {
   const size_t at = text.find("\"pairs\":") + 8;
   text.replace(at, text.find(',', at) - at, std::string(100'000, '[') + std::string(100'000, ']'));
   EXPECT_NE(parse_verdict(text).error, "");
+}
+
+TEST(Verdict, ATextOfAStrangerIsBounded) {
+  const std::string text = nlohmann::json(fast()).dump();
+  ASSERT_TRUE(parse_verdict(text).verdict);
+  const auto with = [&](const std::string& more) {
+    return parse_verdict(text.substr(0, text.size() - 1) + ", " + more + "}").error;
+  };
+  EXPECT_EQ(with("\"other\": [[1]]"), "");
+  EXPECT_THAT(with("\"kind\": \"HACK\""), testing::HasSubstr("names 'kind' twice"));
+  const std::string lists(100'000, '['), ends(100'000, ']');
+  EXPECT_THAT(with("\"other\": " + lists + ends), testing::HasSubstr("more than 8 deep"));
+  std::string deep = text;
+  const std::string pairs = "\"pairs\":";
+  const size_t at = deep.find(pairs) + pairs.size();
+  deep.replace(at, deep.find(',', at) - at, lists + ends);
+  EXPECT_THAT(parse_verdict(deep).error, testing::HasSubstr("more than 8 deep"));
+  EXPECT_THAT(with("\"other\": \"" + std::string(1 << 20, 'x') + "\""), testing::HasSubstr("bytes, at most"));
+  EXPECT_THAT(parse_verdict(text + std::string(1, '\0')).error, testing::HasSubstr("NUL"));
 }
 
 TEST(Verdict, JsonKeepsEveryField) {

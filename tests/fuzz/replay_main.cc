@@ -1,9 +1,11 @@
-// Feeds every target the files of its corpus: fuzz_replay CORPUS [TARGET].
+// Feeds every target the files of its corpus, and of folders that are named for it: fuzz_replay CORPUS
+// [TARGET] [TARGET=FOLDER …].
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/files.h"
@@ -17,10 +19,14 @@ std::map<std::string, Target>& targets() {
   return all;
 }
 
-// The number of files; each also cut in half.
-int replay(const std::filesystem::path& folder, Target target) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+namespace fs = std::filesystem;
+
+// The number of files of a folder and those below; each also cut in half.
+int replay(const fs::path& folder, Target target) {
+  if (!fs::is_directory(folder)) return 0;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
     std::printf("%s\n", file.c_str());
@@ -32,6 +38,33 @@ int replay(const std::filesystem::path& folder, Target target) {
   return int(files.size());
 }
 
+// TARGET=FOLDER, of folders that other tests have too.
+std::multimap<std::string, fs::path> folders_of(const std::vector<std::string>& words) {
+  std::multimap<std::string, fs::path> folders;
+  for (const std::string& word : words)
+    if (const size_t end = word.find('='); end != std::string::npos)
+      folders.emplace(word.substr(0, end), word.substr(end + 1));
+  return folders;
+}
+
+int replay_all(const fs::path& corpus, const std::vector<std::string>& words) {
+  const auto more = folders_of(words);
+  const bool one = !words.empty() && words[0].find('=') == std::string::npos;
+  int empty = 0;
+  for (const auto& [name, target] : targets()) {
+    if (one && name != words[0]) continue;
+    int files = replay(corpus / name, target);
+    for (auto [folder, end] = more.equal_range(name); folder != end; ++folder) {
+      const int found = replay(folder->second, target);
+      empty += found == 0;
+      files += found;
+    }
+    std::printf("%s: %d files\n", name.c_str(), files);
+    empty += files == 0;
+  }
+  return empty;
+}
+
 }  // namespace
 
 Registration::Registration(const char* name, Target target) { targets()[name] = target; }
@@ -39,15 +72,7 @@ Registration::Registration(const char* name, Target target) { targets()[name] = 
 }  // namespace temper::fuzz
 
 int main(int argc, char** argv) {
-  using namespace temper::fuzz;
-  if (argc < 2) return std::fprintf(stderr, "fuzz_replay CORPUS [TARGET]\n"), 2;
-  int empty = 0;
-  for (const auto& [name, target] : targets()) {
-    if (argc > 2 && name != argv[2]) continue;
-    const std::filesystem::path folder = std::filesystem::path(argv[1]) / name;
-    const int files = std::filesystem::is_directory(folder) ? replay(folder, target) : 0;
-    std::printf("%s: %d files\n", name.c_str(), files);
-    empty += files == 0;
-  }
-  return empty > 0 ? (std::printf("%d targets have no corpus\n", empty), 1) : 0;
+  if (argc < 2) return std::fprintf(stderr, "fuzz_replay CORPUS [TARGET] [TARGET=FOLDER …]\n"), 2;
+  const int empty = temper::fuzz::replay_all(argv[1], {argv + 2, argv + argc});
+  return empty > 0 ? (std::printf("%d folders are empty\n", empty), 1) : 0;
 }

@@ -1,13 +1,17 @@
 // Every collective on every rank, checked; prints "ok RANK SIZE LOCAL_RANK LOCAL_SIZE". With the word cuda
-// the tensors lie on the GPU of the local rank. Started by tests/ranks_test.py and tests/ranks_gpu_test.py.
+// the tensors lie on the GPU of the local rank; with calls WORD… it makes those calls instead (calls.h), and
+// with cost it says what their digest costs. Started by tests/ranks_test.py and tests/ranks_gpu_test.py.
 
 #include <ATen/ATen.h>
 
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "policy/communicator.h"
 #include "policy/cuda_device.h"
+#include "tests/ranks/calls.h"
 
 namespace temper {
 namespace {
@@ -69,7 +73,7 @@ void check_texts(Communicator& ranks) {
     throw WorldError("any is wrong");
 }
 
-int run(bool gpu) {
+int run_collectives(bool gpu) {
   Communicator ranks(find_rank_place(), 20);
   if (gpu) {
     cuda::use_gpu(ranks.local_rank());
@@ -84,12 +88,19 @@ int run(bool gpu) {
   return 0;
 }
 
+int run(const std::vector<std::string>& words) {
+  const std::string what = words.empty() ? "" : words.front();
+  if (what == "calls") return make_calls({words.begin() + 1, words.end()});
+  if (what == "cost") return print_cost_of_calls();
+  return run_collectives(what == "cuda");
+}
+
 }  // namespace
 }  // namespace temper
 
 int main(int argc, char** argv) {
   try {
-    return temper::run(argc > 1 && std::string(argv[1]) == "cuda");
+    return temper::run({argv + 1, argv + argc});
   } catch (const temper::ConfigError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 2;

@@ -1,5 +1,6 @@
 // A run always ends or goes on: random schedules of slots, lines, turns, verdicts, dead lanes, the GPU's lock
-// and signals, over a small policy and a judge without processes. TEMPER_SCHEDULES says how many; 1000.
+// and signals, over a small policy and a judge without processes. TEMPER_SCHEDULES says how many, 1000, and
+// TEMPER_FIRST_SCHEDULE which is the first, 0: a schedule's number is its seed.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -254,13 +255,18 @@ int64_t lost_in(const Outcome& outcome, const Schedule& schedule) {
   return lost;
 }
 
+uint64_t number_asked(const char* variable, uint64_t otherwise) {
+  const char* const asked = std::getenv(variable);
+  return asked ? std::strtoull(asked, nullptr, 10) : otherwise;
+}
+
 TEST(Standstill, ARunAlwaysEndsOrGoesOn) {
-  const char* const asked = std::getenv("TEMPER_SCHEDULES");
-  const uint64_t count = asked ? std::strtoull(asked, nullptr, 10) : 1000;
+  const uint64_t first = number_asked("TEMPER_FIRST_SCHEDULE", 0),
+                 count = number_asked("TEMPER_SCHEDULES", 1000);
   int64_t stuck = 0, lost = 0, whole = 0, judged = 0;
   std::map<std::string, int64_t> kinds;
   const double start = now_s();
-  for (uint64_t seed = 0; seed < count; ++seed) {
+  for (uint64_t seed = first; seed < first + count; ++seed) {
     Schedule schedule(seed);
     const Schedule plan = schedule;
     Judge judge({}, tasks(), std::make_unique<Stub>(schedule));
@@ -286,8 +292,12 @@ TEST(Standstill, ARunAlwaysEndsOrGoesOn) {
     judged += judge.stats().submitted;
   }
   fmt::print(
-      "{} schedules in {:.1f} s, {} brought to their end with {} verdicts: {} stuck, {} verdicts lost\n",
-      count, now_s() - start, whole, judged, stuck, lost);
+      "{} random schedules from {} on, in {:.1f} s: {} stuck, {} verdicts lost of {} in {} runs that "
+      "came to their end\n",
+      count, first, now_s() - start, stuck, lost, judged, whole);
+  RecordProperty("schedules", std::to_string(count));
+  RecordProperty("stuck", std::to_string(stuck));
+  RecordProperty("verdicts_lost", std::to_string(lost));
   for (const auto& [kind, number] : kinds) fmt::print("{:>6} {}\n", number, kind);
   if (count < 200) return;
   for (const auto& [kind, number] : kinds) EXPECT_GT(number, 0) << kind;

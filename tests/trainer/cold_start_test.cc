@@ -7,23 +7,11 @@
 #include "policy/chat_format.h"
 #include "policy/parameter_store.h"
 #include "rollout/conversation.h"
+#include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"
 
 namespace temper {
 namespace {
-
-constexpr const char* kTasks = R"(
-defaults:
-  family: elementwise
-  outputs: {y: [n]}
-  check: [{n: 5}]
-  timed: {n: 1024}
-  tolerance: 1e-5
-tasks:
-  - name: double_it
-    reference: x + x
-    inputs: {x: [n]}
-)";
 
 std::string answer_text(const std::string& expression) {
   return "One pass.\n```cpp\nextern \"C\" void kernel(const float* x, float* y, long n) {\n"
@@ -46,7 +34,7 @@ std::vector<Trace> make_traces() {
 
 class ColdStart : public ::testing::Test {
  protected:
-  std::vector<Task> tasks = parse_tasks(kTasks, "test");
+  std::vector<Task> tasks = small_tasks({{"double_it", "x + x"}});
   std::vector<Trace> traces = make_traces();
   Tokenizer tokenizer =
       Tokenizer::train({tasks[0].prompt(), answer_text("x[i]"), answer_text("2 * x[i]")}, 400);

@@ -4,26 +4,11 @@
 
 #include "policy/chat_format.h"
 #include "rollout/conversation.h"
+#include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"
 
 namespace temper {
 namespace {
-
-constexpr const char* kCollectTasks = R"(
-defaults:
-  family: elementwise
-  outputs: {y: [n]}
-  check: [{n: 5}]
-  timed: {n: 1024}
-  tolerance: 1e-5
-tasks:
-  - name: twice
-    reference: x + x
-    inputs: {x: [n]}
-  - name: thrice
-    reference: x + x + x
-    inputs: {x: [n]}
-)";
 
 std::string code_answer(const std::string& code) { return "Plan.\n```cpp\n" + code + "\n```\n"; }
 
@@ -34,7 +19,7 @@ struct AnswerAndVerdict {
 
 class Collecting : public testing::Test {
  protected:
-  const std::vector<Task> tasks = parse_tasks(kCollectTasks, "collect_test.cc");
+  const std::vector<Task> tasks = small_tasks({{"twice", "x + x"}, {"thrice", "x + x + x"}});
   const Tokenizer tokenizer = Tokenizer::train({tasks[0].prompt(), code_answer("y = x + x;")}, 400);
   const ChatFormat format{tokenizer};
   CollectOptions options;

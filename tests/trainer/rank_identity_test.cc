@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "trainer/config.h"
@@ -40,6 +41,12 @@ TEST(RankIdentity, TellsNoSecret) {
   }
   EXPECT_TRUE(other);
   for (const char* name : {"TEMPER_SECRET", "TEMPER_SECRET_FILE", "TEMPER_OTHER"}) ::unsetenv(name);
+}
+
+TEST(RankIdentity, HoldsTheLibrariesThatCompute) {
+  const RankIdentity identity = identity_of(read_config("", {}));
+  const auto is_torch = [](const auto& one) { return one.first.starts_with("the library libtorch_cpu"); };
+  EXPECT_EQ(std::ranges::count_if(identity, is_torch), 1);
 }
 
 TEST(RankIdentity, HoldsEveryOption) {

@@ -82,25 +82,14 @@ TEST_F(Directory, JournalsOfMoreRanksAreJoinedLineByLine) {
   EXPECT_EQ(read_file(journal_path(dir_, 0).string() + ".replay"), "a\nb\nc\nd\n");
 }
 
-TEST_F(Directory, ANoteOfItsEndThatIsDamagedIsNone) {
-  const RunConfig config = read_config("", {"run.dir=" + dir_.string(), "run.steps=7"});
-  fs::create_directories(dir_ / "checkpoints");
-  write_file(dir_ / "config.yaml", to_yaml(config));
-  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  for (const std::string& text :
-       {std::string(R"({"step": [7], "seconds": 1})"), std::string(R"({"step": 1e300, "seconds": 1})"),
-        std::string(R"({"step": 7, "seconds": "1"})"), std::string("{"), R"({"step": )" + deep + "}"}) {
-    write_file(dir_ / "finished.json", text);
-    EXPECT_EQ(find_start(config).kind, RunStart::Kind::kAgain) << text.substr(0, 80);
-  }
-  write_file(dir_ / "finished.json", R"({"step": 7, "seconds": 1})");
-  EXPECT_THROW(find_start(config), RunIsComplete);
-}
-
 class Journals : public Directory {
  protected:
-  // Of two ranks, with what a checkpoint knows of them.
-  Journals() {
+  Journals() { begin(); }
+
+  // Of two ranks.
+  void begin() {
+    fs::remove_all(dir_ / "verdicts");
+    fs::create_directories(dir_ / "verdicts");
     write_file(journal_path(dir_, 0), "a\nlonger\n");
     write_file(journal_path(dir_, 1), "some\nb\n");
   }
@@ -121,7 +110,7 @@ class Journals : public Directory {
     }
   }
 
-  const std::vector<uint64_t> known_ = {2, 5};
+  const std::vector<uint64_t> known_ = {2, 5};  // to the checkpoint
 };
 
 // The checkpoint still speaks of the journals of two ranks.
@@ -133,6 +122,7 @@ TEST_F(Journals, AreKeptWhereverTheirSharingIsCutShort) {
   for (const int ranks : {1, 3})
     for (int calls = 0; calls < 50; ++calls) {
       int call = 0;
+      begin();
       watch_file_calls([&](const char*, const fs::path&) {
         if (call++ == calls) throw WorldError("cut short");
       });
@@ -144,6 +134,21 @@ TEST_F(Journals, AreKeptWhereverTheirSharingIsCutShort) {
       watch_file_calls({});
       expect_all_kept(share(ranks));
     }
+}
+
+TEST_F(Directory, ANoteOfItsEndThatIsDamagedIsNone) {
+  const RunConfig config = read_config("", {"run.dir=" + dir_.string(), "run.steps=7"});
+  fs::create_directories(dir_ / "checkpoints");
+  write_file(dir_ / "config.yaml", to_yaml(config));
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const std::string& text :
+       {std::string(R"({"step": [7], "seconds": 1})"), std::string(R"({"step": 1e300, "seconds": 1})"),
+        std::string(R"({"step": 7, "seconds": "1"})"), std::string("{"), R"({"step": )" + deep + "}"}) {
+    write_file(dir_ / "finished.json", text);
+    EXPECT_EQ(find_start(config).kind, RunStart::Kind::kAgain) << text.substr(0, 80);
+  }
+  write_file(dir_ / "finished.json", R"({"step": 7, "seconds": 1})");
+  EXPECT_THROW(find_start(config), RunIsComplete);
 }
 
 }  // namespace

@@ -117,7 +117,12 @@ TEST_F(Train, LearnsToBeRight) {
   EXPECT_GT(after, before + 0.25);
   EXPECT_EQ(lines.back().at("val/greedy/correct"), 1.0);
   EXPECT_GT(double(lines.back().at("val/sampled/reward")), double(lines.front().at("val/sampled/reward")));
-  for (size_t i = 1; i <= 15; ++i) EXPECT_LT(std::abs(double(lines[i].at("rollout_corr/kl"))), 1e-5);
+  for (size_t i = 1; i <= 15; ++i) {
+    EXPECT_LT(std::abs(double(lines[i].at("rollout_corr/kl"))), 1e-5);
+    EXPECT_EQ(lines[i].contains("throughput/model_tflops"), lines[i].at("perf/total_num_tokens") > 0);
+    EXPECT_GT(double(lines[i].at("throughput/gen_model_tflops")), 0);
+    EXPECT_FALSE(lines[i].contains("throughput/mfu")) << "the peak of a CPU is not known";
+  }
 }
 
 TEST_F(Train, EvaluatesTheSameAnswersUnderTheSameSeed) {

@@ -17,7 +17,8 @@ from .runs import ended, lines_of
 
 STEPS = 3  # the save of the second one is ended: it has one before it to remove, and a step comes after it
 WORDS = [*resume_test.BASE, f"run.steps={STEPS}", "checkpoint.every=1", "checkpoint.keep=1"]
-CHANGES = ("write", "pwrite64", "fsync", "rename", "renameat2", "mkdir", "unlink", "unlinkat", "rmdir", "ftruncate", "clone3")
+CHANGES = ("write", "pwrite64", "fsync", "rename", "renameat2", "mkdir", "unlink", "unlinkat", "rmdir", "truncate", "ftruncate",
+           "clone3")
 NEAR = 2  # of many that are alike, at each end
 CANNOT_TRACE = 77
 KILLED = -9
@@ -25,10 +26,12 @@ A_LIFE_S = 60
 
 
 class Part:
-    """Whose calls are counted: `rank` of `count`, from the `nth` write to `file` on. The words are kill_at_call's."""
+    """Whose calls are counted: `rank` of `count`, from the `nth` write to `file` on, as kill_at_call says. `again`: of a life that
+    goes on after a kill, else of the first."""
 
-    def __init__(self, rank=0, count=1, file="metrics.jsonl", nth=3, of="thread", measured=()):
-        self.rank, self.count, self.file, self.nth, self.of, self.measured = rank, count, file, nth, of, measured
+    def __init__(self, rank=0, count=1, file="metrics.jsonl", nth=3, until="", measured=(), again=False):
+        self.rank, self.count, self.file, self.nth, self.until = rank, count, file, nth, until
+        self.measured, self.again = measured, again
 
     def words(self):
         """With which nothing depends on when it runs."""
@@ -39,18 +42,20 @@ ONE = Part()
 FIRST_OF_TWO = Part(count=2)
 SECOND_OF_TWO = Part(rank=1, count=2, file="checkpoints/step_000002.tmp/rank_00001.safetensors", nth=1)
 MEASURED = ("rollout.turns=1", "reward.slope=0")  # nothing is learned from a time, and nobody is told one
-JOURNAL = Part(nth=2, of="folder", measured=MEASURED)  # from the first step's line to the second one's
+JOURNAL = Part(nth=2, until="metrics.jsonl", measured=MEASURED)  # from the first step's line to the second one's
+GOING_ON = Part(file="run.lock", nth=1, until="metrics.jsonl", again=True)  # to the line of the first step that it takes
 
 
 @functools.cache
 def killer():
-    """The program that counts a run's system calls and kills it at one of them."""
+    """The program that counts a run's system calls and kills it at one of them; or a Skipped that says why there is none."""
     made, source = ranks_test.WORK / "kill_at_call", Path(__file__).with_name("kill_at_call.cc")
     try:
         subprocess.run(["g++", "-std=c++20", "-O1", source, "-o", made], check=True)
     except FileNotFoundError:
-        return None
-    return made
+        return Skipped("no g++")
+    tried = subprocess.run([made, ranks_test.WORK, "none", "1", "", "0", "/dev/null", "true"], capture_output=True)
+    return Skipped("no process can be traced here") if tried.returncode == CANNOT_TRACE else made
 
 
 def life(directory, count, *words, before=lambda rank: ()):
@@ -66,7 +71,7 @@ def life(directory, count, *words, before=lambda rank: ()):
 
 
 def counted_life(part, directory, at, listed, *words):
-    front = [killer(), directory, part.file, part.nth, part.of, at, listed]
+    front = [killer(), directory, part.file, part.nth, part.until, at, listed]
     return life(directory, part.count, *words, before=lambda rank: front if rank == part.rank else [])
 
 
@@ -85,37 +90,49 @@ def cache(count):
 
 
 @functools.cache
-def never_killed(count):
-    directory = ranks_test.WORK / f"never_killed_{count}"
-    ended(life(directory, count, cache(count)), *[0] * count)
+def never_killed(count, measured=()):
+    directory = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "run"
+    ended(life(directory, count, *(measured or [cache(count)])), *[0] * count)
     expect(any(line.get("env/correct", 0) > 0 for line in lines_of(directory)), "nothing right, nothing learned")
     return directory
 
 
 def alike(line, directory):
-    """A call without what another life has another of."""
-    line = re.sub(r"\.tmp\d+|tfevents\.\d+|pipe:\[\d+\]", "", line.strip())
-    return line.replace(str(directory), "")
+    """A call without what another life has another of; files of a folder go in any order."""
+    line = re.sub(r"\.tmp\d+|tfevents\.\d+|pipe:\[\d+\]", "", line.strip().replace(str(directory), ""))
+    return re.sub(r"^(unlink\S* .*/).+", r"\1", line)
 
 
 @functools.cache
 def calls(part):
     """The lines of all calls, in their order."""
     folder = Path(tempfile.mkdtemp(dir=ranks_test.WORK))
+    if part.again:
+        shutil.copytree(killed_before_its_name(), folder / "run")
     run = counted_life(part, folder / "run", 0, folder / "list", *part.words())
-    done = ranks_test.wait_all(run, A_LIFE_S)
-    if CANNOT_TRACE in done.codes:
-        return []
-    expect(set(done.codes) == {0}, done.text)
+    ended(run, *[0] * part.count)
     return [alike(line, folder / "run") for line in (folder / "list").read_text().splitlines()]
+
+
+@functools.cache
+def killed_before_its_name():
+    """The directory of a run that was killed as a checkpoint was whole and had no name yet."""
+    directory = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "run"
+    kill_at(ONE, directory, call_at(ONE, "rename", "/checkpoints/step_000002"), *ONE.words())
+    return directory
+
+
+def call_at(part, name, path):
+    """The number of such a call; 0: there is none."""
+    return next((number for number, line in enumerate(calls(part), 1) if line == f"{name} {path}"), 0)
 
 
 def ready(part):
     """What cases about the part need."""
     def make():
-        killer()
-        if killer() and calls(part) and not part.measured:
-            never_killed(part.count)
+        if not isinstance(killer(), Skipped):
+            calls(part)
+            never_killed(part.count, part.measured)
     return make
 
 
@@ -162,14 +179,13 @@ def differences(directory, whole):
 
 def steps_there(part, number):
     """Of which steps a whole checkpoint may be found after a kill at the call; 0: none, and the run begins again."""
-    def come(*names):
-        return any(line.split(" ")[0] in names[:-1] and line.endswith(names[-1]) for line in calls(part)[:number - 1])
-
-    if come("rename", "/checkpoints/step_000002"):
-        return {2}
+    if part.again:
+        return {1}
     if part.rank > 0:
         return {1, 2}
-    if come("mkdir", "/checkpoints/step_000002.tmp"):
+    if number > call_at(part, "rename", "/checkpoints/step_000002"):
+        return {2}
+    if number > call_at(part, "mkdir", "/checkpoints/step_000002.tmp"):
         return {1}
     return {0, 1}  # the save of the first step may still go on
 
@@ -192,10 +208,8 @@ def attempted(attempt, *words):
 
 def at_calls_of(part, folder, share, shares, attempt):
     """Kills a run at each chosen call of a share of them and lets it go on: what `attempt` finds wrong, or what is said of it."""
-    if not killer():
-        raise Skipped("no g++")
-    if not calls(part):
-        raise Skipped("no process can be traced here")
+    if isinstance(killer(), Skipped):
+        raise killer()
     numbers = chosen(calls(part))
     numbers = numbers[len(numbers) * share // shares:len(numbers) * (share + 1) // shares]
     wrong = []
@@ -209,22 +223,28 @@ def at_calls_of(part, folder, share, shares, attempt):
     return f"{len(numbers)} kills, at calls {numbers[0]} to {numbers[-1]} of {len(calls(part))}: figures and weights are alike each time"
 
 
-def in_a_save(name, part, shares):
+def killed_at_each(name, part, shares):
     for share in range(shares):
-        @case(name=f"killed at each system call of a save{name}: {share + 1} of {shares}", needs=(ranks_test.taught, ready(part)))
+        its_name = f"killed at each system call of {name}" + f": {share + 1} of {shares}" * (shares > 1)
+
+        @case(name=its_name, needs=(ranks_test.taught, ready(part)))
         def _(folder, share=share):
-            """Wherever a run is killed, from the record of a step to the removal of the checkpoint before it, the same command takes
-            it to its end, and figures, trajectories and weights are, to the bit, those of a run that was never killed."""
+            """Wherever a run is killed, between the record of a step and the removal of the checkpoint before it or as it goes on,
+            the same command takes it to its end from the checkpoint that must be there, and figures, trajectories and weights
+            are, to the bit, those of a run that was never killed."""
             def attempt(directory, number):
-                words = cache(part.count)
-                kill_at(part, directory, number, words)
-                return goes_on_alike(part, directory, number, words)
+                words = part.words()
+                if part.again:
+                    shutil.copytree(killed_before_its_name(), directory)
+                kill_at(part, directory, number, *words)
+                return goes_on_alike(part, directory, number, *words)
             return at_calls_of(part, folder, share, shares, attempt)
 
 
-in_a_save("", ONE, 4)
-in_a_save(", rank 0 of two", FIRST_OF_TWO, 2)
-in_a_save(", rank 1 of two", SECOND_OF_TWO, 2)
+killed_at_each("a save", ONE, 4)
+killed_at_each("a save, rank 0 of two", FIRST_OF_TWO, 2)
+killed_at_each("a save, rank 1 of two", SECOND_OF_TWO, 2)
+killed_at_each("going on", GOING_ON, 2)
 
 
 # --------------------------------------------------------------------------------------------------------- what is measured for real
@@ -247,14 +267,6 @@ def journal(directory):
     return found, asked
 
 
-@functools.cache
-def never_killed_measured():
-    directory = ranks_test.WORK / "never_killed_measured"
-    ended(life(directory, 1, *MEASURED), 0)
-    expect(any(line.get("env/correct", 0) > 0 for line in lines_of(directory)), "nothing right, nothing learned")
-    return directory
-
-
 def kept_or_named(directory):
     """What is wrong with the next start of a run that has judged for real."""
     before, asked = journal(directory)
@@ -266,16 +278,16 @@ def kept_or_named(directory):
         wrong.append(f"{len(asked - before.keys())} verdicts were asked for and had not come, {named} are named")
     if {digest: verdict for digest, verdict in journal(directory)[0].items() if digest in before} != before:
         wrong.append("verdicts that had come are others")
-    whole = untimed(never_killed_measured())
-    if untimed(directory) != whole or lines != whole[:len(lines)]:
+    whole = never_killed(1, MEASURED)
+    if untimed(directory) != untimed(whole) or lines != untimed(whole)[:len(lines)]:
         wrong.append("figures")
     final = "checkpoints/final/model.safetensors"
-    if (directory / final).read_bytes() != (never_killed_measured() / final).read_bytes():
+    if (directory / final).read_bytes() != (whole / final).read_bytes():
         wrong.append("the exported weights")
     return wrong, named
 
 
-@case(name="killed at each system call of the journal and the record", needs=(ranks_test.taught, ready(JOURNAL), never_killed_measured))
+@case(name="killed at each system call of the journal and the record", needs=(ranks_test.taught, ready(JOURNAL)))
 def _(folder):
     """Wherever a run that measures is killed between two steps' records, verdicts that had come stay as they were, those that had
     not are measured anew and named, and what no clock is behind is, to the bit, that of a run that was never killed."""

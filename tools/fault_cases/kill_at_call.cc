@@ -39,8 +39,9 @@ namespace {
 constexpr int kCannotTrace = 77;
 constexpr int kSyscallStop = SIGTRAP | 0x80;
 
-// What of a call's arguments names a file: a path, a descriptor, or a path unless it is empty.
-enum class Names { kNothing, kPath0, kPath1, kPath3, kDescriptor, kPath1OrDescriptor };
+// Which of a call's arguments names a file: a path, from the folder in front of it on (of kPath1 and kPath3),
+// or a descriptor.
+enum class Names { kNothing, kPath0, kSecondPath, kPath1, kPath3, kDescriptor };
 
 struct Kind {
   const char* name;
@@ -52,8 +53,8 @@ const std::map<uint64_t, Kind> kKinds = {
     {SYS_openat, {"openat", Names::kPath1}},
     {SYS_stat, {"stat", Names::kPath0}},
     {SYS_lstat, {"lstat", Names::kPath0}},
-    {SYS_newfstatat, {"newfstatat", Names::kPath1OrDescriptor}},
-    {SYS_statx, {"statx", Names::kPath1OrDescriptor}},
+    {SYS_newfstatat, {"newfstatat", Names::kPath1}},
+    {SYS_statx, {"statx", Names::kPath1}},
     {SYS_access, {"access", Names::kPath0}},
     {SYS_readlink, {"readlink", Names::kPath0}},
     {SYS_mkdir, {"mkdir", Names::kPath0}},
@@ -61,7 +62,7 @@ const std::map<uint64_t, Kind> kKinds = {
     {SYS_rmdir, {"rmdir", Names::kPath0}},
     {SYS_unlink, {"unlink", Names::kPath0}},
     {SYS_unlinkat, {"unlinkat", Names::kPath1}},
-    {SYS_rename, {"rename", Names::kPath1}},
+    {SYS_rename, {"rename", Names::kSecondPath}},
     {SYS_renameat, {"renameat", Names::kPath3}},
     {SYS_renameat2, {"renameat2", Names::kPath3}},
     {SYS_truncate, {"truncate", Names::kPath0}},
@@ -131,6 +132,13 @@ std::string path_of(pid_t thread, uint64_t descriptor) {
   return n < 0 ? "?" : path.substr(0, size_t(n));
 }
 
+// Of calls that take a path from a folder on; an empty one is the folder's, or the file's, own.
+std::string path_in(pid_t thread, uint64_t folder, uint64_t address) {
+  const std::string path = path_at(thread, address);
+  if (path.starts_with("/") || int(folder) == AT_FDCWD) return path;
+  return path.empty() ? path_of(thread, folder) : path_of(thread, folder) + "/" + path;
+}
+
 struct Call {
   uint64_t number = 0;
   std::string path;
@@ -153,18 +161,18 @@ Call call_of(pid_t thread, const __ptrace_syscall_info& stop) {
     case Names::kPath0:
       call.path = path_at(thread, words[0]);
       break;
-    case Names::kPath1:
+    case Names::kSecondPath:
       call.path = path_at(thread, words[1]);
       break;
+    case Names::kPath1:
+      call.path = path_in(thread, words[0], words[1]);
+      break;
     case Names::kPath3:
-      call.path = path_at(thread, words[3]);
+      call.path = path_in(thread, words[2], words[3]);
       break;
     case Names::kDescriptor:
       call.path = path_of(thread, words[0]);
       break;
-    case Names::kPath1OrDescriptor:
-      call.path = path_at(thread, words[1]);
-      if (call.path.empty()) call.path = path_of(thread, words[0]);
   }
   call.creates = call.number == SYS_openat && (words[2] & O_TRUNC) != 0;
   call.writes = call.number == SYS_write || call.number == SYS_pwrite64;
@@ -174,12 +182,12 @@ Call call_of(pid_t thread, const __ptrace_syscall_info& stop) {
 // Which calls count, and when the time has come.
 class Counter {
  public:
-  Counter(std::string folder, const std::string& file, long nth, const std::string& part, long at,
+  Counter(std::string folder, const std::string& file, long nth, const std::string& until, long at,
           const char* list)
       : folder_(folder + "/"),
         file_(folder_ + file),
+        until_(until.empty() ? "" : folder_ + until),
         nth_(nth),
-        by_thread_(part == "thread"),
         at_(at),
         list_(list) {}
 
@@ -187,11 +195,13 @@ class Counter {
   bool come(pid_t thread, const __ptrace_syscall_info& stop) {
     if (closed_ || (opener_ && thread != counted_) || kByChance.contains(stop.entry.nr)) return false;
     Call call = call_of(thread, stop);
-    const bool at_file = (call.writes || call.creates) && call.path == file_;
-    if (!opener_ && (!at_file || ++seen_ < nth_)) return false;
-    if (opener_ && !by_thread_ && at_file) return !(closed_ = true);
+    const auto at = [&](const std::string& file) {
+      return (call.writes || call.creates) && call.path == file;
+    };
+    if (!opener_ && (!at(file_) || ++seen_ < nth_)) return false;
+    if (opener_ && at(until_)) return !(closed_ = true);
     if (!opener_) opener_ = counted_ = thread;
-    if (!by_thread_ && !call.path.starts_with(folder_)) return false;
+    if (!until_.empty() && !call.path.starts_with(folder_)) return false;
     const bool again = kLooks.contains(call.number) && call.number == last_.number && call.path == last_.path;
     last_ = call;
     if (again) return false;
@@ -201,16 +211,15 @@ class Counter {
   }
 
   void made(pid_t by, pid_t thread) {
-    if (by_thread_ && opener_ && by == opener_ && counted_ == opener_) counted_ = thread;
+    if (until_.empty() && opener_ && by == opener_ && counted_ == opener_) counted_ = thread;
   }
 
   void ended(pid_t thread) { closed_ = closed_ || (opener_ && thread == counted_); }
   bool closed() const { return closed_; }
 
  private:
-  const std::string folder_, file_;
+  const std::string folder_, file_, until_;
   const long nth_;
-  const bool by_thread_;
   const long at_;
   std::ofstream list_;
   long seen_ = 0, count_ = 0;

@@ -33,7 +33,7 @@ rank_fault("rank 1 of 2 hangs before a collective", "gradients:hang@3", 3, "hang
 rank_fault("rank 1 of 2 stopped", "update:stop@3", 3, "has given no sign of life")
 rank_fault("rank 0 of 2 stopped", "update:stop@3", 3, "has given no sign of life", 0)
 rank_fault("peer gone in the exchange of gradients", "gradients:kill@3", 3, "was killed or crashed in update")
-rank_fault("one rank leaves out an all-reduce", "gradient norm:skip@2", 3, "has made other collective calls than")
+rank_fault("one rank leaves out an all-reduce", "gradient norm:skip@2", 3, "left out the all-reduce \"gradient norm\"")
 rank_fault("a rank says what is no message", "beat:garbage@3", 3, "that are no message of a rank")
 
 

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -6,6 +7,7 @@
 #include "trainer/commands/commands.h"
 #include "trainer/commands/doctor_checks.h"
 #include "trainer/commands/help.h"
+#include "trainer/config.h"
 #include "trainer/provenance.h"
 
 namespace temper {
@@ -34,6 +36,15 @@ void print(const Finding& finding) {
   std::fflush(stdout);  // the next check may take seconds
 }
 
+void say_end(int code) {
+  if (code != kExitOk) {
+    fmt::print("\nThe main job does not run here: mend what FAILS first.\n");
+    return;
+  }
+  const std::filesystem::path config = here_or_beside_program("configs/quickstart.yaml");
+  fmt::print("\nThe main job runs here{}\n", config.empty() ? "." : ": temper train " + config.string());
+}
+
 int run_doctor(bool json) {
   std::vector<Finding> findings;
   int code = kExitOk;
@@ -47,8 +58,7 @@ int run_doctor(bool json) {
   if (json)
     fmt::print("{}\n", json_of(findings, code).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else
-    fmt::print("\n{}\n", code == kExitOk ? "The main job runs here: temper train configs/quickstart.yaml"
-                                         : "The main job does not run here: mend what FAILS first.");
+    say_end(code);
   return code;
 }
 

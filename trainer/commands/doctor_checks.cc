@@ -154,7 +154,7 @@ Finding check_gpu_judge(const Findings& before) {
 Finding check_nccl(const Findings&) {
   const std::string version = nccl_version();
   if (version.empty())
-    return {"NCCL", Health::kWithout, "this program was built without CUDA",
+    return {"NCCL", Health::kWithout, "this program was built without its code for GPUs",
             "Several ranks talk over TCP or MPI."};
   return {"NCCL", Health::kWorks, version, ""};
 }

@@ -1,0 +1,153 @@
+#include "base/machine/output.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+constexpr int kPage = 4096;
+
+struct Ends {
+  Fd reading, writing;
+};
+
+Ends small_pipe() {
+  int ends[2];
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  EXPECT_GT(::fcntl(ends[1], F_SETPIPE_SZ, kPage), 0);
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+Ends small_socket() {
+  int ends[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  EXPECT_EQ(::setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &kPage, sizeof kPage), 0);
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+Ends small_terminal() {
+  int reading, writing;
+  EXPECT_EQ(::openpty(&reading, &writing, nullptr, nullptr, nullptr), 0);
+  return {Fd(reading), Fd(writing)};
+}
+
+std::string printed_line(int number) { return fmt::format("line {} of what is printed\n", number); }
+
+// As much of it as there is until `size` bytes are read; a terminal ends its lines by two characters.
+std::string read_what_comes(const Fd& from, size_t size) {
+  std::string text;
+  while (text.size() < size) {
+    std::array<char, kPage> part;
+    const ssize_t n = ::read(from.get(), part.data(), part.size());
+    if (n <= 0) break;
+    for (const char c : std::string_view(part.data(), size_t(n)))
+      if (c != '\r') text += c;
+  }
+  return text;
+}
+
+class Output : public testing::Test {
+ protected:
+  Output() { ::signal(SIGPIPE, SIG_IGN); }
+  ~Output() override { forget_interrupt(); }
+};
+
+TEST_F(Output, AWriterDoesNotWaitAndNothingIsLost) {
+  for (Ends (*const make)() : {&small_pipe, &small_socket, &small_terminal}) {
+    const Ends ends = make();
+    Outlet outlet(ends.writing.get());
+    std::string all;
+    const double start = now_s();
+    for (int i = 0; i < 20'000; ++i) {
+      all += printed_line(i);
+      ASSERT_TRUE(outlet.write(printed_line(i)));
+    }
+    EXPECT_LT(now_s() - start, 5);
+    EXPECT_TRUE(outlet.behind());
+    std::string read;
+    std::thread reader([&] { read = read_what_comes(ends.reading, all.size()); });
+    EXPECT_EQ(outlet.finish(), 0);
+    reader.join();
+    EXPECT_TRUE(read == all) << read.size() << " bytes of " << all.size();
+    EXPECT_FALSE(outlet.behind());
+  }
+}
+
+TEST_F(Output, WhatWaitsIsWrittenWithoutAnotherWrite) {
+  const Ends ends = small_pipe();
+  Outlet outlet(ends.writing.get());
+  const std::string all(3 * kPage, 'x');
+  EXPECT_TRUE(outlet.write(all));
+  EXPECT_EQ(read_what_comes(ends.reading, all.size()), all);
+}
+
+TEST_F(Output, AnInterruptEndsTheWaitForAReader) {
+  const Ends ends = small_pipe();
+  Outlet outlet(ends.writing.get());
+  EXPECT_TRUE(outlet.write(std::string(3 * kPage, 'x')));
+  std::thread later([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    interrupt();
+  });
+  const double start = now_s();
+  EXPECT_EQ(outlet.finish(), EINTR);
+  EXPECT_GT(now_s() - start, 0.3);
+  EXPECT_LT(now_s() - start, 2);
+  later.join();
+}
+
+TEST_F(Output, WhoReadsSlowlyIsWaitedForAfterAnInterruptToo) {
+  const Ends ends = small_pipe();
+  Outlet outlet(ends.writing.get());
+  const std::string all(8 * kPage, 'x');
+  EXPECT_TRUE(outlet.write(all));
+  interrupt();
+  std::string read;
+  std::thread reader([&] {
+    while (read.size() < all.size()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      read += read_what_comes(ends.reading, 1);
+    }
+  });
+  EXPECT_EQ(outlet.finish(), 0);
+  reader.join();
+  EXPECT_EQ(read, all);
+}
+
+TEST_F(Output, WhoHasNoPatienceWaitsASecond) {
+  const Ends ends = small_pipe();
+  Outlet outlet(ends.writing.get());
+  EXPECT_TRUE(outlet.write(std::string(3 * kPage, 'x')));
+  const double start = now_s();
+  EXPECT_EQ(outlet.finish(false), EINTR);
+  EXPECT_LT(now_s() - start, 2);
+}
+
+TEST_F(Output, WhatCannotBeWrittenIsSaid) {
+  Ends ends = small_pipe();
+  Outlet outlet(ends.writing.get());
+  EXPECT_TRUE(outlet.write(std::string(3 * kPage, 'x')));
+  ends.reading = Fd();
+  EXPECT_EQ(outlet.finish(), EPIPE);
+  EXPECT_FALSE(outlet.write("more"));
+  EXPECT_EQ(errno, EPIPE);
+
+  const Fd full(::open("/dev/full", O_WRONLY));
+  Outlet on_full(full.get());
+  EXPECT_FALSE(on_full.write("text"));
+  EXPECT_EQ(errno, ENOSPC);
+  EXPECT_EQ(on_full.finish(), ENOSPC);
+}
+
+}  // namespace
+}  // namespace temper
