@@ -328,8 +328,11 @@ TEST(Conversation, LeavesOutTheWorstPastTurnsThatDoNotFit) {
 }
 
 // The rows of each round of a search for one task.
-std::vector<Batch> rounds_of(const SearchOptions& options, std::vector<Search>* found = nullptr) {
-  Rollout rollout(taught_policy(), tokenizer(), judge(), short_options(), 5);
+std::vector<Batch> rounds_of(const SearchOptions& options, std::vector<Search>* found = nullptr,
+                             double temperature = 1) {
+  RolloutOptions sampled = short_options();
+  sampled.temperature = temperature;
+  Rollout rollout(taught_policy(), tokenizer(), judge(), sampled, 5);
   std::vector<Batch> rounds;
   const auto searches = search(
       rollout, {&task()}, 1, options, [](const Verdict& verdict) { return verdict.pass(); },
@@ -381,7 +384,7 @@ TEST(Search, TheBestChainsGoOn) {
 }
 
 TEST(Search, ChainsStayApartUntilTheyAreChosenFrom) {
-  const auto rounds = rounds_of({.budget = 16, .width = 8, .keep = 1, .every = 2, .shown = 1});
+  const auto rounds = rounds_of({.budget = 16, .width = 8, .keep = 1, .every = 2, .shown = 1}, nullptr, 2);
   ASSERT_EQ(rounds.size(), 2u);
   std::set<std::string> answers;
   for (size_t chain = 0; chain < 8; ++chain) {
