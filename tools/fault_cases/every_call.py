@@ -219,7 +219,8 @@ def at_calls_of(part, folder, share, shares, attempt):
         if found := attempted(attempt, directory, number):
             wrong.append(f"killed at call {number}, {calls(part)[number - 1]}: {found}")
         shutil.rmtree(directory)
-    expect(not wrong, f"{len(wrong)} of {len(numbers)} are not alike\n" + "\n".join(wrong))
+    in_short = [text.splitlines()[0] for text in wrong]
+    expect(not wrong, "\n".join([f"{len(wrong)} of {len(numbers)} are not alike", *in_short, "", "The first of them:", *wrong[:1]]))
     return f"{len(numbers)} kills, at calls {numbers[0]} to {numbers[-1]} of {len(calls(part))}: figures and weights are alike each time"
 
 

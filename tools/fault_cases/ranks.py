@@ -182,7 +182,8 @@ HOLDS = {
         "A rank stopped in another pid namespace that wakes beside those of the next start ends, and the new ones go on.",
     "test_a_wire_that_breaks": "Two hosts whose wire breaks both end within ten seconds.",
     "test_a_rank_killed_on_the_other_host": "A rank killed on the other host ends all, with one line.",
-    "test_one_bit_before_an_update": "A flipped bit is found before it is learned from.",
+    "test_one_bit_of_the_reference": "A flipped bit of the reference's weights on one rank is found, named, and nothing is saved.",
+    "test_one_bit_of_the_batch": "A flipped bit of what one rank learns from is found, named, and nothing is saved.",
     "test_contradicting_launchers": "Variables of two launchers that contradict each other are refused by name.",
 }
 for its_kind, its_names in (
@@ -192,7 +193,7 @@ for its_kind, its_names in (
         (ranks_test.Containers, ("test_an_old_rank_that_wakes_later_writes_nothing",
                                  "test_an_old_rank_that_wakes_beside_the_new_ones")),
         (ranks_test.Hosts, ("test_a_wire_that_breaks", "test_a_rank_killed_on_the_other_host")),
-        (ranks_test.Failing, ("test_one_bit_before_an_update",)),
+        (ranks_test.Failing, ("test_one_bit_of_each_unit", "test_one_bit_of_the_reference", "test_one_bit_of_the_batch")),
         (ranks_test.Meeting, ("test_contradicting_launchers",))):
     for its_name in its_names:
         from_tests(its_kind, its_name)
