@@ -99,6 +99,7 @@ std::string unsound(const Verdict& verdict) {
   if (!std::isfinite(verdict.profile_share)) return fmt::format("profile_share is {}", verdict.profile_share);
   if ((verdict.candidate_us > 0) != (verdict.baseline_us > 0))
     return fmt::format("candidate_us is {} and baseline_us {}", verdict.candidate_us, verdict.baseline_us);
+  if (verdict.pairs > 0 && !(verdict.candidate_us > 0)) return "timed, but candidate_us is 0";
   if (verdict.pass() && verdict.speedup <= 0) return "a PASS without a speedup";
   return "";
 }

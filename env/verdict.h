@@ -100,7 +100,7 @@ Verdict infra(const std::string& reason);
 Verdict told(const Verdict& verdict);
 
 // What no verdict may say, in words: a number that is not finite, a negative time, a time of 0 beside one
-// that is none, a PASS without a speedup. Empty: it may.
+// that is none or beside timed pairs, a PASS without a speedup. Empty: it may.
 std::string unsound(const Verdict& verdict);
 // The verdict, or INFRA with those words in its place.
 Verdict sound(const Verdict& verdict);

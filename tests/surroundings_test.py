@@ -76,6 +76,23 @@ def judge(name, task="add", folder="cpp", **more):
     return json.loads(done.stdout), done
 
 
+class BesideCandidates(Program):
+    """Programs that candidates are loaded into."""
+
+    NEEDED = {"linux-vdso", "ld-linux-x86-64", "libc", "libm", "libgcc_s", "libstdc++", "libgomp", "libfmt", "libseccomp"}
+    SANITIZERS = {"libasan", "libubsan", "libtsan", "libdl", "libpthread", "librt"}
+
+    def test_they_load_no_library_that_neither_needs(self):
+        programs = [BUILD / name for name in ("temper-runner", "temper-recorder") if (BUILD / name).exists()]
+        self.assertIn(BUILD / "temper-runner", programs)
+        for program in programs:
+            with self.subTest(program=program.name):
+                said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+                names = {Path(line.split()[0]).name.split(".so")[0] for line in said.splitlines()}
+                self.assertIn("libc", names)
+                self.assertEqual(names - self.NEEDED - self.SANITIZERS, set())
+
+
 class Masks(Program):
     def test_what_is_right_passes_and_what_is_wrong_fails_as_ever(self):
         for mask in (0o022, 0o077, 0o777):

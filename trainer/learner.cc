@@ -56,7 +56,11 @@ struct Learner::Row {
   bool computed = true;                    // false: it moves nothing
 
   float sampled(int32_t t) const { return of.row().log_probs[t]; }
-  double old_log_prob(int32_t t) const { return trainer.empty() ? sampled(t) : trainer[t]; }
+  // A token that the trainer's own top-k and top-p leave out has importance 0: the sampler's value keeps its
+  // ratio, and that of its answer, finite.
+  double old_log_prob(int32_t t) const {
+    return trainer.empty() || std::isinf(trainer[t]) ? sampled(t) : trainer[t];
+  }
 };
 
 // The rows of an update, and those of them that are computed.

@@ -1,7 +1,5 @@
 #include "env/broker/gpu_naive.h"
 
-#include <cmath>
-
 #include "env/broker/judging.h"
 
 namespace temper {
@@ -24,9 +22,7 @@ NaiveVerdict gpu_naive_verdict(GpuOracleProcess& oracle, GpuRunnerPool& runners,
   if (!oracle.allclose(task_index, draw)) return {};
   const auto repeated = runners.runner().repeat(request, patience);
   if (!done(runners, repeated)) return {};
-  const double speedup = oracle.warm_baseline(task_index, draw) / repeated->repeat_us;
-  if (!std::isfinite(speedup) || speedup <= 0) return {};
-  return {.pass = true, .speedup = speedup};
+  return naive_of_times(repeated->repeat_us, oracle.warm_baseline(task_index, draw));
 }
 
 }  // namespace temper

@@ -55,6 +55,12 @@ void conclude(Verdict& verdict, const Found& found) {
   verdict.details = found ? verdict_details(verdict, found->details) : "";
 }
 
+NaiveVerdict naive_of_times(double candidate_us, double baseline_us) {
+  if (!is_time(candidate_us) || !is_time(baseline_us)) return {};
+  const double speedup = baseline_us / candidate_us;
+  return is_time(speedup) ? NaiveVerdict{.pass = true, .speedup = speedup} : NaiveVerdict{};
+}
+
 uint64_t secret_seed() {
   uint64_t seed = 0;
   if (::getrandom(&seed, sizeof seed, 0) != ssize_t(sizeof seed)) throw system_error("draw a random seed");

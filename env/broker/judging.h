@@ -23,6 +23,10 @@ using Found = std::optional<Finding>;  // nothing: the candidate goes on
 // Kind, reason and message of a verdict whose times are already there.
 void conclude(Verdict& verdict, const Found& found);
 
+// What the naive judge says of a right candidate with these times: nothing where one of them is no time, as
+// where a call takes no longer than an empty one.
+NaiveVerdict naive_of_times(double candidate_us, double baseline_us);
+
 // Drawn after the candidate was compiled, and never given to a process that runs it.
 uint64_t secret_seed();
 

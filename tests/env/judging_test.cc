@@ -96,5 +96,18 @@ TEST(TimedPairs, ATimeThatIsNoneIsAHackAndTheBaselinesIsOurFailure) {
   }
 }
 
+// A call may seem to take no longer than an empty one.
+TEST(NaiveOfTimes, ATimeThatIsNoneIsNoPass) {
+  const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(naive_of_times(2, 3).pass);
+  EXPECT_EQ(naive_of_times(2, 3).speedup, 1.5);
+  for (const double none : {0.0, -1.0, nan, infinite, -infinite})
+    for (const NaiveVerdict& verdict : {naive_of_times(none, 3), naive_of_times(2, none)}) {
+      EXPECT_FALSE(verdict.pass) << none;
+      EXPECT_EQ(verdict.speedup, 0) << none;
+    }
+  EXPECT_FALSE(naive_of_times(1e-300, 1e300).pass);
+}
+
 }  // namespace
 }  // namespace temper

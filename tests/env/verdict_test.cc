@@ -57,6 +57,11 @@ TEST(Verdict, NoTimeIsZeroInfiniteOrNoNumber) {
     verdict.*field = 0;
     EXPECT_NE(unsound(verdict), "");
   }
+  Verdict timed = fast();
+  timed.pairs = 7;
+  EXPECT_EQ(unsound(timed), "");
+  timed.candidate_us = timed.baseline_us = 0;
+  EXPECT_EQ(unsound(timed), "timed, but candidate_us is 0");
   Verdict deep = fast();
   deep.profile = Profile{{{"sum", 2, 13.1, nan}}, 14.2, 2e12, 3e9, 0.45, "memory"};
   EXPECT_EQ(unsound(deep), "profile.share is nan");

@@ -35,6 +35,12 @@ TEST(Sampler, GreedyTakesTheLowerIdOfATie) {
   EXPECT_NEAR(token.log_prob, std::log(softmax(kLogits, 1)[1]), 1e-6);
 }
 
+TEST(Sampler, TheGreedyTokenIsOneOfTheWholeDistribution) {
+  const SampledToken token = sample_token(kDistinct, {.temperature = 0, .top_p = 0.1, .top_k = 1}, 0.5);
+  EXPECT_EQ(token.id, 1);
+  EXPECT_NEAR(token.log_prob, std::log(softmax(kDistinct, 1)[1]), 1e-6);
+}
+
 TEST(Sampler, FollowsTheDistribution) {
   const double temperature = 1.3;
   const auto p = softmax(kLogits, temperature);

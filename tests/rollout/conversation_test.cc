@@ -259,6 +259,27 @@ TEST(Context, BestOfHistoryShowsTheBestWholeAnswers) {
   EXPECT_EQ(third_row({.rule = "best_of_history", .shown_turns = 2}), third_row({}));
 }
 
+// What could not be judged is shown last of all.
+TEST(Context, BestOfHistoryIsTheRightOnesThenTheWrongOnes) {
+  Trajectory trajectory;
+  for (const auto& [kind, speedup] :
+       std::vector<std::pair<VerdictKind, double>>{{VerdictKind::kInfra, 0},
+                                                   {VerdictKind::kFailIncorrect, 0},
+                                                   {VerdictKind::kPass, 0.5},
+                                                   {VerdictKind::kHack, 90},
+                                                   {VerdictKind::kPass, 2}})
+    trajectory.turns.push_back({.verdict = verdict_with(kind, "", speedup)});
+  const auto shown = [&](int64_t count, size_t turns) {
+    return shown_turns({.rule = "best_of_history", .shown_turns = count}, trajectory, turns);
+  };
+  EXPECT_EQ(shown(1, 2), std::vector<size_t>{1});
+  EXPECT_EQ(shown(1, 4), std::vector<size_t>{2});
+  EXPECT_EQ(shown(1, 5), std::vector<size_t>{4});
+  EXPECT_EQ(shown(2, 5), (std::vector<size_t>{2, 4}));
+  EXPECT_EQ(shown(3, 5), (std::vector<size_t>{1, 2, 4}));
+  EXPECT_EQ(shown(4, 5), (std::vector<size_t>{1, 2, 3, 4}));
+}
+
 TEST(Context, BestOfHistoryShowsFewerWhereNotAllFit) {
   const ContextOptions context{.rule = "best_of_history", .shown_turns = 2};
   Desk desk;

@@ -3,11 +3,14 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "env/workers.h"
 #include "policy/parameter_store.h"
 #include "rollout/conversation.h"
 #include "rollout/search.h"
@@ -328,8 +331,11 @@ TEST(Conversation, LeavesOutTheWorstPastTurnsThatDoNotFit) {
 }
 
 // The rows of each round of a search for one task.
-std::vector<Batch> rounds_of(const SearchOptions& options, std::vector<Search>* found = nullptr) {
-  Rollout rollout(taught_policy(), tokenizer(), judge(), short_options(), 5);
+std::vector<Batch> rounds_of(const SearchOptions& options, std::vector<Search>* found = nullptr,
+                             double temperature = 1) {
+  RolloutOptions sampled = short_options();
+  sampled.temperature = temperature;
+  Rollout rollout(taught_policy(), tokenizer(), judge(), sampled, 5);
   std::vector<Batch> rounds;
   const auto searches = search(
       rollout, {&task()}, 1, options, [](const Verdict& verdict) { return verdict.pass(); },
@@ -380,8 +386,53 @@ TEST(Search, TheBestChainsGoOn) {
   for (const Group& group : rounds[1].groups) EXPECT_EQ(history_of(group.samples[0]), answer);
 }
 
+// Gives the same verdict of everything.
+class OneVerdict : public Workers {
+ public:
+  explicit OneVerdict(Verdict verdict) : verdict_(std::move(verdict)) {}
+  std::string sandbox_level() const override { return "none"; }
+  std::string machine(const std::string&) const override { return "none"; }
+  std::vector<std::string> notes() const override { return {}; }
+  int64_t width() const override { return 1; }
+  int64_t restarts() const override { return 0; }
+  void submit(WorkOrder order) override { done_.push_back({order.id, verdict_}); }
+  std::vector<WorkDone> wait(double) override { return std::exchange(done_, {}); }
+
+ private:
+  const Verdict verdict_;
+  std::vector<WorkDone> done_;
+};
+
+// The rows of three answers, one after the other, of which each is shown the best before it.
+std::vector<Trajectory> shown_after(const Verdict& verdict) {
+  Judge one(JudgeOptions{}, judge().tasks(), std::make_unique<OneVerdict>(verdict));
+  Rollout rollout(taught_policy(), tokenizer(), one, short_options(), 5);
+  std::vector<Trajectory> rows;
+  search(
+      rollout, {&one.tasks().front()}, 1, {.budget = 3, .width = 1, .keep = 1, .shown = 1},
+      [](const Verdict& found) { return found.speedup; },
+      [&](const Batch& batch) { rows.push_back(batch.groups[0].samples[0]); });
+  return rows;
+}
+
+TEST(Search, WhatCouldNotBeJudgedIsNotShown) {
+  EXPECT_NE(history_of(shown_after(verdict_of(VerdictKind::kFailIncorrect, "tolerance")).back()), "");
+  for (const Trajectory& row : shown_after(infra("a box was lost"))) EXPECT_EQ(history_of(row), "");
+}
+
+// Whoever judged, and whatever way it came.
+TEST(Search, AVerdictThatCannotBeIsInfra) {
+  Verdict endless = verdict_of(VerdictKind::kPass, "");
+  endless.candidate_us = endless.baseline_us = 1;
+  endless.speedup = std::numeric_limits<double>::infinity();
+  for (const Trajectory& row : shown_after(endless)) {
+    EXPECT_TRUE(row.turns.at(0).verdict.infra());
+    EXPECT_EQ(row.turns[0].verdict.reason, "a verdict that cannot be: speedup is inf");
+  }
+}
+
 TEST(Search, ChainsStayApartUntilTheyAreChosenFrom) {
-  const auto rounds = rounds_of({.budget = 16, .width = 8, .keep = 1, .every = 2, .shown = 1});
+  const auto rounds = rounds_of({.budget = 16, .width = 8, .keep = 1, .every = 2, .shown = 1}, nullptr, 2);
   ASSERT_EQ(rounds.size(), 2u);
   std::set<std::string> answers;
   for (size_t chain = 0; chain < 8; ++chain) {

@@ -63,6 +63,8 @@ TEST(Config, RefusesWhatContradictsItself) {
   EXPECT_THAT(error_of("", {"rollout.samples_per_task=1", "advantage.name=grpo"}),
               HasSubstr("nothing to compare with"));
   EXPECT_THAT(error_of("", {"loss.dual_clip=1.1"}), HasSubstr("loss.dual_clip: 1.1 must be 0 or above"));
+  EXPECT_THAT(error_of("", {"reward.name=log_speedup", "reward.log_floor=-2"}),
+              HasSubstr("reward.log_floor: -2 pays a slow right answer"));
   EXPECT_THAT(error_of("", {"env.min_pairs=9", "env.max_pairs=7"}),
               HasSubstr("env.min_pairs: 9 is more than"));
 }

@@ -200,6 +200,28 @@ TEST(Learner, ReportsTheMismatchWithTheSampler) {
   EXPECT_NEAR(stats.ratio_mean, std::exp(-0.5), 1e-6);
 }
 
+// All tokens sampled by one that gave them another probability: the ratio is against the trainer, and min(π /
+// π_rollout, cap) weighs the advantages.
+TEST(Learner, TruncatedImportanceSamplingWeighsUpToItsCap) {
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy);
+  const TokenAdvantages advantages = random_advantages(batch);
+  const at::Tensor plain = gradient_of(policy, batch, advantages, {}, {});
+  EXPECT_GT(plain.abs().max().item<double>(), 1e-3);
+  for (const auto& [shift, weight] :
+       {std::pair(-1.0f, 2.0), {-0.5f, std::exp(0.5)}, {1.0f, std::exp(-1.0)}}) {
+    Batch shifted = batch;
+    for (Group& group : shifted.groups)
+      for (Trajectory& row : group.samples)
+        for (float& log_prob : row.segments[0].log_probs) log_prob += shift;
+    LearnStats stats;
+    const at::Tensor found = gradient_of(policy, shifted, advantages, {}, {.importance_cap = 2}, &stats);
+    EXPECT_LT(largest_difference(found, plain * weight), 1e-5) << shift;
+    EXPECT_NEAR(stats.ratio_mean, 1, 1e-6);
+    EXPECT_NEAR(stats.rollout_kl, shift, 1e-6);
+  }
+}
+
 TEST(Learner, CountsWhatItLearnedFrom) {
   Policy policy = tiny_policy();
   const Batch batch = make_batch(policy);
@@ -213,6 +235,56 @@ TEST(Learner, CountsWhatItLearnedFrom) {
   gradient_of(policy, batch, advantages, {.updates_per_batch = 2, .epochs = 2}, {}, &stats);
   EXPECT_EQ(stats.updates, 4);
   EXPECT_EQ(stats.tokens, 2 * kept);
+}
+
+// Every `count`th trajectory of a batch, from number `first` on, as a batch of its own.
+Batch part_of(const Batch& batch, size_t first, size_t count) {
+  Batch part;
+  size_t index = 0;
+  for (const Group& group : batch.groups) {
+    Group& kept = part.groups.emplace_back(Group{group.task, {}});
+    for (const Trajectory& row : group.samples)
+      if (index++ % count == first) kept.samples.push_back(row);
+  }
+  return part;
+}
+
+// Random ones that stay with their trajectory, whatever batch it stands in.
+TokenAdvantages own_advantages(const Batch& batch) {
+  TurnValues values;
+  for (const Group& group : batch.groups) {
+    GroupValues& samples = values.emplace_back();
+    for (const Trajectory& row : group.samples) {
+      Rng rng{uint64_t(row.turns.size()), uint64_t(row.segments[0].ids[0]), uint64_t(row.segments[0].ids[1])};
+      SampleValues& turns = samples.emplace_back(row.turns.size());
+      for (TurnValue& turn : turns) turn = {.plan = rng.normal(), .code = rng.normal()};
+    }
+  }
+  return spread_over_tokens(batch, values);
+}
+
+// K updates of a batch are K updates of its parts, one after the other: each with its own denominators, and
+// all with ratios against the policy that sampled.
+TEST(Learner, UpdatesOfABatchAreThoseOfItsParts) {
+  for (const LossOptions& loss : loss_variants())
+    for (const bool apart : {false, true}) {
+      Policy policy = tiny_policy(), twin = tiny_policy();
+      const Batch rows = make_batch(policy), batch = apart ? with_a_row_for_each_turn(rows) : rows;
+      Learner learner(policy, {.updates_per_batch = 3, .epochs = 2}, loss, {.lr = 1e-3}, {}, 1);
+      EXPECT_EQ(learner.update(batch, own_advantages(batch)).updates, 6);
+
+      LossOptions given = loss;
+      given.importance_cap = 0;  // the weights were those that sampled: it is 1 in every update
+      Learner plain(twin, {}, given, {.lr = 1e-3}, {}, 1);
+      for (int epoch = 0; epoch < 2; ++epoch)
+        for (const size_t first : {0, 1, 2}) {
+          const Batch part = part_of(batch, first, 3);
+          plain.update(part, own_advantages(part));
+        }
+      EXPECT_LT(largest_difference(policy.parameters().weights(), twin.parameters().weights()), 1e-6);
+      EXPECT_GT(largest_difference(policy.parameters().weights(), tiny_policy().parameters().weights()),
+                1e-3);
+    }
 }
 
 TEST(Learner, WithNothingKeptNothingMoves) {
@@ -428,6 +500,80 @@ TEST(Learner, LearnsFromTheDistributionThatWasDrawnFrom) {
   EXPECT_EQ(stats.left_out, gone);
   EXPECT_LT(stats.rollout_max_abs_log_diff, 1e-6);
   EXPECT_NEAR(stats.ratio_mean, double(stats.tokens - gone) / double(stats.tokens), 1e-6);
+}
+
+// Under top-k: log-probs of what is left, and tokens that are not out of the loss, or as they were drawn
+// before the weights moved.
+TokenAdvantages drawn_under(const SamplingParams& sampling, Policy& policy, Batch& batch,
+                            bool with_left_out) {
+  const auto log_probs = Learner(policy, {}, {}, {}, sampling, 1).log_probs(batch);
+  TokenAdvantages advantages = own_advantages(batch);
+  size_t index = 0;
+  for (Group& group : batch.groups)
+    for (Trajectory& row : group.samples) {
+      row.segments[0].log_probs = log_probs[index];
+      RowAdvantages& of_row = advantages[index++];
+      for (size_t t = 0; t < of_row.mask.size(); ++t) {
+        if (!std::isinf(row.segments[0].log_probs[t])) continue;
+        row.segments[0].log_probs[t] = -3;
+        of_row.mask[t] = with_left_out;
+      }
+    }
+  return advantages;
+}
+
+// The passes that take a loss's givens as much as the gradient's: on the policy that sampled every ratio is
+// 1. The reference alone is whole.
+TEST(Learner, EveryPassScoresTheDistributionThatWasDrawnFrom) {
+  Policy policy = tiny_policy();
+  Batch batch = make_batch(policy);
+  const SamplingParams sampling = {.temperature = 0.8, .top_k = 20};
+  const TokenAdvantages advantages = drawn_under(sampling, policy, batch, false);
+  const auto learn = [&](const LossOptions& loss, LearnStats& stats) {
+    policy.parameters().moment1().zero_();
+    Learner learner(policy, {}, loss, expose_gradient(), sampling, 1);
+    stats = learner.update(batch, advantages);
+    return policy.parameters().moment1().clone();
+  };
+  LearnStats plain, other;
+  const at::Tensor expected = learn({}, plain);
+  EXPECT_GT(expected.abs().max().item<double>(), 1e-3);
+  for (const LossOptions& loss : {LossOptions{.ratio = "sequence"}, LossOptions{.importance_cap = 2}}) {
+    EXPECT_LT(largest_difference(learn(loss, other), expected), 1e-5) << loss.ratio;
+    EXPECT_NEAR(other.ratio_mean, 1, 1e-6) << loss.ratio;
+    EXPECT_EQ(other.tokens, plain.tokens);
+  }
+  learn({.kl_coefficient = 0.1}, other);
+  const auto whole = Learner(policy, {}, {}, {}, {.temperature = 0.8}, 1).log_probs(batch);
+  double sum = 0;
+  size_t index = 0;
+  for (const BatchRow& row : rows_of(batch)) {
+    for (size_t t = 0; t < row.ids().size(); ++t)
+      if (advantages[index].mask[t]) {
+        const double d = double(whole[index][t]) - double(row.row().log_probs[t]);
+        sum += std::exp(d) - d - 1;
+      }
+    ++index;
+  }
+  EXPECT_GT(other.reference_kl, 1e-3);
+  EXPECT_NEAR(other.reference_kl, sum / double(other.tokens), 1e-6);
+}
+
+// Where rounding has moved a cut the trainer has no probability for a token that was drawn, and may have one
+// again after an update.
+TEST(Learner, ATokenWithoutAProbabilityLeavesEveryFigureFinite) {
+  for (const std::string ratio : {"token", "sequence"}) {
+    Policy policy = tiny_policy();
+    Batch batch = make_batch(policy);
+    const SamplingParams sampling = {.top_k = 20};
+    const TokenAdvantages advantages = drawn_under(sampling, policy, batch, true);
+    Learner learner(policy, {.epochs = 6}, {.ratio = ratio, .importance_cap = 2}, {.lr = 0.03}, sampling, 1);
+    const LearnStats stats = learner.update(batch, advantages);
+    EXPECT_EQ(stats.updates, 6);
+    EXPECT_GT(stats.left_out, 3);
+    for (const double figure : {stats.loss, stats.approx_kl, stats.ratio_mean, stats.grad_norm})
+      EXPECT_TRUE(std::isfinite(figure)) << ratio << " " << figure;
+  }
 }
 
 // Log-prob of the first sample's and of the second sample's answer.

@@ -59,6 +59,13 @@ TEST(Loss, CispoWeighsTheLogProbByTheBoundedRatio) {
   EXPECT_FALSE(at_ratio(0.01, -2, options).clipped);
 }
 
+TEST(Loss, ImportanceWeighsCispoToo) {
+  const TokenTerms terms = {.advantage = 2, .old_log_prob = -1, .importance = 0.5};
+  const TokenLoss loss = token_loss({.objective = "cispo"}, terms, -1, 0);
+  EXPECT_NEAR(loss.value, 1, 1e-12);  // −0.5·1·2·(−1)
+  EXPECT_NEAR(loss.d_log_prob, -1, 1e-12);
+}
+
 TEST(Loss, LikelihoodKnowsNoRatio) {
   for (const double ratio : {0.01, 1.0, 8.0}) {
     const TokenLoss loss = at_ratio(ratio, 1, {.objective = "likelihood"});

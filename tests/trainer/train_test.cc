@@ -155,6 +155,77 @@ TEST_F(Train, EvaluatesUnderItsOwnTopKAndTopP) {
   evaluate(model, *judge_, c, &rows);
   for (const Trajectory& row : rows)
     EXPECT_EQ(row.segments[0].ids, rows.back().segments[0].ids);  // all greedy
+  const RunConfig scaled =
+      config({"eval.samples=2", "eval.top_k=1", "eval.scaling.ways=[parallel]", "eval.scaling.budget=3"});
+  std::vector<Trajectory> answers;
+  scale_at_test_time(model, *judge_, scaled, &answers);
+  EXPECT_EQ(answers.size(), 6u);
+  for (const Trajectory& row : answers) EXPECT_EQ(row.segments[0].ids, answers[0].segments[0].ids);
+}
+
+// Under a reward that no configuration may have, which pays right answers least.
+TEST_F(Train, TheBestAnswersAreRightOnesWhateverTheyEarn) {
+  RunConfig c = config({"eval.samples=16", "eval.turns=2", "rollout.max_context_tokens=800",
+                        "eval.scaling.ways=[parallel]", "eval.scaling.budget=4"});
+  c.reward = {.name = "log_speedup", .base = -5, .slope = 0};
+  Model model = load_model(c.model.path);
+  std::vector<Trajectory> rows;
+  const Evaluation evaluation = evaluate(model, *judge_, c, &rows);
+  const auto has_right = [](const Trajectory& row) {
+    return std::ranges::any_of(row.turns, [](const Turn& turn) { return turn.verdict.pass(); });
+  };
+  ASSERT_EQ(rows.size(), 17u);
+  const auto right = std::count_if(rows.begin(), rows.begin() + 16, has_right);
+  EXPECT_GT(right, 0);
+  EXPECT_LT(evaluation.sampled.last.correct, double(right) / 16);
+  EXPECT_EQ(evaluation.sampled.best.correct, double(right) / 16);
+
+  std::vector<Trajectory> answers;
+  const auto curves = scale_at_test_time(model, *judge_, c, &answers);
+  ASSERT_EQ(answers.size(), 64u);
+  int64_t found = 0;
+  for (auto trial = answers.begin(); trial != answers.end(); trial += 4)
+    found += std::any_of(trial, trial + 4, has_right);
+  EXPECT_GT(found, 0);
+  EXPECT_EQ(curves.at(0).points.back().best.correct, double(found) / 16);
+}
+
+TEST_F(Train, TheScheduleEndsWithTheRunsLastUpdate) {
+  const RunConfig c = config({"run.steps=3", "optimizer.schedule=linear", "learner.updates_per_batch=2",
+                              "rollout.samples_per_task=16", "eval.samples=1", "eval.before=false"});
+  {
+    temper::Run run(c);
+    train(c, *judge_, run);
+  }
+  std::vector<double> rates;
+  for (const auto& line : metrics())
+    if (line.contains("actor/lr")) rates.push_back(line.at("actor/lr"));
+  ASSERT_EQ(rates.size(), 3u);
+  for (size_t i = 0; i < 3; ++i)  // of each step's second update, in the middle of it
+    EXPECT_NEAR(rates[i], 1e-3 * (1 - (2.0 * double(i) + 1.5) / 6), 1e-9) << i;
+}
+
+// The loop gives each of them what it needs, and the learner the distribution that was drawn from.
+TEST_F(Train, EveryAdvantageLearnsFromWhatWasDrawn) {
+  for (const std::string name :
+       {"grpo", "dr_grpo", "rloo", "trloo", "reinforce++", "reinforce++_baseline", "hrd", "rft"}) {
+    const RunConfig c =
+        config({"advantage.name=" + name, "run.steps=1", "rollout.samples_per_task=16",
+                "rollout.temperature=1.5", "rollout.top_k=2", "eval.samples=1", "eval.before=false"});
+    {
+      temper::Run run(c);
+      train(c, *judge_, run);
+    }
+    const auto lines = metrics();
+    const auto step =
+        std::ranges::find_if(lines, [](const auto& line) { return line.contains("actor/updates"); });
+    ASSERT_NE(step, lines.end()) << name;
+    EXPECT_EQ(step->at("actor/updates"), 1) << name;
+    EXPECT_GT(double(step->at("actor/grad_norm")), 0) << name;
+    EXPECT_EQ(step->at("actor/left_out_tokens"), 0) << name;
+    EXPECT_LT(double(step->at("rollout_corr/max_abs_log_diff")), 1e-4) << name;
+    EXPECT_NEAR(double(step->at("actor/ratio_mean")), 1, 1e-5) << name;
+  }
 }
 
 // An answer is imitated for its own reward, whatever a later turn earns.
@@ -175,6 +246,7 @@ TEST_F(Train, ImitationLearnsFromRewardsAndWithoutARatio) {
               step->at(std::string("critic/rewards/") + which));
   EXPECT_EQ(step->at("actor/updates"), 3);
   EXPECT_EQ(step->at("actor/pg_clipfrac"), 0);
+  EXPECT_GT(double(step->at("actor/pg_loss")), 0);  // −log π, where ratios of about 1 would give −1
 }
 
 TEST_F(Train, RefusesARatioWhereAnswersAreImitated) {
