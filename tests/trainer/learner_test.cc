@@ -527,7 +527,7 @@ TokenAdvantages drawn_under(const SamplingParams& sampling, Policy& policy, Batc
 TEST(Learner, EveryPassScoresTheDistributionThatWasDrawnFrom) {
   Policy policy = tiny_policy();
   Batch batch = make_batch(policy);
-  const SamplingParams sampling = {.temperature = 0.8, .top_k = 20};
+  const SamplingParams sampling = {.temperature = 2, .top_k = 20};
   const TokenAdvantages advantages = drawn_under(sampling, policy, batch, false);
   const auto learn = [&](const LossOptions& loss, LearnStats& stats) {
     policy.parameters().moment1().zero_();
@@ -544,7 +544,7 @@ TEST(Learner, EveryPassScoresTheDistributionThatWasDrawnFrom) {
     EXPECT_EQ(other.tokens, plain.tokens);
   }
   learn({.kl_coefficient = 0.1}, other);
-  const auto whole = Learner(policy, {}, {}, {}, {.temperature = 0.8}, 1).log_probs(batch);
+  const auto whole = Learner(policy, {}, {}, {}, {.temperature = 2}, 1).log_probs(batch);
   double sum = 0;
   size_t index = 0;
   for (const BatchRow& row : rows_of(batch)) {
