@@ -31,7 +31,7 @@ void add_clipped(const LossOptions& options, const TokenTerms& terms, TokenLoss&
 }
 
 // Source:  CISPO, MiniMax-M1, 2506.13585, equation 4: L = −sg(min(r, 1 + high))·A·log π, without a lower
-// bound as there Every token keeps its gradient: the clipped ratio is a weight.
+// bound, as there. Every token keeps its gradient: the clipped ratio is a weight.
 void add_cispo(const LossOptions& options, const TokenTerms& terms, double log_prob, TokenLoss& loss) {
   const double most = 1 + options.clip_high;
   const double weight = terms.importance * std::min(loss.ratio, most) * terms.advantage;

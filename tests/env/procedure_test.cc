@@ -43,6 +43,24 @@ TEST(Procedure, ARoofThatWasMeasuredOnABusyCoreAccusesNobody) {
   EXPECT_GT(lane.roofs.bytes_per_s, 1e9);  // and the lane has learned it
 }
 
+// Candidates are compiled for this machine. Were the roof measured with narrower vectors, or through memory,
+// this one would be faster than the machine can be.
+TEST(Procedure, WhatComputesAtThisMachinesPeakIsAboveTheFloor) {
+  BusyLane lane;
+  lane.tasks[0].min_flops = 2.0 * 192 * 200'000;
+  lane.oracle.wait_ready();
+  const Verdict verdict = lane.judge(
+      "extern \"C\" void kernel(const float* x, float* y, int n) {\n"
+      "  float sums[192] = {}, factor = 0.5f;\n"
+      "  asm volatile(\"\" : \"+x\"(factor));\n"
+      "  for (int round = 0; round < 200000; ++round)\n"
+      "    for (float& sum : sums) sum = sum * factor + 1;\n"
+      "  asm volatile(\"\" : : \"r\"(sums) : \"memory\");\n"
+      "  for (int i = 0; i < n; ++i) y[i] = x[i] * 2 + 1;\n}\n");
+  EXPECT_EQ(verdict.kind, VerdictKind::kPass) << verdict.message;
+  EXPECT_GT(verdict.candidate_us, verdict.floor_us);
+}
+
 TEST(Procedure, WhatIsBelowTheMeasuredFloorStaysAHack) {
   BusyLane lane;
   lane.tasks[0].min_flops = 1e15;  // no machine does that in a call
