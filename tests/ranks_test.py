@@ -602,7 +602,7 @@ class Calls(Ranks):
 
     def test_the_last_call_left_out(self):
         """Those that wait would wait for ever."""
-        leaves, waits = [*self.STEP, "leave"], [*self.STEP, "sum:last", "leave"]
+        leaves, waits = [*self.STEP, "sleep:3000", "leave"], [*self.STEP, "sum:last", "leave"]  # all others wait by then
         ended = self.make(waits, leaves, waits)
         self.assertEqual(ended.codes, [3, 0, 3], ended.text)  # rank 1 had come to its end
         for text in ("rank 1 of 3", "has come to its end and left out a collective call: ranks 0 and 2 wait in call ",

@@ -99,15 +99,19 @@ Likely likely_from(const CallHistory& history, uint64_t call) {
   return likely;
 }
 
-// How well it fits that `less` has left out the first `count` of `more`: 0 where a call that both have made
-// contradicts; one that both have made counts more than all that may come.
-size_t fit_without(const Likely& more, size_t count, const Likely& less) {
-  if (count >= more.names.size()) return 0;
+// How well it fits that `less` has left out the first `count` of `more`.
+struct Fit {
+  size_t whole = 0;  // 0 where a call that both have made contradicts; one of them counts more than all to come
+  size_t begin = 0;  // calls alike that both have made, up to the first that contradicts
+};
+
+Fit fit_without(const Likely& more, size_t count, const Likely& less) {
+  if (count >= more.names.size()) return {};
   const size_t both = std::min({more.names.size() - count, less.names.size(), kAhead});
   const size_t made = std::min({more.made - std::min(more.made, count), less.made, kAhead});
   size_t alike = 0;
   while (alike < both && more.names[count + alike] == less.names[alike]) ++alike;
-  return alike < made ? 0 : made * (kAhead + 1) + alike - made;
+  return {alike < made ? 0 : made * (kAhead + 1) + alike - made, std::min(alike, made)};
 }
 
 enum class Unlike : uint8_t { kShape, kLeftOut, kAdded, kInPlace, kUnclear };
@@ -118,18 +122,28 @@ struct Difference {
   size_t calls = 0;  // that were left out or added
 };
 
+// kUnclear where neither fits, or both as well.
+Difference best_fit(const Likely& theirs, const Likely& its, size_t Fit::* how) {
+  size_t left_out = 0, added = 0;
+  Difference without, with;
+  for (size_t calls = 1; calls <= kFar; ++calls) {
+    if (const size_t fit = fit_without(theirs, calls, its).*how; fit > left_out)
+      left_out = fit, without = {Unlike::kLeftOut, calls};
+    if (const size_t fit = fit_without(its, calls, theirs).*how; fit > added)
+      added = fit, with = {Unlike::kAdded, calls};
+  }
+  if (left_out == added) return {};
+  return left_out > added ? without : with;
+}
+
+// Where no call was exchanged for another one's, what follows is as it was earlier in the run. Else the ranks
+// have taken each other's numbers for their own and may have gone on as they never did: then what they did
+// alike at first has to do.
 Difference find_unlike(const CallHistory& most, const CallHistory& odd, uint64_t call) {
   if (name_of_call(most.text(call)) == name_of_call(odd.text(call))) return {Unlike::kShape};
   const Likely theirs = likely_from(most, call), its = likely_from(odd, call);
-  Difference difference;
-  size_t best = 0;
-  for (size_t calls = 1; calls <= kFar; ++calls) {
-    if (const size_t fit = fit_without(theirs, calls, its); fit > best)
-      best = fit, difference = {Unlike::kLeftOut, calls};
-    if (const size_t fit = fit_without(its, calls, theirs); fit > best)
-      best = fit, difference = {Unlike::kAdded, calls};
-  }
-  if (difference.kind != Unlike::kUnclear) return difference;
+  for (const auto fit : {&Fit::whole, &Fit::begin})
+    if (const Difference found = best_fit(theirs, its, fit); found.kind != Unlike::kUnclear) return found;
   const auto compared = int64_t(std::min({theirs.made, its.made, kAhead}));
   const bool go_on_alike =
       std::equal(theirs.names.begin() + 1, theirs.names.begin() + compared, its.names.begin() + 1);

@@ -51,6 +51,15 @@ TEST(CallHistory, LikeCallsDoNotPart) {
   EXPECT_FALSE(parting_of({steps_of(100), steps_of(70)}));
 }
 
+// Who takes another call's numbers for its own may go on as nobody ever did.
+TEST(CallHistory, WhatFollowsAForeignNumberDoesNotHideWhatWasLeftOut) {
+  const Calls others = steps_of(2) + Calls{"a", "b", "c", "d", "nonsense"};
+  const Calls odd = steps_of(2) + Calls{"a", "c", "d", "other nonsense"};
+  EXPECT_THAT(parting_of({others, odd, others})->what, HasSubstr("it left out call 10, the all-reduce \"b\""));
+  EXPECT_THAT(parting_of({odd, others, odd})->what,
+              HasSubstr("its call 10, the all-reduce \"b\" of 1 × f32, is one that the others did not make"));
+}
+
 TEST(CallHistory, ACallThatWasLeftOutIsNamed) {
   const auto parting = parting_of({steps_of(2), steps_of(1) + Calls{"a", "c", "d"}, steps_of(2)});
   ASSERT_TRUE(parting);
