@@ -50,12 +50,14 @@ TEST(Procedure, WhatComputesAtThisMachinesPeakIsAboveTheFloor) {
   lane.tasks[0].min_flops = 2.0 * 192 * 200'000;
   lane.oracle.wait_ready();
   const Verdict verdict = lane.judge(
+      "#pragma GCC target(\"prefer-vector-width=512\")\n"
       "extern \"C\" void kernel(const float* x, float* y, int n) {\n"
-      "  float sums[192] = {}, factor = 0.5f;\n"
+      "  float sums[192] = {}, factor = 0.5f, total = 0;\n"
       "  asm volatile(\"\" : \"+x\"(factor));\n"
       "  for (int round = 0; round < 200000; ++round)\n"
       "    for (float& sum : sums) sum = sum * factor + 1;\n"
-      "  asm volatile(\"\" : : \"r\"(sums) : \"memory\");\n"
+      "  for (float sum : sums) total += sum;\n"
+      "  asm volatile(\"\" : : \"x\"(total));\n"
       "  for (int i = 0; i < n; ++i) y[i] = x[i] * 2 + 1;\n}\n");
   EXPECT_EQ(verdict.kind, VerdictKind::kPass) << verdict.message;
   EXPECT_GT(verdict.candidate_us, verdict.floor_us);
