@@ -99,10 +99,12 @@ Likely likely_from(const CallHistory& history, uint64_t call) {
   return likely;
 }
 
-// How well it fits that `less` has left out the first `count` of `more`.
+// How well it fits that `less` has left out the first `count` of `more`: calls that both have made behind it
+// count more than all that may come.
 struct Fit {
-  size_t whole = 0;  // 0 where a call that both have made contradicts; one of them counts more than all to come
-  size_t begin = 0;  // calls alike that both have made, up to the first that contradicts
+  size_t made = 0;  // calls alike, up to the first that contradicts
+  size_t expected = 0;
+  bool contradicted = true;
 };
 
 Fit fit_without(const Likely& more, size_t count, const Likely& less) {
@@ -111,7 +113,8 @@ Fit fit_without(const Likely& more, size_t count, const Likely& less) {
   const size_t made = std::min({more.made - std::min(more.made, count), less.made, kAhead});
   size_t alike = 0;
   while (alike < both && more.names[count + alike] == less.names[alike]) ++alike;
-  return {alike < made ? 0 : made * (kAhead + 1) + alike - made, std::min(alike, made)};
+  if (alike < made) return {.made = alike, .expected = 0, .contradicted = true};
+  return {.made = made, .expected = alike - made, .contradicted = false};
 }
 
 enum class Unlike : uint8_t { kShape, kLeftOut, kAdded, kInPlace, kUnclear };
@@ -122,28 +125,37 @@ struct Difference {
   size_t calls = 0;  // that were left out or added
 };
 
-// kUnclear where neither fits, or both as well.
-Difference best_fit(const Likely& theirs, const Likely& its, size_t Fit::* how) {
-  size_t left_out = 0, added = 0;
-  Difference without, with;
+// Where it fits best that calls were left out, or added; kUnclear where it nowhere does, or both as well.
+struct BestFit {
+  Difference difference;
+  Fit fit;
+};
+
+BestFit best_fit(const Likely& theirs, const Likely& its, bool contradicted) {
+  const auto better = [&](const Fit& fit, const Fit& than) {
+    return fit.contradicted == contradicted &&
+           std::pair(fit.made, fit.expected) > std::pair(than.made, than.expected);
+  };
+  BestFit left_out, added;
   for (size_t calls = 1; calls <= kFar; ++calls) {
-    if (const size_t fit = fit_without(theirs, calls, its).*how; fit > left_out)
-      left_out = fit, without = {Unlike::kLeftOut, calls};
-    if (const size_t fit = fit_without(its, calls, theirs).*how; fit > added)
-      added = fit, with = {Unlike::kAdded, calls};
+    if (const Fit fit = fit_without(theirs, calls, its); better(fit, left_out.fit))
+      left_out = {{Unlike::kLeftOut, calls}, fit};
+    if (const Fit fit = fit_without(its, calls, theirs); better(fit, added.fit))
+      added = {{Unlike::kAdded, calls}, fit};
   }
-  if (left_out == added) return {};
-  return left_out > added ? without : with;
+  return better(left_out.fit, added.fit) ? left_out : better(added.fit, left_out.fit) ? added : BestFit{};
 }
 
-// Where no call was exchanged for another one's, what follows is as it was earlier in the run. Else the ranks
-// have taken each other's numbers for their own and may have gone on as they never did: then what they did
-// alike at first has to do.
+// Where no call was exchanged for another one's, all that follows fits. Else the ranks have taken each other's
+// numbers for their own and may have gone on as they never did; then more calls that are alike at first say
+// more than fewer, further on, that nothing contradicts.
 Difference find_unlike(const CallHistory& most, const CallHistory& odd, uint64_t call) {
   if (name_of_call(most.text(call)) == name_of_call(odd.text(call))) return {Unlike::kShape};
   const Likely theirs = likely_from(most, call), its = likely_from(odd, call);
-  for (const auto fit : {&Fit::whole, &Fit::begin})
-    if (const Difference found = best_fit(theirs, its, fit); found.kind != Unlike::kUnclear) return found;
+  const BestFit whole = best_fit(theirs, its, false), begun = best_fit(theirs, its, true);
+  const bool nearer = begun.fit.made > whole.fit.made && begun.difference.calls < whole.difference.calls;
+  const BestFit& best = nearer || whole.difference.kind == Unlike::kUnclear ? begun : whole;
+  if (best.difference.kind != Unlike::kUnclear) return best.difference;
   const auto compared = int64_t(std::min({theirs.made, its.made, kAhead}));
   const bool go_on_alike =
       std::equal(theirs.names.begin() + 1, theirs.names.begin() + compared, its.names.begin() + 1);
