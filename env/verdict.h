@@ -99,8 +99,8 @@ Verdict infra(const std::string& reason);
 // The verdict as the policy hears it and is paid for it: the naive one where that is binding.
 Verdict told(const Verdict& verdict);
 
-// What no verdict may say, in words: a number that is not finite, a negative time, a time of 0 beside one
-// that is none or beside timed pairs, a PASS without a speedup. Empty: it may.
+// What no verdict may say, in words: a number that is not finite; a negative time; a time of 0 where the other
+// time is above 0, or where pairs were timed; a PASS without a speedup. Empty: nothing speaks against it.
 std::string unsound(const Verdict& verdict);
 // The verdict, or INFRA with those words in its place.
 Verdict sound(const Verdict& verdict);

@@ -418,6 +418,12 @@ class Failures(Ranks):
         self.assertLess(took, within, ended.text)
         self.assert_nothing_left(pids)
 
+    def fail_unsaved(self, rank, fault, *texts, within=20, **rest):
+        """The rank fails, and not one checkpoint is written."""
+        self.fail_rank(rank, fault, *texts, within=within, **rest)
+        saved = [path for path in (WORK / "failing/checkpoints").glob("*") if not path.name.endswith(".tmp")]
+        self.assertEqual(saved, [])
+
     def assert_nothing_left(self, pids):
         """Neither ranks nor their judges: those carry this test's mark in their environment."""
         for _ in range(20):
@@ -462,86 +468,69 @@ class Failing(Failures):
     # From the second time on a step before tells what belongs there; in front of the first save.
 
     def test_left_out_an_all_reduce(self):
-        self.fail_rank(1, "gradient norm:skip@2", "has made other collective calls than the others: it left out call ",
-                       ', the all-reduce "gradient norm" of 1 × f64, and went on with the note "update" of ', within=20)
-        self.assert_nothing_saved()
+        self.fail_unsaved(1, "gradient norm:skip@2", "has made other collective calls than the others: it left out call ",
+                          ', the all-reduce "gradient norm" of 1 × f64, and went on with the note "update" of ')
 
     def test_first_rank_left_out_an_all_reduce(self):
-        self.fail_rank(0, "gradient norm:skip@2", "has made other collective calls than the others: it left out call ",
-                       ', the all-reduce "gradient norm" of 1 × f64, and went on', within=20)
-        self.assert_nothing_saved()
+        self.fail_unsaved(0, "gradient norm:skip@2", "has made other collective calls than the others: it left out call ",
+                          ', the all-reduce "gradient norm" of 1 × f64, and went on')
 
     def test_left_out_the_very_first_all_reduce(self):
         """Nothing tells what belongs there: both calls are named."""
-        self.fail_rank(1, "gradient norm:skip", "has made other collective calls than the others: ",
-                       'the all-reduce "gradient norm" of 1 × f64', within=20)
-        self.assert_nothing_saved()
+        self.fail_unsaved(1, "gradient norm:skip", "has made other collective calls than the others: ",
+                          'the all-reduce "gradient norm" of 1 × f64')
 
     def test_left_out_the_gradients_of_one_unit(self):
         for stage in (1, 2):
-            self.fail_rank(2, "gradients of model.layers.1:skip@2",
-                           "has made other collective calls than the others: it left out call ",
-                           ', the reduce-scatter "gradients of model.layers.1" of ', within=20, words=[f"model.zero_stage={stage}"])
-            self.assert_nothing_saved()
+            self.fail_unsaved(2, "gradients of model.layers.1:skip@2",
+                              "has made other collective calls than the others: it left out call ",
+                              ', the reduce-scatter "gradients of model.layers.1" of ', words=[f"model.zero_stage={stage}"])
 
     def test_left_out_the_weights_of_one_unit(self):
-        self.fail_rank(1, "weights of model.layers.0:skip@2", "it left out call ", ', the all-gather "weights of model.layers.0" of ',
-                       within=20)
-        self.assert_nothing_saved()
+        self.fail_unsaved(1, "weights of model.layers.0:skip@2", "it left out call ", ', the all-gather "weights of model.layers.0" of ')
 
     def test_left_out_a_micro_batch(self):
         """Under ZeRO-1 that is no collective: what is summed would be of fewer rows."""
-        self.fail_rank(1, "micro-batch:skip@2", "it left out call ", ', the note "micro-batch" of 1, and went on with the ',
-                       within=20, words=["model.zero_stage=1"])
-        self.assert_nothing_saved()
+        self.fail_unsaved(1, "micro-batch:skip@2", "it left out call ", ', the note "micro-batch" of 1, and went on with the ',
+                          words=["model.zero_stage=1"])
 
     def test_made_an_all_reduce_twice(self):
-        self.fail_rank(1, "gradient norm:twice@2", "has made other collective calls than the others: its call ",
-                       ', the all-reduce "gradient norm" of 1 × f64, is one that the others did not make', within=20)
-        self.assert_nothing_saved()
+        self.fail_unsaved(1, "gradient norm:twice@2", "has made other collective calls than the others: its call ",
+                          ', the all-reduce "gradient norm" of 1 × f64, is one that the others did not make')
 
     def test_of_two_ranks_both_are_named(self):
         for rank in (1, 0):
-            self.fail_rank(rank, "gradients of model.layers.1:skip@2", "have made different collective calls: call ",
-                           'the reduce-scatter "gradients of model.layers.1" of ',
-                           f"rank 0 of 2 (host {socket.gethostname()}, pid ", f" and rank 1 of 2 (host {socket.gethostname()}, pid ",
-                           f"rank {rank} left out the reduce-scatter", f"or rank {1 - rank} made it once too often", count=2, within=20)
-            self.assert_nothing_saved()
+            self.fail_unsaved(rank, "gradients of model.layers.1:skip@2", "have made different collective calls: call ",
+                              'the reduce-scatter "gradients of model.layers.1" of ',
+                              f"rank 0 of 2 (host {socket.gethostname()}, pid ", f" and rank 1 of 2 (host {socket.gethostname()}, pid ",
+                              f"rank {rank} left out the reduce-scatter", f"or rank {1 - rank} made it once too often", count=2)
 
     LEARNS = ["eval.before=false", "run.steps=4", "ranks.check_every=1"]
 
     def test_one_bit_of_one_ranks_weights(self):
         # Behind the first update, in front of the first save.
         words = [f"model.path={model()}", "eval.before=false", "run.steps=9", "checkpoint.every=1", "ranks.check_every=0"]
-        self.fail_rank(1, "gathered:flip@2", "failed in save: its weights are not those of the other ranks: model.layers.",
-                       "differs", words=words, within=20)
-        self.assert_nothing_saved()
+        self.fail_unsaved(1, "gathered:flip@2", "failed in save: its weights are not those of the other ranks: model.layers.",
+                          "differs", words=words)
 
     def test_one_bit_of_each_unit(self):
         """A flipped bit that is learned from is in all ranks: it must be found before."""
         for unit in ("model.embed_tokens", "model.layers.0", "model.layers.1", "model.norm"):
-            self.fail_rank(2, f"weights of {unit}:flip", f"its weights are not those of the other ranks: {unit} differs",
-                           words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0"], within=30)
-            self.assert_nothing_saved()
+            self.fail_unsaved(2, f"weights of {unit}:flip", f"its weights are not those of the other ranks: {unit} differs",
+                              words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0"], within=30)
 
     def test_one_bit_of_the_reference(self):
-        self.fail_rank(1, "reference:flip", "its weights are not those of the other ranks: model.layers.",
-                       " of the reference policy differs", within=30,
-                       words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0", "loss.kl_coefficient=0.1"])
-        self.assert_nothing_saved()
+        self.fail_unsaved(1, "reference:flip", "its weights are not those of the other ranks: model.layers.",
+                          " of the reference policy differs", within=30,
+                          words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0", "loss.kl_coefficient=0.1"])
 
     def test_one_bit_of_the_batch(self):
-        self.fail_rank(1, "batch:flip", "has made other collective calls than the others: its call ", ' is the note "batch" of ',
-                       within=30, words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=1"])
-        self.assert_nothing_saved()
+        self.fail_unsaved(1, "batch:flip", "has made other collective calls than the others: its call ", ' is the note "batch" of ',
+                          within=30, words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=1"])
 
     def test_sends_what_is_no_message(self):
         for rank in (1, 0):
             self.fail_rank(rank, "beat:garbage@3", "sent 11 bytes that are no message of a rank", within=20, words=["run.steps=100000"])
-
-    def assert_nothing_saved(self):
-        saved = [path for path in (WORK / "failing/checkpoints").glob("*") if not path.name.endswith(".tmp")]
-        self.assertEqual(saved, [])
 
     def test_killed_under_mpirun(self):
         if not have_mpi():

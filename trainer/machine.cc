@@ -17,10 +17,25 @@ namespace {
 constexpr int64_t kMostGpus = 1024;
 constexpr int64_t kCoresPerGpu = 16;
 
+struct GpuPeak {
+  const char* name;
+  double tflops;
+};
+
+// Source: NVIDIA's data sheets of A100 (2021), H100 (2023), H200 (2024) and GH200 (2024). Where a sheet gives
+// the figure with sparsity, half of it stands here.
+constexpr GpuPeak kPeaks[] = {{"NVIDIA A100-SXM4-40GB", 312},  {"NVIDIA A100-SXM4-80GB", 312},
+                              {"NVIDIA A100-PCIE-40GB", 312},  {"NVIDIA A100 80GB PCIe", 312},
+                              {"NVIDIA H100 80GB HBM3", 989},  {"NVIDIA H100 PCIe", 756},
+                              {"NVIDIA H100 NVL", 835},        {"NVIDIA H200", 989},
+                              {"NVIDIA H200 NVL", 835},        {"NVIDIA GH200 480GB", 989},
+                              {"NVIDIA GH200 144G HBM3e", 989}};
+
 // Memory as cudaMemGetInfo gives it on an idle GPU; the rest from NVIDIA's data sheets.
 const std::vector<GpuKind>& known_gpus() {
-  static const std::vector<GpuKind> gpus = {{"H100-80", int64_t(79) << 30, 989e12, 3.35e12, 450e9},
-                                            {"H200-141", int64_t(139) << 30, 989e12, 4.8e12, 450e9}};
+  static const std::vector<GpuKind> gpus = {
+      {"H100-80", int64_t(79) << 30, peak_flops("NVIDIA H100 80GB HBM3").value(), 3.35e12, 450e9},
+      {"H200-141", int64_t(139) << 30, peak_flops("NVIDIA H200").value(), 4.8e12, 450e9}};
   return gpus;
 }
 
@@ -45,6 +60,12 @@ int64_t first_number(const std::string& path, const std::string& key) {
 int64_t cores_here() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 }  // namespace
+
+std::optional<double> peak_flops(const std::string& gpu) {
+  const auto* known = std::ranges::find_if(kPeaks, [&](const GpuPeak& peak) { return gpu == peak.name; });
+  if (known == std::end(kPeaks)) return std::nullopt;
+  return known->tflops * 1e12;
+}
 
 int64_t available_memory_bytes() {
   int64_t available = std::numeric_limits<int64_t>::max();

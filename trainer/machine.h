@@ -19,6 +19,10 @@ struct GpuKind {
   double link_bytes_per_s = 0;  // to the other GPUs of its host, each way
 };
 
+// Dense bf16 products a second on a GPU's tensor cores, in flop/s, by the name that its driver has. None for
+// names that are not in the table, such as those of a slice of a GPU.
+std::optional<double> peak_flops(const std::string& gpu);
+
 struct PlanSite {
   int64_t ranks = 1;
   int64_t free_host_bytes = -1;  // for one rank; negative: not known

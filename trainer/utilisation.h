@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "policy/policy.h"
 #include "rollout/trajectory.h"
@@ -14,10 +13,6 @@
 #include "trainer/metrics.h"
 
 namespace temper {
-
-// Dense bf16 products a second on a GPU's tensor cores, in flop/s, by the name that its driver has. None for
-// names that are not in the table, such as those of a slice of a GPU.
-std::optional<double> peak_flops(const std::string& gpu);
 
 // The devices on which the ranks compute, each taken to be as fast as this rank's.
 struct Devices {

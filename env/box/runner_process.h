@@ -34,8 +34,8 @@ class RunnerProcess {
   bool user_dropped() const { return user_dropped_; }
   // The time of an empty hand-over, the least of some; before `load`, while nothing in it is foreign.
   std::chrono::nanoseconds null_call_time();
-  // One more empty hand-over, at any time; its time is call_time. "" or why there is no answer. After `load`
-  // the candidate's process can make it longer, and gains nothing where only the least counts.
+  // Makes one empty hand-over, which call_time() then times. "" or why there is no answer. It may come after
+  // `load`, too: a candidate can only make it longer, and the least of many is what counts.
   std::string call_nothing();
 
   // The candidate runs from here on. "" or why it cannot be called: load_error, timeout, signal_N, exit_N, …

@@ -98,6 +98,14 @@ class Train : public testing::Test {
     return lines;
   }
 
+  // The first line of the metrics that has this figure; null if none has.
+  static nlohmann::json first_with(const char* figure) {
+    const auto lines = metrics();
+    const auto found =
+        std::ranges::find_if(lines, [&](const nlohmann::json& line) { return line.contains(figure); });
+    return found == lines.end() ? nlohmann::json() : *found;
+  }
+
   static inline fs::path root_;
   static inline Judge* judge_ = nullptr;
 };
@@ -216,15 +224,13 @@ TEST_F(Train, EveryAdvantageLearnsFromWhatWasDrawn) {
       temper::Run run(c);
       train(c, *judge_, run);
     }
-    const auto lines = metrics();
-    const auto step =
-        std::ranges::find_if(lines, [](const auto& line) { return line.contains("actor/updates"); });
-    ASSERT_NE(step, lines.end()) << name;
-    EXPECT_EQ(step->at("actor/updates"), 1) << name;
-    EXPECT_GT(double(step->at("actor/grad_norm")), 0) << name;
-    EXPECT_EQ(step->at("actor/left_out_tokens"), 0) << name;
-    EXPECT_LT(double(step->at("rollout_corr/max_abs_log_diff")), 1e-4) << name;
-    EXPECT_NEAR(double(step->at("actor/ratio_mean")), 1, 1e-5) << name;
+    const nlohmann::json step = first_with("actor/updates");
+    ASSERT_TRUE(step.contains("actor/updates")) << name;
+    EXPECT_EQ(step.at("actor/updates"), 1) << name;
+    EXPECT_GT(double(step.at("actor/grad_norm")), 0) << name;
+    EXPECT_EQ(step.at("actor/left_out_tokens"), 0) << name;
+    EXPECT_LT(double(step.at("rollout_corr/max_abs_log_diff")), 1e-4) << name;
+    EXPECT_NEAR(double(step.at("actor/ratio_mean")), 1, 1e-5) << name;
   }
 }
 
@@ -237,16 +243,14 @@ TEST_F(Train, ImitationLearnsFromRewardsAndWithoutARatio) {
     temper::Run run(c);
     train(c, *judge_, run);
   }
-  const auto lines = metrics();
-  const auto step =
-      std::ranges::find_if(lines, [](const auto& line) { return line.contains("actor/pg_loss"); });
-  ASSERT_NE(step, lines.end());
+  const nlohmann::json step = first_with("actor/pg_loss");
+  ASSERT_TRUE(step.contains("actor/pg_loss"));
   for (const char* which : {"mean", "min", "max"})
-    EXPECT_EQ(step->at(std::string("critic/returns/") + which),
-              step->at(std::string("critic/rewards/") + which));
-  EXPECT_EQ(step->at("actor/updates"), 3);
-  EXPECT_EQ(step->at("actor/pg_clipfrac"), 0);
-  EXPECT_GT(double(step->at("actor/pg_loss")), 0);  // −log π, where ratios of about 1 would give −1
+    EXPECT_EQ(step.at(std::string("critic/returns/") + which),
+              step.at(std::string("critic/rewards/") + which));
+  EXPECT_EQ(step.at("actor/updates"), 3);
+  EXPECT_EQ(step.at("actor/pg_clipfrac"), 0);
+  EXPECT_GT(double(step.at("actor/pg_loss")), 0);  // −log π, where ratios of about 1 would give −1
 }
 
 TEST_F(Train, RefusesARatioWhereAnswersAreImitated) {

@@ -5,6 +5,7 @@
 #include "policy/layouts.h"
 #include "tests/policy/small_model.h"
 #include "tests/trainer/fixtures.h"
+#include "trainer/machine.h"
 
 namespace temper {
 namespace {

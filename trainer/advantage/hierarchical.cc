@@ -2,8 +2,8 @@
 // normalised
 //          speedup reward, code tokens the normalised correctness reward (the reward `tritonrl` gives both)
 // As both objectives are linear in their advantages, α may as well multiply the plan's.
-// An answer without code is ours: all of it is plan, and its one fault would weigh a tenth of a wrong
-// kernel's, so that it keeps weight 1.
+// One rule is not the paper's: an answer without code keeps weight 1. All of it is plan, so that with α its
+// fault would count a tenth of a wrong kernel's.
 
 #include "trainer/advantage/estimators.h"
 
