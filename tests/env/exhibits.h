@@ -83,10 +83,30 @@ inline bool message_fits(const Verdict& verdict, const std::string& expectation)
   return verdict.message.starts_with(to_string(verdict.kind) + (" " + expectation));
 }
 
-inline void compare_with_expectations(const std::vector<Exhibit>& gallery,
-                                      const std::map<std::string, Verdict>& verdicts) {
+inline const Exhibit& named(const std::vector<Exhibit>& gallery, const std::string& name) {
+  return *std::find_if(gallery.begin(), gallery.end(), [&](const Exhibit& e) { return e.name == name; });
+}
+
+// Load that comes and goes makes one of two look faster for once; what gains by its trick does so each time.
+inline void expect_no_faster(Verdict verdict, const Exhibit& exhibit, Verdict honest, const Exhibit& control,
+                             Judge* judge) {
   constexpr double kNoise = 1.3;
-  for (const auto& [name, source, expected] : gallery) {
+  constexpr int kRounds = 4;
+  const auto faster = [&] { return verdict.speedup >= kNoise * honest.speedup_high; };
+  for (int round = 1; round < kRounds && faster() && judge != nullptr; ++round) {
+    const std::string anew = fmt::format("\n// round {}\n", round);
+    honest = judge->judge(control.expected.at("task"), control.source + anew);
+    verdict = judge->judge(exhibit.expected.at("task"), exhibit.source + anew);
+  }
+  EXPECT_FALSE(faster()) << exhibit.name << ": " << text_of(verdict) << "; honest: " << text_of(honest);
+}
+
+// `judge`: judges again what a moment's load made look faster than it is.
+inline void compare_with_expectations(const std::vector<Exhibit>& gallery,
+                                      const std::map<std::string, Verdict>& verdicts,
+                                      Judge* judge = nullptr) {
+  for (const Exhibit& exhibit : gallery) {
+    const auto& [name, source, expected] = exhibit;
     const Verdict& verdict = verdicts.at(name);
     EXPECT_TRUE(as_expected(verdict, expected.at("expect")))
         << name << ": expected " << expected.at("expect") << ", got " << text_of(verdict);
@@ -98,7 +118,7 @@ inline void compare_with_expectations(const std::vector<Exhibit>& gallery,
     }
     if (const auto it = expected.find("no faster than"); it != expected.end()) {
       const Verdict& honest = verdicts.at(it->second);
-      EXPECT_LT(verdict.speedup, kNoise * honest.speedup_high) << name << ": " << text_of(honest);
+      expect_no_faster(verdict, exhibit, honest, named(gallery, it->second), judge);
     }
   }
 }

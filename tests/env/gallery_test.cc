@@ -24,7 +24,7 @@ TEST(Gallery, EveryCandidateGetsItsVerdict) {
   const auto gallery = read_gallery(kGallery / "cpp", ".cc");
   ASSERT_GE(gallery.size(), 100u);
   Judge judge(options(), load_tasks(kGallery / "tasks.yaml"));
-  compare_with_expectations(gallery, judge_all(judge, gallery));
+  compare_with_expectations(gallery, judge_all(judge, gallery), &judge);
 }
 
 TEST(Gallery, HugeSourcesAreRefusedAtOnce) {

@@ -37,7 +37,7 @@ TEST(GpuGallery, EveryCandidateGetsItsVerdict) {
   const auto gallery = read_gallery(kGallery, ".cu");
   ASSERT_GE(gallery.size(), 122u);
   const auto verdicts = judge_all(*judge, gallery);
-  compare_with_expectations(gallery, verdicts);
+  compare_with_expectations(gallery, verdicts, judge.get());
   const auto fooled = std::count_if(verdicts.begin(), verdicts.end(), [](const auto& entry) {
     return entry.second.hack() && entry.second.naive && entry.second.naive->pass;
   });

@@ -32,7 +32,7 @@ TEST(GpuKnownKernels, RankAsTheyShould) {
     GTEST_SKIP() << e.what();
   }
   const auto verdicts = judge_all(*judge, gallery);
-  compare_with_expectations(gallery, verdicts);
+  compare_with_expectations(gallery, verdicts, judge.get());
   size_t ranked = 0;
   for (const Exhibit& exhibit : gallery) {
     const auto better = exhibit.expected.find("slower than");
