@@ -55,7 +55,7 @@ double best_seconds(Work work) {
 
 // Compiled for each generation of processors, of which the loader takes the best that is there: a roof that
 // was measured with narrow vectors would lie below what candidates reach, which are compiled for this machine.
-#define TEMPER_WIDEST __attribute__((noinline, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define TEMPER_WIDEST __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 
 TEMPER_WIDEST void copy_plus_one(const float* from, float* to, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i] + 1;
