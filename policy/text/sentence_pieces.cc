@@ -50,7 +50,7 @@ std::string with_spaces(std::string_view piece) {
 
 class PieceEncoder : public TextEncoder {
  public:
-  PieceEncoder(const std::string& model, const std::string& origin) {
+  PieceEncoder(const std::string& model, const std::string& origin) : origin_(origin) {
     load(model, origin, starts_);
     load(without_dummy_prefix(model), origin, processor_);
     byte_ids_.fill(-1);
@@ -94,10 +94,13 @@ class PieceEncoder : public TextEncoder {
       throw ConfigError("{}: not a sentencepiece model: {}", origin, printable(problem, 200));
   }
 
-  static void run(const Processor& processor, std::string_view text, std::vector<int32_t>& ids) {
+  // There are models that sentencepiece reads and whose pieces it then cannot make text of.
+  void run(const Processor& processor, std::string_view text, std::vector<int32_t>& ids) const {
     thread_local std::vector<int> part;
     const auto status = processor.Encode({text.data(), text.size()}, &part);
-    TEMPER_CHECK(status.ok(), "{}", status.ToString());
+    if (!status.ok())
+      throw ConfigError("{}: its pieces cannot write '{}': {}", origin_, printable(text),
+                        printable(status.ToString(), 200));
     ids.insert(ids.end(), part.begin(), part.end());
   }
 
@@ -118,6 +121,7 @@ class PieceEncoder : public TextEncoder {
     return valid_utf8_prefix(text.substr(0, text.find(kSpaceMark)));
   }
 
+  std::string origin_;
   Processor processor_, starts_;  // without and with the model's dummy prefix
   std::array<int32_t, 256> byte_ids_;
   Neighbours neighbours_;
