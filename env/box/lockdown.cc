@@ -18,8 +18,8 @@
 namespace temper {
 namespace {
 
-// A sanitizer's shadow is larger than any such limit, and it is the broker's process that sets it before it
-// becomes the compiler.
+// A child sets its limits before it becomes another program. Until then its code is the parent's, and the
+// memory that a sanitizer reserves is larger than any limit on addresses.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kLimitsAddresses = false;
 #else

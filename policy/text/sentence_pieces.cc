@@ -94,7 +94,7 @@ class PieceEncoder : public TextEncoder {
       throw ConfigError("{}: not a sentencepiece model: {}", origin, printable(problem, 200));
   }
 
-  // There are models that sentencepiece reads and whose pieces it then cannot make text of.
+  // Sentencepiece reads some models and then fails to write a text with their pieces.
   void run(const Processor& processor, std::string_view text, std::vector<int32_t>& ids) const {
     thread_local std::vector<int> part;
     const auto status = processor.Encode({text.data(), text.size()}, &part);

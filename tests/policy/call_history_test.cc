@@ -54,7 +54,7 @@ TEST(CallHistory, LikeCallsDoNotPart) {
 // Who takes another call's numbers for its own may go on as nobody ever did.
 TEST(CallHistory, WhatFollowsAForeignNumberDoesNotHideWhatWasLeftOut) {
   const Calls others = steps_of(2) + Calls{"a", "b", "c", "d", "nonsense"};
-  // The second comes to the others' call later on, as if the three in front of it were too many.
+  // Both leave out b. The second also makes a and b again, so that its first three calls look like too many.
   for (const Calls& went_on : {Calls{"c", "d", "other nonsense"}, Calls{"c", "d", "a", "b"}}) {
     const Calls odd = steps_of(2) + Calls{"a"} + went_on;
     EXPECT_THAT(parting_of({others, odd, others})->what,
@@ -183,7 +183,7 @@ TEST(CallHistory, WhatIsNoHistoryIsRefused) {
   }
 }
 
-// A call may be left out, added or changed at any place: it is found there.
+// A call that is left out, added or changed is found at its place, wherever that is.
 TEST(CallHistory, AnyChangeIsFoundWhereItWasMade) {
   std::mt19937 random(1);
   const auto below = [&](size_t n) { return size_t(random() % n); };

@@ -2,8 +2,8 @@
 // normalised
 //          speedup reward, code tokens the normalised correctness reward (the reward `tritonrl` gives both)
 // As both objectives are linear in their advantages, α may as well multiply the plan's.
-// One rule is not the paper's: an answer without code keeps weight 1. All of it is plan, so that with α its
-// fault would count a tenth of a wrong kernel's.
+// One rule is not the paper's: an answer without code keeps weight 1. It consists of a plan alone, and
+// multiplied by α it would cost the policy a tenth of what a wrong kernel costs.
 
 #include "trainer/advantage/estimators.h"
 
