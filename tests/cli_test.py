@@ -275,7 +275,8 @@ class Whole(Program):
         large.weights(header, b"")
         with open(large.path / "model.safetensors", "ab") as file:
             file.truncate(file.tell() + at)  # 349 MiB of zeros, which take no room
-        few, many = (attack_files.run(TEMPER, ["export", str(folder.path), f"{folder.path}_out"]) for folder in (small, large))
+        with attack_files.Starters() as starters:
+            few, many = (starters.run([TEMPER, "export", folder.path, f"{folder.path}_out"], WORK / "printed") for folder in (small, large))
         self.assertEqual((few.code, many.code), (0, 0), many.text)
         self.assertLess(many.mebibytes, few.mebibytes + 200)
         shutil.rmtree(f"{large.path}_out")

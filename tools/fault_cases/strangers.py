@@ -88,11 +88,12 @@ def of_the_attacks(name, pattern, holds):
         work = folder / "files"
         work.mkdir()
         attack_files.MORE_SECONDS = 5  # other cases run beside
-        usual = attack_files.usual_cost(ranks_test.BUILD / "temper", work)
-        for one in chosen:
-            result, found = attack_files.attempt(ranks_test.BUILD / "temper", work, one, usual[tuple(one.command)])
-            found = [text for text in found if "more than good files" not in text]
-            expect(not found, f"{one.name}: {found}\n{result.text[:300]}")
+        with attack_files.Starters() as starters:
+            usual = attack_files.usual_cost(ranks_test.BUILD / "temper", work, starters)
+            for one in chosen:
+                result, found = attack_files.attempt(ranks_test.BUILD / "temper", work, one, usual[tuple(one.command)], starters)
+                found = [text for text in found if " s more than good files" not in text]
+                expect(not found, f"{one.name}: {found}\n{result.text[:300]}")
     body.__doc__ = holds
     case(name=name, needs=())(body)
 
