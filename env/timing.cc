@@ -55,7 +55,12 @@ double best_seconds(Work work) {
 
 // Compiled for each generation of processors, of which the loader takes the best that is there: a roof that
 // was measured with narrow vectors would lie below what candidates reach, which are compiled for this machine.
+// The loader chooses before the thread sanitizer has begun, and must not run what that has instrumented.
+#if defined(__SANITIZE_THREAD__)
+#define TEMPER_WIDEST
+#else
 #define TEMPER_WIDEST __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#endif
 
 TEMPER_WIDEST void copy_plus_one(const float* from, float* to, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i] + 1;
