@@ -98,6 +98,9 @@ TEST(Timing, FloorIsTheSlowerRoofHalved) {
 }
 
 TEST(Timing, RoofsOfThisMachineAreBelievable) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "instrumented, the roof is measured too low";
+#endif
   const Roofs roofs = measure_roofs();
   EXPECT_GT(roofs.bytes_per_s, 2e9);
   EXPECT_LT(roofs.bytes_per_s, 1e14);
