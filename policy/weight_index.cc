@@ -29,13 +29,19 @@ class IndexEvents : public JsonEvents {
 
  private:
   bool in(const char* section) const { return depth() == 2 && section_ == section; }
-  bool in_map() const { return in("weight_map"); }
+  bool in_map() const { return has_map_ && in("weight_map"); }
 
   void on_key(std::string& name) override {
     if (depth() == 1) section_ = name;
-    const bool twice =
-        depth() == 1 ? !sections_.insert(name).second : in_map() && index_.files.contains(name);
+    bool twice = depth() == 1 && !sections_.insert(name).second;
+    if (in_map()) {
+      const auto [entry, is_new] = index_.files.try_emplace(name);
+      twice = !is_new;
+      file_ = &entry->second;
+    }
     if (twice) throw ConfigError("{}: names '{}' twice", path_, printable(name));
+    if (index_.files.size() > kMostIndexed)
+      throw ConfigError("{}: weight_map names more than {} tensors", path_, kMostIndexed);
     key_ = std::move(name);
   }
   void on_value(Json&& value) override {
@@ -43,13 +49,12 @@ class IndexEvents : public JsonEvents {
     if (in("metadata") && key_ == "total_size") index_.total_size = size_from(value);
     if (!in_map()) return;
     const auto* file = value.get_ptr<const std::string*>();
-    if (!file || file->empty() || *file == "." || *file == ".." || fs::path(*file).filename() != *file ||
-        file->find('\0') != std::string::npos)
+    constexpr std::string_view kNever("/\0", 2);
+    if (!file || file->empty() || *file == "." || *file == ".." ||
+        file->find_first_of(kNever) != std::string::npos)
       throw ConfigError("{}: tensor '{}': {} is not a file of this directory", path_, printable(key_),
                         shown(value));
-    if (index_.files.size() == kMostIndexed)
-      throw ConfigError("{}: weight_map names more than {} tensors", path_, kMostIndexed);
-    index_.files[key_] = *file;
+    *file_ = *file;
   }
   void on_begin(bool array) override {
     if (depth() == 0 && array) throw ConfigError("{}: is not a JSON object", path_);
@@ -71,6 +76,7 @@ class IndexEvents : public JsonEvents {
   WeightIndex index_;
   std::set<std::string> sections_;
   std::string section_, key_;
+  std::string* file_ = nullptr;  // of the tensor that was named last
   bool has_map_ = false;
 };
 
