@@ -63,7 +63,7 @@ void write_text_of(const std::exception& e) {
 // is put under the filter of system calls, and this process has one thread.
 Ending run_step(const std::vector<std::string>& argv) {
   const pid_t pid = ::fork();
-  if (pid < 0) return kSetupFailed;
+  if (pid < 0) throw system_error(fmt::format("start a process for {}", argv[0]));
   if (pid == 0) run_tool(argv);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {

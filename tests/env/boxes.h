@@ -1,6 +1,8 @@
 #pragma once
 // What tests of the boxes share: the system's compiler and fresh runners.
 
+#include <unistd.h>
+
 #include <chrono>
 #include <string>
 
@@ -10,7 +12,8 @@
 
 namespace temper {
 
-inline constexpr uid_t kTestUser = 64'900;
+// Another one in each process, as limits of processes count by user: tests run side by side.
+inline const uid_t kTestUser = 64'000 + uid_t(::getpid()) % 1'000;
 
 inline const Toolchain& test_toolchain() {
   static const Toolchain tools = find_toolchain(kCpp.compiler_flags, kCpp.entry_point);
