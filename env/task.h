@@ -31,6 +31,8 @@
 //                                            answer (f32, at most 2^22 elements)
 //                  below: n                  integers in [0, n), n a dimension or a number (needed for i32)
 //                  nonfinite: true           some elements are NaN, +Inf or -Inf
+//                  plain: true               always drawn as said above; else spikes, offsets, ends of the
+//                                            range, equal indices and the like may come, too
 //   outputs      name: [dimensions], or name: {shape: …, type: …}
 //   dims         the order of the dimension arguments (order of appearance)
 //   check        sizes, a list of maps       timed        sizes, one map
@@ -72,6 +74,7 @@ struct TensorSpec {
   bool scaled = true;        // kNormal: multiplied by the case's magnitude
   std::string scale;         // kNormal: … and by this expression of dimensions; none: 1
   bool nonfinite = false;    // kNormal: some elements are NaN, +Inf or -Inf
+  bool plain = false;        // always drawn alike (env/draw_family.h)
 };
 
 using Shape = std::map<std::string, int64_t>;  // dimension → size

@@ -5,7 +5,7 @@
 namespace temper {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorSpec, name, type, shape, distribution, low, high, index_bound,
-                                   scaled, scale, nonfinite)
+                                   scaled, scale, nonfinite, plain)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Task, name, language, family, split, reference, dims, inputs, outputs,
                                    check_shapes, timed_shape, magnitudes, tolerance, min_bytes, min_flops,
                                    max_speedup)

@@ -22,8 +22,8 @@ constexpr int64_t kMaxTensorBytes = int64_t{256} << 20;
 const std::vector<std::string> kTaskKeys{"name",       "language",  "family", "split", "reference",
                                          "inputs",     "outputs",   "dims",   "check", "timed",
                                          "magnitudes", "tolerance", "bytes",  "flops", "max_speedup"};
-const std::vector<std::string> kInputKeys{"shape",   "type",     "normal", "scaled",   "scale",
-                                          "uniform", "distinct", "below",  "nonfinite"};
+const std::vector<std::string> kInputKeys{"shape",   "type",     "normal", "scaled",    "scale",
+                                          "uniform", "distinct", "below",  "nonfinite", "plain"};
 const std::vector<std::string> kOutputKeys{"shape", "type"};
 const std::map<std::string, ElementType> kTypes{{"f32", ElementType::kF32},
                                                 {"i32", ElementType::kI32},
@@ -194,6 +194,7 @@ void TaskReader::read_distribution(TensorSpec& tensor, const YAML::Node& node, c
   tensor.scale = value<std::string>(node["scale"], field + ".scale", "", "a number or an expression");
   tensor.scaled = value<bool>(node["scaled"], field + ".scaled", true, "true or false");
   tensor.nonfinite = value<bool>(node["nonfinite"], field + ".nonfinite", false, "true or false");
+  tensor.plain = value<bool>(node["plain"], field + ".plain", false, "true or false");
 }
 
 void TaskReader::read_range(TensorSpec& tensor, const YAML::Node& node, const std::string& field,

@@ -1,0 +1,50 @@
+#pragma once
+// Which forms (env/draw_family.h) the inputs of a call take.
+//
+// The calls of one verdict take the kinds by turns, in an order that is secret until the candidate is
+// compiled, so that a verdict meets all of them. The inputs of a call depart alike, each in its own way, or
+// one alone beside plain ones: what a candidate takes for granted of one input may hold only while the others
+// are plain.
+
+#include <functional>
+#include <vector>
+
+#include "env/draw_family.h"
+#include "env/task.h"
+
+namespace temper {
+
+// The call of that number under a key that is made once for each verdict. A negative number: all inputs are
+// plain.
+struct DrawTurn {
+  uint64_t key = 0;
+  int32_t number = -1;
+};
+
+// The kinds that an input of the task can take at a shape, kPlain first. Where a task picks, normal inputs
+// have no equal elements.
+std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& shape);
+
+// A form of that kind. `far` in [0, 1]: how far from plain it may go, 1 is all the way. kPlain goes nowhere,
+// except that distinct elements take another range, more so the farther; with 0 it is the one that the task
+// says.
+DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
+                   uint64_t key);
+
+// The steps in which `far` is tried, until a right answer stays right; 0 after the last.
+inline constexpr double kFarSteps[] = {1, 0x1p-3, 0x1p-6, 0x1p-9};
+
+// How far an input may go in that kind while the others are plain; input kAlike: all together that can. 0:
+// not at all.
+using FarLimit = std::function<double(int input, DrawKind kind)>;
+inline constexpr int kAlike = -1;
+
+// The forms of all inputs for one call. The same arguments give the same forms.
+std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
+                                 DrawTurn turn, const FarLimit& far);
+
+// … where every input that can takes this kind, or only `input`; for measuring how far it may go.
+std::vector<DrawForm> draw_forms_of_kind(const Task& task, const Shape& shape, double magnitude,
+                                         uint64_t seed, int input, DrawKind kind, double far);
+
+}  // namespace temper
