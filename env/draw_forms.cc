@@ -24,11 +24,14 @@ struct FormMaker {
   double scale;  // of a plain draw
   double far;
   Rng rng;
+  int outermost;  // of this sign; 0: anywhere
   DrawForm form;
 
   double uniform(double low, double high) { return low + (high - low) * rng.uniform(); }
-  double log_uniform(double low, double high) { return low * std::pow(high / low, rng.uniform()); }
-  double sign() { return rng.below(2) == 0 ? 1 : -1; }
+  double log_uniform(double low, double high) {
+    return outermost != 0 ? high : low * std::pow(high / low, rng.uniform());
+  }
+  double sign() { return outermost != 0 ? outermost : rng.below(2) == 0 ? 1 : -1; }
   uint32_t rows() const { return form.elements / form.columns; }
 
   // A size that the type holds beside what is drawn plainly.
@@ -74,7 +77,7 @@ struct FormMaker {
     }
     choose_rows();
     if (rng.below(2) == 0) form.row = 0, form.row_period = 1;
-    form.offset = float((rng.below(4) == 0 ? -1 : 1) * spike_size() * scale);
+    form.offset = float(sign() * spike_size() * scale);
   }
 
   // As far as half the digits of the type go.
@@ -104,7 +107,9 @@ struct FormMaker {
   void choose_range() {
     const double low = input.low, high = input.high;
     const double ratio = std::max(std::abs(low), std::abs(high)) / (high - low);
-    const double powers = kMostScalePower * far, width = (high - low) * std::exp2(uniform(-powers, powers));
+    const double powers = kMostScalePower * far;
+    const double width =
+        (high - low) * std::exp2(outermost != 0 ? outermost * powers : uniform(-powers, powers));
     const double most = std::max(ratio, std::min(kToldApart / form.elements, kMostRangeOffset * far));
     double first = low / (high - low) * width;
     if (low < 0 && high > 0 && far > 0) first = width * uniform(-most, most - 1);
@@ -189,6 +194,35 @@ std::vector<DrawKind> normal_kinds(const TensorSpec& input, uint32_t rows, uint3
   return kinds;
 }
 
+DrawForm make_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
+                   uint64_t key, int outermost) {
+  const auto sizes = tensor_sizes(input, shape);
+  const int64_t elements = tensor_bytes(input, shape) / int64_t(element_size(input.type));
+  TEMPER_CHECK(elements > 0 && elements < int64_t{1} << 32, "{} elements", elements);
+  FormMaker maker{input, normal_scale(input, shape, magnitude), far, Rng({key, uint64_t(kind)}), outermost,
+                  {}};
+  maker.form.elements = uint32_t(elements);
+  maker.form.columns = sizes.empty() ? 1 : uint32_t(sizes.back());
+  maker.form.key = mix_key({key, 2});
+  maker.form.low = float(input.low);
+  maker.form.width = float(input.high - input.low);
+  if (input.distribution == Distribution::kDistinct && !input.plain) maker.choose_range();
+  if (input.distribution == Distribution::kIndex) {
+    maker.form.bound = bound_of(input, shape);
+    maker.choose_indices();
+  }
+  maker.make(kind);
+  return maker.form;
+}
+
+// Whether a form of the kind can be nearer or farther.
+bool has_distance(DrawKind kind) {
+  using enum DrawKind;
+  constexpr DrawKind kDistant[] = {kSpikes,   kRun,   kOffset,    kRowScales,  kColumnScales,   kLargeRow,
+                                   kSmallRow, kPlain, kAscending, kDescending, kLargestTogether};
+  return std::ranges::count(kDistant, kind) != 0;
+}
+
 // A random order of `count` things, the same for the same key.
 std::vector<uint32_t> order_of(size_t count, uint64_t key) {
   std::vector<uint32_t> order(count);
@@ -268,28 +302,13 @@ std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& sh
 
 DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
                    uint64_t key) {
-  const auto sizes = tensor_sizes(input, shape);
-  const int64_t elements = tensor_bytes(input, shape) / int64_t(element_size(input.type));
-  TEMPER_CHECK(elements > 0 && elements < int64_t{1} << 32, "{} elements", elements);
-  FormMaker maker{input, normal_scale(input, shape, magnitude), far, Rng({key, uint64_t(kind)}), {}};
-  maker.form.elements = uint32_t(elements);
-  maker.form.columns = sizes.empty() ? 1 : uint32_t(sizes.back());
-  maker.form.key = mix_key({key, 2});
-  maker.form.low = float(input.low);
-  maker.form.width = float(input.high - input.low);
-  if (input.distribution == Distribution::kDistinct && !input.plain) maker.choose_range();
-  if (input.distribution == Distribution::kIndex) {
-    maker.form.bound = bound_of(input, shape);
-    maker.choose_indices();
-  }
-  maker.make(kind);
-  return maker.form;
+  return make_form(input, shape, magnitude, kind, far, key, 0);
 }
 
 std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
                                  DrawTurn turn, const FarLimit& far) {
   std::vector<DrawForm> forms;
-  if (turn.number < 0) return draw_forms_of_kind(task, shape, magnitude, seed, kAlike, DrawKind::kPlain, 0);
+  if (turn.number < 0) return outermost_forms(task, shape, magnitude, seed, kAlike, DrawKind::kPlain, 0);
   const Turns turns(task, shape, turn, far);
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const auto [kind, how_far] = turns.kind_of(i);
@@ -298,16 +317,24 @@ std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double ma
   return forms;
 }
 
-std::vector<DrawForm> draw_forms_of_kind(const Task& task, const Shape& shape, double magnitude,
-                                         uint64_t seed, int input, DrawKind kind, double far) {
+std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
+                                      int input, DrawKind kind, double far) {
   std::vector<DrawForm> forms;
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const auto kinds = draw_kinds(task, i, shape);
     const bool can = (input == kAlike || size_t(input) == i) && std::ranges::count(kinds, kind) != 0;
-    forms.push_back(draw_form(task.inputs[i], shape, magnitude, can ? kind : DrawKind::kPlain, can ? far : 0,
-                              mix_key({seed, i})));
+    forms.push_back(make_form(task.inputs[i], shape, magnitude, can ? kind : DrawKind::kPlain, can ? far : 0,
+                              mix_key({seed, i}), seed % 2 == 0 ? 1 : -1));
   }
   return forms;
+}
+
+double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right) {
+  for (const double far : kFarSteps) {
+    if (right(far, 0) && right(far, 1)) return far;
+    if (!has_distance(kind)) break;
+  }
+  return 0;
 }
 
 }  // namespace temper

@@ -43,8 +43,13 @@ inline constexpr int kAlike = -1;
 std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
                                  DrawTurn turn, const FarLimit& far);
 
-// … where every input that can takes this kind, or only `input`; for measuring how far it may go.
-std::vector<DrawForm> draw_forms_of_kind(const Task& task, const Shape& shape, double magnitude,
-                                         uint64_t seed, int input, DrawKind kind, double far);
+// … where every input that can takes this kind, or only `input`, at its outermost: for measuring how far it
+// may go. An even seed goes up, an odd one down.
+std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
+                                      int input, DrawKind kind, double far);
+
+// The first of kFarSteps at which `right` says of the outermost draws that a right answer stays right; 0: of
+// none. A kind that knows no distance is had as it is or not at all.
+double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right);
 
 }  // namespace temper

@@ -57,6 +57,9 @@ struct OracleRequest {
   int32_t perturb = 0;     // kDraw: 1 = draw 1.. repeat draw 0 with one element changed by much (the spike test)
   double magnitude = 1;    // kDraw: of scaled normal inputs
   uint64_t seed = 0;       // kDraw: secret, made after the candidate was compiled
+  uint64_t turn_key = 0;   // kDraw: of the verdict; under it the draws have numbers turn, turn + 1, … (env/draw_forms.h)
+  int32_t turn = -1;       // … -1: all are plain
+  int32_t reserved = 0;
 };
 
 enum class OracleStatus : uint32_t { kOk = 0, kMismatch = 1, kError = 2 };

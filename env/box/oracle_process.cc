@@ -74,6 +74,8 @@ void OracleProcess::draw(const DrawRequest& wanted) {
   request.perturb = wanted.perturb;
   request.magnitude = wanted.magnitude;
   request.seed = wanted.seed;
+  request.turn_key = wanted.turn.key;
+  request.turn = wanted.turn.number;
   exchange(request);
 }
 

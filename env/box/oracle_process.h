@@ -8,6 +8,7 @@
 
 #include "env/box/namespaces.h"
 #include "env/box/shared_memory.h"
+#include "env/draw_forms.h"
 #include "env/protocol.h"
 #include "env/task.h"
 
@@ -22,6 +23,7 @@ struct DrawRequest {
   double magnitude = 1;
   bool perturb = false;
   uint64_t seed = 0;
+  DrawTurn turn = {};  // of the first draw
 };
 
 class OracleProcess {
@@ -32,7 +34,7 @@ class OracleProcess {
   void wait_ready();
 
   void draw(const DrawRequest& request);
-  OracleReply compare(int32_t draw);  // kOk or kMismatch
+  OracleReply compare(int32_t draw);   // kOk or kMismatch
   void write_reference(int32_t draw);  // in f32, into the outputs in the arena
 
   // The timed baseline: between the two only `baseline` and `null_call_time` may be called.

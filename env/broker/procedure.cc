@@ -14,9 +14,10 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr int32_t kTimedShape = -1;
-// Draws of the spike test, the unchanged one included. Who knows a draw by some of its elements passes if every
-// other spike falls on one of them.
+// Draws of the spike test, the unchanged one included. Who knows a draw by some of its elements passes if
+// every other spike falls on one of them.
 constexpr int32_t kSpikes = kDrawsAtOnce;
+constexpr int32_t kChecks = 4;  // draws of each check shape and magnitude
 constexpr double kLeastTime_us = 0.05;
 constexpr int kEmptyCalls = 2;  // before each pair
 constexpr int kRoofs = 20;      // measurements before a floor is held against a candidate
@@ -40,9 +41,9 @@ int64_t total_bytes(const CaseLayout& layout) {
 
 double microseconds(nanoseconds time) { return std::max(double(time.count()) * 1e-3, kLeastTime_us); }
 
-Procedure::Procedure(const ProcedureOptions& options, const Toolchain& tools, Roofs& roofs,
-                     EmptyCalls& empty, OracleProcess& oracle, RunnerProcess& runner,
-                     const std::vector<Task>& tasks, uint32_t task)
+Procedure::Procedure(const ProcedureOptions& options, const Toolchain& tools, Roofs& roofs, EmptyCalls& empty,
+                     OracleProcess& oracle, RunnerProcess& runner, const std::vector<Task>& tasks,
+                     uint32_t task)
     : options_(options),
       tools_(tools),
       roofs_(roofs),
@@ -59,6 +60,7 @@ Verdict Procedure::judge(const std::string& source) {
   if (!found) {
     const CoreLease lease(options_.core);
     const double run_start = now_s();
+    turn_ = {secret_seed(), 0};
     found = load_object();
     if (!found) found = check_shapes();
     if (!found) found = time_pairs();
@@ -97,12 +99,13 @@ Found Procedure::check_shapes() {
   Found found;
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()) && !found; ++shape)
     found = check_shape(shape);
+  if (!found) found = check_timed_shape();
   return found;
 }
 
 Found Procedure::check_shape(int32_t shape) {
   use_shape(shape);
-  DrawRequest request{.task = task_index_, .shape = shape};
+  DrawRequest request{.task = task_index_, .shape = shape, .count = kChecks};
   Found found;
   for (const double magnitude : task_.magnitudes) {
     request.magnitude = magnitude;
@@ -112,10 +115,23 @@ Found Procedure::check_shape(int32_t shape) {
   return check_draws({.task = task_index_, .shape = shape, .count = kSpikes, .perturb = true});
 }
 
-Found Procedure::check_draws(const DrawRequest& wanted) {
-  DrawRequest request = wanted;
+// What shows at full size alone, and in few forms of the inputs, must meet them there: timed calls are too
+// few.
+Found Procedure::check_timed_shape() {
+  use_shape(kTimedShape);
+  return check_draws({.task = task_index_, .shape = kTimedShape, .count = kDrawsAtOnce});
+}
+
+// Under a seed of their own, and in turn: the draws of one verdict take all forms that inputs have.
+void Procedure::draw(DrawRequest request) {
   request.seed = secret_seed();
+  request.turn = turn_;
+  if (!request.perturb) turn_.number += request.count;
   oracle_.draw(request);
+}
+
+Found Procedure::check_draws(const DrawRequest& request) {
+  draw(request);
   Found found;
   for (int32_t draw = 0; draw < request.count && !found; ++draw) {
     found = call_candidate(draw);
@@ -137,9 +153,9 @@ Found Procedure::time_pairs() {
 }
 
 Found Procedure::time_draws(int32_t count) {
-  DrawRequest request{.task = task_index_, .shape = kTimedShape, .count = count, .seed = secret_seed()};
+  DrawRequest request{.task = task_index_, .shape = kTimedShape, .count = count};
   if (pairs_.empty()) request.magnitude = task_.magnitudes.back();
-  oracle_.draw(request);
+  draw(request);
   oracle_.begin_serving();
   empty_.oracle = std::min(empty_.oracle, oracle_.null_call_time());
   Found found;

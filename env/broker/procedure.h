@@ -53,7 +53,9 @@ class Procedure {
   Found load_object();
   Found check_shapes();
   Found check_shape(int32_t shape);
+  Found check_timed_shape();
   Found check_draws(const DrawRequest& request);
+  void draw(DrawRequest request);
   Found time_pairs();
   Found time_draws(int32_t count);
   Found time_pair(int32_t draw);
@@ -77,6 +79,7 @@ class Procedure {
   uint32_t task_index_;
 
   std::string object_;
+  DrawTurn turn_;                 // of the next draw
   int32_t shape_index_ = 0;       // of the calls being made
   const Shape* shape_ = nullptr;  // …
   CaseLayout layout_;

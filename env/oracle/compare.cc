@@ -18,10 +18,15 @@ double allowed_at(double expected, Bound bound) {
   return bound.relative * (std::abs(expected) + bound.scale) + kTiny;
 }
 
+double allowed_at(double expected, Bound bound, int64_t i) {
+  const double moved = bound.movement == nullptr ? 0 : bound.times * bound.movement[i];
+  return allowed_at(expected, bound) + (std::isfinite(moved) ? moved : 0);
+}
+
 // How far outside its bound an element is: ≤ 1 is inside, and NaN is not.
-double excess(float got, double expected, Bound bound) {
+double excess(float got, double expected, Bound bound, int64_t i) {
   if (!std::isfinite(float(expected))) return same_special(got, float(expected)) ? 0 : kInf;
-  const double ratio = std::abs(double(got) - expected) / allowed_at(expected, bound);
+  const double ratio = std::abs(double(got) - expected) / allowed_at(expected, bound, i);
   return std::isnan(ratio) ? kInf : ratio;
 }
 
@@ -44,7 +49,7 @@ Comparison compare_f32(const float* got, const double* expected, int64_t n, Boun
   if (all_inside(got, expected, n, bound)) return result;
   double furthest = 1;
   for (int64_t i = 0; i < n; ++i) {
-    const double ratio = excess(got[i], expected[i], bound);
+    const double ratio = excess(got[i], expected[i], bound, i);
     if (ratio <= 1) continue;
     ++result.wrong;
     if (ratio <= furthest) continue;
@@ -52,7 +57,7 @@ Comparison compare_f32(const float* got, const double* expected, int64_t n, Boun
     result.worst = i;
     result.got = got[i];
     result.expected = expected[i];
-    result.allowed = allowed_at(expected[i], bound);
+    result.allowed = allowed_at(expected[i], bound, i);
   }
   return result;
 }
@@ -72,7 +77,7 @@ Comparison compare_i32(const int32_t* got, const int64_t* expected, int64_t n) {
 OutputReport report_f32(const float* got, const double* expected, int64_t n, Bound bound, int64_t first) {
   OutputReporter reporter;
   for (int64_t i = 0; i < n; ++i) {
-    const double ratio = excess(got[i], expected[i], bound);
+    const double ratio = excess(got[i], expected[i], bound, i);
     const bool unwritten = std::bit_cast<uint32_t>(got[i]) == kPoison;
     if (ratio > 1) reporter.add({first + i, got[i], expected[i], unwritten}, ratio);
   }

@@ -9,8 +9,12 @@ namespace temper {
 
 // An element may be off by relative · (|expected| + scale): `scale` is the output's typical size, so that
 // sums that cancel are not asked for more digits than their terms had.
+// `movement`, where there is one, is what the element moves as its inputs are rounded once more
+// (sensitivity.h): it may be off by `times` that, too. What is not finite adds nothing.
 struct Bound {
   double relative = 0, scale = 0;
+  const double* movement = nullptr;
+  double times = 0;
 };
 
 struct Comparison {

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <vector>
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "env/draw_forms.h"
 
 namespace temper {
 namespace {
@@ -57,20 +59,83 @@ uint64_t index_bound(const TensorSpec& input, const Shape& shape) {
   return uint64_t(it != shape.end() ? it->second : std::stoll(input.index_bound));
 }
 
-void draw_indices(uint64_t key, uint64_t bound, int32_t* out, int64_t n) {
-  const auto words = random_words(key, n);
-  for (size_t i = 0; i < words.size(); ++i) out[i] = int32_t((uint64_t(words[i]) * bound) >> 32);
+void draw_indices(uint64_t key, const DrawForm& form, int32_t* out) {
+  const auto words = random_words(key, form.elements);
+  for (uint32_t i = 0; i < form.elements; ++i) out[i] = drawn_index(form, i, words[i]);
 }
 
+// The elements that share a stretch of cells, those with the same `first`, permute it.
+class CellPermutations {
+ public:
+  explicit CellPermutations(uint64_t key) : key_(key) {}
+
+  uint64_t cell(const DrawCell& where) {
+    return where.count == 1 ? where.first : where.first + permutation(where)[where.place];
+  }
+
+ private:
+  const std::vector<uint32_t>& permutation(const DrawCell& where) {
+    if (last_ != nullptr && last_first_ == where.first) return *last_;
+    auto& cells = permutations_[where.first];
+    if (cells.empty()) {
+      cells.resize(where.count);
+      std::iota(cells.begin(), cells.end(), 0);
+      Rng rng(mix_key({key_, 1, where.first}));
+      for (size_t i = cells.size(); i > 1; --i) std::swap(cells[i - 1], cells[rng.below(i)]);
+    }
+    last_first_ = where.first;
+    return *(last_ = &cells);
+  }
+
+  uint64_t key_, last_first_ = 0;
+  const std::vector<uint32_t>* last_ = nullptr;
+  std::map<uint64_t, std::vector<uint32_t>> permutations_;
+};
+
 // Each element its own cell of the range, somewhere in the middle half of it.
-void draw_distinct(uint64_t key, double low, double high, float* out, int64_t n) {
-  const auto words = random_words(key, n);
-  std::vector<double> cells(words.size());
-  std::iota(cells.begin(), cells.end(), 0);
-  Rng rng(mix_key({key, 1}));
-  for (size_t i = cells.size(); i > 1; --i) std::swap(cells[i - 1], cells[rng.below(i)]);
-  for (size_t i = 0; i < cells.size(); ++i)
-    out[i] = float(low + (high - low) * (cells[i] + 0.25 + 0x1p-33 * double(words[i])) / double(n));
+void draw_distinct(uint64_t key, const DrawForm& form, float* out) {
+  const auto words = random_words(key, form.elements);
+  CellPermutations permutations(key);
+  for (uint32_t i = 0; i < form.elements; ++i)
+    out[i] = cell_value(form, permutations.cell(drawn_cell(form, i)), 0x1p-32 * words[i]);
+}
+
+template <DrawKind kind>
+void depart(DrawForm form, float* values) {
+  form.kind = kind;  // known to the loop
+  for (uint32_t i = 0; i < form.elements; ++i) values[i] = drawn_float(form, i, values[i]);
+}
+
+void depart_rows(const DrawForm& form, float* values) {
+  for (uint32_t row = form.row; row < form.elements / form.columns; row += form.row_period)
+    for (uint32_t i = row * form.columns; i < (row + 1) * form.columns; ++i)
+      values[i] = drawn_float(form, i, values[i]);
+}
+
+void depart_from_plain(const DrawForm& form, float* values) {
+  switch (form.kind) {
+    case DrawKind::kPlain:
+      return;
+    case DrawKind::kSpikes:
+      for (uint32_t i = form.spikes; i-- > 0;) values[form.place[i]] = form.spike[i];
+      return;
+    case DrawKind::kRun:
+    case DrawKind::kLargeRow:
+    case DrawKind::kSmallRow:
+    case DrawKind::kZeroRow:
+    case DrawKind::kInfiniteRow:
+      return depart_rows(form, values);
+    case DrawKind::kZeros:
+      return depart<DrawKind::kZeros>(form, values);
+    case DrawKind::kOneSign:
+      return depart<DrawKind::kOneSign>(form, values);
+    case DrawKind::kOffset:
+      return depart<DrawKind::kOffset>(form, values);
+    case DrawKind::kRowScales:
+      return depart<DrawKind::kRowScales>(form, values);
+    default:
+      for (uint32_t i = 0; i < form.elements; ++i) values[i] = drawn_float(form, i, values[i]);
+  }
 }
 
 }  // namespace
@@ -89,20 +154,21 @@ void fill_random(uint64_t key, uint32_t* out, int64_t n) {
 }
 
 void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* out) {
-  const int64_t n = tensor_bytes(input, shape) / int64_t(element_size(input.type));
-  if (input.distribution == Distribution::kIndex) {
-    draw_indices(key, index_bound(input, shape), static_cast<int32_t*>(out), n);
-    return;
-  }
-  at::Tensor values = at::from_blob(out, {n}, at::kFloat);
-  if (input.distribution == Distribution::kUniform) {
-    values.copy_(uniform(key, n).mul_(input.high - input.low).add_(input.low));
-    return;
-  }
-  if (input.distribution == Distribution::kDistinct)
-    return draw_distinct(key, input.low, input.high, static_cast<float*>(out), n);
-  draw_normal(key, normal_scale(input, shape, magnitude), values);
-  if (input.nonfinite) make_nonfinite(mix_key({key, 1}), static_cast<float*>(out), n);
+  draw_input(input, shape, magnitude, draw_form(input, shape, magnitude, DrawKind::kPlain, 0, key), key, out);
+}
+
+void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, const DrawForm& form,
+                uint64_t key, void* out) {
+  auto* values = static_cast<float*>(out);
+  if (input.distribution == Distribution::kIndex) return draw_indices(key, form, static_cast<int32_t*>(out));
+  if (input.distribution == Distribution::kDistinct) return draw_distinct(key, form, values);
+  at::Tensor drawn = at::from_blob(out, {int64_t(form.elements)}, at::kFloat);
+  if (input.distribution == Distribution::kUniform)
+    drawn.copy_(uniform(key, form.elements).mul_(input.high - input.low).add_(input.low));
+  else
+    draw_normal(key, normal_scale(input, shape, magnitude), drawn);
+  depart_from_plain(form, values);
+  if (input.nonfinite) make_nonfinite(mix_key({key, 1}), values, form.elements);
 }
 
 void spike_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* data) {

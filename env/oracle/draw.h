@@ -3,12 +3,17 @@
 
 #include <cstdint>
 
+#include "env/draw_family.h"
 #include "env/task.h"
 
 namespace temper {
 
-// Fills `out` with one draw of an input. The same key gives the same draw.
+// Fills `out` with one plain draw of an input. The same key gives the same draw.
 void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* out);
+
+// … with a draw of that form, made for this input at this shape.
+void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, const DrawForm& form,
+                uint64_t key, void* out);
 
 // Changes one element by much: a sum, a maximum or a gathered row shows it.
 void spike_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* data);

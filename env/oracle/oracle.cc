@@ -8,12 +8,15 @@
 #include "base/rng.h"
 #include "env/oracle/draw.h"
 #include "env/oracle/proof.h"
+#include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
 namespace temper {
 namespace {
 
 constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secret
+constexpr double kNeighbourhood = 2;    // of the strict bound
+constexpr double kMovements = 2;  // of a right answer; of few patterns the largest may be small by chance
 
 OracleReply error_reply(const std::string& text) {
   OracleReply reply;
@@ -50,10 +53,17 @@ const Shape& Oracle::shape_of(size_t task, int32_t shape) const {
 
 std::vector<at::Tensor> Oracle::draw_tensors(size_t task, const Shape& shape, double magnitude,
                                              uint64_t seed) const {
+  return draw_tensors(task, shape, magnitude, seed,
+                      draw_forms(tasks_[task], shape, magnitude, seed, DrawTurn(), nullptr));
+}
+
+std::vector<at::Tensor> Oracle::draw_tensors(size_t task, const Shape& shape, double magnitude, uint64_t seed,
+                                             const std::vector<DrawForm>& forms) const {
   std::vector<at::Tensor> tensors;
   for (const auto& input : tasks_[task].inputs) {
+    const size_t i = tensors.size();
     tensors.push_back(at::empty(tensor_sizes(input, shape), dtype_of(input.type)));
-    draw_input(input, shape, magnitude, mix_key({seed, tensors.size()}), tensors.back().mutable_data_ptr());
+    draw_input(input, shape, magnitude, forms[i], mix_key({seed, i + 1}), tensors.back().mutable_data_ptr());
   }
   return tensors;
 }
@@ -98,25 +108,36 @@ void Oracle::draw(const OracleRequest& request) {
   if (request.task >= tasks_.size()) throw ConfigError("task {} of {}", request.task, tasks_.size());
   const Task& task = tasks_[request.task];
   const Shape& shape = shape_of(request.task, request.shape);
-  current_ = {request.task, request.shape, request.magnitude, case_layout(task, shape), {}};
+  current_ = {request.task, request.shape, request.magnitude, case_layout(task, shape), {}, {}};
   if (request.count < 1 || request.count > kMaxTimedDraws ||
       request.count * current_.layout.bytes > arena_bytes_) {
     throw ConfigError("{} draws of {} bytes in an arena of {}", request.count, current_.layout.bytes,
                       arena_bytes_);
   }
-  for (int64_t draw = 0; draw < request.count; ++draw) {
-    auto& views = current_.inputs.emplace_back();
-    for (size_t i = 0; i < task.inputs.size(); ++i) {
-      const TensorSpec& input = task.inputs[i];
-      void* data = arena_ + draw * current_.layout.bytes + current_.layout.inputs[i].offset;
-      const int64_t repeated = request.perturb ? 0 : draw;
-      draw_input(input, shape, request.magnitude, mix_key({request.seed, uint64_t(repeated), i}), data);
-      if (request.perturb && draw > 0 && size_t(draw - 1) % task.inputs.size() == i) {
-        spike_input(input, shape, request.magnitude, mix_key({request.seed, uint64_t(draw), i, 1}), data);
-      }
-      views.push_back(at::from_blob(data, tensor_sizes(input, shape), dtype_of(input.type)));
+  for (int64_t draw = 0; draw < request.count; ++draw) draw_one(request, draw);
+}
+
+void Oracle::draw_one(const OracleRequest& request, int64_t draw) {
+  const Task& task = tasks_[request.task];
+  const Shape& shape = shape_of(request.task, request.shape);
+  const uint64_t seed = mix_key({request.seed, request.perturb ? 0 : uint64_t(draw)});
+  const bool turns = request.turn >= 0 && !request.perturb;
+  const DrawTurn turn{request.turn_key, turns ? int32_t(request.turn + draw) : -1};
+  const auto forms = draw_forms(task, shape, request.magnitude, seed, turn, [&](int input, DrawKind kind) {
+    return far({request.task, request.shape, request.magnitude, input, kind});
+  });
+  auto& views = current_.inputs.emplace_back();
+  for (size_t i = 0; i < task.inputs.size(); ++i) {
+    const TensorSpec& input = task.inputs[i];
+    void* data = arena_ + draw * current_.layout.bytes + current_.layout.inputs[i].offset;
+    draw_input(input, shape, request.magnitude, forms[i], mix_key({seed, i}), data);
+    if (request.perturb && draw > 0 && size_t(draw - 1) % task.inputs.size() == i) {
+      spike_input(input, shape, request.magnitude, mix_key({request.seed, uint64_t(draw), i, 1}), data);
     }
+    views.push_back(at::from_blob(data, tensor_sizes(input, shape), dtype_of(input.type)));
   }
+  current_.far.push_back(
+      std::ranges::any_of(forms, [](const DrawForm& form) { return form.kind != DrawKind::kPlain; }));
 }
 
 std::vector<at::Tensor> Oracle::run_baseline(int64_t draw) const {
@@ -149,35 +170,83 @@ const std::vector<double>& Oracle::scales(const ScaleKey& key) {
   return it != scales_.end() ? it->second : scales_.emplace(key, measure_scales(key)).first->second;
 }
 
-Comparison Oracle::compare_floats(size_t output, int64_t draw, const at::Tensor& expected,
-                                  OutputReport& report) {
+bool Oracle::stays_right(const FarKey& key, double far, uint64_t seed) {
+  const auto& [task_index, shape_index, magnitude, input, kind] = key;
+  const Task& task = tasks_[task_index];
+  const Shape& shape = shape_of(task_index, shape_index);
+  const auto inputs = draw_tensors(task_index, shape, magnitude, seed,
+                                   outermost_forms(task, shape, magnitude, seed, input, kind, far));
+  const auto right = references_[task_index].wide(inputs), baseline = references_[task_index](inputs);
+  const bool nonfinite = std::ranges::any_of(task.inputs, [](const auto& spec) { return spec.nonfinite; });
+  for (size_t i = 0; i < right.size(); ++i) {
+    if (!is_float(task.outputs[i].type)) {
+      if (!baseline[i].to(at::kLong).equal(right[i])) return false;
+      continue;
+    }
+    if (!nonfinite && !right[i].to(at::kFloat).isfinite().all().item<bool>()) return false;
+    const Bound bound{kNeighbourhood * strict_error(task, i, shape),
+                      scales({task_index, shape_index, magnitude})[i]};
+    const at::Tensor got = baseline[i].to(at::kFloat).contiguous();
+    const auto* expected = right[i].const_data_ptr<double>();
+    if (compare_f32(got.const_data_ptr<float>(), expected, right[i].numel(), bound).wrong > 0) return false;
+  }
+  return true;
+}
+
+double Oracle::far(const FarKey& key) {
+  const auto it = far_.find(key);
+  if (it != far_.end()) return it->second;
+  const auto& spec_kind = std::get<DrawKind>(key);
+  const double found =
+      farthest(spec_kind, [&](double far, uint64_t seed) { return stays_right(key, far, seed); });
+  return far_.emplace(key, found).first->second;
+}
+
+const at::Tensor& Oracle::movement(size_t output, Right& right) const {
+  if (right.movements.empty()) {
+    const Task& task = tasks_[current_.task];
+    const Reference& reference = references_[current_.task];
+    right.movements = movements([&](const auto& inputs) { return reference.wide(inputs); },
+                                current_.inputs[size_t(right.draw)], right.expected,
+                                summed_rounding(task, shape_of(current_.task, current_.shape)), kFixedSeed);
+  }
+  return right.movements[output];
+}
+
+// Each bound costs more than the one before, and is asked only where something lies outside that.
+Comparison Oracle::compare_floats(size_t output, Right& right, OutputReport& report) {
   const Task& task = tasks_[current_.task];
-  const uint8_t* outputs = arena_ + draw * current_.layout.bytes;
+  const uint8_t* outputs = arena_ + right.draw * current_.layout.bytes;
   const auto* got = reinterpret_cast<const float*>(outputs + current_.layout.outputs[output].offset);
-  const auto* right = expected.const_data_ptr<double>();
+  const at::Tensor& expected = right.expected[output];
+  const auto* wanted = expected.const_data_ptr<double>();
+  const int64_t n = expected.numel();
   Bound bound;
   bound.scale = scales({current_.task, current_.shape, current_.magnitude})[output];
   bound.relative = strict_error(task, output, shape_of(current_.task, current_.shape));
-  const Comparison strict = compare_f32(got, right, expected.numel(), bound);
-  if (strict.wrong == 0) return strict;
-  // Only now is it worth asking how wrong the f32 baseline is on this very draw.
-  const at::Tensor baseline = run_baseline(draw)[output].to(at::kFloat).contiguous();
-  const double error = relative_error(baseline.const_data_ptr<float>(), right, expected.numel(), bound.scale);
+  Comparison found = compare_f32(got, wanted, n, bound);
+  if (found.wrong == 0) return found;
+  const at::Tensor baseline = run_baseline(right.draw)[output].to(at::kFloat).contiguous();
+  const double error = relative_error(baseline.const_data_ptr<float>(), wanted, n, bound.scale);
   bound.relative = allowed_error(bound.relative, task.outputs[output].type, error);
-  const Comparison found = compare_f32(got, right, expected.numel(), bound);
-  if (found.wrong > 0) report = report_f32(got, right, expected.numel(), bound);
+  found = compare_f32(got, wanted, n, bound);
+  if (found.wrong > 0 && current_.far[size_t(right.draw)]) {
+    bound.movement = movement(output, right).const_data_ptr<double>();
+    bound.times = kMovements;
+    found = compare_f32(got, wanted, n, bound);
+  }
+  if (found.wrong > 0) report = report_f32(got, wanted, n, bound);
   return found;
 }
 
-Comparison Oracle::compare_output(size_t output, int64_t draw, const at::Tensor& expected,
-                                  OutputReport& report) {
+Comparison Oracle::compare_output(size_t output, Right& right, OutputReport& report) {
   if (tasks_[current_.task].outputs[output].type == ElementType::kF32)
-    return compare_floats(output, draw, expected, report);
-  const uint8_t* outputs = arena_ + draw * current_.layout.bytes;
+    return compare_floats(output, right, report);
+  const uint8_t* outputs = arena_ + right.draw * current_.layout.bytes;
   const auto* got = reinterpret_cast<const int32_t*>(outputs + current_.layout.outputs[output].offset);
-  const auto* right = expected.const_data_ptr<int64_t>();
-  const Comparison found = compare_i32(got, right, expected.numel());
-  if (found.wrong > 0) report = report_i32(got, right, expected.numel());
+  const at::Tensor& expected = right.expected[output];
+  const Comparison found = compare_i32(got, expected.const_data_ptr<int64_t>(), expected.numel());
+  if (found.wrong > 0) report = report_i32(got, expected.const_data_ptr<int64_t>(), expected.numel());
   return found;
 }
 
@@ -185,12 +254,11 @@ OracleReply Oracle::compare(const OracleRequest& request) {
   if (request.draw < 0 || request.draw >= int64_t(current_.inputs.size())) {
     throw ConfigError("draw {} of {}", request.draw, current_.inputs.size());
   }
-  const auto expected = references_[current_.task].wide(current_.inputs[size_t(request.draw)]);
+  Right right{request.draw, references_[current_.task].wide(current_.inputs[size_t(request.draw)]), {}};
   OracleReply reply;
   reply.status = OracleStatus::kOk;
-  for (size_t output = 0; output < expected.size(); ++output) {
-    const Comparison found =
-        compare_output(output, request.draw, expected[output], reply.report.output[output]);
+  for (size_t output = 0; output < right.expected.size(); ++output) {
+    const Comparison found = compare_output(output, right, reply.report.output[output]);
     if (found.wrong == 0 || reply.status == OracleStatus::kMismatch) continue;
     reply.status = OracleStatus::kMismatch;
     reply.tensor = int32_t(output);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "env/case.h"
+#include "env/draw_forms.h"
 #include "env/oracle/compare.h"
 #include "env/oracle/reference.h"
 #include "env/protocol.h"
@@ -39,19 +40,35 @@ class Oracle {
     double magnitude = 1;
     CaseLayout layout;
     std::vector<std::vector<at::Tensor>> inputs;  // views of the arena, by draw
+    std::vector<bool> far;                        // by draw: whether an input departs from a plain one
   };
   using ScaleKey = std::tuple<size_t, int32_t, double>;
+  using FarKey = std::tuple<size_t, int32_t, double, int, DrawKind>;
+
+  // What is right for a draw, and what is asked of it only where a candidate is not.
+  struct Right {
+    int64_t draw = 0;
+    std::vector<at::Tensor> expected, movements;
+  };
 
   void draw(const OracleRequest& request);
+  void draw_one(const OracleRequest& request, int64_t draw);
   OracleReply compare(const OracleRequest& request);
   void write_reference(int64_t draw) const;
   // A report is filled where an element is wrong.
-  Comparison compare_output(size_t output, int64_t draw, const at::Tensor& expected, OutputReport& report);
-  Comparison compare_floats(size_t output, int64_t draw, const at::Tensor& expected, OutputReport& report);
+  Comparison compare_output(size_t output, Right& right, OutputReport& report);
+  Comparison compare_floats(size_t output, Right& right, OutputReport& report);
+  const at::Tensor& movement(size_t output, Right& right) const;
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key) const;
+  // How far an input may go in a kind (env/draw_forms.h): the f32 baseline, whose order of sums is one of
+  // many, stays within twice what any candidate is allowed before the baseline is asked.
+  double far(const FarKey& key);
+  bool stays_right(const FarKey& key, double far, uint64_t seed);
   std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude,
                                        uint64_t seed) const;
+  std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude, uint64_t seed,
+                                       const std::vector<DrawForm>& forms) const;
   void prove(size_t task) const;            // runs, with the right sizes, and leaves its inputs alone
   void prove_influence(size_t task) const;  // of every input, at one shape at least
   bool matters(size_t task, size_t input, int32_t shape) const;
@@ -61,6 +78,7 @@ class Oracle {
   std::vector<Task> tasks_;
   std::vector<Reference> references_;
   std::map<ScaleKey, std::vector<double>> scales_;
+  std::map<FarKey, double> far_;
   uint8_t* arena_;
   int64_t arena_bytes_;
   Current current_;

@@ -1,0 +1,65 @@
+#include "env/oracle/sensitivity.h"
+
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/where.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/rng.h"
+#include "env/oracle/draw.h"
+
+namespace temper {
+namespace {
+
+constexpr uint64_t kPatterns = 4;
+constexpr double kHalfLastPlace = 0x1p-24;
+
+// 1 ± rounding for each element.
+at::Tensor random_roundings(const at::Tensor& like, double rounding, uint64_t key) {
+  at::Tensor factors = at::empty(like.sizes(), like.options().dtype(at::kDouble).device(at::kCPU));
+  std::vector<uint32_t> words(size_t(factors.numel() + 31) / 32);
+  fill_random(key, words.data(), int64_t(words.size()));
+  auto* out = factors.mutable_data_ptr<double>();
+  for (size_t i = 0; i < size_t(factors.numel()); ++i)
+    out[i] = (words[i / 32] >> (i % 32)) % 2 == 0 ? 1 + rounding : 1 - rounding;
+  return factors.to(like.device());
+}
+
+}  // namespace
+
+double summed_rounding(const Task& task, const Shape& shape) {
+  double longest = 1, largest = 1, smallest = 1e18;
+  const auto count = [&](const TensorSpec& tensor) {
+    return double(tensor_bytes(tensor, shape)) / double(element_size(tensor.type));
+  };
+  for (const auto& input : task.inputs) {
+    for (const int64_t size : tensor_sizes(input, shape)) longest = std::max(longest, double(size));
+    largest = std::max(largest, count(input));
+  }
+  for (const auto& output : task.outputs) smallest = std::min(smallest, count(output));
+  return kHalfLastPlace * std::sqrt(std::max(longest, largest / smallest));
+}
+
+std::vector<at::Tensor> movements(const WideReference& reference, const std::vector<at::Tensor>& inputs,
+                                  const std::vector<at::Tensor>& expected, double rounding, uint64_t key) {
+  std::vector<at::Tensor> most(expected.size());
+  for (uint64_t pattern = 0; pattern < kPatterns; ++pattern) {
+    std::vector<at::Tensor> rounded;
+    for (const at::Tensor& input : inputs) {
+      const uint64_t input_key = mix_key({key, pattern, rounded.size()});
+      rounded.push_back(input.is_floating_point()
+                            ? input.to(at::kDouble) * random_roundings(input, rounding, input_key)
+                            : input);
+    }
+    const std::vector<at::Tensor> moved = reference(rounded);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (!expected[i].is_floating_point()) continue;
+      const at::Tensor off = (moved[i] - expected[i]).abs();
+      most[i] = pattern == 0 ? off : at::maximum(most[i], off);
+    }
+  }
+  return most;
+}
+
+}  // namespace temper
