@@ -45,7 +45,7 @@ struct FormMaker {
   // One row of all, or one of some.
   void choose_rows() {
     constexpr uint32_t kPeriods[] = {3, 8};
-    const uint64_t choice = rng.below(4);
+    const uint64_t choice = outermost != 0 ? 2 : rng.below(4);
     form.row_period =
         choice < 2 ? std::max(rows(), 1u) : std::min(kPeriods[choice - 2], std::max(rows(), 1u));
     form.row = uint32_t(rng.below(form.row_period));
@@ -53,7 +53,7 @@ struct FormMaker {
 
   void spikes() {
     const uint32_t most = std::clamp(form.elements / 8, 1u, kFormSpikes);
-    form.spikes = 1 + uint32_t(rng.below(most));
+    form.spikes = outermost != 0 ? most : 1 + uint32_t(rng.below(most));
     const bool one_row = rng.below(2) == 0;
     const uint32_t row = uint32_t(rng.below(rows()));
     for (uint32_t i = 0; i < form.spikes; ++i) {
@@ -66,7 +66,7 @@ struct FormMaker {
   // At the row's head, its tail, within one chunk of eight, or anywhere.
   void run() {
     const uint32_t longest = std::clamp(form.columns / 2, 1u, kLongestRun);
-    form.length = 1 + uint32_t(rng.below(longest));
+    form.length = outermost != 0 ? longest : 1 + uint32_t(rng.below(longest));
     form.begin = uint32_t(rng.below(form.columns - form.length + 1));
     const uint64_t where = rng.below(4);
     if (where == 0) form.begin = 0;
@@ -327,6 +327,10 @@ std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, doub
                               mix_key({seed, i}), seed % 2 == 0 ? 1 : -1));
   }
   return forms;
+}
+
+bool singles_out(DrawKind kind) {
+  return kind == DrawKind::kSpikes || kind == DrawKind::kRun || kind == DrawKind::kLargeRow;
 }
 
 double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right) {

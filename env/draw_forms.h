@@ -48,6 +48,10 @@ std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double ma
 std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
                                       int input, DrawKind kind, double far);
 
+// Whether a few elements of a form are far larger than the others. A plain sum of very many may then lose the
+// others: an addend below half a last place of the sum is gone.
+bool singles_out(DrawKind kind);
+
 // The first of kFarSteps at which `right` says of the outermost draws that a right answer stays right; 0: of
 // none. A kind that knows no distance is had as it is or not at all.
 double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
@@ -28,10 +29,15 @@ double count(const TensorSpec& tensor, const Shape& shape) {
   return double(tensor_bytes(tensor, shape)) / double(element_size(tensor.type));
 }
 
-double summing_error(const Task& task, size_t output, const Shape& shape) {
+// As many terms as the largest input has elements for each output element.
+double terms(const Task& task, size_t output, const Shape& shape) {
   double largest = 1;
   for (const auto& input : task.inputs) largest = std::max(largest, count(input, shape));
-  return kRounding * std::sqrt(std::max(1.0, largest / count(task.outputs[output], shape)));
+  return std::max(1.0, largest / count(task.outputs[output], shape));
+}
+
+double summing_error(const Task& task, size_t output, const Shape& shape) {
+  return kRounding * std::sqrt(terms(task, output, shape));
 }
 
 }  // namespace
@@ -71,6 +77,15 @@ std::vector<double> output_scales(const Task& task, const Shape& shape, const Ou
 double strict_error(const Task& task, size_t output, const Shape& shape) {
   return task.tolerance + precision_of(task.outputs[output].type).rounding +
          summing_error(task, output, shape);
+}
+
+// A sum that has grown to G times n plain terms loses those below 2^-24 of it half the time or always, which
+// is when G n > 2^24, and then at most n 2^-25 of itself.
+double most_growth(const Task& task, size_t output, const Shape& shape) {
+  constexpr double kSpare = 8;
+  const double n = terms(task, output, shape);
+  if (n * 0x1p-25 < strict_error(task, output, shape)) return std::numeric_limits<double>::infinity();
+  return std::max(1.0, 0x1p24 / kSpare / n);
 }
 
 double allowed_error(double strict, ElementType type, double baseline_error) {

@@ -25,4 +25,8 @@ double strict_error(const Task& task, size_t output, const Shape& shape);
 // … and four times what the baseline at its precision is off, up to what that precision may excuse.
 double allowed_error(double strict, ElementType type, double baseline_error);
 
+// How many times its scale an output may grow while few elements make it grow, without a plain sum in f32
+// losing the many others by more than the bound: no limit where they are too few to matter.
+double most_growth(const Task& task, size_t output, const Shape& shape);
+
 }  // namespace temper

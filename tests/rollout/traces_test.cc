@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <regex>
 #include <set>
@@ -196,15 +198,25 @@ TEST(Traces, AGeneratedTaskIsNoGivenOneUnderOtherNames) {
   }
 }
 
+// A few tasks; with TEMPER_ALL_TRACES all that are given or varied, their right answers alone: a mistake of
+// the grammar's may be one that another order of the same sums makes right.
+std::vector<Task> tasks_to_agree_on() {
+  if (std::getenv("TEMPER_ALL_TRACES") == nullptr)
+    return named({"clamp_scale_rows", "column_max_shifted", "softmax_difference", "row_blur"});
+  return with_trace_tasks({.generated = 150}, native_tasks(), 3);
+}
+
 TEST(Traces, TheJudgeAgreesWithTheGrammar) {
-  Judge judge({.lanes = 2},
-              named({"clamp_scale_rows", "column_max_shifted", "softmax_difference", "row_blur"}));
+  const bool all = std::getenv("TEMPER_ALL_TRACES") != nullptr;
+  Judge judge({.lanes = 2}, tasks_to_agree_on());
   std::map<Ticket, Variant> waiting;
   for (const auto& task : judge.tasks()) {
     for (const auto& variant : write_recipe(task, 1).variants) {
-      waiting[judge.submit(task.name, variant.source)] = variant;
+      if (!all || variant.kind == Variant::Kind::kRight)
+        waiting[judge.submit(task.name, variant.source)] = variant;
     }
   }
+  const size_t asked = waiting.size();
   while (!waiting.empty()) {
     for (const auto& [ticket, verdict] : judge.poll(std::chrono::seconds(1))) {
       EXPECT_EQ(verdict.pass(), waiting[ticket].kind == Variant::Kind::kRight)
@@ -213,6 +225,7 @@ TEST(Traces, TheJudgeAgreesWithTheGrammar) {
       waiting.erase(ticket);
     }
   }
+  if (all) std::printf("%zu right answers judged\n", asked);
 }
 
 TEST(Traces, MistakesAreRepairedAndHeldOutTasksAbsent) {
