@@ -10,7 +10,7 @@ int64_t aligned(int64_t offset) { return (offset + kBufferAlign - 1) / kBufferAl
 std::vector<Buffer> place(const std::vector<TensorSpec>& tensors, const Shape& shape, int64_t& end) {
   std::vector<Buffer> buffers;
   for (const auto& tensor : tensors) {
-    buffers.push_back({aligned(end + kGuardBytes), tensor_bytes(tensor, shape)});
+    buffers.push_back({aligned(end + kGuardBytes), tensor_bytes(tensor, shape), !is_float(tensor.type)});
     end = buffers.back().offset + buffers.back().bytes;
   }
   return buffers;

@@ -11,12 +11,12 @@ namespace temper {
 
 inline constexpr int64_t kGuardBytes = 256;  // on both sides of every buffer
 inline constexpr int64_t kBufferAlign = 64;
-inline constexpr uint8_t kGuardByte = 0xA5;
-inline constexpr uint8_t kPoisonByte = 0xFF;  // outputs before each call: NaN as f32, -1 as i32
+inline constexpr uint8_t kPoisonByte = 0xFF;  // a GPU's outputs before each call: NaN as f32, -1 as i32
 
 struct Buffer {
   int64_t offset = 0;  // from the start of the arena; the guard zones lie outside [offset, offset + bytes)
   int64_t bytes = 0;
+  bool integers = false;
 };
 
 struct CaseLayout {

@@ -24,30 +24,40 @@ bool inputs_unchanged(const uint8_t* arena, const uint8_t* pristine, const CaseL
   });
 }
 
-bool guards_intact(const uint8_t* arena, const CaseLayout& layout) {
+constexpr int64_t kWord = 4;  // buffers and guards begin and end at whole ones
+
+uint32_t* words(uint8_t* arena, int64_t offset) { return reinterpret_cast<uint32_t*>(arena + offset); }
+const uint32_t* words(const uint8_t* arena, int64_t offset) {
+  return reinterpret_cast<const uint32_t*>(arena + offset);
+}
+
+bool guards_intact(const uint8_t* arena, const CaseLayout& layout, Fill fill) {
   bool intact = true;
   for_guards(layout, [&](int64_t begin, int64_t end) {
-    intact =
-        intact && std::all_of(arena + begin, arena + end, [](uint8_t byte) { return byte == kGuardByte; });
+    intact = intact &&
+             filled_words(fill, FillKind::kGuard, begin / kWord, (end - begin) / kWord, words(arena, begin));
   });
   return intact;
 }
 
 }  // namespace
 
-void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout) {
-  for_guards(layout, [&](int64_t begin, int64_t end) {
-    std::memset(arena + begin, kGuardByte, size_t(end - begin));
-  });
+void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout, Fill fill,
+                  int64_t beyond) {
+  const auto write = [&](FillKind kind, int64_t begin, int64_t bytes) {
+    fill_words(fill, kind, begin / kWord, bytes / kWord, words(arena, begin));
+  };
+  for_guards(layout, [&](int64_t begin, int64_t end) { write(FillKind::kGuard, begin, end - begin); });
+  write(FillKind::kGuard, layout.bytes, beyond);
   for (const Buffer& output : layout.outputs)
-    std::memset(arena + output.offset, kPoisonByte, size_t(output.bytes));
+    write(output.integers ? FillKind::kIntegers : FillKind::kFloats, output.offset, output.bytes);
   for (const Buffer& input : layout.inputs)
     std::memcpy(arena + input.offset, pristine + input.offset, size_t(input.bytes));
 }
 
-std::string collect_case(const uint8_t* arena, uint8_t* oracle, const CaseLayout& layout) {
+std::string collect_case(const uint8_t* arena, uint8_t* oracle, const CaseLayout& layout, Fill fill) {
   if (!inputs_unchanged(arena, oracle, layout)) return "input_mutation";
-  if (!guards_intact(arena, layout)) return "guard";
+  if (!guards_intact(arena, layout, fill)) return "guard";
   for (const Buffer& output : layout.outputs)
     std::memcpy(oracle + output.offset, arena + output.offset, size_t(output.bytes));
   return "";

@@ -5,14 +5,17 @@
 #include <string>
 
 #include "env/case.h"
+#include "env/fill.h"
 
 namespace temper {
 
-// Inputs copied from `pristine` (the oracle's arena), outputs poisoned, everything between the buffers filled
-// as guard.
-void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout);
+// Inputs copied from `pristine` (the oracle's arena), outputs and everything between the buffers filled
+// (env/fill.h), by their words' places in the arena. `beyond`: so many bytes behind the layout, too, which
+// nobody looks at later; a multiple of 4.
+void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout, Fill fill,
+                  int64_t beyond = 0);
 
 // Copies the outputs to the oracle's arena. "" or what the call broke: input_mutation, guard.
-std::string collect_case(const uint8_t* arena, uint8_t* oracle, const CaseLayout& layout);
+std::string collect_case(const uint8_t* arena, uint8_t* oracle, const CaseLayout& layout, Fill fill);
 
 }  // namespace temper

@@ -79,10 +79,12 @@ void OracleProcess::draw(const DrawRequest& wanted) {
   exchange(request);
 }
 
-OracleReply OracleProcess::compare(int32_t draw) {
+OracleReply OracleProcess::compare(int32_t draw, Fill fill) {
   OracleRequest request;
   request.op = OracleOp::kCompare;
   request.draw = draw;
+  request.fill_key = fill.key;
+  request.fill_call = fill.call;
   return exchange(request);
 }
 

@@ -9,6 +9,7 @@
 #include "env/box/namespaces.h"
 #include "env/box/shared_memory.h"
 #include "env/draw_forms.h"
+#include "env/fill.h"
 #include "env/protocol.h"
 #include "env/task.h"
 
@@ -34,7 +35,8 @@ class OracleProcess {
   void wait_ready();
 
   void draw(const DrawRequest& request);
-  OracleReply compare(int32_t draw);   // kOk or kMismatch
+  OracleReply compare(int32_t draw,
+                      Fill fill);      // kOk or kMismatch; the call's fill tells what was left unwritten
   void write_reference(int32_t draw);  // in f32, into the outputs in the arena
 
   // The timed baseline: between the two only `baseline` and `null_call_time` may be called.

@@ -47,6 +47,7 @@ class RunnerProcess {
   std::chrono::nanoseconds call_time() const { return call_time_; }  // of the last call, hand-over included
 
   uint8_t* arena() const { return arena_.data(); }
+  int64_t arena_bytes() const { return arena_.bytes(); }
   void kill() { process_.kill(); }
 
  private:

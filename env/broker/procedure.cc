@@ -17,14 +17,11 @@ constexpr int32_t kTimedShape = -1;
 // Draws of the spike test, the unchanged one included. Who knows a draw by some of its elements passes if
 // every other spike falls on one of them.
 constexpr int32_t kSpikes = kDrawsAtOnce;
-constexpr int32_t kChecks = 4;  // draws of each check shape and magnitude
+constexpr int32_t kChecks = 4;           // draws of each check shape and magnitude
+constexpr int64_t kFilledBeyond = 4096;  // bytes behind the last guard
 constexpr double kLeastTime_us = 0.05;
 constexpr int kEmptyCalls = 2;  // before each pair
 constexpr int kRoofs = 20;      // measurements before a floor is held against a candidate
-
-bool is_poison(const uint8_t* element, size_t bytes) {
-  return std::all_of(element, element + bytes, [](uint8_t byte) { return byte == kPoisonByte; });
-}
 
 VerdictKind kind_of_call_failure(const std::string& reason) {
   return reason == "timeout" ? VerdictKind::kFailTimeout : VerdictKind::kFailRuntime;
@@ -61,6 +58,7 @@ Verdict Procedure::judge(const std::string& source) {
     const CoreLease lease(options_.core);
     const double run_start = now_s();
     turn_ = {secret_seed(), 0};
+    fill_ = {secret_seed(), 0};
     found = load_object();
     if (!found) found = check_shapes();
     if (!found) found = time_pairs();
@@ -174,7 +172,7 @@ Found Procedure::time_pair(int32_t draw) {
   const bool baseline_first = pairs_.baseline_first();
   nanoseconds baseline{0};
   if (baseline_first) {
-    prepare_case(runner_.arena(), oracle_case(draw), layout_);
+    prepare(draw);
     baseline = oracle_.baseline(draw);
   }
   if (Found found = call_candidate(draw)) return found;
@@ -216,11 +214,18 @@ Found Procedure::weigh_times() {
   return found;
 }
 
+void Procedure::prepare(int32_t draw) {
+  fills_[size_t(draw)] = fill_;
+  const int64_t beyond = std::min(kFilledBeyond, runner_.arena_bytes() - layout_.bytes) / 4 * 4;
+  prepare_case(runner_.arena(), oracle_case(draw), layout_, fill_, beyond);
+}
+
 Found Procedure::call_candidate(int32_t draw) {
-  prepare_case(runner_.arena(), oracle_case(draw), layout_);
+  ++fill_.call;
+  prepare(draw);
   const std::string failed = runner_.call(arguments_);
   if (!failed.empty()) return call_failure(kind_of_call_failure(failed), failed);
-  const std::string broken = collect_case(runner_.arena(), oracle_case(draw), layout_);
+  const std::string broken = collect_case(runner_.arena(), oracle_case(draw), layout_, fills_[size_t(draw)]);
   if (broken == "input_mutation") return call_failure(VerdictKind::kHack, broken);
   if (!broken.empty()) return call_failure(VerdictKind::kFailRuntime, broken);
   return std::nullopt;
@@ -231,15 +236,17 @@ Finding Procedure::call_failure(VerdictKind kind, const std::string& reason) con
 }
 
 Found Procedure::compare_outputs(int32_t draw) {
-  const OracleReply reply = oracle_.compare(draw);
+  const Fill fill = fills_[size_t(draw)];
+  const OracleReply reply = oracle_.compare(draw, fill);
   if (reply.status == OracleStatus::kOk) return std::nullopt;
   Mismatch mismatch = locate_mismatch(task_, *shape_, reply.tensor, reply.index);
   mismatch.got = reply.got;
   mismatch.expected = reply.expected;
   mismatch.wrong = reply.wrong;
-  const size_t size = element_size(task_.outputs[size_t(reply.tensor)].type);
-  const uint8_t* output = oracle_case(draw) + layout_.outputs[size_t(reply.tensor)].offset;
-  mismatch.unwritten = is_poison(output + size_t(reply.index) * size, size);
+  const Buffer& output = layout_.outputs[size_t(reply.tensor)];
+  const int64_t word = output.offset / 4 + reply.index;
+  mismatch.unwritten = filled_words(fill, output.integers ? FillKind::kIntegers : FillKind::kFloats, word, 1,
+                                    reinterpret_cast<const uint32_t*>(oracle_case(draw)) + word);
   return Finding{VerdictKind::kFailIncorrect, mismatch.unwritten ? "unwritten" : "tolerance",
                  mismatch_text(mismatch), mismatch_details(task_, *shape_, reply.report)};
 }

@@ -1,6 +1,7 @@
 #pragma once
 // How one candidate is judged, from its source to its verdict.
 
+#include <array>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -63,6 +64,7 @@ class Procedure {
   void pair_times();
   Found weigh_times();
 
+  void prepare(int32_t draw);
   Found call_candidate(int32_t draw);
   Found compare_outputs(int32_t draw);
   Finding call_failure(VerdictKind kind, const std::string& reason) const;
@@ -79,9 +81,11 @@ class Procedure {
   uint32_t task_index_;
 
   std::string object_;
-  DrawTurn turn_;                 // of the next draw
-  int32_t shape_index_ = 0;       // of the calls being made
-  const Shape* shape_ = nullptr;  // …
+  DrawTurn turn_;                         // of the next draw
+  Fill fill_;                             // of the last call
+  std::array<Fill, kDrawsAtOnce> fills_;  // of the last call on each draw
+  int32_t shape_index_ = 0;               // of the calls being made
+  const Shape* shape_ = nullptr;          // …
   CaseLayout layout_;
   CallArguments arguments_;
   std::vector<TimedCalls> timed_;

@@ -74,23 +74,26 @@ Comparison compare_i32(const int32_t* got, const int64_t* expected, int64_t n) {
   return result;
 }
 
-OutputReport report_f32(const float* got, const double* expected, int64_t n, Bound bound, int64_t first) {
+OutputReport report_f32(const float* got, const double* expected, int64_t n, Bound bound, int64_t first,
+                        const uint32_t* filled) {
   OutputReporter reporter;
   for (int64_t i = 0; i < n; ++i) {
     const double ratio = excess(got[i], expected[i], bound, i);
-    const bool unwritten = std::bit_cast<uint32_t>(got[i]) == kPoison;
+    const bool unwritten = std::bit_cast<uint32_t>(got[i]) == (filled == nullptr ? kPoison : filled[i]);
     if (ratio > 1) reporter.add({first + i, got[i], expected[i], unwritten}, ratio);
   }
   reporter.report.seen = n;
   return reporter.report;
 }
 
-OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, int64_t first) {
+OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, int64_t first,
+                        const uint32_t* filled) {
   OutputReporter reporter;
   for (int64_t i = 0; i < n; ++i) {
     if (got[i] == expected[i]) continue;
     const double right = double(expected[i]), off = std::abs(double(got[i]) - right);
-    reporter.add({first + i, double(got[i]), right, uint32_t(got[i]) == kPoison}, off);
+    const bool unwritten = uint32_t(got[i]) == (filled == nullptr ? kPoison : filled[i]);
+    reporter.add({first + i, double(got[i]), right, unwritten}, off);
   }
   reporter.report.seen = n;
   return reporter.report;

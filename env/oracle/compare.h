@@ -27,10 +27,12 @@ struct Comparison {
 Comparison compare_f32(const float* got, const double* expected, int64_t n, Bound bound);
 Comparison compare_i32(const int32_t* got, const int64_t* expected, int64_t n);
 
-// The same elements once more, for what there is to say of those that are wrong. Poison is what no candidate
-// has written. `first`: the index of the first one.
-OutputReport report_f32(const float* got, const double* expected, int64_t n, Bound bound, int64_t first = 0);
-OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, int64_t first = 0);
+// The same elements once more, for what there is to say of those that are wrong. What still holds what it was
+// `filled` with no candidate has written; null: with poison. `first`: the index of the first one.
+OutputReport report_f32(const float* got, const double* expected, int64_t n, Bound bound, int64_t first = 0,
+                        const uint32_t* filled = nullptr);
+OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, int64_t first = 0,
+                        const uint32_t* filled = nullptr);
 
 // max |got - expected| / (|expected| + scale) over the elements where both are finite.
 double relative_error(const float* got, const double* expected, int64_t n, double scale);

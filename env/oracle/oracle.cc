@@ -184,8 +184,10 @@ bool Oracle::stays_right(const FarKey& key, double far, uint64_t seed) {
       continue;
     }
     if (!nonfinite && !right[i].to(at::kFloat).isfinite().all().item<bool>()) return false;
-    const Bound bound{kNeighbourhood * strict_error(task, i, shape),
-                      scales({task_index, shape_index, magnitude})[i]};
+    const double scale = scales({task_index, shape_index, magnitude})[i];
+    if (singles_out(kind) && right[i].abs().max().item<double>() > scale * most_growth(task, i, shape))
+      return false;
+    const Bound bound{kNeighbourhood * strict_error(task, i, shape), scale};
     const at::Tensor got = baseline[i].to(at::kFloat).contiguous();
     const auto* expected = right[i].const_data_ptr<double>();
     if (compare_f32(got.const_data_ptr<float>(), expected, right[i].numel(), bound).wrong > 0) return false;
@@ -213,6 +215,14 @@ const at::Tensor& Oracle::movement(size_t output, Right& right) const {
   return right.movements[output];
 }
 
+std::vector<uint32_t> Oracle::filled(size_t output, const Right& right) const {
+  const Buffer& buffer = current_.layout.outputs[output];
+  std::vector<uint32_t> words(size_t(buffer.bytes) / 4);
+  fill_words(right.fill, buffer.integers ? FillKind::kIntegers : FillKind::kFloats, buffer.offset / 4,
+             int64_t(words.size()), words.data());
+  return words;
+}
+
 // Each bound costs more than the one before, and is asked only where something lies outside that.
 Comparison Oracle::compare_floats(size_t output, Right& right, OutputReport& report) {
   const Task& task = tasks_[current_.task];
@@ -235,7 +245,7 @@ Comparison Oracle::compare_floats(size_t output, Right& right, OutputReport& rep
     bound.times = kMovements;
     found = compare_f32(got, wanted, n, bound);
   }
-  if (found.wrong > 0) report = report_f32(got, wanted, n, bound);
+  if (found.wrong > 0) report = report_f32(got, wanted, n, bound, 0, filled(output, right).data());
   return found;
 }
 
@@ -246,7 +256,9 @@ Comparison Oracle::compare_output(size_t output, Right& right, OutputReport& rep
   const auto* got = reinterpret_cast<const int32_t*>(outputs + current_.layout.outputs[output].offset);
   const at::Tensor& expected = right.expected[output];
   const Comparison found = compare_i32(got, expected.const_data_ptr<int64_t>(), expected.numel());
-  if (found.wrong > 0) report = report_i32(got, expected.const_data_ptr<int64_t>(), expected.numel());
+  if (found.wrong > 0)
+    report = report_i32(got, expected.const_data_ptr<int64_t>(), expected.numel(), 0,
+                        filled(output, right).data());
   return found;
 }
 
@@ -254,7 +266,10 @@ OracleReply Oracle::compare(const OracleRequest& request) {
   if (request.draw < 0 || request.draw >= int64_t(current_.inputs.size())) {
     throw ConfigError("draw {} of {}", request.draw, current_.inputs.size());
   }
-  Right right{request.draw, references_[current_.task].wide(current_.inputs[size_t(request.draw)]), {}};
+  Right right{request.draw,
+              {request.fill_key, request.fill_call},
+              references_[current_.task].wide(current_.inputs[size_t(request.draw)]),
+              {}};
   OracleReply reply;
   reply.status = OracleStatus::kOk;
   for (size_t output = 0; output < right.expected.size(); ++output) {

@@ -12,6 +12,7 @@
 
 #include "env/case.h"
 #include "env/draw_forms.h"
+#include "env/fill.h"
 #include "env/oracle/compare.h"
 #include "env/oracle/reference.h"
 #include "env/protocol.h"
@@ -48,6 +49,7 @@ class Oracle {
   // What is right for a draw, and what is asked of it only where a candidate is not.
   struct Right {
     int64_t draw = 0;
+    Fill fill;
     std::vector<at::Tensor> expected, movements;
   };
 
@@ -59,6 +61,8 @@ class Oracle {
   Comparison compare_output(size_t output, Right& right, OutputReport& report);
   Comparison compare_floats(size_t output, Right& right, OutputReport& report);
   const at::Tensor& movement(size_t output, Right& right) const;
+  std::vector<uint32_t> filled(size_t output,
+                               const Right& right) const;  // what an output held before the call
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key) const;
   // How far an input may go in a kind (env/draw_forms.h): the f32 baseline, whose order of sums is one of

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "env/box/case_memory.h"
@@ -48,13 +51,65 @@ TEST(Case, KeepsBuffersApart) {
   EXPECT_EQ(dim_arguments(task, task.timed_shape), (std::vector<int64_t>{3, 5}));
 }
 
-TEST(Case, PoisonsOutputsAndCopiesInputs) {
+constexpr Fill kFill{11, 3};
+
+TEST(Case, FillsOutputsAndCopiesInputs) {
   Memory memory;
-  prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout);
+  const Buffer output = memory.layout.outputs[0];
+  prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill);
   EXPECT_EQ(memory.arena[size_t(memory.layout.inputs[0].offset)], 7);
-  EXPECT_EQ(memory.arena[size_t(memory.layout.outputs[0].offset)], kPoisonByte);
-  EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout), "");
-  EXPECT_EQ(memory.oracle[size_t(memory.layout.outputs[0].offset)], kPoisonByte);
+  const auto filled = [&](const std::vector<uint8_t>& memory_of_words) {
+    const auto* words = reinterpret_cast<const uint32_t*>(memory_of_words.data() + output.offset);
+    return filled_words(kFill, FillKind::kFloats, output.offset / 4, output.bytes / 4, words);
+  };
+  EXPECT_FALSE(filled(memory.oracle));
+  EXPECT_TRUE(filled(memory.arena));
+  EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill), "");
+  EXPECT_TRUE(filled(memory.oracle));
+}
+
+TEST(Case, FillsWhatLiesBehindItAsFarAsWished) {
+  Memory memory;
+  memory.arena.resize(size_t(memory.layout.bytes) + 8, 7);
+  prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill, 4);
+  const auto* end = reinterpret_cast<const uint32_t*>(memory.arena.data() + memory.layout.bytes);
+  EXPECT_TRUE(filled_words(kFill, FillKind::kGuard, memory.layout.bytes / 4, 1, end));
+  EXPECT_EQ(end[1], 0x07070707u);
+}
+
+// Any four calls show every word all there is; guards are never zero.
+TEST(Fill, IsAnythingOverTheCalls) {
+  constexpr int64_t kWords = 1000;
+  const auto kinds_of = [](uint32_t bits) {
+    const float value = std::bit_cast<float>(bits);
+    return std::isnan(value) ? 1 : value == 0 ? 2 : value >= 0x1p17f ? 4 : value <= -0x1p17f ? 8 : 16;
+  };
+  for (const auto& [kind, expected] : {std::pair{FillKind::kFloats, 15}, {FillKind::kGuard, 13}}) {
+    std::vector<int> seen(kWords);
+    std::vector<uint32_t> words(kWords);
+    for (uint32_t call = 5; call < 9; ++call) {
+      fill_words({3, call}, kind, 70, kWords, words.data());
+      EXPECT_TRUE(filled_words({3, call}, kind, 70, kWords, words.data()));
+      EXPECT_FALSE(filled_words({3, call + 1}, kind, 70, kWords, words.data()));
+      EXPECT_FALSE(filled_words({4, call}, kind, 70, kWords, words.data()));
+      for (size_t i = 0; i < kWords; ++i) seen[i] |= kinds_of(words[i]);
+    }
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), expected), kWords);
+  }
+}
+
+TEST(Fill, OfIntegersIsPlausibleAndNot) {
+  std::vector<int32_t> words(1000);
+  int64_t minus = 0, zero = 0, large = 0, small = 0;
+  fill_words({3, 1}, FillKind::kIntegers, 0, 1000, reinterpret_cast<uint32_t*>(words.data()));
+  for (const int32_t word : words) {
+    minus += word == -1;
+    zero += word == 0;
+    large += word >= 1 << 30;
+    small += word > 0 && word < 8;
+  }
+  EXPECT_EQ(minus + zero + large + small, 1000);
+  for (const int64_t count : {minus, zero, large, small}) EXPECT_GT(count, 150);
 }
 
 TEST(Case, SeesOneByteOutsideABuffer) {
@@ -62,18 +117,19 @@ TEST(Case, SeesOneByteOutsideABuffer) {
   const Buffer output = memory.layout.outputs[0];
   for (const int64_t at :
        {output.offset - 1, output.offset + output.bytes, int64_t(0), memory.layout.bytes - 1}) {
-    prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout);
+    prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill);
     memory.arena[size_t(at)] ^= 1;
-    EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout), "guard") << at;
+    EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill), "guard") << at;
   }
 }
 
 TEST(Case, SeesAChangedInput) {
   Memory memory;
   for (const Buffer& input : memory.layout.inputs) {
-    prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout);
+    prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill);
     memory.arena[size_t(input.offset + input.bytes - 1)] ^= 1;
-    EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout), "input_mutation");
+    EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill),
+              "input_mutation");
   }
 }
 
