@@ -24,7 +24,7 @@ enum class DrawKind : uint32_t {
   kRun,           // elements side by side, far from the others in the same direction
   kZeros,         // a share of the elements is zero, of either sign
   kOneSign,       // all positive or all negative
-  kOffset,        // the same added to all
+  kOffset,        // the same added to all, or to all of a row
   kRowScales,     // each row times its own power of two
   kColumnScales,  // each column …
   kLargeRow,      // a row, or some, far larger than the others
@@ -61,7 +61,7 @@ struct DrawForm {
   uint32_t row = 0, row_period = 1;  // rows with index % row_period == row depart
   uint32_t begin = 0, length = 0;    // … between these columns
   uint32_t share = 0;                // of 2^32: how many elements depart
-  uint32_t power = 0;                // scales are 2^-power … 2^power
+  uint32_t power = 0;                // scales are 2^-power … 2^power, offsets of rows 2^-power … 1
   uint32_t bound = 1;                // indices: [0, bound)
   uint32_t value = 0, stride = 1;    // indices: the one that many are; from one to the next
   uint64_t key = 0;
@@ -91,6 +91,15 @@ TEMPER_ON_BOTH uint64_t scattered(uint64_t key, uint64_t place) {
 TEMPER_ON_BOTH float random_scale(const DrawForm& form, uint32_t place) {
   const int power = int(scattered(form.key, place) % (2 * form.power + 1)) - int(form.power);
   return power < 0 ? 1 / float(1u << uint32_t(-power)) : float(1u << uint32_t(power));
+}
+
+// Of one tensor, or where there is a power of each row: of either sign, the offset or 2^-power of it at
+// least.
+TEMPER_ON_BOTH float offset_at(const DrawForm& form, uint32_t place) {
+  if (form.power == 0) return form.offset;
+  const uint64_t word = scattered(form.key, place / form.columns);
+  const float size = form.offset / float(1u << uint32_t(word % (form.power + 1)));
+  return word >> 63 == 0 ? size : -size;
 }
 
 TEMPER_ON_BOTH bool in_special_row(const DrawForm& form, uint32_t place) {
@@ -140,7 +149,7 @@ TEMPER_ON_BOTH float drawn_float(const DrawForm& form, uint32_t place, float pla
     case DrawKind::kOneSign:
       return (plain < 0) == (form.factor < 0) ? plain : -plain;
     case DrawKind::kOffset:
-      return plain + form.offset;
+      return plain + offset_at(form, place);
     case DrawKind::kRowScales:
       return plain * random_scale(form, place / form.columns);
     case DrawKind::kColumnScales:

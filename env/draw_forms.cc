@@ -13,7 +13,8 @@ namespace {
 constexpr double kSmallestSpike = 8, kLargestSpike = 1e4;  // in units of the draw's scale
 constexpr double kLargestF16 = 65504;
 constexpr uint32_t kLongestRun = 16;
-constexpr double kMostScalePower = 6;   // rows, columns, ranges of distinct elements
+constexpr double kMostScalePower = 6;  // rows, columns, ranges of distinct elements
+constexpr uint32_t kRowOffsetPower = 3;
 constexpr double kMostRangeOffset = 8;  // in units of the range's width
 constexpr double kToldApart =
     0x1p21;  // cells of a range as wide as it is far from 0, with a bit to spare in f32
@@ -85,6 +86,7 @@ struct FormMaker {
     const double most = input.type == ElementType::kBF16 ? 16 : input.type == ElementType::kF16 ? 64 : 1024;
     const double largest = std::max(1.0, most * far);
     form.offset = float(sign() * log_uniform(std::max(1.0, largest / 16), largest) * scale);
+    if (rows() > 1 && rng.below(2) == 0) form.power = kRowOffsetPower;
   }
 
   void thin_out() { form.share = uint32_t(0x1p32 * uniform(1.0 / 16, 15.0 / 16)); }

@@ -78,6 +78,22 @@ TEST(DrawFamily, FarIsHowFar) {
   EXPECT_TRUE(offset > 10 && offset < 16.1) << offset;
 }
 
+TEST(DrawFamily, OffsetsAreOfTheTensorOrOfEachRow) {
+  bool of_tensor = false, of_rows = false;
+  for (uint64_t key = 0; key < 20; ++key) {
+    const DrawForm form = form_of(normal_input(), DrawKind::kOffset, key);
+    std::set<float> offsets;
+    for (uint32_t row = 0; row < 40; ++row) {
+      offsets.insert(offset_at(form, row * 64));
+      EXPECT_EQ(offset_at(form, row * 64), offset_at(form, row * 64 + 63));
+      EXPECT_GE(std::abs(offset_at(form, row * 64)), std::abs(form.offset) / 8);
+    }
+    of_tensor |= offsets.size() == 1;
+    of_rows |= offsets.size() == 8 && *offsets.begin() == -*offsets.rbegin();
+  }
+  EXPECT_TRUE(of_tensor && of_rows);
+}
+
 TEST(DrawFamily, RunsLieAtHeadsTailsAndInChunks) {
   bool head = false, tail = false, every_row = false, one_row = false, chunk = false;
   for (uint64_t key = 0; key < 200; ++key) {
