@@ -91,6 +91,14 @@ std::string shapes_line(const Task& task) {
   return fmt::format("{}\n", fmt::join(parts, " "));
 }
 
+// Inputs are drawn in many forms (env/draw_family.h). Which are not is what a candidate may rely on.
+std::string plain_line(const Task& task) {
+  std::vector<std::string> names;
+  for (const auto& input : task.inputs)
+    if (input.plain) names.push_back(input.name);
+  return names.empty() ? "" : fmt::format("plain: {}\n", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 size_t element_size(ElementType type) {
@@ -108,7 +116,9 @@ std::string Task::signature() const {
                      fmt::join(arguments, ", "));
 }
 
-std::string Task::prompt() const { return shapes_line(*this) + reference_body(*this) + signature(); }
+std::string Task::prompt() const {
+  return shapes_line(*this) + plain_line(*this) + reference_body(*this) + signature();
+}
 
 std::string Task::digest() const { return sha256(tasks_to_json({*this})); }
 

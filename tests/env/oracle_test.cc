@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "env/oracle/draw.h"
+#include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
 namespace temper {
@@ -61,14 +62,17 @@ class OracleTest : public ::testing::Test {
     oracle_.emplace(std::vector<Task>{task_}, arena_.data(), kArenaBytes);
   }
 
-  OracleReply draw(int32_t shape, double magnitude = 1, int32_t count = 3, int32_t perturb = 0) {
+  OracleReply draw(int32_t shape, double magnitude = 1, int32_t count = 3, int32_t perturb = 0,
+                   int32_t turn = -1) {
     request_ = {.header = {},
                 .op = OracleOp::kDraw,
                 .shape = shape,
                 .count = count,
                 .perturb = perturb,
                 .magnitude = magnitude,
-                .seed = 42};
+                .seed = 42,
+                .turn_key = 7,
+                .turn = turn};
     layout_ = case_layout(task_, shape < 0 ? task_.timed_shape : task_.check_shapes[size_t(shape)]);
     return oracle_->answer(request_);
   }
@@ -76,9 +80,14 @@ class OracleTest : public ::testing::Test {
   float* input(int64_t draw, size_t i = 0) { return at(draw, layout_.inputs[i]); }
   float* output(int64_t draw, size_t i = 0) { return at(draw, layout_.outputs[i]); }
 
-  OracleReply compare(int32_t draw) {
+  // Draws that take the kinds by turns, enough for all of them.
+  void draw_by_turns(int32_t shape) { ASSERT_EQ(draw(shape, 1, 24, 0, 0).status, OracleStatus::kOk); }
+
+  OracleReply compare(int32_t draw, Fill fill = {}) {
     request_.op = OracleOp::kCompare;
     request_.draw = draw;
+    request_.fill_key = fill.key;
+    request_.fill_call = fill.call;
     return oracle_->answer(request_);
   }
 
@@ -382,6 +391,103 @@ TEST_F(OracleTest, BadRequestsAreToldInTheReply) {
             OracleStatus::kError);
   EXPECT_EQ(oracle_->answer({.header = {}, .op = OracleOp::kDraw, .shape = 9, .count = 1}).status,
             OracleStatus::kError);
+}
+
+// What is right of inputs around zero alone: softmax without the maximum is, and overflows on spikes.
+TEST_F(OracleTest, DrawsByTurnsAskForMoreThanPlainOnes) {
+  start(kSoftmax);
+  draw_by_turns(-1);
+  EXPECT_TRUE(passes([](const float* x, float* y) { softmax(x, y, 64, 96, true); }));
+  EXPECT_FALSE(passes([](const float* x, float* y) { softmax(x, y, 64, 96, false); }));
+  ASSERT_EQ(draw(-1, 1, 24, 1, 0).status, OracleStatus::kOk);
+  for (int e = 0; e < 64 * 96; ++e) EXPECT_LT(std::abs(input(0)[e]), 6) << "the spike test stays plain";
+}
+
+// Who keeps the bits of bf16, or 14 of a fraction, is as wrong where numbers cancel as elsewhere.
+void chain(const float* x, const float* z, float* y, int count, uint32_t mask, bool other_order) {
+  for (int i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, x + i, 4);
+    bits &= mask;
+    float kept;
+    std::memcpy(&kept, &bits, 4);
+    y[i] = other_order ? kept * kept * z[i] + kept : (kept * z[i] + 1) * kept;
+  }
+}
+
+TEST_F(OracleTest, WhereNumbersCancelAnotherOrderIsRightAndFewerBitsAreNot) {
+  start("reference: '(x * z + 1) * x', inputs: {x: [n, m], z: [n, m]}, outputs: {y: [n, m]}");
+  const auto passes_with = [&](uint32_t mask, bool other_order) {
+    bool right = true;
+    draw_by_turns(-1);
+    for (int32_t i = 0; i < 24; ++i) {
+      chain(input(i), input(i, 1), output(i), 64 * 96, mask, other_order);
+      right = right && compare(i).status == OracleStatus::kOk;
+    }
+    return right;
+  };
+  EXPECT_TRUE(passes_with(0xFFFFFFFF, false));
+  EXPECT_TRUE(passes_with(0xFFFFFFFF, true));
+  EXPECT_FALSE(passes_with(0xFFFF0000, true));
+  EXPECT_FALSE(passes_with(0xFFFFFE00, true));
+}
+
+// One accumulator is an honest order, too; spikes stay where it does not lose the other terms for them.
+TEST_F(OracleTest, PlainSumsOfManySquaresStayRight) {
+  start(
+      "reference: 'torch.square(x).mean(0, keepdim=True)', inputs: {x: [n]}, outputs: {y: [1]}, "
+      "timed: {n: 65536, m: 1}, check: [{n: 3, m: 1}], tolerance: 1e-4");
+  draw_by_turns(-1);
+  float largest = 0;
+  for (int32_t i = 0; i < 24; ++i) largest = std::max(largest, *std::max_element(input(i), input(i) + 65536));
+  EXPECT_GT(largest, 20);
+  EXPECT_TRUE(passes([](const float* x, float* y) {
+    float sum = 0;
+    for (int i = 0; i < 65536; ++i) {
+      sum += x[i] * x[i];
+      asm volatile("" : "+x"(sum));
+    }
+    *y = sum / 65536;
+  }));
+}
+
+TEST(Growth, IsBoundedWhereTermsAreManyAlone) {
+  const Task task =
+      oracle_task("reference: 'x.sum(1)', inputs: {x: [n, m]}, outputs: {y: [n]}, tolerance: 1e-4");
+  EXPECT_EQ(most_growth(task, 0, {{"n", 4}, {"m", 256}}), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(most_growth(task, 0, {{"n", 4}, {"m", 65536}}), 32);
+}
+
+// (x - z) of equal sizes moves by the roundings of x, however small it is itself; a NaN is no movement.
+TEST(Movements, AreThoseOfRoundedInputs) {
+  const at::Tensor x = at::full({1000}, 64.0f), z = at::full({1000}, -63.0f);
+  const auto difference = [](const std::vector<at::Tensor>& inputs) {
+    return std::vector<at::Tensor>{inputs[0] + inputs[1]};
+  };
+  const auto expected = difference({x.to(at::kDouble), z.to(at::kDouble)});
+  const at::Tensor moved = movements(difference, {x, z}, expected, 0x1p-10, 3)[0];
+  EXPECT_NEAR(moved.max().item<double>(), 127 * 0x1p-10, 1e-9);
+  EXPECT_GT(moved.mean().item<double>(), 100 * 0x1p-10);
+  const float got[] = {1.1f, 1.1f, 1.1f};
+  const double right[] = {1, 1, 1}, movement[] = {0.06, 0.04, NAN};
+  EXPECT_EQ(compare_f32(got, right, 3, {1e-3, 1, movement, 2}).wrong, 2);
+}
+
+TEST(Movements, CountTheTermsOfTheLongestSum) {
+  const Task task = oracle_task("reference: 'x.sum(1)', inputs: {x: [n, m]}, outputs: {y: [n]}");
+  EXPECT_DOUBLE_EQ(summed_rounding(task, {{"n", 4}, {"m", 256}}), 0x1p-20);
+  EXPECT_DOUBLE_EQ(summed_rounding(task, {{"n", 1}, {"m", 1}}), 0x1p-24);
+}
+
+TEST_F(OracleTest, WhatACallLeftUnwrittenIsKnownByItsFill) {
+  start(kSoftmax);
+  draw(0);
+  const Fill fill{5, 6};
+  softmax(input(1), output(1), 5, 7, true);
+  const auto offset = case_layout(task_, task_.check_shapes[0]).outputs[0].offset;
+  fill_words(fill, FillKind::kFloats, offset / 4 + 11, 2, reinterpret_cast<uint32_t*>(output(1) + 11));
+  EXPECT_EQ(compare(1, fill).report.output[0].unwritten, 2);
+  EXPECT_EQ(compare(1, {5, 7}).report.output[0].unwritten, 0);
 }
 
 TEST_F(OracleTest, IntegerOutputsAreExact) {

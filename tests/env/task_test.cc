@@ -59,6 +59,16 @@ std::string with_line(const std::string& line) {
          line;
 }
 
+TEST(Task, APlainInputIsSaidInThePrompt) {
+  const std::string rest = ", outputs: {y: [n]}, check: [{n: 3}], timed: {n: 9}}";
+  const std::string head = "{name: t, reference: x + z, inputs: {z: [n], x: ";
+  const Task plain = parse_tasks(head + "{shape: [n], plain: true}}" + rest, "t")[0];
+  const Task usual = parse_tasks(head + "[n]}" + rest, "t")[0];
+  EXPECT_NE(plain.prompt().find("plain: x\n"), std::string::npos) << plain.prompt();
+  EXPECT_EQ(usual.prompt().find("plain"), std::string::npos);
+  EXPECT_NE(plain.digest(), usual.digest());
+}
+
 TEST(Task, ReadsDefaultsShapesAndDistributions) {
   const auto tasks = parse_tasks(kFile, "tasks.yaml");
   ASSERT_EQ(tasks.size(), 2u);
