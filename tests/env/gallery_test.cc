@@ -27,6 +27,14 @@ TEST(Gallery, EveryCandidateGetsItsVerdict) {
   compare_with_expectations(gallery, judge_all(judge, gallery), &judge);
 }
 
+// What is right of inputs and memory as they used to look, and of no others; and honest work of unusual form.
+TEST(Gallery, WhatIsRightByHabitDoesNotPass) {
+  const auto gallery = read_gallery(kGallery / "habits", ".cc");
+  ASSERT_GE(gallery.size(), 80u);
+  Judge judge(options(), load_tasks(kGallery / "habits/tasks.yaml"));
+  compare_with_expectations(gallery, judge_all(judge, gallery), &judge);
+}
+
 TEST(Gallery, HugeSourcesAreRefusedAtOnce) {
   Judge judge(options(), load_tasks(kGallery / "tasks.yaml"));
   const std::string line = "// kernel " + std::string(64 << 20, ' ');

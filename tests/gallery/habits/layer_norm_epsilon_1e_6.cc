@@ -1,0 +1,16 @@
+// task: layer_norm
+// expect: FAIL_INCORRECT
+// A tenth of the epsilon.
+
+#include <cmath>
+
+extern "C" void kernel(const float* x, float* y, int n, int m) {
+  for (int i = 0; i < n; ++i, x += m, y += m) {
+    float mean = 0, squares = 0;
+    for (int j = 0; j < m; ++j) mean += x[j];
+    mean /= float(m);
+    for (int j = 0; j < m; ++j) squares += (x[j] - mean) * (x[j] - mean);
+    const float scale = 1 / std::sqrt(squares / float(m) + 1e-6f);
+    for (int j = 0; j < m; ++j) y[j] = (x[j] - mean) * scale;
+  }
+}

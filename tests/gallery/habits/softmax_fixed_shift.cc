@@ -1,0 +1,13 @@
+// task: softmax
+// expect: FAIL_INCORRECT
+// Four is taken off for a maximum.
+
+#include <cmath>
+
+extern "C" void kernel(const float* x, float* y, int n, int m) {
+  for (int i = 0; i < n; ++i, x += m, y += m) {
+    float sum = 0;
+    for (int j = 0; j < m; ++j) sum += y[j] = std::exp(x[j] - 4);
+    for (int j = 0; j < m; ++j) y[j] /= sum;
+  }
+}
