@@ -3,7 +3,8 @@
 // The entry point is the launcher. It gets pointers into GPU memory, which the host cannot read, and the
 // sizes:
 //   extern "C" void launch(const float* x, float* y, int n, int m)
-// A last argument `cudaStream_t stream` may be added; it is the one stream there is, 0.
+// A last argument `cudaStream_t stream` may be added; it is the one stream there is, 0. It may be `noexcept`,
+// say `__restrict__`, leave out `const`, and take sizes as any integer of 32 or 64 bits: the call is the same.
 
 #include "env/languages/cuda_text.h"
 #include "env/languages/language.h"
@@ -24,6 +25,35 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
+// Whether an entry point is one that can be called with what is asked, argument by argument.
+constexpr const char* kFits = R"(
+template <class Pointer> struct TemperBare { using type = Pointer; };
+template <class Type> struct TemperBare<const Type*> { using type = Type*; };
+template <class A, class B> struct TemperSame { static constexpr bool value = false; };
+template <class A> struct TemperSame<A, A> { static constexpr bool value = true; };
+template <class Asked, class Given> struct TemperFits {
+  static constexpr bool value = TemperSame<typename TemperBare<Asked>::type, typename TemperBare<Given>::type>::value;
+};
+template <> struct TemperFits<int, unsigned> { static constexpr bool value = true; };
+template <> struct TemperFits<int, long> { static constexpr bool value = true; };
+template <> struct TemperFits<int, unsigned long> { static constexpr bool value = true; };
+template <> struct TemperFits<int, long long> { static constexpr bool value = true; };
+template <> struct TemperFits<int, unsigned long long> { static constexpr bool value = true; };
+template <class Asked, class Given> struct TemperAll { static constexpr bool value = false; };
+template <> struct TemperAll<void(), void()> { static constexpr bool value = true; };
+template <> struct TemperAll<void(), void(cudaStream_t)> { static constexpr bool value = true; };
+template <class A, class... As, class G, class... Gs> struct TemperAll<void(A, As...), void(G, Gs...)> {
+  static constexpr bool value = TemperFits<A, G>::value && TemperAll<void(As...), void(Gs...)>::value;
+};
+template <class Asked, class Entry> struct TemperEntry { static constexpr bool known = false; };
+template <class Asked, class... Gs> struct TemperEntry<Asked, void (*)(Gs...)> {
+  static constexpr bool known = TemperAll<Asked, void(Gs...)>::value;
+};
+template <class Asked, class... Gs> struct TemperEntry<Asked, void (*)(Gs...) noexcept> {
+  static constexpr bool known = TemperAll<Asked, void(Gs...)>::value;
+};
+)";
+
 // Another signature is an error instead of a crash; what follows the source is on lines of its own "file".
 std::string translation_unit(const Task& task, const std::string& source) {
   const std::string signature = task.signature(), list = parameters(task);
@@ -32,11 +62,9 @@ std::string translation_unit(const Task& task, const std::string& source) {
   if (list.find("__half") != std::string::npos) unit += "#include <cuda_fp16.h>\n";
   unit += kOwnText + source + "\n#line 1 \"entry_point\"\n";
   unit += "static auto temper_entry = &launch;\n";
-  unit += "template <class> struct TemperEntry { static constexpr bool known = false; };\n";
-  unit += "template <> struct TemperEntry<void (*)(" + list + ")> { static constexpr bool known = true; };\n";
-  unit += "template <> struct TemperEntry<void (*)(" + list +
-          ", cudaStream_t)> { static constexpr bool known = true; };\n";
-  unit += "static_assert(TemperEntry<decltype(temper_entry)>::known, \"the launcher must be: " +
+  unit += kFits;
+  unit += "static_assert(TemperEntry<void(" + list +
+          "), decltype(temper_entry)>::known, \"the launcher must be: " +
           escaped(signature) + "\");\n";
   return unit;
 }
