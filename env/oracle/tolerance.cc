@@ -88,6 +88,11 @@ double most_growth(const Task& task, size_t output, const Shape& shape) {
   return std::max(1.0, 0x1p24 / kSpare / n);
 }
 
+double allowed_error(double strict, ElementType type, double single_error, double eager_error) {
+  const double own = element_size(type) < sizeof(float) ? eager_error : 0;
+  return std::min(strict + kBaselineErrors * single_error + own, std::max(precision_of(type).most, strict));
+}
+
 double allowed_error(double strict, ElementType type, double baseline_error) {
   return std::min(strict + kBaselineErrors * baseline_error, std::max(precision_of(type).most, strict));
 }

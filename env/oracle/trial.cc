@@ -117,8 +117,22 @@ class Trial {
         throw ConfigError("reference: changes its input {}", task_.inputs[i].name);
     one.expected = wide(one.inputs);
     measure_scales(one);
-    for (size_t i = 0; i < eager.size(); ++i) weigh_eager(one, i, eager[i]);
+    const Tensors single = single_precision(one.inputs, eager);
+    for (size_t i = 0; i < eager.size(); ++i) weigh_eager(one, i, eager[i], single[i]);
     return one;
+  }
+
+  // The baseline with what lies between its inputs and outputs in f32.
+  Tensors single_precision(const Tensors& inputs, const Tensors& eager) const {
+    const bool narrow = std::ranges::any_of(
+        task_.outputs, [](const TensorSpec& output) { return element_size(output.type) < sizeof(float); });
+    return narrow ? reference_.wide(inputs, at::kFloat) : eager;
+  }
+
+  // The most that finite elements are off.
+  double worst_error(const Case& one, size_t output, const at::Tensor& got) const {
+    const at::Tensor errors = relative_errors(got.to(at::kDouble), one.expected[output], one.scale[output]);
+    return at::where(errors.isfinite(), errors, 0.0).max().item<double>();
   }
 
   Tensors run_eager(const Shape& shape, const Tensors& inputs) const {
@@ -158,16 +172,16 @@ class Trial {
   }
 
   // The baseline's error decides what a candidate's may be, and must itself be allowed.
-  void weigh_eager(Case& one, size_t output, const at::Tensor& eager) {
+  void weigh_eager(Case& one, size_t output, const at::Tensor& eager, const at::Tensor& single) {
     const TensorSpec& spec = task_.outputs[output];
     if (!is_float(spec.type)) return;
     const at::Tensor &expected = one.expected[output], got = eager.to(dtype_of(spec.type)).to(at::kDouble);
     if (!declares_nonfinite(task_) && !expected.to(dtype_of(spec.type)).isfinite().all().item<bool>())
       throw ConfigError("reference: output {} is not finite at {}, magnitude {}, though all inputs are",
                         spec.name, shape_text(one.shape), one.magnitude);
-    const at::Tensor errors = relative_errors(got, expected, one.scale[output]);
-    const double worst = at::where(errors.isfinite(), errors, 0.0).max().item<double>();
-    one.allowed[output] = allowed_error(strict_error(task_, output, one.shape), spec.type, worst);
+    const double worst = worst_error(one, output, got);
+    one.allowed[output] = allowed_error(strict_error(task_, output, one.shape), spec.type,
+                                        worst_error(one, output, single), worst);
     result_.allowed = std::max(result_.allowed, one.allowed[output]);
     if (output_passes(one, output, got)) return;
     throw ConfigError(

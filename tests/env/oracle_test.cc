@@ -124,6 +124,18 @@ void softmax(const float* x, float* y, int n, int m, bool shifted, float scale =
   }
 }
 
+// Four times eager's error would let another function pass (tolerance.h); once, and the strict bound, lets in
+// who rounds to bf16 wherever eager does.
+TEST(Tolerance, ShortRoundingsInBetweenExcuseWhatEagerIsOff) {
+  constexpr double kStrict = 4e-3, kSingle = 1e-6, kEager = 9e-3;
+  const double allowed = allowed_error(kStrict, ElementType::kBF16, kSingle, kEager);
+  EXPECT_NEAR(allowed, kStrict + 4 * kSingle + kEager, 1e-12);
+  EXPECT_LT(allowed, 3.6e-2 / 2);
+  EXPECT_DOUBLE_EQ(allowed_error(kStrict, ElementType::kF32, kSingle, kEager),
+                   allowed_error(kStrict, ElementType::kF32, kSingle));
+  EXPECT_DOUBLE_EQ(allowed_error(kStrict, ElementType::kBF16, kSingle, 1), 5e-2);
+}
+
 TEST(Reference, WhatDoesNotFitIsSaidWithTheTasksName) {
   const std::string io = "inputs: {x: [n, m]}, outputs: {y: [n, m]}, reference: ";
   EXPECT_NE(refusal_of(io + "'torch.no_such_op(x)'").find("task t, reference: Unknown builtin op"),
