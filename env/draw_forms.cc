@@ -319,6 +319,18 @@ std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double ma
   return forms;
 }
 
+std::vector<DrawChoice> draw_choices(const Task& task, const Shape& shape, DrawTurn turn,
+                                     const FarLimit& far) {
+  std::vector<DrawChoice> choices(task.inputs.size());
+  if (turn.number < 0) return choices;
+  const Turns turns(task, shape, turn, far);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const auto [kind, how_far] = turns.kind_of(i);
+    choices[i] = {kind, how_far};
+  }
+  return choices;
+}
+
 std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
                                       int input, DrawKind kind, double far) {
   std::vector<DrawForm> forms;

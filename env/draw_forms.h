@@ -43,6 +43,14 @@ inline constexpr int kAlike = -1;
 std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
                                  DrawTurn turn, const FarLimit& far);
 
+// … of each input the kind and how far it goes, without the numbers.
+struct DrawChoice {
+  DrawKind kind = DrawKind::kPlain;
+  double far = 0;
+};
+std::vector<DrawChoice> draw_choices(const Task& task, const Shape& shape, DrawTurn turn,
+                                     const FarLimit& far);
+
 // … where every input that can takes this kind, or only `input`, at its outermost: for measuring how far it
 // may go. An even seed goes up, an odd one down.
 std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,

@@ -23,6 +23,7 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
       {"tolerance", "an output is wrong"},
       {"guard", "wrote outside its buffers"},
       {"input_mutation", "changed an input"},
+      {"table", "changed a __device__ variable, which outlives a call"},
       {"late_write", "changed its outputs after the call had ended"},
       {"unwritten", "left output elements unwritten"},
       {"floor", "faster than this machine can be"},

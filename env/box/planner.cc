@@ -29,6 +29,7 @@ std::optional<PlanFailure> compile_and_gate(const Task& task, const std::string&
     return PlanFailure{VerdictKind::kFailCompile, "cubin", problem};
   planned.object = std::move(compiled.object);
   planned.cubin = std::move(compiled.cubin);
+  for (const CubinGlobal& table : tables_of(cubin, compiled.ptx)) make_visible(planned.cubin, table);
   return gate_cubin(cubin, compiled.ptx);
 }
 

@@ -27,6 +27,8 @@ constexpr int kHostTries = 5, kProfileTries = 4;
 constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
 constexpr Pace kPace{.long_us = 200, .tight = 0.03};  // a GPU's calls vary less than a core's
 constexpr double kNearFloor = 1.1;
+constexpr int kChecks = 2;            // draws of each check shape and magnitude
+constexpr int kTimedShapeChecks = 4;  // … of the timed shape, beside those of the pairs
 constexpr int64_t kAuditPairs = 3;  // times the most pairs
 constexpr int64_t kMorePairs = 4;   // at once, where the first ones were not enough
 constexpr nanoseconds kUnloadPatience{2'000'000'000};
@@ -46,6 +48,16 @@ bool mixes_steps(const std::string& serialized) {
   return kernels > 0 && kernels < std::ssize(plan.steps);
 }
 
+bool is_index(const TensorSpec& input) { return input.distribution == Distribution::kIndex; }
+bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
+
+// What indices ask for decides how long a call takes: pairs on equal ones and on scattered ones are no
+// repetitions of each other.
+void with_plain_indices(const Task& task, GpuDraw& draw) {
+  for (size_t i = 0; i < task.inputs.size(); ++i)
+    if (is_index(task.inputs[i])) draw.kind[i] = DrawKind::kPlain, draw.far[i] = 0;
+}
+
 }  // namespace
 
 double gpu_floor_us(const Task& task, const GpuFactsWire& gpu) {
@@ -62,6 +74,7 @@ GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWir
       task_(tasks.at(task)),
       task_index_(task),
       budget_(options.run_budget),
+      turn_key_(secret_seed()),
       pairs_(kPace) {}
 
 Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
@@ -157,6 +170,8 @@ Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Cloc
       return Finding{VerdictKind::kHack, "input_mutation", ""};
     case GpuRunnerStatus::kGuardBroken:
       return Finding{VerdictKind::kFailRuntime, "guard", ""};
+    case GpuRunnerStatus::kTableChanged:
+      return Finding{VerdictKind::kFailRuntime, "table", ""};
     case GpuRunnerStatus::kBadPlan:
       return Finding{VerdictKind::kFailPlan, reason, words};
     case GpuRunnerStatus::kLoadFailed:
@@ -175,14 +190,41 @@ Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Cloc
   throw WorldError("the GPU runner: {}", text_of(reply->error));
 }
 
+// Under a seed of its own, and in turn: the draws of one verdict take all forms that inputs have. The spike
+// test asks what one element of plain inputs changes.
+GpuDraw GpuProcedure::next_draw(GpuDraw draw) {
+  draw.seed = secret_seed();
+  draw.turn_key = turn_key_;
+  draw.call = calls_++;
+  if (draw.spike < 0) draw.turn = turn_++;
+  return draw;
+}
+
+GpuDraw GpuProcedure::plain_draw() {
+  return {.seed = secret_seed(), .turn_key = turn_key_, .call = calls_++};
+}
+
 Found GpuProcedure::check_shapes() {
-  Draws left;
+  Draws draws;
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()); ++shape) {
     for (const double magnitude : task_.magnitudes)
-      left.push_back({.shape = shape, .magnitude = magnitude, .seed = secret_seed()});
+      for (int i = 0; i < kChecks; ++i) draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));
     for (int32_t input = 0; shape == 0 && input < int32_t(task_.inputs.size()); ++input)
-      left.push_back({.shape = shape, .spike = input, .seed = secret_seed()});
+      draws.push_back(next_draw({.shape = shape, .spike = input}));
   }
+  const Found found = check_all(std::move(draws));
+  return found ? found : check_timed_shape();
+}
+
+// What shows at full size alone, and in few forms of the inputs, must meet them there.
+Found GpuProcedure::check_timed_shape() {
+  Draws draws;
+  const int count = has_indices(task_) ? 2 * kTimedShapeChecks : kTimedShapeChecks;
+  for (int i = 0; i < count; ++i) draws.push_back(next_draw({}));
+  return check_all(std::move(draws));
+}
+
+Found GpuProcedure::check_all(Draws left) {
   Found found;
   while (!left.empty() && !found) {
     const auto end = left.begin() + ptrdiff_t(batch_of(task_, left));
@@ -192,12 +234,17 @@ Found GpuProcedure::check_shapes() {
   return found;
 }
 
-// What the calls that were made have computed counts before what became of the next one.
-Found GpuProcedure::check_draws(const Draws& draws) {
+// What the calls that were made have computed counts before what became of the next one. At the timed shape
+// the eager baseline costs less than the reference in double precision.
+Found GpuProcedure::check_draws(Draws draws) {
+  processes_.oracle.settle(task_index_, draws);
   const Calls calls = call(draws, calls_of(task_, draws));
   if (calls.draws.empty()) return calls.found;
-  const Found wrong =
-      weigh_outputs(processes_.oracle.compare(task_index_, calls.draws, calls.digests), calls.draws);
+  GpuOracleProcess& oracle = processes_.oracle;
+  const GpuOracleReply reply =
+      draws[0].shape < 0 ? oracle.baseline_and_compare(task_index_, calls.draws, calls.digests)
+                         : oracle.compare(task_index_, calls.draws, calls.digests);
+  const Found wrong = weigh_outputs(reply, calls.draws);
   return wrong ? wrong : calls.found;
 }
 
@@ -210,7 +257,7 @@ Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
     const int64_t wanted =
         made <= min_pairs ? 1 + min_pairs - made : std::min(kMorePairs, 1 + max_pairs - made);
     Draws draws(size_t(std::min(wanted, most_at_once_)));
-    for (GpuDraw& draw : draws) draw.seed = secret_seed();
+    for (GpuDraw& draw : draws) draw = next_draw({});
     if (pairs_.empty()) draws[0].magnitude = task_.magnitudes.back();
     draws.resize(batch_of(task_, draws));
     found = time_batch(draws);
@@ -219,8 +266,10 @@ Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
 }
 
 // Candidate and baseline on the same fresh inputs, ABBA over the batches. Every output is compared.
-Found GpuProcedure::time_batch(const Draws& draws) {
+Found GpuProcedure::time_batch(Draws draws) {
   GpuOracleProcess& oracle = processes_.oracle;
+  oracle.settle(task_index_, draws);
+  for (GpuDraw& draw : draws) with_plain_indices(task_, draw);
   GpuOracleReply before, after;
   if (baseline_first_) before = oracle.baseline(task_index_, draws);
   GpuRunnerRequest request = calls_of(task_, draws);
@@ -265,7 +314,7 @@ Found GpuProcedure::audit() {
 // not made by them. Who launches none pretends nothing; who does nothing else would leave them poisoned.
 Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
   if (!mixes_steps(candidate.plans.back())) return std::nullopt;
-  const Draws draws{{.seed = secret_seed()}};
+  const Draws draws{plain_draw()};
   GpuRunnerRequest request = calls_of(task_, draws);
   request.knocked_out = 1;
   const Calls calls = call(draws, request);
@@ -285,7 +334,7 @@ Found GpuProcedure::compare_clocks() {
   for (int i = 0; i < kHostTries; ++i) {
     const auto start = Clock::now();
     const auto reply =
-        processes_.runners.runner().repeat(calls_of(task_, {{.seed = secret_seed()}}), budget_);
+        processes_.runners.runner().repeat(calls_of(task_, {plain_draw()}), budget_);
     if (Found found = weigh_reply(reply, start)) return found;
     host_agrees_ = reply->host_bound == 0 && verdict_.candidate_us >= kHostAgrees * reply->repeat_us;
     if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->repeat_us) return std::nullopt;
@@ -302,7 +351,7 @@ Found GpuProcedure::compare_clocks() {
 Found GpuProcedure::profile(const GpuCandidate& candidate) {
   if (processes_.profiler == nullptr) return std::nullopt;
   if (!options_.naive) processes_.runners.runner().start_unload();  // meanwhile
-  GpuRunnerRequest request = calls_of(task_, {{.seed = secret_seed()}});
+  GpuRunnerRequest request = calls_of(task_, {plain_draw()});
   request.timed = 1;
   request.profiled = host_agrees_ ? 1 : 2;
   double least_us = 0;

@@ -51,9 +51,13 @@ class GpuProcedure {
   Found examine(const GpuCandidate& candidate);
   Found load(const GpuCandidate& candidate);
   Found check_shapes();
-  Found check_draws(const Draws& draws);
+  Found check_timed_shape();
+  Found check_all(Draws draws);
+  GpuDraw next_draw(GpuDraw draw);
+  GpuDraw plain_draw();
+  Found check_draws(Draws draws);
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
-  Found time_batch(const Draws& draws);
+  Found time_batch(Draws draws);
   Found weigh_times();
   Found audit();
   Found knock_out(const GpuCandidate& candidate);
@@ -77,6 +81,9 @@ class GpuProcedure {
   bool host_agrees_ = false;  // its clock, with the time between events
   double watched_us_ = 0;     // the fastest of the timed calls that it saw; 0: none
   bool baseline_first_ = false;
+  const uint64_t turn_key_;  // of this verdict
+  int32_t turn_ = 0;         // of the next draw that takes one
+  uint32_t calls_ = 0;       // made so far, or asked for
   int64_t most_at_once_ = kMaxBatch;  // timed pairs
   TimedPairs pairs_;
   Verdict verdict_;

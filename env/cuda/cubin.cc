@@ -28,19 +28,19 @@ enum Attribute : uint8_t {
 };
 constexpr uint8_t kFormatSized = 4;
 
-constexpr std::string_view kGlobal = ".nv.global";
+constexpr std::string_view kGlobal = ".nv.global", kTables = ".nv.global.init";
 
 struct Section {
   std::string_view name, content;  // no content where the file has none (SHT_NOBITS)
   uint32_t type = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0, at = 0;  // at: in the file
 };
 
 struct Symbol {
   std::string_view name;
   uint8_t type = 0, bind = 0, other = 0;
   uint16_t section = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0, value = 0, at = 0;  // value: an offset within the section; at: of the symbol in the file
 };
 
 // Thrown and caught in this file alone.
@@ -103,7 +103,7 @@ class Reader {
     const Elf64_Shdr& names = headers[header_.e_shstrndx];
     const auto table = part(bytes_, names.sh_offset, names.sh_size, "names outside the file");
     for (const Elf64_Shdr& header : headers) {
-      Section section{string_at(table, header.sh_name), {}, header.sh_type, header.sh_size};
+      Section section{string_at(table, header.sh_name), {}, header.sh_type, header.sh_size, header.sh_offset};
       if (header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL)
         section.content = part(bytes_, header.sh_offset, header.sh_size, "a section outside the file");
       sections_.push_back(section);
@@ -118,7 +118,7 @@ class Reader {
       const auto entry = record_at<Elf64_Sym>(table.content, i * sizeof(Elf64_Sym), "symbols");
       symbols_.push_back({string_at(names.content, entry.st_name), uint8_t(ELF64_ST_TYPE(entry.st_info)),
                           uint8_t(ELF64_ST_BIND(entry.st_info)), entry.st_other, entry.st_shndx,
-                          entry.st_size});
+                          entry.st_size, entry.st_value, table.at + i * sizeof(Elf64_Sym)});
     }
   }
 
@@ -228,8 +228,13 @@ class Reader {
     for (const Symbol& symbol : symbols_) {
       if (symbol.type == STT_SECTION || symbol.section == SHN_UNDEF || symbol.section >= sections_.size())
         continue;
-      if (sections_[symbol.section].name.starts_with(kGlobal))
-        cubin_.globals.push_back({std::string(symbol.name), symbol.bytes});
+      const Section& section = sections_[symbol.section];
+      if (!section.name.starts_with(kGlobal)) continue;
+      const bool table = section.name == kTables && symbol.bytes > 0 &&
+                         symbol.value <= section.content.size() &&
+                         symbol.bytes <= section.content.size() - symbol.value;
+      cubin_.globals.push_back(
+          {std::string(symbol.name), symbol.bytes, table, symbol.bind == STB_GLOBAL, symbol.at});
     }
     for (const Section& section : sections_)
       if (section.name.starts_with(kGlobal))
@@ -273,6 +278,12 @@ const CubinKernel* Cubin::find(std::string_view name) const {
   const auto it =
       std::find_if(kernels.begin(), kernels.end(), [&](const auto& one) { return one.name == name; });
   return it == kernels.end() ? nullptr : &*it;
+}
+
+void make_visible(std::string& bytes, const CubinGlobal& global) {
+  auto entry = record_at<Elf64_Sym>(bytes, global.symbol_at, "symbols");
+  entry.st_info = ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(entry.st_info));
+  std::memcpy(bytes.data() + global.symbol_at, &entry, sizeof entry);
 }
 
 std::string read_cubin(std::string_view bytes, Cubin& cubin) {

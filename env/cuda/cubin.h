@@ -32,6 +32,9 @@ struct CubinKernel {
 struct CubinGlobal {
   std::string name;
   uint64_t bytes = 0;
+  bool table = false;      // the file has its first bytes, and it lies within them
+  bool visible = false;    // the driver knows it by its name
+  uint64_t symbol_at = 0;  // the offset of its symbol in the file
 };
 
 struct Cubin {
@@ -42,6 +45,9 @@ struct Cubin {
   uint64_t global_bytes = 0;           // of .nv.global and .nv.global.init
   const CubinKernel* find(std::string_view name) const;
 };
+
+// Makes a variable one that the driver knows by its name. Of a file that was read.
+void make_visible(std::string& bytes, const CubinGlobal& global);
 
 // "" and the cubin, or what is wrong with the file. Never throws, reads nothing outside `bytes`.
 std::string read_cubin(std::string_view bytes, Cubin& cubin);

@@ -47,11 +47,12 @@ std::optional<PlanFailure> gate_globals(const Cubin& cubin, std::string_view ptx
         fmt::format("{} bytes of __device__ variables; use cudaMallocAsync in launch", cubin.global_bytes));
   const auto counts = mentions(cubin, ptx);
   for (const CubinGlobal& global : cubin.globals)
-    if (counts.at(global.name) != 1)
+    if (counts.at(global.name) != 1 && !global.table)
       return refused(
           "mutable_global",
-          fmt::format("the __device__ or static variable {} outlives a call; make it __constant__ or "
-                      "constexpr, or use a workspace from cudaMallocAsync in launch",
+          fmt::format("the __device__ or static variable {} outlives a call; make it a table with an "
+                      "initialiser that is not all zero, __constant__ or constexpr, or use a workspace from "
+                      "cudaMallocAsync in launch",
                       global.name));
   return std::nullopt;
 }
@@ -80,6 +81,14 @@ class PlanCheck {
 };
 
 }  // namespace
+
+std::vector<CubinGlobal> tables_of(const Cubin& cubin, std::string_view ptx) {
+  const auto counts = mentions(cubin, ptx);
+  std::vector<CubinGlobal> tables;
+  for (const CubinGlobal& global : cubin.globals)
+    if (global.table && counts.at(global.name) != 1) tables.push_back(global);
+  return tables;
+}
 
 std::optional<PlanFailure> gate_cubin(const Cubin& cubin, std::string_view ptx) {
   if (!cubin.undefined.empty()) return undefined_function(cubin.undefined.front());

@@ -21,6 +21,10 @@ struct PlanFailure {
   std::string details = {};  // lines of the verdict's details
 };
 
+// The variables that kernels refer to, of those that the cubin initialises: nobody may write them, and the
+// runner compares them after each call.
+std::vector<CubinGlobal> tables_of(const Cubin& cubin, std::string_view ptx);
+
 // Variables that outlive a call, functions that the file lacks, too much memory. `ptx` is what the cubin was
 // made from: it tells which variables kernels refer to; the toolkit's C++ headers leave many behind that
 // nobody uses.

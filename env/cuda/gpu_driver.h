@@ -47,6 +47,7 @@ namespace temper {
   X(cuModuleLoadData)               \
   X(cuModuleUnload)                 \
   X(cuModuleGetFunction)            \
+  X(cuModuleGetGlobal)              \
   X(cuFuncSetAttribute)             \
   X(cuLaunchKernelEx)               \
   X(cuStreamCreate)                 \

@@ -4,12 +4,12 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "env/cuda/gpu_fill.h"
 #include "env/cuda/gpu_specs.h"
 
 namespace temper {
 namespace {
 
-constexpr uint64_t kGuardWord = 0xA5A5A5A5A5A5A5A5;
 constexpr float kSpike = 8;  // in units of the draw's scale
 constexpr float kInf = INFINITY;
 
@@ -71,17 +71,19 @@ __device__ float nonfinite(uint32_t word, float otherwise) {
 
 __device__ float spiked(const DrawSpec& spec, uint32_t word, float value) {
   if (spec.distribution != GpuDistribution::kNormal)
-    return value < spec.low + spec.width / 2 ? spec.low + spec.width : spec.low;
+    return value < spec.form.low + spec.form.width / 2 ? spec.form.low + spec.form.width : spec.form.low;
   return word % 2 ? kSpike * spec.scale : -kSpike * spec.scale;
 }
 
 __device__ void floats(const DrawSpec& spec, int64_t group, float* out) {
   const Four random = philox(spec.key, group, 0);
   if (spec.distribution == GpuDistribution::kUniform) {
-    for (int i = 0; i < 4; ++i) out[i] = spec.low + spec.width * unit(random.word[i]);
+    for (int i = 0; i < 4; ++i) out[i] = spec.form.low + spec.form.width * unit(random.word[i]);
   } else {
     normals(spec, random, out);
   }
+  if (spec.form.kind != DrawKind::kPlain)
+    for (int i = 0; i < 4; ++i) out[i] = drawn_float(spec.form, uint32_t(4 * group + i), out[i]);
   if (!spec.nonfinite && spec.spike / 4 != group) return;
   const Four more = philox(spec.key, group, 1);
   for (int i = 0; i < 4; ++i) {
@@ -93,9 +95,10 @@ __device__ void floats(const DrawSpec& spec, int64_t group, float* out) {
 __device__ void indices(const DrawSpec& spec, int64_t group, int32_t* out) {
   const Four random = philox(spec.key, group, 0), more = philox(spec.key, group, 1);
   for (int i = 0; i < 4; ++i) {
-    out[i] = int32_t((uint64_t(random.word[i]) * spec.bound) >> 32);
-    if (spec.spike == 4 * group + i && spec.bound > 1)
-      out[i] = int32_t((uint64_t(out[i]) + 1 + more.word[i] % (spec.bound - 1)) % spec.bound);
+    out[i] = drawn_index(spec.form, uint32_t(4 * group + i), random.word[i]);
+    const uint32_t bound = spec.form.bound;
+    if (spec.spike == 4 * group + i && bound > 1)
+      out[i] = int32_t((uint64_t(out[i]) + 1 + more.word[i] % (bound - 1)) % bound);
   }
 }
 
@@ -130,9 +133,10 @@ __device__ uint64_t shuffled(uint64_t key, uint64_t count, uint64_t place) {
 __device__ void distinct(const DrawSpec& spec, int64_t group, float* out) {
   const Four random = philox(spec.key, group, 0), more = philox(spec.key, group, 1);
   for (int i = 0; i < 4 && 4 * group + i < spec.elements; ++i) {
-    const double cell = double(shuffled(spec.key, spec.elements, 4 * group + i));
-    const double share = (cell + 0.25 + 0.5 * double(unit(random.word[i]))) / double(spec.elements);
-    out[i] = float(spec.low + spec.width * share);
+    const DrawCell where = drawn_cell(spec.form, uint32_t(4 * group + i));
+    const uint64_t among =
+        where.count > 1 ? shuffled(spec.key + where.first, where.count, where.place) : 0;
+    out[i] = cell_value(spec.form, where.first + among, double(unit(random.word[i])));
     if (spec.spike == 4 * group + i) out[i] = spiked(spec, more.word[i], out[i]);
   }
 }
@@ -191,6 +195,17 @@ __device__ bool stored(const DrawSpec& spec, int64_t group, const Four& four, co
 
 __device__ int64_t first_index() { return blockIdx.x * int64_t(blockDim.x) + threadIdx.x; }
 __device__ int64_t stride() { return int64_t(gridDim.x) * blockDim.x; }
+
+// Of the zone of this block row. Groups are whole ones of memory, the first and the last may hold less of it.
+__device__ uint64_t groups_of(uint64_t begin, uint64_t end) { return (end + 15) / 16 - begin / 16; }
+__device__ FilledGroup zone_group(const Zones& zones, uint64_t group) {
+  const uint32_t zone = blockIdx.y;
+  const bool front = 32 * group < zones.end[zone] - zones.begin[zone];
+  return filled_group(front ? zones.front[zone] : zones.back[zone], zones.key[zone], zones.call, group);
+}
+__device__ uint8_t byte_of(const FilledGroup& four, uint64_t place) {
+  return uint8_t(four.word[place / 4] >> (8 * (place % 4)));
+}
 
 // The reference's value as an output of that type would hold it.
 __device__ double rounded(double value, GpuType type) {
@@ -300,26 +315,38 @@ extern "C" __global__ void temper_check_draws(const __grid_constant__ Draws draw
   if (!same) *changed = 1;
 }
 
-// Makes each zone a guard. A block row per zone.
-extern "C" __global__ void temper_set_zones(const __grid_constant__ Zones zones) {
-  const uint64_t begin = zones.begin[blockIdx.y], words = (begin + 7) / 8 * 8;
-  auto* const end = reinterpret_cast<uint64_t*>(zones.end[blockIdx.y]);
-  for (auto* word = reinterpret_cast<uint64_t*>(words) + first_index(); word < end; word += stride())
-    *word = kGuardWord;
-  if (first_index() < int64_t(words - begin))
-    reinterpret_cast<uint8_t*>(begin)[first_index()] = uint8_t(kGuardWord);
+// Fills each zone. A block row per zone.
+extern "C" __global__ void temper_fill_zones(const __grid_constant__ Zones zones) {
+  const uint64_t begin = zones.begin[blockIdx.y], end = zones.end[blockIdx.y];
+  for (uint64_t group = first_index(); group < groups_of(begin, end); group += stride()) {
+    const FilledGroup four = zone_group(zones, group);
+    const uint64_t at = begin / 16 * 16 + 16 * group;
+    if (at >= begin && at + 16 <= end) {
+      *reinterpret_cast<uint4*>(at) = uint4{four.word[0], four.word[1], four.word[2], four.word[3]};
+      continue;
+    }
+    for (uint64_t byte = at > begin ? at : begin; byte < at + 16 && byte < end; ++byte)
+      *reinterpret_cast<uint8_t*>(byte) = byte_of(four, byte - at);
+  }
 }
 
-// Sets *broken where a zone is no guard any more.
+// Sets *broken where a zone does not hold any more what it was filled with.
 extern "C" __global__ void temper_check_zones(const __grid_constant__ Zones zones, uint32_t* broken) {
-  const uint64_t begin = zones.begin[blockIdx.y], words = (begin + 7) / 8 * 8;
-  const auto* end = reinterpret_cast<const uint64_t*>(zones.end[blockIdx.y]);
-  for (const auto* word = reinterpret_cast<const uint64_t*>(words) + first_index(); word < end;
-       word += stride())
-    if (*word != kGuardWord) *broken = 1;
-  if (first_index() < int64_t(words - begin) &&
-      reinterpret_cast<const uint8_t*>(begin)[first_index()] != uint8_t(kGuardWord))
-    *broken = 1;
+  const uint64_t begin = zones.begin[blockIdx.y], end = zones.end[blockIdx.y];
+  bool same = true;
+  for (uint64_t group = first_index(); group < groups_of(begin, end); group += stride()) {
+    const FilledGroup four = zone_group(zones, group);
+    const uint64_t at = begin / 16 * 16 + 16 * group;
+    if (at >= begin && at + 16 <= end) {
+      const uint4 there = *reinterpret_cast<const uint4*>(at);
+      same &= there.x == four.word[0] && there.y == four.word[1] && there.z == four.word[2] &&
+              there.w == four.word[3];
+      continue;
+    }
+    for (uint64_t byte = at > begin ? at : begin; byte < at + 16 && byte < end; ++byte)
+      same &= *reinterpret_cast<const uint8_t*>(byte) == byte_of(four, byte - at);
+  }
+  if (!same) *broken = 1;
 }
 
 // A sum over words, each mixed with the key and its place; what is read for it is what is copied, unless

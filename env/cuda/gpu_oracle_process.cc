@@ -64,6 +64,16 @@ GpuOracleRequest about(uint32_t task, const std::vector<GpuDraw>& draws,
 
 }  // namespace
 
+void GpuOracleProcess::settle(uint32_t task, Draws& draws) {
+  GpuOracleRequest request = about(task, draws);
+  request.settle = 1;
+  const GpuOracleReply reply = ask(request);
+  for (size_t i = 0; i < draws.size(); ++i) {
+    std::ranges::copy(reply.kind[i], draws[i].kind);
+    std::ranges::copy(reply.far[i], draws[i].far);
+  }
+}
+
 GpuOracleReply GpuOracleProcess::baseline(uint32_t task, const Draws& draws) {
   GpuOracleRequest request = about(task, draws);
   request.baseline = 1;

@@ -27,6 +27,9 @@ class GpuOracleProcess {
   using Draws = std::vector<GpuDraw>;  // a batch
   using Digests = std::vector<uint64_t>;
 
+  // Makes of each draw's turn what its inputs are (GpuDraw::kind). How far a kind may go is measured where it
+  // is asked for first.
+  void settle(uint32_t task, Draws& draws);
   GpuOracleReply baseline(uint32_t task, const Draws& draws);
   // What lies in the exchange, of calls on just these draws, and what the runner said of it: kOk, kMismatch
   // or kSealBroken.

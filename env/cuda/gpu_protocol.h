@@ -49,6 +49,8 @@ struct GpuCall {
   int32_t inputs = 0, outputs = 0;
   DrawSpec input[kMaxTensors];
   int64_t output_bytes[kMaxTensors] = {};
+  GpuType output_type[kMaxTensors] = {};
+  GpuFill fill;       // of outputs, workspaces and guards
   uint64_t seal = 0;  // the key of the first output's digest, and one more for each of the others
 };
 
@@ -76,6 +78,7 @@ enum class GpuRunnerStatus : uint32_t {
   kCrashed,       // the context is lost
   kInputChanged,
   kGuardBroken,
+  kTableChanged,
   kBroken,  // ours: the request is wrong, the machine fails
 };
 
@@ -118,6 +121,7 @@ struct GpuOracleRequest {
   GpuDraw draw[kMaxBatch];
   uint64_t digest[kMaxBatch] = {};  // to compare: what the runner said of the outputs
   uint32_t baseline = 0;            // 1: time the reference, eagerly, with a cold L2 cache
+  uint32_t settle = 0;              // 1: say which kinds of draws their turns make; nothing is drawn
   uint32_t compare = 0;             // 1: hold what lies in the exchange against the f64 reference
   // The naive judge's, of one draw:
   uint32_t give_away = 0;  // 1: write the eager result into the exchange
@@ -138,6 +142,8 @@ struct GpuOracleReply {
   MessageHeader header;
   GpuOracleStatus status = GpuOracleStatus::kError;
   double baseline_us[kMaxBatch] = {};  // of each draw
+  DrawKind kind[kMaxBatch][kMaxTensors] = {};  // to settle: as in GpuDraw
+  uint8_t far[kMaxBatch][kMaxTensors] = {};
   int32_t exact = 0;                   // draws for which the reference was asked in double precision
   int32_t draw = 0;                    // kMismatch, kSealBroken: the first
   // kMismatch: the worst element

@@ -123,8 +123,11 @@ GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws) {
     call.plan = draw.shape < 0 ? int32_t(task.check_shapes.size()) : draw.shape;
     call.seal = seal_of(draw);
     for (const DrawSpec& spec : draw_specs(task, draw)) call.input[call.inputs++] = spec;
-    for (const int64_t bytes : buffer_bytes(task.outputs, shape_of(task, draw.shape)))
+    call.fill = fill_of(draw);
+    for (const int64_t bytes : buffer_bytes(task.outputs, shape_of(task, draw.shape))) {
+      call.output_type[call.outputs] = GpuType(task.outputs[size_t(call.outputs)].type);
       call.output_bytes[call.outputs++] = bytes;
+    }
   }
   return request;
 }

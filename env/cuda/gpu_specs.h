@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "env/draw_family.h"
+
 namespace temper {
 
 enum class GpuType : uint32_t { kF32 = 0, kI32, kBF16, kF16 };  // as ElementType
@@ -17,11 +19,10 @@ struct DrawSpec {
   int64_t elements = 0;
   GpuType type = GpuType::kF32;
   GpuDistribution distribution = GpuDistribution::kNormal;
-  float scale = 1;           // kNormal
-  float low = 0, width = 1;  // kUniform, kDistinct
-  uint32_t bound = 1;        // kIndex: integers in [0, bound)
-  uint32_t nonfinite = 0;    // kNormal: about one element in 64 is NaN, +Inf or -Inf
-  int64_t spike = -1;        // this element is changed by much; -1: none
+  float scale = 1;         // kNormal
+  uint32_t nonfinite = 0;  // kNormal: about one element in 64 is NaN, +Inf or -Inf
+  int64_t spike = -1;      // this element is changed by much; -1: none
+  DrawForm form;           // how it departs from a plain draw; its range, and its bound
 };
 
 // The tensors of a call; addresses are aligned to 16 bytes.
@@ -31,6 +32,7 @@ struct Draws {
   DrawSpec spec[kMaxDraws];
   uint64_t at[kMaxDraws] = {};
 };
+static_assert(sizeof(Draws) <= 4096);  // a kernel's argument
 
 // An element may be off by relative · (|expected| + scale) + tiny.
 struct CompareSpec {
@@ -48,10 +50,16 @@ struct CompareResult {
   unsigned long long worst = 0;
 };
 
+// What memory is filled with (gpu_fill.h): outputs by their type, a workspace as f32; guards are never zero.
+enum class FillType : uint8_t { kF32 = 0, kI32, kBF16, kF16, kGuardF32, kGuardBF16, kGuardF16 };
+
 inline constexpr int kMaxZones = 320;  // 16 tensors, 256 workspaces and what lies between
 struct Zones {
   uint32_t count = 0;
-  uint64_t begin[kMaxZones] = {}, end[kMaxZones] = {};  // addresses; ends are multiples of 8
+  uint32_t call = 0;
+  uint64_t begin[kMaxZones] = {}, end[kMaxZones] = {};  // addresses
+  uint32_t key[kMaxZones] = {};
+  FillType front[kMaxZones] = {}, back[kMaxZones] = {};  // of either half
 };
 
 }  // namespace temper

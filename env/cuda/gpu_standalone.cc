@@ -126,10 +126,10 @@ std::string input_text(const TensorSpec& tensor, const DrawSpec& spec, size_t nu
                      : spec.distribution == GpuDistribution::kIndex ? "kIndex"
                                                                     : "kUniform";
   const double a = spec.distribution == GpuDistribution::kNormal  ? double(spec.scale)
-                   : spec.distribution == GpuDistribution::kIndex ? double(spec.bound)
-                                                                  : double(spec.low);
+                   : spec.distribution == GpuDistribution::kIndex ? double(spec.form.bound)
+                                                                  : double(spec.form.low);
   return fmt::format("input<{}>({}ll, seed + {}, {}, float({}), float({}))", c_name(tensor.type),
-                     spec.elements, number, kind, a, double(spec.width));
+                     spec.elements, number, kind, a, double(spec.form.width));
 }
 
 // What one call gets: its buffers, and how they are handed over.

@@ -11,7 +11,6 @@ namespace temper {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr int64_t kZoneThreads = 8 * kThreads;
 constexpr int64_t kFlushes = 2;  // times the size of the cache
 
 CUfunction function_of(CUmodule module, const char* name) {
@@ -24,6 +23,12 @@ int64_t most_groups(const Draws& draws) {
   int64_t elements = 0;
   for (uint32_t i = 0; i < draws.count; ++i) elements = std::max(elements, draws.spec[i].elements);
   return (elements + 3) / 4;
+}
+
+int64_t most_groups(const Zones& zones) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < zones.count; ++i) bytes = std::max(bytes, zones.end[i] - zones.begin[i]);
+  return int64_t(bytes + 15) / 16;
 }
 
 }  // namespace
@@ -42,7 +47,7 @@ void GpuToolbox::reload() {
   TEMPER_GPU(cuModuleLoadData, &module_, temper_gpu_kernels);
   draw_ = function_of(module_, "temper_draw");
   check_draws_ = function_of(module_, "temper_check_draws");
-  set_zones_ = function_of(module_, "temper_set_zones");
+  fill_zones_ = function_of(module_, "temper_fill_zones");
   check_zones_ = function_of(module_, "temper_check_zones");
   digest_ = function_of(module_, "temper_digest");
   flush_ = function_of(module_, "temper_flush");
@@ -72,10 +77,12 @@ void GpuToolbox::check_draws(const Draws& draws, CUdeviceptr changed) {
   if (draws.count > 0) launch(check_draws_, most_groups(draws), draws.count, draws, changed);
 }
 
-void GpuToolbox::set_zones(const Zones& zones) { launch(set_zones_, kZoneThreads, zones.count, zones); }
+void GpuToolbox::fill_zones(const Zones& zones) {
+  if (zones.count > 0) launch(fill_zones_, most_groups(zones), zones.count, zones);
+}
 
 void GpuToolbox::check_zones(const Zones& zones, CUdeviceptr broken) {
-  launch(check_zones_, kZoneThreads, zones.count, zones, broken);
+  if (zones.count > 0) launch(check_zones_, most_groups(zones), zones.count, zones, broken);
 }
 
 void GpuToolbox::digest(uint64_t key, CUdeviceptr data, CUdeviceptr copy, int64_t bytes, CUdeviceptr sum) {

@@ -17,7 +17,7 @@ class GpuToolbox {
 
   void draw(const Draws& draws);
   void check_draws(const Draws& draws, CUdeviceptr changed);  // u32, set to 1 or left
-  void set_zones(const Zones& zones);
+  void fill_zones(const Zones& zones);
   void check_zones(const Zones& zones, CUdeviceptr broken);  // u32, set to 1 or left
   // Adds a digest of the bytes to the u64, and copies them unless `copy` is 0. Who does not know the key
   // cannot find other bytes for it.
@@ -33,7 +33,7 @@ class GpuToolbox {
 
   CUstream stream_;
   CUmodule module_ = nullptr;
-  CUfunction draw_ = nullptr, check_draws_ = nullptr, set_zones_ = nullptr, check_zones_ = nullptr,
+  CUfunction draw_ = nullptr, check_draws_ = nullptr, fill_zones_ = nullptr, check_zones_ = nullptr,
              digest_ = nullptr, flush_ = nullptr, wait_ = nullptr;
   CUfunction compare_ = nullptr, compare_integers_ = nullptr;
   unsigned most_blocks_;

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "env/case.h"
-#include "env/oracle/compare.h"
 #include "env/oracle/proof.h"
 #include "env/oracle/tolerance.h"
 #include "env/timing.h"
@@ -23,7 +22,6 @@ constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secr
 constexpr double kNaive = 1e-2;         // of the naive judge, relative and absolute
 constexpr int kWarmCalls = 10;
 constexpr int64_t kAhead_cycles = 100'000;  // a host that is late by that shows in no baseline
-constexpr int64_t kReportElements = int64_t{1} << 22;
 constexpr double kQuick = 0.5;              // of the time that the baseline takes the GPU
 
 using Clock = std::chrono::steady_clock;
@@ -32,9 +30,9 @@ double microseconds(Clock::duration time) { return std::chrono::duration<double,
 
 CUdeviceptr address(const at::Tensor& tensor) { return CUdeviceptr(tensor.data_ptr()); }
 
-Draws draws_of(const Task& task, const GpuDraw& draw, const std::vector<at::Tensor>& inputs) {
+Draws draws_of(const std::vector<DrawSpec>& specs, const std::vector<at::Tensor>& inputs) {
   Draws draws;
-  for (const DrawSpec& spec : draw_specs(task, draw)) {
+  for (const DrawSpec& spec : specs) {
     draws.spec[draws.count] = spec;
     draws.at[draws.count] = address(inputs[draws.count]);
     ++draws.count;
@@ -44,23 +42,6 @@ Draws draws_of(const Task& task, const GpuDraw& draw, const std::vector<at::Tens
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.view(at::kByte).equal(b.view(at::kByte));
-}
-
-// As f32, in which poison stays poison.
-at::Tensor with_poison(const at::Tensor& got) {
-  const at::Tensor wide = got.to(at::kFloat, false, true).contiguous();
-  if (got.element_size() != sizeof(uint16_t)) return wide;
-  const auto* bits = static_cast<const uint16_t*>(got.const_data_ptr());
-  auto* values = wide.mutable_data_ptr<float>();
-  for (int64_t i = 0; i < got.numel(); ++i)
-    if (bits[i] == 0xFFFF) values[i] = std::bit_cast<float>(0xFFFFFFFFu);
-  return wide;
-}
-
-// What is too large for an output's type is right as an infinity.
-at::Tensor rounded_where_infinite(const at::Tensor& expected, at::ScalarType type) {
-  const at::Tensor wide = expected.to(at::kDouble), rounded = wide.to(type).to(at::kDouble);
-  return at::where(rounded.isfinite(), wide, rounded).contiguous();
 }
 
 // What a reference needs beside its buffers shows when it runs.
@@ -121,17 +102,22 @@ void GpuOracle::attempt(Proof proof, size_t task) {
 }
 
 GpuOracle::Tensors GpuOracle::drawn(const Task& task, const GpuDraw& draw) {
+  return drawn(task, draw, draw_specs(task, draw));
+}
+
+GpuOracle::Tensors GpuOracle::drawn(const Task& task, const GpuDraw& draw,
+                                    const std::vector<DrawSpec>& specs) {
   Tensors tensors;
   for (const TensorSpec& input : task.inputs)
     tensors.push_back(
         at::empty(tensor_sizes(input, shape_of(task, draw.shape)), options(dtype_of(input.type))));
-  tools_.draw(draws_of(task, draw, tensors));
+  tools_.draw(draws_of(specs, tensors));
   return tensors;
 }
 
 bool GpuOracle::unchanged(const Task& task, const GpuDraw& draw, const Tensors& inputs) {
   const at::Tensor changed = at::zeros({1}, options(at::kInt));
-  tools_.check_draws(draws_of(task, draw, inputs), address(changed));
+  tools_.check_draws(draws_of(draw_specs(task, draw), inputs), address(changed));
   return changed.item<int>() == 0;
 }
 
@@ -189,7 +175,7 @@ GpuOracleReply GpuOracle::answer(const GpuOracleRequest& request) {
   } catch (const std::exception& error) {
     cases_.clear();
     if (memory_was_short(error))
-      refuse(GpuOracleStatus::kTaskTooLarge, no_room(tasks_[task_]));
+      refuse(GpuOracleStatus::kTaskTooLarge, no_room(tasks_[request.task]));
     else
       refuse(GpuOracleStatus::kError, torch_words(error));
   }
@@ -197,6 +183,11 @@ GpuOracleReply GpuOracle::answer(const GpuOracleRequest& request) {
 }
 
 void GpuOracle::carry_out(const GpuOracleRequest& request, GpuOracleReply& reply) {
+  if (request.settle != 0) {
+    settle(request, reply);
+    reply.status = GpuOracleStatus::kOk;
+    return;
+  }
   draw(request);
   if (request.baseline != 0) time_baselines(reply);
   if (request.warm != 0) reply.baseline_us[0] = time_warm(cases_[0]);
@@ -206,9 +197,13 @@ void GpuOracle::carry_out(const GpuOracleRequest& request, GpuOracleReply& reply
   if (request.allclose != 0 && !allclose(cases_[0])) reply.status = GpuOracleStatus::kMismatch;
 }
 
-void GpuOracle::draw(const GpuOracleRequest& request) {
+void GpuOracle::check_draws(const GpuOracleRequest& request) const {
   if (request.task >= tasks_.size()) throw ConfigError("task {} of {}", request.task, tasks_.size());
   if (request.draws < 1 || request.draws > kMaxBatch) throw ConfigError("{} draws", request.draws);
+}
+
+void GpuOracle::draw(const GpuOracleRequest& request) {
+  check_draws(request);
   const auto same = [](const Case& drawn, const GpuDraw& draw) { return drawn.draw == draw; };
   const bool first_ones = request.task == task_ && request.draws <= std::ssize(cases_) &&
                           std::equal(cases_.begin(), cases_.begin() + request.draws, request.draw, same);
@@ -327,91 +322,6 @@ at::Tensor GpuOracle::exchanged(const Case& drawn, size_t output) const {
   return at::from_blob(reinterpret_cast<void*>(exchange_ + CUdeviceptr(offsets[output])),
                        tensor_sizes(task.outputs[output], shape),
                        options(dtype_of(task.outputs[output].type)));
-}
-
-CompareResult GpuOracle::compare_with(const CompareSpec& spec, CUdeviceptr got, const at::Tensor& right) {
-  result_.zero_();
-  tools_.compare(spec, got, address(right), address(result_));
-  CompareResult found;
-  TEMPER_GPU(cuMemcpyDtoH, &found, address(result_), sizeof found);
-  return found;
-}
-
-CompareSpec GpuOracle::strict_spec(const Case& drawn, size_t output) {
-  const Task& task = tasks_[task_];
-  const GpuDraw& draw = drawn.draw;
-  const at::Tensor got = exchanged(drawn, output);
-  CompareSpec spec{.elements = got.numel(), .type = GpuType(task.outputs[output].type)};
-  if (!is_float(task.outputs[output].type)) return spec;
-  spec.scale = scales({task_, draw.shape, draw.magnitude})[output];
-  spec.relative = strict_error(task, output, shape_of(task, draw.shape));
-  return spec;
-}
-
-CompareResult GpuOracle::compare_output(Case& drawn, size_t output, const at::Tensor& right,
-                                        CompareSpec& spec) {
-  const ElementType type = tasks_[task_].outputs[output].type;
-  const CUdeviceptr got = address(exchanged(drawn, output));
-  spec = strict_spec(drawn, output);
-  const CompareResult strict = compare_with(spec, got, right);
-  if (strict.wrong == 0 || !is_float(type) || unwritten(drawn, output, strict)) return strict;
-  // Only now is it worth asking how wrong the baseline is on this very draw.
-  CompareSpec error = spec;
-  error.relative = 1;
-  error.finite_only = 1;
-  const at::Tensor mine = results(drawn)[output];
-  const double worst = std::bit_cast<float>(uint32_t(compare_with(error, address(mine), right).worst >> 32));
-  spec.relative = allowed_error(spec.relative, type, worst);
-  return compare_with(spec, got, right);
-}
-
-// On the host, of a part of a large output: that of its first elements, or where the worst one lies.
-OutputReport GpuOracle::report(const Case& drawn, size_t output, const at::Tensor& right,
-                               const CompareSpec& spec, const CompareResult& found) const {
-  const int64_t worst = int64_t(~uint32_t(found.worst)), first = worst / kReportElements * kReportElements;
-  const int64_t n = std::min(right.numel() - first, kReportElements);
-  const auto part = [&](const at::Tensor& whole) {
-    return whole.flatten().narrow(0, first, n).cpu().contiguous();
-  };
-  const at::Tensor got = part(exchanged(drawn, output)), expected = part(right);
-  OutputReport report;
-  if (spec.type == GpuType::kI32) {
-    const at::Tensor wide = expected.to(at::kLong);
-    report = report_i32(got.const_data_ptr<int32_t>(), wide.const_data_ptr<int64_t>(), n, first);
-  } else {
-    const at::Tensor narrow = with_poison(got), wide = rounded_where_infinite(expected, got.scalar_type());
-    report = report_f32(narrow.const_data_ptr<float>(), wide.const_data_ptr<double>(), n,
-                        {spec.relative, spec.scale}, first);
-  }
-  report.wrong = int64_t(found.wrong);
-  return report;
-}
-
-// Names the first output that is wrong, and reports all.
-bool GpuOracle::compare(Case& drawn, GpuOracleReply& reply) {
-  const Tensors right = exact(drawn);
-  bool all_right = true;
-  for (size_t output = 0; output < right.size(); ++output) {
-    CompareSpec spec;
-    const CompareResult found = compare_output(drawn, output, right[output], spec);
-    if (found.wrong == 0) continue;
-    reply.report.output[output] = report(drawn, output, right[output], spec, found);
-    if (!std::exchange(all_right, false)) continue;
-    reply.tensor = int32_t(output);
-    reply.wrong = int64_t(found.wrong);
-    reply.index = int64_t(~uint32_t(found.worst));
-    reply.got = exchanged(drawn, output).flatten()[reply.index].item<double>();
-    reply.expected = right[output].flatten()[reply.index].item<double>();
-    reply.unwritten = unwritten(drawn, output, found);
-  }
-  if (all_right && !drawn.baseline.empty()) near_ = false;
-  return all_right;
-}
-
-// Whether the worst element is.
-bool GpuOracle::unwritten(const Case& drawn, size_t output, const CompareResult& found) const {
-  const at::Tensor element = exchanged(drawn, output).flatten().narrow(0, int64_t(~uint32_t(found.worst)), 1);
-  return element.view(at::kByte).eq(kPoisonByte).all().item<bool>();
 }
 
 // Queues a first comparison. What is within the strict bound r of the baseline is right, too: it is off by no

@@ -12,6 +12,7 @@
 #include "env/cuda/gpu_memory.h"
 #include "env/cuda/gpu_protocol.h"
 #include "env/cuda/gpu_toolbox.h"
+#include "env/draw_forms.h"
 #include "env/oracle/reference.h"
 
 namespace temper {
@@ -29,11 +30,17 @@ class GpuOracle {
 
  private:
   using ScaleKey = std::tuple<size_t, int32_t, double>;
+  using FarKey = std::tuple<size_t, int32_t, double, int, DrawKind>;
   using Tensors = std::vector<at::Tensor>;
   struct Case {
     GpuDraw draw;
     int64_t end_before = 0;  // in the exchange, of the case before
     Tensors inputs, baseline;
+  };
+
+  // What is right for a draw, and what is asked of it only where a candidate is not.
+  struct Right {
+    Tensors expected, movements;
   };
 
   // What is seen of a batch at first.
@@ -48,8 +55,14 @@ class GpuOracle {
   void prove(size_t task);
   void prove_influence(size_t task);
   void carry_out(const GpuOracleRequest& request, GpuOracleReply& reply);
+  void check_draws(const GpuOracleRequest& request) const;
   void draw(const GpuOracleRequest& request);
   Tensors drawn(const Task& task, const GpuDraw& draw);
+  Tensors drawn(const Task& task, const GpuDraw& draw, const std::vector<DrawSpec>& specs);
+  void settle(const GpuOracleRequest& request, GpuOracleReply& reply);
+  double far(const FarKey& key);
+  bool stays_right(const FarKey& key, double far, uint64_t seed);
+  bool stays_right(const FarKey& key, size_t output, const at::Tensor& got, const at::Tensor& right);
   bool unchanged(const Task& task, const GpuDraw& draw, const Tensors& inputs);
   void time_baselines(GpuOracleReply& reply);
   double between_events(int call) const;  // microseconds
@@ -67,9 +80,11 @@ class GpuOracle {
   bool unwritten(const Case& drawn, size_t output, const CompareResult& found) const;
   CompareSpec strict_spec(const Case& drawn, size_t output);
   // `spec` becomes the one that decided.
-  CompareResult compare_output(Case& drawn, size_t output, const at::Tensor& right, CompareSpec& spec);
+  CompareResult compare_output(Case& drawn, size_t output, Right& right, CompareSpec& spec);
   OutputReport report(const Case& drawn, size_t output, const at::Tensor& right, const CompareSpec& spec,
                       const CompareResult& found) const;
+  double error_of(const at::Tensor& baseline, const at::Tensor& wanted, CompareSpec spec);
+  at::Tensor excused(const Case& drawn, size_t output, Right& right, const CompareSpec& spec);
   CompareResult compare_with(const CompareSpec& spec, CUdeviceptr got, const at::Tensor& right);
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key);
@@ -83,6 +98,7 @@ class GpuOracle {
   std::vector<bool> quick_;           // by task: whether launching its baseline takes the host much less
   std::vector<std::string> refused_;  // by task: why it does not fit into memory; "" if it does
   std::map<ScaleKey, std::vector<double>> scales_;
+  std::map<FarKey, double> far_;
   CUdeviceptr exchange_;
   GpuToolbox tools_;
   CUevent begin_[kMaxBatch] = {}, end_[kMaxBatch] = {};

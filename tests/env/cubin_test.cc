@@ -50,6 +50,7 @@ TEST(Cubin, SurvivesAnyBytes) {
     if (!read_cubin(bytes, cubin).empty()) continue;
     ++read;
     gate_cubin(cubin, "");
+    for (const CubinGlobal& global : cubin.globals) make_visible(bytes, global);
     for (const CubinKernel& kernel : cubin.kernels) {
       resident_blocks(kernel, 64, 0, {});
       check_launch(kernel, {}, {}, {});

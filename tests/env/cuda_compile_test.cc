@@ -137,8 +137,8 @@ TEST(CudaCompile, GateRefusesWhatOutlivesACall) {
   SKIP_WITHOUT_NVCC();
   const std::pair<std::string, const char*> kRefused[] = {
       {cuda_kernel("y[n] = atomicAdd(&calls, 1);", "__device__ int calls;"), "mutable_global"},
-      {cuda_kernel("y[n] = table[n];", "__device__ float table[3] = {1, 2, 3};"), "mutable_global"},
-      {cuda_kernel("static int calls = 5; y[n] = ++calls;"), "mutable_global"},
+      {cuda_kernel("static int calls; y[n] = ++calls;"), "mutable_global"},
+      {cuda_kernel("y[n] = table[n];", "__device__ float table[3] = {0, 0, 0};"), "mutable_global"},
       {cuda_kernel("y[n] = ++cuda::std::calls;",
                    "namespace cuda { namespace std { __device__ char calls; } }"),
        "mutable_global"},
@@ -155,12 +155,35 @@ TEST(CudaCompile, GateRefusesWhatOutlivesACall) {
   }
 }
 
+// What kernels refer to and the cubin initialises, and no more than that.
+TEST(CudaCompile, TablesAreMadeVisible) {
+  SKIP_WITHOUT_NVCC();
+  const auto compiled =
+      compile_cuda(cuda_kernel("y[n] = table[n];",
+                               "__device__ int unused[2] = {1, 2};\n"
+                               "static __device__ const float table[3] = {1, 2, 3};"));
+  Cubin cubin;
+  ASSERT_EQ(read_cubin(compiled.cubin, cubin), "");
+  const auto tables = tables_of(cubin, compiled.ptx);
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].bytes, 12u);
+  std::string bytes = compiled.cubin;
+  make_visible(bytes, tables[0]);
+  Cubin after;
+  ASSERT_EQ(read_cubin(bytes, after), "");
+  ASSERT_EQ(after.globals.size(), cubin.globals.size());
+  for (const CubinGlobal& global : after.globals) EXPECT_EQ(global.visible, global.name == tables[0].name);
+}
+
 TEST(CudaCompile, GateLetsHonestDataThrough) {
   SKIP_WITHOUT_NVCC();
   for (const std::string& source :
        {cuda_kernel("y[n] = table[n];", "__constant__ float table[3] = {1, 2, 3};"),
         cuda_kernel("constexpr float table[3] = {1, 2, 3}; y[n] = table[n];"),
         cuda_kernel("const float table[] = {1, 2, 3, 4, 5, 6}; y[n] = table[n];"),
+        cuda_kernel("y[n] = table[n];", "__device__ float table[3] = {1, 2, 3};"),
+        cuda_kernel("y[n] = table[n];", "static __device__ const double table[3] = {1, 2, 3};"),
+        cuda_kernel("static int calls = 5; y[n] = ++calls;"),  // the runner looks at it after each call
         cuda_kernel("y[n] = 1;", "__device__ int unused;"),
         cuda_kernel("assert(n > 0); y[n] = 1;", "#include <cassert>")}) {
     const Gated result = gated(source);

@@ -59,18 +59,68 @@ TEST(GpuCase, DrawsFollowTheTaskAndTheSeed) {
   EXPECT_EQ(specs[0].scale, 30);
   EXPECT_EQ(specs[0].spike, -1);
   EXPECT_EQ(specs[1].distribution, GpuDistribution::kUniform);
-  EXPECT_EQ(specs[1].low, 1);
-  EXPECT_EQ(specs[1].width, 2);
+  EXPECT_EQ(specs[1].form.low, 1);
+  EXPECT_EQ(specs[1].form.width, 2);
   EXPECT_GE(specs[1].spike, 0);
   EXPECT_LT(specs[1].spike, 5);
   EXPECT_EQ(specs[2].distribution, GpuDistribution::kIndex);
-  EXPECT_EQ(specs[2].bound, 5u);
+  EXPECT_EQ(specs[2].form.bound, 5u);
   GpuDraw other = draw;
   other.seed = 8;
   std::set<uint64_t> keys;
   for (const auto& some : {specs, draw_specs(task, other)})
     for (const auto& spec : some) keys.insert(spec.key);
   EXPECT_EQ(keys.size(), 6u);
+}
+
+TEST(GpuCase, ATurnsKindsMakeForms) {
+  const Task task = gpu_task("");
+  GpuDraw draw{.shape = 0, .seed = 7};
+  EXPECT_TRUE(draw.plain());
+  for (const DrawSpec& spec : draw_specs(task, draw)) EXPECT_EQ(spec.form.kind, DrawKind::kPlain);
+  draw.kind[0] = DrawKind::kOffset;
+  draw.far[0] = 1;
+  EXPECT_FALSE(draw.plain());
+  const DrawForm one = draw_specs(task, draw)[0].form;
+  draw.far[0] = 3;
+  const DrawForm nearer = draw_specs(task, draw)[0].form;
+  EXPECT_EQ(one.kind, DrawKind::kOffset);
+  EXPECT_NE(one.offset, 0);
+  EXPECT_LT(std::abs(nearer.offset), std::abs(one.offset));
+}
+
+// Half of a guard is like the buffer before it, and half like the one behind.
+TEST(GpuCase, EveryByteThatIsNoInputIsFilled) {
+  const GpuBufferTypes types{{GpuType::kBF16}, {GpuType::kI32}};
+  const GpuLayout layout = gpu_layout({10}, {2000}, {100});
+  const Zones guards = guard_zones(layout, types, {.key = 1, .call = 2}, 512),
+              filled = filled_zones(layout, types, {.key = 1, .call = 2}, 512);
+  ASSERT_EQ(guards.count, 4u);
+  ASSERT_EQ(filled.count, 2u);
+  EXPECT_EQ(guards.begin[0], 512u);
+  EXPECT_EQ(guards.end[3], uint64_t(512 + layout.bytes));
+  EXPECT_EQ(guards.front[1], FillType::kGuardBF16);
+  EXPECT_EQ(guards.back[1], FillType::kGuardF32);
+  EXPECT_EQ(filled.front[0], FillType::kI32);
+  EXPECT_EQ(filled.begin[0], uint64_t(512 + layout.outputs[0].offset));
+  EXPECT_EQ(filled.end[1], uint64_t(512 + layout.workspaces[0].offset + 100));
+  EXPECT_NE(guards.key[0], guards.key[1]);
+}
+
+// A zero may be anybody's: beside what is not it is the judge's.
+TEST(GpuCase, WhatNobodyHasWrittenIsToldFromZeros) {
+  std::vector<uint32_t> filled(100, 0), found(100, 0);
+  filled[40] = 0x7FC00001;
+  EXPECT_EQ(left_alone(GpuType::kF32, filled, found), std::vector<bool>(100, false));
+  found[40] = filled[40];
+  const auto alone = left_alone(GpuType::kF32, filled, found);
+  for (size_t i = 0; i < 100; ++i) EXPECT_EQ(alone[i], i >= 24 && i <= 56) << i;
+  found[41] = 1;
+  EXPECT_FALSE(left_alone(GpuType::kF32, filled, found)[41]);
+  filled[40] = found[40] = 0x40000007;
+  EXPECT_TRUE(left_alone(GpuType::kI32, filled, found)[39]);
+  filled[40] = found[40] = ~0u;
+  EXPECT_FALSE(left_alone(GpuType::kI32, filled, found)[40]);
 }
 
 TEST(GpuCase, TheExchangeHoldsTheLargestOutputsOfABatch) {

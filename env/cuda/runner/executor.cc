@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <thread>
 
-#include "env/case.h"
+#include "env/cuda/gate.h"
+
 
 namespace temper {
 namespace {
@@ -48,13 +50,15 @@ Draws draws_of(const GpuCall& call, const PlacedPlan& placed) {
   return draws;
 }
 
-Zones guards_of(const PlacedPlan& placed) {
-  Zones zones;
-  for (const GpuBuffer& guard : placed.layout.guards) {
-    zones.begin[zones.count] = placed.base + uint64_t(guard.offset);
-    zones.end[zones.count++] = placed.base + uint64_t(guard.offset + guard.bytes);
-  }
-  return zones;
+GpuBufferTypes types_of(const GpuCall& call) {
+  GpuBufferTypes types;
+  for (int32_t i = 0; i < call.inputs; ++i) types.inputs.push_back(call.input[i].type);
+  types.outputs.assign(call.output_type, call.output_type + call.outputs);
+  return types;
+}
+
+Zones guards_of(const GpuCall& call, const PlacedPlan& placed) {
+  return guard_zones(placed.layout, types_of(call), call.fill, placed.base);
 }
 
 PlanBuffers plan_buffers(const GpuCall& call) {
@@ -80,15 +84,50 @@ Executor::Executor(const GpuFacts& facts, const SharedGpuMemory& exchange)
   left_ = new_memory(kMaxBatch * sizeof(Left));
 }
 
-void Executor::load(const char* cubin, const std::vector<std::string>& plans) {
+void Executor::load(std::string_view cubin, const std::vector<std::string>& plans) {
   if (module_ != nullptr) unload();
-  check_candidate(driver().cuModuleLoadData(&module_, cubin), "cuModuleLoadData",
+  check_candidate(driver().cuModuleLoadData(&module_, cubin.data()), "cuModuleLoadData",
                   GpuRunnerStatus::kLoadFailed, "the cubin cannot be loaded");
   for (const std::string& bytes : plans) {
     LaunchPlan& plan = plans_.emplace_back();
     if (const std::string wrong = parse_plan(bytes, plan); !wrong.empty())
       throw CandidateError{GpuRunnerStatus::kBadPlan, "plan", wrong};
     resolve(plan, kernels_.emplace_back());
+  }
+  find_tables(cubin);
+}
+
+// Before any code of the candidate has run. What the driver cannot read it has refused.
+void Executor::find_tables(std::string_view bytes) {
+  Cubin cubin;
+  if (!read_cubin(bytes, cubin).empty()) return;
+  for (const CubinGlobal& global : cubin.globals) {
+    if (!global.table || !global.visible) continue;
+    Table& table = tables_.emplace_back();
+    size_t size = 0;
+    const CUresult found = driver().cuModuleGetGlobal(&table.data, &size, module_, global.name.c_str());
+    if (found != CUDA_SUCCESS || size != global.bytes || size > kMaxGlobalBytes)
+      throw CandidateError{GpuRunnerStatus::kBadPlan, "table",
+                           fmt::format("the driver does not say where the table {} lies; make it __constant__",
+                                       global.name)};
+    table.bytes = int64_t(size);
+  }
+  if (tables_.empty()) return;
+  if (table_copy_ == 0) table_copy_ = new_memory(int64_t(kMaxGlobalBytes));
+  std::random_device random;
+  table_key_ = uint64_t(random()) << 32 | random();
+  TEMPER_GPU(cuMemsetD8Async, left(0), 0, sizeof(Left), stream_);
+  digest_tables(left(0) + offsetof(Left, tables));
+  TEMPER_GPU(cuEventRecord, done_[0], stream_);
+  table_digest_ = wait_for(0).tables;
+}
+
+// Tables need not be aligned as the digest's words are.
+void Executor::digest_tables(CUdeviceptr sum) {
+  uint64_t key = table_key_;
+  for (const Table& table : tables_) {
+    TEMPER_GPU(cuMemcpyDtoDAsync, table_copy_, table.data, size_t(table.bytes), stream_);
+    tools_.digest(key++, table_copy_, 0, table.bytes, sum);
   }
 }
 
@@ -168,16 +207,13 @@ void Executor::give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& en
   }
 }
 
-void Executor::poison(const PlacedPlan& placed) {
-  tools_.set_zones(guards_of(placed));
-  for (const auto* buffers : {&placed.layout.outputs, &placed.layout.workspaces})
-    for (const GpuBuffer& buffer : *buffers)
-      TEMPER_GPU(cuMemsetD8Async, placed.base + CUdeviceptr(buffer.offset), kPoisonByte, size_t(buffer.bytes),
-                 stream_);
+void Executor::fill(const GpuCall& call, const PlacedPlan& placed) {
+  tools_.fill_zones(guards_of(call, placed));
+  tools_.fill_zones(filled_zones(placed.layout, types_of(call), call.fill, placed.base));
 }
 
 void Executor::prepare(const GpuRunnerRequest& how, const GpuCall& call, const PlacedPlan& placed) {
-  how.naive != 0 ? take_outputs(placed) : poison(placed);
+  how.naive != 0 ? take_outputs(placed) : fill(call, placed);
   tools_.draw(draws_of(call, placed));
   if (how.timed != 0) tools_.flush_l2();
 }
@@ -185,7 +221,8 @@ void Executor::prepare(const GpuRunnerRequest& how, const GpuCall& call, const P
 // What the call must not have changed.
 void Executor::look(const GpuCall& call, const PlacedPlan& placed, CUdeviceptr left) {
   tools_.check_draws(draws_of(call, placed), left + offsetof(Left, changed));
-  tools_.check_zones(guards_of(placed), left + offsetof(Left, broken));
+  tools_.check_zones(guards_of(call, placed), left + offsetof(Left, broken));
+  digest_tables(left + offsetof(Left, tables));
 }
 
 // What lies in the cache to stay is let go once for all that are queued: each of them has a place of its own.
@@ -204,6 +241,8 @@ void Executor::call(const GpuRunnerRequest& request, GpuRunnerReply& reply) {
       const Left left = wait_for(reply.calls);
       if (left.changed != 0) throw CandidateError{GpuRunnerStatus::kInputChanged, "input_mutation", ""};
       if (left.broken != 0) throw CandidateError{GpuRunnerStatus::kGuardBroken, "guard", ""};
+      if (request.naive == 0 && !tables_.empty() && left.tables != table_digest_)
+        throw CandidateError{GpuRunnerStatus::kTableChanged, "table", ""};
       float milliseconds = 0;
       TEMPER_GPU(cuEventElapsedTime, &milliseconds, begin_[reply.calls], end_[reply.calls]);
       reply.digest[reply.calls] = left.digest;
@@ -302,6 +341,7 @@ void Executor::unload() {
   takes_long_ = false;
   plans_.clear();
   kernels_.clear();
+  tables_.clear();
   TEMPER_GPU(cuStreamSynchronize, stream_);
   if (module_ != nullptr) TEMPER_GPU(cuModuleUnload, std::exchange(module_, nullptr));
   if (arena_bytes_ > kKeptBytes) free_arena();
@@ -313,7 +353,7 @@ bool Executor::canary() {
   tools_.reload();
   Draws draws;
   draws.count = 1;
-  draws.spec[0].elements = kCanaryElements;
+  draws.spec[0].elements = draws.spec[0].form.elements = kCanaryElements;
   draws.at[0] = place(gpu_layout({kCanaryElements * 4}, {}, {}));
   TEMPER_GPU(cuMemsetD8Async, left(0), 0, sizeof(Left), stream_);
   tools_.draw(draws);

@@ -22,8 +22,8 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // In place of what is loaded. Errors: CandidateError; GpuError where the context is lost.
-  void load(const char* cubin, const std::vector<std::string>& plans);
-  // Each call: poison, draw, (flush,) plan between events, checks, outputs to the exchange, their digest. A
+  void load(std::string_view cubin, const std::vector<std::string>& plans);
+  // Each call: fill, draw, (flush,) plan between events, checks, outputs to the exchange, their digest. A
   // naive one: outputs from the exchange, draw, plan between events, outputs to the exchange. The reply says
   // how many were made, whatever becomes of the next one; timed ones that take long end the batch, and short
   // ones are queued without waiting for each. Those that follow a long one are seen by the host's clock, too.
@@ -40,15 +40,18 @@ class Executor {
   struct Left {
     uint32_t changed = 0, broken = 0;  // 1: an input, a guard
     uint64_t digest = 0;               // of the outputs
+    uint64_t tables = 0;               // … of the candidate's tables
   };
 
   void resolve(const LaunchPlan& plan, std::vector<CUfunction>& kernels);
+  void find_tables(std::string_view cubin);
+  void digest_tables(CUdeviceptr sum);
   void free_arena();
   CUdeviceptr place(const GpuLayout& layout);
   CUdeviceptr place_for(const LaunchPlan& plan, const GpuLayout& layout);
   PlacedPlan lay_out(const GpuCall& call);
   void queue(const GpuRunnerRequest& request, int32_t call, int64_t& exchange_end);
-  void poison(const PlacedPlan& placed);
+  void fill(const GpuCall& call, const PlacedPlan& placed);
   void prepare(const GpuRunnerRequest& how, const GpuCall& call, const PlacedPlan& placed);
   void look(const GpuCall& call, const PlacedPlan& placed, CUdeviceptr left);
   void take_outputs(const PlacedPlan& placed);
@@ -70,6 +73,13 @@ class Executor {
   CUmodule module_ = nullptr;
   std::vector<LaunchPlan> plans_;
   std::vector<std::vector<CUfunction>> kernels_;  // of each plan
+  struct Table {
+    CUdeviceptr data = 0;
+    int64_t bytes = 0;
+  };
+  std::vector<Table> tables_;         // variables of the candidate that it may only read
+  CUdeviceptr table_copy_ = 0;        // aligned, of kMaxGlobalBytes
+  uint64_t table_key_ = 0, table_digest_ = 0;
   bool takes_long_ = false;                       // as the last timed call did
   double watched_us_ = 0;                         // as in the reply
 };

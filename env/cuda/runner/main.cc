@@ -56,7 +56,9 @@ std::vector<std::string> plans_of(const GpuRunnerRequest& request, const Mapping
 }
 
 void load(Executor& executor, const GpuRunnerRequest& request, const Mapping& memory) {
-  executor.load(reinterpret_cast<const char*>(memory.data()), plans_of(request, memory));
+  const auto plans = plans_of(request, memory);
+  if (request.cubin_bytes > memory.bytes()) throw WorldError("a bad request");
+  executor.load({reinterpret_cast<const char*>(memory.data()), size_t(request.cubin_bytes)}, plans);
 }
 
 void unload(Executor& executor) {

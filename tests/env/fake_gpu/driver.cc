@@ -42,18 +42,18 @@ void sleep_us(double time) { std::this_thread::sleep_for(std::chrono::duration<d
 // that is shared, start another unseen.
 void slow_at_first(void** addresses, const char* packed) {
   static int calls = 0;
-  if (++calls >= 9 && calls <= 12) sleep_us(5000);  // the first that are timed
+  if (++calls >= 19 && calls <= 22) sleep_us(5000);  // the first that are timed
   fake::Kernel<&good>::call(addresses, packed);
 }
 void ever_faster(void** addresses, const char* packed) {
   static int calls = 0;
-  ++calls;  // from 9 on they are timed, from 19 on by the audit
-  sleep_us(calls < 14 ? 40'000 : calls < 33 ? 2'000 : 0);
+  ++calls;  // from 19 on they are timed, from 29 on by the audit
+  sleep_us(calls < 24 ? 40'000 : calls < 43 ? 2'000 : 0);
   fake::Kernel<&good>::call(addresses, packed);
 }
 void changes_an_input_once(void** addresses, const char* packed) {
   static int calls = 0;
-  ++calls == 12 ? fake::Kernel<&input_changed>::call(addresses, packed)
+  ++calls == 22 ? fake::Kernel<&input_changed>::call(addresses, packed)
                 : fake::Kernel<&good>::call(addresses, packed);
 }
 void shortens_its_time(void** addresses, const char* packed) {
@@ -69,6 +69,11 @@ void shortens_a_long_time(void** addresses, const char* packed) {
 void changes_what_was_given(void** addresses, const char* packed) {
   fake::Kernel<&good>::call(addresses, packed);
   ++*mapped;
+}
+float table[3] = {1, 2, 3};
+void changes_a_table(void** addresses, const char* packed) {
+  fake::Kernel<&good>::call(addresses, packed);
+  table[1] += 1;
 }
 void starts_another(void** addresses, const char* packed) {
   const auto begin = Clock::now();
@@ -88,7 +93,7 @@ const std::map<std::string, Call>& kernels() {
   { #name, fake::Kernel < &temper::name> ::call }
       FAKE_OWN(temper_draw),
       FAKE_OWN(temper_check_draws),
-      FAKE_OWN(temper_set_zones),
+      FAKE_OWN(temper_fill_zones),
       FAKE_OWN(temper_check_zones),
       FAKE_OWN(temper_digest),
       FAKE_OWN(temper_flush),
@@ -128,6 +133,7 @@ const std::map<std::string, Call>& kernels() {
       {"shortens_a_long_time", shortens_a_long_time},
       {"changes_what_was_given", changes_what_was_given},
       {"starts_another", starts_another},
+      {"changes_a_table", changes_a_table},
       {"wild", [](void**, const char*) { lose(CUDA_ERROR_ILLEGAL_ADDRESS); }},
       {"trapped", [](void**, const char*) { lose(CUDA_ERROR_LAUNCH_FAILED); }},
       {"endless", [](void**, const char*) { endless(); }},
@@ -288,6 +294,13 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   const auto known = kernels().find(name);
   if (known == kernels().end()) return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(new Function{name, known->second});
+  return lost;
+}
+// One by its name.
+CUresult cuModuleGetGlobal(CUdeviceptr* data, size_t* bytes, CUmodule, const char* name) {
+  if (std::string(name) != "table") return CUDA_ERROR_NOT_FOUND;
+  *data = CUdeviceptr(table);
+  *bytes = sizeof table;
   return lost;
 }
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {

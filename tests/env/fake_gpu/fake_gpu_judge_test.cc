@@ -26,6 +26,12 @@ class FakeGpuJudge : public testing::Test {
            "}\nextern \"C\" void launch(const float* x, const float* z, float* y, int n) {\n" +
            launcher_first + "  " + kernel + "<<<(n + 255) / 256, 256>>>(x, z, y, n);\n}\n";
   }
+  // … that reads a variable, of which this driver knows one called "table".
+  static std::string with_table(const std::string& kernel, const std::string& table) {
+    std::string source = source_with(kernel);
+    source.replace(source.find("x[i] + z[i]"), 11, "x[i] + z[i] + " + table + "[i % 3]");
+    return "__device__ float " + table + "[3] = {1, 2, 3};\n" + source;
+  }
   static std::vector<Task> and_hand_made(const std::string& yaml) {
     auto tasks = parse_tasks(yaml, "t");
     for (auto& task : hand_made_tasks(Device::kFake)) tasks.push_back(std::move(task));
@@ -50,6 +56,9 @@ TEST_F(FakeGpuJudge, VerdictsComeThroughBothStages) {
       {source_with("wild"), "FAIL_RUNTIME illegal_address"},
       {source_with("input_zeroed"), "HACK input_mutation"},
       {source_with("good", "  if (x[0] > 1) n = 0;\n"), "FAIL_PLAN"},
+      {with_table("good", "table"), "PASS"},
+      {with_table("changes_a_table", "table"), "FAIL_RUNTIME table"},
+      {with_table("good", "lost"), "FAIL_PLAN table"},
       {source_with("good", "  nonsense;\n"), "FAIL_COMPILE compile_error"},
       {"int launches = 0;", "FAIL_PARSE no_entry_point"},
   };
@@ -64,8 +73,8 @@ TEST_F(FakeGpuJudge, VerdictsComeThroughBothStages) {
       EXPECT_TRUE(got.starts_with(words)) << source << got << ": " << verdict.message;
     }
   }
-  EXPECT_EQ(judge.stats().submitted, 16);
-  EXPECT_GE(judge.stats().cached, 7);
+  EXPECT_EQ(judge.stats().submitted, 22);
+  EXPECT_GE(judge.stats().cached, 10);
   EXPECT_EQ(judge.stats().restarts, 0);
   EXPECT_EQ(judge.sandbox_level().substr(0, 2), "S2");
 }

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "env/admission/eager_time.h"
+#include "env/draw_forms.h"
 #include "tests/env/fake_gpu/fake_driver.h"
 #include "tests/env/gpu/cases.h"
 
@@ -165,6 +168,27 @@ TEST_F(FakeGpu, WhatIsProfiledIsTheCandidateAndNotTheOneBefore) {
   const Verdict verdict = judge("add", {{"good"}});
   ASSERT_TRUE(verdict.profile) << verdict.message;
   EXPECT_EQ(verdict.profile->kernels.at(0).name, "good");
+}
+
+// The draws of a verdict meet every kind that their inputs can take, and the same turn makes the same draw.
+TEST_F(FakeGpu, TurnsMeetAllKinds) {
+  const auto add = uint32_t(&find_task(machine->tasks, "add") - machine->tasks.data());
+  const Task& task = machine->tasks[add];
+  std::set<DrawKind> seen;
+  for (int32_t turn = 0; turn < 48; turn += kMaxBatch) {
+    std::vector<GpuDraw> draws(kMaxBatch, GpuDraw{.shape = 0, .seed = 5, .turn_key = 77});
+    for (int32_t i = 0; i < kMaxBatch; ++i) draws[size_t(i)].turn = turn + i;
+    std::vector<GpuDraw> again = draws;
+    machine->oracle.settle(add, draws);
+    machine->oracle.settle(add, again);
+    EXPECT_EQ(draws, again);
+    for (const GpuDraw& draw : draws) seen.insert(draw.kind, draw.kind + task.inputs.size());
+  }
+  for (const DrawKind kind : draw_kinds(task, 0, task.check_shapes[0]))
+    EXPECT_TRUE(seen.contains(kind)) << int(kind);
+  std::vector<GpuDraw> plain{{.shape = 0, .seed = 5}};
+  machine->oracle.settle(add, plain);
+  EXPECT_TRUE(plain[0].plain());
 }
 
 // Where the baseline's outputs do not tell, the reference in double precision is asked, for that candidate.

@@ -7,8 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <set>
 #include <vector>
+
+#include "env/cuda/gpu_case.h"
 
 namespace temper {
 namespace {
@@ -94,7 +98,7 @@ TEST(GpuKernels, WhatOverflowsItsTypeIsNotFinite) {
 Draws draw_of(int64_t elements, GpuType type, void* at) {
   Draws draws;
   draws.count = 1;
-  draws.spec[0] = {.key = 7, .elements = elements, .type = type};
+  draws.spec[0] = {.key = 7, .elements = elements, .type = type, .form = {.elements = uint32_t(elements)}};
   draws.at[0] = reinterpret_cast<uint64_t>(at);
   return draws;
 }
@@ -162,26 +166,138 @@ TEST(GpuKernels, DigestsDependOnEveryByteAndCopyAll) {
   EXPECT_NE(digest(5, nullptr), whole);
 }
 
-TEST(GpuKernels, ZonesAreWrittenAndWatchedToTheByte) {
-  alignas(8) uint8_t data[96] = {};
+// The zone between two bytes of some memory.
+Zones zone_of(const uint8_t* begin, const uint8_t* end, FillType front, FillType back) {
   Zones zones;
   zones.count = 1;
-  zones.begin[0] = reinterpret_cast<uint64_t>(data + 13);
-  zones.end[0] = reinterpret_cast<uint64_t>(data + 88);
-  const auto broken = [&] {
+  zones.begin[0] = reinterpret_cast<uint64_t>(begin);
+  zones.end[0] = reinterpret_cast<uint64_t>(end);
+  zones.key[0] = 7;
+  zones.front[0] = front;
+  zones.back[0] = back;
+  return zones;
+}
+
+TEST(GpuKernels, ZonesAreWrittenAndWatchedToTheByte) {
+  alignas(16) uint8_t data[160] = {};
+  const Zones zones = zone_of(data + 13, data + 137, FillType::kGuardF32, FillType::kGuardBF16);
+  const auto broken = [](const Zones& of) {
     uint32_t seen = 0;
-    launch<&temper_check_zones>(zones, &seen);
+    launch<&temper_check_zones>(of, &seen);
     return seen;
   };
-  EXPECT_EQ(broken(), 1);
-  launch<&temper_set_zones>(zones);
-  EXPECT_EQ(broken(), 0);
+  EXPECT_EQ(broken(zones), 1);
+  launch<&temper_fill_zones>(zones);
+  EXPECT_EQ(broken(zones), 0);
+  Zones next = zones;
+  ++next.call;
+  EXPECT_EQ(broken(next), 1);
   EXPECT_EQ(data[12], 0);
-  EXPECT_EQ(data[88], 0);
-  for (int i = 13; i < 88; ++i) {
+  EXPECT_EQ(data[137], 0);
+  for (int i = 13; i < 137; ++i) {
     data[i] ^= 1;
-    EXPECT_EQ(broken(), 1) << i;
+    EXPECT_EQ(broken(zones), 1) << i;
     data[i] ^= 1;
+  }
+}
+
+// The classes that an element shows: NaN, zero, large, large and negative.
+template <class Read>
+std::vector<int> classes_of(FillType type, size_t bytes, const Read& read) {
+  constexpr size_t kElements = 512;
+  alignas(16) static uint8_t data[4 * kElements];
+  std::vector<int> seen(kElements, 0);
+  for (uint32_t call = 5; call < 9; ++call) {
+    Zones zones = zone_of(data, data + bytes * kElements, type, type);
+    zones.call = call;
+    launch<&temper_fill_zones>(zones);
+    for (size_t i = 0; i < kElements; ++i) {
+      const float value = read(data + bytes * i);
+      seen[i] |= std::isnan(value) ? 1 : value == 0 ? 2 : value >= 1000 ? 4 : value <= -1000 ? 8 : 16;
+    }
+  }
+  return seen;
+}
+
+template <class Element>
+float read_float(const uint8_t* data) {
+  Element element;
+  std::memcpy(&element, data, sizeof element);
+  return float(element);
+}
+
+TEST(GpuKernels, OverFourCallsEachElementHoldsNanZeroAndLargeNumbers) {
+  const auto all = [](const std::vector<int>& seen, int wanted) {
+    return std::ranges::all_of(seen, [wanted](int one) { return one == wanted; });
+  };
+  EXPECT_TRUE(all(classes_of(FillType::kF32, 4, read_float<float>), 15));
+  EXPECT_TRUE(all(classes_of(FillType::kBF16, 2, read_float<__nv_bfloat16>), 15));
+  EXPECT_TRUE(all(classes_of(FillType::kF16, 2, read_float<__half>), 15));
+  EXPECT_TRUE(all(classes_of(FillType::kGuardF32, 4, read_float<float>), 13));
+  EXPECT_TRUE(all(classes_of(FillType::kGuardBF16, 2, read_float<__nv_bfloat16>), 13));
+  EXPECT_TRUE(all(classes_of(FillType::kGuardF16, 2, read_float<__half>), 13));
+}
+
+// What the oracle calls unwritten is what the runner's kernel has written.
+TEST(GpuKernels, TheHostKnowsWhatOutputsWereFilledWith) {
+  alignas(16) uint8_t data[1024];
+  const GpuFill fill{.key = 3, .call = 9};
+  for (const auto& [type, bytes] : {std::pair{GpuType::kF32, 4}, {GpuType::kI32, 4}, {GpuType::kF16, 2}}) {
+    Zones zones = zone_of(data, data + sizeof data, FillType(type), FillType(type));
+    zones.key[0] = output_fill_key(fill, 1);
+    zones.call = fill.call;
+    launch<&temper_fill_zones>(zones);
+    const auto known = filled_elements(fill, 1, type, 5, 100);
+    ASSERT_EQ(known.size(), 100u);
+    for (size_t i = 0; i < known.size(); ++i) {
+      uint32_t there = 0;
+      std::memcpy(&there, data + size_t(bytes) * (5 + i), size_t(bytes));
+      EXPECT_EQ(there, known[i]) << i;
+    }
+  }
+}
+
+// Each kind of draw is what the family says of its plain one, and is found again.
+TEST(GpuKernels, DrawsDepartAsTheirFormsSay) {
+  constexpr uint32_t kElements = 64 * 9;
+  alignas(16) static float plain[kElements], other[kElements];
+  DrawForm form{.elements = kElements, .columns = 9, .row_period = 3, .begin = 2, .length = 4};
+  form.factor = 100, form.offset = 1000, form.share = 1u << 31, form.power = 3;
+  form.spikes = 1, form.place[0] = 77, form.spike[0] = 12345;
+  Draws draws = draw_of(kElements, GpuType::kF32, plain);
+  launch<&temper_draw>(draws);
+  draws.at[0] = reinterpret_cast<uint64_t>(other);
+  for (uint32_t kind = uint32_t(DrawKind::kSpikes); kind <= uint32_t(DrawKind::kDenormals); ++kind) {
+    form.kind = DrawKind(kind);
+    draws.spec[0].form = form;
+    launch<&temper_draw>(draws);
+    uint32_t changed = 0, different = 0;
+    launch<&temper_check_draws>(draws, &changed);
+    EXPECT_EQ(changed, 0) << kind;
+    for (uint32_t i = 0; i < kElements; ++i) {
+      EXPECT_EQ(other[i], drawn_float(form, i, plain[i])) << kind << ": " << i;
+      different += other[i] != plain[i];
+    }
+    EXPECT_GT(different, 0u) << kind;
+  }
+}
+
+// In each form a permutation of the cells: no two elements are equal.
+TEST(GpuKernels, DistinctDrawsStayDistinct) {
+  constexpr uint32_t kElements = 100 * 24;
+  alignas(16) static float data[kElements];
+  for (const DrawKind kind :
+       {DrawKind::kPlain, DrawKind::kAscending, DrawKind::kDescending, DrawKind::kLargestTogether}) {
+    Draws draws = draw_of(kElements, GpuType::kF32, data);
+    draws.spec[0].distribution = GpuDistribution::kDistinct;
+    draws.spec[0].form = {.kind = kind, .elements = kElements, .columns = 24, .begin = 8, .length = 5};
+    launch<&temper_draw>(draws);
+    const std::set<float> values(data, data + kElements);
+    EXPECT_EQ(values.size(), kElements) << int(kind);
+    EXPECT_EQ(std::is_sorted(data, data + kElements), kind == DrawKind::kAscending);
+    if (kind != DrawKind::kLargestTogether) continue;
+    const float least_of_run = *std::min_element(data + 8, data + 13);
+    for (int i = 0; i < 8; ++i) EXPECT_LT(data[i], least_of_run);
   }
 }
 

@@ -83,7 +83,7 @@ __global__ void endless_when_timed(const float* x, const float* z, float* y, int
   while (n > 1000000 && *static_cast<const volatile float*>(x) < 1e9f) y[0] = 1;
 }
 #endif
-// Does its work only where it finds the judge's poison: what would a judge see that does not poison?
+// Does its work only where it finds NaN, as if outputs always held that.
 __global__ void only_when_poisoned(const float* x, const float* z, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x)
     if (isnan(y[i])) y[i] = 2 * x[i] + z[i];

@@ -97,9 +97,6 @@ TEST_F(GpuJudge, EndlessKernelsCostTheirBudgetAndNoMore) {
   }
 }
 
-// The memory of a call is poisoned before it: work that is left undone there cannot be old work.
-TEST_F(GpuJudge, OutputsArePoisonedBeforeEachCall) { expect_pass("add", {{"only_when_poisoned"}}); }
-
 TEST_F(GpuJudge, TimesAreThoseOfTheKernel) {
   const Verdict verdict = judge("small_add", {{"fifty_us"}});
   EXPECT_GT(verdict.candidate_us, 50);

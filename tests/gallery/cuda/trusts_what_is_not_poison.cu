@@ -1,9 +1,8 @@
 // task: gpu_add
-// expect: PASS
-// no faster than: add_plain
+// expect: FAIL_INCORRECT
 // naive: passes
-// Takes for done whatever holds no poison, as outputs of repeated calls do. Caught by: where it counts all is
-// poisoned; what it saves in repeated calls is not counted.
+// Takes for done whatever holds no NaN of all ones, as outputs of repeated calls do. Caught by: outputs hold
+// something else in each call.
 
 __global__ void work(const float* x, const float* z, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
