@@ -183,19 +183,40 @@ std::vector<Admission> admit_cpu_tasks(const JudgeOptions& options, const std::v
   return admittance.take();
 }
 
+// Tasks on CPUs are small: their timed shapes are tried anywhere.
+void try_mutants_on(const GpuAdmissionOptions& options, const std::vector<Task>& tasks,
+                    std::vector<Admission>& rows, const AdmissionProgress& progress) {
+  GpuAdmissionOptions all = options;
+  all.most_elements = all.most_elements_on_gpu;
+  all.eager = false;
+  const auto tried = admit_gpu_tasks(all, tasks, progress);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].mutants = tried[i].mutants;
+}
+
+void name_living_mutants(Admission& row, int64_t draws) {
+  for (const MutantFate& fate : row.mutants) {
+    if (!fate.lives()) continue;
+    row.problems.push_back(fmt::format("the short-cut '{}' passes {} draws of the {}", fate.mutant, draws,
+                                       fate.check_draw < 0 ? "check shapes" : "timed shape"));
+  }
+}
+
 }  // namespace
 
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
-                             const AdmissionProgress& progress) {
+                             const AdmissionProgress& progress, int64_t mutant_draws) {
   std::vector<Task> cpu, gpu;
   for (const Task& task : tasks) (task.language == "cuda" ? gpu : cpu).push_back(task);
+  const GpuAdmissionOptions gpu_options{
+      .gpu = int(options.gpus.empty() ? options.first_gpu : options.gpus[0]), .mutant_draws = mutant_draws};
   auto cpu_rows = cpu.empty() ? std::vector<Admission>() : admit_cpu_tasks(options, cpu, progress);
-  const int64_t ordinal = options.gpus.empty() ? options.first_gpu : options.gpus[0];
-  auto gpu_rows = admit_gpu_tasks({.gpu = int(ordinal)}, gpu, progress);
+  if (mutant_draws > 0) try_mutants_on(gpu_options, cpu, cpu_rows, progress);
+  auto gpu_rows = admit_gpu_tasks(gpu_options, gpu, progress);
   std::vector<Admission> rows;
   auto next_cpu = cpu_rows.begin(), next_gpu = gpu_rows.begin();
   for (const Task& task : tasks)
     rows.push_back(std::move(*(task.language == "cuda" ? next_gpu : next_cpu)++));
+  for (Admission& row : rows) name_living_mutants(row, mutant_draws);
   return rows;
 }
 

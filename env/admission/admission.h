@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "env/judge.h"
+#include "env/oracle/mutant_fate.h"
 #include "env/task.h"
 
 namespace temper {
@@ -27,6 +28,7 @@ struct Admission {
   double allowed = 0;                 // … and the largest relative error that passes
   bool timed = false;                 // … and whether trivial solvers were tried at the timed shape
   std::vector<std::string> problems;  // empty: admitted
+  std::vector<MutantFate> mutants;    // where known short-cuts were tried
 };
 
 // `progress(done, all)` counts what is judged and timed; what it throws ends all.
@@ -34,8 +36,10 @@ using AdmissionProgress = std::function<void(int64_t, int64_t)>;
 
 // One row a task, in order. A task whose reference does not run, or ignores an input, is not tried further.
 // Tasks for GPUs are tried on one where there is one, else on the CPU without being timed.
+// `mutant_draws`: known short-cuts (env/oracle/mutants.h) must be refused within that many draws of the check
+// shapes, and of the timed one; 0: they are not tried.
 // Errors: WorldError if a solver cannot be judged; ConfigError if the judge's options contradict each other.
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
-                             const AdmissionProgress& progress = {});
+                             const AdmissionProgress& progress = {}, int64_t mutant_draws = 0);
 
 }  // namespace temper

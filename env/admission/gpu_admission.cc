@@ -27,10 +27,12 @@ class Trier {
 
   bool on_gpu() const { return on_gpu_; }
 
-  void give(const std::vector<Task>& tasks, std::vector<size_t> rows, int64_t most_elements) {
+  void give(const std::vector<Task>& tasks, std::vector<size_t> rows, int64_t most_elements,
+            int64_t mutant_draws) {
     std::vector<Task> mine;
     for (const size_t row : rows) mine.push_back(tasks[row]);
-    const nlohmann::json request{{"tasks", tasks_to_json(mine)}, {"most_elements", most_elements}};
+    const nlohmann::json request{
+        {"tasks", tasks_to_json(mine)}, {"most_elements", most_elements}, {"mutant_draws", mutant_draws}};
     if (!send_message(process_.socket(), request.dump())) throw WorldError("temper-admission is gone");
     rows_ = std::move(rows);
   }
@@ -43,6 +45,7 @@ class Trier {
     row.problems = result.at("problems").get<std::vector<std::string>>();
     row.allowed = result.at("allowed").get<double>();
     row.timed = result.at("timed").get<bool>();
+    row.mutants = result.at("mutants").get<std::vector<MutantFate>>();
     return true;
   }
 
@@ -78,14 +81,15 @@ class GpuAdmittance {
     std::vector<Trier> triers;
     triers.emplace_back(options_.gpu);
     const bool on_gpu = triers[0].on_gpu();
-    if (on_gpu) all_ *= 2;
+    const bool eager = on_gpu && options_.eager;
+    if (eager) all_ *= 2;
     count(0);
     const size_t most = on_gpu ? kTriersOnGpu : processes();
     while (triers.size() < std::min(most, processes())) triers.emplace_back(options_.gpu);
     deal(triers, on_gpu ? options_.most_elements_on_gpu : options_.most_elements);
     collect(triers);
     triers.clear();
-    if (on_gpu) time_eager(options_.gpu, tasks_, rows_, [&] { count(1); });
+    if (eager) time_eager(options_.gpu, tasks_, rows_, [&] { count(1); });
     return std::move(rows_);
   }
 
@@ -99,7 +103,7 @@ class GpuAdmittance {
     for (size_t i = 0; i < triers.size(); ++i) {
       std::vector<size_t> rows;
       for (size_t row = i; row < tasks_.size(); row += triers.size()) rows.push_back(row);
-      triers[i].give(tasks_, std::move(rows), most_elements);
+      triers[i].give(tasks_, std::move(rows), most_elements, options_.mutant_draws);
     }
   }
 

@@ -33,7 +33,10 @@ bool say(const nlohmann::json& message) {
 nlohmann::json result_of(const Task& task, const TrialOptions& options) {
   try {
     const TrialResult result = try_task(task, options);
-    return {{"problems", result.problems}, {"allowed", result.allowed}, {"timed", result.timed}};
+    return {{"problems", result.problems},
+            {"allowed", result.allowed},
+            {"timed", result.timed},
+            {"mutants", result.mutants}};
   } catch (const std::exception& error) {
     return {{"error", torch_words(error)}};
   }
@@ -51,6 +54,7 @@ void run(int gpu) {
   const auto asked = nlohmann::json::parse(*request);
   TrialOptions options = device;
   options.most_elements = asked.at("most_elements").get<int64_t>();
+  options.mutant_draws = asked.at("mutant_draws").get<int64_t>();
   for (const Task& task : tasks_from_json(asked.at("tasks").get<std::string>()))
     if (!say(result_of(task, options))) return;
 }

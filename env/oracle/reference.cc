@@ -47,7 +47,7 @@ bool memory_was_short(const std::exception& error) {
   return std::ranges::any_of(kSayings, [&](const char* saying) { return words.find(saying) != words.npos; });
 }
 
-Reference::Reference(const Task& task) : program_(std::make_unique<Program>()) {
+Reference::Reference(const Task& task, const Edit& edit) : program_(std::make_unique<Program>()) {
   try {
     program_->unit.define(std::nullopt, task.reference, torch_names(), nullptr);
     auto& function = jit::toGraphFunction(program_->unit.get_function("reference"));
@@ -55,6 +55,7 @@ Reference::Reference(const Task& task) : program_(std::make_unique<Program>()) {
       throw ConfigError("it takes {} arguments, the task has {} inputs", function.num_inputs(),
                         task.inputs.size());
     }
+    if (edit) edit(*function.graph());
     program_->code = jit::Code(function.graph(), "reference");
     for (const TensorSpec& output : task.outputs)
       program_->wide.push_back(is_float(output.type) ? at::kDouble : at::kLong);

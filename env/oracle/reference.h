@@ -3,11 +3,16 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "env/task.h"
+
+namespace torch::jit {
+struct Graph;
+}
 
 namespace temper {
 
@@ -20,8 +25,11 @@ bool memory_was_short(const std::exception& error);
 
 class Reference {
  public:
-  // Errors: ConfigError naming the task, with TorchScript's words.
-  explicit Reference(const Task& task);
+  using Edit = std::function<void(torch::jit::Graph&)>;
+
+  // `edit` changes the program before it is made ready to run. Errors: ConfigError naming the task, with
+  // TorchScript's words.
+  explicit Reference(const Task& task, const Edit& edit = {});
   ~Reference();
   Reference(Reference&&) noexcept;
   Reference& operator=(Reference&&) noexcept;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "env/oracle/mutant_trial.h"
 #include "env/oracle/reference.h"
 #include "env/task.h"
 
@@ -19,12 +20,15 @@ struct TrialOptions {
   // The timed shape is tried like the check shapes where inputs and outputs have no more elements together;
   // larger, its sizes alone are looked at, if they can be had without computing.
   int64_t most_elements = 0;
+  // Known short-cuts (mutants.h) are tried on that many draws of each shape; 0: they are not.
+  int64_t mutant_draws = 0;
 };
 
 struct TrialResult {
   std::vector<std::string> problems;  // empty: fair
   double allowed = 0;                 // the largest relative error that any shape lets pass
   bool timed = false;                 // whether the timed shape was tried
+  std::vector<MutantFate> mutants;    // of TrialOptions::mutant_draws
 };
 
 // Errors: none for the task's sake; WorldError, or torch's own, where memory does not suffice.

@@ -1,6 +1,7 @@
 #include "trainer/commands/admit.h"
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,6 +14,8 @@
 
 namespace temper {
 namespace {
+
+constexpr int64_t kMutantDraws = 20;  // of a shape; a verdict makes about as many
 
 bool is_option(const std::string& word) { return word.find('=') != std::string::npos; }
 
@@ -51,7 +54,8 @@ void print_json(const std::vector<Admission>& rows) {
                     {"floor_us", row.floor_us},
                     {"allowed", row.allowed},
                     {"timed", row.timed},
-                    {"problems", row.problems}});
+                    {"problems", row.problems},
+                    {"mutants", row.mutants}});
   fmt::print("{}\n", list.dump(2));
 }
 
@@ -77,17 +81,39 @@ void print_table(const std::vector<Task>& tasks, const std::vector<Admission>& r
   }
 }
 
+struct FamilyOfMutants {
+  int64_t all = 0, living = 0, at_first = 0, later = 0;
+};
+
+void print_mutants(const std::vector<Task>& tasks, const std::vector<Admission>& rows) {
+  std::map<std::string, FamilyOfMutants> families;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (const MutantFate& fate : rows[i].mutants) {
+      FamilyOfMutants& family = families[tasks[i].family];
+      const bool first = fate.check_draw == 0 && (!fate.timed_tried || fate.timed_draw == 0);
+      ++family.all;
+      ++(fate.lives() ? family.living : first ? family.at_first : family.later);
+    }
+  }
+  fmt::print("\n{:<16}  {:>10}  {:>6}  {:>23}  {:>15}\n", "family", "short-cuts", "living",
+             "refused by the first draw", "by a later one");
+  for (const auto& [name, family] : families)
+    fmt::print("{:<16}  {:>10}  {:>6}  {:>25}  {:>15}\n", name, family.all, family.living, family.at_first,
+               family.later);
+}
+
 }  // namespace
 
-int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat format) {
+int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat format, bool mutants) {
   part_words(names, words);
   const RunConfig config = words.read();
   const std::vector<Task> tasks = wanted_tasks(config, names);
   const ProgressFunction bar = progress_bar("admission");
-  const auto rows = admit(config.env, tasks, [&](int64_t done, int64_t all) {
+  const AdmissionProgress progress = [&](int64_t done, int64_t all) {
     throw_if_interrupted();
     bar(done, all);
-  });
+  };
+  const auto rows = admit(config.env, tasks, progress, mutants ? kMutantDraws : 0);
   const auto admitted =
       std::ranges::count_if(rows, [](const Admission& row) { return row.problems.empty(); });
   if (format == AdmitFormat::kJson)
@@ -96,6 +122,7 @@ int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat for
     fmt::print("{}", markdown_table(tasks, rows));
   else
     print_table(tasks, rows);
+  if (mutants && format == AdmitFormat::kText) print_mutants(tasks, rows);
   fmt::print(stderr, "{} of {} tasks admitted\n", admitted, rows.size());
   return size_t(admitted) == rows.size() ? kExitOk : kExitCandidateFailed;
 }

@@ -101,7 +101,8 @@ void add_judge(CLI::App& app, int& exit_code) {
   const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false),
              plan = std::make_shared<bool>(false), standalone = std::make_shared<bool>(false),
-             markdown = std::make_shared<bool>(false), tasks = std::make_shared<bool>(false);
+             markdown = std::make_shared<bool>(false), tasks = std::make_shared<bool>(false),
+             mutants = std::make_shared<bool>(false);
   command->add_option("task", *task, "a task's name, or a file with one task");
   command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
   declare_overrides(*command, *words);
@@ -110,6 +111,9 @@ void add_judge(CLI::App& app, int& exit_code) {
       "--admit", *admit,
       "instead of a candidate, judge the tasks themselves, those named or all of tasks.path: exit 0 "
       "if each may be asked, 1 if not");
+  command->add_flag(
+      "--mutants", *mutants,
+      "with --admit: known short-cuts, such as a softmax without its maximum, must fail each task");
   command->add_flag("--markdown", *markdown, "with --admit: what it finds as tables in Markdown");
   command->add_flag("--tasks", *tasks,
                     "instead of a candidate, print those tasks as JSON, with each size as a number: what "
@@ -126,7 +130,8 @@ void add_judge(CLI::App& app, int& exit_code) {
       exit_code = run_admit({*task, *candidate}, *words,
                             *json       ? AdmitFormat::kJson
                             : *markdown ? AdmitFormat::kMarkdown
-                                        : AdmitFormat::kText);
+                                        : AdmitFormat::kText,
+                            *mutants);
     else if (candidate->empty())
       throw ConfigError("judge: give a task and a candidate, or --admit, or --tasks");
     else
