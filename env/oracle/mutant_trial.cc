@@ -58,14 +58,14 @@ class MutantTrial {
       for (const Shape& shape : shapes) {
         const auto lives = [&](const Suspect& suspect) { return !suspect.failed && suspect.fate.*draw < 0; };
         if (std::ranges::none_of(suspects_, lives)) return;
-        const TrialCase one = cases_.make(shape, magnitude, mix_key({kMutantSeed, uint64_t(i)}));
+        TrialCase one = cases_.make_far(shape, magnitude, {kMutantSeed, int32_t(i)});
         for (Suspect& suspect : suspects_)
           if (lives(suspect)) judge(suspect, one, draw, i);
       }
     }
   }
 
-  void judge(Suspect& suspect, const TrialCase& one, Draw draw, int64_t number) {
+  void judge(Suspect& suspect, TrialCase& one, Draw draw, int64_t number) {
     const auto outputs = answer(suspect, one.inputs, one.shape, one.magnitude);
     if (!outputs || cases_.passes(one, *outputs)) return;
     suspect.differs = true;

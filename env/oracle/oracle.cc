@@ -15,8 +15,6 @@ namespace temper {
 namespace {
 
 constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secret
-constexpr double kNeighbourhood = 2;    // of the strict bound
-constexpr double kMovements = 2;  // of a right answer; of few patterns the largest may be small by chance
 
 OracleReply error_reply(const std::string& text) {
   OracleReply reply;

@@ -16,6 +16,13 @@
 
 namespace temper {
 
+// How far from the reference, in strict bounds (tolerance.h), the baseline may be on inputs that are far from
+// plain ones for those to be drawn.
+inline constexpr double kNeighbourhood = 2;
+
+// A right answer may be off by as many movements: of few patterns the largest may be small by chance.
+inline constexpr double kMovements = 2;
+
 // What half a last place of f32 becomes over a sum of as many terms as the longest dimension, or as the
 // largest input has elements for each output element: it grows with their root.
 double summed_rounding(const Task& task, const Shape& shape);

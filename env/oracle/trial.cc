@@ -75,7 +75,7 @@ class Trial {
   // Strikes out the solvers that a draw of this shape refuses.
   void try_shape(const Shape& shape, std::vector<Solver>& solvers) {
     for (const double magnitude : task_.magnitudes) {
-      const TrialCase one = cases_.make(shape, magnitude, kSeed);
+      TrialCase one = cases_.make(shape, magnitude, kSeed);
       const TrivialRequest request{task_, one.inputs, one.expected,
                                    cases_.wide(cases_.draw(shape, magnitude, kSeed + 1)),
                                    [&](const Tensors& inputs) { return cases_.wide(inputs); }};
@@ -89,7 +89,7 @@ class Trial {
   }
 
   // An input matters if another draw of it, and a single element of it, turn right outputs into wrong ones.
-  void weigh_inputs(const TrialCase& one) {
+  void weigh_inputs(TrialCase& one) {
     const Tensors others = cases_.draw(one.shape, one.magnitude, kSeed + 2);
     std::erase_if(idle_, [&](size_t input) {
       return !cases_.passes(one, cases_.wide(with(one.inputs, input, others[input])));
@@ -97,7 +97,7 @@ class Trial {
     std::erase_if(idle_elements_, [&](size_t input) { return element_matters(one, input); });
   }
 
-  bool element_matters(const TrialCase& one, size_t input) const {
+  bool element_matters(TrialCase& one, size_t input) const {
     for (uint64_t spike = 1; spike <= kSpikes; ++spike) {
       const at::Tensor changed = cases_.draw_one(one.shape, one.magnitude, kSeed, input, spike);
       if (!cases_.passes(one, cases_.wide(with(one.inputs, input, changed)))) return true;

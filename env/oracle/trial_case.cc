@@ -9,10 +9,13 @@
 #include "base/rng.h"
 #include "env/oracle/draw.h"
 #include "env/oracle/proof.h"
+#include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
 namespace temper {
 namespace {
+
+constexpr uint64_t kScaleSeed = 0x5CA1E;
 
 bool declares_nonfinite(const Task& task) {
   return std::ranges::any_of(task.inputs, [](const TensorSpec& input) { return input.nonfinite; });
@@ -45,7 +48,8 @@ TrialCase TrialCases::make(const Shape& shape, double magnitude, uint64_t seed) 
     if (!before[i].view(at::kByte).equal(one.inputs[i].view(at::kByte)))
       throw ConfigError("reference: changes its input {}", task_.inputs[i].name);
   one.expected = wide(one.inputs);
-  measure_scales(one, seed);
+  one.scale = scales(shape, magnitude);
+  one.allowed.assign(task_.outputs.size(), 0);
   for (size_t i = 0; i < eager.size(); ++i) weigh_eager(one, i, eager[i]);
   return one;
 }
@@ -79,14 +83,25 @@ Tensors TrialCases::wide(const Tensors& inputs) const {
   }
 }
 
-void TrialCases::measure_scales(TrialCase& one, uint64_t seed) {
-  one.allowed.assign(task_.outputs.size(), 0);
-  one.scale = output_scales(task_, one.shape, [&](uint64_t i) {
-    return i == 0 ? one.expected : wide(draw(one.shape, one.magnitude, seed + 100 + i));
-  });
+const std::vector<double>& TrialCases::scales(const Shape& shape, double magnitude) {
+  auto& known = scales_[{&shape, magnitude}];
+  if (known.empty())
+    known = output_scales(task_, shape,
+                          [&](uint64_t i) { return wide(draw(shape, magnitude, mix_key({kScaleSeed, i}))); });
+  return known;
 }
 
-// The baseline's error decides what a candidate's may be, and must itself be allowed.
+// The baseline's error decides what a candidate's may be.
+double TrialCases::eager_allows(const TrialCase& one, size_t output, const at::Tensor& eager) const {
+  const ElementType type = task_.outputs[output].type;
+  if (!is_float(type)) return 0;
+  const at::Tensor got = eager.to(dtype_of(type)).to(at::kDouble);
+  const at::Tensor errors = relative_errors(got, one.expected[output], one.scale[output]);
+  const double worst = at::where(errors.isfinite(), errors, 0.0).max().item<double>();
+  return allowed_error(strict_error(task_, output, one.shape), type, worst);
+}
+
+// … and must itself be allowed.
 void TrialCases::weigh_eager(TrialCase& one, size_t output, const at::Tensor& eager) {
   const TensorSpec& spec = task_.outputs[output];
   if (!is_float(spec.type)) return;
@@ -94,11 +109,11 @@ void TrialCases::weigh_eager(TrialCase& one, size_t output, const at::Tensor& ea
   if (!declares_nonfinite(task_) && !expected.to(dtype_of(spec.type)).isfinite().all().item<bool>())
     throw ConfigError("reference: output {} is not finite at {}, magnitude {}, though all inputs are",
                       spec.name, shape_text(one.shape), one.magnitude);
-  const at::Tensor errors = relative_errors(got, expected, one.scale[output]);
-  const double worst = at::where(errors.isfinite(), errors, 0.0).max().item<double>();
-  one.allowed[output] = allowed_error(strict_error(task_, output, one.shape), spec.type, worst);
+  one.allowed[output] = eager_allows(one, output, eager);
   most_allowed_ = std::max(most_allowed_, one.allowed[output]);
   if (output_passes(one, output, got)) return;
+  const at::Tensor errors = relative_errors(got, expected, one.scale[output]);
+  const double worst = at::where(errors.isfinite(), errors, 0.0).max().item<double>();
   throw ConfigError(
       "reference: output {} is off by {:.1e} of its size from double precision at {}, magnitude {}; {:.1e} "
       "is allowed",
@@ -106,21 +121,82 @@ void TrialCases::weigh_eager(TrialCase& one, size_t output, const at::Tensor& ea
 }
 
 // As the judge compares: a NaN or an infinity is right only where the reference, rounded, has the same.
-bool TrialCases::output_passes(const TrialCase& one, size_t output, const at::Tensor& got) const {
+bool TrialCases::output_passes(TrialCase& one, size_t output, const at::Tensor& got) const {
   const at::Tensor& expected = one.expected[output];
   const ElementType type = task_.outputs[output].type;
   if (!is_float(type)) return got.to(at::kLong).equal(expected);
   const at::Tensor in_type = expected.to(dtype_of(type)), held = got.to(dtype_of(type)).to(at::kDouble);
   const at::Tensor bound = (expected.abs() + one.scale[output]) * one.allowed[output] + 0x1p-126;
-  const at::Tensor inside = (held - expected).abs().le(bound);
+  const at::Tensor off = (held - expected).abs();
   const at::Tensor special = at::where(in_type.isnan(), held.isnan(), held.eq(in_type.to(at::kDouble)));
-  return at::where(in_type.isfinite(), inside, special).all().item<bool>();
+  const auto all_inside = [&](const at::Tensor& most) {
+    return at::where(in_type.isfinite(), off.le(most), special).all().item<bool>();
+  };
+  if (all_inside(bound)) return true;
+  if (!one.far) return false;
+  if (one.movements.empty())
+    one.movements = movements([&](const Tensors& inputs) { return wide(inputs); }, one.inputs, one.expected,
+                              summed_rounding(task_, one.shape), kScaleSeed);
+  const at::Tensor& moved = one.movements[output];
+  return all_inside(bound + at::where(moved.isfinite(), moved * kMovements, 0.0));
 }
 
-bool TrialCases::passes(const TrialCase& one, const Tensors& outputs) const {
+bool TrialCases::passes(TrialCase& one, const Tensors& outputs) const {
   for (size_t i = 0; i < outputs.size(); ++i)
     if (!output_passes(one, i, outputs[i])) return false;
   return true;
+}
+
+TrialCase TrialCases::make_far(const Shape& shape, double magnitude, DrawTurn turn) {
+  const uint64_t seed = mix_key({turn.key, uint64_t(turn.number)});
+  const auto forms = draw_forms(task_, shape, magnitude, seed, turn, [&](int input, DrawKind kind) {
+    return far({&shape, magnitude, input, kind});
+  });
+  TrialCase one{shape, magnitude, draw_forms_of(forms, shape, magnitude, seed), {}, scales(shape, magnitude),
+                {},    true};
+  one.expected = wide(one.inputs);
+  const Tensors eager = run_eager(shape, one.inputs);
+  for (size_t i = 0; i < eager.size(); ++i) one.allowed.push_back(eager_allows(one, i, eager[i]));
+  return one;
+}
+
+double TrialCases::far(const FarKey& key) {
+  const auto it = far_.find(key);
+  if (it != far_.end()) return it->second;
+  const double found = farthest(std::get<DrawKind>(key), [&](double distance, uint64_t seed) {
+    return stays_right(key, distance, seed);
+  });
+  return far_.emplace(key, found).first->second;
+}
+
+// As the judge's oracle measures it.
+bool TrialCases::stays_right(const FarKey& key, double far, uint64_t seed) {
+  const auto& [shape, magnitude, input, kind] = key;
+  const auto forms = outermost_forms(task_, *shape, magnitude, seed, input, kind, far);
+  TrialCase one{
+      *shape, magnitude, draw_forms_of(forms, *shape, magnitude, seed), {}, scales(*shape, magnitude), {}};
+  one.expected = wide(one.inputs);
+  const Tensors eager = run_eager(*shape, one.inputs);
+  for (size_t i = 0; i < eager.size(); ++i)
+    one.allowed.push_back(kNeighbourhood * strict_error(task_, i, *shape));
+  for (size_t i = 0; i < eager.size(); ++i) {
+    const bool finite = !is_float(task_.outputs[i].type) || declares_nonfinite(task_) ||
+                        one.expected[i].to(dtype_of(task_.outputs[i].type)).isfinite().all().item<bool>();
+    if (!finite || !output_passes(one, i, eager[i])) return false;
+  }
+  return true;
+}
+
+Tensors TrialCases::draw_forms_of(const std::vector<DrawForm>& forms, const Shape& shape, double magnitude,
+                                  uint64_t seed) const {
+  Tensors inputs;
+  for (size_t i = 0; i < task_.inputs.size(); ++i) {
+    const TensorSpec& spec = task_.inputs[i];
+    at::Tensor values = at::empty(tensor_sizes(spec, shape), is_float(spec.type) ? at::kFloat : at::kInt);
+    draw_input(spec, shape, magnitude, forms[i], mix_key({seed, i}), values.mutable_data_ptr());
+    inputs.push_back(values.to(dtype_of(spec.type)).to(device_));
+  }
+  return inputs;
 }
 
 Tensors TrialCases::draw(const Shape& shape, double magnitude, uint64_t seed) const {

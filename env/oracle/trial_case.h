@@ -4,9 +4,12 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "env/draw_forms.h"
 #include "env/oracle/reference.h"
 #include "env/oracle/trivial.h"
 #include "env/task.h"
@@ -21,6 +24,8 @@ struct TrialCase {
   double magnitude;
   Tensors inputs, expected;
   std::vector<double> scale, allowed;  // by output
+  bool far = false;                    // whether inputs may depart from plain ones
+  Tensors movements = {};              // sensitivity.h; of a far one, as soon as they are asked for
 };
 
 class TrialCases {
@@ -32,12 +37,15 @@ class TrialCases {
   // its inputs, or is further from itself in double precision than a candidate may be.
   TrialCase make(const Shape& shape, double magnitude, uint64_t seed);
 
-  Tensors draw(const Shape& shape, double magnitude, uint64_t seed) const;
+  // … of inputs whose forms are those of that turn (env/draw_forms.h), as far as this task allows.
+  TrialCase make_far(const Shape& shape, double magnitude, DrawTurn turn);
+
+  Tensors draw(const Shape& shape, double magnitude, uint64_t seed) const;  // plainly
   // One input; `spike` changes one of its elements by much, unless it is 0.
   at::Tensor draw_one(const Shape& shape, double magnitude, uint64_t seed, size_t input,
                       uint64_t spike) const;
 
-  bool passes(const TrialCase& one, const Tensors& outputs) const;
+  bool passes(TrialCase& one, const Tensors& outputs) const;
   Tensors wide(const Tensors& inputs) const;  // the reference in double precision; errors: ConfigError
   void check_outputs(const Shape& shape, const Tensors& outputs) const;  // errors: ConfigError
   const Reference& reference() const { return reference_; }
@@ -45,14 +53,23 @@ class TrialCases {
 
  private:
   Tensors run_eager(const Shape& shape, const Tensors& inputs) const;
-  void measure_scales(TrialCase& one, uint64_t seed);
+  using FarKey = std::tuple<const Shape*, double, int, DrawKind>;
+
+  const std::vector<double>& scales(const Shape& shape, double magnitude);
+  double far(const FarKey& key);
+  bool stays_right(const FarKey& key, double far, uint64_t seed);
+  Tensors draw_forms_of(const std::vector<DrawForm>& forms, const Shape& shape, double magnitude,
+                        uint64_t seed) const;
+  double eager_allows(const TrialCase& one, size_t output, const at::Tensor& eager) const;
   void weigh_eager(TrialCase& one, size_t output, const at::Tensor& eager);
-  bool output_passes(const TrialCase& one, size_t output, const at::Tensor& got) const;
+  bool output_passes(TrialCase& one, size_t output, const at::Tensor& got) const;
 
   const Task& task_;
   at::Device device_;
   Reference reference_;
   double most_allowed_ = 0;
+  std::map<std::pair<const Shape*, double>, std::vector<double>> scales_;
+  std::map<FarKey, double> far_;
 };
 
 }  // namespace temper

@@ -19,8 +19,8 @@ using testing::Not;
 
 Task mutated_task(const std::string& keys) {
   return parse_tasks(
-             "- {name: t, inputs: {x: [n, m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 5}, {n: 7, m: 12}], "
-             "timed: {n: 64, m: 48}, " +
+             "defaults: {inputs: {x: [n, m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 5}, {n: 7, m: 12}], "
+             "timed: {n: 64, m: 48}}\ntasks:\n  - {name: t, " +
                  keys + "}\n",
              "mutants_test.cc")
       .at(0);
@@ -92,7 +92,7 @@ TEST(Mutants, ComputeWhatTheirNamesSay) {
 
 TEST(Mutants, OfIndicesMeetRepetitions) {
   const std::string gather =
-      "reference: x[r], inputs: {x: [p, m], r: {shape: [n], type: i32, below: p}}, dims: [n, m, p], "
+      "reference: 'x[r]', inputs: {x: [p, m], r: {shape: [n], type: i32, below: p}}, dims: [n, m, p], "
       "check: [{n: 40, m: 2, p: 4}], timed: {n: 64, m: 4, p: 8}";
   const Task task = mutated_task(gather);
   const at::Tensor x = at::arange(8, at::kFloat).reshape({4, 2}), r = at::full({40}, 2, at::kInt);
