@@ -62,6 +62,17 @@ struct FormMaker {
                               : uint32_t(rng.below(form.elements));
       form.spike[i] = float(sign() * spike_size() * scale);
     }
+    spike_an_edge();
+  }
+
+  // The largest of all stands where loops forget to go: in the last column, the last row, the last place.
+  void spike_an_edge() {
+    const uint32_t row = uint32_t(rng.below(rows())), column = uint32_t(rng.below(form.columns));
+    const uint32_t edges[] = {row * form.columns + form.columns - 1, form.elements - form.columns + column,
+                              form.elements - 1};
+    form.place[0] = edges[rng.below(3)];
+    for (uint32_t i = 1; i < form.spikes; ++i)
+      if (std::abs(form.spike[i]) > std::abs(form.spike[0])) std::swap(form.spike[i], form.spike[0]);
   }
 
   // At the row's head, its tail, within one chunk of eight, or anywhere.
@@ -69,10 +80,10 @@ struct FormMaker {
     const uint32_t longest = std::clamp(form.columns / 2, 1u, kLongestRun);
     form.length = outermost != 0 ? longest : 1 + uint32_t(rng.below(longest));
     form.begin = uint32_t(rng.below(form.columns - form.length + 1));
-    const uint64_t where = rng.below(4);
+    const uint64_t where = rng.below(6);
     if (where == 0) form.begin = 0;
-    if (where == 1) form.begin = form.columns - form.length;
-    if (where == 2 && form.columns >= 8) {
+    if (where <= 3 && where > 0) form.begin = form.columns - form.length;
+    if (where == 4 && form.columns >= 8) {
       form.length = std::min(form.length, 8u);
       form.begin = 8 * uint32_t(rng.below(form.columns / 8));
     }
@@ -85,7 +96,7 @@ struct FormMaker {
   void add_offset() {
     const double most = input.type == ElementType::kBF16 ? 16 : input.type == ElementType::kF16 ? 64 : 1024;
     const double largest = std::max(1.0, most * far);
-    form.offset = float(sign() * log_uniform(std::max(1.0, largest / 16), largest) * scale);
+    form.offset = float(sign() * log_uniform(std::max(1.0, largest / 4), largest) * scale);
     if (rows() > 1 && rng.below(2) == 0) form.power = kRowOffsetPower;
   }
 
@@ -234,6 +245,9 @@ std::vector<uint32_t> order_of(size_t count, uint64_t key) {
   return order;
 }
 
+// Inputs that may go together less far than one alone by more than this go their own ways.
+constexpr double kMuchNearer = 8;
+
 // How the inputs of a call depart together.
 enum class Manner { kAlike, kEach, kAlone };
 
@@ -253,7 +267,9 @@ class Turns {
     if (manner_ != Manner::kAlike) return first_possible(input, int(input), input);
     const auto common = first_possible(0, kAlike, 0);
     const bool can = std::ranges::count(kinds_[input], common.first) != 0;
-    return can && common.first != DrawKind::kPlain ? common : first_possible(input, int(input), input);
+    const bool near = can && common.second * kMuchNearer < far_(int(input), common.first);
+    return can && !near && common.first != DrawKind::kPlain ? common
+                                                            : first_possible(input, int(input), input);
   }
 
  private:

@@ -32,7 +32,7 @@ DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude
                    uint64_t key);
 
 // The steps in which `far` is tried, until a right answer stays right; 0 after the last.
-inline constexpr double kFarSteps[] = {1, 0x1p-3, 0x1p-6, 0x1p-9};
+inline constexpr double kFarSteps[] = {1, 0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5, 0x1p-6, 0x1p-9};
 
 // How far an input may go in that kind while the others are plain; input kAlike: all together that can. 0:
 // not at all.
