@@ -62,15 +62,15 @@ struct FormMaker {
                               : uint32_t(rng.below(form.elements));
       form.spike[i] = float(sign() * spike_size() * scale);
     }
-    spike_an_edge();
+    spike_an_edge(one_row, row);
   }
 
   // The largest of all stands where loops forget to go: in the last column, the last row, the last place.
-  void spike_an_edge() {
-    const uint32_t row = uint32_t(rng.below(rows())), column = uint32_t(rng.below(form.columns));
-    const uint32_t edges[] = {row * form.columns + form.columns - 1, form.elements - form.columns + column,
-                              form.elements - 1};
-    form.place[0] = edges[rng.below(3)];
+  void spike_an_edge(bool one_row, uint32_t row) {
+    const uint32_t last_row = form.elements - form.columns, last_column = form.columns - 1;
+    const uint32_t edges[] = {row * form.columns + last_column, last_row + uint32_t(rng.below(form.columns)),
+                              last_row + last_column};
+    form.place[0] = edges[one_row ? 0 : rng.below(3)];
     for (uint32_t i = 1; i < form.spikes; ++i)
       if (std::abs(form.spike[i]) > std::abs(form.spike[0])) std::swap(form.spike[i], form.spike[0]);
   }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
 namespace temper {
 namespace {
 
-constexpr double kNeighbourhood = 2;  // of the strict bound
 
 }  // namespace
 

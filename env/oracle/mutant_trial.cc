@@ -54,7 +54,7 @@ class MutantTrial {
 
   void try_at(const std::vector<Shape>& shapes, Draw draw) {
     for (int64_t i = 0; i < draws_; ++i) {
-      const double magnitude = task_.magnitudes[size_t(i) % task_.magnitudes.size()];
+      const double magnitude = magnitude_of(draw, i);
       for (const Shape& shape : shapes) {
         const auto lives = [&](const Suspect& suspect) { return !suspect.failed && suspect.fate.*draw < 0; };
         if (std::ranges::none_of(suspects_, lives)) return;
@@ -63,6 +63,13 @@ class MutantTrial {
           if (lives(suspect)) judge(suspect, one, draw, i);
       }
     }
+  }
+
+  // As a judge draws: all magnitudes at the check shapes, not in step with the turns; at the timed shape the
+  // last one, then 1.
+  double magnitude_of(Draw draw, int64_t number) const {
+    if (draw == &MutantFate::timed_draw) return number == 0 ? task_.magnitudes.back() : 1;
+    return task_.magnitudes[mix_key({kMutantSeed, uint64_t(number), 1}) % task_.magnitudes.size()];
   }
 
   void judge(Suspect& suspect, TrialCase& one, Draw draw, int64_t number) {

@@ -50,7 +50,8 @@ TrialCase TrialCases::make(const Shape& shape, double magnitude, uint64_t seed) 
   one.expected = wide(one.inputs);
   one.scale = scales(shape, magnitude);
   one.allowed.assign(task_.outputs.size(), 0);
-  for (size_t i = 0; i < eager.size(); ++i) weigh_eager(one, i, eager[i]);
+  const Tensors single = single_precision(one.inputs, eager);
+  for (size_t i = 0; i < eager.size(); ++i) weigh_eager(one, i, eager[i], single[i]);
   return one;
 }
 
@@ -91,33 +92,44 @@ const std::vector<double>& TrialCases::scales(const Shape& shape, double magnitu
   return known;
 }
 
+// The baseline with what lies between its inputs and outputs in f32.
+Tensors TrialCases::single_precision(const Tensors& inputs, const Tensors& eager) const {
+  const bool narrow = std::ranges::any_of(
+      task_.outputs, [](const TensorSpec& output) { return element_size(output.type) < sizeof(float); });
+  return narrow ? reference_.wide(inputs, at::kFloat) : eager;
+}
+
+// The most that finite elements are off.
+double TrialCases::worst_error(const TrialCase& one, size_t output, const at::Tensor& got) const {
+  const at::Tensor errors = relative_errors(got.to(at::kDouble), one.expected[output], one.scale[output]);
+  return at::where(errors.isfinite(), errors, 0.0).max().item<double>();
+}
+
 // The baseline's error decides what a candidate's may be.
-double TrialCases::eager_allows(const TrialCase& one, size_t output, const at::Tensor& eager) const {
+double TrialCases::eager_allows(const TrialCase& one, size_t output, const at::Tensor& eager,
+                                const at::Tensor& single) const {
   const ElementType type = task_.outputs[output].type;
   if (!is_float(type)) return 0;
-  const at::Tensor got = eager.to(dtype_of(type)).to(at::kDouble);
-  const at::Tensor errors = relative_errors(got, one.expected[output], one.scale[output]);
-  const double worst = at::where(errors.isfinite(), errors, 0.0).max().item<double>();
-  return allowed_error(strict_error(task_, output, one.shape), type, worst);
+  return allowed_error(strict_error(task_, output, one.shape), type, worst_error(one, output, single),
+                       worst_error(one, output, eager.to(dtype_of(type))));
 }
 
 // … and must itself be allowed.
-void TrialCases::weigh_eager(TrialCase& one, size_t output, const at::Tensor& eager) {
+void TrialCases::weigh_eager(TrialCase& one, size_t output, const at::Tensor& eager,
+                             const at::Tensor& single) {
   const TensorSpec& spec = task_.outputs[output];
   if (!is_float(spec.type)) return;
   const at::Tensor &expected = one.expected[output], got = eager.to(dtype_of(spec.type)).to(at::kDouble);
   if (!declares_nonfinite(task_) && !expected.to(dtype_of(spec.type)).isfinite().all().item<bool>())
     throw ConfigError("reference: output {} is not finite at {}, magnitude {}, though all inputs are",
                       spec.name, shape_text(one.shape), one.magnitude);
-  one.allowed[output] = eager_allows(one, output, eager);
+  one.allowed[output] = eager_allows(one, output, eager, single);
   most_allowed_ = std::max(most_allowed_, one.allowed[output]);
   if (output_passes(one, output, got)) return;
-  const at::Tensor errors = relative_errors(got, expected, one.scale[output]);
-  const double worst = at::where(errors.isfinite(), errors, 0.0).max().item<double>();
   throw ConfigError(
       "reference: output {} is off by {:.1e} of its size from double precision at {}, magnitude {}; {:.1e} "
       "is allowed",
-      spec.name, worst, shape_text(one.shape), one.magnitude, one.allowed[output]);
+      spec.name, worst_error(one, output, got), shape_text(one.shape), one.magnitude, one.allowed[output]);
 }
 
 // As the judge compares: a NaN or an infinity is right only where the reference, rounded, has the same.
@@ -156,7 +168,8 @@ TrialCase TrialCases::make_far(const Shape& shape, double magnitude, DrawTurn tu
                 {},    true};
   one.expected = wide(one.inputs);
   const Tensors eager = run_eager(shape, one.inputs);
-  for (size_t i = 0; i < eager.size(); ++i) one.allowed.push_back(eager_allows(one, i, eager[i]));
+  const Tensors single = single_precision(one.inputs, eager);
+  for (size_t i = 0; i < eager.size(); ++i) one.allowed.push_back(eager_allows(one, i, eager[i], single[i]));
   return one;
 }
 

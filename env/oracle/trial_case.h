@@ -60,8 +60,11 @@ class TrialCases {
   bool stays_right(const FarKey& key, double far, uint64_t seed);
   Tensors draw_forms_of(const std::vector<DrawForm>& forms, const Shape& shape, double magnitude,
                         uint64_t seed) const;
-  double eager_allows(const TrialCase& one, size_t output, const at::Tensor& eager) const;
-  void weigh_eager(TrialCase& one, size_t output, const at::Tensor& eager);
+  Tensors single_precision(const Tensors& inputs, const Tensors& eager) const;
+  double worst_error(const TrialCase& one, size_t output, const at::Tensor& got) const;
+  double eager_allows(const TrialCase& one, size_t output, const at::Tensor& eager,
+                      const at::Tensor& single) const;
+  void weigh_eager(TrialCase& one, size_t output, const at::Tensor& eager, const at::Tensor& single);
   bool output_passes(TrialCase& one, size_t output, const at::Tensor& got) const;
 
   const Task& task_;

@@ -69,10 +69,10 @@ TEST(DrawFamily, SpikesAreFewAndTheirSizesSpreadOverDecades) {
 TEST(DrawFamily, FarIsHowFar) {
   double most = 0, offset = 0;
   for (uint64_t key = 0; key < 100; ++key) {
-    const DrawForm form = form_of(normal_input(), DrawKind::kSpikes, key, kFarSteps[2]);
+    const DrawForm form = form_of(normal_input(), DrawKind::kSpikes, key, 0x1p-6);
     for (uint32_t i = 0; i < form.spikes; ++i) most = std::max(most, std::abs(double(form.spike[i])));
     offset = std::max(offset,
-                      std::abs(double(form_of(normal_input(), DrawKind::kOffset, key, kFarSteps[2]).offset)));
+                      std::abs(double(form_of(normal_input(), DrawKind::kOffset, key, 0x1p-6).offset)));
   }
   EXPECT_TRUE(most > 100 && most < 157) << most;
   EXPECT_TRUE(offset > 10 && offset < 16.1) << offset;
