@@ -14,7 +14,6 @@ namespace temper {
 namespace {
 
 constexpr uint64_t kRoundingSeed = 0x7E3;  // no secret
-constexpr double kMovements = 2;  // of a right answer; of few patterns the largest may be small by chance
 constexpr int64_t kReportElements = int64_t{1} << 22;
 constexpr int64_t kUnwrittenNear = 16;
 
