@@ -9,6 +9,7 @@
 #include "env/oracle/tolerance.h"
 
 namespace temper {
+
 // Whether a right answer, the reference in single precision, stays within a neighbourhood of the strict bound.
 bool GpuOracle::stays_right(const FarKey& key, size_t output, const at::Tensor& got,
                             const at::Tensor& right) {
