@@ -44,8 +44,9 @@ class GpuDraws : public testing::Test {
     Draws draws;
     draws.count = 1;
     draws.at[0] = data_;
-    draws.spec[0] = {.key = 5, .elements = kElements, .type = type, .distribution = distribution};
-    DrawForm& form = draws.spec[0].form;
+    DrawSpec& spec = draws.spec[0];
+    spec.key = 5, spec.elements = kElements, spec.type = type, spec.distribution = distribution;
+    DrawForm& form = spec.form;
     form = {.kind = kind, .elements = kElements, .columns = kColumns, .row_period = 3, .begin = 5, .length = 9};
     form.share = 1u << 31, form.power = 6, form.bound = 5000, form.stride = 7, form.key = 11;
     form.factor = 100, form.offset = 30, form.spikes = kFormSpikes;
@@ -86,7 +87,8 @@ TEST_F(GpuDraws, EachKindIsFoundAgain) {
 }
 
 TEST_F(GpuDraws, WhatIsFilledIsFoundAgain) {
-  const GpuLayout layout{.outputs = {{0, 4 * int64_t(kElements)}}, .bytes = 4 * int64_t(kElements)};
+  GpuLayout layout;
+  layout.outputs = {{0, 4 * int64_t(kElements)}};
   const double memset_us =
       time([&] { TEMPER_GPU(cuMemsetD8Async, data_, 0xFF, 4 * size_t(kElements), nullptr); });
   std::printf("   memset of 32 MiB: %.1f us\n", memset_us);
