@@ -26,7 +26,7 @@ ProcedureOptions procedure_options(const LaneSetup& setup) {
 
 CppLane::CppLane(const LaneSetup& setup) : setup_(setup), program_dir_(executable_dir().string()) {
   start_oracle();
-  tools_ = find_toolchain(kCpp.compiler_flags, kCpp.entry_point);
+  tools_ = find_toolchain(kCpp.compiler_flags, kCpp.entry_symbol);
   const std::string alive = first_call_not_killed();
   if (!alive.empty()) throw WorldError("the sandbox does not hold: {} is possible", alive);
   options_ = procedure_options(setup);

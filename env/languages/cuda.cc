@@ -49,6 +49,7 @@ const Language kCuda{
     .compiler_flags = {"-std=c++17", "--expt-relaxed-constexpr", "-w", "-DNDEBUG", "-DCCCL_DISABLE_NVTX",
                        "-D_GLIBCXX_BITS_SPECFUN_H"},
     .entry_point = "launch",
+    .entry_symbol = "launch",
     .translation_unit = translation_unit,
 };
 
