@@ -19,6 +19,7 @@ struct Rejection {
 struct Language {
   std::string name;
   std::vector<std::string> compiler_flags;  // ours alone: nothing in a candidate changes them
+  std::vector<std::string> newer_flags;     // beside them, for what does not compile without; or none
   std::string entry_point;   // what a source must mention
   std::string entry_symbol;  // what its object must define
   // What the compiler reads.
