@@ -128,10 +128,11 @@ Ending run_box(const Toolchain& tools, const std::string& source, const CompileQ
   return ending;
 }
 
-// Whether what follows a candidate in C++ (env/languages/cpp.cc) knows no function of that name.
+// Whether the first error is that what follows a candidate in C++ (env/languages/cpp.cc) knows no such function.
 bool lacks_kernel(const std::string& diagnostics) {
-  const size_t error = diagnostics.find("error: 'kernel' was not declared");
-  if (error == std::string::npos) return false;
+  const size_t error = diagnostics.find("error: ");
+  if (error == std::string::npos || diagnostics.find("error: 'kernel' was not declared") == std::string::npos)
+    return false;
   const size_t newline = diagnostics.rfind('\n', error);
   return diagnostics.compare(newline == std::string::npos ? 0 : newline + 1, 12, "entry_point:") == 0;
 }
