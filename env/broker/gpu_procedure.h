@@ -26,6 +26,7 @@ struct GpuProcesses {
   GpuOracleProcess& oracle;
   GpuRunnerPool& runners;
   GpuProfiler* profiler = nullptr;
+  bool idle = false;  // nothing was judged for so long that the GPU's clocks may have sunk
 };
 
 class GpuProcedure {
@@ -52,12 +53,15 @@ class GpuProcedure {
   Found load(const GpuCandidate& candidate);
   Found check_shapes();
   Found check_draws(const Draws& draws);
+  void warm_up();
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
   Found time_batch(const Draws& draws);
   Found weigh_times();
   Found audit();
   Found knock_out(const GpuCandidate& candidate);
   Found compare_clocks();
+  Found confirm_times(const GpuCandidate& candidate);
+  Found reload(const GpuCandidate& candidate);
   Found profile(const GpuCandidate& candidate);
 
   Calls call(const Draws& draws, GpuRunnerRequest request);
