@@ -39,8 +39,8 @@ TurnValue tritonrl(const RewardOptions&, const Verdict& verdict) {
   return {.plan = verdict.speedup, .code = 1};
 }
 
-// a + b·log s, the logarithm clipped: halving the time is worth the same at every speed, and with the lower end
-// of its interval as s noise earns nothing. a + b·floor is at least what a wrong answer earns.
+// a + b·log s, the logarithm clipped: halving the time is worth the same at every speed, and with the lower
+// end of its interval as s noise earns nothing. a + b·floor is at least what a wrong answer earns.
 TurnValue log_speedup(const RewardOptions& options, const Verdict& verdict) {
   const double gain = std::log(std::max(verdict.speedup, 1e-9));
   return same(options.base + options.slope * std::clamp(gain, options.log_floor, options.log_ceiling));
@@ -94,8 +94,8 @@ void RewardOptions::visit(OptionVisitor& v) {
   for (const RewardRecipe& recipe : kRewardRecipes) names.push_back(recipe.name);
   v.option("name", name, {.help = "what a judged answer earns", .choices = names});
   v.option("lower_end", lower_end,
-           {.help = "pay the lower end of the speedup's 95 % interval, and count it in fast_p: what noise may have "
-                    "added earns nothing; false: its center"});
+           {.help = "pay the lower end of the speedup's 95 % interval, and count it in fast_p: what noise may "
+                    "have added earns nothing; false: its center"});
   v.option("parse_credit", parse_credit,
            {.help = "added where the answer parses but does not compile", .min = 0});
   v.option("compile_credit", compile_credit, {.help = "added where it compiles but is not right", .min = 0});

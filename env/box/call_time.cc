@@ -16,7 +16,9 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kHandOver{200'000};  // more than one ever takes by itself
 
-Fd turns_of(pid_t task) { return Fd(::open(fmt::format("/proc/{}/schedstat", task).c_str(), O_RDONLY | O_CLOEXEC)); }
+Fd turns_of(pid_t task) {
+  return Fd(::open(fmt::format("/proc/{}/schedstat", task).c_str(), O_RDONLY | O_CLOEXEC));
+}
 
 // The second number: how long the task was ready and did not run.
 nanoseconds waited(const Fd& turns) {

@@ -46,8 +46,8 @@ class Procedure {
  public:
   // `tools` are tried in turn until one compiles the source. `runner` is fresh and is used up. `roofs` rise
   // where the machine turns out to be faster.
-  Procedure(const ProcedureOptions& options, const std::vector<Toolchain>& tools, Roofs& roofs, OracleProcess& oracle,
-            RunnerProcess& runner, const std::vector<Task>& tasks, uint32_t task);
+  Procedure(const ProcedureOptions& options, const std::vector<Toolchain>& tools, Roofs& roofs,
+            OracleProcess& oracle, RunnerProcess& runner, const std::vector<Task>& tasks, uint32_t task);
 
   // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
   Verdict judge(const std::string& source);

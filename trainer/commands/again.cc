@@ -48,9 +48,9 @@ void print_answer(const PassedAnswer& answer) {
   std::string now = "INFRA";
   if (!answer.after.empty()) {
     const Verdict verdict = answer.verdict();
+    const std::string why = verdict.reason.empty() ? "" : " (" + verdict.reason + ")";
     now = verdict.pass() ? fmt::format("PASS {:.2f}×", verdict.speedup)
-                         : fmt::format("{}{}, {} of {}", to_string(verdict.kind),
-                                       verdict.reason.empty() ? "" : " (" + verdict.reason + ")", answer.falls(),
+                         : fmt::format("{}{}, {} of {}", to_string(verdict.kind), why, answer.falls(),
                                        answer.after.size());
   }
   fmt::print("{:<32} step {} sample {}: PASS {:.2f}× → {}\n", answer.task, answer.step, answer.sample,
