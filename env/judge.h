@@ -27,6 +27,7 @@ struct JudgeOptions {
   double compile_timeout_s = 10, run_timeout_s = 5;
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
+  double again = 0;                     // share of PASSes that are judged once more
   std::string cache = "";               // file; empty: memory only
   std::string compiled_baselines = "";  // file; empty: none (compiled_baselines.h)
   std::vector<int64_t> gpus = {};       // empty: first_gpu
@@ -55,6 +56,7 @@ struct HostHalfCounts {
 
 struct JudgeStats {  // since construction
   int64_t submitted = 0, cached = 0, infra = 0, restarts = 0;
+  int64_t again = 0, overturned = 0;  // PASSes that were judged once more, and those that fell
   double compile_s = 0, run_s = 0;  // summed over lanes
   HostHalfCounts host_halves = {};  // none where others judge
 };

@@ -150,17 +150,25 @@ std::string mismatch_text(const Mismatch& mismatch) {
   return fmt::format("{}; {} of {} wrong", element_text(mismatch), mismatch.wrong, mismatch.elements);
 }
 
+// A brace that is never closed makes an error of the first thing of ours that follows the source, and is named
+// at the end of the input.
 std::string first_compiler_error(std::string_view diagnostics) {
   std::string_view undefined;
+  std::string of_ours;
   while (!diagnostics.empty()) {
     const size_t newline = diagnostics.find('\n');
     const std::string_view line = diagnostics.substr(0, newline);
-    if (const auto error = compiler_error(line); !error.empty()) return scrub(error);
+    if (const auto error = compiler_error(line); !error.empty()) {
+      const bool ours = line.starts_with("entry_point:");
+      if (!ours && of_ours.empty()) return scrub(error);
+      if (error.ends_with("at end of input")) return scrub(error);
+      if (of_ours.empty()) of_ours = error;
+    }
     const size_t mark = line.find("undefined reference");
     if (undefined.empty() && mark != std::string_view::npos) undefined = line.substr(mark);
     diagnostics.remove_prefix(newline == std::string_view::npos ? diagnostics.size() : newline + 1);
   }
-  return scrub(undefined);
+  return scrub(of_ours.empty() ? undefined : of_ours);
 }
 
 std::string profile_text(const Profile& profile) {

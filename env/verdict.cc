@@ -133,6 +133,8 @@ void to_json(nlohmann::json& json, const Verdict& given) {
           {"time_ms", verdict.time_ms},
           {"cached", verdict.cached}};
   if (!verdict.details.empty()) json["details"] = verdict.details;
+  if (verdict.judged_again) json["judged_again"] = true;
+  if (verdict.overturned) json["overturned"] = true;
   if (!verdict.gpu.empty()) json["gpu"] = verdict.gpu;
   if (verdict.speedup_compiled) json["speedup_compiled"] = *verdict.speedup_compiled;
   if (verdict.profile) json["profile"] = *verdict.profile;
@@ -169,6 +171,8 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
   verdict.time_ms = json.value("time_ms", 0.0);
   verdict.noise = json.value("noise", 0.0);
   verdict.audited = json.value("audited", false);
+  verdict.judged_again = json.value("judged_again", false);
+  verdict.overturned = json.value("overturned", false);
   verdict.gpu = json.value("gpu", "");
   if (const auto compiled = json.find("speedup_compiled"); compiled != json.end())
     verdict.speedup_compiled = compiled->get<double>();

@@ -67,6 +67,8 @@ struct Verdict {
   double noise = 0;      // of this machine: half the range between the quartiles of the baseline's times,
                          // over their median
   bool audited = false;  // looked too good, or unsteady, and was timed again, longer
+  bool judged_again = false;  // it had passed and was judged once more, with other keys: env.again …
+  bool overturned = false;    // … and did not pass then: this is the second verdict
   double floor_us = 0;   // physics: no honest run is faster
   std::string gpu = "";  // on which it was timed, "NVIDIA H200"; empty: none
   std::optional<double> speedup_compiled = {};  // against torch.compile, where its time is known

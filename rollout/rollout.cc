@@ -220,6 +220,8 @@ void Run::collect_verdicts() {
     tickets_.erase(ticket);
     ++stats_.judged;
     stats_.cached += one.verdict.cached;
+    stats_.again += one.verdict.judged_again && !one.verdict.cached;
+    stats_.overturned += one.verdict.overturned && !one.verdict.cached;
     judged(line, one.verdict);
   }
 }
@@ -276,6 +278,8 @@ std::vector<Trajectory> Run::take_all() {
   stats_.tokens = int64_t(ranks.sum(double(stats_.tokens), "statistics of generated tokens"));
   stats_.judged = int64_t(ranks.sum(double(stats_.judged), "statistics of judged answers"));
   stats_.cached = int64_t(ranks.sum(double(stats_.cached), "statistics of cached verdicts"));
+  stats_.again = int64_t(ranks.sum(double(stats_.again), "statistics of second verdicts"));
+  stats_.overturned = int64_t(ranks.sum(double(stats_.overturned), "statistics of overturned verdicts"));
   return all;
 }
 

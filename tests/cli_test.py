@@ -469,7 +469,7 @@ tasks:
         self.check(temper("judge", "--admit", "tasks.pat=x"), 2, "did you mean tasks.path?")
         name = tasks("train", 1)[0]
         self.check(temper("judge", "--admit", name, name), 2, f"task '{name}' is named twice")
-        self.check(temper("judge"), 2, "give a task and a candidate, or --admit, or --tasks")
+        self.check(temper("judge"), 2, "give a task and a candidate, or --admit, --tasks or --again")
         self.check(temper("judge", name), 2, "give a task and a candidate, or --admit")
 
     def test_gpu_tasks_are_tried_without_a_gpu(self):

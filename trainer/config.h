@@ -72,7 +72,7 @@ struct RunConfig {
   RunOptions run;
   ModelOptions model;
   TaskOptions tasks;
-  JudgeOptions env;
+  JudgeOptions env = {.again = 0.05};
   TraceOptions traces;
   ColdStartOptions cold_start;
   RolloutOptions rollout;

@@ -39,10 +39,10 @@ TurnValue tritonrl(const RewardOptions&, const Verdict& verdict) {
   return {.plan = verdict.speedup, .code = 1};
 }
 
-// a + b·log s_low, the logarithm clipped: halving the time is worth the same at every speed, and noise that
-// widens the interval earns nothing. a + b·floor is at least what a wrong answer earns.
+// a + b·log s, the logarithm clipped: halving the time is worth the same at every speed, and with the lower
+// end of its interval as s noise earns nothing. a + b·floor is at least what a wrong answer earns.
 TurnValue log_speedup(const RewardOptions& options, const Verdict& verdict) {
-  const double gain = std::log(std::max(verdict.speedup_low, 1e-9));
+  const double gain = std::log(std::max(verdict.speedup, 1e-9));
   return same(options.base + options.slope * std::clamp(gain, options.log_floor, options.log_ceiling));
 }
 
@@ -61,6 +61,15 @@ const RewardRecipe& find_reward(const std::string& name) {
   const auto* recipe = std::ranges::find(kRewardRecipes, name, &RewardRecipe::name);
   TEMPER_CHECK(recipe != std::end(kRewardRecipes), "reward {}", name);
   return *recipe;
+}
+
+// With the speedup that counts as its speedup; that against torch.compile has the same interval, in ratios.
+Verdict counted(const RewardOptions& options, Verdict verdict) {
+  const double speedup = counted_speedup(options, verdict);
+  if (verdict.speedup_compiled && verdict.speedup > 0)
+    *verdict.speedup_compiled *= speedup / verdict.speedup;
+  verdict.speedup = speedup;
+  return verdict;
 }
 
 double partial_credit(const RewardOptions& options, VerdictKind kind) {
@@ -84,6 +93,9 @@ void RewardOptions::visit(OptionVisitor& v) {
   std::vector<std::string> names;
   for (const RewardRecipe& recipe : kRewardRecipes) names.push_back(recipe.name);
   v.option("name", name, {.help = "what a judged answer earns", .choices = names});
+  v.option("lower_end", lower_end,
+           {.help = "pay the lower end of the speedup's 95 % interval, and count it in fast_p: what noise may "
+                    "have added earns nothing; false: its center"});
   v.option("parse_credit", parse_credit,
            {.help = "added where the answer parses but does not compile", .min = 0});
   v.option("compile_credit", compile_credit, {.help = "added where it compiles but is not right", .min = 0});
@@ -118,10 +130,14 @@ void RewardOptions::check(Problems& problems) const {
                              name, right, wrong));
 }
 
+double counted_speedup(const RewardOptions& options, const Verdict& verdict) {
+  return options.lower_end ? verdict.speedup_low : verdict.speedup;
+}
+
 TurnValue reward(const RewardOptions& options, const Verdict& verdict) {
   if (verdict.infra()) return {.kept = false};
   const RewardRecipe& recipe = find_reward(options.name);
-  if (verdict.pass()) return recipe.pass(options, verdict);
+  if (verdict.pass()) return recipe.pass(options, counted(options, verdict));
   return same(recipe.failure + partial_credit(options, verdict.kind));
 }
 

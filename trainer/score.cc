@@ -24,10 +24,11 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
     raw_passed += verdict->raw_pass();
     s.compiled += verdict->speedup_compiled.has_value();
     if (!verdict->pass()) continue;
-    fast_compiled += verdict->speedup_compiled.value_or(0) > 1;
+    const double counted = counted_speedup(reward_options, *verdict);
+    fast_compiled += verdict->speedup_compiled.value_or(0) * counted > verdict->speedup;
     ++passed;
     log_speedup += std::log(verdict->speedup);
-    for (size_t i = 0; i < kFastCount; ++i) fast[i] += verdict->speedup > kFastThresholds[i];
+    for (size_t i = 0; i < kFastCount; ++i) fast[i] += counted > kFastThresholds[i];
   }
   if (s.samples == 0) return s;
   s.correct = double(passed) / double(s.samples);

@@ -2,7 +2,7 @@
 // How good a set of answers is.
 //
 // Source: Ouyang et al., KernelBench (2502.10517), fast_p: the share of samples that are correct and more
-// than p times as fast as the baseline.
+// than p times as fast as the baseline | surely so, by the lower end of the interval (reward.lower_end).
 
 #include <cstdint>
 #include <string>

@@ -69,6 +69,8 @@ void add_env(const StepRecord& step, Metrics& metrics) {
     add_metrics(fmt::format("env/turn_{}", i + 1), score(step.reward, by_turn[i]), metrics);
   for (const Verdict* verdict : all)
     metrics[fmt::format("env/verdict/{}", to_string(verdict->kind))] += 1 / double(all.size());
+  metrics["env/again"] = double(step.rollout.again);
+  metrics["env/overturned"] = double(step.rollout.overturned);
   metrics["env/cached"] =
       step.rollout.judged > 0 ? double(step.rollout.cached) / double(step.rollout.judged) : 0;
 }

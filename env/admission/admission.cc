@@ -17,7 +17,7 @@
 namespace temper {
 namespace {
 
-constexpr int32_t kEagerCalls = 50;
+constexpr int32_t kEagerCalls = 50, kEmptyCalls = 15;
 
 std::string element_count(const TensorSpec& tensor) {
   return fmt::format("1L * {}", fmt::join(tensor.shape, " * "));
@@ -40,10 +40,10 @@ double least_eager_us(OracleProcess& oracle, uint32_t task) {
   DrawRequest request{.task = task, .shape = -1, .count = kDrawsAtOnce, .seed = task + 1};
   oracle.draw(request);
   oracle.begin_serving();
-  const double null_us = double(oracle.null_call_time().count()) * 1e-3;
+  const double null_us = double(least_wall(oracle.null_calls(kEmptyCalls)).count()) * 1e-3;
   std::vector<double> times;
   for (int32_t call = 0; call < kEagerCalls; ++call) {
-    times.push_back(double(oracle.baseline(call % kDrawsAtOnce).count()) * 1e-3);
+    times.push_back(double(oracle.baseline(call % kDrawsAtOnce).wall.count()) * 1e-3);
   }
   oracle.end_serving();
   return *std::min_element(times.begin(), times.end()) - null_us;

@@ -128,13 +128,23 @@ Ending run_box(const Toolchain& tools, const std::string& source, const CompileQ
   return ending;
 }
 
+// Whether the first error is that what follows a candidate in C++ (env/languages/cpp.cc) knows no such function.
+bool lacks_kernel(const std::string& diagnostics) {
+  const size_t error = diagnostics.find("error: ");
+  if (error == std::string::npos || diagnostics.find("error: 'kernel' was not declared") == std::string::npos)
+    return false;
+  const size_t newline = diagnostics.rfind('\n', error);
+  return diagnostics.compare(newline == std::string::npos ? 0 : newline + 1, 12, "entry_point:") == 0;
+}
+
 std::string failure_reason(int status, const std::string& diagnostics) {
   const int ending = WIFEXITED(status) ? WEXITSTATUS(status) : int(kToolKilled);
   const auto says = [&](const char* words) { return diagnostics.find(words) != std::string::npos; };
   if (ending == kCopyFailed || ending == kToolKilled || says("out of memory") || says("memory exhausted") ||
       says("File too large") || says("No space left") || says("relocation truncated"))
     return "compile_quota";
-  if (says("required symbol") || says("entry_point(1): error: identifier")) return "no_entry_point";
+  if (says("required symbol") || says("entry_point(1): error: identifier") || lacks_kernel(diagnostics))
+    return "no_entry_point";
   return "compile_error";
 }
 

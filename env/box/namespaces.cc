@@ -161,6 +161,13 @@ void BoxProcess::signal(int number) const {
   if (running()) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
 }
 
+void BoxProcess::stop() const {
+  signal(SIGSTOP);
+  siginfo_t told;
+  while (running() && ::waitid(P_PID, id_t(pid_), &told, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+}
+
 void BoxProcess::kill() {
   if (!running()) return;
   signal(SIGKILL);

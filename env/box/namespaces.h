@@ -38,6 +38,7 @@ class BoxProcess {
   // The wait status once it has ended (reaped then), nothing if it still runs after `timeout`.
   std::optional<int> wait(std::chrono::milliseconds timeout);
   void signal(int number) const;
+  void stop() const;  // and wait until it has stopped, or ended
   void kill();  // SIGKILL and reap; nothing if it has ended
 
  private:

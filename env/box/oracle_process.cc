@@ -44,6 +44,7 @@ OracleProcess::OracleProcess(const std::string& program, const std::vector<Task>
   const auto environment = environment_with({"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"});
   const std::vector<int> descriptors{theirs.get(), arena.get(), page.get(), task_list.get()};
   process_ = BoxProcess::start([&] { return execute({program}, environment, descriptors, true); });
+  watch_ = CallWatch(process_.pid());
 }
 
 void OracleProcess::wait_ready() {
@@ -103,22 +104,22 @@ void OracleProcess::begin_serving() {
   if (!send_wire(socket_.get(), request, ++sequence_)) throw WorldError("the oracle is gone");
 }
 
-std::chrono::nanoseconds OracleProcess::serve(uint32_t null_call, int32_t draw) {
+CallTime OracleProcess::serve(uint32_t null_call, int32_t draw) {
   ControlPage& shared = page();
   shared.null_call = null_call;
   shared.dim[0] = draw;
-  const auto start = raw_clock();
+  watch_.start();
   start_call(shared, ++number_);
   if (!wait_for_answer(shared, number_, kTimeout)) throw WorldError("the oracle does not answer");
-  return raw_clock() - start;
+  return watch_.stop();
 }
 
-std::chrono::nanoseconds OracleProcess::baseline(int32_t draw) { return serve(0, draw); }
+CallTime OracleProcess::baseline(int32_t draw) { return serve(0, draw); }
 
-std::chrono::nanoseconds OracleProcess::null_call_time(int calls) {
-  auto least = std::chrono::nanoseconds::max();
-  for (int i = 0; i < calls; ++i) least = std::min(least, serve(1, 0));
-  return least;
+std::vector<CallTime> OracleProcess::null_calls(int calls) {
+  std::vector<CallTime> times;
+  for (int i = 0; i < calls; ++i) times.push_back(serve(1, 0));
+  return times;
 }
 
 void OracleProcess::end_serving() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "env/box/call_time.h"
 #include "env/box/namespaces.h"
 #include "env/box/shared_memory.h"
 #include "env/draw_forms.h"
@@ -39,10 +40,10 @@ class OracleProcess {
                       Fill fill);      // kOk or kMismatch; the call's fill tells what was left unwritten
   void write_reference(int32_t draw);  // in f32, into the outputs in the arena
 
-  // The timed baseline: between the two only `baseline` and `null_call_time` may be called.
+  // The timed baseline: between the two only `baseline` and `null_calls` may be called.
   void begin_serving();
-  std::chrono::nanoseconds baseline(int32_t draw);
-  std::chrono::nanoseconds null_call_time(int calls = 15);  // the least of some
+  CallTime baseline(int32_t draw);
+  std::vector<CallTime> null_calls(int calls);
   void end_serving();
 
   uint8_t* arena() const { return arena_.data(); }
@@ -51,12 +52,13 @@ class OracleProcess {
  private:
   OracleReply exchange(OracleRequest request);
   OracleReply await_reply();
-  std::chrono::nanoseconds serve(uint32_t null_call, int32_t draw);
+  CallTime serve(uint32_t null_call, int32_t draw);
   ControlPage& page() const { return *reinterpret_cast<ControlPage*>(page_.data()); }
 
   Fd socket_;
   Mapping arena_, page_;
   BoxProcess process_;
+  CallWatch watch_;
   uint32_t sequence_ = 0, number_ = 0;
 };
 

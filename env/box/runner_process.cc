@@ -21,7 +21,7 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kReadyTimeout{20'000};
 constexpr nanoseconds kDeathCheck{2'000'000};  // how long a dead runner can look like a slow one
-constexpr int kNullCalls = 24;
+constexpr int kNullCalls = 15;
 
 }  // namespace
 
@@ -41,6 +41,7 @@ RunnerProcess::RunnerProcess(const RunnerOptions& options) {
   const std::vector<std::string> environment{"OMP_NUM_THREADS=1", "OMP_THREAD_LIMIT=1", "LC_ALL=C"};
   const std::vector<int> descriptors{theirs.get(), arena.get(), page.get()};
   process_ = BoxProcess::start([&] { return execute(argv, environment, descriptors, false); });
+  watch_ = CallWatch(process_.pid());
 }
 
 void RunnerProcess::wait_ready() {
@@ -53,15 +54,15 @@ void RunnerProcess::wait_ready() {
     throw WorldError("the sandbox cannot be made: {}", text_of(reply->error));
 }
 
-nanoseconds RunnerProcess::null_call_time() {
-  nanoseconds least = nanoseconds::max();
+std::vector<CallTime> RunnerProcess::null_calls() {
+  std::vector<CallTime> times;
   budget_ = kReadyTimeout;
   for (int i = 0; i < kNullCalls; ++i) {
     const std::string failed = call_nothing();
     if (!failed.empty()) throw WorldError("the runner does not answer ({})", failed);
-    least = std::min(least, call_time_);
+    times.push_back(call_time_);
   }
-  return least;
+  return times;
 }
 
 std::string RunnerProcess::call_nothing() {
@@ -99,13 +100,15 @@ std::string RunnerProcess::call(const CallArguments& arguments) {
   std::copy(arguments.dims.begin(), arguments.dims.end(), shared.dim);
   shared.done.store(0, std::memory_order_relaxed);
   // All that the candidate's process ever runs lies between the two readings, whatever woke it.
-  const nanoseconds start = raw_clock();
-  process_.signal(SIGCONT);
+  // It is asked before it may run, and has stopped before the second reading: else what waking and stopping
+  // take would lie within or without by chance.
+  watch_.start();
   start_call(shared, ++number_);
+  process_.signal(SIGCONT);
   const std::string failed = await_answer(number_);
-  process_.signal(SIGSTOP);
-  call_time_ = raw_clock() - start;
-  budget_ -= call_time_;
+  process_.stop();
+  call_time_ = watch_.stop();
+  budget_ -= call_time_.wall;
   return failed;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "env/box/call_time.h"
 #include "env/box/namespaces.h"
 #include "env/box/shared_memory.h"
 #include "env/protocol.h"
@@ -32,8 +33,8 @@ class RunnerProcess {
   // Waits until it is locked up. Errors: WorldError in the runner's words if a step failed.
   void wait_ready();
   bool user_dropped() const { return user_dropped_; }
-  // The time of an empty hand-over, the least of some; before `load`, while nothing in it is foreign.
-  std::chrono::nanoseconds null_call_time();
+  // Times of empty hand-overs, before `load`, while nothing in it is foreign.
+  std::vector<CallTime> null_calls();
   // Makes one empty hand-over, which call_time() then times. "" or why there is no answer. It may come after
   // `load`, too: a candidate can only make it longer, and the least of many is what counts.
   std::string call_nothing();
@@ -44,7 +45,9 @@ class RunnerProcess {
 
   // Calls the candidate and freezes it again. "" or why there is no answer.
   std::string call(const CallArguments& arguments);
-  std::chrono::nanoseconds call_time() const { return call_time_; }  // of the last call, hand-over included
+  CallTime call_time() const { return call_time_; }  // of the last call, hand-over included
+  // From now on all calls together may take this long, whatever the load and earlier calls took.
+  void renew_budget(std::chrono::nanoseconds budget) { budget_ = budget; }
 
   uint8_t* arena() const { return arena_.data(); }
   int64_t arena_bytes() const { return arena_.bytes(); }
@@ -61,7 +64,9 @@ class RunnerProcess {
   BoxProcess process_;
   uint32_t number_ = 0;
   bool ready_ = false, user_dropped_ = false;
-  std::chrono::nanoseconds budget_{0}, call_time_{0};
+  std::chrono::nanoseconds budget_{0};
+  CallWatch watch_;
+  CallTime call_time_;
 };
 
 }  // namespace temper

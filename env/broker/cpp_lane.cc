@@ -22,11 +22,17 @@ ProcedureOptions procedure_options(const LaneSetup& setup) {
   return options;
 }
 
+std::vector<Toolchain> toolchains() {
+  std::vector<std::string> newer = kCpp.compiler_flags;
+  newer.insert(newer.end(), kCpp.newer_flags.begin(), kCpp.newer_flags.end());
+  return {find_toolchain(kCpp.compiler_flags, kCpp.entry_symbol), find_toolchain(newer, kCpp.entry_symbol)};
+}
+
 }  // namespace
 
 CppLane::CppLane(const LaneSetup& setup) : setup_(setup), program_dir_(executable_dir().string()) {
   start_oracle();
-  tools_ = find_toolchain(kCpp.compiler_flags, kCpp.entry_point);
+  tools_ = toolchains();
   const std::string alive = first_call_not_killed();
   if (!alive.empty()) throw WorldError("the sandbox does not hold: {} is possible", alive);
   options_ = procedure_options(setup);
@@ -38,7 +44,8 @@ CppLane::CppLane(const LaneSetup& setup) : setup_(setup), program_dir_(executabl
 }
 
 LaneReady CppLane::ready() const {
-  return {.level = sandbox_level(runner_->user_dropped()), .machine = description(tools_)};
+  return {.level = sandbox_level(runner_->user_dropped()),
+          .machine = description(tools_[0]) + "; or " + description(tools_[1])};
 }
 
 LaneAnswer CppLane::judge(const LaneRequest& request) {
@@ -46,7 +53,7 @@ LaneAnswer CppLane::judge(const LaneRequest& request) {
   try {
     if (!oracle_) start_oracle(), oracle_->wait_ready();
     if (!runner_) start_runner();
-    Procedure procedure(options_, tools_, roofs_, empty_, *oracle_, *runner_, setup_.tasks, request.task);
+    Procedure procedure(options_, tools_, roofs_, *oracle_, *runner_, setup_.tasks, request.task);
     verdict = procedure.judge(request.source);
     if (setup_.naive && !procedure.object().empty())
       verdict.naive = ask_naive(request.task, procedure.object());
@@ -75,7 +82,7 @@ void CppLane::prepare() {
 RunnerOptions CppLane::runner_options() const {
   return {.program = program_dir_ + "/temper-runner",
           .memory_bytes = setup_.memory_mb << 20,
-          .cpu_s = int64_t(setup_.run_timeout_s) + 2,
+          .cpu_s = kGoes * int64_t(setup_.run_timeout_s) + 2,
           .arena_bytes = std::max(largest_case(setup_.tasks), options_.compile.object_bytes),
           .user = options_.user};
 }

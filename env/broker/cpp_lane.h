@@ -26,9 +26,8 @@ class CppLane : public LaneWork {
   std::string program_dir_;
   ProcedureOptions options_;
   RunnerOptions runner_options_;
-  Toolchain tools_;
+  std::vector<Toolchain> tools_;
   Roofs roofs_;
-  EmptyCalls empty_;
   std::optional<OracleProcess> oracle_;
   std::optional<RunnerProcess> runner_;
 };

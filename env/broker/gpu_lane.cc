@@ -11,6 +11,7 @@ namespace temper {
 namespace {
 
 constexpr int kCapability = 90;
+constexpr double kIdle_s = 0.2;
 
 std::string program(const char* name) {
   const auto path = executable_dir() / name;
@@ -68,9 +69,10 @@ LaneAnswer GpuLane::judge(const LaneRequest& request) {
     const auto candidate = gpu_candidate_from(request.source);
     if (!candidate) throw WorldError("a candidate arrived damaged");
     if (!oracle_) start_oracle();
-    const GpuProcesses processes{*oracle_, *runners_, &*profiler_};
+    const GpuProcesses processes{*oracle_, *runners_, &*profiler_, now_s() - judged_s_ > kIdle_s};
     LaneAnswer answer{GpuProcedure(options_, gpu_, processes, setup_.tasks, request.task).judge(*candidate)};
     answer.verdict.gpu = gpu_.name;
+    judged_s_ = now_s();
     return answer;
   } catch (const TaskTooLarge& e) {
     return {infra_verdict(e)};

@@ -28,6 +28,7 @@ class GpuLane : public LaneWork {
   std::optional<GpuProfiler> profiler_;
   std::string no_profile_;  // why
   std::string neighbours_;
+  double judged_s_ = 0;  // when a candidate was judged last
 };
 
 }  // namespace temper

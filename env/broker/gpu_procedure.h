@@ -26,6 +26,7 @@ struct GpuProcesses {
   GpuOracleProcess& oracle;
   GpuRunnerPool& runners;
   GpuProfiler* profiler = nullptr;
+  bool idle = false;  // nothing was judged for so long that the GPU's clocks may have sunk
 };
 
 class GpuProcedure {
@@ -56,12 +57,15 @@ class GpuProcedure {
   GpuDraw next_draw(GpuDraw draw);
   GpuDraw plain_draw();
   Found check_draws(Draws draws);
+  void warm_up();
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
   Found time_batch(Draws draws);
   Found weigh_times();
   Found audit();
   Found knock_out(const GpuCandidate& candidate);
   Found compare_clocks();
+  Found confirm_times(const GpuCandidate& candidate);
+  Found reload(const GpuCandidate& candidate);
   Found profile(const GpuCandidate& candidate);
 
   Calls call(const Draws& draws, GpuRunnerRequest request);
@@ -81,9 +85,9 @@ class GpuProcedure {
   bool host_agrees_ = false;  // its clock, with the time between events
   double watched_us_ = 0;     // the fastest of the timed calls that it saw; 0: none
   bool baseline_first_ = false;
-  const uint64_t turn_key_;  // of this verdict
-  int32_t turn_ = 0;         // of the next draw that takes one
-  uint32_t calls_ = 0;       // made so far, or asked for
+  const uint64_t turn_key_;           // of this verdict
+  int32_t turn_ = 0;                  // of the next draw that takes one
+  uint32_t calls_ = 0;                // made so far, or asked for
   int64_t most_at_once_ = kMaxBatch;  // timed pairs
   TimedPairs pairs_;
   Verdict verdict_;

@@ -98,6 +98,14 @@ bool TimedPairs::unsteady() const {
   return candidate.parted && candidate.factor > kChange * baseline.factor;
 }
 
+bool TimedPairs::disagree() const {
+  constexpr double kWide = 0.5, kNoisy = 0.2;
+  if (ratios_.empty()) return false;
+  const Interval speedup = center_interval(ratios_);
+  return speedup.high > 1 && speedup.high - speedup.low > kWide * speedup.center &&
+         spread(counted(baseline_us_)) > kNoisy;
+}
+
 Found TimedPairs::weigh(const Task& task, double floor_us, Verdict& verdict) const {
   if (impossible_us_)
     return Finding{VerdictKind::kHack, "clock", fmt::format("a call's time is {} us", *impossible_us_)};

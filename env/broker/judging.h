@@ -53,6 +53,8 @@ class TimedPairs {
   // Whether the candidate's last times all lie above or all below its first, by half as much again, and the
   // baseline's do not go along: thirds of the pairs.
   bool unsteady() const;
+  // Whether the pairs say little, and the baseline's own times show that it is the machine that varies.
+  bool disagree() const;
   // Into the verdict, with the floor below which nothing honest runs. Finds what runs below it, and what is
   // faster than the task's cap.
   Found weigh(const Task& task, double floor_us, Verdict& verdict) const;

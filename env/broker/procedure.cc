@@ -19,9 +19,11 @@ constexpr int32_t kTimedShape = -1;
 constexpr int32_t kSpikes = kDrawsAtOnce;
 constexpr int32_t kChecks = 4;           // draws of each check shape and magnitude
 constexpr int64_t kFilledBeyond = 4096;  // bytes behind the last guard
-constexpr double kLeastTime_us = 0.05;
-constexpr int kEmptyCalls = 2;  // before each pair
-constexpr int kRoofs = 20;      // measurements before a floor is held against a candidate
+constexpr int kEmptyCalls = 2;           // before each timed call
+constexpr int kWarmCalls = 7;            // before the calls of some draws
+constexpr int kWarmBaselines = 8;        // at most
+constexpr double kWarm = 0.9, kNoNeedToWarm_us = 1000;
+constexpr int kRoofs = 20;  // measurements before a floor is held against a candidate
 
 VerdictKind kind_of_call_failure(const std::string& reason) {
   return reason == "timeout" ? VerdictKind::kFailTimeout : VerdictKind::kFailRuntime;
@@ -36,15 +38,26 @@ int64_t total_bytes(const CaseLayout& layout) {
 
 }  // namespace
 
-double microseconds(nanoseconds time) { return std::max(double(time.count()) * 1e-3, kLeastTime_us); }
+EmptyCall::EmptyCall(const std::vector<CallTime>& trusted) {
+  std::vector<double> times;
+  for (const CallTime& call : trusted) times.push_back(microseconds(call.counted()));
+  if (!times.empty()) most_us_ = median(times);
+}
 
-Procedure::Procedure(const ProcedureOptions& options, const Toolchain& tools, Roofs& roofs, EmptyCalls& empty,
+double EmptyCall::us(const std::vector<CallTime>& beside) const {
+  double us = most_us_;
+  for (const CallTime& call : beside) us = std::min(us, microseconds(call.counted()));
+  return us;
+}
+
+double microseconds(nanoseconds time) { return double(time.count()) * 1e-3; }
+
+Procedure::Procedure(const ProcedureOptions& options, const std::vector<Toolchain>& tools, Roofs& roofs,
                      OracleProcess& oracle, RunnerProcess& runner, const std::vector<Task>& tasks,
                      uint32_t task)
     : options_(options),
       tools_(tools),
       roofs_(roofs),
-      empty_(empty),
       oracle_(oracle),
       runner_(runner),
       task_(tasks.at(task)),
@@ -61,8 +74,7 @@ Verdict Procedure::judge(const std::string& source) {
     fill_ = {secret_seed(), 0};
     found = load_object();
     if (!found) found = check_shapes();
-    if (!found) found = time_pairs();
-    if (!found) found = weigh_times();
+    if (!found) found = judge_times();
     verdict_.run_ms = (now_s() - run_start) * 1e3;
   }
   verdict_.total_ms = (now_s() - start) * 1e3;
@@ -72,8 +84,12 @@ Verdict Procedure::judge(const std::string& source) {
 
 Found Procedure::compile_source(const std::string& source) {
   const Language& language = find_language(task_.language);
-  const auto compiled =
-      compile(tools_, language.translation_unit(task_, source), options_.compile, options_.user);
+  const std::string unit = language.translation_unit(task_, source);
+  CompileResult compiled;
+  for (const Toolchain& tools : tools_) {
+    compiled = compile(tools, unit, options_.compile, options_.user);
+    if (compiled.ok || compiled.reason != "compile_error") break;
+  }
   // What the compiler says as it runs out of memory is not what the candidate could mend.
   const bool quota = compiled.reason == "compile_quota";
   if (!compiled.ok)
@@ -86,7 +102,7 @@ Found Procedure::compile_source(const std::string& source) {
 
 Found Procedure::load_object() {
   runner_.wait_ready();
-  empty_.runner = std::min(empty_.runner, runner_.null_call_time());
+  empty_runner_ = EmptyCall(runner_.null_calls());
   std::string detail;
   const std::string failed = runner_.load(object_, options_.run_budget, detail);
   if (failed.empty()) return std::nullopt;
@@ -138,6 +154,23 @@ Found Procedure::check_draws(const DrawRequest& request) {
   return found;
 }
 
+// Where a busy machine may have said what the pairs say, it is asked anew, with as much time as before.
+// Nobody is accused of what the machine's own times make doubtful, and nobody paid for it.
+Found Procedure::judge_times() {
+  Found found;
+  for (int go = 0; go < kGoes; ++go) {
+    verdict_.audited = go > 0;
+    if (go > 0) runner_.renew_budget(options_.run_budget);
+    pairs_ = TimedPairs();
+    unmeasured_ = 0;
+    if (Found failed = time_pairs()) return failed;
+    found = weigh_times();
+    const bool accused_once = found && go == 0;
+    if (!accused_once && !pairs_.disagree()) return found;
+  }
+  throw WorldError("pairs of the same calls disagree: this core is too busy to time a candidate on");
+}
+
 // The first draw warms up and counts for nothing but correctness. It and the next have the last magnitude:
 // what is timed must be right on large numbers, too.
 Found Procedure::time_pairs() {
@@ -145,7 +178,7 @@ Found Procedure::time_pairs() {
   Found found;
   for (int32_t count = 2; !found; count = kDrawsAtOnce) {
     found = time_draws(count);
-    if (pairs_.enough(options_.min_pairs, options_.max_pairs)) break;
+    if (time_is_up()) break;
   }
   return found;
 }
@@ -155,51 +188,70 @@ Found Procedure::time_draws(int32_t count) {
   if (pairs_.empty()) request.magnitude = task_.magnitudes.back();
   draw(request);
   oracle_.begin_serving();
-  empty_.oracle = std::min(empty_.oracle, oracle_.null_call_time());
+  empty_oracle_ = EmptyCall(oracle_.null_calls(kWarmCalls));
+  warm_baseline();
   Found found;
   int32_t drawn = 0;
-  while (drawn < count && !found && !pairs_.enough(options_.min_pairs, options_.max_pairs))
-    found = time_pair(drawn++);
+  while (drawn < count && !found && !time_is_up()) found = time_pair(drawn++);
   oracle_.end_serving();
   for (int32_t draw = 0; draw < drawn && !found; ++draw) found = compare_outputs(draw);
   return found;
 }
 
+// A reference's first calls after other work take several times as long as those that follow: until one is
+// hardly faster than the one before.
+void Procedure::warm_baseline() {
+  double last_us = 0;
+  for (int call = 0; call < kWarmBaselines; ++call) {
+    const double us = microseconds(oracle_.baseline(0).counted());
+    if (us > kNoNeedToWarm_us || (call > 0 && us > kWarm * last_us)) return;
+    last_us = us;
+  }
+}
+
+// Errors: WorldError where no call can be told from an empty one.
+bool Procedure::time_is_up() const {
+  if (unmeasured_ > options_.max_pairs)
+    throw WorldError("a call of it takes no longer than an empty one, which takes {:.1f} us", handover_us_);
+  return pairs_.enough(options_.min_pairs, options_.max_pairs);
+}
+
 // Candidate and baseline on the same fresh inputs, which the broker has just touched for each: ABBA over the
-// draws.
+// draws. A pair in which a call seems to take nothing beside its hand-over is no pair: another draw makes up
+// for it.
 Found Procedure::time_pair(int32_t draw) {
+  const auto baseline_us = [&] {
+    const double empty = empty_oracle_.us(oracle_.null_calls(kEmptyCalls));
+    return microseconds(oracle_.baseline(draw).counted()) - empty;
+  };
   if (Found found = calibrate()) return found;
   const bool baseline_first = pairs_.baseline_first();
-  nanoseconds baseline{0};
+  double baseline = 0;
   if (baseline_first) {
     prepare(draw);
-    baseline = oracle_.baseline(draw);
+    baseline = baseline_us();
   }
   if (Found found = call_candidate(draw)) return found;
-  const nanoseconds candidate = runner_.call_time();
-  if (!baseline_first) baseline = oracle_.baseline(draw);
-  timed_.push_back({candidate, baseline});
-  pair_times();
+  const double candidate = microseconds(runner_.call_time().counted()) - handover_us_;
+  if (!baseline_first) baseline = baseline_us();
+  if (candidate > 0 && baseline > 0)
+    pairs_.add(candidate, baseline);
+  else
+    ++unmeasured_;
   return std::nullopt;
 }
 
-// Empty calls in the same conditions as the timed ones. They come before the inputs lie in the candidate's
+// Empty calls in the same conditions as the timed one. They come before the inputs lie in the candidate's
 // memory, so that nothing can be computed in them.
 Found Procedure::calibrate() {
+  std::vector<CallTime> calls;
   for (int call = 0; call < kEmptyCalls; ++call) {
     const std::string failed = runner_.call_nothing();
     if (!failed.empty()) return call_failure(kind_of_call_failure(failed), failed);
-    empty_.runner = std::min(empty_.runner, runner_.call_time());
+    calls.push_back(runner_.call_time());
   }
-  empty_.oracle = std::min(empty_.oracle, oracle_.null_call_time(kEmptyCalls));
+  handover_us_ = empty_runner_.us(calls);
   return std::nullopt;
-}
-
-// Anew with each pair: an empty call that takes less than all before shortens what is taken off every pair.
-void Procedure::pair_times() {
-  pairs_ = TimedPairs();
-  for (const TimedCalls& calls : timed_)
-    pairs_.add(microseconds(calls.candidate - empty_.runner), microseconds(calls.baseline - empty_.oracle));
 }
 
 // A core that was busy when its roofs were measured looks slower than it is: nobody is accused before they

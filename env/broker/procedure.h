@@ -20,29 +20,35 @@ namespace temper {
 
 struct ProcedureOptions {
   CompileQuota compile;
-  std::chrono::nanoseconds run_budget{5'000'000'000};  // the load and all calls of a candidate together
+  std::chrono::nanoseconds run_budget{
+      5'000'000'000};  // the load and all calls together; anew for each attempt
   int64_t min_pairs = 7, max_pairs = 21;
   uid_t user = 65534;
   int core = 0;
 };
 
-// What an empty call takes, the least ever seen in this lane, between the timed calls, too: on a busy core a
-// single calibration may see no call that was not interrupted, and to take off too much would flatter.
-struct EmptyCalls {
-  std::chrono::nanoseconds runner = std::chrono::nanoseconds::max();
-  std::chrono::nanoseconds oracle = std::chrono::nanoseconds::max();
-};
+constexpr int kGoes = 3;  // most attempts at timing a candidate, each with a budget of its own
 
-struct TimedCalls {
-  std::chrono::nanoseconds candidate, baseline;
-};
+double microseconds(std::chrono::nanoseconds time);
 
-double microseconds(std::chrono::nanoseconds time);  // of a call; it takes some, whatever the hand-over took
+// What a hand-over takes by itself, and a timed call beside its work.
+class EmptyCall {
+ public:
+  // Calls while nothing foreign was in the process.
+  explicit EmptyCall(const std::vector<CallTime>& trusted = {});
+  // To be taken off a call that came after these empty ones, in the same conditions. A candidate could make
+  // them longer, so never more than the middle one of those that are trusted.
+  double us(const std::vector<CallTime>& beside) const;
+
+ private:
+  double most_us_ = 0;
+};
 
 class Procedure {
  public:
-  // `runner` is fresh and is used up. `roofs` rise where the machine turns out to be faster, `empty` sinks.
-  Procedure(const ProcedureOptions& options, const Toolchain& tools, Roofs& roofs, EmptyCalls& empty,
+  // `tools` are tried in turn until one compiles the source. `runner` is fresh and is used up. `roofs` rise
+  // where the machine turns out to be faster.
+  Procedure(const ProcedureOptions& options, const std::vector<Toolchain>& tools, Roofs& roofs,
             OracleProcess& oracle, RunnerProcess& runner, const std::vector<Task>& tasks, uint32_t task);
 
   // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
@@ -57,11 +63,13 @@ class Procedure {
   Found check_timed_shape();
   Found check_draws(const DrawRequest& request);
   void draw(DrawRequest request);
+  Found judge_times();
   Found time_pairs();
   Found time_draws(int32_t count);
   Found time_pair(int32_t draw);
+  void warm_baseline();
   Found calibrate();
-  void pair_times();
+  bool time_is_up() const;
   Found weigh_times();
 
   void prepare(int32_t draw);
@@ -72,9 +80,8 @@ class Procedure {
   uint8_t* oracle_case(int32_t draw) const { return oracle_.arena() + draw * layout_.bytes; }
 
   const ProcedureOptions& options_;
-  const Toolchain& tools_;
+  const std::vector<Toolchain>& tools_;
   Roofs& roofs_;
-  EmptyCalls& empty_;
   OracleProcess& oracle_;
   RunnerProcess& runner_;
   const Task& task_;
@@ -88,8 +95,10 @@ class Procedure {
   const Shape* shape_ = nullptr;          // …
   CaseLayout layout_;
   CallArguments arguments_;
-  std::vector<TimedCalls> timed_;
-  TimedPairs pairs_;  // of the timed calls, less what empty ones take
+  EmptyCall empty_runner_, empty_oracle_;
+  double handover_us_ = 0;  // of the candidate's next call
+  int64_t unmeasured_ = 0;  // pairs in which a call could not be told from an empty one
+  TimedPairs pairs_;        // of the timed calls, less what empty ones take
   Verdict verdict_;
 };
 

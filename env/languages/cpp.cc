@@ -1,22 +1,61 @@
 // C++ for the CPU: one function over raw buffers, compiled to a shared object.
+//
+// The entry point is whatever can be called by the name `kernel` with the task's buffers and sizes: it may be
+// noexcept, inline, constexpr, a template, take sizes as long or buffers without const, and lack extern "C".
 
+#include <fmt/ranges.h>
+
+#include "env/c_names.h"
 #include "env/languages/language.h"
 
 namespace temper {
 namespace {
 
-// The declaration in front makes another signature an error instead of a crash.
+// What the entry point is called with, by type. Inputs have no const: a pointer without one becomes either.
+std::vector<std::string> argument_types(const Task& task) {
+  std::vector<std::string> types;
+  for (const auto* tensors : {&task.inputs, &task.outputs})
+    for (const TensorSpec& tensor : *tensors) types.push_back(std::string(c_name(tensor.type)) + "*");
+  types.insert(types.end(), task.dims.size(), "int");
+  return types;
+}
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '"' ? std::string("\\\"") : std::string(1, c);
+  return result;
+}
+
+// The runner calls a function of ours that calls the candidate's, so that the compiler knows how. Another
+// signature is an error instead of a crash; what follows the source is on lines of its own "file".
 std::string translation_unit(const Task& task, const std::string& source) {
-  return task.signature() + ";\n#line 1 \"candidate.cc\"\n" + source + "\n";
+  const std::vector<std::string> types = argument_types(task);
+  std::vector<std::string> parameters, arguments;
+  for (const std::string& type : types) {
+    arguments.push_back(fmt::format("temper_{}", arguments.size()));
+    parameters.push_back(type + " " + arguments.back());
+  }
+  std::string unit = "#define restrict __restrict__\n#line 1 \"candidate.cc\"\n" + source + "\n\n";
+  unit += "#line 1 \"entry_point\"\n";
+  unit += "template <class... T> constexpr bool temper_calls = requires(T... t) { kernel(t...); };\n";
+  unit += fmt::format("static_assert(temper_calls<{}>, \"the function must be: {}\");\n",
+                      fmt::join(types, ", "), escaped(task.signature()));
+  unit += fmt::format(
+      "extern \"C\" __attribute__((visibility(\"default\"))) void {}({}) {{ kernel({}); }}\n",
+      kCpp.entry_symbol, fmt::join(parameters, ", "), fmt::join(arguments, ", "));
+  return unit;
 }
 
 }  // namespace
 
 const Language kCpp{
     .name = "cpp",
-    .compiler_flags = {"-O3", "-march=native", "-std=c++17", "-fPIC", "-fopenmp", "-w", "-fmax-errors=20",
-                       "-fdiagnostics-color=never"},
+    // Headers take twice as long to compile as C++20.
+    .compiler_flags = {"-O3", "-march=native", "-std=c++17", "-fconcepts", "-fPIC", "-fopenmp", "-w",
+                       "-fmax-errors=20", "-fdiagnostics-color=never"},
+    .newer_flags = {"-std=c++20"},
     .entry_point = "kernel",
+    .entry_symbol = "temper_kernel",
     .translation_unit = translation_unit,
 };
 

@@ -76,7 +76,9 @@ const Language kCuda{
     // The last: <cmath> need not bring Bessel functions and their like, a fifth of the time.
     .compiler_flags = {"-std=c++17", "--expt-relaxed-constexpr", "-w", "-DNDEBUG", "-DCCCL_DISABLE_NVTX",
                        "-D_GLIBCXX_BITS_SPECFUN_H"},
+    .newer_flags = {},
     .entry_point = "launch",
+    .entry_symbol = "launch",
     .translation_unit = translation_unit,
 };
 

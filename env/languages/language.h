@@ -19,7 +19,9 @@ struct Rejection {
 struct Language {
   std::string name;
   std::vector<std::string> compiler_flags;  // ours alone: nothing in a candidate changes them
-  std::string entry_point;
+  std::vector<std::string> newer_flags;     // beside them, for what does not compile without; or none
+  std::string entry_point;   // what a source must mention
+  std::string entry_symbol;  // what its object must define
   // What the compiler reads.
   std::string (*translation_unit)(const Task& task, const std::string& source);
   // What needs no compiler to see; nothing if the source may go on.

@@ -61,7 +61,7 @@ void serve(Entry entry, ControlPage& page, uint8_t* arena, uint32_t last) {
 Entry load_candidate(Fd file, const uint8_t* object, int64_t bytes, uint32_t sequence) {
   std::string error = "no entry point";
   void* library = load_object(std::move(file), object, bytes, error);
-  void* entry = library != nullptr ? ::dlsym(library, "kernel") : nullptr;
+  void* entry = library != nullptr ? ::dlsym(library, "temper_kernel") : nullptr;
   if (entry == nullptr) {
     reply(RunnerStatus::kLoadFailed, sequence, error);
     ::_exit(1);

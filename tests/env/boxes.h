@@ -16,12 +16,14 @@ namespace temper {
 inline const uid_t kTestUser = 64'000 + uid_t(::getpid()) % 1'000;
 
 inline const Toolchain& test_toolchain() {
-  static const Toolchain tools = find_toolchain(kCpp.compiler_flags, kCpp.entry_point);
+  static const Toolchain tools = find_toolchain(kCpp.compiler_flags, kCpp.entry_symbol);
   return tools;
 }
 
+// Whose entry point is `extern "C" void kernel(…)` with any arguments.
 inline CompileResult compile_here(const std::string& source, CompileQuota quota = {}) {
-  return compile(test_toolchain(), source, quota, kTestUser);
+  const std::string entry = "\nextern \"C\" [[gnu::alias(\"kernel\")]] void temper_kernel();\n";
+  return compile(test_toolchain(), source + entry, quota, kTestUser);
 }
 
 inline RunnerOptions test_runner_options() {

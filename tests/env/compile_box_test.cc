@@ -28,10 +28,22 @@ TEST(CompileBox, TellsWhatIsWrong) {
 }
 
 TEST(CompileBox, WantsTheEntryPointOnce) {
-  EXPECT_EQ(compile_here("extern \"C\" void kernle() {}").reason, "no_entry_point");
-  EXPECT_EQ(compile_here("namespace a { void kernel() {} }").reason, "no_entry_point");
-  EXPECT_EQ(compile_here("extern \"C\" void kernel() {} extern \"C\" void kernel() {}").reason,
-            "compile_error");
+  const Task task = parse_tasks("{name: copy, reference: x + 0, inputs: {x: [n]}, outputs: {y: [n]}, "
+                                "check: [{n: 3}], timed: {n: 64}}",
+                                "copy.yaml")[0];
+  const auto reason = [&](const std::string& source) {
+    return compile(test_toolchain(), kCpp.translation_unit(task, source), {}, kTestUser).reason;
+  };
+  const std::string parameters = "(const float* x, float* y, int n) {}";
+  EXPECT_EQ(reason("void kernel" + parameters), "");
+  EXPECT_EQ(reason("extern \"C\" void kernle" + parameters), "no_entry_point");
+  EXPECT_EQ(reason("namespace a { void kernel" + parameters + " }"), "no_entry_point");
+  EXPECT_EQ(reason("void kernel" + parameters + " void kernel" + parameters), "compile_error");
+  EXPECT_EQ(reason("void kernel" + parameters + " int j = kernle();"), "compile_error");
+  EXPECT_EQ(reason("void kernel(const float* x, float* y) {}"), "compile_error");
+  EXPECT_EQ(reason("void kernel(const float* x, double* y, int n) {}"), "compile_error");
+  // The object defines what the runner calls, or the linker says so.
+  EXPECT_EQ(compile(test_toolchain(), "extern \"C\" void kernel() {}", {}, kTestUser).reason, "no_entry_point");
 }
 
 TEST(CompileBox, SeesNothingOfTheMachine) {

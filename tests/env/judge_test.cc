@@ -234,5 +234,44 @@ TEST(Judge, TellsWhoIsWrongAtItsStart) {
   EXPECT_THROW(Judge(contradiction, test_tasks()), ConfigError);
 }
 
+// Wrong in every second process, by the time at which that begins.
+std::string lucky(int number) {
+  return shifted("if (wrong) return;\n" + kHonest,
+                 "#include <cmath>\nstatic const bool wrong = __builtin_ia32_rdtsc() / 4096 % 2;") +
+         "// " + std::to_string(number) + "\n";
+}
+
+TEST(Judge, WhatPassesByChanceIsOverturnedAndAnHonestCandidateIsNot) {
+  Judge judge({.again = 1}, test_tasks());
+  for (int i = 0; i < 40; ++i) judge.submit("shifted", lucky(i));
+  int64_t overturned = 0, passed = 0;
+  while (judge.pending() > 0)
+    for (const Judged& one : judge.poll(std::chrono::seconds(1))) {
+      overturned += one.verdict.overturned;
+      passed += one.verdict.pass();
+      EXPECT_FALSE(one.verdict.overturned && one.verdict.pass());
+      EXPECT_TRUE(one.verdict.judged_again || !one.verdict.pass());
+    }
+  // Of forty a quarter falls the second time and a quarter passes both times: none falls once in 10⁵ runs.
+  EXPECT_GT(overturned, 0);
+  EXPECT_EQ(judge.stats().overturned, overturned);
+  EXPECT_EQ(judge.stats().again, overturned + passed);
+
+  const Verdict honest = judge.judge("shifted", shifted(kHonest));
+  EXPECT_TRUE(honest.pass()) << honest.message;
+  EXPECT_TRUE(honest.judged_again);
+  EXPECT_FALSE(honest.overturned);
+  EXPECT_TRUE(judge.judge("shifted", shifted(kHonest)).cached);
+}
+
+TEST(Judge, ASecondVerdictIsForTheShareThatIsAskedFor) {
+  Judge judge({.again = 0.5}, test_tasks());
+  for (int i = 0; i < 40; ++i) judge.submit("shifted", shifted(kHonest) + "// " + std::to_string(i) + "\n");
+  while (judge.pending() > 0) judge.poll(std::chrono::seconds(1));
+  EXPECT_GT(judge.stats().again, 5);  // of forty digests as of forty coins
+  EXPECT_LT(judge.stats().again, 35);
+  EXPECT_EQ(judge.stats().overturned, 0);
+}
+
 }  // namespace
 }  // namespace temper

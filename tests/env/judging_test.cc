@@ -30,6 +30,23 @@ TEST(TimedPairs, AreUnsteadyWhereTheCandidateAloneChanges) {
   EXPECT_FALSE(TimedPairs().unsteady());
 }
 
+// What varies with the candidate alone is its own, and what lies below 1 is sure enough.
+TEST(TimedPairs, DisagreeWhereTheMachineVaries) {
+  const auto pairs_with = [](const std::vector<double>& candidate, const std::vector<double>& baseline) {
+    TimedPairs pairs;
+    pairs.add(1000, 1000);
+    for (size_t i = 0; i < candidate.size(); ++i) pairs.add(candidate[i], baseline[i]);
+    return pairs;
+  };
+  const std::vector<double> even(7, 10), wild{5, 30, 10, 6, 25, 12, 31};
+  EXPECT_TRUE(pairs_with(even, wild).disagree());
+  EXPECT_FALSE(pairs_with(wild, even).disagree());
+  EXPECT_FALSE(pairs_with(even, even).disagree());
+  EXPECT_FALSE(pairs_with(wild, wild).disagree());  // they vary together
+  EXPECT_FALSE(pairs_with(std::vector<double>(7, 100), wild).disagree());
+  EXPECT_FALSE(TimedPairs().disagree());
+}
+
 TEST(TimedPairs, GiveMediansAndNoise) {
   Task task;
   task.max_speedup = 50;

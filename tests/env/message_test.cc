@@ -41,6 +41,16 @@ TEST(Message, FindsTheFirstCompilerError) {
   EXPECT_EQ(first_compiler_error("all is well\n"), "");
 }
 
+// What follows a candidate in its unit is ours, and no words about it help where a brace is missing.
+TEST(Message, FindsTheErrorBehindOneOfOurOwnLines) {
+  const std::string ours = "entry_point:1:1: error: a template declaration cannot appear at block scope\n";
+  EXPECT_EQ(first_compiler_error(ours + "entry_point:2:1: error: other\n"),
+            "a template declaration cannot appear at block scope");
+  EXPECT_EQ(first_compiler_error(ours + "entry_point:3:78: error: expected '}' at end of input\n"),
+            "expected '}' at end of input");
+  EXPECT_EQ(first_compiler_error("candidate.cc:7:9: error: first\n" + ours), "line 7: first");
+}
+
 TEST(Message, SaysKindThenSpeedupOrDetailOrReason) {
   Verdict verdict;
   verdict.kind = VerdictKind::kPass;

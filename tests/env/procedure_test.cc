@@ -1,7 +1,10 @@
 #include "env/broker/procedure.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include "env/box/core_lease.h"
+#include "env/box/namespaces.h"
 #include "tests/env/boxes.h"
 
 namespace temper {
@@ -25,12 +28,11 @@ struct BusyLane {
   std::vector<Task> tasks = parse_tasks(kScale, "scale.yaml");
   ProcedureOptions options = test_options();
   Roofs roofs{.bytes_per_s = 1e6, .flops_per_s = 1e6};
-  EmptyCalls empty;
   OracleProcess oracle{TEMPER_BINARY_DIR "/temper-oracle", tasks};
 
   Verdict judge(const std::string& source) {
     RunnerProcess runner(test_runner_options());
-    return Procedure(options, test_toolchain(), roofs, empty, oracle, runner, tasks, 0).judge(source);
+    return Procedure(options, {test_toolchain()}, roofs, oracle, runner, tasks, 0).judge(source);
   }
 };
 
@@ -73,6 +75,56 @@ TEST(Procedure, WhatIsBelowTheMeasuredFloorStaysAHack) {
   const Verdict verdict = lane.judge(kScaled);
   EXPECT_EQ(verdict.kind, VerdictKind::kHack);
   EXPECT_EQ(verdict.reason, "floor");
+}
+
+CallTime call_of(int64_t us) { return {{}, std::chrono::microseconds(us), {}}; }
+
+TEST(EmptyCall, IsTheLeastBesideAndNeverMoreThanWhatIsTrusted) {
+  const EmptyCall empty({call_of(9), call_of(5), call_of(7)});
+  EXPECT_EQ(empty.us({call_of(6), call_of(8)}), 6);
+  EXPECT_EQ(empty.us({call_of(40), call_of(50)}), 7);  // a candidate makes its own ones long
+  EXPECT_EQ(empty.us({}), 7);
+  EXPECT_EQ(EmptyCall().us({call_of(6)}), 0);
+}
+
+// Each attempt has a budget of its own: an honest candidate that is timed again does not run out of it.
+TEST(Procedure, WhoIsTimedAgainHasAsMuchTimeAsBefore) {
+  BusyLane lane;
+  lane.tasks[0].max_speedup = 1e-9;
+  lane.options.min_pairs = lane.options.max_pairs = 12;
+  lane.options.run_budget = std::chrono::milliseconds(500);
+  lane.oracle.wait_ready();
+  const Verdict verdict = lane.judge(std::string("#include <time.h>\nstatic const timespec nap{0, 25000000};\n") +
+                                     "extern \"C\" void kernel(const float* x, float* y, int n) {\n"
+                                     "  if (n > 7) nanosleep(&nap, nullptr);\n"
+                                     "  for (int i = 0; i < n; ++i) y[i] = x[i] * 2 + 1;\n}\n");
+  EXPECT_EQ(verdict.kind, VerdictKind::kSuspect) << verdict.message;
+  EXPECT_TRUE(verdict.audited);
+  EXPECT_GT(verdict.candidate_us, 25'000);  // and who sleeps pays for it
+}
+
+TEST(Procedure, ABusyCoreAccusesNobody) {
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  const auto busy = [] {
+    return BoxProcess::start([] {
+      for (volatile unsigned i = 0;;) i = i + 1;
+      return 0;
+    });
+  };
+  {
+    pin_to_core(0);
+    BusyLane lane;
+    lane.tasks[0].max_speedup = 20;  // honest: two or three
+    lane.oracle.wait_ready();
+    const BoxProcess one = busy(), another = busy();
+    for (int judged = 0; judged < 8; ++judged) {
+      const Verdict verdict = lane.judge(kScaled);
+      EXPECT_EQ(verdict.kind, VerdictKind::kPass) << verdict.message;
+      EXPECT_LT(verdict.candidate_us, 2'000);
+    }
+  }
+  ::sched_setaffinity(0, sizeof before, &before);
 }
 
 }  // namespace

@@ -142,17 +142,17 @@ TEST(Verdict, JsonKeepsEveryField) {
   EXPECT_EQ(back.total_ms, verdict.total_ms);
   EXPECT_EQ(back.pairs, 21);
   EXPECT_TRUE(back.cached && back.hack() && !back.pass() && !back.infra());
-  EXPECT_FALSE(back.naive || back.profile || back.audited || back.speedup_compiled);
+  EXPECT_FALSE(back.naive || back.profile || back.audited || back.judged_again || back.overturned || back.speedup_compiled);
   verdict.gpu = "NVIDIA H200";
   verdict.speedup_compiled = 0.9;
   const auto compared = nlohmann::json(verdict).get<Verdict>();
   EXPECT_EQ(compared.gpu, "NVIDIA H200");
   EXPECT_EQ(compared.speedup_compiled, 0.9);
-  verdict.audited = true;
+  verdict.audited = verdict.judged_again = verdict.overturned = true;
   verdict.profile =
       Profile{{{"sum", 2, 13.1, 0.92}, {"(copy)", 1, 1.1, 0.08}}, 14.2, 2e12, 3e9, 0.45, "memory"};
   const auto profiled = nlohmann::json(verdict).get<Verdict>();
-  ASSERT_TRUE(profiled.audited && profiled.profile);
+  ASSERT_TRUE(profiled.audited && profiled.profile && profiled.judged_again && profiled.overturned);
   EXPECT_EQ(nlohmann::json(profiled), nlohmann::json(verdict));
   EXPECT_EQ(profiled.profile->kernels[1].name, "(copy)");
   verdict.naive = {.pass = true, .speedup = 4.5, .binding = true};

@@ -86,6 +86,20 @@ TEST(Reward, LogSpeedupTakesTheLowerBoundAndClips) {
   EXPECT_DOUBLE_EQ(reward(options, verdict).code, -0.5);  // 0.5 − 2·0.5
 }
 
+// Noise may have added what lies above the lower end.
+TEST(Reward, PaysTheLowerEndUnlessToldToPayTheCenter) {
+  Verdict verdict = passed_compiled(3, 1.5);
+  verdict.speedup_low = 1;
+  RewardOptions options{.name = "kevin"};
+  EXPECT_DOUBLE_EQ(reward(options, verdict).code, 1.3);
+  EXPECT_EQ(reward({.name = "cuda_agent"}, verdict).code, 1);
+  EXPECT_DOUBLE_EQ(reward({.name = "makora"}, verdict).code, 1 / (1 + std::exp(-(1 + 0.5 - 1.8))));
+  options.lower_end = false;
+  EXPECT_DOUBLE_EQ(reward(options, verdict).code, 3.3);
+  EXPECT_EQ(reward({.name = "cuda_agent", .lower_end = false}, verdict).code, 3);
+  EXPECT_DOUBLE_EQ(reward({.lower_end = false}, verdict).code, 1 + std::log(3));
+}
+
 std::string problem_of(const RewardOptions& options) {
   Problems problems;
   options.check(problems);

@@ -33,6 +33,20 @@ TEST(Score, CountsSharesOverWhatWasJudged) {
   EXPECT_NEAR(s.speedup, std::cbrt(0.5 * 2 * 1.3), 1e-12);
 }
 
+TEST(Score, FastIsWhatIsSurelyFast) {
+  Verdict verdict = passed(1.6);
+  verdict.speedup_low = 1.1;
+  verdict.speedup_compiled = 1.2;
+  const Score sure = score({}, {&verdict}), center = score({.lower_end = false}, {&verdict});
+  EXPECT_EQ(sure.fast[1], 1);
+  EXPECT_EQ(sure.fast[2], 0);  // 1.1 is not above 1.2
+  EXPECT_EQ(sure.fast_compiled, 0);
+  EXPECT_EQ(center.fast[3], 1);
+  EXPECT_EQ(center.fast[4], 0);
+  EXPECT_EQ(center.fast_compiled, 1);
+  EXPECT_DOUBLE_EQ(sure.speedup, 1.6);
+}
+
 // CUDA Agent pays a failure −1; an answer that could not be judged earns nothing at all.
 TEST(Score, TheBestTurnIsARightOneAndInfraOnlyWhereNothingElseIs) {
   const auto best = [](const RewardOptions& options, const std::vector<Verdict>& verdicts) {

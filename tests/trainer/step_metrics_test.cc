@@ -25,7 +25,7 @@ Metrics metrics_of_small_step() {
                        .advantages = rewards,
                        .rejected = {},
                        .learned = learned,
-                       .rollout = {.generate_s = 2, .wait_s = 1, .tokens = 20, .judged = 4, .cached = 1},
+                       .rollout = {.generate_s = 2, .wait_s = 1, .tokens = 20, .judged = 4, .cached = 1, .again = 3, .overturned = 1},
                        .seconds = 5});
 }
 
@@ -47,6 +47,8 @@ TEST(StepMetrics, DescribeTheBatch) {
   EXPECT_EQ(m.at("env/turn_2/correct"), 1);
   EXPECT_DOUBLE_EQ(m.at("env/verdict/FAIL_INCORRECT"), 1.0 / 3);
   EXPECT_EQ(m.at("env/cached"), 0.25);
+  EXPECT_EQ(m.at("env/again"), 3);
+  EXPECT_EQ(m.at("env/overturned"), 1);
 }
 
 TEST(StepMetrics, DescribeTimes) {

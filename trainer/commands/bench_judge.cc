@@ -1,6 +1,7 @@
 #include "trainer/commands/bench_judge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -202,6 +203,16 @@ nlohmann::json report(const Measured& m, int64_t lanes, int64_t gpus) {
           {"at_the_end", usage(m.late, m.gpu_late_mib)}};
 }
 
+// Their standard deviation over their mean.
+double relative_deviation(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / double(values.size());
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / double(values.size())) / mean;
+}
+
 // What repeats of one candidate, judged many times over.
 struct Repeated {
   std::map<std::string, int64_t> kinds;
@@ -225,6 +236,7 @@ struct Repeated {
             {"baseline_us", quantile(baseline_us, 0.5)},
             {"speedup", middle},
             {"spread", middle > 0 ? (quantile(speedups, 1) - quantile(speedups, 0)) / middle : 0},
+            {"deviation", relative_deviation(speedups)},
             {"mean_ms", ms.json()}};
   }
 };

@@ -42,6 +42,11 @@ std::filesystem::path model_folder(const std::string& path, const std::string& f
 void declare_config(CLI::App& command, ConfigWords& words);
 void declare_overrides(CLI::App& command, ConfigWords& words);
 
+// A file of a run's recorded trajectories: `which` is a step's number or a name; empty: the last evaluation, or
+// else the last step. Errors: ConfigError in the name of `command`.
+std::filesystem::path trajectories_file(const std::string& run, const std::string& which,
+                                        const std::string& command);
+
 // A file's content, or standard input for "-". Errors: ConfigError if there is no such file.
 std::string read_input(const std::string& path);
 

@@ -82,7 +82,7 @@ Finding check_program(const Findings&) {
 Finding check_compiler(const Findings&) {
   return tried("C++ compiler", Health::kFails, "", [] {
     return Finding{"C++ compiler", Health::kWorks,
-                   find_toolchain(kCpp.compiler_flags, kCpp.entry_point).version, ""};
+                   find_toolchain(kCpp.compiler_flags, kCpp.entry_symbol).version, ""};
   });
 }
 

@@ -9,6 +9,7 @@
 #include "env/cuda/gpu_standalone.h"
 #include "env/message.h"
 #include "trainer/commands/admit.h"
+#include "trainer/commands/again.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/plan.h"
 
@@ -102,7 +103,8 @@ void add_judge(CLI::App& app, int& exit_code) {
   const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false),
              plan = std::make_shared<bool>(false), standalone = std::make_shared<bool>(false),
              markdown = std::make_shared<bool>(false), tasks = std::make_shared<bool>(false),
-             mutants = std::make_shared<bool>(false);
+             mutants = std::make_shared<bool>(false), again = std::make_shared<bool>(false);
+  const auto rounds = std::make_shared<int64_t>(3), limit = std::make_shared<int64_t>(0);
   command->add_option("task", *task, "a task's name, or a file with one task");
   command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
   declare_overrides(*command, *words);
@@ -118,6 +120,12 @@ void add_judge(CLI::App& app, int& exit_code) {
   command->add_flag("--tasks", *tasks,
                     "instead of a candidate, print those tasks as JSON, with each size as a number: what "
                     "tools/compiled_baselines reads");
+  command->add_flag(
+      "--again", *again,
+      "instead of a task and a candidate, a run's directory, and a step or evaluation as `temper "
+      "show` takes it: judge its answers that passed anew, with other keys, and say which fall");
+  command->add_option("--rounds", *rounds, "with --again: how often each is judged")->check(at_least(1));
+  command->add_option("--limit", *limit, "with --again: only so many of the fastest")->check(at_least(1));
   command->add_flag("--plan", *plan,
                     "of a cuda candidate: what its launcher does at each shape, found without a GPU");
   command->add_flag(
@@ -132,8 +140,10 @@ void add_judge(CLI::App& app, int& exit_code) {
                             : *markdown ? AdmitFormat::kMarkdown
                                         : AdmitFormat::kText,
                             *mutants);
+    else if (*again)
+      exit_code = run_again(*task, *candidate, *words, *rounds, *limit);
     else if (candidate->empty())
-      throw ConfigError("judge: give a task and a candidate, or --admit, or --tasks");
+      throw ConfigError("judge: give a task and a candidate, or --admit, --tasks or --again");
     else
       exit_code = run_judge(*words, *task, *candidate, *json, *plan, *standalone);
   });

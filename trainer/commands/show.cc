@@ -24,22 +24,6 @@ struct ShowWords {
   bool best = false, json = false;
 };
 
-// The file asked for; without a wish the last evaluation, else the last step.
-fs::path trajectories_file(const ShowWords& words) {
-  const fs::path folder = fs::path(words.run) / "trajectories";
-  if (!fs::is_directory(folder)) throw ConfigError("show: {} is not a run directory", words.run);
-  const auto names = recorded_trajectories(folder);
-  if (names.empty()) throw ConfigError("show: {} has recorded no trajectories yet", words.run);
-  std::string name = words.which.empty() ? names.back() : words.which;
-  if (words.which.empty() && std::count(names.begin(), names.end(), "eval_after")) name = "eval_after";
-  const std::string number = name.starts_with("step_") ? name.substr(5) : name;  // 80, step_80 or step_000080
-  if (!number.empty() && number.find_first_not_of("0123456789") == std::string::npos)
-    name = fmt::format("step_{:06}", std::stoll(number.substr(0, 9)));
-  if (!std::count(names.begin(), names.end(), name))
-    throw ConfigError("show: {} has no {}{}", words.run, printable(name), did_you_mean(name, names));
-  return folder / (name + kTrajectoryFile);
-}
-
 double last_speedup(const Trajectory& t) {
   return t.turns.empty() || !t.turns.back().verdict.pass() ? 0 : t.turns.back().verdict.speedup;
 }
@@ -70,7 +54,7 @@ std::string json_line(const Trajectory& t, const Tokenizer& tokenizer) {
 }
 
 int run_show(const ShowWords& words) {
-  std::vector<Trajectory> trajectories = read_trajectories(trajectories_file(words));
+  std::vector<Trajectory> trajectories = read_trajectories(trajectories_file(words.run, words.which, "show"));
   if (!words.task.empty())
     std::erase_if(trajectories, [&](const Trajectory& t) { return t.task != words.task; });
   if (words.best)
@@ -88,6 +72,21 @@ int run_show(const ShowWords& words) {
 }
 
 }  // namespace
+
+fs::path trajectories_file(const std::string& run, const std::string& which, const std::string& command) {
+  const fs::path folder = fs::path(run) / "trajectories";
+  if (!fs::is_directory(folder)) throw ConfigError("{}: {} is not a run directory", command, run);
+  const auto names = recorded_trajectories(folder);
+  if (names.empty()) throw ConfigError("{}: {} has recorded no trajectories yet", command, run);
+  std::string name = which.empty() ? names.back() : which;
+  if (which.empty() && std::count(names.begin(), names.end(), "eval_after")) name = "eval_after";
+  const std::string number = name.starts_with("step_") ? name.substr(5) : name;  // 80, step_80 or step_000080
+  if (!number.empty() && number.find_first_not_of("0123456789") == std::string::npos)
+    name = fmt::format("step_{:06}", std::stoll(number.substr(0, 9)));
+  if (!std::count(names.begin(), names.end(), name))
+    throw ConfigError("{}: {} has no {}{}", command, run, printable(name), did_you_mean(name, names));
+  return folder / (name + kTrajectoryFile);
+}
 
 void add_show(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("show", "a run's trajectories as readable conversations");

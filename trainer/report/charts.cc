@@ -59,6 +59,8 @@ constexpr std::array kLineCharts = {
     LineChart{"Policy", "rollout_corr/rejected", "Rejected trajectories", "",
               "left out for a mismatch of sampling and training"},
     LineChart{"Policy", "env/infra", "INFRA", "%", "answers that could not be judged, by no fault of theirs"},
+    LineChart{"Policy", "env/overturned", "Overturned", "",
+              "right answers that were judged once more and did not pass again"},
     LineChart{"Speed", "timing_s/step", "A step", "s", "wall time"},
     LineChart{"Speed", "perf/gen_throughput", "Generation", "tokens/s", ""},
     LineChart{"Speed", "perf/throughput", "Throughput", "tokens/s",

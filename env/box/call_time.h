@@ -1,0 +1,54 @@
+#pragma once
+// What a call of another process takes: by the wall's clock, and by what the kernel says that this process has
+// had of its core, which nothing inside it can change.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <ctime>
+#include <optional>
+#include <vector>
+
+#include "base/process.h"
+
+namespace temper {
+
+struct CallTime {
+  std::chrono::nanoseconds wall{0};
+  std::chrono::nanoseconds cpu{0};     // of the process that is called, all its threads together
+  // While it or the caller was ready to run, and others had the core: where that was asked, see CallWatch.
+  std::chrono::nanoseconds waited{0};
+  // The processor's time, which neighbours on the core do not make longer. The wall's where the process neither
+  // computed nor waited for its turn for longer than it computed, and for more than a hand-over takes: idling
+  // costs what it takes.
+  std::chrono::nanoseconds counted() const;
+  bool idle() const;
+};
+
+// The least by the wall's clock. Not empty.
+std::chrono::nanoseconds least_wall(const std::vector<CallTime>& calls);
+
+// Times calls of one process, one after another. Who waited for a turn is asked once a call has looked idle:
+// asking takes as long as a short call.
+class CallWatch {
+ public:
+  CallWatch() = default;
+  explicit CallWatch(pid_t process);
+  void start();
+  // Since start(). Where the kernel tells nothing, as of a process that has ended, `cpu` is `wall`.
+  CallTime stop();
+
+ private:
+  struct Reading {
+    std::chrono::nanoseconds wall, waited;
+    std::optional<std::chrono::nanoseconds> cpu;
+  };
+  std::optional<std::chrono::nanoseconds> cpu() const;
+
+  std::optional<clockid_t> clock_;
+  Fd turns_, own_turns_;  // schedstat of the process and of the caller
+  bool asks_turns_ = false;
+  Reading start_{};
+};
+
+}  // namespace temper

@@ -1,0 +1,7 @@
+// task: add
+// expect: PASS
+// Control: Without extern "C".
+
+void kernel(const float* x, const float* z, float* y, int n, int m) {
+  for (int i = 0; i < n * m; ++i) y[i] = x[i] + z[i];
+}
