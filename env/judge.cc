@@ -57,12 +57,19 @@ void JudgeOptions::visit(OptionVisitor& v) {
            {.help = "GPUs that judge candidates in CUDA, by number; empty: each rank's own",
             .min = 0,
             .max = 1023});
-  v.option("again", again,
-           {.help = "share of fresh PASSes that are judged once more, with other keys, before anybody hears of "
-                    "them; what does not pass both times is what it was the second time, for the reward, too "
-                    "(env/overturned)",
-            .min = 0,
-            .max = 1});
+  v.option(
+      "gpu_far_inputs", gpu_far_inputs,
+      {.help =
+           "whether candidates in CUDA meet inputs that depart from plain ones, as those in C++ always do; "
+           "it finds more short-cuts and costs more of the GPU, and long plain sums in f32 of many equal "
+           "elements may be refused"});
+  v.option(
+      "again", again,
+      {.help = "share of fresh PASSes that are judged once more, with other keys, before anybody hears of "
+               "them; what does not pass both times is what it was the second time, for the reward, too "
+               "(env/overturned)",
+       .min = 0,
+       .max = 1});
   v.option(
       "cache", cache,
       {.help = "SQLite database that keeps verdicts between runs, and that ranks, sweeps and other runs of a "

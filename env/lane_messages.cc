@@ -47,6 +47,7 @@ std::string to_text(const LaneSetup& setup) {
                {"min_pairs", setup.min_pairs},
                {"max_pairs", setup.max_pairs},
                {"naive", setup.naive},
+               {"gpu_far_inputs", setup.gpu_far_inputs},
                {"gpu_target", setup.gpu_target},
                {"headers", setup.headers}});
 }
@@ -62,6 +63,7 @@ LaneSetup lane_setup_from(const std::string& text) {
           .min_pairs = json.at("min_pairs"),
           .max_pairs = json.at("max_pairs"),
           .naive = json.at("naive"),
+          .gpu_far_inputs = json.at("gpu_far_inputs"),
           .gpu_target = json.at("gpu_target"),
           .headers = json.at("headers")};
 }

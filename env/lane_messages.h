@@ -18,6 +18,7 @@ struct LaneSetup {  // judge → broker, once
   double compile_timeout_s = 0, run_timeout_s = 0;
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
   bool naive = false;                    // ask the naive judge, too
+  bool gpu_far_inputs = false;           // as JudgeOptions
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the usual one
   std::string headers = {};              // folder that lanes share what they have read of CUDA's in; or empty
 };

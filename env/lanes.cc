@@ -148,7 +148,8 @@ class Lanes : public Workers {
                     .memory_mb = options_.memory_mb,
                     .min_pairs = options_.min_pairs,
                     .max_pairs = options_.max_pairs,
-                    .naive = options_.judge != "full"};
+                    .naive = options_.judge != "full",
+                    .gpu_far_inputs = options_.gpu_far_inputs};
     start_gpus(setup, lane);
     // Plans are made for the GPU that there is; all of a judge's are taken to be alike.
     if (!gpus_.lanes.empty()) {

@@ -28,6 +28,7 @@ GpuLane::GpuLane(const LaneSetup& setup) : setup_(setup) {
   options_.min_pairs = setup.min_pairs;
   options_.max_pairs = setup.max_pairs;
   options_.naive = setup.naive;
+  options_.far_inputs = setup.gpu_far_inputs;
   take_short_turns();
   start_oracle();
   gpu_ = runners_->runner().wait_ready();

@@ -30,8 +30,8 @@ constexpr Pace kPace{.long_us = 200, .tight = 0.03};  // a GPU's calls vary less
 constexpr double kNearFloor = 1.1;
 constexpr int kChecks = 2;            // draws of each check shape and magnitude
 constexpr int kTimedShapeChecks = 4;  // … of the timed shape, beside those of the pairs
-constexpr int64_t kAuditPairs = 3;  // times the most pairs
-constexpr int64_t kMorePairs = 4;   // at once, where the first ones were not enough
+constexpr int64_t kAuditPairs = 3;    // times the most pairs
+constexpr int64_t kMorePairs = 4;     // at once, where the first ones were not enough
 constexpr nanoseconds kUnloadPatience{2'000'000'000};
 
 double sum(const std::vector<int64_t>& values) {
@@ -196,7 +196,7 @@ GpuDraw GpuProcedure::next_draw(GpuDraw draw) {
   draw.seed = secret_seed();
   draw.turn_key = turn_key_;
   draw.call = calls_++;
-  if (draw.spike < 0) draw.turn = turn_++;
+  if (options_.far_inputs && draw.spike < 0) draw.turn = turn_++;
   return draw;
 }
 
@@ -208,12 +208,13 @@ Found GpuProcedure::check_shapes() {
   Draws draws;
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()); ++shape) {
     for (const double magnitude : task_.magnitudes)
-      for (int i = 0; i < kChecks; ++i) draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));
+      for (int i = 0; i < (options_.far_inputs ? kChecks : 1); ++i)
+        draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));
     for (int32_t input = 0; shape == 0 && input < int32_t(task_.inputs.size()); ++input)
       draws.push_back(next_draw({.shape = shape, .spike = input}));
   }
   const Found found = check_all(std::move(draws));
-  return found ? found : check_timed_shape();
+  return found || !options_.far_inputs ? found : check_timed_shape();
 }
 
 // What shows at full size alone, and in few forms of the inputs, must meet them there.
@@ -241,9 +242,9 @@ Found GpuProcedure::check_draws(Draws draws) {
   const Calls calls = call(draws, calls_of(task_, draws));
   if (calls.draws.empty()) return calls.found;
   GpuOracleProcess& oracle = processes_.oracle;
-  const GpuOracleReply reply =
-      draws[0].shape < 0 ? oracle.baseline_and_compare(task_index_, calls.draws, calls.digests)
-                         : oracle.compare(task_index_, calls.draws, calls.digests);
+  const GpuOracleReply reply = draws[0].shape < 0
+                                   ? oracle.baseline_and_compare(task_index_, calls.draws, calls.digests)
+                                   : oracle.compare(task_index_, calls.draws, calls.digests);
   const Found wrong = weigh_outputs(reply, calls.draws);
   return wrong ? wrong : calls.found;
 }
@@ -331,8 +332,9 @@ Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
   return Finding{VerdictKind::kHack, "knockout", ""};
 }
 
-// What the other clocks contradict is timed once more before anybody is accused: the GPU's own clocks may have
-// risen since the pairs were timed. Those times count alone, so that nothing is won by calls that were false.
+// What the other clocks contradict is timed once more before anybody is accused: the GPU's own clocks may
+// have risen since the pairs were timed. Those times count alone, so that nothing is won by calls that were
+// false.
 Found GpuProcedure::confirm_times(const GpuCandidate& candidate) {
   Found found = compare_clocks();
   const bool by_host = found.has_value();
@@ -365,8 +367,7 @@ Found GpuProcedure::compare_clocks() {
   double host_us = 0;
   for (int i = 0; i < kHostTries; ++i) {
     const auto start = Clock::now();
-    const auto reply =
-        processes_.runners.runner().repeat(calls_of(task_, {plain_draw()}), budget_);
+    const auto reply = processes_.runners.runner().repeat(calls_of(task_, {plain_draw()}), budget_);
     if (Found found = weigh_reply(reply, start)) return found;
     host_agrees_ = reply->host_bound == 0 && verdict_.candidate_us >= kHostAgrees * reply->repeat_us;
     if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->repeat_us) return std::nullopt;

@@ -18,7 +18,8 @@ namespace temper {
 struct GpuProcedureOptions {
   std::chrono::nanoseconds run_budget{5'000'000'000};  // all calls of a candidate together; an audit's anew
   int64_t min_pairs = 7, max_pairs = 21;
-  bool naive = false;  // ask the naive judge, too
+  bool naive = false;      // ask the naive judge, too
+  bool far_inputs = true;  // inputs take the forms of their turns; else all are plain
 };
 
 // The processes behind the verdicts of one GPU.
