@@ -29,11 +29,17 @@ VerdictKind kind_of_call_failure(const std::string& reason) {
   return reason == "timeout" ? VerdictKind::kFailTimeout : VerdictKind::kFailRuntime;
 }
 
-int64_t total_bytes(const CaseLayout& layout) {
+// What any right answer must read and write. Where indices say what is read they may all be equal: then it is
+// little more than the indices themselves.
+double least_bytes(const Task& task, const CaseLayout& layout) {
+  const auto is_index = [](const TensorSpec& input) { return input.distribution == Distribution::kIndex; };
+  const bool picked = std::ranges::any_of(task.inputs, is_index);
+  if (task.min_bytes > 0 && !picked) return task.min_bytes;
   int64_t bytes = 0;
-  for (const auto* buffers : {&layout.inputs, &layout.outputs})
-    for (const Buffer& buffer : *buffers) bytes += buffer.bytes;
-  return bytes;
+  for (size_t i = 0; i < layout.inputs.size(); ++i)
+    if (!picked || is_index(task.inputs[i])) bytes += layout.inputs[i].bytes;
+  for (const Buffer& output : layout.outputs) bytes += output.bytes;
+  return double(bytes);
 }
 
 }  // namespace
@@ -257,7 +263,7 @@ Found Procedure::calibrate() {
 // A core that was busy when its roofs were measured looks slower than it is: nobody is accused before they
 // were measured again.
 Found Procedure::weigh_times() {
-  const double bytes = task_.min_bytes > 0 ? task_.min_bytes : double(total_bytes(layout_));
+  const double bytes = least_bytes(task_, layout_);
   Found found = pairs_.weigh(task_, floor_us(bytes, task_.min_flops, roofs_), verdict_);
   for (int again = 0; again < kRoofs && found && found->reason == "floor"; ++again) {
     roofs_ = higher(roofs_, measure_roofs());

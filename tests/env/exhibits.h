@@ -45,15 +45,24 @@ inline std::vector<Exhibit> read_gallery(const std::filesystem::path& folder, co
   return gallery;
 }
 
+// What could not be judged, for this machine was too busy, is asked again some times.
 inline std::map<std::string, Verdict> judge_all(Judge& judge, const std::vector<Exhibit>& gallery) {
-  std::map<Ticket, std::string> names;
-  for (const auto& exhibit : gallery) {
-    names[judge.submit(exhibit.expected.at("task"), exhibit.source)] = exhibit.name;
-  }
+  constexpr int kTries = 4;
+  std::map<Ticket, const Exhibit*> asked;
+  std::map<std::string, int> tries;
+  const auto ask = [&](const Exhibit& exhibit) {
+    ++tries[exhibit.name];
+    asked[judge.submit(exhibit.expected.at("task"), exhibit.source)] = &exhibit;
+  };
+  for (const Exhibit& exhibit : gallery) ask(exhibit);
   std::map<std::string, Verdict> verdicts;
   while (judge.pending() > 0) {
     for (auto& judged : judge.poll(std::chrono::milliseconds(100))) {
-      verdicts[names.at(judged.ticket)] = std::move(judged.verdict);
+      const Exhibit& exhibit = *asked.at(judged.ticket);
+      if (judged.verdict.infra() && tries[exhibit.name] < kTries)
+        ask(exhibit);
+      else
+        verdicts[exhibit.name] = std::move(judged.verdict);
     }
   }
   return verdicts;
