@@ -161,7 +161,8 @@ Found Procedure::check_draws(const DrawRequest& request) {
 }
 
 // Where a busy machine may have said what the pairs say, it is asked anew, with as much time as before.
-// Nobody is accused of what the machine's own times make doubtful, and nobody paid for it.
+// Nobody is accused of what the machine's own times make doubtful. Who is not accused keeps the wide
+// interval: times that hang on the inputs, as those of sorting do, never agree.
 Found Procedure::judge_times() {
   Found found;
   for (int go = 0; go < kGoes; ++go) {
@@ -174,6 +175,7 @@ Found Procedure::judge_times() {
     const bool accused_once = found && go == 0;
     if (!accused_once && !pairs_.disagree()) return found;
   }
+  if (!found) return found;
   throw WorldError("pairs of the same calls disagree: this core is too busy to time a candidate on");
 }
 
@@ -303,8 +305,10 @@ Found Procedure::compare_outputs(int32_t draw) {
   mismatch.wrong = reply.wrong;
   const Buffer& output = layout_.outputs[size_t(reply.tensor)];
   const int64_t word = output.offset / 4 + reply.index;
-  mismatch.unwritten = filled_words(fill, output.integers ? FillKind::kIntegers : FillKind::kFloats, word, 1,
-                                    reinterpret_cast<const uint32_t*>(oracle_case(draw)) + word);
+  const uint32_t* const left = reinterpret_cast<const uint32_t*>(oracle_case(draw)) + word;
+  mismatch.unwritten =
+      *left != 0 &&
+      filled_words(fill, output.integers ? FillKind::kIntegers : FillKind::kFloats, word, 1, left);
   return Finding{VerdictKind::kFailIncorrect, mismatch.unwritten ? "unwritten" : "tolerance",
                  mismatch_text(mismatch), mismatch_details(task_, *shape_, reply.report)};
 }

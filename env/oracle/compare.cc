@@ -42,6 +42,13 @@ bool all_inside(const float* got, const double* expected, int64_t n, Bound bound
 
 constexpr uint32_t kPoison = 0xFFFFFFFF;  // four kPoisonByte
 
+// Whether an element holds what lay there before. Zero is what many a candidate writes by mistake: it is not
+// told that it has written nothing.
+bool left_as(uint32_t got, const uint32_t* filled, int64_t i) {
+  const uint32_t before = filled == nullptr ? kPoison : filled[i];
+  return got == before && before != 0;
+}
+
 }  // namespace
 
 Comparison compare_f32(const float* got, const double* expected, int64_t n, Bound bound) {
@@ -79,7 +86,7 @@ OutputReport report_f32(const float* got, const double* expected, int64_t n, Bou
   OutputReporter reporter;
   for (int64_t i = 0; i < n; ++i) {
     const double ratio = excess(got[i], expected[i], bound, i);
-    const bool unwritten = std::bit_cast<uint32_t>(got[i]) == (filled == nullptr ? kPoison : filled[i]);
+    const bool unwritten = left_as(std::bit_cast<uint32_t>(got[i]), filled, i);
     if (ratio > 1) reporter.add({first + i, got[i], expected[i], unwritten}, ratio);
   }
   reporter.report.seen = n;
@@ -92,7 +99,7 @@ OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, 
   for (int64_t i = 0; i < n; ++i) {
     if (got[i] == expected[i]) continue;
     const double right = double(expected[i]), off = std::abs(double(got[i]) - right);
-    const bool unwritten = uint32_t(got[i]) == (filled == nullptr ? kPoison : filled[i]);
+    const bool unwritten = left_as(uint32_t(got[i]), filled, i);
     reporter.add({first + i, double(got[i]), right, unwritten}, off);
   }
   reporter.report.seen = n;

@@ -86,7 +86,7 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
       {"wrong work",
        {{"add", {{"nothing"}}, kFailIncorrect, "unwritten", kFake, true},
         {"add", {{"zeros"}}, kFailIncorrect, "tolerance"},
-        {"add", {{"only_when_poisoned"}}, kFailIncorrect, ""},
+        {"add", {{"only_when_poisoned"}}, kFailIncorrect, "", kFake, true},
         {"add", {{"input_copied"}}, kFailIncorrect, "tolerance"},
         {"add", {{"last_tile_missing"}}, kFailIncorrect, "unwritten", kFake, true},
         {"add", {{"one_element_wrong"}}, kFailIncorrect, "tolerance", kFake, true},
