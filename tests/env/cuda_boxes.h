@@ -2,6 +2,7 @@
 // What tests of CUDA candidates share: the toolkit, where there is one.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <optional>
 
@@ -13,7 +14,15 @@
 
 namespace temper {
 
-inline constexpr uid_t kCudaTestUser = 64'901;
+// Another one in each process, as limits of processes count by user: tests run side by side.
+inline const uid_t kCudaTestUser = 63'000 + uid_t(::getpid()) % 1'000;
+
+// What compiles is not asked how long it takes on a busy machine, where niceness leaves it little.
+inline CompileQuota cuda_test_quota() {
+  CompileQuota quota = cuda_compile_quota();
+  quota.wall = std::chrono::minutes(5);
+  return quota;
+}
 
 // Nothing where no nvcc is found; `why` says so.
 inline CudaToolchains* cuda_toolchains(std::string* why = nullptr) {
@@ -37,7 +46,7 @@ inline CudaToolchains* cuda_toolchains(std::string* why = nullptr) {
   } while (0)
 
 inline CompileResult compile_cuda(const std::string& source,
-                                  const CompileQuota& quota = cuda_compile_quota()) {
+                                  const CompileQuota& quota = cuda_test_quota()) {
   return compile_cuda(cuda_toolchains()->of(source), source, {}, quota, kCudaTestUser).result;
 }
 

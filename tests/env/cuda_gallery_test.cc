@@ -17,8 +17,7 @@ const fs::path kFolder = fs::path(TEMPER_SOURCE_DIR) / "tests/gallery/cuda/plan"
 constexpr int kShards = 8;  // which may run at a time
 
 Planned plan_here(const Task& task, const std::string& source) {
-  CompileQuota quota = cuda_compile_quota();
-  quota.wall = std::chrono::seconds(60);
+  CompileQuota quota = cuda_test_quota();
   if (source.find("A<N + 1> a") != std::string::npos) quota.wall = std::chrono::seconds(3);
   RecorderProcess recorder(
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});

@@ -54,9 +54,7 @@ CudaToolchain strict(CudaToolchain tools) {
 }
 
 CudaCompiled compiled(const CudaToolchain& tools, const std::string& unit) {
-  CompileQuota quota = cuda_compile_quota();
-  quota.wall = std::chrono::seconds(60);
-  return compile_cuda(tools, unit, {}, quota, kCudaTestUser);
+  return compile_cuda(tools, unit, {}, cuda_test_quota(), kCudaTestUser);
 }
 
 enum class Half : uint8_t { kWithHeaders, kMaybe };
