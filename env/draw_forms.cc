@@ -97,7 +97,7 @@ struct FormMaker {
     const double most = input.type == ElementType::kBF16 ? 16 : input.type == ElementType::kF16 ? 64 : 1024;
     const double largest = std::max(1.0, most * far);
     form.offset = float(sign() * log_uniform(std::max(1.0, largest / 4), largest) * scale);
-    if (rows() > 1 && rng.below(2) == 0) form.power = kRowOffsetPower;
+    if (rows() > 1 && rng.below(4) != 0) form.power = kRowOffsetPower;
   }
 
   void thin_out() { form.share = uint32_t(0x1p32 * uniform(1.0 / 16, 15.0 / 16)); }

@@ -95,19 +95,21 @@ TEST(DrawFamily, OffsetsAreOfTheTensorOrOfEachRow) {
 }
 
 TEST(DrawFamily, RunsLieAtHeadsTailsAndInChunks) {
-  bool head = false, tail = false, every_row = false, one_row = false, chunk = false;
+  int heads = 0, tails = 0;  // by chance about seven each
+  bool every_row = false, one_row = false, chunk = false;
   for (uint64_t key = 0; key < 200; ++key) {
     const DrawForm form = form_of(normal_input(), DrawKind::kRun, key);
     ASSERT_LE(form.begin + form.length, form.columns);
     const int64_t rows = changed(form) / form.length;
     EXPECT_EQ(changed(form) % form.length, 0);
-    head |= form.begin == 0 && form.length > 1;
-    tail |= form.begin + form.length == form.columns && form.length > 1;
+    heads += form.begin == 0 && form.length > 1;
+    tails += form.begin + form.length == form.columns && form.length > 1;
     chunk |= form.begin % 8 == 0 && form.length > 3 && form.length <= 8;
     every_row |= rows == 40;
     one_row |= rows == 1;
   }
-  EXPECT_TRUE(head && tail && every_row && one_row && chunk);
+  EXPECT_TRUE(heads > 25 && tails > 25) << heads << " " << tails;
+  EXPECT_TRUE(every_row && one_row && chunk);
 }
 
 TEST(DrawFamily, ZerosAreOfEitherSignAndDenormalsAreDenormal) {
