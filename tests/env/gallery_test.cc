@@ -31,7 +31,9 @@ TEST(Gallery, EveryCandidateGetsItsVerdict) {
 TEST(Gallery, WhatIsRightByHabitDoesNotPass) {
   const auto gallery = read_gallery(kGallery / "habits", ".cc");
   ASSERT_GE(gallery.size(), 80u);
-  Judge judge(options(), load_tasks(kGallery / "habits/tasks.yaml"));
+  JudgeOptions patient = options();
+  patient.compile_timeout_s = 10;
+  Judge judge(patient, load_tasks(kGallery / "habits/tasks.yaml"));
   compare_with_expectations(gallery, judge_all(judge, gallery), &judge);
 }
 

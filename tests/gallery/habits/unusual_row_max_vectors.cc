@@ -2,7 +2,7 @@
 // expect: PASS
 // Control: intrinsics, the last vector overlaps.
 
-#include <immintrin.h>
+#include <xmmintrin.h>
 
 extern "C" void kernel(const float* x, float* y, int n, int m) {
   for (int i = 0; i < n; ++i, x += m) {
