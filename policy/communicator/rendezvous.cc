@@ -71,7 +71,7 @@ struct Rendezvous::Impl {
 
   // One rank says why; the others only hear that one did. The store is rank 0's: it leaves last.
   [[noreturn]] void give_up(int code, const std::string& why) {
-    const bool first = store->add(prefix + "end", 1) == 1;
+    const bool first = store->add(hidden("end"), 1) == 1;
     if (first) put("code", std::to_string(code));
     if (place.rank == 0) std::this_thread::sleep_for(std::chrono::duration<double>(kLinger_s));
     if (const std::string said = text_of("code"); !first && !said.empty())
@@ -92,18 +92,27 @@ struct Rendezvous::Impl {
     }
   }
 
-  // Anyone who reaches the store can write there: what is not proved by the job's secret is not there.
+  // Anyone who reaches the store can write there. Keys have names that only those who know the job's secret can tell, or a
+  // stranger could write over them for as long as the ranks wait; what is not proved by the secret is not there.
+  std::string hidden(const std::string& name) const {
+    return prefix + proof_of(job_secret().text, "name of " + prefix + name);
+  }
+
   static std::string proof(const std::string& key, const std::string& text) {
     return proof_of(job_secret().text, key + '\0' + text);
   }
 
+  // In the open, and believed by nobody: with it a rank of another secret can be told from one that did not come.
+  void say_that_here() { store->set(prefix + "here/" + std::to_string(place.rank), std::vector<uint8_t>{1}); }
+  bool came(int rank) { return store->check({prefix + "here/" + std::to_string(rank)}); }
+
   void put(const std::string& name, const std::string& text) {
-    const std::string key = prefix + name, whole = proof(key, text) + text;
+    const std::string key = hidden(name), whole = proof(key, text) + text;
     store->set(key, {whole.begin(), whole.end()});
   }
 
   std::string text_of(const std::string& name) {
-    const std::string key = prefix + name;
+    const std::string key = hidden(name);
     if (!store->check({key})) return "";
     const auto bytes = store->get(key);
     const std::string whole(bytes.begin(), bytes.end());
@@ -120,10 +129,8 @@ struct Rendezvous::Impl {
   }
 
   // What is known of ranks that did not come.
-  std::string absence(const std::string& key, const std::vector<int>& absent) {
-    const bool came = std::ranges::any_of(
-        absent, [&](int rank) { return store->check({prefix + key + std::to_string(rank)}); });
-    if (came)
+  std::string absence(const std::vector<int>& absent) {
+    if (std::ranges::any_of(absent, [&](int rank) { return came(rank); }))
       return fmt::format(
           "{} of {} did not prove to know this job's secret (here: {}); give all ranks the same "
           "TEMPER_SECRET",
@@ -141,6 +148,7 @@ Rendezvous::Rendezvous(const RankPlace& place, double patience_s) : impl_(std::m
   impl_->prefix = fmt::format("temper/{}/", restart ? restart : "0");
   required_job_secret();  // what is wrong with it is said before anybody waits
   impl_->store = open_store(place, impl_->until_s, patience_s);
+  impl_->say_that_here();
   impl_->put("size/" + std::to_string(place.rank), std::to_string(place.size));
 }
 
@@ -155,7 +163,7 @@ std::vector<std::string> Rendezvous::exchange(const std::string& name, const std
     if (interrupted()) impl_->give_up(kExitInterrupted, "interrupted while the ranks met");
     if (!impl_->text_of("code").empty()) impl_->give_up(kExitWorld, "");
     if (now_s() > impl_->until_s + (impl_->place.rank > 0 ? kLinger_s / 2 : 0))
-      impl_->give_up(kExitWorld, impl_->absence(key, absent));
+      impl_->give_up(kExitWorld, impl_->absence(absent));
     std::this_thread::sleep_for(kRetry);
   }
   impl_->check_sizes();
