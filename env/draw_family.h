@@ -32,7 +32,7 @@ enum class DrawKind : uint32_t {
   kZeroRow,       // … zero
   kInfiniteRow,   // … infinite; where the input is declared to be
   kDenormals,     // a share is denormal or zero of either sign; likewise
-  // Uniform inputs: crowded at ends of the range.
+  // Uniform inputs: crowded at ends of the range, the closer the smaller the factor.
   kLowEnd,
   kHighEnd,
   kBothEnds,
@@ -126,13 +126,12 @@ TEMPER_ON_BOTH float thinned_value(const DrawForm& form, uint32_t place, float p
 
 // Ends of a range are not reached: what is undefined there stays undrawn.
 TEMPER_ON_BOTH float crowded_value(const DrawForm& form, uint32_t place, float plain) {
-  constexpr float kNear = 0x1p-10f;
   const float share = (plain - form.low) / form.width, rest = 1 - share;
   const bool low = form.kind == DrawKind::kLowEnd ||
                    (form.kind == DrawKind::kBothEnds && scattered(form.key, place) % 2 == 0);
   const float from_end = low ? share : rest;
   const float squared = from_end * from_end,
-              crowded = kNear * from_end + (1 - kNear) * squared * squared * squared;
+              crowded = form.factor * from_end + (1 - form.factor) * squared * squared * squared;
   return form.low + form.width * (low ? crowded : 1 - crowded);
 }
 

@@ -18,6 +18,10 @@ constexpr uint32_t kRowOffsetPower = 3;
 constexpr double kMostRangeOffset = 8;  // in units of the range's width
 constexpr double kToldApart =
     0x1p21;  // cells of a range as wide as it is far from 0, with a bit to spare in f32
+constexpr double kMostTerms =
+    0x1p16;                          // of a sum in plain order: with more, any draw leaves it too few digits
+constexpr double kEqualTerms = 128;  // · 2^-25 is under half the tolerance of nearly all tasks
+constexpr double kNearestEnd = 0x1p-10;
 
 // Numbers of a form, from its key alone.
 struct FormMaker {
@@ -26,6 +30,7 @@ struct FormMaker {
   double far;
   Rng rng;
   int outermost;  // of this sign; 0: anywhere
+  double terms;   // of the longest sum
   DrawForm form;
 
   double uniform(double low, double high) { return low + (high - low) * rng.uniform(); }
@@ -34,6 +39,10 @@ struct FormMaker {
   }
   double sign() { return outermost != 0 ? outermost : rng.below(2) == 0 ? 1 : -1; }
   uint32_t rows() const { return form.elements / form.columns; }
+
+  // Elements that differ by this much of themselves differ by eight last places of their sum.
+  double least_spread() const { return std::min(1.0, std::min(terms, kMostTerms) * 0x1p-20); }
+  double equal_share() const { return std::min(1.0, kEqualTerms / std::min(terms, kMostTerms)); }
 
   // A size that the type holds beside what is drawn plainly.
   double held(double size) const {
@@ -95,12 +104,12 @@ struct FormMaker {
   // As far as half the digits of the type go.
   void add_offset() {
     const double most = input.type == ElementType::kBF16 ? 16 : input.type == ElementType::kF16 ? 64 : 1024;
-    const double largest = std::max(1.0, most * far);
+    const double largest = std::max(1.0, std::min(most * far, 1 / least_spread()));
     form.offset = float(sign() * log_uniform(std::max(1.0, largest / 4), largest) * scale);
     if (rows() > 1 && rng.below(4) != 0) form.power = kRowOffsetPower;
   }
 
-  void thin_out() { form.share = uint32_t(0x1p32 * uniform(1.0 / 16, 15.0 / 16)); }
+  void thin_out() { form.share = uint32_t(0x1p32 * equal_share() * uniform(1.0 / 16, 15.0 / 16)); }
 
   void denormals() {
     thin_out();
@@ -108,7 +117,8 @@ struct FormMaker {
   }
 
   void scale_rows() {
-    form.power = uint32_t(std::max(1.0, std::round(kMostScalePower * (1 + std::log2(far) / 9))));
+    const double power = std::min(kMostScalePower * (1 + std::log2(far) / 9), -std::log2(least_spread()));
+    form.power = uint32_t(std::max(1.0, std::round(power)));
   }
 
   void scale_some_rows(double factor) {
@@ -171,13 +181,17 @@ void FormMaker::make(DrawKind kind) {
     case DrawKind::kLargeRow:
       return scale_some_rows(spike_size());
     case DrawKind::kSmallRow:
-      return scale_some_rows(1 / log_uniform(4, std::max(4.0, 1024 * far)));
+      return scale_some_rows(1 / log_uniform(4, std::max(4.0, std::min(1024 * far, 1 / least_spread()))));
     case DrawKind::kZeroRow:
       return scale_some_rows(0);
     case DrawKind::kInfiniteRow:
       return choose_rows();
     case DrawKind::kLargestTogether:
       return largest_together();
+    case DrawKind::kLowEnd:
+    case DrawKind::kHighEnd:
+    case DrawKind::kBothEnds:
+      return void(form.factor = float(std::max(kNearestEnd, least_spread())));
     default:
       return;
   }
@@ -208,12 +222,12 @@ std::vector<DrawKind> normal_kinds(const TensorSpec& input, uint32_t rows, uint3
 }
 
 DrawForm make_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
-                   uint64_t key, int outermost) {
+                   uint64_t key, double terms, int outermost) {
   const auto sizes = tensor_sizes(input, shape);
   const int64_t elements = tensor_bytes(input, shape) / int64_t(element_size(input.type));
   TEMPER_CHECK(elements > 0 && elements < int64_t{1} << 32, "{} elements", elements);
-  FormMaker maker{input, normal_scale(input, shape, magnitude), far, Rng({key, uint64_t(kind)}), outermost,
-                  {}};
+  FormMaker maker{
+      input, normal_scale(input, shape, magnitude), far, Rng({key, uint64_t(kind)}), outermost, terms, {}};
   maker.form.elements = uint32_t(elements);
   maker.form.columns = sizes.empty() ? 1 : uint32_t(sizes.back());
   maker.form.key = mix_key({key, 2});
@@ -263,6 +277,12 @@ class Turns {
 
   // … and how far.
   std::pair<DrawKind, double> kind_of(size_t input) const {
+    const auto chosen = any_kind_of(input);
+    return turn_.timed && sets_times(chosen.first) ? plain(input) : chosen;
+  }
+
+ private:
+  std::pair<DrawKind, double> any_kind_of(size_t input) const {
     if (manner_ == Manner::kAlone && input != alone_) return plain(input);
     if (manner_ != Manner::kAlike) return first_possible(input, int(input), input);
     const auto common = first_possible(0, kAlike, 0);
@@ -272,7 +292,6 @@ class Turns {
                                                             : first_possible(input, int(input), input);
   }
 
- private:
   std::pair<DrawKind, double> plain(size_t input) const {
     return {DrawKind::kPlain, far_(int(input), DrawKind::kPlain)};
   }
@@ -318,9 +337,22 @@ std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& sh
   return normal_kinds(spec, uint32_t(elements / columns), uint32_t(columns), !picks(task));
 }
 
+double longest_sum(const Task& task, const Shape& shape) {
+  double longest = 1, largest = 1, smallest = 1e18;
+  const auto count = [&](const TensorSpec& tensor) {
+    return double(tensor_bytes(tensor, shape)) / double(element_size(tensor.type));
+  };
+  for (const auto& input : task.inputs) {
+    for (const int64_t size : tensor_sizes(input, shape)) longest = std::max(longest, double(size));
+    largest = std::max(largest, count(input));
+  }
+  for (const auto& output : task.outputs) smallest = std::min(smallest, count(output));
+  return std::max(longest, largest / smallest);
+}
+
 DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
-                   uint64_t key) {
-  return make_form(input, shape, magnitude, kind, far, key, 0);
+                   uint64_t key, double terms) {
+  return make_form(input, shape, magnitude, kind, far, key, terms, 0);
 }
 
 std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
@@ -328,9 +360,10 @@ std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double ma
   std::vector<DrawForm> forms;
   if (turn.number < 0) return outermost_forms(task, shape, magnitude, seed, kAlike, DrawKind::kPlain, 0);
   const Turns turns(task, shape, turn, far);
+  const double terms = longest_sum(task, shape);
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const auto [kind, how_far] = turns.kind_of(i);
-    forms.push_back(draw_form(task.inputs[i], shape, magnitude, kind, how_far, mix_key({seed, i})));
+    forms.push_back(draw_form(task.inputs[i], shape, magnitude, kind, how_far, mix_key({seed, i}), terms));
   }
   return forms;
 }
@@ -350,13 +383,18 @@ std::vector<DrawChoice> draw_choices(const Task& task, const Shape& shape, DrawT
 std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
                                       int input, DrawKind kind, double far) {
   std::vector<DrawForm> forms;
+  const double terms = longest_sum(task, shape);
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const auto kinds = draw_kinds(task, i, shape);
     const bool can = (input == kAlike || size_t(input) == i) && std::ranges::count(kinds, kind) != 0;
     forms.push_back(make_form(task.inputs[i], shape, magnitude, can ? kind : DrawKind::kPlain, can ? far : 0,
-                              mix_key({seed, i}), seed % 2 == 0 ? 1 : -1));
+                              mix_key({seed, i}), terms, seed % 2 == 0 ? 1 : -1));
   }
   return forms;
+}
+
+bool sets_times(DrawKind kind) {
+  return kind == DrawKind::kAscending || kind == DrawKind::kDescending || kind >= DrawKind::kEqual;
 }
 
 bool singles_out(DrawKind kind) {

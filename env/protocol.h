@@ -59,6 +59,7 @@ struct OracleRequest {
   uint64_t seed = 0;       // kDraw: secret, made after the candidate was compiled
   uint64_t turn_key = 0;   // kDraw: of the verdict; under it the draws have numbers turn, turn + 1, … (env/draw_forms.h)
   int32_t turn = -1;       // … -1: all are plain
+  int32_t timed = 0;       // 1: these calls are timed (DrawTurn)
   uint32_t fill_call = 0;  // kCompare: the fill of the call (env/fill.h), for what was left unwritten
   uint64_t fill_key = 0;
 };

@@ -77,6 +77,7 @@ void OracleProcess::draw(const DrawRequest& wanted) {
   request.seed = wanted.seed;
   request.turn_key = wanted.turn.key;
   request.turn = wanted.turn.number;
+  request.timed = wanted.turn.timed;
   exchange(request);
 }
 

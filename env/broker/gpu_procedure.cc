@@ -10,6 +10,7 @@
 #include "env/cuda/gpu_profile.h"
 #include "env/cuda/plan.h"
 #include "env/details.h"
+#include "env/draw_forms.h"
 #include "env/message.h"
 
 namespace temper {
@@ -52,11 +53,9 @@ bool mixes_steps(const std::string& serialized) {
 bool is_index(const TensorSpec& input) { return input.distribution == Distribution::kIndex; }
 bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
 
-// What indices ask for decides how long a call takes: pairs on equal ones and on scattered ones are no
-// repetitions of each other.
-void with_plain_indices(const Task& task, GpuDraw& draw) {
+void without_what_sets_times(const Task& task, GpuDraw& draw) {
   for (size_t i = 0; i < task.inputs.size(); ++i)
-    if (is_index(task.inputs[i])) draw.kind[i] = DrawKind::kPlain, draw.far[i] = 0;
+    if (sets_times(draw.kind[i])) draw.kind[i] = DrawKind::kPlain, draw.far[i] = 0;
 }
 
 }  // namespace
@@ -277,7 +276,7 @@ Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
 Found GpuProcedure::time_batch(Draws draws) {
   GpuOracleProcess& oracle = processes_.oracle;
   oracle.settle(task_index_, draws);
-  for (GpuDraw& draw : draws) with_plain_indices(task_, draw);
+  for (GpuDraw& draw : draws) without_what_sets_times(task_, draw);
   GpuOracleReply before, after;
   if (baseline_first_) before = oracle.baseline(task_index_, draws);
   GpuRunnerRequest request = calls_of(task_, draws);

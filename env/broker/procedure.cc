@@ -149,7 +149,7 @@ Found Procedure::check_timed_shape() {
 // Under a seed of their own, and in turn: the draws of one verdict take all forms that inputs have.
 void Procedure::draw(DrawRequest request) {
   request.seed = secret_seed();
-  request.turn = turn_;
+  request.turn = {turn_.key, turn_.number, request.turn.timed};
   if (!request.perturb) turn_.number += request.count;
   oracle_.draw(request);
 }
@@ -196,7 +196,7 @@ Found Procedure::time_pairs() {
 }
 
 Found Procedure::time_draws(int32_t count) {
-  DrawRequest request{.task = task_index_, .shape = kTimedShape, .count = count};
+  DrawRequest request{.task = task_index_, .shape = kTimedShape, .count = count, .turn = {.timed = true}};
   if (pairs_.empty()) request.magnitude = task_.magnitudes.back();
   draw(request);
   oracle_.begin_serving();

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "env/draw_forms.h"
 #include "env/oracle/draw.h"
 
 namespace temper {
@@ -29,16 +30,7 @@ at::Tensor random_roundings(const at::Tensor& like, double rounding, uint64_t ke
 }  // namespace
 
 double summed_rounding(const Task& task, const Shape& shape) {
-  double longest = 1, largest = 1, smallest = 1e18;
-  const auto count = [&](const TensorSpec& tensor) {
-    return double(tensor_bytes(tensor, shape)) / double(element_size(tensor.type));
-  };
-  for (const auto& input : task.inputs) {
-    for (const int64_t size : tensor_sizes(input, shape)) longest = std::max(longest, double(size));
-    largest = std::max(largest, count(input));
-  }
-  for (const auto& output : task.outputs) smallest = std::min(smallest, count(output));
-  return kHalfLastPlace * std::sqrt(std::max(longest, largest / smallest));
+  return kHalfLastPlace * std::sqrt(longest_sum(task, shape));
 }
 
 std::vector<at::Tensor> movements(const WideReference& reference, const std::vector<at::Tensor>& inputs,

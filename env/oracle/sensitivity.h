@@ -23,8 +23,8 @@ inline constexpr double kNeighbourhood = 2;
 // A right answer may be off by as many movements: of few patterns the largest may be small by chance.
 inline constexpr double kMovements = 2;
 
-// What half a last place of f32 becomes over a sum of as many terms as the longest dimension, or as the
-// largest input has elements for each output element: it grows with their root.
+// What half a last place of f32 becomes over the longest sum of the task (env/draw_forms.h): it grows with the
+// root of the number of terms.
 double summed_rounding(const Task& task, const Shape& shape);
 
 // For each output and element the most that the reference moves while each element of each input is times

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/rng.h"
 #include "env/draw_forms.h"
 
 namespace temper {
@@ -71,8 +72,8 @@ TEST(DrawFamily, FarIsHowFar) {
   for (uint64_t key = 0; key < 100; ++key) {
     const DrawForm form = form_of(normal_input(), DrawKind::kSpikes, key, 0x1p-6);
     for (uint32_t i = 0; i < form.spikes; ++i) most = std::max(most, std::abs(double(form.spike[i])));
-    offset = std::max(offset,
-                      std::abs(double(form_of(normal_input(), DrawKind::kOffset, key, 0x1p-6).offset)));
+    offset =
+        std::max(offset, std::abs(double(form_of(normal_input(), DrawKind::kOffset, key, 0x1p-6).offset)));
   }
   EXPECT_TRUE(most > 100 && most < 157) << most;
   EXPECT_TRUE(offset > 10 && offset < 16.1) << offset;
@@ -322,11 +323,79 @@ TEST(DrawForms, PlainInputsAndCallsWithoutATurnStayPlain) {
   EXPECT_EQ(draw_forms(usual, kDrawShape, 1, 7, {}, all)[0].kind, DrawKind::kPlain);
 }
 
+TEST(DrawForms, TimedCallsHaveNoOrderAndNoCrowdsOfTheirOwn) {
+  const Task task =
+      family_task("{x: {shape: [n, m], distinct: [-1, 1]}, i: {shape: [n], type: i32, below: m}}");
+  const auto all = [](int, DrawKind) { return 1.0; };
+  std::set<DrawKind> timed, checked;
+  for (int32_t number = 0; number < 60; ++number) {
+    for (const DrawForm& form : draw_forms(task, kDrawShape, 1, 7, {5, number, true}, all))
+      timed.insert(form.kind);
+    for (const DrawForm& form : draw_forms(task, kDrawShape, 1, 7, {5, number}, all))
+      checked.insert(form.kind);
+  }
+  EXPECT_EQ(timed, (std::set<DrawKind>{DrawKind::kPlain, DrawKind::kLargestTogether}));
+  EXPECT_EQ(checked.size(), 11u);
+}
+
 TEST(DrawForms, WherePickingHasOneAnswerNothingIsEqual) {
   const Task task = family_task("{x: [n, m]}", "{y: {shape: [n], type: i32}}");
   const auto kinds = draw_kinds(task, 0, kDrawShape);
   for (const DrawKind kind : {DrawKind::kZeros, DrawKind::kOffset, DrawKind::kZeroRow})
     EXPECT_EQ(std::ranges::count(kinds, kind), 0) << int(kind);
+}
+
+// How far a plain sum in f32 is off, in units of the sum of the terms' sizes.
+template <class Term>
+double plain_sum_error(const std::vector<float>& values, const Term& term) {
+  float sum = 0;
+  double exact = 0, size = 0;
+  for (const float value : values) {
+    const float one = term(value);
+    sum += one, exact += one, size += std::abs(double(one));
+  }
+  return std::abs(sum - exact) / size;
+}
+
+// What a strict bound allows sums of so many terms beside a task's own tolerance.
+double allowed_sum_error(double terms) { return 1e-5 + 4 * 0x1p-24 * std::sqrt(terms); }
+
+// Of sums, sums of squares and sums of exponentials over a row of that many terms.
+double worst_plain_sum(const Task& task, DrawKind kind, int64_t terms, uint64_t key) {
+  const Shape shape{{"n", 3}, {"m", terms}};
+  const TensorSpec& input = task.inputs[0];
+  const DrawForm form = draw_form(input, shape, 1, kind, 1, key, longest_sum(task, shape));
+  Rng rng({key, 9});
+  double worst = 0;
+  for (uint32_t place = 0; place < form.elements;) {
+    std::vector<float> row;
+    for (int64_t i = 0; i < terms; ++i, ++place) {
+      const double plain = input.distribution == Distribution::kNormal ? rng.normal() : 1 + 2 * rng.uniform();
+      row.push_back(drawn_float(form, place, float(plain)));
+    }
+    const float largest = *std::ranges::max_element(row);
+    worst = std::max({worst, plain_sum_error(row, [](float x) { return x; }),
+                      plain_sum_error(row, [](float x) { return x * x; })});
+    // Exponentials of far apart elements are hard to add up for reasons of their own.
+    if (kind != DrawKind::kRowScales)
+      worst = std::max(worst, plain_sum_error(row, [&](float x) { return std::exp(x - largest); }));
+  }
+  return worst;
+}
+
+TEST(DrawForms, LongSumsInPlainOrderStayRight) {
+  using enum DrawKind;
+  const Task normal = family_task("{x: [n, m]}"),
+             uniform = family_task("{x: {shape: [n, m], uniform: [1, 3]}}");
+  for (const int64_t terms : {1024, 4096, 32768, 65536}) {
+    const auto stays_right = [&](const Task& task, DrawKind kind) {
+      for (uint64_t key = 0; key < 5; ++key)
+        EXPECT_LT(worst_plain_sum(task, kind, terms, key), allowed_sum_error(double(terms)))
+            << "kind " << int(kind) << ", " << terms << " terms, key " << key;
+    };
+    for (const DrawKind kind : {kZeros, kOneSign, kOffset, kRowScales, kSmallRow}) stays_right(normal, kind);
+    for (const DrawKind kind : {kLowEnd, kHighEnd, kBothEnds}) stays_right(uniform, kind);
+  }
 }
 
 }  // namespace
