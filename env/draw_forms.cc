@@ -398,7 +398,8 @@ bool sets_times(DrawKind kind) {
 }
 
 bool singles_out(DrawKind kind) {
-  return kind == DrawKind::kSpikes || kind == DrawKind::kRun || kind == DrawKind::kLargeRow;
+  return kind == DrawKind::kSpikes || kind == DrawKind::kRun || kind == DrawKind::kLargeRow ||
+         kind == DrawKind::kRowScales || kind == DrawKind::kColumnScales;
 }
 
 double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right) {

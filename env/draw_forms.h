@@ -68,7 +68,7 @@ std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, doub
 // repetitions of each other. Such kinds are for checks.
 bool sets_times(DrawKind kind);
 
-// Whether a few elements of a form are far larger than the others. A plain sum of very many may then lose the
+// Whether some elements of a form are far larger than the others. A plain sum of very many may then lose the
 // others: an addend below half a last place of the sum is gone.
 bool singles_out(DrawKind kind);
 
