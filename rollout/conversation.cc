@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "env/answer.h"
-#include "env/details.h"
-#include "env/message.h"
+#include "env/verdict/answer.h"
+#include "env/verdict/details.h"
+#include "env/verdict/message.h"
 
 namespace temper {
 namespace {

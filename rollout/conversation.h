@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "env/task.h"
-#include "env/verdict.h"
+#include "env/task/task.h"
+#include "env/verdict/verdict.h"
 #include "policy/chat_format.h"
 #include "rollout/context.h"
 #include "rollout/trajectory.h"
 
 namespace temper {
 
-// How much of a verdict's details (env/details.h) a turn's feedback carries.
+// How much of a verdict's details (env/verdict/details.h) a turn's feedback carries.
 struct FeedbackLimit {
   size_t bytes = 0;     // of the text; up to kMaxMessageBytes: the verdict's short message and no details
   int64_t answers = 1;  // that are to come: of the row's room, details take no more than a share of each

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/options.h"
-#include "env/judge.h"
+#include "env/judge/judge.h"
 #include "policy/chat_format.h"
 #include "policy/policy.h"
 #include "policy/sampler.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/options.h"
-#include "env/judge.h"
+#include "env/judge/judge.h"
 #include "policy/communicator.h"
 
 namespace temper {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "env/verdict.h"
+#include "env/verdict/verdict.h"
 #include "policy/tokenizer.h"
 
 namespace temper {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "env/timing.h"
+#include "env/verdict/timing.h"
 #include "trainer/interrupted.h"
 
 namespace temper {

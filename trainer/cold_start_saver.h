@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "env/judge.h"
+#include "env/judge/judge.h"
 #include "trainer/checkpoint/saver.h"
 #include "trainer/cold_start.h"
 #include "trainer/run.h"

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "env/answer.h"
+#include "env/verdict/answer.h"
 #include "rollout/conversation.h"
 #include "rollout/rollout.h"
 #include "rollout/traces/unjudged.h"

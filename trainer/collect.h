@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "env/judge.h"
+#include "env/judge/judge.h"
 #include "policy/tokenizer.h"
 #include "rollout/chat_examples.h"
 #include "rollout/context.h"

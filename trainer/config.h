@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/options.h"
-#include "env/judge.h"
-#include "env/task.h"
+#include "env/judge/judge.h"
+#include "env/task/task.h"
 #include "policy/model_config.h"
 #include "policy/policy.h"
 #include "rollout/rollout.h"

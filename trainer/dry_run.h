@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 #include "policy/model_config.h"
 #include "trainer/config.h"
 

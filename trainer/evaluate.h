@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/options.h"
-#include "env/judge.h"
+#include "env/judge/judge.h"
 #include "rollout/rollout.h"
 #include "rollout/trajectory.h"
 #include "trainer/metrics.h"

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "env/answer.h"
+#include "env/verdict/answer.h"
 #include "policy/chat_format.h"
 #include "policy/ops/parallel.h"
 #include "rollout/conversation.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 #include "policy/tokenizer.h"
 #include "rollout/chat_examples.h"
 #include "rollout/context.h"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "env/judge_server.h"
+#include "env/judge/judge_server.h"
 #include "policy/activity.h"
 #include "policy/communicator.h"
 #include "policy/communicator/watch.h"

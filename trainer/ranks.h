@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/options.h"
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 

@@ -8,7 +8,7 @@
 //   eval_after.safetensors checkpoints/         step_000010, cold_start_000500, …: what the run can go on
 //   from;
 //                        cold_start, final: Hugging Face directories
-//   verdicts/            each rank's journal, env/verdict_journal.h
+//   verdicts/            each rank's journal, env/verdict/verdict_journal.h
 //   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
 //   run.lock, run.epoch  whose the directory is
 //   fork.json            of a fork: the checkpoint it began from, and what was changed

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "env/judge.h"
+#include "env/judge/judge.h"
 #include "trainer/config.h"
 #include "trainer/model.h"
 #include "trainer/run.h"

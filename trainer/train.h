@@ -1,7 +1,7 @@
 #pragma once
 // The whole job: a starting model, reinforcement learning, what it changed.
 
-#include "env/judge.h"
+#include "env/judge/judge.h"
 #include "trainer/run.h"
 
 namespace temper {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "env/judge.h"
-#include "env/oracle/mutant_fate.h"
-#include "env/task.h"
+#include "env/admission/mutant_fate.h"
+#include "env/judge/judge.h"
+#include "env/task/task.h"
 
 namespace temper {
 
@@ -36,7 +36,7 @@ using AdmissionProgress = std::function<void(int64_t, int64_t)>;
 
 // One row a task, in order. A task whose reference does not run, or ignores an input, is not tried further.
 // Tasks for GPUs are tried on one where there is one, else on the CPU without being timed.
-// `mutant_draws`: known short-cuts (env/oracle/mutants.h) must be refused within that many draws of the check
+// `mutant_draws`: known short-cuts (env/admission/trial/mutants.h) must be refused within that many draws of the check
 // shapes, and of the timed one; 0: they are not tried.
 // Errors: WorldError if a solver cannot be judged; ConfigError if the judge's options contradict each other.
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "env/cuda/gpu_oracle_process.h"
+#include "env/gpu/oracle_process.h"
 
 namespace temper {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/machine/child_process.h"
 #include "base/machine/messages.h"
 #include "env/admission/eager_time.h"
-#include "env/broker/gpu_procedure.h"
-#include "env/task_json.h"
+#include "env/procedure/gpu_procedure.h"
+#include "env/task/task_json.h"
 
 namespace temper {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // Admission of tasks for GPUs. Their trivial solvers are no candidates but outputs, held against the
-// reference by the bounds of the GPU's judge (env/oracle/trial.h): that needs no GPU. Eager's time does.
+// reference by the bounds of the GPU's judge (env/admission/trial/trial.h): that needs no GPU. Eager's time does.
 
 #include "env/admission/admission.h"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "env/c_names.h"
+#include "env/task/c_names.h"
 
 namespace temper {
 namespace {

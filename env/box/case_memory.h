@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <string>
 
-#include "env/case.h"
-#include "env/fill.h"
+#include "env/call/case.h"
+#include "env/call/fill.h"
 
 namespace temper {
 
 // Inputs copied from `pristine` (the oracle's arena), outputs and everything between the buffers filled
-// (env/fill.h), by their words' places in the arena. `beyond`: so many bytes behind the layout, too, which
+// (env/call/fill.h), by their words' places in the arena. `beyond`: so many bytes behind the layout, too, which
 // nobody looks at later; a multiple of 4.
 void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout, Fill fill,
                   int64_t beyond = 0);

@@ -9,9 +9,9 @@
 #include "env/box/clock.h"
 #include "env/box/execute.h"
 #include "env/box/wire.h"
-#include "env/case.h"
-#include "env/handover.h"
-#include "env/task_json.h"
+#include "env/call/case.h"
+#include "env/call/handover.h"
+#include "env/task/task_json.h"
 
 namespace temper {
 namespace {

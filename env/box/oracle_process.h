@@ -9,10 +9,10 @@
 #include "env/box/call_time.h"
 #include "env/box/namespaces.h"
 #include "env/box/shared_memory.h"
-#include "env/draw_forms.h"
-#include "env/fill.h"
-#include "env/protocol.h"
-#include "env/task.h"
+#include "env/call/draw_forms.h"
+#include "env/call/fill.h"
+#include "env/call/protocol.h"
+#include "env/task/task.h"
 
 namespace temper {
 

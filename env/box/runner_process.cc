@@ -11,7 +11,7 @@
 #include "env/box/clock.h"
 #include "env/box/execute.h"
 #include "env/box/wire.h"
-#include "env/handover.h"
+#include "env/call/handover.h"
 
 namespace temper {
 namespace {

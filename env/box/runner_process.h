@@ -9,7 +9,7 @@
 #include "env/box/call_time.h"
 #include "env/box/namespaces.h"
 #include "env/box/shared_memory.h"
-#include "env/protocol.h"
+#include "env/call/protocol.h"
 
 namespace temper {
 

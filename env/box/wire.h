@@ -1,5 +1,5 @@
 #pragma once
-// Fixed-size messages of env/protocol.h over a SOCK_SEQPACKET socket, one per packet.
+// Fixed-size messages of env/call/protocol.h over a SOCK_SEQPACKET socket, one per packet.
 
 #include <chrono>
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "env/protocol.h"
+#include "env/call/protocol.h"
 
 namespace temper {
 

@@ -4,8 +4,8 @@
 #include "base/files.h"
 #include "env/box/core_lease.h"
 #include "env/box/lockdown.h"
-#include "env/broker/naive.h"
-#include "env/message.h"
+#include "env/procedure/naive.h"
+#include "env/verdict/message.h"
 
 namespace temper {
 namespace {

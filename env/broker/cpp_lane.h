@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "env/broker/lane_work.h"
-#include "env/broker/procedure.h"
+#include "env/procedure/procedure.h"
 
 namespace temper {
 

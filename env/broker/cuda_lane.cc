@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "env/box/lockdown.h"
-#include "env/cuda/gpu_candidate.h"
-#include "env/details.h"
 #include "env/languages/language.h"
-#include "env/message.h"
+#include "env/plan/gpu_candidate.h"
+#include "env/verdict/details.h"
+#include "env/verdict/message.h"
 
 namespace temper {
 namespace {

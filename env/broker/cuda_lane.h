@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "env/box/planner.h"
 #include "env/broker/lane_work.h"
+#include "env/plan/planner.h"
 
 namespace temper {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "env/broker/gpu_procedure.h"
 #include "env/broker/lane_work.h"
+#include "env/procedure/gpu_procedure.h"
 
 namespace temper {
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <string>
 
-#include "env/lane_messages.h"
+#include "env/judge/lane_messages.h"
 
 namespace temper {
 

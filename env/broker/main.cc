@@ -1,5 +1,5 @@
 // temper-broker: one lane of a judge. On descriptor 3 it is told once what to judge and with which limits
-// (env/lane_messages.h), and then gets one candidate after another.
+// (env/judge/lane_messages.h), and then gets one candidate after another.
 
 #include <memory>
 
@@ -10,7 +10,7 @@
 #include "env/box/core_lease.h"
 #include "env/broker/gpu_lane.h"
 #include "env/broker/host_lane.h"
-#include "env/lane_messages.h"
+#include "env/judge/lane_messages.h"
 
 namespace temper {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/ranges.h>
 
-#include "env/c_names.h"
 #include "env/languages/language.h"
+#include "env/task/c_names.h"
 
 namespace temper {
 namespace {

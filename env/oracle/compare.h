@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "env/mismatch_report.h"
+#include "env/call/mismatch_report.h"
 
 namespace temper {
 

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "env/draw_forms.h"
+#include "env/call/draw_forms.h"
 
 namespace temper {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "env/draw_family.h"
-#include "env/task.h"
+#include "env/call/draw_family.h"
+#include "env/task/task.h"
 
 namespace temper {
 

@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "env/oracle/proof.h"
 #include "env/oracle/tolerance.h"
-#include "env/timing.h"
+#include "env/verdict/timing.h"
 
 namespace temper {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // The oracle on a GPU, in a context of its own: the same inputs as the runner's, the reference in double
-// precision, the eager baseline with its time. Answers the requests of env/cuda/gpu_protocol.h.
+// precision, the eager baseline with its time. Answers the requests of env/gpu/protocol.h.
 
 #include <ATen/ATen.h>
 
@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "env/cuda/gpu_memory.h"
-#include "env/cuda/gpu_protocol.h"
-#include "env/cuda/gpu_toolbox.h"
-#include "env/draw_forms.h"
+#include "env/call/draw_forms.h"
+#include "env/gpu/device/memory.h"
+#include "env/gpu/device/toolbox.h"
+#include "env/gpu/protocol.h"
 #include "env/oracle/reference.h"
 
 namespace temper {

@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
-#include "env/cuda/gpu_descriptor.h"
-#include "env/cuda/gpu_neighbours.h"
+#include "env/gpu/descriptor.h"
+#include "env/gpu/device/neighbours.h"
 #include "env/oracle/gpu_oracle.h"
-#include "env/task_json.h"
+#include "env/task/task_json.h"
 
 namespace temper {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// The GPU oracle as a process: descriptors and messages as in env/cuda/gpu_protocol.h.
+// The GPU oracle as a process: descriptors and messages as in env/gpu/protocol.h.
 
 #include <ATen/core/Tensor.h>
 

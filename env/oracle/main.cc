@@ -1,4 +1,4 @@
-// temper-oracle: knows the secrets. Trusted; descriptors and messages as in env/protocol.h.
+// temper-oracle: knows the secrets. Trusted; descriptors and messages as in env/call/protocol.h.
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -11,9 +11,9 @@
 #include "base/machine/surroundings.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
-#include "env/handover.h"
+#include "env/call/handover.h"
 #include "env/oracle/oracle.h"
-#include "env/task_json.h"
+#include "env/task/task_json.h"
 
 namespace temper {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // Draws secret inputs, knows the right outputs, and runs the baseline. Answers the requests of
-// env/protocol.h.
+// env/call/protocol.h.
 
 #include <ATen/ATen.h>
 
@@ -10,13 +10,13 @@
 #include <tuple>
 #include <vector>
 
-#include "env/case.h"
-#include "env/draw_forms.h"
-#include "env/fill.h"
+#include "env/call/case.h"
+#include "env/call/draw_forms.h"
+#include "env/call/fill.h"
+#include "env/call/protocol.h"
 #include "env/oracle/compare.h"
 #include "env/oracle/reference.h"
-#include "env/protocol.h"
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 
@@ -65,7 +65,7 @@ class Oracle {
                                const Right& right) const;  // what an output held before the call
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key) const;
-  // How far an input may go in a kind (env/draw_forms.h): the f32 baseline, whose order of sums is one of
+  // How far an input may go in a kind (env/call/draw_forms.h): the f32 baseline, whose order of sums is one of
   // many, stays within twice what any candidate is allowed before the baseline is asked.
   double far(const FarKey& key);
   bool stays_right(const FarKey& key, double far, uint64_t seed);

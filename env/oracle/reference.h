@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace torch::jit {
 struct Graph;

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "env/draw_forms.h"
+#include "env/call/draw_forms.h"
 #include "env/oracle/draw.h"
 
 namespace temper {

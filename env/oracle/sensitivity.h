@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 
@@ -23,7 +23,7 @@ inline constexpr double kNeighbourhood = 2;
 // A right answer may be off by as many movements: of few patterns the largest may be small by chance.
 inline constexpr double kMovements = 2;
 
-// What half a last place of f32 becomes over the longest sum of the task (env/draw_forms.h): it grows with the
+// What half a last place of f32 becomes over the longest sum of the task (env/call/draw_forms.h): it grows with the
 // root of the number of terms.
 double summed_rounding(const Task& task, const Shape& shape);
 

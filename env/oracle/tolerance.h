@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 

@@ -15,7 +15,7 @@
 #include "env/box/candidate_box.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
-#include "env/handover.h"
+#include "env/call/handover.h"
 
 namespace temper {
 namespace {

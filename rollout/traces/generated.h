@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 #include "rollout/traces/reference.h"
 
 namespace temper {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "env/task.h"
-#include "env/verdict.h"
+#include "env/task/task.h"
+#include "env/verdict/verdict.h"
 
 namespace temper {
 

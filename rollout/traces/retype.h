@@ -2,7 +2,7 @@
 // What of a varied task follows from its reference and types alone.
 
 #include "base/rng.h"
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 

@@ -3,7 +3,7 @@
 // way round, v * sigmoid(v) for silu(v).
 
 #include "base/rng.h"
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 

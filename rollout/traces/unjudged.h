@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 #include "rollout/traces.h"
 
 namespace temper {

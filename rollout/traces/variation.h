@@ -5,7 +5,7 @@
 // several times.
 
 #include "base/rng.h"
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "env/c_names.h"
-#include "env/task.h"
+#include "env/task/c_names.h"
+#include "env/task/task.h"
 
 namespace temper::cuda_on_cpu {
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <string>
 
-#include "env/box/compile_box.h"
 #include "env/box/runner_process.h"
+#include "env/compile/compile_box.h"
 #include "env/languages/language.h"
 
 namespace temper {

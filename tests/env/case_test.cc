@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "env/box/case_memory.h"
-#include "env/case.h"
-#include "env/task_json.h"
+#include "env/call/case.h"
+#include "env/task/task_json.h"
 
 namespace temper {
 namespace {

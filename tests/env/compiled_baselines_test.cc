@@ -1,4 +1,4 @@
-#include "env/compiled_baselines.h"
+#include "env/verdict/compiled_baselines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "env/task_numbers.h"
+#include "env/task/task_numbers.h"
 
 namespace temper {
 namespace {

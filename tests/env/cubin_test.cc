@@ -1,6 +1,6 @@
 #include "base/files.h"
-#include "env/cuda/gate.h"
-#include "env/cuda/launch_rules.h"
+#include "env/plan/gate.h"
+#include "env/plan/launch_rules.h"
 #include "tests/env/cuda_boxes.h"
 
 #ifdef TEMPER_CUDA_HEADERS

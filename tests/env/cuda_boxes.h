@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "base/error.h"
-#include "env/box/cuda_compile.h"
-#include "env/box/cuda_toolchains.h"
-#include "env/cuda/cubin.h"
+#include "env/compile/cuda_compile.h"
+#include "env/compile/cuda_toolchains.h"
 #include "env/languages/language.h"
+#include "env/plan/cubin.h"
 
 namespace temper {
 

@@ -1,8 +1,8 @@
 #include "base/process.h"
-#include "env/cuda/gate.h"
-#include "env/cuda/launch_rules.h"
 #include "env/languages/cuda_text.h"
-#include "env/message.h"
+#include "env/plan/gate.h"
+#include "env/plan/launch_rules.h"
+#include "env/verdict/message.h"
 #include "tests/env/cuda_boxes.h"
 
 #include <random>

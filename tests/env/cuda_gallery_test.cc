@@ -4,8 +4,8 @@
 //   // expect: PLAN                        there is one for each shape
 //   // plan: TEXT                          part of a line of the timed shape's plan
 
-#include "env/box/planner.h"
-#include "env/message.h"
+#include "env/plan/planner.h"
+#include "env/verdict/message.h"
 #include "tests/env/cuda_boxes.h"
 #include "tests/env/exhibits.h"
 

@@ -1,9 +1,9 @@
 // Host halves that candidates share: with one or without, a candidate's plans or verdict are the same.
 
 #include "base/process.h"
-#include "env/box/planner.h"
 #include "env/languages/cuda_text.h"
-#include "env/message.h"
+#include "env/plan/planner.h"
+#include "env/verdict/message.h"
 #include "tests/env/cuda_boxes.h"
 
 namespace temper {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <random>
 
-#include "env/cuda/plan.h"
+#include "env/plan/plan.h"
 
 namespace temper {
 namespace {

@@ -1,4 +1,4 @@
-#include "env/details.h"
+#include "env/verdict/details.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "env/message.h"
+#include "env/verdict/message.h"
 
 namespace temper {
 namespace {

@@ -16,7 +16,7 @@
 #include <sstream>
 
 #include "base/files.h"
-#include "env/judge.h"
+#include "env/judge/judge.h"
 
 namespace temper {
 

@@ -1,6 +1,6 @@
 // What the GPU half of the judge computes without a GPU.
 
-#include "env/cuda/gpu_case.h"
+#include "env/gpu/case.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -8,10 +8,10 @@
 #include <set>
 
 #include "env/box/shared_memory.h"
-#include "env/broker/gpu_procedure.h"
-#include "env/cuda/gpu_candidate.h"
-#include "env/cuda/gpu_descriptor.h"
-#include "env/lane_messages.h"
+#include "env/gpu/descriptor.h"
+#include "env/judge/lane_messages.h"
+#include "env/plan/gpu_candidate.h"
+#include "env/procedure/gpu_procedure.h"
 
 namespace temper {
 namespace {

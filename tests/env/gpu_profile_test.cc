@@ -1,11 +1,11 @@
 // From a profiler's records to what a verdict says of them.
 
-#include "env/cuda/gpu_profile.h"
+#include "env/gpu/profile.h"
 
 #include <gtest/gtest.h>
 
 #include "env/box/wire.h"
-#include "env/cuda/kernel_name.h"
+#include "env/plan/kernel_name.h"
 
 namespace temper {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/files.h"
 #include "env/admission/gpu_admission.h"
 #include "env/admission/table.h"
-#include "env/cuda/gpu_case.h"
-#include "env/task.h"
+#include "env/gpu/case.h"
+#include "env/task/task.h"
 
 namespace temper {
 namespace {

@@ -1,8 +1,8 @@
-#include "env/host_half.h"
+#include "env/judge/host_half.h"
 
 #include <gtest/gtest.h>
 
-#include "env/lane_messages.h"
+#include "env/judge/lane_messages.h"
 
 namespace temper {
 namespace {

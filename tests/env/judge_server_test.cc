@@ -1,4 +1,4 @@
-#include "env/judge_server.h"
+#include "env/judge/judge_server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/machine/socket.h"
-#include "env/workers.h"
+#include "env/judge/workers.h"
 #include "tests/env/small_tasks.h"
 
 namespace temper {

@@ -1,4 +1,4 @@
-#include "env/judge.h"
+#include "env/judge/judge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "env/broker/judging.h"
+#include "env/procedure/judging.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "env/lane_messages.h"
+#include "env/judge/lane_messages.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "env/judge.h"
+#include "env/judge/judge.h"
 
 namespace temper {
 namespace {

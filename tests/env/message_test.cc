@@ -1,4 +1,4 @@
-#include "env/message.h"
+#include "env/verdict/message.h"
 
 #include <gtest/gtest.h>
 

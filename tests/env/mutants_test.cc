@@ -1,4 +1,4 @@
-#include "env/oracle/mutants.h"
+#include "env/admission/trial/mutants.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "env/oracle/mutant_trial.h"
-#include "env/oracle/trial.h"
-#include "env/oracle/trial_case.h"
+#include "env/admission/trial/mutant_trial.h"
+#include "env/admission/trial/trial.h"
+#include "env/admission/trial/trial_case.h"
 
 namespace temper {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "env/oracle/oracle.h"
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 namespace {

@@ -1,4 +1,4 @@
-#include "env/broker/procedure.h"
+#include "env/procedure/procedure.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

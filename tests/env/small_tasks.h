@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 
 namespace temper {
 

@@ -1,12 +1,12 @@
-#include "env/task.h"
+#include "env/task/task.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "env/size_expression.h"
-#include "env/task_json.h"
+#include "env/task/size_expression.h"
+#include "env/task/task_json.h"
 
 namespace temper {
 namespace {

@@ -1,4 +1,4 @@
-#include "env/timing.h"
+#include "env/verdict/timing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "env/verdict_cache.h"
+#include "env/verdict/verdict_cache.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "env/verdict_journal.h"
+#include "env/verdict/verdict_journal.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "env/verdict.h"
+#include "env/verdict/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

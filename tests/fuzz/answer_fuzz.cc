@@ -1,4 +1,4 @@
-#include "env/answer.h"
+#include "env/verdict/answer.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

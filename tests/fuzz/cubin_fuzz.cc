@@ -1,7 +1,7 @@
 // A cubin, and what is decided by it.
 
-#include "env/cuda/gate.h"
-#include "env/cuda/launch_rules.h"
+#include "env/plan/gate.h"
+#include "env/plan/launch_rules.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

@@ -1,4 +1,4 @@
-#include "env/cuda/kernel_name.h"
+#include "env/plan/kernel_name.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

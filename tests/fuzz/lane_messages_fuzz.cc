@@ -1,8 +1,8 @@
 // What a broker and a judge say to each other. The readers throw what std::exception is; who reads ends that
 // peer.
 
-#include "env/judge_server.h"
-#include "env/lane_messages.h"
+#include "env/judge/judge_server.h"
+#include "env/judge/lane_messages.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

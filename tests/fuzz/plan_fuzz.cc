@@ -1,6 +1,6 @@
 // A plan that is taken is written back as it was, and can be asked about.
 
-#include "env/cuda/plan.h"
+#include "env/plan/plan.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "env/cuda/recorder_reply.h"
+#include "env/plan/recorder_reply.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

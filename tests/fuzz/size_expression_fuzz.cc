@@ -1,4 +1,4 @@
-#include "env/size_expression.h"
+#include "env/task/size_expression.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

@@ -1,4 +1,4 @@
-#include "env/task.h"
+#include "env/task/task.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

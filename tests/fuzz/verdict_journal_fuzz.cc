@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "env/verdict_journal.h"
+#include "env/verdict/verdict_journal.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

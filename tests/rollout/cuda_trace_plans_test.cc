@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "env/box/planner.h"
+#include "env/plan/planner.h"
 #include "rollout/traces/recipe.h"
 #include "tests/env/cuda_boxes.h"
 

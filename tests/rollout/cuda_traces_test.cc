@@ -9,7 +9,7 @@
 #include <regex>
 #include <set>
 
-#include "env/answer.h"
+#include "env/verdict/answer.h"
 #include "rollout/traces/generated.h"
 #include "rollout/traces/kernel.h"
 #include "rollout/traces/program.h"

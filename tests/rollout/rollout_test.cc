@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "env/workers.h"
+#include "env/judge/workers.h"
 #include "policy/parameter_store.h"
 #include "rollout/conversation.h"
 #include "rollout/search.h"

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
-#include "env/workers.h"
+#include "env/judge/workers.h"
 #include "policy/activity.h"
 #include "policy/parameter_store.h"
 #include "rollout/rollout.h"

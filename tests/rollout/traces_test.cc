@@ -8,7 +8,7 @@
 #include <regex>
 #include <set>
 
-#include "env/answer.h"
+#include "env/verdict/answer.h"
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 #include "rollout/traces/reference.h"

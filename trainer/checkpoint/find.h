@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "env/task.h"
+#include "env/task/task.h"
 #include "policy/communicator.h"
 #include "trainer/checkpoint/manifest.h"
 

@@ -28,7 +28,7 @@ struct FileDigest {
 struct RankRecord {
   FileDigest share;            // its file, policy/parameter_share.h
   ShareBegins begins;          // of the parts in it
-  uint64_t verdict_bytes = 0;  // of its journal, env/verdict_journal.h, at that moment
+  uint64_t verdict_bytes = 0;  // of its journal, env/verdict/verdict_journal.h, at that moment
 };
 
 // How far a cold start was.

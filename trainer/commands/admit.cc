@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "env/admission/admission.h"
 #include "env/admission/table.h"
-#include "env/task_numbers.h"
+#include "env/task/task_numbers.h"
 #include "trainer/console.h"
 #include "trainer/interrupted.h"
 

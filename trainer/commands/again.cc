@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "env/answer.h"
-#include "env/judge.h"
+#include "env/judge/judge.h"
+#include "env/verdict/answer.h"
 #include "policy/chat_format.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/again.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "env/answer.h"
+#include "env/verdict/answer.h"
 #include "rollout/traces.h"
 #include "trainer/console.h"
 #include "trainer/interrupted.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "env/judge.h"
+#include "env/judge/judge.h"
 
 namespace temper {
 

@@ -1,13 +1,13 @@
-#include "env/judge.h"
+#include "env/judge/judge.h"
 
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "env/answer.h"
-#include "env/cuda/gpu_standalone.h"
-#include "env/message.h"
+#include "env/gpu/standalone.h"
+#include "env/verdict/answer.h"
+#include "env/verdict/message.h"
 #include "trainer/commands/admit.h"
 #include "trainer/commands/again.h"
 #include "trainer/commands/commands.h"

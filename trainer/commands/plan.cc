@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "env/box/planner.h"
-#include "env/details.h"
 #include "env/languages/language.h"
-#include "env/message.h"
+#include "env/plan/planner.h"
+#include "env/verdict/details.h"
+#include "env/verdict/message.h"
 
 namespace temper {
 namespace {

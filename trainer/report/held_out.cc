@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "env/task.h"
+#include "env/task/task.h"
 #include "rollout/trajectory_file.h"
 
 namespace temper {

@@ -5,7 +5,7 @@
 #include "tests/env/fake_gpu/device.h"
 
 // Behind the device language, for its macros.
-#include "env/cuda/gpu_kernels.cu"
+#include "env/gpu/device/kernels.cu"
 #define FAKE_GPU
 #include "tests/env/gpu/candidates.cu"
 

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/error.h"
-#include "env/compiled_baselines.h"
-#include "env/judge.h"
+#include "env/judge/judge.h"
+#include "env/verdict/compiled_baselines.h"
 #include "tests/env/fake_gpu/fake_driver.h"
 #include "tests/env/gpu/cases.h"
 

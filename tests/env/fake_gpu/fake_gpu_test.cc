@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "env/admission/eager_time.h"
-#include "env/draw_forms.h"
+#include "env/call/draw_forms.h"
 #include "tests/env/fake_gpu/fake_driver.h"
 #include "tests/env/gpu/cases.h"
 

@@ -3,7 +3,7 @@
 #include "tests/env/fake_gpu/device.h"
 
 // Behind the device language, for its macros.
-#include "env/cuda/gpu_kernels.cu"
+#include "env/gpu/device/kernels.cu"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "env/cuda/gpu_case.h"
+#include "env/gpu/case.h"
 
 namespace temper {
 namespace {

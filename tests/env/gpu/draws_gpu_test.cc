@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "env/cuda/gpu_case.h"
-#include "env/cuda/gpu_toolbox.h"
+#include "env/gpu/case.h"
+#include "env/gpu/device/toolbox.h"
 
 namespace temper {
 namespace {

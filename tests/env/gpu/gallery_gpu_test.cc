@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "env/judge.h"
+#include "env/judge/judge.h"
 #include "tests/env/exhibits.h"
 
 namespace temper {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/files.h"
-#include "env/broker/gpu_procedure.h"
-#include "env/cuda/plan.h"
+#include "env/plan/plan.h"
+#include "env/procedure/gpu_procedure.h"
 
 namespace temper {
 

@@ -1,0 +1,23 @@
+#pragma once
+// Changes of a reference's inputs: what a candidate computes that believes something of them.
+
+#include <ATen/ATen.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "env/task/task.h"
+
+namespace temper {
+
+struct InputMutant {
+  std::string name;
+  // What it takes an input for. `magnitude` is that of the draw.
+  std::function<at::Tensor(const at::Tensor& input, const Shape& shape, double magnitude)> believed;
+};
+
+// Those for one input.
+std::vector<InputMutant> input_mutants(const TensorSpec& input);
+
+}  // namespace temper

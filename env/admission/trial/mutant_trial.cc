@@ -1,0 +1,119 @@
+#include "env/admission/trial/mutant_trial.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/rng.h"
+#include "env/admission/trial/mutants.h"
+#include "env/admission/trial/trial_case.h"
+
+namespace temper {
+namespace {
+
+constexpr uint64_t kMutantSeed = 0x3147;
+constexpr double kWildScales[] = {1e-3, 30, 1e3, 1e6};  // times what a judge draws
+
+struct Suspect {
+  Mutant mutant;
+  MutantFate fate;
+  bool differs = false;  // from the reference, by a bit
+  bool failed = false;   // to run
+};
+
+bool same_bits_of(const Tensors& a, const Tensors& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const at::Tensor& one, const at::Tensor& other) {
+                      return one.sizes() == other.sizes() && one.view(at::kByte).equal(other.view(at::kByte));
+                    });
+}
+
+class MutantTrial {
+ public:
+  MutantTrial(const Task& task, TrialCases& cases, int64_t draws)
+      : task_(task), cases_(cases), draws_(draws) {
+    for (Mutant& mutant : mutants_of(task)) {
+      suspects_.push_back({std::move(mutant), {}, false, false});
+      suspects_.back().fate.mutant = suspects_.back().mutant.name;
+    }
+  }
+
+  std::vector<MutantFate> run(bool timed) {
+    try_at(task_.check_shapes, &MutantFate::check_draw);
+    if (timed) try_at({task_.timed_shape}, &MutantFate::timed_draw);
+    for (const double scale : kWildScales) compare_bits(scale);
+    std::vector<MutantFate> fates;
+    for (Suspect& suspect : suspects_) {
+      suspect.fate.timed_tried = timed;
+      if (suspect.differs && !suspect.failed) fates.push_back(std::move(suspect.fate));
+    }
+    return fates;
+  }
+
+ private:
+  using Draw = int64_t MutantFate::*;
+
+  void try_at(const std::vector<Shape>& shapes, Draw draw) {
+    for (int64_t i = 0; i < draws_; ++i) {
+      const double magnitude = magnitude_of(draw, i);
+      for (const Shape& shape : shapes) {
+        const auto lives = [&](const Suspect& suspect) { return !suspect.failed && suspect.fate.*draw < 0; };
+        if (std::ranges::none_of(suspects_, lives)) return;
+        TrialCase one = cases_.make_far(shape, magnitude, {kMutantSeed, int32_t(i)});
+        for (Suspect& suspect : suspects_)
+          if (lives(suspect)) judge(suspect, one, draw, i);
+      }
+    }
+  }
+
+  // As a judge draws: all magnitudes at the check shapes, not in step with the turns; at the timed shape the
+  // last one, then 1.
+  double magnitude_of(Draw draw, int64_t number) const {
+    if (draw == &MutantFate::timed_draw) return number == 0 ? task_.magnitudes.back() : 1;
+    return task_.magnitudes[mix_key({kMutantSeed, uint64_t(number), 1}) % task_.magnitudes.size()];
+  }
+
+  void judge(Suspect& suspect, TrialCase& one, Draw draw, int64_t number) {
+    const auto outputs = answer(suspect, one.inputs, one.shape, one.magnitude);
+    if (!outputs || cases_.passes(one, *outputs)) return;
+    suspect.differs = true;
+    suspect.fate.*draw = number;
+  }
+
+  std::optional<Tensors> answer(Suspect& suspect, const Tensors& inputs, const Shape& shape,
+                                double magnitude) {
+    try {
+      return suspect.mutant.answer(inputs, shape, magnitude);
+    } catch (const std::exception&) {
+      suspect.failed = true;
+      return std::nullopt;
+    }
+  }
+
+  void compare_bits(double scale) {
+    const Shape& shape = task_.check_shapes.front();
+    for (const double magnitude : task_.magnitudes) {
+      Tensors inputs = cases_.draw(shape, magnitude, kMutantSeed);
+      for (at::Tensor& input : inputs)
+        if (input.is_floating_point()) input = (input.to(at::kFloat) * scale).to(input.scalar_type());
+      const Tensors right = cases_.reference().wide(inputs, at::kFloat);
+      for (Suspect& suspect : suspects_) {
+        if (suspect.differs || suspect.failed) continue;
+        const auto outputs = answer(suspect, inputs, shape, magnitude);
+        suspect.differs = outputs && !same_bits_of(*outputs, right);
+      }
+    }
+  }
+
+  const Task& task_;
+  TrialCases& cases_;
+  int64_t draws_;
+  std::vector<Suspect> suspects_;
+};
+
+}  // namespace
+
+std::vector<MutantFate> try_mutants(const Task& task, TrialCases& cases, int64_t draws, bool timed) {
+  return MutantTrial(task, cases, draws).run(timed);
+}
+
+}  // namespace temper

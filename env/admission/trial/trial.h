@@ -1,0 +1,37 @@
+#pragma once
+// Whether a task is a fair question, tried on its reference: it must run and agree with itself in double
+// precision, every input must matter, and outputs that took no work must be told from right ones by the
+// judge's own bounds.
+
+#include <ATen/ATen.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "env/admission/trial/mutant_trial.h"
+#include "env/oracle/reference.h"
+#include "env/task/task.h"
+
+namespace temper {
+
+struct TrialOptions {
+  at::Device device = at::kCPU;
+  // The timed shape is tried like the check shapes where inputs and outputs have no more elements together;
+  // larger, its sizes alone are looked at, if they can be had without computing.
+  int64_t most_elements = 0;
+  // Known short-cuts (mutants.h) are tried on that many draws of each shape; 0: they are not.
+  int64_t mutant_draws = 0;
+};
+
+struct TrialResult {
+  std::vector<std::string> problems;  // empty: fair
+  double allowed = 0;                 // the largest relative error that any shape lets pass
+  bool timed = false;                 // whether the timed shape was tried
+  std::vector<MutantFate> mutants;    // of TrialOptions::mutant_draws
+};
+
+// Errors: none for the task's sake; WorldError, or torch's own, where memory does not suffice.
+TrialResult try_task(const Task& task, const TrialOptions& options);
+
+}  // namespace temper

@@ -1,0 +1,222 @@
+#pragma once
+// How a draw of an input departs from a plain one: spikes, offsets, other scales, crowded indices, sorted
+// values. What is always drawn alike is learned by heart; a family of draws leaves only the task to be
+// learned.
+//
+// A form is made on the host (env/call/draw_forms.h) from the key of the draw. What is here turns an element's
+// plain random value into the drawn one, on the host and on the GPU, without memory: each element is a
+// function of the form, its index and its plain value.
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define TEMPER_ON_BOTH __host__ __device__ inline
+#else
+#define TEMPER_ON_BOTH inline
+#endif
+
+namespace temper {
+
+enum class DrawKind : uint32_t {
+  kPlain = 0,
+  // Normal inputs. Rows and columns are those of the last axis.
+  kSpikes,        // a handful of elements alone, 8 to 10^4 times the scale
+  kRun,           // elements side by side, far from the others in the same direction
+  kZeros,         // a share of the elements is zero, of either sign
+  kOneSign,       // all positive or all negative
+  kOffset,        // the same added to all, or to all of a row
+  kRowScales,     // each row times its own power of two
+  kColumnScales,  // each column …
+  kLargeRow,      // a row, or some, far larger than the others
+  kSmallRow,      // … smaller
+  kZeroRow,       // … zero
+  kInfiniteRow,   // … infinite; where the input is declared to be
+  kDenormals,     // a share is denormal or zero of either sign; likewise
+  // Uniform inputs: crowded at ends of the range, the closer the smaller the factor.
+  kLowEnd,
+  kHighEnd,
+  kBothEnds,
+  // Inputs of distinct elements.
+  kAscending,
+  kDescending,
+  kLargestTogether,  // each row's largest elements are one run of it
+  // Indices.
+  kEqual,
+  kSorted,
+  kReversed,
+  kZipf,
+  kFirstAndLast,
+  kStride,   // a permutation of the range, over and over
+  kCrowded,  // most are equal
+};
+inline constexpr int kDrawKinds = 26;
+
+inline constexpr uint32_t kFormSpikes = 8;
+
+// One draw of one input. Elements number fewer than 2^32.
+struct DrawForm {
+  DrawKind kind = DrawKind::kPlain;
+  uint32_t elements = 1;
+  uint32_t columns = 1;              // of the last axis
+  uint32_t row = 0, row_period = 1;  // rows with index % row_period == row depart
+  uint32_t begin = 0, length = 0;    // … between these columns
+  uint32_t share = 0;                // of 2^32: how many elements depart
+  uint32_t power = 0;                // scales are 2^-power … 2^power, offsets of rows 2^-power … 1
+  uint32_t bound = 1;                // indices: [0, bound)
+  uint32_t value = 0, stride = 1;    // indices: the one that many are; from one to the next
+  uint64_t key = 0;
+  float factor = 1, offset = 0;
+  float low = 0, width = 1;  // of the range, uniform and distinct; a distinct draw's own
+  uint32_t spikes = 0;
+  uint32_t place[kFormSpikes] = {};
+  float spike[kFormSpikes] = {};
+};
+static_assert(sizeof(DrawForm) <= 144);
+
+// Where a distinct element's cell of the range is found: cell = first + the image of `place` under a random
+// permutation of [0, count). Two runs of places with the same `first` have the same `count`.
+struct DrawCell {
+  uint64_t first = 0, count = 1, place = 0;
+};
+
+// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014), the finaliser.
+TEMPER_ON_BOTH uint64_t scattered(uint64_t key, uint64_t place) {
+  uint64_t word = key + 0x9E3779B97F4A7C15 * (place + 1);
+  word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9;
+  word = (word ^ (word >> 27)) * 0x94D049BB133111EB;
+  return word ^ (word >> 31);
+}
+
+// A power of two, or its inverse, between 2^-power and 2^power.
+TEMPER_ON_BOTH float random_scale(const DrawForm& form, uint32_t place) {
+  const int power = int(scattered(form.key, place) % (2 * form.power + 1)) - int(form.power);
+  return power < 0 ? 1 / float(1u << uint32_t(-power)) : float(1u << uint32_t(power));
+}
+
+// Of one tensor, or where there is a power of each row: of either sign, the offset or 2^-power of it at
+// least.
+TEMPER_ON_BOTH float offset_at(const DrawForm& form, uint32_t place) {
+  if (form.power == 0) return form.offset;
+  const uint64_t word = scattered(form.key, place / form.columns);
+  const float size = form.offset / float(1u << uint32_t(word % (form.power + 1)));
+  return word >> 63 == 0 ? size : -size;
+}
+
+TEMPER_ON_BOTH bool in_special_row(const DrawForm& form, uint32_t place) {
+  return place / form.columns % form.row_period == form.row;
+}
+
+TEMPER_ON_BOTH bool in_run(const DrawForm& form, uint32_t place) {
+  return in_special_row(form, place) && place % form.columns - form.begin < form.length;
+}
+
+TEMPER_ON_BOTH float spiked_value(const DrawForm& form, uint32_t place, float plain) {
+  for (uint32_t i = 0; i < form.spikes; ++i)
+    if (form.place[i] == place) return form.spike[i];
+  return plain;
+}
+
+// Some elements zero, of either sign, and where there is a factor others times it.
+TEMPER_ON_BOTH float thinned_value(const DrawForm& form, uint32_t place, float plain) {
+  const uint64_t word = scattered(form.key, place);
+  if (uint32_t(word) >= form.share) return plain;
+  if (form.factor != 0 && word >> 62 != 0) return plain * form.factor;
+  return (word >> 32) % 2 == 0 ? 0.0f : -0.0f;
+}
+
+// Ends of a range are not reached: what is undefined there stays undrawn.
+TEMPER_ON_BOTH float crowded_value(const DrawForm& form, uint32_t place, float plain) {
+  const float share = (plain - form.low) / form.width, rest = 1 - share;
+  const bool low = form.kind == DrawKind::kLowEnd ||
+                   (form.kind == DrawKind::kBothEnds && scattered(form.key, place) % 2 == 0);
+  const float from_end = low ? share : rest;
+  const float squared = from_end * from_end,
+              crowded = form.factor * from_end + (1 - form.factor) * squared * squared * squared;
+  return form.low + form.width * (low ? crowded : 1 - crowded);
+}
+
+// Of normal and uniform inputs: the element at flat index `place`, whose plain draw is `plain`.
+TEMPER_ON_BOTH float drawn_float(const DrawForm& form, uint32_t place, float plain) {
+  switch (form.kind) {
+    case DrawKind::kSpikes:
+      return spiked_value(form, place, plain);
+    case DrawKind::kRun:
+      return in_run(form, place) ? plain + form.offset : plain;
+    case DrawKind::kZeros:
+    case DrawKind::kDenormals:
+      return thinned_value(form, place, plain);
+    case DrawKind::kOneSign:
+      return (plain < 0) == (form.factor < 0) ? plain : -plain;
+    case DrawKind::kOffset:
+      return plain + offset_at(form, place);
+    case DrawKind::kRowScales:
+      return plain * random_scale(form, place / form.columns);
+    case DrawKind::kColumnScales:
+      return plain * random_scale(form, place % form.columns);
+    case DrawKind::kLargeRow:
+    case DrawKind::kSmallRow:
+    case DrawKind::kZeroRow:
+      return in_special_row(form, place) ? plain * form.factor : plain;
+    case DrawKind::kInfiniteRow:
+      return !in_special_row(form, place) ? plain : plain < 0 ? -__builtin_inff() : __builtin_inff();
+    case DrawKind::kLowEnd:
+    case DrawKind::kHighEnd:
+    case DrawKind::kBothEnds:
+      return crowded_value(form, place, plain);
+    default:
+      return plain;
+  }
+}
+
+// Few values often, many seldom: as likely in each octave of the range.
+TEMPER_ON_BOTH uint32_t zipf_index(const DrawForm& form, uint32_t place, uint32_t word) {
+  uint32_t octaves = 1;
+  while (octaves < 32 && (uint64_t(1) << octaves) < form.bound) ++octaves;
+  const uint64_t width = uint64_t(1) << (1 + scattered(form.key, place) % octaves);
+  const uint64_t rank = (word * (width < form.bound ? width : form.bound)) >> 32;
+  return uint32_t((rank + form.value) % form.bound);
+}
+
+// Of indices: the element at flat index `place`, out of a random word.
+TEMPER_ON_BOTH int32_t drawn_index(const DrawForm& form, uint32_t place, uint32_t word) {
+  const uint32_t plain = uint32_t((uint64_t(word) * form.bound) >> 32);
+  switch (form.kind) {
+    case DrawKind::kEqual:
+      return int32_t(form.value);
+    case DrawKind::kSorted:
+      return int32_t(uint64_t(place) * form.bound / form.elements);
+    case DrawKind::kReversed:
+      return int32_t(uint64_t(form.elements - 1 - place) * form.bound / form.elements);
+    case DrawKind::kZipf:
+      return int32_t(zipf_index(form, place, word));
+    case DrawKind::kFirstAndLast:
+      return word % 2 == 0 ? 0 : int32_t(form.bound - 1);
+    case DrawKind::kStride:
+      return int32_t((form.value + uint64_t(place) * form.stride) % form.bound);
+    case DrawKind::kCrowded:
+      return int32_t(uint32_t(scattered(form.key, place)) < form.share ? form.value : plain);
+    default:
+      return int32_t(plain);
+  }
+}
+
+// Of distinct elements.
+TEMPER_ON_BOTH DrawCell drawn_cell(const DrawForm& form, uint32_t place) {
+  if (form.kind == DrawKind::kAscending) return {place, 1, 0};
+  if (form.kind == DrawKind::kDescending) return {uint64_t(form.elements) - 1 - place, 1, 0};
+  if (form.kind != DrawKind::kLargestTogether) return {0, form.elements, place};
+  const uint32_t row = place / form.columns, column = place % form.columns;
+  const uint64_t together = uint64_t(form.elements / form.columns) * form.length;
+  const uint64_t others = form.elements - together;
+  if (column - form.begin < form.length)
+    return {others, together, uint64_t(row) * form.length + (column - form.begin)};
+  const uint32_t before = column < form.begin ? column : column - form.length;
+  return {0, others, uint64_t(row) * (form.columns - form.length) + before};
+}
+
+// The value in a cell, `unit` in (0, 1) of its middle half: no two cells' values are equal.
+TEMPER_ON_BOTH float cell_value(const DrawForm& form, uint64_t cell, double unit) {
+  return float(form.low + double(form.width) * ((double(cell) + 0.25 + 0.5 * unit) / double(form.elements)));
+}
+
+}  // namespace temper

@@ -1,0 +1,205 @@
+#include "env/gpu/case.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "env/call/draw_forms.h"
+#include "env/gpu/fill.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kBatchInputs = int64_t(512) << 20, kBatchOutputs = kBatchInputs / 2;  // bytes
+constexpr uint64_t kSeal = 0x5EA1, kFill = 0xF111;
+constexpr size_t kGuardKeys = 1000, kWorkspaceKeys = 2000;  // behind the outputs' own
+
+int64_t aligned(int64_t offset) { return (offset + kGpuBufferAlign - 1) / kGpuBufferAlign * kGpuBufferAlign; }
+
+DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude) {
+  DrawSpec spec;
+  spec.elements = tensor_bytes(input, shape) / int64_t(element_size(input.type));
+  spec.type = GpuType(input.type);
+  spec.scale = float(normal_scale(input, shape, magnitude));
+  spec.nonfinite = input.nonfinite;
+  if (input.distribution == Distribution::kUniform) spec.distribution = GpuDistribution::kUniform;
+  if (input.distribution == Distribution::kDistinct) spec.distribution = GpuDistribution::kDistinct;
+  if (input.distribution == Distribution::kIndex) spec.distribution = GpuDistribution::kIndex;
+  return spec;
+}
+
+double far_of(uint8_t step) { return step == 0 ? 0 : kFarSteps[(step - 1) % std::size(kFarSteps)]; }
+
+uint32_t zone_key(const GpuFill& fill, size_t zone) { return uint32_t(mix_key({fill.key, zone})); }
+
+FillType guard_type(FillType type) {
+  if (type == FillType::kBF16) return FillType::kGuardBF16;
+  return type == FillType::kF16 ? FillType::kGuardF16 : FillType::kGuardF32;
+}
+
+// Of all buffers in their order.
+std::vector<FillType> fill_types(const GpuLayout& layout, const GpuBufferTypes& types) {
+  std::vector<FillType> all;
+  for (const auto* some : {&types.inputs, &types.outputs})
+    for (const GpuType type : *some) all.push_back(FillType(type));
+  all.resize(all.size() + layout.workspaces.size(), FillType::kF32);
+  return all;
+}
+
+void add_zone(Zones& zones, uint64_t begin, int64_t bytes, uint32_t key, FillType front, FillType back) {
+  const uint32_t i = zones.count++;
+  zones.begin[i] = begin;
+  zones.end[i] = begin + uint64_t(bytes);
+  zones.key[i] = key;
+  zones.front[i] = front;
+  zones.back[i] = back;
+}
+
+}  // namespace
+
+const Shape& shape_of(const Task& task, int32_t shape) {
+  return shape < 0 ? task.timed_shape : task.check_shapes.at(size_t(shape));
+}
+
+std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw) {
+  std::vector<DrawSpec> specs;
+  for (const TensorSpec& input : task.inputs) {
+    DrawSpec spec = draw_spec(input, shape_of(task, draw.shape), draw.magnitude);
+    const size_t i = specs.size();
+    spec.key = mix_key({draw.seed, i});
+    spec.form = draw_form(input, shape_of(task, draw.shape), draw.magnitude, draw.kind[i],
+                          far_of(draw.far[i]), mix_key({draw.seed, i}));
+    if (draw.spike == int32_t(specs.size()))
+      spec.spike = int64_t(mix_key({spec.key, 1}) % uint64_t(spec.elements));
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+std::vector<int64_t> buffer_bytes(const std::vector<TensorSpec>& tensors, const Shape& shape) {
+  std::vector<int64_t> bytes;
+  for (const TensorSpec& tensor : tensors) bytes.push_back(tensor_bytes(tensor, shape));
+  return bytes;
+}
+
+GpuLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                     const std::vector<int64_t>& workspaces) {
+  GpuLayout layout;
+  int64_t end = 0;
+  const auto place = [&](const std::vector<int64_t>& sizes, std::vector<GpuBuffer>& buffers) {
+    for (const int64_t bytes : sizes) {
+      const int64_t begin = aligned(end + kGpuGuardBytes);
+      layout.guards.push_back({end, begin - end});
+      buffers.push_back({begin, bytes});
+      end = begin + bytes;
+    }
+  };
+  place(inputs, layout.inputs);
+  place(outputs, layout.outputs);
+  place(workspaces, layout.workspaces);
+  layout.bytes = aligned(end + kGpuGuardBytes);
+  layout.guards.push_back({end, layout.bytes - end});
+  return layout;
+}
+
+std::vector<int64_t> exchange_offsets(const std::vector<int64_t>& outputs, int64_t& end) {
+  std::vector<int64_t> offsets;
+  for (const int64_t bytes : outputs) {
+    offsets.push_back(end);
+    end = aligned(end + bytes);
+  }
+  return offsets;
+}
+
+int64_t exchange_bytes(const std::vector<Task>& tasks) {
+  int64_t most = 0;
+  for (const Task& task : tasks) {
+    for (int32_t shape = -1; shape < int32_t(task.check_shapes.size()); ++shape) {
+      int64_t bytes = 0;
+      exchange_offsets(buffer_bytes(task.outputs, shape_of(task, shape)), bytes);
+      most = std::max(most, bytes);
+    }
+  }
+  return std::max(most, std::min(kMaxBatch * most, kBatchOutputs));
+}
+
+size_t batch_of(const Task& task, const std::vector<GpuDraw>& draws) {
+  int64_t inputs = 0, outputs = 0;
+  for (size_t count = 0; count < draws.size(); ++count) {
+    const Shape& shape = shape_of(task, draws[count].shape);
+    exchange_offsets(buffer_bytes(task.inputs, shape), inputs);
+    exchange_offsets(buffer_bytes(task.outputs, shape), outputs);
+    const bool fits = count < size_t(kMaxBatch) && inputs <= kBatchInputs && outputs <= kBatchOutputs;
+    if (count > 0 && !fits) return count;
+  }
+  return draws.size();
+}
+
+uint64_t seal_of(const GpuDraw& draw) { return mix_key({draw.seed, kSeal}); }
+
+GpuFill fill_of(const GpuDraw& draw) { return {mix_key({draw.turn_key, kFill}), draw.call}; }
+
+uint32_t output_fill_key(const GpuFill& fill, size_t output) { return zone_key(fill, output); }
+
+std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, GpuType type, int64_t first,
+                                      int64_t count) {
+  const uint32_t key = output_fill_key(fill, output);
+  const bool narrow = type == GpuType::kBF16 || type == GpuType::kF16;
+  const int64_t in_word = narrow ? 2 : 1, in_group = 4 * in_word;
+  std::vector<uint32_t> elements;
+  elements.reserve(size_t(count));
+  FilledGroup four = filled_group(FillType(type), key, fill.call, uint64_t(first / in_group));
+  for (int64_t i = first; i < first + count; ++i) {
+    const int64_t place = i % in_group;
+    if (place == 0) four = filled_group(FillType(type), key, fill.call, uint64_t(i / in_group));
+    const uint32_t word = four.word[place / in_word];
+    elements.push_back(!narrow ? word : place % 2 == 0 ? word & 0xFFFF : word >> 16);
+  }
+  return elements;
+}
+
+std::vector<bool> left_alone(GpuType type, const std::vector<uint32_t>& filled,
+                             const std::vector<uint32_t>& found) {
+  constexpr size_t kNear = 16;
+  const auto shows = [type](uint32_t bits) { return type == GpuType::kI32 ? bits >> 30 == 1 : bits != 0; };
+  std::vector<bool> alone(filled.size(), false);
+  size_t next = 0, shown = filled.size();  // the last one that shows it, up to kNear behind i
+  for (size_t i = 0; i < filled.size(); ++i) {
+    for (; next < filled.size() && next <= i + kNear; ++next)
+      if (filled[next] == found[next] && shows(filled[next])) shown = next;
+    const bool near = shown < filled.size() && shown + kNear >= i;
+    alone[i] = filled[i] == found[i] && near;
+  }
+  return alone;
+}
+
+// Half of each is like the buffer before it, and half like the one behind.
+Zones guard_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base) {
+  const std::vector<FillType> all = fill_types(layout, types);
+  Zones zones;
+  zones.call = fill.call;
+  for (size_t i = 0; i < layout.guards.size(); ++i) {
+    const auto like = [&](size_t buffer) {
+      return guard_type(all.empty() ? FillType::kF32 : all[std::min(buffer, all.size() - 1)]);
+    };
+    const GpuBuffer& guard = layout.guards[i];
+    add_zone(zones, base + uint64_t(guard.offset), guard.bytes, zone_key(fill, kGuardKeys + i),
+             like(i > 0 ? i - 1 : 0), like(i));
+  }
+  return zones;
+}
+
+Zones filled_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base) {
+  Zones zones;
+  zones.call = fill.call;
+  const auto add = [&](const GpuBuffer& buffer, uint32_t key, FillType type) {
+    add_zone(zones, base + uint64_t(buffer.offset), buffer.bytes, key, type, type);
+  };
+  for (size_t i = 0; i < layout.outputs.size(); ++i)
+    add(layout.outputs[i], output_fill_key(fill, i), FillType(types.outputs[i]));
+  for (size_t i = 0; i < layout.workspaces.size(); ++i)
+    add(layout.workspaces[i], zone_key(fill, kWorkspaceKeys + i), FillType::kF32);
+  return zones;
+}
+
+}  // namespace temper

@@ -1,0 +1,89 @@
+#pragma once
+// One call of a GPU candidate: how its inputs are drawn and how its buffers lie. Runner and oracle compute
+// the same from the same task and seed.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "env/gpu/specs.h"
+#include "env/task/task.h"
+
+namespace temper {
+
+inline constexpr int64_t kGpuGuardBytes =
+    64 << 10;  // on both sides of every buffer: a row written too far is seen
+inline constexpr int64_t kGpuBufferAlign = 256;
+inline constexpr int kMaxBatch = 16;  // calls, or draws
+
+// One draw of a task's inputs. The seed is made after the candidate was compiled, and anew for every call;
+// so is the key of turns, once for each verdict.
+struct GpuDraw {
+  int32_t shape = -1;  // check shape, or -1: the timed one
+  int32_t spike = -1;  // this input has one element changed by much; -1: none
+  double magnitude = 1;
+  uint64_t seed = 0;
+  uint64_t turn_key = 0;
+  int32_t turn = -1;  // number of the call under that key (env/call/draw_forms.h); -1: its inputs are plain
+  uint32_t call = 0;  // … as memory is filled for it
+  // What the oracle has made of the turn: of each input a kind, and how far it goes, an index of kFarSteps
+  // and one more; 0: nowhere.
+  DrawKind kind[kMaxDraws] = {};
+  uint8_t far[kMaxDraws] = {};
+  bool operator==(const GpuDraw&) const = default;
+  bool plain() const { return std::ranges::count(kind, DrawKind::kPlain) == kMaxDraws; }
+};
+
+const Shape& shape_of(const Task& task, int32_t shape);
+std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw);
+std::vector<int64_t> buffer_bytes(const std::vector<TensorSpec>& tensors, const Shape& shape);
+
+struct GpuBuffer {
+  int64_t offset = 0, bytes = 0;
+};
+
+// Inputs, outputs, workspaces, with guard zones before, between and after them.
+struct GpuLayout {
+  std::vector<GpuBuffer> inputs, outputs, workspaces;
+  std::vector<GpuBuffer> guards;
+  int64_t bytes = 0;
+};
+GpuLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                     const std::vector<int64_t>& workspaces);
+
+// Where the outputs lie in the memory that runner and oracle share: those of a call behind the `end` of the
+// call before.
+std::vector<int64_t> exchange_offsets(const std::vector<int64_t>& outputs, int64_t& end);
+int64_t exchange_bytes(const std::vector<Task>& tasks);
+
+// How many of the draws, the first ones, make a batch: as many as runner and oracle hold side by side, at
+// least one.
+size_t batch_of(const Task& task, const std::vector<GpuDraw>& draws);
+
+// The key under which a call's outputs are sealed. It tells nothing of another call's.
+uint64_t seal_of(const GpuDraw& draw);
+
+// What lies in memory before a call (gpu_fill.h). The key tells nothing of what is drawn.
+struct GpuFill {
+  uint64_t key = 0;
+  uint32_t call = 0;
+};
+GpuFill fill_of(const GpuDraw& draw);
+uint32_t output_fill_key(const GpuFill& fill, size_t output);
+// Of elements [first, first + count) of an output, as bits, those of short floats in the low half.
+std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, GpuType type, int64_t first,
+                                      int64_t count);
+
+// Which elements nobody has written: those that hold what they were filled with. Zeros, and integers that
+// could be anybody's, count beside others that show it.
+std::vector<bool> left_alone(GpuType type, const std::vector<uint32_t>& filled,
+                             const std::vector<uint32_t>& found);
+
+// The zones around a call's buffers, and the buffers that are filled. `base`: where the layout lies.
+struct GpuBufferTypes {
+  std::vector<GpuType> inputs, outputs;
+};
+Zones guard_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
+Zones filled_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
+
+}  // namespace temper

@@ -1,0 +1,87 @@
+#pragma once
+// The broker's side of a GPU runner: a trusted process with a context of its own, in which the device code of
+// one candidate after another runs.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/machine/child_process.h"
+#include "env/box/shared_memory.h"
+#include "env/gpu/protocol.h"
+
+namespace temper {
+
+struct GpuRunnerOptions {
+  std::string program;  // temper-gpu-runner
+  int gpu = 0;          // among those that are visible, counted around
+  int exchange = -1;    // descriptor
+  int64_t exchange_bytes = 0;
+  bool profiling = false;  // answers profile() alone
+};
+
+class GpuRunnerProcess {
+ public:
+  // Starts it and returns at once; it makes its context by itself. Errors: WorldError.
+  explicit GpuRunnerProcess(const GpuRunnerOptions& options);
+
+  // Waits until it computes. Errors: WorldError in the runner's words.
+  const GpuFactsWire& wait_ready();
+
+  // Each returns the runner's reply; nothing if it has died or `patience` has passed: what it holds is lost
+  // then.
+  std::optional<GpuRunnerReply> load(const std::string& cubin, const std::vector<std::string>& plans,
+                                     std::chrono::nanoseconds patience);
+  std::optional<GpuRunnerReply> call(GpuRunnerRequest request, std::chrono::nanoseconds patience);
+  std::optional<GpuRunnerReply> repeat(GpuRunnerRequest request, std::chrono::nanoseconds patience);
+  std::optional<GpuRunnerReply> unload(std::chrono::nanoseconds patience);
+  // Of what is loaded, a profiler's one plan, and unloads it once it has answered.
+  std::optional<GpuRunnerReply> profile(GpuRunnerRequest request, std::chrono::nanoseconds patience);
+
+  // What is started is over when `answer` has been asked for; to unload asks for it itself.
+  void start_load(const std::string& cubin, const std::vector<std::string>& plans);
+  void start_unload();
+  bool started() const { return started_; }
+  std::optional<GpuRunnerReply> answer(std::chrono::nanoseconds patience);
+
+  void kill() { process_.kill(); }  // returns when its context is gone
+  pid_t pid() const { return process_.pid(); }
+
+ private:
+  void hand_over(const std::string& cubin, const std::vector<std::string>& plans, GpuRunnerRequest& request);
+  std::optional<GpuRunnerReply> exchange(GpuRunnerRequest& request, std::chrono::nanoseconds patience);
+  void start(GpuRunnerRequest& request);
+
+  Fd socket_;
+  Mapping memory_;
+  ChildProcess process_;
+  GpuFactsWire gpu_;
+  uint32_t sequence_ = 0;
+  bool ready_ = false, started_ = false;
+};
+
+// A call of the task on each of the draws.
+GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws);
+
+// The most bytes of a cubin and its plans.
+inline constexpr int64_t kMaxCandidateBytes = int64_t(64) << 20;
+
+// A runner at work and one that waits for the other's death with its context already made.
+class GpuRunnerPool {
+ public:
+  explicit GpuRunnerPool(GpuRunnerOptions options) : options_(std::move(options)) {}
+  // The one at work. Errors: WorldError if none can be started.
+  GpuRunnerProcess& runner();
+  bool working() const { return current_.has_value(); }
+  void discard();                            // kills the one at work
+  void count_candidate() { ++candidates_; }  // … which is done with one more
+  void prepare();                            // ends the one that has done many; starts what is missing
+
+ private:
+  GpuRunnerOptions options_;
+  std::optional<GpuRunnerProcess> current_, spare_;
+  int64_t candidates_ = 0;  // of the one at work
+};
+
+}  // namespace temper

@@ -1,0 +1,65 @@
+#pragma once
+// What the judge's own kernels are told; the same bytes on the host and on the GPU.
+//
+// Inputs are functions of a key: the runner draws them in front of each call, compares them after it by
+// drawing them again, and the oracle draws the same ones in its own context. Nothing travels but the key, and
+// no copy of an input lies where a candidate could change it.
+
+#include <cstdint>
+
+#include "env/call/draw_family.h"
+
+namespace temper {
+
+enum class GpuType : uint32_t { kF32 = 0, kI32, kBF16, kF16 };  // as ElementType
+enum class GpuDistribution : uint32_t { kNormal = 0, kUniform, kIndex, kDistinct };
+
+struct DrawSpec {
+  uint64_t key = 0;
+  int64_t elements = 0;
+  GpuType type = GpuType::kF32;
+  GpuDistribution distribution = GpuDistribution::kNormal;
+  float scale = 1;         // kNormal
+  uint32_t nonfinite = 0;  // kNormal: about one element in 64 is NaN, +Inf or -Inf
+  int64_t spike = -1;      // this element is changed by much; -1: none
+  DrawForm form;           // how it departs from a plain draw; its range, and its bound
+};
+
+// The tensors of a call; addresses are aligned to 16 bytes.
+inline constexpr int kMaxDraws = 16;
+struct Draws {
+  uint32_t count = 0;
+  DrawSpec spec[kMaxDraws];
+  uint64_t at[kMaxDraws] = {};
+};
+static_assert(sizeof(Draws) <= 4096);  // a kernel's argument
+
+// An element may be off by relative · (|expected| + scale) + tiny.
+struct CompareSpec {
+  int64_t elements = 0;
+  GpuType type = GpuType::kF32;
+  uint32_t finite_only = 0;  // 1: pass over elements where either is not finite, for the error of a baseline
+  uint32_t all_finite = 0;   // 1: nothing that is not finite is inside its bound
+  uint32_t narrow = 0;       // 1: what is expected comes in the same type, not in f64 or i64
+  double relative = 0, scale = 0;
+};
+
+struct CompareResult {
+  unsigned long long wrong = 0;  // elements out of bounds
+  // The element furthest out: how many times its bound (f32 bits) above, ~index below; 0: none.
+  unsigned long long worst = 0;
+};
+
+// What memory is filled with (gpu_fill.h): outputs by their type, a workspace as f32; guards are never zero.
+enum class FillType : uint8_t { kF32 = 0, kI32, kBF16, kF16, kGuardF32, kGuardBF16, kGuardF16 };
+
+inline constexpr int kMaxZones = 320;  // 16 tensors, 256 workspaces and what lies between
+struct Zones {
+  uint32_t count = 0;
+  uint32_t call = 0;
+  uint64_t begin[kMaxZones] = {}, end[kMaxZones] = {};  // addresses
+  uint32_t key[kMaxZones] = {};
+  FillType front[kMaxZones] = {}, back[kMaxZones] = {};  // of either half
+};
+
+}  // namespace temper

@@ -1,0 +1,301 @@
+#include "env/judge/judge.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/process.h"
+#include "env/judge/workers.h"
+#include "env/languages/language.h"
+#include "env/verdict/compiled_baselines.h"
+#include "env/verdict/message.h"
+#include "env/verdict/verdict_cache.h"
+#include "env/verdict/verdict_journal.h"
+
+namespace temper {
+
+namespace {
+
+constexpr double kLook_s = 0.25;  // then interrupted() is looked at again
+
+}  // namespace
+
+void JudgeOptions::visit(OptionVisitor& v) {
+  v.option("judge", judge,
+           {.help = "whose verdicts the policy earns and hears. naive, for ablations: right is one draw "
+                    "within 1e-2, in "
+                    "an output that held the right result before, and timed calls are not looked at; figures "
+                    "stay the full "
+                    "one's. both: full, with the naive one's word beside it (raw_*, hacks)",
+            .choices = {"full", "both", "naive"}});
+  v.option(
+      "lanes", lanes,
+      {.help =
+           "candidates judged at a time by a rank; 0: one per core, the cores shared by its machine's ranks",
+       .min = 0,
+       .max = 1024});
+  v.option("min_sandbox", min_sandbox,
+           {.help = "sandbox level below which nothing runs: S2 has namespaces, a private root, limits and a "
+                    "system-call filter",
+            .choices = {"S2"}});
+  v.option("compile_timeout_s", compile_timeout_s,
+           {.help = "for compiling one candidate", .unit = "s", .min = 0.1, .max = 600});
+  v.option("run_timeout_s", run_timeout_s,
+           {.help = "for all calls of one candidate together", .unit = "s", .min = 0.1, .max = 600});
+  v.option("memory_mb", memory_mb,
+           {.help = "address space of a candidate, and of each compiler pass",
+            .unit = "MiB",
+            .min = 256,
+            .max = 1 << 20});
+  v.option("min_pairs", min_pairs,
+           {.help = "fewest timed pairs of candidate and baseline", .min = 5, .max = 1000});
+  v.option("max_pairs", max_pairs,
+           {.help = "most timed pairs of candidate and baseline", .min = 5, .max = 1000});
+  v.option("gpus", gpus,
+           {.help = "GPUs that judge candidates in CUDA, by number; empty: each rank's own",
+            .min = 0,
+            .max = 1023});
+  v.option(
+      "gpu_far_inputs", gpu_far_inputs,
+      {.help =
+           "whether candidates in CUDA meet inputs that depart from plain ones, as those in C++ always do; "
+           "it finds more short-cuts and costs more of the GPU, and long plain sums in f32 of many equal "
+           "elements may be refused"});
+  v.option(
+      "again", again,
+      {.help = "share of fresh PASSes that are judged once more, with other keys, before anybody hears of "
+               "them; what does not pass both times is what it was the second time, for the reward, too "
+               "(env/overturned)",
+       .min = 0,
+       .max = 1});
+  v.option(
+      "cache", cache,
+      {.help = "SQLite database that keeps verdicts between runs, and that ranks, sweeps and other runs of a "
+               "machine share; empty: memory only"});
+  v.option("compiled_baselines", compiled_baselines,
+           {.help = "file of tools/compiled_baselines: verdicts of a GPU that it knows say the speedup "
+                    "against torch.compile, too; empty: none"});
+}
+
+struct Judge::Impl {
+  // One candidate, for all who asked for it.
+  struct Job {
+    std::vector<std::string> digests;  // by machine
+    uint32_t task;
+    std::vector<Ticket> tickets;
+    std::string source;
+    std::optional<Verdict> first = {};  // where it is judged once more
+  };
+
+  Impl(JudgeOptions options_in, std::vector<Task> tasks_in, std::unique_ptr<Workers> workers_in)
+      : options(std::move(options_in)),
+        tasks(std::move(tasks_in)),
+        cache(options.cache),
+        baselines(options.compiled_baselines),
+        workers(std::move(workers_in)) {
+    if (options.max_pairs < options.min_pairs)
+      throw ConfigError("max_pairs: {} is less than min_pairs, {}", options.max_pairs, options.min_pairs);
+    for (uint32_t i = 0; i < tasks.size(); ++i) {
+      task_index[tasks[i].name] = i;
+      task_digest.push_back(tasks[i].digest());
+    }
+    if (!workers)
+      workers = options.servers.empty() ? make_lanes(options, tasks) : make_remote_workers(options, tasks);
+  }
+
+  Ticket submit(const std::string& task, const std::string& source) {
+    const Ticket ticket = ++last_ticket;
+    ++stats.submitted;
+    ++waiting;
+    const auto index = task_index.find(task);
+    TEMPER_CHECK(index != task_index.end(), "task {}", task);
+    const std::string& language = tasks[index->second].language;
+    if (const auto rejection = find_language(language).gate(source)) {
+      ready.push_back({ticket, verdict_of(rejection->kind, rejection->reason)});
+      return ticket;
+    }
+    const std::vector<std::string> digests = digests_of(index->second, source);
+    if (is_known(ticket, index->second, digests)) return ticket;
+    if (const auto running = by_digest.find(digests[0]); running != by_digest.end()) {
+      jobs.at(running->second).tickets.push_back(ticket);
+    } else {
+      jobs[ticket] = {digests, index->second, {ticket}, source};
+      by_digest[digests[0]] = ticket;
+      if (journal && journal->ask(digests[0])) anew.push_back(task);
+      workers->submit({ticket, index->second, source});
+    }
+    return ticket;
+  }
+
+  // One for each machine that may judge the candidate: times of one are not those of another.
+  std::vector<std::string> digests_of(uint32_t task, const std::string& source) const {
+    std::vector<std::string> digests;
+    for (const std::string& machine : workers->machines(tasks[task].language))
+      digests.push_back(sha256(source + '\0' + task_digest[task] + machine));
+    return digests;
+  }
+
+  // What was judged before, by any of the machines.
+  bool is_known(Ticket ticket, uint32_t task, const std::vector<std::string>& digests) {
+    for (const std::string& digest : digests)
+      if (const auto again = journal ? journal->replay(digest) : std::nullopt) {
+        keep(digest, digests[0], *again);
+        ready.push_back({ticket, *again});
+        return true;
+      }
+    for (const std::string& digest : digests)
+      if (const auto known = cache.find(digest)) {
+        ++stats.cached;
+        ready.push_back({ticket, weighed(task, *known)});
+        return true;
+      }
+    return false;
+  }
+
+  void wait(double until_s) {
+    for (const WorkDone& done : workers->wait(until_s)) finish(done.id, done.verdict, done.machine);
+  }
+
+  void finish(Ticket id, const Verdict& found, size_t machine) {
+    const auto job = jobs.find(id);
+    if (job == jobs.end()) return;  // whoever judges said it twice
+    const Verdict fresh = sound(weighed(job->second.task, sound(found)));
+    stats.infra += fresh.infra();
+    stats.compile_s += fresh.compile_ms * 1e-3;
+    stats.run_s += fresh.run_ms * 1e-3;
+    if (is_due_again(job->second, fresh)) {
+      job->second.first = fresh;
+      workers->submit({id, job->second.task, job->second.source});
+      return;
+    }
+    const Verdict verdict = settled(job->second, fresh);
+    const auto& digests = job->second.digests;
+    if (!verdict.infra()) keep(digests.at(machine), digests[0], verdict);
+    const auto& tickets = job->second.tickets;
+    for (size_t i = 0; i < tickets.size(); ++i) {
+      ready.push_back({tickets[i], verdict});
+      ready.back().verdict.cached = i > 0;
+      stats.cached += i > 0;
+    }
+    by_digest.erase(digests[0]);
+    jobs.erase(job);
+  }
+
+  // Which ones is chosen by digest: a run that is resumed chooses the same, and no candidate knows its own.
+  // Judges elsewhere choose for themselves.
+  bool is_due_again(const Job& job, const Verdict& verdict) const {
+    if (!verdict.pass() || job.first || !options.servers.empty()) return false;
+    constexpr double kAll = 4294967296.0;
+    return double(std::stoul(job.digests[0].substr(0, 8), nullptr, 16)) < options.again * kAll;
+  }
+
+  // Of two verdicts the one that counts. That the second could not be given says nothing against the first.
+  Verdict settled(const Job& job, const Verdict& fresh) {
+    if (!job.first) return fresh;
+    ++stats.again;
+    Verdict verdict = fresh.pass() || fresh.infra() ? *job.first : fresh;
+    verdict.judged_again = true;
+    verdict.overturned = !verdict.pass();
+    stats.overturned += verdict.overturned;
+    return verdict;
+  }
+
+  // What is replayed from the journal stays as it was; all else follows the file that there is now, whatever
+  // a cache or a judge elsewhere knew.
+  Verdict weighed(uint32_t task, Verdict verdict) const {
+    const auto compiled = baselines.speedup(task_digest[task], verdict);
+    if (compiled == verdict.speedup_compiled) return verdict;
+    verdict.speedup_compiled = compiled;
+    if (verdict.pass()) verdict.message = verdict_message(verdict);
+    return verdict;
+  }
+
+  void keep(const std::string& digest, const std::string& asked, const Verdict& verdict) {
+    cache.add(digest, verdict);
+    if (journal) journal->add(digest, verdict, asked);
+  }
+
+  JudgeOptions options;
+  std::vector<Task> tasks;
+  std::vector<std::string> task_digest;
+  std::unordered_map<std::string, uint32_t> task_index;
+  VerdictCache cache;
+  CompiledBaselines baselines;
+  std::optional<VerdictJournal> journal;
+  std::vector<std::string> anew;  // tasks
+  std::unique_ptr<Workers> workers;
+  std::unordered_map<Ticket, Job> jobs;  // by the first ticket
+  std::unordered_map<std::string, Ticket> by_digest;
+  std::deque<Judged> ready;
+  Ticket last_ticket = 0;
+  size_t waiting = 0;
+  JudgeStats stats;
+};
+
+Judge::Judge(JudgeOptions options, std::vector<Task> tasks)
+    : Judge(std::move(options), std::move(tasks), nullptr) {}
+Judge::Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<Workers> workers)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(tasks), std::move(workers))) {}
+Judge::~Judge() = default;
+
+const std::vector<Task>& Judge::tasks() const { return impl_->tasks; }
+std::string Judge::sandbox_level() const { return impl_->workers->sandbox_level(); }
+std::string Judge::machine(const std::string& language) const { return impl_->workers->machine(language); }
+std::vector<std::string> Judge::notes() const { return impl_->workers->notes(); }
+int64_t Judge::width() const { return impl_->workers->width(); }
+size_t Judge::pending() const { return impl_->waiting; }
+JudgeStats Judge::stats() const {
+  JudgeStats stats = impl_->stats;
+  stats.restarts = impl_->workers->restarts();
+  stats.host_halves = impl_->workers->host_halves();
+  return stats;
+}
+
+bool Judge::judges_on_own_gpu() const { return impl_->workers->judges_on(impl_->options.first_gpu); }
+
+std::shared_ptr<void> Judge::hold_own_gpu(const std::function<bool()>& give_up) {
+  return impl_->workers->hold_gpu(impl_->options.first_gpu, give_up);
+}
+
+Ticket Judge::submit(const std::string& task, const std::string& source) {
+  return impl_->submit(task, source);
+}
+
+void Judge::keep_journal(const std::filesystem::path& file, uint64_t known_bytes) {
+  impl_->journal.emplace(file, known_bytes, [this](const std::string& digest, const Verdict& verdict) {
+    if (!impl_->cache.find(digest)) impl_->cache.add(digest, verdict);
+  });
+}
+
+std::vector<std::string> Judge::measured_anew() { return std::exchange(impl_->anew, {}); }
+
+std::vector<Judged> Judge::poll(std::chrono::milliseconds wait) {
+  const double until = now_s() + double(wait.count()) * 1e-3;
+  impl_->wait(0);
+  while (impl_->ready.empty() && impl_->waiting > 0 && now_s() < until) impl_->wait(until);
+  std::vector<Judged> verdicts(impl_->ready.begin(), impl_->ready.end());
+  impl_->ready.clear();
+  impl_->waiting -= verdicts.size();
+  return verdicts;
+}
+
+Verdict Judge::judge(const std::string& task, const std::string& source) {
+  const Ticket ticket = submit(task, source);
+  auto& ready = impl_->ready;
+  for (;;) {
+    const auto mine =
+        std::find_if(ready.begin(), ready.end(), [&](const Judged& j) { return j.ticket == ticket; });
+    if (mine != ready.end()) {
+      const Verdict verdict = mine->verdict;
+      ready.erase(mine);
+      --impl_->waiting;
+      return verdict;
+    }
+    if (interrupted()) throw WorldError("interrupted before there was a verdict");
+    impl_->wait(now_s() + kLook_s);
+  }
+}
+
+}  // namespace temper

@@ -1,0 +1,117 @@
+#pragma once
+// The environment as the rest of the program sees it: candidates in, verdicts out, asynchronously.
+//
+// A judge owns a pool of brokers (env/broker), one per lane. A broker judges one candidate at a time in a
+// compile box, a runner and an oracle of its own; untrusted code never runs in this process. Candidates for
+// GPUs are compiled and planned by one of those lanes and then wait for the lane of a GPU. Or other processes
+// judge for this one (judge_server.h). Verdicts are cached by digest of (source, task, toolchain, machine).
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "env/task/task.h"
+#include "env/verdict/verdict.h"
+
+namespace temper {
+
+struct JudgeOptions {
+  std::string judge = "full";
+  int64_t lanes = 0;  // 0: one per core
+  std::string min_sandbox = "S2";
+  double compile_timeout_s = 10, run_timeout_s = 5;
+  int64_t memory_mb = 1024;
+  int64_t min_pairs = 7, max_pairs = 21;
+  bool gpu_far_inputs = false;          // whether a GPU's inputs depart from plain ones (draw_forms.h)
+  double again = 0;                     // share of PASSes that are judged once more
+  std::string cache = "";               // file; empty: memory only
+  std::string compiled_baselines = "";  // file; empty: none (compiled_baselines.h)
+  std::vector<int64_t> gpus = {};       // empty: first_gpu
+  int64_t first_lane =
+      0;  // lane i runs on core first_lane + i: several judges of a machine keep apart. No option
+  int64_t first_gpu = 0;  // likewise
+  std::vector<std::string> servers =
+      {};                   // judges in other processes (judge_server.h), that do it all. No option
+  std::string broker = "";  // a lane's program; empty: temper-broker beside this one. No option
+  double patience_s = 60;   // for a candidate, over its timeouts, before its lane counts as hung. No option
+  double restart_s = 1;     // after a start of a lane that came to nothing; then doubled. No option
+  void visit(OptionVisitor& v);
+};
+
+using Ticket = uint64_t;
+
+struct Judged {
+  Ticket ticket;
+  Verdict verdict;
+};
+
+// How many candidates' host halves were compiled, and how many were known from others (host_half.h).
+struct HostHalfCounts {
+  int64_t made = 0, known = 0;
+};
+
+struct JudgeStats {  // since construction
+  int64_t submitted = 0, cached = 0, infra = 0, restarts = 0;
+  int64_t again = 0, overturned = 0;  // PASSes that were judged once more, and those that fell
+  double compile_s = 0, run_s = 0;  // summed over lanes
+  HostHalfCounts host_halves = {};  // none where others judge
+};
+
+class Workers;
+
+class Judge {
+ public:
+  // Starts the lanes and proves the sandbox.
+  // Errors: ConfigError if a task's reference does not compile; WorldError if no compiler is found or the
+  // sandbox level that can be reached is below the one asked for, saying what is missing.
+  Judge(JudgeOptions options, std::vector<Task> tasks);
+  // The same with others to judge.
+  Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<Workers> workers);
+  ~Judge();
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+
+  const std::vector<Task>& tasks() const;
+  std::string sandbox_level() const;  // "S2 (namespaces, private root, rlimits, seccomp; …)"
+  std::string machine(
+      const std::string& language) const;  // what judges candidates of a language of its tasks
+  int64_t width() const;                   // candidates that it works on at a time
+
+  std::vector<std::string> notes() const;  // what the user should know, a line each: "no profile of …"
+
+  // Never throws for a candidate's sake. `source` is the candidate's code, not the whole answer.
+  Ticket submit(const std::string& task, const std::string& source);
+  // Verdicts that have arrived since the last call; waits up to `wait` for the first if none has. Errors:
+  // WorldError, with the words of who judged, if nobody can judge any more.
+  std::vector<Judged> poll(std::chrono::milliseconds wait);
+  size_t pending() const;  // submitted and not yet handed out by poll
+
+  // Submit and wait for this one. Errors: WorldError once interrupted().
+  Verdict judge(const std::string& task, const std::string& source);
+
+  // From now on verdicts are written to this file; those that it holds are given again. See VerdictJournal.
+  // Errors: WorldError naming the file.
+  void keep_journal(const std::filesystem::path& file, uint64_t known_bytes);
+  // Tasks of candidates that were being judged when the run was stopped, so that no verdict of theirs was
+  // kept and they are measured anew: one each, since the last call.
+  std::vector<std::string> measured_anew();
+  JudgeStats stats() const;
+
+  bool judges_on_own_gpu() const;  // on which this process itself computes
+  // For as long as it lives nothing is judged on that GPU, by any process: there one works at a time, or
+  // times would be nobody's. Nothing if no candidate is judged there; and nothing once `give_up()` says so
+  // while another process holds the GPU, which may take for ever: who holds it is said on standard error
+  // after ten seconds.
+  std::shared_ptr<void> hold_own_gpu(const std::function<bool()>& give_up);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace temper

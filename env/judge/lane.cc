@@ -1,0 +1,146 @@
+#include "env/judge/lane.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace temper {
+namespace {
+
+constexpr double kStartPatience_s = 120;
+constexpr double kRest_s = 5;    // for the rest of a message that has begun to arrive
+constexpr int kMaxFailures = 6;  // in a row
+constexpr int kReads = 64;       // of one look at a socket
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+std::string broker_program(const LaneOptions& options) {
+  return options.program.empty() ? (executable_dir() / "temper-broker").string() : options.program;
+}
+
+// Whether verdicts of the one mean the same as the other's.
+bool judge_alike(const LaneReady& a, const LaneReady& b) {
+  return a.level == b.level && a.machine == b.machine && a.cuda_machine == b.cuda_machine &&
+         a.gpu_uuid == b.gpu_uuid && a.gpu_target == b.gpu_target;
+}
+
+}  // namespace
+
+Lane::Lane(const LaneSetup& setup, const LaneOptions& options) : setup_(to_text(setup)), options_(options) {
+  start();
+}
+
+bool Lane::given_up() const { return state_ == State::kDead && failures_ >= kMaxFailures; }
+
+short Lane::events() const { return short(POLLIN | (writer_.left() > 0 ? POLLOUT : 0)); }
+
+double Lane::due_s() const { return state_ == State::kIdle || given_up() ? kNever : deadline_s_; }
+
+void Lane::start() {
+  reader_ = {};
+  writer_ = {};
+  try {
+    broker_ = Subprocess::start({broker_program(options_)});
+  } catch (const std::exception& e) {
+    return die(e.what());
+  }
+  state_ = State::kStarting;
+  deadline_s_ = now_s() + kStartPatience_s;
+  if (!writer_.add(setup_) || !writer_.send(broker_.socket())) die("it took no tasks");
+}
+
+void Lane::die(const std::string& words, bool its_own) {
+  const std::string ending = broker_.end();
+  const bool judged = state_ == State::kBusy;  // which may be the candidate's doing
+  broker_ = {};
+  state_ = State::kDead;
+  died_ = true;
+  last_words_ = ending.empty() || its_own ? words : words + "; it " + ending;
+  if (!judged) ++failures_;
+  deadline_s_ = now_s() + (judged ? 0 : options_.restart_s * std::pow(2, failures_ - 1));
+}
+
+void Lane::assign(const LaneRequest& request) {
+  TEMPER_CHECK(state_ == State::kIdle);
+  state_ = State::kBusy;
+  deadline_s_ = now_s() + options_.patience_s;
+  // A broker that is gone is noticed by whoever attends to it.
+  if (!writer_.add(to_text(request)))
+    die("it was given more than a message holds");
+  else
+    writer_.send(broker_.socket());
+}
+
+Lane::News Lane::attend() {
+  News news;
+  if (lives()) talk(news);
+  // At the start whoever waits for it hears why it does not begin; later it is tried again.
+  if (!lives() && now_s() >= due_s() && was_ready_) start();
+  news.died = std::exchange(died_, false);
+  return news;
+}
+
+void Lane::talk(News& news) {
+  const uint64_t before = reader_.bytes();
+  const bool sent = writer_.send(broker_.socket());
+  const bool there = read(news);
+  if (!lives()) return;
+  if (!sent || !there) return die("a judge's broker left");
+  if (now_s() < due_s()) return;
+  if (reader_.bytes() > before)
+    deadline_s_ = now_s() + kRest_s;
+  else
+    die(fmt::format("a judge's broker does not {}", state_ == State::kStarting ? "start" : "answer"));
+}
+
+// False if the broker is gone.
+bool Lane::read(News& news) {
+  for (int i = 0; i < kReads; ++i) {
+    const uint64_t before = reader_.bytes();
+    const auto [messages, gone] = reader_.read(broker_.socket());
+    for (const std::string& message : messages) {
+      try {
+        take_in(message, news);
+      } catch (const std::exception& e) {
+        die(fmt::format("a judge's broker says what nobody understands: {}", e.what()));
+      }
+      if (!lives()) return true;
+    }
+    if (gone) return false;
+    if (reader_.bytes() == before) return true;
+  }
+  return true;
+}
+
+void Lane::take_in(const std::string& message, News& news) {
+  if (state_ == State::kStarting) return take_ready(message);
+  LaneAnswer answer = lane_answer_from(message);
+  if (state_ != State::kBusy) throw WorldError("an answer to nothing");
+  if (!answer.waits.empty()) {
+    deadline_s_ = now_s() + options_.patience_s;
+    news.waits = std::move(answer.waits);
+    return;
+  }
+  state_ = State::kIdle;
+  failures_ = 0;
+  news.answer = std::move(answer);
+}
+
+void Lane::take_ready(const std::string& message) {
+  LaneReady ready = lane_ready_from(message);
+  user_error_ = ready.user_error;
+  if (!ready.error.empty()) return die(ready.error, true);
+  if (was_ready_ && !judge_alike(ready_, ready))
+    return die(fmt::format("a judge's broker that was started again judges otherwise: {}{}, and not {}{}",
+                           ready.machine, ready.cuda_machine, ready_.machine, ready_.cuda_machine));
+  if (!was_ready_) ready_ = std::move(ready);
+  was_ready_ = true;
+  state_ = State::kIdle;
+}
+
+}  // namespace temper

@@ -1,0 +1,338 @@
+#include <poll.h>
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <functional>
+#include <list>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/machine/cores.h"
+#include "base/machine/lease.h"
+#include "base/machine/scratch_folder.h"
+#include "env/judge/lane.h"
+#include "env/judge/workers.h"
+#include "env/languages/cuda_text.h"
+#include "env/languages/language.h"
+#include "env/verdict/message.h"
+
+namespace temper {
+namespace {
+
+constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our sake
+// So many failures of ours in a row, of so many tasks or of all that were asked, end the run: it learns
+// nothing.
+constexpr int64_t kMaxInfra = 64;
+constexpr size_t kInfraTasks = 3;
+constexpr double kSayWaits_s = 5;
+constexpr double kStartLook_s = 0.1;  // at the start; then interrupted() is looked at again
+constexpr int64_t kHostHalves_bytes = 64 << 20;
+
+std::string cpu_model() {
+  const std::string info = read_file("/proc/cpuinfo");
+  const size_t at = info.find("model name");
+  return at == std::string::npos ? "" : info.substr(at, info.find('\n', at) - at);
+}
+
+// Lanes on cores take every candidate first; one for a GPU goes on, compiled and planned, to the lane of a
+// GPU. What they have compiled of its host half the next candidate of that host text is given.
+class Lanes : public Workers {
+ public:
+  Lanes(const JudgeOptions& options, const std::vector<Task>& tasks)
+      : options_(options), tasks_(tasks), cpu_(cpu_model()) {
+    uint32_t of_gpus = 0;
+    for (const Task& task : tasks) gpu_index_.push_back(task.language == "cuda" ? of_gpus++ : 0);
+    start(tasks);
+  }
+
+  std::string sandbox_level() const override { return cores_.lanes[0].ready().level; }
+
+  std::string machine(const std::string& language) const override {
+    const LaneReady& host = cores_.lanes[0].ready();
+    const std::string asked = options_.judge == "full" ? "" : options_.judge;
+    if (language == "cuda") return gpus_.lanes[0].ready().machine + " " + host.cuda_machine + asked;
+    return cpu_ + host.machine + asked;
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    for (const Pool* pool : {&cores_, &gpus_})
+      for (const Lane& lane : pool->lanes)
+        notes.insert(notes.end(), lane.ready().notes.begin(), lane.ready().notes.end());
+    return notes;
+  }
+
+  int64_t width() const override { return std::ssize(cores_.lanes); }
+
+  void submit(WorkOrder order) override {
+    const Task& task = tasks_[order.task];
+    asked_.insert(order.task);
+    const bool cuda = task.language == kCuda.name;
+    std::string host = cuda ? sha256(host_text(kCuda.translation_unit(task, order.source))) : "";
+    jobs_.push_back({.order = std::move(order), .host = std::move(host)});
+    cores_.queue.push_back(std::prev(jobs_.end()));
+    dispatch();
+  }
+
+  // Until a lane has something to say, or is due.
+  std::vector<WorkDone> wait(double until_s) override {
+    look(done_.empty() ? until_s : 0);
+    dispatch();
+    for (const Pool* pool : {&cores_, &gpus_})
+      if (pool->given_up()) throw WorldError("nobody is left to judge: {}", pool->last_words());
+    if (infra_.in_a_row >= kMaxInfra && infra_.tasks.size() >= std::min(kInfraTasks, asked_.size()))
+      throw WorldError("none of the last {} candidates could be judged: {}", infra_.in_a_row, infra_.words);
+    return std::exchange(done_, {});
+  }
+
+  int64_t restarts() const override { return restarts_; }
+  HostHalfCounts host_halves() const override { return host_counts_; }
+
+  bool judges_on(int64_t gpu) const override { return std::ranges::count(gpu_numbers_, gpu) > 0; }
+
+  std::shared_ptr<void> hold_gpu(int64_t gpu, const std::function<bool()>& give_up) override {
+    const auto place = std::ranges::find(gpu_numbers_, gpu);
+    if (place == gpu_numbers_.end()) return nullptr;
+    const auto lane = size_t(place - gpu_numbers_.begin());
+    Fd free = lease(gpus_.lanes[lane].ready().gpu_uuid, give_up);  // after the candidate that is on it
+    if (!free) return nullptr;
+    auto lock = std::make_unique<Fd>(std::move(free));
+    gpus_.held[lane] = true;
+    return std::shared_ptr<void>(lock.release(), [this, lane](void* held) {
+      delete static_cast<Fd*>(held);
+      gpus_.held[lane] = false;
+    });
+  }
+
+ private:
+  struct Job {
+    WorkOrder order;
+    std::string host = "";  // digest of its host text, of CUDA
+    int attempts = 0;
+    std::string prepared = "";  // for a GPU
+  };
+  using JobRef = std::list<Job>::iterator;
+
+  // Lanes that do the same work, and what waits for them.
+  struct Pool {
+    std::vector<Lane> lanes;
+    std::vector<JobRef> jobs;  // by lane
+    std::vector<bool> held;    // by lane: gets no candidates for now
+    std::deque<JobRef> queue;
+    bool gpu = false;
+    bool dead() const { return !lanes.empty() && std::ranges::none_of(lanes, &Lane::lives); }
+    bool given_up() const { return !lanes.empty() && std::ranges::all_of(lanes, &Lane::given_up); }
+    const std::string& last_words() const { return lanes.back().last_words(); }
+  };
+
+  // Candidates in a row that could not be judged by lanes that live.
+  struct Infra {
+    int64_t in_a_row = 0;
+    std::set<uint32_t> tasks = {};
+    std::string words = {};
+  };
+
+  void start(const std::vector<Task>& tasks) {
+    const auto allowed = allowed_cores();
+    const size_t count = options_.lanes > 0 ? size_t(options_.lanes) : allowed.size();
+    const LaneOptions lane{
+        .program = options_.broker,
+        .patience_s = options_.patience_s + options_.compile_timeout_s + 2 * options_.run_timeout_s,
+        .restart_s = options_.restart_s};
+    LaneSetup setup{.tasks = tasks,
+                    .compile_timeout_s = options_.compile_timeout_s,
+                    .run_timeout_s = options_.run_timeout_s,
+                    .memory_mb = options_.memory_mb,
+                    .min_pairs = options_.min_pairs,
+                    .max_pairs = options_.max_pairs,
+                    .naive = options_.judge != "full",
+                    .gpu_far_inputs = options_.gpu_far_inputs};
+    start_gpus(setup, lane);
+    // Plans are made for the GPU that there is; all of a judge's are taken to be alike.
+    if (!gpus_.lanes.empty()) {
+      setup.gpu_target = gpus_.lanes[0].ready().gpu_target;
+      setup.headers = folder_for_headers();
+    }
+    for (size_t i = 0; i < count; ++i) {
+      setup.core = allowed[(size_t(options_.first_lane) + i) % allowed.size()];
+      cores_.lanes.emplace_back(setup, lane);
+    }
+    finish_start(cores_);
+  }
+
+  // Errors: as the first lane's that does not start; WorldError once interrupted().
+  void finish_start(Pool& pool) {
+    pool.jobs.resize(pool.lanes.size(), jobs_.end());
+    pool.held.resize(pool.lanes.size());
+    const auto starts = [](const Lane& lane) { return lane.state() == Lane::State::kStarting; };
+    for (;;) {
+      const auto dead = std::ranges::find_if(pool.lanes, [](const Lane& lane) { return !lane.lives(); });
+      if (dead != pool.lanes.end() && dead->user_error()) throw ConfigError("{}", dead->last_words());
+      if (dead != pool.lanes.end()) throw WorldError("{}", dead->last_words());
+      if (std::ranges::none_of(pool.lanes, starts)) return;
+      if (interrupted()) throw WorldError("interrupted while the judge started");
+      look(now_s() + kStartLook_s);
+    }
+  }
+
+  // Nowhere to keep them: candidates are compiled without.
+  std::string folder_for_headers() {
+    try {
+      return headers_.emplace("headers").path();
+    } catch (const std::exception&) {
+      return "";
+    }
+  }
+
+  void start_gpus(LaneSetup setup, const LaneOptions& lane) {
+    gpus_.gpu = true;
+    std::erase_if(setup.tasks, [](const Task& task) { return task.language != "cuda"; });
+    if (setup.tasks.empty()) return;
+    gpu_numbers_ = options_.gpus.empty() ? std::vector<int64_t>{options_.first_gpu} : options_.gpus;
+    for (const int64_t gpu : gpu_numbers_) {
+      setup.gpu = int(gpu);
+      gpus_.lanes.emplace_back(setup, lane);
+    }
+    finish_start(gpus_);
+  }
+
+  void dispatch() {
+    for (Pool* pool : {&cores_, &gpus_}) dispatch(*pool);
+  }
+
+  // Where all lanes are dead what waits is answered at once, rather than when one has come back.
+  void dispatch(Pool& pool) {
+    while (pool.dead() && !pool.queue.empty()) {
+      const JobRef job = pool.queue.front();
+      pool.queue.pop_front();
+      end(job, infra(pool.last_words()));
+    }
+    for (size_t i = 0; i < pool.lanes.size() && !pool.queue.empty(); ++i) {
+      if (pool.lanes[i].state() != Lane::State::kIdle || pool.held[i]) continue;
+      const auto next = next_in(pool);
+      pool.jobs[i] = *next;
+      pool.queue.erase(next);
+      pool.lanes[i].assign(request_of(*pool.jobs[i], pool));
+    }
+  }
+
+  // The first; but rather one whose host half no lane is making just now: it is known when those of that host
+  // text have their turn. Where there are no others, a core that would wait makes it again.
+  std::deque<JobRef>::iterator next_in(Pool& pool) {
+    const auto made_now = [&](JobRef job) {
+      return !job->host.empty() && !host_halves_.knows(job->host) &&
+             std::ranges::any_of(
+                 pool.jobs, [&](JobRef other) { return other != jobs_.end() && other->host == job->host; });
+    };
+    const auto next =
+        pool.gpu ? pool.queue.begin() : std::find_if_not(pool.queue.begin(), pool.queue.end(), made_now);
+    return next != pool.queue.end() ? next : pool.queue.begin();
+  }
+
+  LaneRequest request_of(const Job& job, const Pool& pool) {
+    return pool.gpu ? LaneRequest{gpu_index_[job.order.task], job.prepared}
+                    : LaneRequest{job.order.task, job.order.source, host_halves_.find(job.host)};
+  }
+
+  void learn_host_half(const Job& job, LaneAnswer& answer) {
+    host_counts_.made += answer.host == HostOrigin::kMade;
+    host_counts_.known += answer.host == HostOrigin::kKnown;
+    if (!answer.made.object.empty()) host_halves_.keep(job.host, std::move(answer.made));
+  }
+
+  void for_each_lane(const std::function<void(Pool&, size_t)>& work) {
+    for (Pool* pool : {&cores_, &gpus_})
+      for (size_t i = 0; i < pool->lanes.size(); ++i) work(*pool, i);
+  }
+
+  // Waits until `until_s` for a lane that has something to say or is due, and attends to those.
+  void look(double until_s) {
+    std::vector<pollfd> sockets;
+    for_each_lane([&](Pool& pool, size_t i) {
+      const Lane& lane = pool.lanes[i];
+      sockets.push_back({lane.socket(), lane.events(), 0});
+      until_s = std::min(until_s, lane.due_s());
+    });
+    const double left_s = std::clamp(until_s - now_s(), 0.0, 1.0);
+    ::poll(sockets.data(), sockets.size(), int(left_s * 1e3 + 0.999));
+    size_t next = 0;
+    for_each_lane([&](Pool& pool, size_t i) {
+      if (sockets[next++].revents != 0 || now_s() >= pool.lanes[i].due_s()) attend(pool, i);
+    });
+  }
+
+  void attend(Pool& pool, size_t i) {
+    Lane& lane = pool.lanes[i];
+    Lane::News news = lane.attend();
+    if (!news.waits.empty()) say_wait(news.waits);
+    restarts_ += news.died;
+    if (!news.died && !news.answer) return;
+    const JobRef job = std::exchange(pool.jobs[i], jobs_.end());
+    if (job == jobs_.end()) return;
+    if (news.died) return finish(job, infra(lane.last_words()));
+    learn_host_half(*job, *news.answer);
+    if (news.answer->prepared.empty()) {
+      if (news.answer->verdict.naive) news.answer->verdict.naive->binding = options_.judge == "naive";
+      return finish(job, news.answer->verdict);
+    }
+    job->prepared = std::move(news.answer->prepared);
+    gpus_.queue.push_back(job);
+  }
+
+  // Of several lanes that wait for the same thing, one speaks. `waits`: "12 core-3, which is held by …".
+  void say_wait(const std::string& waits) {
+    double seconds = 0;
+    std::from_chars(waits.data(), waits.data() + waits.size(), seconds);
+    if (!says_wait_now(seconds) || now_s() - said_wait_s_ < kSayWaits_s) return;
+    said_wait_s_ = now_s();
+    fmt::print(stderr, "the judge waits for {}, for {:.0f} s\n",
+               scrub(waits.substr(std::min(waits.find(' ') + 1, waits.size()))), seconds);
+  }
+
+  void finish(JobRef job, const Verdict& verdict) {
+    if (verdict.infra() && ++job->attempts < kMaxAttempts) {
+      (job->prepared.empty() ? cores_ : gpus_).queue.push_back(job);
+      return;
+    }
+    if (!verdict.infra()) {
+      infra_ = {};
+    } else {
+      ++infra_.in_a_row;
+      infra_.tasks.insert(job->order.task);
+      infra_.words = verdict.reason;
+    }
+    end(job, verdict);
+  }
+
+  void end(JobRef job, const Verdict& verdict) {
+    done_.push_back({job->order.id, verdict});
+    jobs_.erase(job);
+  }
+
+  std::optional<ScratchFolder> headers_;  // outlives the lanes
+  const JudgeOptions options_;
+  const std::vector<Task> tasks_;
+  const std::string cpu_;
+  std::vector<uint32_t> gpu_index_;  // by task: its number among those for GPUs
+  std::list<Job> jobs_;
+  HostHalves host_halves_{kHostHalves_bytes};
+  HostHalfCounts host_counts_;
+  Pool cores_, gpus_;
+  std::vector<int64_t> gpu_numbers_;  // by lane of gpus_
+  std::vector<WorkDone> done_;
+  int64_t restarts_ = 0;
+  Infra infra_;
+  std::set<uint32_t> asked_;  // tasks
+  double said_wait_s_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks) {
+  return std::make_unique<Lanes>(options, tasks);
+}
+
+}  // namespace temper

@@ -1,0 +1,53 @@
+#pragma once
+// Who judges a judge's candidates: lanes of this machine, or judges in other processes.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "env/judge/judge.h"
+
+namespace temper {
+
+struct WorkOrder {
+  uint64_t id = 0;
+  uint32_t task = 0;  // its number in the list
+  std::string source;
+};
+
+struct WorkDone {
+  uint64_t id;
+  Verdict verdict;
+  size_t machine = 0;  // which of machines() judged it
+};
+
+class Workers {
+ public:
+  virtual ~Workers() = default;
+  virtual std::string sandbox_level() const = 0;
+  // What judges candidates of that language.
+  virtual std::string machine(const std::string& language) const = 0;
+  // The same where it is one of several: part of the digest of every verdict that this one makes.
+  virtual std::vector<std::string> machines(const std::string& language) const { return {machine(language)}; }
+  virtual std::vector<std::string> notes() const = 0;  // what the user should know, a line each
+  virtual int64_t width() const = 0;                   // candidates worked on at a time
+  virtual void submit(WorkOrder order) = 0;
+  // Waits until `until_s`, of now_s, or until something happens, and gives what is done. Neither this nor
+  // submit waits for a worker to read or to finish what it is saying. Errors: WorldError if nobody is left to
+  // judge.
+  virtual std::vector<WorkDone> wait(double until_s) = 0;
+  virtual int64_t restarts() const = 0;
+  // Of candidates in CUDA that were compiled on this machine.
+  virtual HostHalfCounts host_halves() const { return {}; }
+  virtual bool judges_on(int64_t /*gpu*/) const { return false; }  // a lane of this process
+  // See Judge. Nothing where no lane of this process is on that GPU, or once `give_up()` says so.
+  virtual std::shared_ptr<void> hold_gpu(int64_t, const std::function<bool()>&) { return nullptr; }
+};
+
+// Errors: as Judge.
+std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks);
+// The judge servers at options.servers. Errors: WorldError naming one that cannot be reached.
+std::unique_ptr<Workers> make_remote_workers(const JudgeOptions& options, const std::vector<Task>& tasks);
+
+}  // namespace temper

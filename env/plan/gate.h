@@ -1,0 +1,36 @@
+#pragma once
+// What a cubin may hold, and what a plan may do with it: decided from the files alone, before anything runs
+// on a GPU.
+
+#include <optional>
+
+#include "env/plan/cubin.h"
+#include "env/plan/target.h"
+#include "env/verdict/verdict.h"
+
+namespace temper {
+
+inline constexpr uint64_t kMaxGlobalBytes = 64 << 10;  // .nv.global: more is refused as such
+inline constexpr uint32_t kMaxStackBytes = 32 << 10;   // local memory of a thread
+
+// What the gate or the recorder has against a candidate.
+struct PlanFailure {
+  VerdictKind kind = VerdictKind::kFailPlan;
+  std::string reason;  // stable code
+  std::string detail;  // what to do about it, for the next turn
+  std::string details = {};  // lines of the verdict's details
+};
+
+// The variables that kernels refer to, of those that the cubin initialises: nobody may write them, and the
+// runner compares them after each call.
+std::vector<CubinGlobal> tables_of(const Cubin& cubin, std::string_view ptx);
+
+// Variables that outlive a call, functions that the file lacks, too much memory. `ptx` is what the cubin was
+// made from: it tells which variables kernels refer to; the toolkit's C++ headers leave many behind that
+// nobody uses.
+std::optional<PlanFailure> gate_cubin(const Cubin& cubin, std::string_view ptx);
+
+// "" or what a plan asks of the cubin that it does not have, or that CUDA would refuse.
+std::string check_plan_kernels(const LaunchPlan& plan, const Cubin& cubin, const GpuTarget& target);
+
+}  // namespace temper

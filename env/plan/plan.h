@@ -1,0 +1,119 @@
+#pragma once
+// What a candidate's launcher does on a GPU, as data: which kernels of its cubin run in which order, on what.
+// A plan belongs to one shape of one task; the cubin travels beside it.
+//
+// A plan comes out of a process in which foreign code ran. Whoever gets one parses it (every field within the
+// limits below) and checks it against the buffers of its shape (check_plan) and the kernels of its cubin
+// (env/plan/gate.h); after that it holds nothing that could surprise: each pointer lies in a buffer, each
+// kernel exists, each launch is one that CUDA accepts.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace temper {
+
+// Limits of a plan, not of a GPU.
+inline constexpr uint32_t kMaxPlanKernels = 256;
+inline constexpr uint32_t kMaxPlanSteps = 4096;
+inline constexpr uint32_t kMaxPlanWorkspaces = 256;
+inline constexpr int64_t kMaxWorkspaceBytes = int64_t(64) << 30;  // of all workspaces together
+inline constexpr uint32_t kMaxKernelNameBytes = 8192;
+inline constexpr uint32_t kMaxArgumentBytes = 32764;  // CUDA's own limit
+inline constexpr uint32_t kMaxRelocations = 1024;     // of one launch
+inline constexpr size_t kMaxPlanBytes = size_t(8) << 20;
+
+enum class Space : uint8_t { kInput = 0, kOutput = 1, kWorkspace = 2 };
+
+// An address in a buffer that only the runner knows.
+struct DevicePointer {
+  Space space = Space::kInput;
+  uint32_t index = 0;  // of the task's inputs or outputs, or of LaunchPlan::workspaces
+  int64_t offset = 0;  // bytes from the buffer's begin; at most one past its end
+  bool operator==(const DevicePointer&) const = default;
+};
+
+// The 8 bytes at `at` of a kernel's arguments are this address.
+struct Relocation {
+  uint32_t at = 0;
+  DevicePointer pointer;
+  bool operator==(const Relocation&) const = default;
+};
+
+struct Extent {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t count() const { return uint64_t(x) * y * z; }
+  bool operator==(const Extent&) const = default;
+};
+
+struct KernelLaunch {
+  uint32_t kernel = 0;  // of LaunchPlan::kernels
+  Extent grid, block;
+  Extent cluster;  // 1, 1, 1: the launch asks for none; __cluster_dims__ of the kernel holds all the same
+  uint32_t shared_bytes = 0;  // dynamic shared memory
+  bool cooperative = false;   // all blocks are on the GPU at once
+  bool programmatic =
+      false;  // may begin before the step in front of it has ended (programmatic stream serialization)
+  // As the kernel's parameters lie in memory: what CU_LAUNCH_PARAM_BUFFER_POINTER takes. 0 where a pointer
+  // goes.
+  std::vector<uint8_t> arguments = {};
+  std::vector<Relocation> relocations = {};  // in rising order, not overlapping
+  bool operator==(const KernelLaunch&) const = default;
+};
+
+// `count` elements of `width` bytes (1, 2 or 4) get `value`.
+struct Memset {
+  DevicePointer to;
+  uint32_t value = 0;
+  uint32_t width = 1;
+  int64_t count = 0;
+  int64_t bytes() const { return count * width; }
+  bool operator==(const Memset&) const = default;
+};
+
+struct Copy {  // on the device; the two do not overlap
+  DevicePointer to, from;
+  int64_t bytes = 0;
+  bool operator==(const Copy&) const = default;
+};
+
+using Step = std::variant<KernelLaunch, Memset, Copy>;
+
+struct PlanKernel {
+  std::string name;                 // mangled, as the cubin has it
+  uint32_t max_dynamic_shared = 0;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; 0: never set
+  int32_t shared_carveout =
+      -1;  // CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT in percent; -1: never set
+  bool nonportable_cluster = false;  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+  bool operator==(const PlanKernel&) const = default;
+};
+
+struct LaunchPlan {
+  std::vector<PlanKernel> kernels;
+  std::vector<int64_t> workspaces;  // bytes each, > 0; undefined content at every call, aligned to 256 bytes
+  std::vector<Step> steps;          // one after another, as if in one stream
+  int64_t workspace_bytes() const;
+  bool operator==(const LaunchPlan&) const = default;
+};
+
+// Little-endian, versioned. The plan must be one that parse_plan takes.
+std::string serialize(const LaunchPlan& plan);
+
+// "" and the plan, or what is wrong with the bytes. Never throws, reads nothing outside, allocates no more
+// than some times `bytes`.
+std::string parse_plan(std::string_view bytes, LaunchPlan& plan);
+
+// Bytes of each buffer that a call of the task has at the plan's shape.
+struct PlanBuffers {
+  std::vector<int64_t> inputs, outputs;
+};
+
+// "" or what is wrong: a pointer outside its buffer, a memset or a copy that leaves it or writes an input.
+std::string check_plan(const LaunchPlan& plan, const PlanBuffers& buffers);
+
+// A line per kernel, workspace and step, for people.
+std::string plan_text(const LaunchPlan& plan);
+
+}  // namespace temper

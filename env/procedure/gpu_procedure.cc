@@ -1,0 +1,435 @@
+#include "env/procedure/gpu_procedure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "env/box/core_lease.h"
+#include "env/box/wire.h"
+#include "env/call/draw_forms.h"
+#include "env/gpu/profile.h"
+#include "env/plan/plan.h"
+#include "env/procedure/gpu_naive.h"
+#include "env/verdict/details.h"
+#include "env/verdict/message.h"
+
+namespace temper {
+namespace {
+
+using std::chrono::nanoseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFloorShare = 0.9;
+constexpr double kEmptyKernel_us = 1.0;
+// Events and the host's clock may differ by what a warm cache saves, and no more …
+constexpr double kHostShare = 0.6, kHostAgrees = 0.9;
+constexpr int kHostTries = 5, kProfileTries = 4;
+constexpr std::chrono::milliseconds kWarmUp{50};
+// … events and the profiler, which counts no gaps between launches, by clock rates, and by what it rounds.
+constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
+constexpr Pace kPace{.long_us = 200, .tight = 0.03};  // a GPU's calls vary less than a core's
+constexpr double kNearFloor = 1.1;
+constexpr int kChecks = 2;            // draws of each check shape and magnitude
+constexpr int kTimedShapeChecks = 4;  // … of the timed shape, beside those of the pairs
+constexpr int64_t kAuditPairs = 3;    // times the most pairs
+constexpr int64_t kMorePairs = 4;     // at once, where the first ones were not enough
+constexpr nanoseconds kUnloadPatience{2'000'000'000};
+
+double sum(const std::vector<int64_t>& values) {
+  double total = 0;
+  for (const int64_t value : values) total += double(value);
+  return total;
+}
+
+// Whether it launches kernels beside memsets and copies.
+bool mixes_steps(const std::string& serialized) {
+  LaunchPlan plan;
+  parse_plan(serialized, plan);  // the runner has taken it
+  const auto kernels = std::ranges::count_if(
+      plan.steps, [](const Step& step) { return std::holds_alternative<KernelLaunch>(step); });
+  return kernels > 0 && kernels < std::ssize(plan.steps);
+}
+
+bool is_index(const TensorSpec& input) { return input.distribution == Distribution::kIndex; }
+bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
+
+void without_what_sets_times(const Task& task, GpuDraw& draw) {
+  for (size_t i = 0; i < task.inputs.size(); ++i)
+    if (sets_times(draw.kind[i])) draw.kind[i] = DrawKind::kPlain, draw.far[i] = 0;
+}
+
+}  // namespace
+
+double gpu_floor_us(const Task& task, const GpuFactsWire& gpu) {
+  const double written = sum(buffer_bytes(task.outputs, task.timed_shape));
+  const RoofTimes roofs = roof_times(task, gpu, std::min(written, double(gpu.l2_bytes)));
+  return std::max(kEmptyKernel_us, kFloorShare * 1e6 * std::max(roofs.memory_s, roofs.arithmetic_s));
+}
+
+GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu,
+                           const GpuProcesses& processes, const std::vector<Task>& tasks, uint32_t task)
+    : options_(options),
+      gpu_(gpu),
+      processes_(processes),
+      task_(tasks.at(task)),
+      task_index_(task),
+      budget_(options.run_budget),
+      turn_key_(secret_seed()),
+      pairs_(kPace) {}
+
+Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
+  const Fd held = lease(text_of(gpu_.uuid));
+  const double start = now_s();
+  Found found;
+  try {
+    found = examine(candidate);
+    if (options_.naive) verdict_.naive = ask_naive(candidate);
+  } catch (const TaskTooLarge&) {  // nothing is broken
+    leave();
+    throw;
+  }
+  leave();
+  verdict_.plan_ms = candidate.plan_ms;
+  verdict_.compile_ms = candidate.compile_ms + candidate.plan_ms;
+  verdict_.run_ms = (now_s() - start) * 1e3;
+  verdict_.total_ms = verdict_.compile_ms + verdict_.run_ms;
+  conclude(verdict_, found);
+  return verdict_;
+}
+
+// What is cheap and often fails comes first. The last three are a call each, a little more than a timed pair
+// together, and only for what would pass: so they are asked of every candidate, not of suspects alone.
+Found GpuProcedure::examine(const GpuCandidate& candidate) {
+  const double start = now_s();
+  Found found = load(candidate);
+  if (!found && processes_.profiler != nullptr)
+    processes_.profiler->load(candidate.cubin, candidate.plans.back());
+  if (!found) found = check_shapes();
+  if (!found && processes_.profiler != nullptr) processes_.profiler->wait();
+  const double checked = now_s();
+  verdict_.check_ms = (checked - start) * 1e3;
+  timing_ = !found;
+  if (!found && processes_.idle) warm_up();
+  if (!found) found = time_pairs(options_.min_pairs, options_.max_pairs);
+  if (!found) found = weigh_times();
+  verdict_.time_ms = (now_s() - checked) * 1e3;
+  if (!found) found = knock_out(candidate);
+  return found ? found : confirm_times(candidate);
+}
+
+// A runner that cannot prove that it is whole is not used again. That says nothing of this candidate.
+void GpuProcedure::leave() {
+  if (!processes_.runners.working()) return;
+  const auto reply = processes_.runners.runner().unload(kUnloadPatience);
+  if (!reply || reply->status != GpuRunnerStatus::kOk) processes_.runners.discard();
+  if (processes_.runners.working()) processes_.runners.count_candidate();
+}
+
+Found GpuProcedure::load(const GpuCandidate& candidate) {
+  if (candidate.plans.size() != task_.check_shapes.size() + 1)
+    throw WorldError("{} plans", candidate.plans.size());
+  const auto start = Clock::now();
+  const Found found =
+      weigh_reply(processes_.runners.runner().load(candidate.cubin, candidate.plans, budget_), start);
+  loaded_ = !found;
+  return found;
+}
+
+GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest request) {
+  const auto start = Clock::now();
+  const auto reply = processes_.runners.runner().call(request, budget_);
+  Calls calls;
+  if (reply) {
+    const auto made = size_t(std::clamp<int64_t>(reply->calls, 0, std::ssize(draws)));
+    calls.draws.assign(draws.begin(), draws.begin() + made);
+    calls.us.assign(reply->call_us, reply->call_us + made);
+    calls.watched_us = reply->watched_us;
+    calls.digests.assign(reply->digest, reply->digest + made);
+  }
+  calls.found = weigh_reply(reply, start);
+  if (calls.found && !draws.empty()) {
+    const GpuDraw& failed = draws[std::min(calls.draws.size(), draws.size() - 1)];
+    calls.found->details = call_details(task_, failed.shape, calls.found->reason, options_.run_budget);
+  }
+  return calls;
+}
+
+Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Clock::time_point start) {
+  budget_ -= Clock::now() - start;
+  if (!reply) {
+    processes_.runners.discard();
+    if (budget_ <= nanoseconds(0)) return Finding{VerdictKind::kFailTimeout, "timeout", ""};
+    return Finding{VerdictKind::kFailRuntime, "runner_died", "ended the GPU's process"};
+  }
+  const std::string reason = text_of(reply->reason), words = scrub(text_of(reply->error));
+  switch (reply->status) {
+    case GpuRunnerStatus::kOk:
+      return std::nullopt;
+    case GpuRunnerStatus::kInputChanged:
+      return Finding{VerdictKind::kHack, "input_mutation", ""};
+    case GpuRunnerStatus::kGuardBroken:
+      return Finding{VerdictKind::kFailRuntime, "guard", ""};
+    case GpuRunnerStatus::kTableChanged:
+      return Finding{VerdictKind::kFailRuntime, "table", ""};
+    case GpuRunnerStatus::kBadPlan:
+      return Finding{VerdictKind::kFailPlan, reason, words};
+    case GpuRunnerStatus::kLoadFailed:
+    case GpuRunnerStatus::kLaunchFailed:
+    case GpuRunnerStatus::kNoMemory:
+      return Finding{VerdictKind::kFailRuntime, reason, words};
+    case GpuRunnerStatus::kTaskTooLarge:
+      throw TaskTooLarge("task {} does not fit into this GPU's memory: {}", task_.name, words);
+    case GpuRunnerStatus::kCrashed:
+      processes_.runners.discard();
+      return Finding{VerdictKind::kFailRuntime, reason, words};
+    case GpuRunnerStatus::kBroken:
+      break;
+  }
+  processes_.runners.discard();
+  throw WorldError("the GPU runner: {}", text_of(reply->error));
+}
+
+// Under a seed of its own, and in turn: the draws of one verdict take all forms that inputs have. The spike
+// test asks what one element of plain inputs changes.
+GpuDraw GpuProcedure::next_draw(GpuDraw draw) {
+  draw.seed = secret_seed();
+  draw.turn_key = turn_key_;
+  draw.call = calls_++;
+  if (options_.far_inputs && draw.spike < 0) draw.turn = turn_++;
+  return draw;
+}
+
+GpuDraw GpuProcedure::plain_draw() {
+  return {.seed = secret_seed(), .turn_key = turn_key_, .call = calls_++};
+}
+
+Found GpuProcedure::check_shapes() {
+  Draws draws;
+  for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()); ++shape) {
+    for (const double magnitude : task_.magnitudes)
+      for (int i = 0; i < (options_.far_inputs ? kChecks : 1); ++i)
+        draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));
+    for (int32_t input = 0; shape == 0 && input < int32_t(task_.inputs.size()); ++input)
+      draws.push_back(next_draw({.shape = shape, .spike = input}));
+  }
+  const Found found = check_all(std::move(draws));
+  return found || !options_.far_inputs ? found : check_timed_shape();
+}
+
+// What shows at full size alone, and in few forms of the inputs, must meet them there.
+Found GpuProcedure::check_timed_shape() {
+  Draws draws;
+  const int count = has_indices(task_) ? 2 * kTimedShapeChecks : kTimedShapeChecks;
+  for (int i = 0; i < count; ++i) draws.push_back(next_draw({}));
+  return check_all(std::move(draws));
+}
+
+Found GpuProcedure::check_all(Draws left) {
+  Found found;
+  while (!left.empty() && !found) {
+    const auto end = left.begin() + ptrdiff_t(batch_of(task_, left));
+    found = check_draws({left.begin(), end});
+    left.erase(left.begin(), end);
+  }
+  return found;
+}
+
+// What the calls that were made have computed counts before what became of the next one. At the timed shape
+// the eager baseline costs less than the reference in double precision.
+Found GpuProcedure::check_draws(Draws draws) {
+  processes_.oracle.settle(task_index_, draws);
+  const Calls calls = call(draws, calls_of(task_, draws));
+  if (calls.draws.empty()) return calls.found;
+  GpuOracleProcess& oracle = processes_.oracle;
+  const GpuOracleReply reply = draws[0].shape < 0
+                                   ? oracle.baseline_and_compare(task_index_, calls.draws, calls.digests)
+                                   : oracle.compare(task_index_, calls.draws, calls.digests);
+  const Found wrong = weigh_outputs(reply, calls.draws);
+  return wrong ? wrong : calls.found;
+}
+
+// Clocks that rise while pairs are timed would make the first ones and what is compared with them differ.
+void GpuProcedure::warm_up() {
+  const Draws draws{{.seed = secret_seed()}};
+  const auto start = Clock::now();
+  while (Clock::now() - start < kWarmUp) processes_.oracle.baseline(task_index_, draws);
+}
+
+// The first pair warms up and counts for nothing but correctness. It has the last magnitude: what is timed
+// must be right on large numbers, too.
+Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
+  Found found;
+  while (!found && !pairs_.enough(min_pairs, max_pairs)) {
+    const int64_t made = pairs_.made();
+    const int64_t wanted =
+        made <= min_pairs ? 1 + min_pairs - made : std::min(kMorePairs, 1 + max_pairs - made);
+    Draws draws(size_t(std::min(wanted, most_at_once_)));
+    for (GpuDraw& draw : draws) draw = next_draw({});
+    if (pairs_.empty()) draws[0].magnitude = task_.magnitudes.back();
+    draws.resize(batch_of(task_, draws));
+    found = time_batch(draws);
+  }
+  return found;
+}
+
+// Candidate and baseline on the same fresh inputs, ABBA over the batches. Every output is compared.
+Found GpuProcedure::time_batch(Draws draws) {
+  GpuOracleProcess& oracle = processes_.oracle;
+  oracle.settle(task_index_, draws);
+  for (GpuDraw& draw : draws) without_what_sets_times(task_, draw);
+  GpuOracleReply before, after;
+  if (baseline_first_) before = oracle.baseline(task_index_, draws);
+  GpuRunnerRequest request = calls_of(task_, draws);
+  request.timed = 1;
+  const Calls calls = call(draws, request);
+  if (calls.draws.empty()) return calls.found;
+  after = baseline_first_ ? oracle.compare(task_index_, calls.draws, calls.digests)
+                          : oracle.baseline_and_compare(task_index_, calls.draws, calls.digests);
+  if (Found wrong = weigh_outputs(after, calls.draws)) return wrong;
+  for (size_t i = 0; i < calls.us.size(); ++i)
+    pairs_.add(calls.us[i], baseline_first_ ? before.baseline_us[i] : after.baseline_us[i]);
+  baseline_first_ = !baseline_first_;
+  if (calls.watched_us > 0)
+    watched_us_ = watched_us_ > 0 ? std::min(watched_us_, calls.watched_us) : calls.watched_us;
+  if (calls.us.size() < draws.size()) most_at_once_ = std::ssize(calls.us);  // they take long
+  return calls.found;
+}
+
+// What looks too good, or changes from the first calls to the last, is timed again.
+Found GpuProcedure::weigh_times() {
+  const Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_);
+  if (found && found->kind == VerdictKind::kHack) return found;
+  const bool near_floor =
+      verdict_.floor_us > kEmptyKernel_us && verdict_.candidate_us < kNearFloor * verdict_.floor_us;
+  return found || near_floor || pairs_.unsteady() ? audit() : std::nullopt;
+}
+
+// Longer, on other draws: these times count alone. What they make no more believable stays SUSPECT; what is
+// near the floor and above it is possible, and the clocks that are compared after this one have their say.
+Found GpuProcedure::audit() {
+  verdict_.audited = true;
+  budget_ = options_.run_budget;
+  pairs_ = TimedPairs(kPace);
+  const int64_t pairs = kAuditPairs * options_.max_pairs;
+  if (Found found = time_pairs(pairs, pairs)) return found;
+  if (Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_)) return found;
+  if (pairs_.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
+  return std::nullopt;
+}
+
+// The call once more, with memsets and copies and without kernels: outputs that are right all the same were
+// not made by them. Who launches none pretends nothing; who does nothing else would leave them poisoned.
+Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
+  if (!mixes_steps(candidate.plans.back())) return std::nullopt;
+  const Draws draws{plain_draw()};
+  GpuRunnerRequest request = calls_of(task_, draws);
+  request.knocked_out = 1;
+  const Calls calls = call(draws, request);
+  if (calls.found) return calls.found;
+  const GpuOracleReply reply = processes_.oracle.compare(task_index_, draws, calls.digests);
+  if (reply.status != GpuOracleStatus::kOk) return std::nullopt;
+  return Finding{VerdictKind::kHack, "knockout", ""};
+}
+
+// What the other clocks contradict is timed once more before anybody is accused: the GPU's own clocks may
+// have risen since the pairs were timed. Those times count alone, so that nothing is won by calls that were
+// false.
+Found GpuProcedure::confirm_times(const GpuCandidate& candidate) {
+  Found found = compare_clocks();
+  const bool by_host = found.has_value();
+  if (!found) found = profile(candidate);
+  if (!found || found->reason != "clock") return found;
+  if (Found failed = by_host ? std::nullopt : reload(candidate)) return failed;
+  watched_us_ = 0;
+  if (Found accused = audit()) return accused;
+  found = compare_clocks();
+  return found ? found : profile(candidate);
+}
+
+// After a profile, for which the runner was told to unload.
+Found GpuProcedure::reload(const GpuCandidate& candidate) {
+  budget_ = options_.run_budget;
+  processes_.profiler->load(candidate.cubin, candidate.plans.back());
+  processes_.profiler->wait();
+  if (options_.naive) return std::nullopt;
+  const auto reply = processes_.runners.runner().unload(kUnloadPatience);
+  if (!reply || reply->status != GpuRunnerStatus::kOk) processes_.runners.discard();
+  return load(candidate);
+}
+
+// Device code could reach the memory in which the GPU keeps its events' times. It cannot reach the host's
+// clock. That one also counts what else the host does, so the best of several tries speaks; it may have seen
+// long calls when they were timed.
+Found GpuProcedure::compare_clocks() {
+  host_agrees_ = watched_us_ > 0 && verdict_.candidate_us >= kHostAgrees * watched_us_;
+  if (host_agrees_) return std::nullopt;
+  double host_us = 0;
+  for (int i = 0; i < kHostTries; ++i) {
+    const auto start = Clock::now();
+    const auto reply = processes_.runners.runner().repeat(calls_of(task_, {plain_draw()}), budget_);
+    if (Found found = weigh_reply(reply, start)) return found;
+    host_agrees_ = reply->host_bound == 0 && verdict_.candidate_us >= kHostAgrees * reply->repeat_us;
+    if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->repeat_us) return std::nullopt;
+    host_us = i == 0 ? reply->repeat_us : std::min(host_us, reply->repeat_us);
+  }
+  return Finding{
+      VerdictKind::kHack, "clock",
+      fmt::format("its time is {:.1f} us, and {:.1f} by the host's clock", verdict_.candidate_us, host_us)};
+}
+
+// In another process, with a context of its own: where the time goes, and a clock that the timed calls had no
+// chance to touch. As with the host's, the best of several tries speaks: a time may vary by itself, and more
+// with the place in memory; so what the host's clock confirms is not doubted.
+Found GpuProcedure::profile(const GpuCandidate& candidate) {
+  if (processes_.profiler == nullptr) return std::nullopt;
+  if (!options_.naive) processes_.runners.runner().start_unload();  // meanwhile
+  GpuRunnerRequest request = calls_of(task_, {plain_draw()});
+  request.timed = 1;
+  request.profiled = host_agrees_ ? 1 : 2;
+  double least_us = 0;
+  for (int i = 0; i < kProfileTries; ++i) {
+    if (i > 0) processes_.profiler->load(candidate.cubin, candidate.plans.back());
+    const auto wire = processes_.profiler->profile(request, options_.run_budget);
+    if (!wire) return std::nullopt;
+    if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
+      return Finding{VerdictKind::kHack, "foreign_kernel", foreign};
+    if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
+    if (!std::isfinite(wire->device_us) || wire->device_us <= 0) return std::nullopt;
+    verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
+    verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);
+    if (host_agrees_ || verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us)
+      return std::nullopt;
+    least_us = i == 0 ? wire->device_us : std::min(least_us, wire->device_us);
+  }
+  return Finding{VerdictKind::kHack, "clock",
+                 fmt::format("its time is {:.1f} us, and {:.1f} by the profiler's clock",
+                             verdict_.candidate_us, least_us)};
+}
+
+// A candidate that ended its runner, or took its whole time, while it was timed does the same to any judge;
+// one that did so at another shape is asked of a fresh runner.
+NaiveVerdict GpuProcedure::ask_naive(const GpuCandidate& candidate) {
+  if (!loaded_ || budget_ <= nanoseconds(0)) return {};
+  if (!processes_.runners.working()) {
+    if (timing_) return {};
+    const auto reply = processes_.runners.runner().load(candidate.cubin, candidate.plans, budget_);
+    if (!reply || reply->status == GpuRunnerStatus::kCrashed) processes_.runners.discard();
+    if (!reply || reply->status != GpuRunnerStatus::kOk) return {};
+  }
+  return gpu_naive_verdict(processes_.oracle, processes_.runners, task_, task_index_, options_.run_budget);
+}
+
+Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const Draws& draws) const {
+  if (reply.status == GpuOracleStatus::kOk) return std::nullopt;
+  if (reply.status == GpuOracleStatus::kSealBroken) return Finding{VerdictKind::kHack, "late_write", ""};
+  const Shape& shape = shape_of(task_, draws.at(size_t(reply.draw)).shape);
+  Mismatch mismatch = locate_mismatch(task_, shape, reply.tensor, reply.index);
+  mismatch.got = reply.got;
+  mismatch.expected = reply.expected;
+  mismatch.wrong = reply.wrong;
+  mismatch.unwritten = reply.unwritten != 0;
+  return Finding{VerdictKind::kFailIncorrect, mismatch.unwritten ? "unwritten" : "tolerance",
+                 mismatch_text(mismatch), mismatch_details(task_, shape, reply.report)};
+}
+
+}  // namespace temper

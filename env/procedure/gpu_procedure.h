@@ -1,0 +1,101 @@
+#pragma once
+// How one compiled and planned candidate is judged on a GPU.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/gpu/oracle_process.h"
+#include "env/gpu/profiler.h"
+#include "env/gpu/runner_process.h"
+#include "env/plan/gpu_candidate.h"
+#include "env/procedure/judging.h"
+#include "env/verdict/verdict.h"
+
+namespace temper {
+
+struct GpuProcedureOptions {
+  std::chrono::nanoseconds run_budget{5'000'000'000};  // all calls of a candidate together; an audit's anew
+  int64_t min_pairs = 7, max_pairs = 21;
+  bool naive = false;      // ask the naive judge, too
+  bool far_inputs = true;  // inputs take the forms of their turns; else all are plain
+};
+
+// The processes behind the verdicts of one GPU.
+struct GpuProcesses {
+  GpuOracleProcess& oracle;
+  GpuRunnerPool& runners;
+  GpuProfiler* profiler = nullptr;
+  bool idle = false;  // nothing was judged for so long that the GPU's clocks may have sunk
+};
+
+class GpuProcedure {
+ public:
+  // The runner is left unloaded and fit for the next candidate, or discarded.
+  GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu, const GpuProcesses& processes,
+               const std::vector<Task>& tasks, uint32_t task);
+
+  // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
+  Verdict judge(const GpuCandidate& candidate);
+
+ private:
+  using Draws = GpuOracleProcess::Draws;
+  // The calls of a batch that were made, and why no more.
+  struct Calls {
+    Draws draws;
+    std::vector<double> us;
+    double watched_us = 0;
+    GpuOracleProcess::Digests digests;
+    Found found;
+  };
+
+  Found examine(const GpuCandidate& candidate);
+  Found load(const GpuCandidate& candidate);
+  Found check_shapes();
+  Found check_timed_shape();
+  Found check_all(Draws draws);
+  GpuDraw next_draw(GpuDraw draw);
+  GpuDraw plain_draw();
+  Found check_draws(Draws draws);
+  void warm_up();
+  Found time_pairs(int64_t min_pairs, int64_t max_pairs);
+  Found time_batch(Draws draws);
+  Found weigh_times();
+  Found audit();
+  Found knock_out(const GpuCandidate& candidate);
+  Found compare_clocks();
+  Found confirm_times(const GpuCandidate& candidate);
+  Found reload(const GpuCandidate& candidate);
+  Found profile(const GpuCandidate& candidate);
+
+  Calls call(const Draws& draws, GpuRunnerRequest request);
+  Found weigh_reply(const std::optional<GpuRunnerReply>& reply, std::chrono::steady_clock::time_point start);
+  Found weigh_outputs(const GpuOracleReply& reply, const Draws& draws) const;
+  NaiveVerdict ask_naive(const GpuCandidate& candidate);
+  void leave();
+
+  const GpuProcedureOptions& options_;
+  const GpuFactsWire& gpu_;
+  GpuProcesses processes_;
+  const Task& task_;
+  uint32_t task_index_;
+
+  std::chrono::nanoseconds budget_{0};
+  bool loaded_ = false, timing_ = false;
+  bool host_agrees_ = false;  // its clock, with the time between events
+  double watched_us_ = 0;     // the fastest of the timed calls that it saw; 0: none
+  bool baseline_first_ = false;
+  const uint64_t turn_key_;           // of this verdict
+  int32_t turn_ = 0;                  // of the next draw that takes one
+  uint32_t calls_ = 0;                // made so far, or asked for
+  int64_t most_at_once_ = kMaxBatch;  // timed pairs
+  TimedPairs pairs_;
+  Verdict verdict_;
+};
+
+// Below it nothing honest runs at the timed shape: what must be read and cannot lie in a cache, over the
+// nominal bandwidth; the arithmetic over the peak of the tensor cores; the time of an empty kernel.
+double gpu_floor_us(const Task& task, const GpuFactsWire& gpu);
+
+}  // namespace temper

@@ -1,0 +1,71 @@
+#pragma once
+// What all ways of judging share: findings, secret seeds, and what timed pairs come to.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/task/task.h"
+#include "env/verdict/verdict.h"
+
+namespace temper {
+
+// Why a candidate does not pass.
+struct Finding {
+  VerdictKind kind;
+  std::string reason;
+  std::string detail;        // for the message, in front of the reason's own words
+  std::string details = {};  // for the verdict's details, lines below kind and reason
+};
+using Found = std::optional<Finding>;  // nothing: the candidate goes on
+
+// Kind, reason and message of a verdict whose times are already there.
+void conclude(Verdict& verdict, const Found& found);
+
+// What the naive judge says of a right candidate with these times: nothing where one of them is no time, as
+// where a call takes no longer than an empty one.
+NaiveVerdict naive_of_times(double candidate_us, double baseline_us);
+
+// Drawn after the candidate was compiled, and never given to a process that runs it.
+uint64_t secret_seed();
+
+// When pairs are enough; on a core.
+struct Pace {
+  double long_us = 500;  // what takes longer and is slow needs fewer
+  double tight = 0.04;   // as enough_pairs (env/verdict/timing.h)
+};
+
+// Times of candidate and baseline on the same inputs, microseconds. The first pair warms up and counts for
+// nothing, unless the candidate is so slow that this does not show.
+class TimedPairs {
+ public:
+  explicit TimedPairs(const Pace& pace = {}) : pace_(pace) {}
+  // A candidate's time that is none, 0 or less or not finite, ends the timing: weigh finds a HACK. Errors:
+  // WorldError if the baseline's is none, for that is our failure.
+  void add(double candidate_us, double baseline_us);
+  int64_t made() const { return std::ssize(candidate_us_); }
+  bool empty() const { return candidate_us_.empty(); }
+  bool baseline_first() const { return candidate_us_.size() % 2 == 1; }  // in the next pair: ABBA
+  // enough_pairs; two or three of what takes long and is slow, unless a number is set.
+  bool enough(int64_t min_pairs, int64_t max_pairs) const;
+  const std::vector<double>& ratios() const { return ratios_; }  // baseline / candidate
+  // Whether the candidate's last times all lie above or all below its first, by half as much again, and the
+  // baseline's do not go along: thirds of the pairs.
+  bool unsteady() const;
+  // Whether the pairs say little, and the baseline's own times show that it is the machine that varies.
+  bool disagree() const;
+  // Into the verdict, with the floor below which nothing honest runs. Finds what runs below it, and what is
+  // faster than the task's cap.
+  Found weigh(const Task& task, double floor_us, Verdict& verdict) const;
+
+ private:
+  // The times that count, of all.
+  std::vector<double> counted(const std::vector<double>& times) const;
+
+  Pace pace_;
+  std::vector<double> candidate_us_, baseline_us_, ratios_;
+  std::optional<double> impossible_us_;  // the candidate's
+};
+
+}  // namespace temper

@@ -1,0 +1,105 @@
+#pragma once
+// How one candidate is judged, from its source to its verdict.
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "env/box/oracle_process.h"
+#include "env/box/runner_process.h"
+#include "env/call/case.h"
+#include "env/compile/compile_box.h"
+#include "env/languages/language.h"
+#include "env/procedure/judging.h"
+#include "env/task/task.h"
+#include "env/verdict/timing.h"
+#include "env/verdict/verdict.h"
+
+namespace temper {
+
+struct ProcedureOptions {
+  CompileQuota compile;
+  std::chrono::nanoseconds run_budget{
+      5'000'000'000};  // the load and all calls together; anew for each attempt
+  int64_t min_pairs = 7, max_pairs = 21;
+  uid_t user = 65534;
+  int core = 0;
+};
+
+constexpr int kGoes = 3;  // most attempts at timing a candidate, each with a budget of its own
+
+double microseconds(std::chrono::nanoseconds time);
+
+// What a hand-over takes by itself, and a timed call beside its work.
+class EmptyCall {
+ public:
+  // Calls while nothing foreign was in the process.
+  explicit EmptyCall(const std::vector<CallTime>& trusted = {});
+  // To be taken off a call that came after these empty ones, in the same conditions. A candidate could make
+  // them longer, so never more than the middle one of those that are trusted.
+  double us(const std::vector<CallTime>& beside) const;
+
+ private:
+  double most_us_ = 0;
+};
+
+class Procedure {
+ public:
+  // `tools` are tried in turn until one compiles the source. `runner` is fresh and is used up. `roofs` rise
+  // where the machine turns out to be faster.
+  Procedure(const ProcedureOptions& options, const std::vector<Toolchain>& tools, Roofs& roofs,
+            OracleProcess& oracle, RunnerProcess& runner, const std::vector<Task>& tasks, uint32_t task);
+
+  // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
+  Verdict judge(const std::string& source);
+  const std::string& object() const { return object_; }  // what was judged; empty: it did not compile
+
+ private:
+  Found compile_source(const std::string& source);
+  Found load_object();
+  Found check_shapes();
+  Found check_shape(int32_t shape);
+  Found check_timed_shape();
+  Found check_draws(const DrawRequest& request);
+  void draw(DrawRequest request);
+  Found judge_times();
+  Found time_pairs();
+  Found time_draws(int32_t count);
+  Found time_pair(int32_t draw);
+  void warm_baseline();
+  Found calibrate();
+  bool time_is_up() const;
+  Found weigh_times();
+
+  void prepare(int32_t draw);
+  Found call_candidate(int32_t draw);
+  Found compare_outputs(int32_t draw);
+  Finding call_failure(VerdictKind kind, const std::string& reason) const;
+  void use_shape(int32_t shape);
+  uint8_t* oracle_case(int32_t draw) const { return oracle_.arena() + draw * layout_.bytes; }
+
+  const ProcedureOptions& options_;
+  const std::vector<Toolchain>& tools_;
+  Roofs& roofs_;
+  OracleProcess& oracle_;
+  RunnerProcess& runner_;
+  const Task& task_;
+  uint32_t task_index_;
+
+  std::string object_;
+  DrawTurn turn_;                         // of the next draw
+  Fill fill_;                             // of the last call
+  std::array<Fill, kDrawsAtOnce> fills_;  // of the last call on each draw
+  int32_t shape_index_ = 0;               // of the calls being made
+  const Shape* shape_ = nullptr;          // …
+  CaseLayout layout_;
+  CallArguments arguments_;
+  EmptyCall empty_runner_, empty_oracle_;
+  double handover_us_ = 0;  // of the candidate's next call
+  int64_t unmeasured_ = 0;  // pairs in which a call could not be told from an empty one
+  TimedPairs pairs_;        // of the timed calls, less what empty ones take
+  Verdict verdict_;
+};
+
+}  // namespace temper

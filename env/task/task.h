@@ -1,0 +1,130 @@
+#pragma once
+// What is asked of a candidate.
+//
+// A task file is YAML: one task, a list of tasks, or `defaults:` and `tasks:`, where a task's own keys win.
+// Shapes are written with the task's named dimensions, so that one task runs at many sizes. One file in full:
+//
+//   defaults: {family: softmax, magnitudes: [1, 30]}
+//   tasks:
+//     - name: row_softmax_bias
+//       reference: torch.softmax(x + b, -1)     # an expression of the inputs, or `def reference(x, b): …`
+//       inputs: {x: [n, m], b: [m]}
+//       outputs: {y: [n, m]}
+//       check: [{n: 3, m: 17}, {n: 16, m: 5}]   # small, odd, unequal
+//       timed: {n: 256, m: 256}
+//       split: heldout
+//       flops: 5*n*m
+//
+// Keys of a task (default):
+//   name         [a-z0-9_]+, unique          language     cpp or cuda (cpp)
+//   family       (other)                     split        train or heldout (train)
+//   reference    PyTorch, TorchScript subset: an expression, or the source of one function `reference` that
+//   takes the
+//                inputs in order and returns the output or outputs
+//   inputs       name: [dimensions], or name: {shape: …} with any of
+//                  type: f32 or i32, for cuda also bf16 or f16 (f32)
+//                  normal: true              N(0, 1) times the case's magnitude (default for floats)
+//                  scaled: false             … without the magnitude
+//                  scale: 1/sqrt(k)          … times this, a number or an expression of dimensions: weights
+//                  by fan-in uniform: [low, high]      instead of normal distinct: [low, high]     as
+//                  uniform, but no two elements are equal: what sorts or picks has one
+//                                            answer (f32, at most 2^22 elements)
+//                  below: n                  integers in [0, n), n a dimension or a number (needed for i32)
+//                  nonfinite: true           some elements are NaN, +Inf or -Inf
+//                  plain: true               always drawn as said above; else spikes, offsets, ends of the
+//                                            range, equal indices and the like may come, too
+//   outputs      name: [dimensions], or name: {shape: …, type: …}
+//   dims         the order of the dimension arguments (order of appearance)
+//   check        sizes, a list of maps       timed        sizes, one map
+//   magnitudes   of normal inputs, each is checked (1)
+//   tolerance    allowed error in units of the output's scale (1e-5)
+//   bytes        least memory traffic at the timed sizes, a number or a product like 4*n*m (inputs + outputs)
+//   flops        least arithmetic at the timed sizes (0)
+//   max_speedup  a faster candidate is SUSPECT (50)
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace temper {
+
+enum class ElementType : uint8_t { kF32, kI32, kBF16, kF16 };
+size_t element_size(ElementType type);                     // bytes
+inline constexpr int64_t kMaxDistinct = int64_t{1} << 22;  // elements that f32 can tell apart in any range
+inline bool is_float(ElementType type) { return type != ElementType::kI32; }
+
+// How the oracle draws an input.
+enum class Distribution : uint8_t {
+  kNormal,    // N(0, 1) times the case's magnitude
+  kUniform,   // U(low, high)
+  kIndex,     // integers in [0, high dimension)
+  kDistinct,  // as kUniform, no two elements equal
+};
+
+struct TensorSpec {
+  std::string name;
+  ElementType type = ElementType::kF32;
+  std::vector<std::string> shape;  // dimension names or integers
+  // Inputs only:
+  Distribution distribution = Distribution::kNormal;
+  double low = 0, high = 1;  // kUniform, kDistinct
+  std::string index_bound;   // kIndex: the dimension (name or integer) that bounds it, exclusive
+  bool scaled = true;        // kNormal: multiplied by the case's magnitude
+  std::string scale;         // kNormal: … and by this expression of dimensions; none: 1
+  bool nonfinite = false;    // kNormal: some elements are NaN, +Inf or -Inf
+  bool plain = false;        // always drawn alike (env/call/draw_family.h)
+};
+
+using Shape = std::map<std::string, int64_t>;  // dimension → size
+
+struct Task {
+  std::string name;      // unique, [a-z0-9_]+
+  std::string language;  // "cpp" or "cuda"
+  std::string family;    // elementwise, reduction, …
+  std::string split;     // "train" or "heldout", or kGenerated
+  std::string
+      reference;  // PyTorch source of one function `reference`, TorchScript subset; inputs → output(s)
+  std::vector<std::string> dims;  // dimension names in the order the candidate receives them
+  std::vector<TensorSpec> inputs, outputs;
+  std::vector<Shape> check_shapes;  // small, odd, unequal; never shown to the policy
+  Shape timed_shape;
+  std::vector<double> magnitudes;  // of normal inputs, one check each: {1, …}
+  double tolerance = 0;            // relative floor, in units of the output's scale
+  double min_bytes = 0;            // 0: inputs + outputs at the timed shape
+  double min_flops = 0;
+  double max_speedup = 0;  // a faster candidate is SUSPECT
+
+  // The split of tasks that the program varies from others, for practice: no task file may name it.
+  static constexpr const char* kGenerated = "traces";
+  bool generated() const { return split == kGenerated; }
+
+  // The declaration a candidate defines: inputs, outputs, dimensions.
+  //   cpp:  extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)
+  //   cuda: extern "C" void launch(const __nv_bfloat16* x, __half* y, int n, int m), pointers into GPU memory
+  std::string signature() const;
+  // What the policy is asked, plain text, one line a part: shapes, the reference's body, the signature.
+  std::string prompt() const;
+  std::string digest() const;  // of everything that decides a verdict
+};
+
+// One YAML file or every *.yaml below a folder, in name order.
+// Errors: ConfigError naming file, line, task, field, value and what is allowed; all problems of all files at
+// once.
+std::vector<Task> load_tasks(const std::filesystem::path& path);
+
+// Tasks from YAML text; `origin` is named in errors.
+std::vector<Task> parse_tasks(const std::string& yaml, const std::string& origin);
+
+// The task of that name. Errors: ConfigError with the nearest known name.
+const Task& find_task(const std::vector<Task>& tasks, const std::string& name);
+
+// The sizes of a tensor at a shape. Checked at load: every dimension is defined.
+std::vector<int64_t> tensor_sizes(const TensorSpec& tensor, const Shape& shape);
+int64_t tensor_bytes(const TensorSpec& tensor, const Shape& shape);
+
+// The standard deviation of a normal input in a case of that magnitude.
+double normal_scale(const TensorSpec& input, const Shape& shape, double magnitude);
+
+}  // namespace temper
