@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "policy/kv_cache.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "policy/policy.h"
 
 namespace temper {

@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "policy/cuda_device.h"
+#include "policy/cuda/device.h"
+#include "policy/ops/round_up.h"
 #include "policy/policy.h"
-#include "policy/round_up.h"
 
 namespace temper {
 namespace {

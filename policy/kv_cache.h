@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "policy/model_config.h"
-#include "policy/ops/cached_attention.h"
+#include "policy/ops/cpu/cached_attention.h"
 
 namespace temper {
 

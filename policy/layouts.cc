@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "policy/activations.h"
-#include "policy/cuda_device.h"
-#include "policy/workspace.h"
+#include "policy/cpu/activations.h"
+#include "policy/cuda/device.h"
+#include "policy/parameters/workspace.h"
 
 namespace temper {
 namespace {
 
 // Of the smallest part of the heads that attention's backward computes at once;
-// policy/ops/attention_groups.h.
+// policy/ops/cuda/attention/attention_groups.h.
 int64_t heads_at_once(const ModelConfig& c) {
   int64_t heads = c.num_attention_heads;
   for (int64_t parts = 2; parts <= c.num_key_value_heads; ++parts)

@@ -1,8 +1,8 @@
 #include "policy/policy.h"
 
 #include "base/error.h"
-#include "policy/cpu_decoder.h"
-#include "policy/cuda_device.h"
+#include "policy/cpu/decoder.h"
+#include "policy/cuda/device.h"
 #include "policy/kv_cache.h"
 #include "policy/layouts.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "policy/ops/softmax_row.h"
+#include "policy/ops/cpu/softmax_row.h"
 
 namespace temper {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/options.h"
-#include "policy/chat_format.h"
+#include "policy/text/chat_format.h"
 #include "rollout/trajectory.h"
 
 namespace temper {

@@ -9,7 +9,7 @@
 #include "base/input/json.h"
 #include "base/process.h"
 #include "base/rng.h"
-#include "policy/activity.h"
+#include "policy/ranks/activity.h"
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/options.h"
 #include "env/judge/judge.h"
-#include "policy/communicator.h"
+#include "policy/ranks/communicator.h"
 
 namespace temper {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "env/verdict/verdict.h"
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 
 namespace temper {
 

@@ -19,8 +19,8 @@ TORCH = re.compile(r"^(ATen|torch|c10|caffe2)/")
 # Header → files that may include it, as path prefixes.
 HOMES = {
     "torch": ("policy/", "env/oracle/", "trainer/optimizer", "trainer/learner", "trainer/model", "cmake/", "tests/"),
-    "nccl.h": ("policy/communicator/nccl.cc",),
-    "mpi.h": ("policy/communicator/mpi.cc",),
+    "nccl.h": ("policy/ranks/nccl.cc",),
+    "mpi.h": ("policy/ranks/mpi.cc",),
     "seccomp.h": ("env/box/",),
     "sentencepiece": ("policy/tokenizer", "policy/text/"),
     "pcre2.h": ("policy/text/",),

@@ -4,9 +4,9 @@
 
 #include "base/process.h"
 #include "base/rng.h"
-#include "policy/activity.h"
-#include "policy/communicator.h"
-#include "policy/ops/parallel.h"
+#include "policy/ops/cpu/parallel.h"
+#include "policy/ranks/activity.h"
+#include "policy/ranks/communicator.h"
 #include "trainer/batch_digest.h"
 #include "trainer/packing.h"
 #include "trainer/ranks.h"

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "policy/activity.h"
-#include "policy/communicator.h"
+#include "policy/ranks/activity.h"
+#include "policy/ranks/communicator.h"
 
 namespace temper {
 namespace fs = std::filesystem;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "env/judge/judge.h"
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
 #include "rollout/context.h"
 #include "rollout/trajectory.h"

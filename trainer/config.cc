@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/input/printable.h"
-#include "policy/chat_format.h"
+#include "policy/text/chat_format.h"
 #include "trainer/other_names.h"
 
 namespace temper {

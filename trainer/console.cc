@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/progress.h"
-#include "policy/communicator.h"
+#include "policy/ranks/communicator.h"
 #include "trainer/device.h"
 
 namespace temper {

@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "policy/cuda_device.h"
-#include "policy/ops/instruction_set.h"
+#include "policy/cuda/device.h"
+#include "policy/ops/cpu/instruction_set.h"
 #include "trainer/provenance.h"
 
 namespace temper {

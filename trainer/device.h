@@ -1,7 +1,7 @@
 #pragma once
 // Where the policy computes.
 
-#include "policy/communicator.h"
+#include "policy/ranks/communicator.h"
 #include "trainer/config.h"
 
 namespace temper {

@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "env/oracle/reference.h"
-#include "policy/chat_format.h"
-#include "policy/hugging_face.h"
-#include "policy/tokenizer.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/text/chat_format.h"
+#include "policy/text/tokenizer.h"
 #include "rollout/traces/recipe.h"
 #include "trainer/checkpoint/restore.h"
 

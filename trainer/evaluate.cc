@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
-#include "policy/communicator.h"
+#include "policy/ranks/communicator.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/config.h"
 #include "trainer/interrupted.h"

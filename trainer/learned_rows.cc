@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "env/verdict/answer.h"
-#include "policy/chat_format.h"
-#include "policy/ops/parallel.h"
+#include "policy/ops/cpu/parallel.h"
+#include "policy/text/chat_format.h"
 #include "rollout/conversation.h"
 
 namespace temper {

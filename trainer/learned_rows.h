@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "env/task/task.h"
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
 #include "rollout/context.h"
 #include "rollout/traces.h"

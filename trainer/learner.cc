@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "policy/activity.h"
-#include "policy/flat.h"
 #include "policy/layouts.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/flat.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/ranks/activity.h"
 #include "trainer/batch_digest.h"
 #include "trainer/packing.h"
 

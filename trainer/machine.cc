@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "policy/cuda_device.h"
+#include "policy/cuda/device.h"
 #include "trainer/device.h"
 
 namespace temper {

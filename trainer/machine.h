@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "policy/communicator.h"
+#include "policy/ranks/communicator.h"
 #include "trainer/config.h"
 
 namespace temper {

@@ -10,7 +10,7 @@
 #include "base/machine/output.h"
 #include "base/machine/surroundings.h"
 #include "base/process.h"
-#include "policy/communicator/transport.h"
+#include "policy/ranks/transport.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/help.h"
 #include "trainer/commands/typed.h"

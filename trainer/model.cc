@@ -1,8 +1,8 @@
 #include "trainer/model.h"
 
 #include "base/error.h"
-#include "policy/chat_format.h"
-#include "policy/hugging_face.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/text/chat_format.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/console.h"
 

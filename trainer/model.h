@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
-#include "policy/not_finite.h"
+#include "policy/parameters/not_finite.h"
 #include "policy/policy.h"
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 
 namespace temper {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "policy/flat.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/flat.h"
+#include "policy/parameters/parameter_store.h"
 
 namespace temper {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <ranges>
 
-#include "policy/activity.h"
-#include "policy/communicator.h"
+#include "policy/ranks/activity.h"
+#include "policy/ranks/communicator.h"
 
 namespace temper {
 namespace {

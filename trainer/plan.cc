@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "env/languages/language.h"
 #include "policy/layouts.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "trainer/step_cost.h"
 
 namespace temper {

@@ -8,10 +8,10 @@
 
 #include "base/input/printable.h"
 #include "base/machine/cores.h"
-#include "policy/communicator/nccl.h"
-#include "policy/communicator/watch.h"
-#include "policy/cuda_device.h"
-#include "policy/ops/instruction_set.h"
+#include "policy/cuda/device.h"
+#include "policy/ops/cpu/instruction_set.h"
+#include "policy/ranks/nccl.h"
+#include "policy/ranks/watch.h"
 #include "trainer/build_facts.h"
 
 namespace temper {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/process.h"
-#include "policy/activity.h"
-#include "policy/cuda_device.h"
-#include "policy/replicas.h"
+#include "policy/cuda/device.h"
+#include "policy/parameters/replicas.h"
+#include "policy/ranks/activity.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/checkpoint/evaluations.h"
 #include "trainer/checkpoint/restore.h"

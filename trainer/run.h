@@ -23,7 +23,7 @@
 #include <span>
 #include <string>
 
-#include "policy/communicator.h"
+#include "policy/ranks/communicator.h"
 #include "rollout/trajectory.h"
 #include "trainer/config.h"
 #include "trainer/metrics.h"

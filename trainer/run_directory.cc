@@ -11,8 +11,8 @@
 #include "base/files.h"
 #include "base/input/json.h"
 #include "base/machine/secret.h"
-#include "policy/activity.h"
-#include "policy/communicator/watch.h"
+#include "policy/ranks/activity.h"
+#include "policy/ranks/watch.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/config.h"
 

@@ -1,7 +1,7 @@
 #include "trainer/starting_model.h"
 
 #include "base/error.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "rollout/conversation.h"
 #include "rollout/traces/unjudged.h"
 #include "trainer/checkpoint/restore.h"

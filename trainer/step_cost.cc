@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "policy/layouts.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "trainer/checkpoint/room.h"
 
 namespace temper {

@@ -1,7 +1,7 @@
 #include "trainer/utilisation.h"
 
-#include "policy/communicator.h"
 #include "policy/layouts.h"
+#include "policy/ranks/communicator.h"
 #include "trainer/device.h"
 #include "trainer/machine.h"
 

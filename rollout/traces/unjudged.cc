@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/rng.h"
-#include "policy/ops/parallel.h"
+#include "policy/ops/cpu/parallel.h"
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 

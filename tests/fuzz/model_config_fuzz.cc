@@ -1,4 +1,4 @@
-#include "policy/hugging_face_config.h"
+#include "policy/hugging_face/config.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

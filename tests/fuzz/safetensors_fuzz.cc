@@ -1,4 +1,4 @@
-#include "policy/safetensors_header.h"
+#include "policy/hugging_face/safetensors_header.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

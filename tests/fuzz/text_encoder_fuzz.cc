@@ -4,7 +4,7 @@
 #include "policy/text/byte_level_json.h"
 #include "policy/text/sentence_pieces.h"
 #include "policy/text/text_splitter.h"
-#include "policy/tokenizer_files.h"
+#include "policy/text/tokenizer_files.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 #include "tests/policy/small_tokenizer_json.h"

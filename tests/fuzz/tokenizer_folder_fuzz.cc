@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "policy/chat_format.h"
-#include "policy/tokenizer.h"
+#include "policy/text/chat_format.h"
+#include "policy/text/tokenizer.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

@@ -1,4 +1,4 @@
-#include "policy/weight_index.h"
+#include "policy/hugging_face/weight_index.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 

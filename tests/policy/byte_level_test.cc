@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 #include "tests/policy/small_tokenizer_json.h"
 #include "tests/policy/tokenizer_fixture.h"
 

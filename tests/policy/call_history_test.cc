@@ -1,4 +1,4 @@
-#include "policy/communicator/call_history.h"
+#include "policy/ranks/call_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "policy/communicator/call_trace.h"
+#include "policy/ranks/call_trace.h"
 
 namespace temper {
 namespace {

@@ -11,11 +11,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "policy/cuda_device.h"
-#include "policy/hugging_face.h"
-#include "policy/parameter_store.h"
+#include "policy/cuda/device.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/hugging_face/safetensors.h"
+#include "policy/parameters/parameter_store.h"
 #include "policy/policy.h"
-#include "policy/safetensors.h"
 
 namespace temper {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "policy/hugging_face_files.h"
+#include "policy/hugging_face/files.h"
 
 namespace temper {
 namespace {

@@ -7,17 +7,17 @@
 
 #include "base/rng.h"
 #include "policy/model_config.h"
-#include "policy/ops/attention.h"
-#include "policy/ops/cached_attention.h"
-#include "policy/ops/embedding.h"
-#include "policy/ops/head.h"
-#include "policy/ops/linear.h"
-#include "policy/ops/rms_norm.h"
-#include "policy/ops/rope.h"
-#include "policy/ops/row_linear.h"
-#include "policy/ops/softmax_row.h"
-#include "policy/ops/swiglu.h"
-#include "policy/ops/vector_math.h"
+#include "policy/ops/cpu/attention.h"
+#include "policy/ops/cpu/cached_attention.h"
+#include "policy/ops/cpu/embedding.h"
+#include "policy/ops/cpu/head.h"
+#include "policy/ops/cpu/linear.h"
+#include "policy/ops/cpu/rms_norm.h"
+#include "policy/ops/cpu/rope.h"
+#include "policy/ops/cpu/row_linear.h"
+#include "policy/ops/cpu/softmax_row.h"
+#include "policy/ops/cpu/swiglu.h"
+#include "policy/ops/cpu/vector_math.h"
 
 namespace temper::cpu {
 namespace {

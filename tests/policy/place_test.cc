@@ -1,4 +1,4 @@
-#include "policy/communicator/place.h"
+#include "policy/ranks/place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "policy/replicas.h"
+#include "policy/parameters/replicas.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "policy/safetensors.h"
+#include "policy/hugging_face/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
-#include "policy/hugging_face.h"
-#include "policy/hugging_face_files.h"
+#include "policy/hugging_face/files.h"
+#include "policy/hugging_face/hugging_face.h"
 #include "tests/policy/small_model.h"
 
 namespace temper {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "policy/policy.h"
 
 namespace temper {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 
 namespace temper {
 

@@ -1,4 +1,4 @@
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
-#include "policy/chat_format.h"
-#include "policy/tokenizer_phrases.h"
+#include "policy/text/chat_format.h"
+#include "policy/text/tokenizer_phrases.h"
 #include "tests/policy/tokenizer_fixture.h"
 
 namespace temper {

@@ -1,4 +1,4 @@
-#include "policy/communicator/watch_rules.h"
+#include "policy/ranks/watch_rules.h"
 
 #include <gtest/gtest.h>
 

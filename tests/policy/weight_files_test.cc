@@ -15,12 +15,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
-#include "policy/hugging_face.h"
-#include "policy/hugging_face_files.h"
-#include "policy/piece_digest.h"
-#include "policy/safetensors.h"
+#include "policy/hugging_face/files.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/hugging_face/safetensors.h"
+#include "policy/hugging_face/weight_conversion.h"
+#include "policy/parameters/piece_digest.h"
 #include "policy/threads.h"
-#include "policy/weight_conversion.h"
 #include "tests/policy/small_model.h"
 
 namespace temper {

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "policy/communicator.h"
-#include "policy/communicator/watch.h"
-#include "policy/replicas.h"
+#include "policy/parameters/replicas.h"
+#include "policy/ranks/communicator.h"
+#include "policy/ranks/watch.h"
 
 namespace temper {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "policy/communicator.h"
-#include "policy/cuda_device.h"
+#include "policy/cuda/device.h"
+#include "policy/ranks/communicator.h"
 #include "tests/ranks/calls.h"
 
 namespace temper {

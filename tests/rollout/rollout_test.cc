@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "env/judge/workers.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "rollout/conversation.h"
 #include "rollout/search.h"
 #include "tests/policy/small_model.h"

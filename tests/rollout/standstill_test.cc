@@ -16,8 +16,8 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "env/judge/workers.h"
-#include "policy/activity.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/ranks/activity.h"
 #include "rollout/rollout.h"
 #include "tests/policy/tokenizer_fixture.h"
 

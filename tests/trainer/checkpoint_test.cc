@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "tests/policy/tokenizer_fixture.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/checkpoint/saver.h"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "policy/chat_format.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/text/chat_format.h"
 #include "rollout/conversation.h"
 #include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "tests/policy/small_model.h"
 #include "tests/trainer/fixtures.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/hugging_face.h"
-#include "policy/parameter_store.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/parameters/parameter_store.h"
 #include "tests/policy/small_model.h"
 #include "tests/policy/tokenizer_fixture.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "policy/cuda_device.h"
+#include "policy/cuda/device.h"
 #include "trainer/published_shapes.h"
 
 namespace temper {

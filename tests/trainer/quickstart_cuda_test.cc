@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 #include "rollout/traces.h"
 #include "rollout/traces/recipe.h"
 #include "trainer/config.h"

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "policy/hugging_face.h"
-#include "policy/parameter_store.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/parameters/parameter_store.h"
 
 namespace temper {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "policy/activity.h"
-#include "policy/hugging_face.h"
-#include "policy/piece_digest.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/parameters/piece_digest.h"
+#include "policy/ranks/activity.h"
 #include "policy/threads.h"
 #include "trainer/config.h"
 

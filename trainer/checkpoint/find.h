@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "env/task/task.h"
-#include "policy/communicator.h"
+#include "policy/ranks/communicator.h"
 #include "trainer/checkpoint/manifest.h"
 
 namespace temper {

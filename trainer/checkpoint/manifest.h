@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "policy/model_config.h"
-#include "policy/parameter_share.h"
+#include "policy/parameters/parameter_share.h"
 
 namespace temper {
 
@@ -21,12 +21,12 @@ struct FileDigest {
   std::string name;
   uint64_t bytes = 0;
   std::string sha256;
-  bool by_pieces = false;  // the digest is that of pieces, policy/piece_digest.h
+  bool by_pieces = false;  // the digest is that of pieces, policy/parameters/piece_digest.h
 };
 
 // What one rank contributes.
 struct RankRecord {
-  FileDigest share;            // its file, policy/parameter_share.h
+  FileDigest share;            // its file, policy/parameters/parameter_share.h
   ShareBegins begins;          // of the parts in it
   uint64_t verdict_bytes = 0;  // of its journal, env/verdict/verdict_journal.h, at that moment
 };

@@ -1,8 +1,8 @@
 #include "trainer/checkpoint/restore.h"
 
 #include "base/error.h"
-#include "policy/hugging_face.h"
-#include "policy/parameter_share.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/parameters/parameter_share.h"
 
 namespace temper {
 namespace fs = std::filesystem;

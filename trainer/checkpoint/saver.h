@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "policy/parameter_share.h"
+#include "policy/parameters/parameter_share.h"
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/checkpoint/options.h"
 #include "trainer/model.h"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "env/judge/judge.h"
 #include "env/verdict/answer.h"
-#include "policy/chat_format.h"
+#include "policy/text/chat_format.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/again.h"
 #include "trainer/console.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "policy/threads.h"
 #include "rollout/generator.h"
 #include "trainer/commands/commands.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "policy/cuda_device.h"
-#include "policy/kernel_bench.h"
+#include "policy/bench/kernel_bench.h"
+#include "policy/cuda/device.h"
 #include "trainer/commands/checks.h"
 
 namespace temper {

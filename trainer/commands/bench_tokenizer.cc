@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 #include "trainer/commands/checks.h"
 
 namespace temper {

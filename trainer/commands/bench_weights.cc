@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "policy/hugging_face.h"
-#include "policy/hugging_face_files.h"
-#include "policy/parameter_share.h"
-#include "policy/parameter_store.h"
-#include "policy/piece_digest.h"
+#include "policy/hugging_face/files.h"
+#include "policy/hugging_face/hugging_face.h"
+#include "policy/hugging_face/weight_files.h"
+#include "policy/parameters/parameter_share.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/parameters/piece_digest.h"
 #include "policy/threads.h"
-#include "policy/weight_files.h"
 #include "trainer/device.h"
 
 namespace temper {

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "policy/hugging_face.h"
+#include "policy/hugging_face/hugging_face.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/commands/commands.h"
 #include "trainer/console.h"

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "policy/chat_format.h"
+#include "policy/text/chat_format.h"
 #include "policy/threads.h"
 #include "rollout/generator.h"
 #include "trainer/commands/commands.h"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "policy/communicator/place.h"
+#include "policy/ranks/place.h"
 #include "trainer/commands/commands.h"
 #include "trainer/sweep/sweep_run.h"
 

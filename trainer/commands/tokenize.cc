@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/input/json.h"
-#include "policy/chat_format.h"
-#include "policy/tokenizer.h"
+#include "policy/text/chat_format.h"
+#include "policy/text/tokenizer.h"
 #include "trainer/commands/commands.h"
 
 namespace temper {

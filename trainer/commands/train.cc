@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "policy/cuda_device.h"
+#include "policy/cuda/device.h"
 #include "policy/threads.h"
 #include "trainer/commands/commands.h"
 #include "trainer/console.h"

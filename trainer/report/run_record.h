@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/tokenizer.h"
+#include "policy/text/tokenizer.h"
 #include "trainer/metrics.h"
 
 namespace temper {

@@ -16,7 +16,7 @@
 #include "base/input/json.h"
 #include "base/machine/cores.h"
 #include "base/process.h"
-#include "policy/cuda_device.h"
+#include "policy/cuda/device.h"
 #include "trainer/report/held_out.h"
 #include "trainer/report/report.h"
 #include "trainer/sweep/cell_process.h"

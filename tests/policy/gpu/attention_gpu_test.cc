@@ -1,9 +1,9 @@
-#include "policy/ops/attention.h"
+#include "policy/ops/cpu/attention.h"
 
 #include <numeric>
 
-#include "policy/ops/attention_cuda.h"
-#include "policy/ops/paged_attention.h"
+#include "policy/ops/cuda/attention/attention.h"
+#include "policy/ops/cuda/attention/paged_attention.h"
 #include "tests/policy/gpu/gpu_test.h"
 
 namespace temper {

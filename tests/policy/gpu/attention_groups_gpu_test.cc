@@ -1,6 +1,6 @@
 // Needs no GPU.
 
-#include "policy/ops/attention_groups.h"
+#include "policy/ops/cuda/attention/attention_groups.h"
 
 #include <gtest/gtest.h>
 

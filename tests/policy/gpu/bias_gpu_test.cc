@@ -1,6 +1,6 @@
 // The backward of a bias on a GPU: sums over rows in one order.
 
-#include "policy/ops/bias_cuda.h"
+#include "policy/ops/cuda/bias.h"
 
 #include "tests/policy/gpu/gpu_test.h"
 

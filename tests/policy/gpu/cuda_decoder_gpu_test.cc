@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "policy/cuda_device.h"
-#include "policy/flat.h"
+#include "policy/cuda/device.h"
+#include "policy/parameters/flat.h"
 #include "tests/policy/gpu/decoder_twins.h"
 
 namespace temper {

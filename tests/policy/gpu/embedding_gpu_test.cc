@@ -1,6 +1,6 @@
 // CUDA embedding and its backward against the CPU's.
 
-#include "policy/ops/embedding.h"
+#include "policy/ops/cpu/embedding.h"
 #include "tests/policy/gpu/gpu_test.h"
 
 namespace temper {

@@ -1,4 +1,4 @@
-#include "policy/ops/exactness_cuda.h"
+#include "policy/ops/cuda/exactness.h"
 
 #include "tests/policy/gpu/gpu_test.h"
 

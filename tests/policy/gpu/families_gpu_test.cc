@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "base/error.h"
-#include "policy/cuda_device.h"
+#include "policy/cuda/device.h"
 #include "tests/policy/gpu/decoder_twins.h"
 
 namespace temper {

@@ -5,7 +5,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "policy/ops/cuda.h"
+#include "policy/ops/cuda/ops.h"
 
 namespace temper {
 

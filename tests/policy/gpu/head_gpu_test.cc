@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "policy/ops/head.h"
+#include "policy/ops/cpu/head.h"
 #include "tests/policy/gpu/gpu_test.h"
 
 namespace temper {

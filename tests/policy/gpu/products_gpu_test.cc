@@ -1,4 +1,4 @@
-#include "policy/ops/products_cuda.h"
+#include "policy/ops/cuda/products/products.h"
 
 #include "tests/policy/gpu/gpu_test.h"
 

@@ -1,7 +1,7 @@
 // CUDA rms_norm and its backward against the CPU's: dtypes × odd sizes, and the promises about bits.
 
-#include "policy/ops/parallel.h"
-#include "policy/ops/rms_norm.h"
+#include "policy/ops/cpu/parallel.h"
+#include "policy/ops/cpu/rms_norm.h"
 #include "tests/policy/gpu/gpu_test.h"
 
 namespace temper {

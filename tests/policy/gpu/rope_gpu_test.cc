@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "policy/ops/parallel.h"
-#include "policy/ops/rope.h"
+#include "policy/ops/cpu/parallel.h"
+#include "policy/ops/cpu/rope.h"
 #include "tests/policy/gpu/gpu_test.h"
 
 namespace temper {

@@ -1,6 +1,6 @@
 // CUDA swiglu and its backward against the CPU's.
 
-#include "policy/ops/swiglu.h"
+#include "policy/ops/cpu/swiglu.h"
 #include "tests/policy/gpu/gpu_test.h"
 
 namespace temper {

@@ -1,0 +1,178 @@
+#include "policy/cpu/decoder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "policy/ops/cpu/attention.h"
+#include "policy/ops/cpu/embedding.h"
+#include "policy/ops/cpu/linear.h"
+#include "policy/ops/cpu/parallel.h"
+#include "policy/ops/cpu/rms_norm.h"
+#include "policy/ops/cpu/swiglu.h"
+
+namespace temper {
+template <class T>
+CpuDecoder<T>::CpuDecoder(const ModelConfig& config, const PolicyOptions& options)
+    : config_(config),
+      options_(options),
+      token_count_(token_count_of(config, options)),
+      shape_{config.num_attention_heads, config.num_key_value_heads, config.head_dim},
+      rope_(config.max_position_embeddings, rope_frequencies(config)),
+      workspace_(at::Device(options.device)) {}
+
+template <class T>
+TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack,
+                                 const SamplingParams& params, const ScoreGradient* gradient) {
+  check_pack(pack, token_count_, config_);
+  const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
+  const int64_t scored =
+      std::count_if(pack.scored.begin(), pack.scored.end(), [](uint8_t s) { return s != 0; });
+  if (scored == 0 && gradient) store.finish_without_backward();
+  if (scored == 0) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
+  const Keep keep = !gradient ? Keep::kNothing : options_.recompute ? Keep::kInputs : Keep::kAll;
+  const auto a = workspace_.plan([&](Arena& arena) {
+    return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.logits_chunk), keep);
+  });
+  const ModelWeights<T>& w = weights_.of(store, config_);
+  positions_ = positions_of(pack);
+
+  pack_weights(w, a);
+  cpu::embedding(w.embedding, pack.ids.data(), tokens, width, a.blocks[0].x);
+  for (size_t i = 0; i < a.blocks.size(); ++i)
+    block_forward(i, w.blocks[i], pack, a, i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
+  if (!gradient) return head(w, nullptr, pack, a, params, nullptr);
+
+  const auto g = gradient_pointers<T>(store, config_);
+  BackwardScratch<T> s = a.backward;
+  std::fill_n(s.dx_out, tokens * width, T(0));
+  TokenScores scores = head(w, &g, pack, a, params, gradient);
+  store.finish_unit(a.blocks.size() + 1);
+  for (size_t i = a.blocks.size(); i-- > 0;) {
+    if (keep == Keep::kInputs) block_forward(i, w.blocks[i], pack, a, nullptr);
+    block_backward(i, w.blocks[i], g.blocks[i], pack, a.blocks[i], s);
+    store.finish_unit(i + 1);
+    std::swap(s.dx_out, s.dx_in);
+  }
+  cpu::embedding_backward(s.dx_out, pack.ids.data(), tokens, width, g.embedding);
+  store.finish_unit(0);
+  return scores;
+}
+
+template <class T>
+void CpuDecoder<T>::pack_weights(const ModelWeights<T>& w, const Activations<T>& a) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size;
+  std::vector<cpu::LinearPanels<T>> linears = {{w.head, d, config_.vocab_size, a.head_panels}};
+  for (size_t i = 0; i < w.blocks.size(); ++i) {
+    const BlockWeights<T>& b = w.blocks[i];
+    const BlockPanels<T>& p = a.panels[i];
+    linears.push_back({b.qkv, d, shape_.qkv_width(), p.qkv});
+    linears.push_back({b.o, shape_.q_width(), d, p.o});
+    linears.push_back({b.gate_up, d, 2 * f, p.gate_up});
+    linears.push_back({b.down, f, d, p.down});
+  }
+  cpu::pack_linears<T>(linears);
+}
+
+// x_out null: only what the backward reads.
+template <class T>
+void CpuDecoder<T>::block_forward(size_t layer, const BlockWeights<T>& w, const PackedTokens& pack,
+                                  const Activations<T>& a, T* x_out) {
+  const int64_t tokens = int64_t(pack.ids.size()), d = config_.hidden_size;
+  const BlockActivations<T>& b = a.blocks[layer];
+  const BlockPanels<T>& panels = a.panels[layer];
+  const double eps = config_.rms_norm_eps;
+  cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
+    const BlockActivations<T> t = b.from_row(config_, row);
+    cpu::rms_norm(t.x, w.input_norm, eps, rows, d, t.normed1, t.rstd1);
+    cpu::linear(t.normed1, panels.qkv, rows, d, shape_.qkv_width(), false, t.qkv);
+    cpu::add_bias(w.qkv_bias, rows, shape_.qkv_width(), t.qkv);
+    cpu::qk_norm_rope(shape_, {w.q_norm, w.k_norm, eps}, rope_, t.qkv, positions_.data() + row, rows, t.qk,
+                      t.rstd_qk);
+  });
+  cpu::attention(shape_, b.qk, b.qkv, pack.starts.data(), int64_t(pack.starts.size()) - 1, b.mixed, b.lse,
+                 config_.window_of(int64_t(layer)));
+  cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
+    feed_forward(w, panels, rows, b.from_row(config_, row), x_out ? x_out + row * d : nullptr);
+  });
+}
+
+// From attention's output to the block's, for a tile of rows.
+template <class T>
+void CpuDecoder<T>::feed_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels, int64_t rows,
+                                 const BlockActivations<T>& b, T* x_out) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size;
+  std::copy_n(b.x, rows * d, b.middle);
+  cpu::linear(b.mixed, panels.o, rows, shape_.q_width(), d, true, b.middle);
+  cpu::add_bias(w.o_bias, rows, d, b.middle);
+  cpu::rms_norm(b.middle, w.post_norm, config_.rms_norm_eps, rows, d, b.normed2, b.rstd2);
+  cpu::linear(b.normed2, panels.gate_up, rows, d, 2 * f, false, b.gate_up);
+  cpu::add_bias(w.gate_up_bias, rows, 2 * f, b.gate_up);
+  cpu::swiglu(b.gate_up, rows, f, b.gated);
+  if (!x_out) return;
+  std::copy_n(b.middle, rows * d, x_out);
+  cpu::linear(b.gated, panels.down, rows, f, d, true, x_out);
+  cpu::add_bias(w.down_bias, rows, d, x_out);
+}
+
+// From s.dx_out to s.dx_in.
+template <class T>
+void CpuDecoder<T>::block_backward(size_t layer, const BlockWeights<T>& w, const BlockWeights<T>& g,
+                                   const PackedTokens& pack, const BlockActivations<T>& b,
+                                   const BackwardScratch<T>& s) {
+  const int64_t tokens = int64_t(pack.ids.size()), d = config_.hidden_size, f = config_.intermediate_size;
+  cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
+    const BlockActivations<T> t = b.from_row(config_, row);
+    const BackwardScratch<T> u = s.from_row(config_, row);
+    cpu::linear_backward_input(u.dx_out, w.down, rows, f, d, u.d_gated);
+    cpu::swiglu_backward(u.d_gated, t.gate_up, rows, f, u.d_gate_up);
+    cpu::linear_backward_input(u.d_gate_up, w.gate_up, rows, d, 2 * f, u.d_normed);
+    cpu::rms_norm_backward(u.d_normed, t.middle, w.post_norm, t.rstd2, rows, d, u.dx_out, u.dx_middle,
+                           u.post_norm_blocks);
+    cpu::linear_backward_input(u.dx_middle, w.o, rows, shape_.q_width(), d, u.d_mixed);
+  });
+  cpu::attention_backward(shape_, s.d_mixed, b.qk, b.qkv, b.mixed, b.lse, pack.starts.data(),
+                          int64_t(pack.starts.size()) - 1, s.d_qk, s.d_qkv,
+                          config_.window_of(int64_t(layer)));
+  cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
+    const BlockActivations<T> t = b.from_row(config_, row);
+    const BackwardScratch<T> u = s.from_row(config_, row);
+    cpu::qk_norm_rope_backward(shape_, {w.q_norm, w.k_norm, config_.rms_norm_eps}, rope_, t.qkv,
+                               positions_.data() + row, t.rstd_qk, rows, u.d_qk, u.d_qkv, u.qk_norm_blocks);
+    cpu::linear_backward_input(u.d_qkv, w.qkv, rows, d, shape_.qkv_width(), u.d_normed);
+    cpu::rms_norm_backward(u.d_normed, t.x, w.input_norm, t.rstd1, rows, d, u.dx_middle, u.dx_in,
+                           u.input_norm_blocks);
+  });
+  weights_backward(g, tokens, b, s);
+  biases_backward(g, tokens, s);
+}
+
+template <class T>
+void CpuDecoder<T>::weights_backward(const BlockWeights<T>& g, int64_t tokens, const BlockActivations<T>& b,
+                                     const BackwardScratch<T>& s) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size, hd = config_.head_dim;
+  const cpu::WeightGradient<T> gradients[] = {{s.d_gate_up, b.normed2, d, 2 * f, g.gate_up},
+                                              {s.dx_out, b.gated, f, d, g.down},
+                                              {s.d_qkv, b.normed1, d, shape_.qkv_width(), g.qkv},
+                                              {s.dx_middle, b.mixed, shape_.q_width(), d, g.o}};
+  cpu::linear_backward_weights<T>(gradients, tokens);
+  const int64_t blocks = (tokens + cpu::kRowBlock - 1) / cpu::kRowBlock;
+  cpu::add_blocks(s.post_norm_blocks, blocks, d, d, g.post_norm);
+  cpu::add_blocks(s.input_norm_blocks, blocks, d, d, g.input_norm);
+  if (!g.q_norm) return;
+  cpu::add_blocks(s.qk_norm_blocks, blocks, 2 * hd, hd, g.q_norm);
+  cpu::add_blocks(s.qk_norm_blocks + hd, blocks, 2 * hd, hd, g.k_norm);
+}
+
+template <class T>
+void CpuDecoder<T>::biases_backward(const BlockWeights<T>& g, int64_t tokens, const BackwardScratch<T>& s) {
+  cpu::add_bias_backward(s.d_gate_up, tokens, 2 * config_.intermediate_size, g.gate_up_bias);
+  cpu::add_bias_backward(s.dx_out, tokens, config_.hidden_size, g.down_bias);
+  cpu::add_bias_backward(s.d_qkv, tokens, shape_.qkv_width(), g.qkv_bias);
+  cpu::add_bias_backward(s.dx_middle, tokens, config_.hidden_size, g.o_bias);
+}
+
+template class CpuDecoder<float>;
+template class CpuDecoder<double>;
+
+}  // namespace temper

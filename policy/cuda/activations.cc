@@ -1,0 +1,108 @@
+#include "policy/cuda/activations.h"
+
+#include <algorithm>
+
+namespace temper {
+namespace {
+
+using bf16 = at::BFloat16;
+
+GpuBlock lay_out_inside(Arena& a, const ModelConfig& c, int64_t rows) {
+  const int64_t h = c.num_attention_heads, k = c.num_key_value_heads;
+  GpuBlock b{};
+  b.qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
+  b.lse = a.take<float>(rows * h);
+  b.mixed = a.take<bf16>(rows * h * c.head_dim);
+  b.middle = a.take<bf16>(rows * c.hidden_size);
+  b.gate_up = a.take<bf16>(rows * 2 * c.intermediate_size);
+  return b;
+}
+
+// Of what has a gradient that is a sum over rows.
+int64_t widest_vector(const ModelConfig& c) {
+  const int64_t qkv = (c.num_attention_heads + 2 * c.num_key_value_heads) * c.head_dim;
+  return std::max(
+      {c.hidden_size, 2 * c.head_dim, c.qkv_bias ? qkv : 0, c.mlp_bias ? 2 * c.intermediate_size : 0});
+}
+
+GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
+  const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
+                k = c.num_key_value_heads;
+  GpuScratch s{};
+  s.normed = a.take<bf16>(rows * d);
+  s.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
+  s.gated = a.take<bf16>(rows * f);
+  if (!backward) return s;
+  s.dx = a.take<bf16>(rows * d);
+  s.d_normed = a.take<bf16>(rows * d);
+  s.d_mixed = a.take<bf16>(rows * h * c.head_dim);
+  s.d_qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
+  s.d_gated = a.take<bf16>(rows * f);
+  s.column_blocks = a.take<float>(cuda::kNormBlocks * widest_vector(c));
+  return s;
+}
+
+GpuHead lay_out_head(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
+  GpuHead h{};
+  h.normed = a.take<bf16>(rows * c.hidden_size);
+  h.logits = a.take<bf16>(rows * c.vocab_size);
+  h.scores = a.take<float>(4 * rows);
+  h.kept = a.take<cuda::KeptRow>(rows);
+  if (backward) h.d_normed = a.take<bf16>(rows * c.hidden_size);
+  return h;
+}
+
+}  // namespace
+
+GpuPack lay_out_pack(Arena& a, int64_t tokens, int64_t scored) {
+  GpuPack p{};
+  p.ids = a.take<int32_t>(tokens);
+  p.positions = a.take<int32_t>(tokens);
+  p.before = a.take<int32_t>(scored);
+  p.targets = a.take<int32_t>(scored);
+  p.order = a.take<int32_t>(tokens);
+  p.distinct = a.take<int32_t>(tokens);
+  p.begins = a.take<int32_t>(tokens + 1);
+  return p;
+}
+
+GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
+                                       int64_t scored, int64_t chunk, Keep keep) {
+  const int64_t rows = round_up(tokens, kRowUnit), width = rows * config.hidden_size;
+  GpuActivations all{};
+  all.pack = lay_out_pack(arena, tokens, scored);
+  const GpuBlock shared = keep == Keep::kAll ? GpuBlock{} : lay_out_inside(arena, config, rows);
+  bf16* ping_pong[2] = {};
+  if (keep == Keep::kNothing)
+    for (bf16*& x : ping_pong) x = arena.take<bf16>(width);
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    GpuBlock block = keep == Keep::kAll ? lay_out_inside(arena, config, rows) : shared;
+    block.x = keep == Keep::kNothing ? ping_pong[i % 2] : arena.take<bf16>(width);
+    all.blocks.push_back(block);
+  }
+  all.x_out = keep == Keep::kNothing ? ping_pong[config.num_hidden_layers % 2] : arena.take<bf16>(width);
+  all.scratch = lay_out_scratch(arena, config, rows, keep != Keep::kNothing);
+  all.head = lay_out_head(arena, config, round_up(chunk, kRowUnit), keep != Keep::kNothing);
+  return all;
+}
+
+ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
+  const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
+                k = c.num_key_value_heads;
+  ExtendRows r{};
+  r.x = a.take<bf16>(rows * d);
+  r.middle = a.take<bf16>(rows * d);
+  r.normed = a.take<bf16>(rows * d);
+  r.qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
+  r.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
+  r.mixed = a.take<bf16>(rows * h * c.head_dim);
+  r.gate_up = a.take<bf16>(rows * 2 * f);
+  r.gated = a.take<bf16>(rows * f);
+  return r;
+}
+
+int64_t step_rows(int64_t sequences) {
+  return round_up(sequences, sequences <= 256 ? kRowUnit : 2 * kRowUnit);
+}
+
+}  // namespace temper

@@ -1,0 +1,94 @@
+#pragma once
+// What the GPU's forward leaves for its backward, and the scratch of both. Norms, rotations and SwiGLU's
+// product are computed again in the backward: at the speed of memory they cost less than the room.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "policy/cpu/activations.h"
+#include "policy/model_config.h"
+#include "policy/ops/cuda/layout.h"
+#include "policy/ops/round_up.h"
+#include "policy/parameters/workspace.h"
+
+namespace temper {
+
+// T rows, in whole kRowUnit.
+struct GpuBlock {
+  at::BFloat16* x;        // [T, D] the block's input
+  at::BFloat16* qkv;      // [T, (H+2K)·hd]
+  float* lse;             // [T, H]
+  at::BFloat16* mixed;    // [T, H·hd] attention's output
+  at::BFloat16* middle;   // [T, D] after the attention's residual
+  at::BFloat16* gate_up;  // [T, 2F]
+};
+
+struct GpuScratch {
+  at::BFloat16* normed;  // [T, D]
+  at::BFloat16* qk;      // [T, (H+K)·hd]
+  at::BFloat16* gated;   // [T, F]
+  // The backward's:
+  at::BFloat16* dx;        // [T, D] of the residual stream
+  at::BFloat16* d_normed;  // [T, D]
+  at::BFloat16* d_mixed;   // [T, H·hd]
+  at::BFloat16* d_qkv;     // [T, (H+2K)·hd]
+  at::BFloat16* d_gated;   // [T, F]
+  // Partial sums over rows, of the gradients of norms' weights and of biases: [kNormBlocks, the widest of
+  // them].
+  float* column_blocks;
+};
+
+// One chunk of scored rows, C = min(scored, logits_chunk).
+struct GpuHead {
+  at::BFloat16* normed;    // [C, D]
+  at::BFloat16* logits;    // [C, V], then their gradients
+  at::BFloat16* d_normed;  // [C, D]
+  float* scores;           // [4, C] log-prob, entropy, and their gradients
+  cuda::KeptRow* kept;     // [C] under top-k or top-p
+};
+
+// The pack, as the kernels want it.
+struct GpuPack {
+  int32_t* ids;        // [T]
+  int32_t* positions;  // [T]
+  int32_t* before;     // [scored] the row that predicts a scored token
+  int32_t* targets;    // [scored]
+  int32_t* order;      // [T] rows by id, for the embedding's gradient
+  int32_t* distinct;   // [≤ T] ids that occur
+  int32_t* begins;     // [≤ T + 1] where each one's rows begin in `order`
+};
+
+GpuPack lay_out_pack(Arena& arena, int64_t tokens, int64_t scored);
+
+struct GpuActivations {
+  GpuPack pack;
+  std::vector<GpuBlock> blocks;
+  at::BFloat16* x_out;  // [T, D] the last block's output
+  GpuScratch scratch;
+  GpuHead head;
+};
+
+constexpr int64_t kRowUnit = 32;  // below it products fall off a cliff
+
+GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
+                                       int64_t scored, int64_t chunk, Keep keep);
+
+// Activations of rows on their way through the blocks while generating.
+struct ExtendRows {
+  at::BFloat16* x;        // [R, D]
+  at::BFloat16* middle;   // [R, D] x after attention; a sum in place would cost a copy
+  at::BFloat16* normed;   // [R, D]
+  at::BFloat16* qkv;      // [R, (H+2K)·hd]
+  at::BFloat16* qk;       // [R, (H+K)·hd]
+  at::BFloat16* mixed;    // [R, H·hd]
+  at::BFloat16* gate_up;  // [R, 2F]
+  at::BFloat16* gated;    // [R, F]
+};
+ExtendRows lay_out_rows(Arena& arena, const ModelConfig& config, int64_t rows);
+
+// A batch is filled up to one of few sizes, so that few graphs are captured.
+int64_t step_rows(int64_t sequences);
+
+}  // namespace temper

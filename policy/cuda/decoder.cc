@@ -1,0 +1,216 @@
+#include "policy/cuda/decoder.h"
+
+#include <ATen/ATen.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "policy/cuda/device.h"
+#include "policy/ops/cuda/bias.h"
+#include "policy/ops/cuda/exactness.h"
+
+namespace temper {
+namespace {
+
+at::Tensor rope_table(const ModelConfig& config) {
+  const at::Tensor table = at::empty({config.max_position_embeddings, config.head_dim}, at::kFloat);
+  cuda::fill_rope_table(config.max_position_embeddings, rope_frequencies(config), table.data_ptr<float>());
+  return table.to(at::kCUDA);
+}
+
+// Rows of equal ids side by side: each id's gradient is then one sum, in the order of the rows.
+// Returns how many ids there are.
+int64_t fill_rows_by_id(const std::vector<int32_t>& ids, const GpuPack& to) {
+  const auto tokens = int64_t(ids.size());
+  std::iota(to.order, to.order + tokens, 0);
+  std::stable_sort(to.order, to.order + tokens,
+                   [&](int32_t a, int32_t b) { return ids[size_t(a)] < ids[size_t(b)]; });
+  int64_t count = 0;
+  for (int64_t i = 0; i < tokens; ++i) {
+    const int32_t id = ids[size_t(to.order[i])];
+    if (count > 0 && to.distinct[count - 1] == id) continue;
+    to.distinct[count] = id;
+    to.begins[count++] = int32_t(i);
+  }
+  to.begins[count] = int32_t(tokens);
+  return count;
+}
+
+}  // namespace
+
+CudaDecoder::CudaDecoder(const ModelConfig& config, const PolicyOptions& options)
+    : config_(config),
+      options_(options),
+      token_count_(token_count_of(config, options)),
+      shape_{config.num_attention_heads, config.num_key_value_heads, config.head_dim},
+      stream_(c10::cuda::getCurrentCUDAStream()),
+      attention_(shape_, 0, cuda::attention_bytes(cuda::describe_gpu(c10::cuda::current_device()))),
+      rope_table_(rope_table(config)),
+      training_(at::kCUDA),
+      extending_(at::kCUDA),
+      drawing_(at::kCUDA),
+      graphs_(config) {}
+
+int64_t CudaDecoder::workspace_bytes() const {
+  return training_.bytes() + extending_.bytes() + graphs_.bytes() + attention_.workspace_bytes();
+}
+
+std::string CudaDecoder::check_exactness(const ParameterStore& store) {
+  const Weights& w = weights_.of(store, config_);
+  const BlockWeights<bf16>& b = w.blocks.front();
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size;
+  const std::vector<cuda::ProductShape> shapes = {{d, shape_.qkv_width(), false, b.qkv, b.qkv_bias},
+                                                  {shape_.q_width(), d, true, b.o, b.o_bias},
+                                                  {d, 2 * f, false, b.gate_up, b.gate_up_bias},
+                                                  {f, d, true, b.down, b.down_bias},
+                                                  {d, config_.vocab_size, false, w.head}};
+  const cuda::Exactness found = cuda::check_exactness(shape_, shapes, products_, attention_, stream_);
+  return fmt::format("{}: {}", found.exact ? "exact" : "NOT EXACT", found.text);
+}
+
+// Returns how many distinct ids there are, which only a backward asks for.
+int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to,
+                            bool backward) {
+  const auto tokens = int64_t(pack.ids.size()), count = int64_t(scored.size());
+  Arena counter;
+  lay_out_pack(counter, tokens, count);
+  std::vector<std::byte> bytes(size_t(counter.used()));
+  Arena arena(bytes.data());
+  const GpuPack host = lay_out_pack(arena, tokens, count);
+  std::ranges::copy(pack.ids, host.ids);
+  std::ranges::copy(positions_of(pack), host.positions);
+  for (int64_t i = 0; i < count; ++i) {
+    host.before[i] = scored[size_t(i)] - 1;
+    host.targets[i] = pack.ids[size_t(scored[size_t(i)])];
+  }
+  const int64_t distinct = backward ? fill_rows_by_id(pack.ids, host) : 0;
+  staging_.upload(bytes, to.ids, stream_);
+  attention_.set_pack(pack.starts, stream_);
+  return distinct;
+}
+
+void CudaDecoder::check_window(const PackedTokens& pack) const {
+  for (size_t i = 0; i + 1 < pack.starts.size(); ++i)
+    cuda::refuse_window(config_, pack.starts[i + 1] - pack.starts[i]);
+}
+
+TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, const SamplingParams& params,
+                               const ScoreGradient* gradient) {
+  check_pack(pack, token_count_, config_);
+  check_window(pack);
+  const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
+  const std::vector<int32_t> scored = scored_tokens(pack);
+  if (scored.empty() && gradient) store.finish_without_backward();
+  if (scored.empty()) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
+  const Keep keep = !gradient ? Keep::kNothing : options_.recompute ? Keep::kInputs : Keep::kAll;
+  const auto a = training_.plan([&](Arena& arena) {
+    return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
+                                   std::min(int64_t(scored.size()), options_.logits_chunk), keep);
+  });
+  const Weights& w = weights_.of(store, config_);
+  const int64_t distinct = upload(pack, scored, a.pack, gradient != nullptr);
+
+  cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
+  for (size_t i = 0; i < a.blocks.size(); ++i)
+    block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch,
+                  i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
+  if (!gradient) return head(w, nullptr, pack, scored, a, params, nullptr);
+
+  const auto g = gradient_pointers<float>(store, config_);
+  cuda::check(cudaMemsetAsync(a.scratch.dx, 0, size_t(tokens * width) * sizeof(bf16), stream_), "memset");
+  TokenScores scores = head(w, &g, pack, scored, a, params, gradient);
+  store.finish_unit(a.blocks.size() + 1);
+  for (size_t i = a.blocks.size(); i-- > 0;) {
+    if (keep == Keep::kInputs) block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch, nullptr);
+    block_backward(w.blocks[i], g.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
+    store.finish_unit(i + 1);
+  }
+  cuda::embedding_backward(DType::kBF16, a.scratch.dx, a.pack.order, a.pack.distinct, a.pack.begins, distinct,
+                           width, g.embedding, stream_);
+  store.finish_unit(0);
+  return scores;
+}
+
+// x_out null: only what the backward reads.
+void CudaDecoder::block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
+                                const GpuBlock& b, const GpuScratch& s, bf16* x_out) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size, rows = round_up(tokens, kRowUnit);
+  const double eps = config_.rms_norm_eps;
+  cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
+  products_.linear(s.normed, w.qkv, w.qkv_bias, nullptr, rows, d, shape_.qkv_width(), b.qkv, stream_);
+  cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, rope_table_.data_ptr<float>(), b.qkv,
+                     pack.positions, tokens, {}, s.qk, stream_);
+  attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_);
+  products_.linear(b.mixed, w.o, w.o_bias, b.x, rows, shape_.q_width(), d, b.middle, stream_);
+  cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, eps, tokens, d, s.normed, stream_);
+  products_.linear(s.normed, w.gate_up, w.gate_up_bias, nullptr, rows, d, 2 * f, b.gate_up, stream_);
+  if (!x_out) return;
+  cuda::swiglu(DType::kBF16, b.gate_up, tokens, f, s.gated, stream_);
+  products_.linear(s.gated, w.down, w.down_bias, b.middle, rows, f, d, x_out, stream_);
+}
+
+// s.dx holds the gradient at the block's output, and then that at its input.
+void CudaDecoder::block_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+                                 const GpuPack& pack, const GpuBlock& b, const GpuScratch& s) {
+  feed_forward_backward(w, g, tokens, b, s);
+  attention_backward(w, g, tokens, pack, b, s);
+}
+
+void CudaDecoder::feed_forward_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g,
+                                        int64_t tokens, const GpuBlock& b, const GpuScratch& s) {
+  const int64_t d = config_.hidden_size, f = config_.intermediate_size, rows = round_up(tokens, kRowUnit);
+  products_.linear_backward_input(s.dx, w.down, rows, f, d, s.d_gated, stream_);
+  cuda::swiglu_backward(DType::kBF16, s.d_gated, b.gate_up, tokens, f, s.gated, stream_);
+  products_.linear_backward_weight(s.dx, s.gated, tokens, f, d, g.down, stream_);
+  bias_backward(s.dx, tokens, d, g.down_bias, s);
+  bias_backward(b.gate_up, tokens, 2 * f, g.gate_up_bias, s);
+  cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, config_.rms_norm_eps, tokens, d, s.normed,
+                 stream_);
+  products_.linear_backward_weight(b.gate_up, s.normed, tokens, d, 2 * f, g.gate_up, stream_);
+  products_.linear_backward_input(b.gate_up, w.gate_up, rows, d, 2 * f, s.d_normed, stream_);
+  norm_backward(b.middle, nullptr, w.post_norm, tokens, s.d_normed, g.post_norm, s);
+}
+
+void CudaDecoder::attention_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g,
+                                     int64_t tokens, const GpuPack& pack, const GpuBlock& b,
+                                     const GpuScratch& s) {
+  const int64_t d = config_.hidden_size, hd = config_.head_dim, rows = round_up(tokens, kRowUnit);
+  const double eps = config_.rms_norm_eps;
+  const float* table = rope_table_.data_ptr<float>();
+  products_.linear_backward_input(s.dx, w.o, rows, shape_.q_width(), d, s.d_mixed, stream_);
+  products_.linear_backward_weight(s.dx, b.mixed, tokens, shape_.q_width(), d, g.o, stream_);
+  bias_backward(s.dx, tokens, d, g.o_bias, s);
+  cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions, tokens, {},
+                     s.qk, stream_);
+  attention_.backward(s.d_mixed, s.qk, b.qkv, b.mixed, b.lse, s.d_qkv, stream_);
+  cuda::qk_norm_rope_backward(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions,
+                              tokens, s.d_qkv, s.column_blocks, stream_);
+  if (g.q_norm) {
+    cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, 2 * hd, hd, g.q_norm, stream_);
+    cuda::add_blocks(s.column_blocks + hd, cuda::kNormBlocks, 2 * hd, hd, g.k_norm, stream_);
+  }
+  bias_backward(s.d_qkv, tokens, shape_.qkv_width(), g.qkv_bias, s);
+  cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
+  products_.linear_backward_weight(s.d_qkv, s.normed, tokens, d, shape_.qkv_width(), g.qkv, stream_);
+  products_.linear_backward_input(s.d_qkv, w.qkv, rows, d, shape_.qkv_width(), s.d_normed, stream_);
+  norm_backward(b.x, nullptr, w.input_norm, tokens, s.d_normed, g.input_norm, s);
+}
+
+void CudaDecoder::bias_backward(const bf16* dy, int64_t rows, int64_t width, float* d_bias,
+                                const GpuScratch& s) {
+  cuda::add_bias_backward(DType::kBF16, dy, rows, width, s.column_blocks, d_bias, stream_);
+}
+
+// Adds to s.dx and to the norm's weight.
+void CudaDecoder::norm_backward(const bf16* x, const int32_t* index, const bf16* w, int64_t rows,
+                                const bf16* dy, float* dw, const GpuScratch& s) {
+  const int64_t d = config_.hidden_size;
+  cuda::rms_norm_backward(DType::kBF16, dy, x, index, w, config_.rms_norm_eps, rows, d, s.dx, s.column_blocks,
+                          stream_);
+  cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, d, d, dw, stream_);
+}
+
+}  // namespace temper

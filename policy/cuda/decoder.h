@@ -1,0 +1,106 @@
+#pragma once
+// The decoder on one GPU: bf16, head dimension 128.
+//
+// Training, prefill and generation run the same ops on the same weights: products that add k in order
+// whatever the number of rows, cuDNN's attention over packs, and for tokens behind cached keys an attention
+// with the same arithmetic. So a token's log-prob has the same bits wherever it is computed.
+
+#include <cuda_runtime_api.h>
+
+#include "policy/cuda/activations.h"
+#include "policy/cuda/cache.h"
+#include "policy/cuda/steps.h"
+#include "policy/decoder.h"
+#include "policy/ops/cuda/attention/attention.h"
+#include "policy/ops/cuda/device/memory.h"
+#include "policy/ops/cuda/ops.h"
+#include "policy/ops/cuda/products/products.h"
+#include "policy/parameters/weights.h"
+
+namespace temper {
+
+class CudaDecoder : public Decoder {
+ public:
+  CudaDecoder(const ModelConfig& config, const PolicyOptions& options);
+
+  TokenScores score(ParameterStore& store, const PackedTokens& pack, const SamplingParams& params,
+                    const ScoreGradient* gradient) override;
+  std::span<const float> extend(const ParameterStore& store, CacheStorage& cache,
+                                std::span<const Extension> extensions) override;
+  std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
+                                   std::span<const Extension> extensions,
+                                   std::span<const Draw> draws) override;
+  std::string check_exactness(const ParameterStore& store) override;
+  int64_t workspace_bytes() const override;
+
+ private:
+  using bf16 = at::BFloat16;
+  using Weights = ModelWeights<bf16>;
+  using Gradients = ModelWeights<float>;
+  struct HeadChunk;
+
+  void check_window(const PackedTokens& pack) const;
+
+  // score
+  int64_t upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to,
+                 bool backward);
+  void block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack, const GpuBlock& b,
+                     const GpuScratch& s, bf16* x_out);
+  void block_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+                      const GpuPack& pack, const GpuBlock& b, const GpuScratch& s);
+  void feed_forward_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+                             const GpuBlock& b, const GpuScratch& s);
+  void attention_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+                          const GpuPack& pack, const GpuBlock& b, const GpuScratch& s);
+  void bias_backward(const bf16* dy, int64_t rows, int64_t width, float* d_bias, const GpuScratch& s);
+  void norm_backward(const bf16* x, const int32_t* index, const bf16* w, int64_t rows, const bf16* dy,
+                     float* dw, const GpuScratch& s);
+  TokenScores head(const Weights& w, const Gradients* g, const PackedTokens& pack,
+                   const std::vector<int32_t>& scored, const GpuActivations& a, const SamplingParams& params,
+                   const ScoreGradient* gradient);
+  void head_forward(const Weights& w, const GpuActivations& a, const SamplingParams& params,
+                    HeadChunk& chunk);
+  void head_backward(const Weights& w, const Gradients& g, const GpuActivations& a,
+                     const SamplingParams& params, const HeadChunk& chunk);
+
+  // generation
+  struct NewTokens;
+  struct Prefill;
+  struct Logits {
+    const bf16* values = nullptr;  // [·, V]
+    std::vector<int32_t> row;      // of each extension
+  };
+  bool is_step(std::span<const Extension> extensions, std::span<const Draw> draws) const;
+  std::vector<SampledToken> step(const Weights& w, GpuCache& cache, std::span<const Extension> extensions,
+                                 std::span<const Draw> draws);
+  void enqueue_step(const Weights& w, const GpuCache& cache, const StepBuffers& s, int64_t rows);
+  std::vector<int32_t> begin_step(const Weights& w, GpuCache& cache, std::span<const Extension> extensions,
+                                  std::span<const Draw> draws);
+  void begin_next(const Weights& w, GpuCache& cache, const DecodeStep& now, std::span<const int32_t> places,
+                  std::span<const Draw> draws);
+  void launch(const Weights& w, GpuCache& cache, DecodeStep step, bool first);
+  Logits prefill(const Weights& w, GpuCache& cache, std::span<const Extension> extensions);
+  void prefill_rows(const Weights& w, const GpuCache& cache, const NewTokens& tokens, bool fresh,
+                    const Prefill& p, bf16* normed);
+  void extend_block(const BlockWeights<bf16>& w, const cuda::Pages& pages, const int32_t* positions,
+                    int64_t rows, bool fresh, const ExtendRows& r);
+  std::vector<SampledToken> draw(const Logits& logits, std::span<const Draw> draws);
+  std::vector<float> logits_on_host(const bf16* logits, int64_t rows);
+
+  ModelConfig config_;
+  PolicyOptions options_;
+  int64_t token_count_;
+  HeadShape shape_;
+  cudaStream_t stream_;
+  WeightPointers<bf16> weights_;
+  cuda::Products products_;
+  cuda::PackedAttention attention_;
+  at::Tensor rope_table_;  // [positions, 2, hd/2] f32
+  cuda::Staging staging_;  // of upload
+  Workspace training_, extending_, drawing_;
+  std::vector<float> logits_;  // extend's answer
+  StepGraphs graphs_;
+  DecodeStep ahead_;  // launched and not heard
+};
+
+}  // namespace temper

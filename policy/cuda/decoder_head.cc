@@ -1,0 +1,85 @@
+// CudaDecoder's output head and loss, a chunk of scored tokens at a time.
+
+#include <algorithm>
+
+#include "policy/cuda/decoder.h"
+
+namespace temper {
+
+struct CudaDecoder::HeadChunk {
+  HeadChunk(int64_t first, size_t count)
+      : begin(first), log_prob(count), entropy(count), d_log_prob(count), d_entropy(count) {}
+  int64_t rows() const { return int64_t(log_prob.size()); }
+
+  int64_t begin;  // index of its first scored token
+  std::vector<double> log_prob, entropy, d_log_prob, d_entropy;
+};
+
+TokenScores CudaDecoder::head(const Weights& w, const Gradients* g, const PackedTokens& pack,
+                              const std::vector<int32_t>& scored, const GpuActivations& a,
+                              const SamplingParams& params, const ScoreGradient* gradient) {
+  TokenScores all{std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
+  for (size_t begin = 0; begin < scored.size(); begin += size_t(options_.logits_chunk)) {
+    HeadChunk chunk(int64_t(begin), std::min(scored.size() - begin, size_t(options_.logits_chunk)));
+    head_forward(w, a, params, chunk);
+    for (size_t r = 0; r < chunk.log_prob.size(); ++r) {
+      all.log_prob[size_t(scored[begin + r])] = chunk.log_prob[r];
+      all.entropy[size_t(scored[begin + r])] = chunk.entropy[r];
+    }
+    if (!gradient) continue;
+    (*gradient)(chunk.begin, chunk.log_prob, chunk.entropy, chunk.d_log_prob, chunk.d_entropy);
+    head_backward(w, *g, a, params, chunk);
+  }
+  return all;
+}
+
+void CudaDecoder::head_forward(const Weights& w, const GpuActivations& a, const SamplingParams& params,
+                               HeadChunk& chunk) {
+  const int64_t d = config_.hidden_size, v = config_.vocab_size, rows = chunk.rows();
+  const GpuHead& h = a.head;
+  const float scale = float(1 / params.temperature);
+  const Truncation truncation = params.truncation();
+  const int32_t* targets = a.pack.targets + chunk.begin;
+  float *log_prob = h.scores, *entropy = h.scores + rows;
+  cuda::rms_norm(DType::kBF16, a.x_out, a.pack.before + chunk.begin, w.norm, config_.rms_norm_eps, rows, d,
+                 h.normed, stream_);
+  products_.linear(h.normed, w.head, nullptr, nullptr, round_up(rows, kRowUnit), d, v, h.logits, stream_);
+  if (truncation.any())
+    cuda::score_kept_rows(DType::kBF16, h.logits, rows, v, token_count_, scale, truncation, targets, log_prob,
+                          entropy, h.kept, stream_);
+  else
+    cuda::score_rows(DType::kBF16, h.logits, rows, v, token_count_, scale, targets, log_prob, entropy,
+                     stream_);
+  std::vector<float> scores(size_t(2 * rows));
+  cuda::check(cudaMemcpyAsync(scores.data(), h.scores, scores.size() * 4, cudaMemcpyDeviceToHost, stream_),
+              "copy");
+  cuda::check(cudaStreamSynchronize(stream_), "forward");
+  std::copy_n(scores.begin(), rows, chunk.log_prob.begin());
+  std::copy_n(scores.begin() + rows, rows, chunk.entropy.begin());
+}
+
+void CudaDecoder::head_backward(const Weights& w, const Gradients& g, const GpuActivations& a,
+                                const SamplingParams& params, const HeadChunk& chunk) {
+  const int64_t d = config_.hidden_size, v = config_.vocab_size, rows = chunk.rows();
+  const GpuHead& h = a.head;
+  float *log_prob = h.scores, *entropy = log_prob + rows, *d_log_prob = entropy + rows,
+        *d_entropy = d_log_prob + rows;
+  const float scale = float(1 / params.temperature);
+  const int32_t* targets = a.pack.targets + chunk.begin;
+  std::vector<float> gradients(chunk.d_log_prob.begin(), chunk.d_log_prob.end());
+  gradients.insert(gradients.end(), chunk.d_entropy.begin(), chunk.d_entropy.end());
+  cuda::check(
+      cudaMemcpyAsync(d_log_prob, gradients.data(), gradients.size() * 4, cudaMemcpyHostToDevice, stream_),
+      "copy");
+  if (params.truncation().any())
+    cuda::score_kept_rows_backward(DType::kBF16, h.logits, rows, v, token_count_, scale, targets, h.kept,
+                                   entropy, d_log_prob, d_entropy, stream_);
+  else
+    cuda::score_rows_backward(DType::kBF16, h.logits, rows, v, token_count_, scale, targets, log_prob,
+                              entropy, d_log_prob, d_entropy, stream_);
+  products_.linear_backward_weight(h.logits, h.normed, rows, d, v, g.head, stream_);
+  products_.linear_backward_input(h.logits, w.head, round_up(rows, kRowUnit), d, v, h.d_normed, stream_);
+  norm_backward(a.x_out, a.pack.before + chunk.begin, w.norm, rows, h.d_normed, g.norm, a.scratch);
+}
+
+}  // namespace temper

@@ -1,0 +1,54 @@
+// Temper built without its code for GPUs.
+
+#include "base/error.h"
+#include "policy/bench/kernel_bench.h"
+#include "policy/bench/kernel_profile.h"
+#include "policy/cuda/device.h"
+#include "policy/kv_cache.h"
+
+namespace temper::cuda {
+namespace {
+
+[[noreturn]] void refuse() { throw ConfigError("model.device: cuda is not available: {}", no_gpu_reason()); }
+
+}  // namespace
+
+int gpu_count() { return 0; }
+std::vector<std::pair<std::string, std::string>> library_versions() { return {}; }
+std::vector<std::string> gpu_names() { return {}; }
+std::string unfit_gpu(int) { return no_gpu_reason(); }
+std::string no_gpu_reason() {
+  return "this program was built without its code for GPUs; TEMPER_CUDA=ON tools/build builds it";
+}
+Gpu describe_gpu(int) { refuse(); }
+void use_gpu(int) { refuse(); }
+std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) { refuse(); }
+std::unique_ptr<CacheStorage> make_cache(const ModelConfig&, int64_t, int64_t) { refuse(); }
+void synchronize() { refuse(); }
+void give_back_unused() {}
+PeakMemory peak_memory() { return {}; }
+double squared_norm(const at::Tensor&) { refuse(); }
+void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+           const AdamWFactors&) {
+  refuse();
+}
+void fill_normal(const at::Tensor&, uint64_t, double) { refuse(); }
+
+}  // namespace temper::cuda
+
+namespace temper {
+
+struct KernelProfile::Impl {};
+KernelProfile::KernelProfile() { throw ConfigError("profile: {}", cuda::no_gpu_reason()); }
+KernelProfile::~KernelProfile() = default;
+std::map<std::string, KernelProfile::Share> KernelProfile::stop() { return {}; }
+
+}  // namespace temper
+
+namespace temper {
+
+std::vector<OpTime> bench_kernels(const KernelBenchShape&) {
+  throw WorldError("kernels cannot be timed: {}", cuda::no_gpu_reason());
+}
+
+}  // namespace temper

@@ -1,0 +1,278 @@
+#include "policy/hugging_face/hugging_face.h"
+
+#include <ATen/ATen.h>
+
+#include <unistd.h>
+
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/input/file.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
+#include "policy/hugging_face/files.h"
+#include "policy/hugging_face/weight_conversion.h"
+#include "policy/hugging_face/weight_files.h"
+#include "policy/parameters/file_ranges.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/text/chat_format.h"
+#include "policy/threads.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kGenerationConfig = "generation_config.json";
+
+// Removed again unless renamed into place.
+class DirectoryBeside {
+ public:
+  explicit DirectoryBeside(const fs::path& target)
+      : target_(target), path_(fmt::format("{}.tmp{}", target.string(), ::getpid())) {
+    std::error_code error;
+    if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
+    fs::remove_all(path_, error);
+    if (!fs::create_directory(path_, error))
+      throw WorldError("cannot create {}: {}", path_.string(), error.message());
+  }
+  ~DirectoryBeside() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+  // An older export in the way goes last: where the file system can exchange two folders, one of them is
+  // there under the name at every moment.
+  void move_into_place() {
+    sync_path(path_);
+    if (!fs::exists(target_)) return rename_path(path_, target_);
+    if (exchange_paths(path_, target_)) return;
+    const fs::path old = path_.string() + ".old";
+    rename_path(target_, old);
+    rename_path(path_, target_);
+    std::error_code ignored;
+    fs::remove_all(old, ignored);
+  }
+
+ private:
+  fs::path target_, path_;
+};
+
+fs::path without_trailing_slash(const fs::path& dir) { return dir.has_filename() ? dir : dir.parent_path(); }
+
+at::ScalarType stored_type(const ExportOptions& options, at::ScalarType otherwise) {
+  if (options.dtype.empty()) return otherwise;
+  const at::ScalarType type = float_type(options.dtype);
+  if (type == at::ScalarType::Undefined)
+    throw ConfigError("dtype: {} is not supported: must be float32, float64, bfloat16 or float16",
+                      printable(options.dtype));
+  return type;
+}
+
+at::ScalarType stored_type(const Policy& policy, const ExportOptions& options) {
+  return stored_type(options, policy.parameters().weights().scalar_type());
+}
+
+// Parameters in the network's order, in files of at most so many bytes; one that is larger has its own.
+std::vector<std::vector<const ParameterInfo*>> shards_of(const std::vector<ParameterInfo>& parameters,
+                                                         int64_t width, int64_t most_bytes) {
+  std::vector<std::vector<const ParameterInfo*>> shards(1);
+  int64_t bytes = 0;
+  for (const ParameterInfo& p : parameters) {
+    if (!shards.back().empty() && bytes + p.size * width > most_bytes) {
+      shards.emplace_back();
+      bytes = 0;
+    }
+    shards.back().push_back(&p);
+    bytes += p.size * width;
+  }
+  return shards;
+}
+
+void refuse_not_finite(const NotFinite& found) {
+  if (found.count > 0) throw ConfigError("{} are not finite", found.where);
+}
+
+using MakeTensor = std::function<MadeTensor(const ParameterInfo&)>;
+
+void write_files(const fs::path& dir, const std::vector<ParameterInfo>& parameters, at::ScalarType type,
+                 int64_t shard_bytes, const MakeTensor& make) {
+  const auto width = int64_t(c10::elementSize(type));
+  const auto shards = shards_of(parameters, width, shard_bytes);
+  int64_t total = 0;
+  nlohmann::ordered_json map;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = shards.size() == 1
+                                 ? "model.safetensors"
+                                 : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
+    std::map<std::string, MadeTensor> tensors;
+    for (const ParameterInfo* p : shards[i]) {
+      tensors[p->name] = make(*p);
+      map[p->name] = name;
+      total += p->size * width;
+    }
+    write_safetensors(dir / name, tensors, file_threads());
+  }
+  if (shards.size() == 1) return;
+  const nlohmann::ordered_json index = {{"metadata", {{"total_size", total}}}, {"weight_map", map}};
+  write_file_atomic(dir / "model.safetensors.index.json", index.dump(2) + "\n");
+}
+
+}  // namespace
+
+void write_weights(const fs::path& dir, const Policy& policy, const ExportOptions& options) {
+  const ParameterStore& store = policy.parameters();
+  const at::ScalarType type = stored_type(policy, options);
+  write_files(dir, store.parameters(), type, options.shard_bytes,
+              [&](const ParameterInfo& p) { return made_from(store.weight(p.name), type); });
+}
+
+// Each rank reads its share and gets the others' from them; an error of one is an error of all.
+NotFinite read_weights(const WeightFiles& files, Policy& policy) {
+  ParameterStore& store = policy.parameters();
+  std::vector<FileRange> ranges;
+  for (const auto& [parameter, begin, weights] : store.own_weights()) {
+    const auto [file, place] = files.of(parameter.name);
+    const at::ScalarType type = float_type(place->dtype);
+    ranges.push_back(
+        {file, place->begin + uint64_t(begin) * c10::elementSize(type), type, weights, parameter.name});
+  }
+  std::string problem;
+  NotFinite mine;
+  try {
+    if (store.ranks().rank() == 0) files.check_tied_head();
+    mine = read_ranges(ranges);
+  } catch (const ConfigError& e) {
+    problem = e.what();
+  }
+  for (const std::string& of_rank : store.ranks().all_gather(problem, "weights"))
+    if (!of_rank.empty()) throw ConfigError("{}", of_rank);
+  store.gather_weights();
+  return over_ranks(mine, store.ranks());
+}
+
+void read_weights(const fs::path& dir, Policy& policy) {
+  refuse_not_finite(read_weights(WeightFiles(dir, policy.config()), policy));
+}
+
+namespace {
+
+std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const auto id = tokenizer.find_special(name)) return id;
+  return std::nullopt;
+}
+
+EndTokens end_tokens(const Tokenizer& tokenizer) {
+  EndTokens tokens;
+  tokens.begin = first_known(tokenizer, {"<|begin_of_text|>", "<s>"});
+  tokens.end = ChatFormat(tokenizer).stop_ids();
+  tokens.pad =
+      first_known(tokenizer, {"<|endoftext|>", "<|finetune_right_pad_id|>", "<pad>"}).value_or(tokens.end[0]);
+  return tokens;
+}
+
+void write_shape(const ModelConfig& config, at::ScalarType type, const Tokenizer& tokenizer,
+                 const fs::path& dir, const ExportOptions& options) {
+  write_model_config(dir, config, config_name(type), end_tokens(tokenizer));
+  if (!options.generation_config.empty())
+    write_file_atomic(dir / kGenerationConfig, options.generation_config);
+  tokenizer.save(dir);
+}
+
+// Of pieces that several threads write; the first in the order of the parameters is named.
+class NotFiniteNumbers {
+ public:
+  NotFiniteListener of(const ParameterInfo& parameter, const SafetensorsFile& file) {
+    return [this, &file, name = parameter.name, at = parameter.offset](int64_t begin, int64_t count) {
+      const std::scoped_lock lock(mutex_);
+      found_.count += count;
+      if (at + begin >= first_) return;
+      first_ = at + begin;
+      found_.where = fmt::format("{}: tensor '{}': {} of its numbers from number {} on", file.path().string(),
+                                 name, count, begin);
+    };
+  }
+  const NotFinite& found() const { return found_; }
+
+ private:
+  std::mutex mutex_;
+  NotFinite found_;
+  int64_t first_ = std::numeric_limits<int64_t>::max();
+};
+
+}  // namespace
+
+void export_shape(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir,
+                  const ExportOptions& options) {
+  write_shape(policy.config(), stored_type(policy, options), tokenizer, dir, options);
+}
+
+NotFinite copy_hugging_face(const fs::path& from, const Tokenizer& tokenizer, const fs::path& dir,
+                            const ExportOptions& options) {
+  const ModelConfig config = read_model_config(from);
+  check_tokenizer_fits(tokenizer, config);
+  const WeightFiles files(from, config);
+  files.check_tied_head();
+  const std::vector<ParameterInfo> parameters = parameters_of(config);
+  const at::ScalarType type =
+      stored_type(options, float_type(files.of(parameters.front().name).place->dtype));
+  DirectoryBeside beside(without_trailing_slash(dir));
+  write_shape(config, type, tokenizer, beside.path(), options);
+  NotFiniteNumbers numbers;
+  write_files(beside.path(), parameters, type, options.shard_bytes, [&](const ParameterInfo& p) {
+    const auto [file, place] = files.of(p.name);
+    return made_from(*file, *place, type, numbers.of(p, *file));
+  });
+  beside.move_into_place();
+  return numbers.found();
+}
+
+void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const fs::path& dir,
+                         const ExportOptions& options) {
+  check_tokenizer_fits(tokenizer, policy.config());
+  DirectoryBeside beside(without_trailing_slash(dir));
+  export_shape(policy, tokenizer, beside.path(), options);
+  write_weights(beside.path(), policy, options);
+  beside.move_into_place();
+}
+
+Policy import_policy(const fs::path& dir, const PolicyOptions& options, NotFinite* not_finite) {
+  const ModelConfig config = read_model_config(dir);
+  const WeightFiles files(dir, config);
+  Policy policy(config, options);
+  const NotFinite found = read_weights(files, policy);
+  if (!not_finite) refuse_not_finite(found);
+  if (not_finite) *not_finite = found;
+  return policy;
+}
+
+void check_weights(const fs::path& dir, const ModelConfig& config) { const WeightFiles files(dir, config); }
+
+std::string stored_dtype(const fs::path& dir) {
+  const nlohmann::json json = read_json(dir / "config.json");
+  for (const char* key : {"dtype", "torch_dtype"})
+    if (const auto found = json.find(key); found != json.end() && found->is_string())
+      return float_type(*found) == at::ScalarType::Undefined ? "" : found->get<std::string>();
+  return "";
+}
+
+std::string generation_config(const fs::path& dir) {
+  const fs::path path = dir / kGenerationConfig;
+  if (!fs::exists(fs::symlink_status(path))) return "";
+  const JsonLimits limits;
+  const std::string content = read_input_file(path, limits.bytes);
+  parse_json_object(content, path.string(), limits);
+  return content;
+}
+
+void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config) {
+  if (tokenizer.vocab_size() > config.vocab_size)
+    throw ConfigError("vocab_size: the tokenizer has {} ids, the policy only {} rows", tokenizer.vocab_size(),
+                      config.vocab_size);
+}
+
+}  // namespace temper

@@ -1,0 +1,137 @@
+#include "policy/hugging_face/weight_files.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/input/file.h"
+#include "base/input/printable.h"
+#include "policy/hugging_face/weight_conversion.h"
+#include "policy/parameters/parameter_store.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kHead = "lm_head.weight";
+constexpr const char* kEmbedding = "model.embed_tokens.weight";
+
+// Before parameters are listed: a config of another model may describe any number of them.
+void check_size(const fs::path& dir, const std::set<std::string>& files, const ModelConfig& config) {
+  constexpr uint64_t kLeastBytes = 2;  // of a stored parameter
+  uint64_t bytes = 0;
+  for (const std::string& name : files)
+    if (__builtin_add_overflow(bytes, open_input_file(dir / name).bytes, &bytes)) bytes = UINT64_MAX;
+  if (bytes / kLeastBytes < uint64_t(config.parameter_count()))
+    throw ConfigError("{}: {}, {} bytes, cannot hold the {} parameters that config.json describes",
+                      dir.string(), fmt::join(files, " and "), bytes, config.parameter_count());
+}
+
+void check_fits(const WeightPlace& found, const ParameterInfo& parameter) {
+  const std::string where = fmt::format("{}: tensor '{}'", found.file->path().string(), parameter.name);
+  if (found.place->shape != parameter.shape)
+    throw ConfigError("{}: shape [{}], expected [{}]", where, fmt::join(found.place->shape, ", "),
+                      fmt::join(parameter.shape, ", "));
+  if (float_type(found.place->dtype) == at::ScalarType::Undefined)
+    throw ConfigError("{}: dtype {} cannot be a weight: must be F32, F64, BF16 or F16", where,
+                      found.place->dtype);
+}
+
+}  // namespace
+
+WeightFiles::WeightFiles(const fs::path& dir, const ModelConfig& config) {
+  const auto index = read_weight_index(dir);
+  std::set<std::string> names;
+  if (!index)
+    names.insert("model.safetensors");
+  else
+    for (const auto& [tensor, file] : index->files) names.insert(file);
+  check_size(dir, names, config);
+  const std::vector<ParameterInfo> parameters = parameters_of(config);
+  std::set<std::string> known;
+  for (const ParameterInfo& parameter : parameters) known.insert(parameter.name);
+  if (config.tie_word_embeddings) known.insert(kHead);
+  for (const std::string& name : names) add_file(dir / name, known);
+  tied_head_ = config.tie_word_embeddings && places_.contains(kHead);
+  if (index) check_index(dir, *index);
+  check_parameters(dir, parameters);
+}
+
+void WeightFiles::add_file(const fs::path& path, const std::set<std::string>& known) {
+  files_.push_back(std::make_unique<SafetensorsFile>(path));
+  const SafetensorsFile* file = files_.back().get();
+  for (const auto& [name, place] : file->tensors()) {
+    if (!known.contains(name))
+      throw ConfigError("{}: tensor '{}': is not one of this model's", path.string(), printable(name));
+    if (const auto [other, added] = places_.try_emplace(name, WeightPlace{file, &place}); !added)
+      throw ConfigError("{}: tensor '{}': is in {} too", path.string(), printable(name),
+                        other->second.file->path().filename().string());
+  }
+}
+
+void WeightFiles::check_index(const fs::path& dir, const WeightIndex& index) const {
+  for (const auto& [tensor, file] : index.files) {
+    const auto found = places_.find(tensor);
+    if (found == places_.end() || found->second.file->path().filename() != file)
+      throw ConfigError("{}: tensor '{}': is missing, where model.safetensors.index.json says it is",
+                        (dir / file).string(), printable(tensor));
+  }
+  uint64_t bytes = 0;
+  for (const auto& [tensor, found] : places_) {
+    bytes += found.place->bytes;
+    if (!index.files.contains(tensor))
+      throw ConfigError("{}: tensor '{}': model.safetensors.index.json does not list it",
+                        found.file->path().string(), printable(tensor));
+  }
+  if (index.total_size.value_or(bytes) != bytes)
+    throw ConfigError(
+        "{}: metadata.total_size is {}, but the files hold {} bytes of tensors; set it right, or take it "
+        "out, if the "
+        "files are whole",
+        (dir / "model.safetensors.index.json").string(), *index.total_size, bytes);
+}
+
+void WeightFiles::check_parameters(const fs::path& dir, const std::vector<ParameterInfo>& parameters) const {
+  std::vector<std::string> missing;
+  for (const ParameterInfo& parameter : parameters) {
+    const auto found = places_.find(parameter.name);
+    if (found == places_.end())
+      missing.push_back(parameter.name);
+    else
+      check_fits(found->second, parameter);
+  }
+  if (missing.empty()) return;
+  const bool head = std::ranges::count(missing, kHead) > 0;
+  throw ConfigError("{}: tensor '{}' is missing ({} in all){}", dir.string(),
+                    *std::ranges::min_element(missing), missing.size(),
+                    head ? "; config.json says that the head is not tied to the embedding" : "");
+}
+
+uint64_t WeightFiles::bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& file : files_) bytes += fs::file_size(file->path());
+  return bytes;
+}
+
+void WeightFiles::check_tied_head() const {
+  if (!tied_head_) return;
+  const auto [head_file, head] = of(kHead);
+  const auto [file, embedding] = of(kEmbedding);
+  bool same = head->dtype == embedding->dtype && head->shape == embedding->shape;
+  constexpr uint64_t kChunk = 1 << 22;
+  std::vector<std::byte> a(kChunk), b(kChunk);
+  for (uint64_t at = 0; same && at < head->bytes; at += kChunk) {
+    const auto size = size_t(std::min(kChunk, head->bytes - at));
+    head_file->read(head->begin + at, std::span(a).first(size));
+    file->read(embedding->begin + at, std::span(b).first(size));
+    same = std::equal(a.begin(), a.begin() + ptrdiff_t(size), b.begin());
+  }
+  if (!same)
+    throw ConfigError(
+        "{}: tensor '{}': is not the embedding, to which tie_word_embeddings in config.json ties it",
+        head_file->path().string(), kHead);
+}
+
+}  // namespace temper

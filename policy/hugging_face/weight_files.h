@@ -1,0 +1,48 @@
+#pragma once
+// Which file of a Hugging Face directory holds which tensor, checked against the network before anything of
+// the weights is read or memory for them is asked for.
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policy/hugging_face/safetensors.h"
+#include "policy/hugging_face/weight_index.h"
+#include "policy/model_config.h"
+#include "policy/parameters/parameter_store.h"
+
+namespace temper {
+
+struct WeightPlace {
+  const SafetensorsFile* file;
+  const TensorPlace* place;
+};
+
+class WeightFiles {
+ public:
+  // Reads the headers of model.safetensors, or of the files that model.safetensors.index.json lists. Errors:
+  // ConfigError naming the file and the tensor that is missing, not one of the network's, there twice, in
+  // another file than the index says, not in the index, or of another shape or dtype; or where the index says
+  // another total.
+  WeightFiles(const std::filesystem::path& dir, const ModelConfig& config);
+
+  const WeightPlace& of(const std::string& parameter) const { return places_.at(parameter); }
+  uint64_t bytes() const;  // of all files
+
+  // Some write a tied embedding a second time. Errors: ConfigError if it is another one.
+  void check_tied_head() const;
+
+ private:
+  void add_file(const std::filesystem::path& path, const std::set<std::string>& known);
+  void check_index(const std::filesystem::path& dir, const WeightIndex& index) const;
+  void check_parameters(const std::filesystem::path& dir, const std::vector<ParameterInfo>& parameters) const;
+
+  std::vector<std::unique_ptr<SafetensorsFile>> files_;
+  std::map<std::string, WeightPlace> places_;
+  bool tied_head_ = false;
+};
+
+}  // namespace temper

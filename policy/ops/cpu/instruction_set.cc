@@ -1,0 +1,7 @@
+#include "policy/ops/cpu/instruction_set.h"
+
+namespace temper::cpu {
+
+const char* instruction_set() { return TEMPER_INSTRUCTION_SET; }
+
+}  // namespace temper::cpu

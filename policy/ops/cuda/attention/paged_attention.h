@@ -1,0 +1,27 @@
+#pragma once
+// Attention of single rows over pages of keys and values on a GPU, with the arithmetic of cuDNN's packed
+// forward to the last rounding: what a token attends to while sampling has the bits that training computes.
+
+#include "policy/ops/cuda/ops.h"
+
+namespace temper::cuda {
+
+// out[r] over keys 0 … positions[r] of row r's sequence, zeros where positions[r] < 0. bf16, head dimension
+// 128, at most 8 query heads a key head. What a page holds behind its sequence's last token does not matter.
+// Async:  with pages.row null, each row's own token alone may come from the kernel before on the stream: keys
+// before
+//         it are fetched while that kernel ends.
+// Shapes: qk [rows, (H+K)·hd], queries first · positions [rows] · out [rows, H·hd]
+// Source: the order of cuDNN 9.19's forward on Hopper, found by measurement: key blocks of 128 in rising
+// order;
+//         x = (S·hd^-½)·log₂e, each product rounded; p = 2^(x − m), m the running maximum; sums kept per lane
+//         of the accumulator and added across lanes at the end.
+void paged_attention(const HeadShape& shape, const void* qk, const int32_t* positions, int64_t rows,
+                     const Pages& pages, void* out, cudaStream_t stream);
+
+// Puts the keys of qk and the values of qkv in place as tokens `positions` of their sequences; negative:
+// none. Shapes: qk [rows, (H+K)·hd] · v: the last K·hd columns of qkv [rows, (H+2K)·hd] · positions [rows]
+void write_pages(const HeadShape& shape, const void* qk, const void* qkv, const int32_t* positions,
+                 int64_t rows, const Pages& pages, cudaStream_t stream);
+
+}  // namespace temper::cuda

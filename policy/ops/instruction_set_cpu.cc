@@ -1,7 +1,0 @@
-#include "policy/ops/instruction_set.h"
-
-namespace temper::cpu {
-
-const char* instruction_set() { return TEMPER_INSTRUCTION_SET; }
-
-}  // namespace temper::cpu

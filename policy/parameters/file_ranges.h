@@ -1,0 +1,41 @@
+#pragma once
+// Ranges of files into tensors and tensors out to files, wherever they lie, without a second whole copy in
+// host memory.
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "policy/hugging_face/safetensors.h"
+#include "policy/parameters/not_finite.h"
+
+namespace temper {
+
+// to.numel() numbers of a file.
+struct FileRange {
+  const SafetensorsFile* file;
+  uint64_t begin;       // byte of the file
+  at::ScalarType type;  // they are stored in
+  at::Tensor to;        // [n]; the same type or another
+  std::string name;     // of the tensor, for errors
+};
+
+// Reads all of them, converted, on several threads; returns what of them is not finite. Errors: WorldError of
+// a file that cannot be read.
+NotFinite read_ranges(const std::vector<FileRange>& ranges);
+
+// A tensor in the store, wherever it lies, to be written in another type.
+MadeTensor made_from(const at::Tensor& values, at::ScalarType stored);
+
+// Told of each piece with numbers that are not finite: the first number's index, and how many there are. Any
+// thread may call it.
+using NotFiniteListener = std::function<void(int64_t begin, int64_t count)>;
+
+// A tensor of a file, which must live as long, to be read and converted while it is written: no more than a
+// piece of it is in memory.
+MadeTensor made_from(const SafetensorsFile& file, const TensorPlace& place, at::ScalarType stored,
+                     NotFiniteListener not_finite);
+
+}  // namespace temper

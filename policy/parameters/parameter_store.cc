@@ -1,0 +1,304 @@
+#include "policy/parameters/parameter_store.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "policy/parameters/flat.h"
+#include "policy/ranks/activity.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kSmallGradientBytes = int64_t(1) << 30;
+
+at::ScalarType scalar_type(DType dtype) {
+  return dtype == DType::kF64 ? at::kDouble : dtype == DType::kBF16 ? at::kBFloat16 : at::kFloat;
+}
+
+// Lays parameters end to end. Queries, keys and values lie next to each other, and gate and up: one product
+// covers them. Their biases lie likewise.
+class Layout {
+ public:
+  explicit Layout(int64_t ranks) : multiple_(ranks > 1 ? kShareUnit * ranks : 1) {}
+  // What follows belongs to a unit of its own.
+  void begin_unit(std::string name) {
+    end_unit();
+    units_.push_back({end_, 0, std::move(name)});
+  }
+  void end_unit() {
+    if (units_.empty()) return;
+    end_ += (multiple_ - end_ % multiple_) % multiple_;
+    units_.back().size = end_ - units_.back().offset;
+  }
+  void matrix(std::string name, int64_t rows, int64_t columns) {
+    add(std::move(name), {rows, columns}, true);
+  }
+  void norm(std::string name, int64_t width) { add(std::move(name), {width}, false); }
+  void bias(std::string name, int64_t width) { add(std::move(name), {width}, false); }
+  void attention(const std::string& prefix, const ModelConfig& c);
+  void feed_forward(const std::string& prefix, const ModelConfig& c);
+  void block(const std::string& prefix, const ModelConfig& c);
+  const std::vector<ParameterInfo>& parameters() const { return parameters_; }
+  const std::vector<ParameterUnit>& units() const { return units_; }
+
+ private:
+  void add(std::string name, std::vector<int64_t> shape, bool decays) {
+    int64_t size = 1;
+    for (int64_t n : shape) size *= n;
+    parameters_.push_back({std::move(name), std::move(shape), end_, size, decays, units_.size() - 1});
+    end_ += size;
+  }
+  static constexpr int64_t kShareUnit = 64;  // elements: shares are aligned as GPUs read them
+
+  const int64_t multiple_;
+  std::vector<ParameterInfo> parameters_;
+  std::vector<ParameterUnit> units_;
+  int64_t end_ = 0;
+};
+
+void Layout::attention(const std::string& prefix, const ModelConfig& c) {
+  const int64_t d = c.hidden_size, q = c.num_attention_heads * c.head_dim,
+                kv = c.num_key_value_heads * c.head_dim;
+  matrix(prefix + "q_proj.weight", q, d);
+  matrix(prefix + "k_proj.weight", kv, d);
+  matrix(prefix + "v_proj.weight", kv, d);
+  if (c.qkv_bias) {
+    bias(prefix + "q_proj.bias", q);
+    bias(prefix + "k_proj.bias", kv);
+    bias(prefix + "v_proj.bias", kv);
+  }
+  if (c.qk_norm) {
+    norm(prefix + "q_norm.weight", c.head_dim);
+    norm(prefix + "k_norm.weight", c.head_dim);
+  }
+  matrix(prefix + "o_proj.weight", d, q);
+  if (c.o_bias) bias(prefix + "o_proj.bias", d);
+}
+
+void Layout::feed_forward(const std::string& prefix, const ModelConfig& c) {
+  const int64_t d = c.hidden_size, f = c.intermediate_size;
+  matrix(prefix + "gate_proj.weight", f, d);
+  matrix(prefix + "up_proj.weight", f, d);
+  if (c.mlp_bias) {
+    bias(prefix + "gate_proj.bias", f);
+    bias(prefix + "up_proj.bias", f);
+  }
+  matrix(prefix + "down_proj.weight", d, f);
+  if (c.mlp_bias) bias(prefix + "down_proj.bias", d);
+}
+
+void Layout::block(const std::string& prefix, const ModelConfig& c) {
+  norm(prefix + "input_layernorm.weight", c.hidden_size);
+  attention(prefix + "self_attn.", c);
+  norm(prefix + "post_attention_layernorm.weight", c.hidden_size);
+  feed_forward(prefix + "mlp.", c);
+}
+
+Layout lay_out_parameters(const ModelConfig& c, int64_t ranks) {
+  Layout layout(ranks);
+  layout.begin_unit("model.embed_tokens");
+  layout.matrix("model.embed_tokens.weight", c.vocab_size, c.hidden_size);
+  for (int64_t i = 0; i < c.num_hidden_layers; ++i) {
+    layout.begin_unit(fmt::format("model.layers.{}", i));
+    layout.block(fmt::format("model.layers.{}.", i), c);
+  }
+  layout.begin_unit(c.tie_word_embeddings ? "model.norm" : "model.norm and lm_head");
+  layout.norm("model.norm.weight", c.hidden_size);
+  if (!c.tie_word_embeddings) layout.matrix("lm_head.weight", c.vocab_size, c.hidden_size);
+  layout.end_unit();
+  return layout;
+}
+
+bool is_residual_projection(const std::string& name) {
+  return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
+}
+
+const ParameterInfo& find(const std::vector<ParameterInfo>& parameters, const std::string& name) {
+  for (const auto& p : parameters)
+    if (p.name == name) return p;
+  TEMPER_CHECK(false, "no parameter '{}'", name);
+}
+
+// The allocator's own words are a page of addresses.
+at::Tensor allocated(int64_t size, const at::TensorOptions& options) try {
+  return at::zeros({size}, options);
+} catch (const c10::Error&) {
+  throw WorldError("there is no memory for {} MiB of the policy's parameters on {}",
+                   size * int64_t(options.dtype().itemsize()) >> 20,
+                   options.device().is_cpu() ? "this host" : options.device().str());
+}
+
+at::Tensor zeros(int64_t size, const at::Tensor& weights) {
+  return allocated(size,
+                   weights.options().dtype(weights.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> parameters_of(const ModelConfig& config) {
+  return lay_out_parameters(config, 1).parameters();
+}
+
+int64_t zero_stage_for(const ModelConfig& config, int64_t given) {
+  if (given != 0) return given;
+  return config.parameter_count() * int64_t(sizeof(float)) <= kSmallGradientBytes ? 1 : 2;
+}
+
+ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks,
+                               int64_t zero_stage)
+    : ranks_(ranks), sums_once_(zero_stage_for(config, zero_stage) == 1) {
+  const Layout layout = lay_out_parameters(config, ranks.size());
+  parameters_ = layout.parameters();
+  units_ = layout.units();
+  int64_t named = 0;
+  for (const auto& p : parameters_) named += p.size;
+  TEMPER_CHECK_EQ(named, config.parameter_count());
+  weights_ = allocated(units_.back().offset + units_.back().size,
+                       at::TensorOptions().dtype(scalar_type(dtype)).device(device));
+  name_calls();
+}
+
+void ParameterStore::name_calls() {
+  for (const ParameterUnit& unit : units_) {
+    gathers_.push_back(lasting_name("weights of " + unit.name));
+    sums_.push_back(lasting_name("gradients of " + unit.name));
+  }
+}
+
+at::Tensor& ParameterStore::share_once(at::Tensor& tensor) {
+  if (!tensor.defined()) tensor = zeros(share_size(), weights_);
+  return tensor;
+}
+
+at::Tensor& ParameterStore::gradients() { return share_once(gradients_); }
+at::Tensor& ParameterStore::moment1() { return share_once(moment1_); }
+at::Tensor& ParameterStore::moment2() { return share_once(moment2_); }
+
+// This rank's part of a unit.
+at::Tensor ParameterStore::share_of(size_t unit, const at::Tensor& flat) const {
+  const int64_t part = units_[unit].size / ranks_.size();
+  return flat.numel() == size() ? flat.narrow(0, units_[unit].offset + ranks_.rank() * part, part)
+                                : flat.narrow(0, units_[unit].offset / ranks_.size(), part);
+}
+
+// Flat as the weights where it is them, else this rank's share.
+at::Tensor& ParameterStore::master() {
+  if (weights_.scalar_type() != at::kBFloat16) return weights_;
+  if (master_.defined()) return master_;
+  share_once(master_);
+  for (size_t unit = 0; unit < units_.size(); ++unit) share_of(unit, master_).copy_(share_of(unit, weights_));
+  return master_;
+}
+
+// What of each parameter lies in this rank's share.
+std::vector<ParameterStore::Stretch> ParameterStore::own_stretches() const {
+  std::vector<Stretch> stretches;
+  for (const ParameterInfo& p : parameters_) {
+    const ParameterUnit& unit = units_[p.unit];
+    const int64_t share = unit.size / ranks_.size(), first = unit.offset + ranks_.rank() * share;
+    const int64_t begin = std::max(p.offset, first), end = std::min(p.offset + p.size, first + share);
+    if (begin < end) stretches.push_back({p, begin, end});
+  }
+  return stretches;
+}
+
+std::vector<ParameterPart> ParameterStore::parts() {
+  std::vector<ParameterPart> parts;
+  for (const auto& [p, begin, end] : own_stretches()) {
+    const ParameterUnit& unit = units_[p.unit];
+    const int64_t first = unit.offset + ranks_.rank() * (unit.size / ranks_.size());
+    const auto part = [&, u = p.unit, from = begin - first, size = end - begin](const at::Tensor& flat) {
+      return share_of(u, flat).narrow(0, from, size);
+    };
+    parts.push_back({p, begin - p.offset, part(master()), part(weights_), part(gradients()), part(moment1()),
+                     part(moment2())});
+  }
+  return parts;
+}
+
+std::vector<WeightPart> ParameterStore::own_weights() const {
+  std::vector<WeightPart> parts;
+  for (const auto& [p, begin, end] : own_stretches())
+    parts.push_back({p, begin - p.offset, weights_.narrow(0, begin, end - begin)});
+  return parts;
+}
+
+void ParameterStore::gather_weights() {
+  if (ranks_.size() == 1) return;
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
+    at::Tensor whole = weights_.narrow(0, units_[unit].offset, units_[unit].size);
+    ranks_.all_gather(whole, gathers_[unit]);
+  }
+  if (fail_if_asked("gathered") == "flip") flip_a_bit(weights_);
+}
+
+at::Tensor ParameterStore::weight(const std::string& name) const {
+  const ParameterInfo& p = find(parameters_, name);
+  return weights_.narrow(0, p.offset, p.size).view(p.shape);
+}
+
+at::Tensor ParameterStore::gradient(const std::string& name) { return gradient(find(parameters_, name)); }
+
+at::Tensor ParameterStore::gradient(const ParameterInfo& p) {
+  if (ranks_.size() == 1) return gradients().narrow(0, p.offset, p.size).view(p.shape);
+  return unit_gradient(p.unit).narrow(0, p.offset - units_[p.unit].offset, p.size).view(p.shape);
+}
+
+// Under ZeRO-2 the blocks' gradients are made and summed one after the other, in the same memory.
+at::Tensor ParameterStore::unit_gradient(size_t unit) {
+  if (sums_once_) {
+    if (!whole_gradient_.defined()) whole_gradient_ = zeros(size(), weights_);
+    return whole_gradient_.narrow(0, units_[unit].offset, units_[unit].size);
+  }
+  at::Tensor& gradient = unit == 0                   ? embedding_gradient_
+                         : unit == units_.size() - 1 ? final_gradient_
+                                                     : block_gradient_;
+  if (!gradient.defined()) gradient = zeros(units_[unit].size, weights_);
+  return gradient;
+}
+
+void ParameterStore::finish_unit(size_t unit) {
+  if (ranks_.size() > 1 && !sums_once_) sum_unit(unit);
+}
+
+void ParameterStore::finish_gradients() {
+  if (ranks_.size() == 1 || !sums_once_) return;
+  for (size_t unit = units_.size(); unit-- > 0;) sum_unit(unit);
+}
+
+// Adds the sum over ranks to their shares.
+void ParameterStore::sum_unit(size_t unit) {
+  at::Tensor whole = unit_gradient(unit);
+  const int64_t part = whole.numel() / ranks_.size();
+  if (!summed_.defined() || summed_.numel() < part) summed_ = zeros(part, weights_);
+  at::Tensor sum = summed_.narrow(0, 0, part);
+  ranks_.reduce_scatter(whole, sum, sums_[unit]);
+  add_to(share_of(unit, gradients()), sum);
+  clear(whole);
+}
+
+void ParameterStore::finish_without_backward() {
+  for (size_t unit = units_.size(); unit-- > 0;) finish_unit(unit);
+}
+
+void ParameterStore::init_random(uint64_t seed) {
+  int64_t blocks = 0;
+  for (const auto& p : parameters_) blocks += p.name.ends_with("o_proj.weight");
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const ParameterInfo& p = parameters_[i];
+    const at::Tensor values = weights_.narrow(0, p.offset, p.size);
+    const double std = 0.02 / (is_residual_projection(p.name) ? std::sqrt(2.0 * double(blocks)) : 1.0);
+    if (p.decays) {
+      fill_normal(values, mix_key({seed, i}), std);
+    } else {
+      values.fill_(p.name.ends_with(".bias") ? 0 : 1);
+    }
+  }
+  master_ = at::Tensor();  // made anew from these
+}
+
+}  // namespace temper

@@ -1,0 +1,128 @@
+#pragma once
+// Flat weights, gradients and optimizer moments, and the names and shapes inside them. The only place that
+// knows how they are laid out and sharded.
+//
+// Sharding (ZeRO-2). Source: Rajbhandari et al., 1910.02054, section 5. Each rank holds all weights, and of
+// gradients, master and moments its share: of every unit (embedding, block, final norm with an untied head)
+// the rank-th of `size` equal parts, one unit's behind the other's. A single rank's share is everything, at
+// the same offsets.
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "policy/model_config.h"
+#include "policy/ranks/communicator.h"
+
+namespace temper {
+
+struct ParameterInfo {
+  std::string name;  // Hugging Face's, e.g. model.layers.0.self_attn.q_proj.weight
+  std::vector<int64_t> shape;
+  int64_t offset = 0;  // elements into the flat weights
+  int64_t size = 0;    // elements
+  bool decays = true;  // weight decay applies: matrices yes, norms and biases no
+  size_t unit = 0;
+};
+
+// Parameters whose gradients the backward finishes together. With several ranks padded, so that their shares
+// are equal and aligned.
+struct ParameterUnit {
+  int64_t offset = 0, size = 0;  // elements into the flat weights
+  std::string name;              // model.embed_tokens, model.layers.0, …
+};
+
+// What one rank's optimizer moves of one parameter, [n] each: its elements from `begin`.
+struct ParameterPart {
+  const ParameterInfo& parameter;
+  int64_t begin;
+  at::Tensor master, weights, gradients, moment1, moment2;
+};
+
+// The same part's weights alone, which a policy that only generates has too.
+struct WeightPart {
+  const ParameterInfo& parameter;
+  int64_t begin;
+  at::Tensor weights;  // [n]
+};
+
+// Of a policy of this shape, however it is sharded.
+std::vector<ParameterInfo> parameters_of(const ModelConfig& config);
+
+// How several ranks keep the gradient of an update before it is summed over them. ZeRO-1: whole, and it is
+// summed once. ZeRO-2: the embedding's, the head's and one block's; each is summed as soon as the backward
+// has it. Given 0, chooses 1 where the whole gradient is small: then waiting for each other is what sums
+// cost. Source: ZeRO, 1910.02054.
+int64_t zero_stage_for(const ModelConfig& config, int64_t given);
+
+class ParameterStore {
+ public:
+  // zero_stage: 1, 2, or 0 for zero_stage_for's choice.
+  ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks = alone(),
+                 int64_t zero_stage = 0);
+
+  const std::vector<ParameterInfo>& parameters() const { return parameters_; }
+  const std::vector<ParameterUnit>& units() const { return units_; }  // embedding, blocks, final
+  int64_t size() const { return weights_.numel(); }                   // of the flat weights, padding included
+  int64_t share_size() const { return size() / ranks_.size(); }
+  Communicator& ranks() const { return ranks_; }
+
+  // Flat, [size()], in the store's dtype.
+  at::Tensor& weights() { return weights_; }
+  const at::Tensor& weights() const { return weights_; }
+  // This rank's share, [share_size()], f32 (f64 for f64 weights); allocated and zeroed on first use: a policy
+  // that only generates has none.
+  at::Tensor& gradients();
+  at::Tensor& moment1();
+  at::Tensor& moment2();
+  // What the optimizer moves of this rank's share, parameter by parameter. Its master is the weights
+  // themselves, or, where those are bf16, their f32 origin.
+  std::vector<ParameterPart> parts();
+  // The weights that this rank gives to the others in gather_weights().
+  std::vector<WeightPart> own_weights() const;
+  // Every rank's share of the weights to all, after the optimizer moved them.
+  void gather_weights();
+
+  // Views. Errors: TEMPER_CHECK on an unknown name.
+  at::Tensor weight(const std::string& name) const;
+  at::Tensor gradient(const std::string& name);
+  // Where the backward adds the parameter's gradient: its place in gradients() or, with several ranks, in a
+  // whole gradient of this rank's (ZeRO-1) or in memory that the blocks have in common, zero when their
+  // backward begins (ZeRO-2).
+  at::Tensor gradient(const ParameterInfo& parameter);
+  // The backward has added all of a unit's gradient: under ZeRO-2 sums it over ranks into their shares. Units
+  // are finished from the last to the first, once a backward, on all ranks.
+  void finish_unit(size_t unit);
+  void finish_without_backward();  // where the other ranks have a pack more
+  // All backwards of an update are done: from now on gradients() is the sum over ranks.
+  void finish_gradients();
+
+  // HF initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2L), norms 1, biases 0. Keyed:
+  // depends on seed only.
+  void init_random(uint64_t seed);
+
+ private:
+  struct Stretch {
+    const ParameterInfo& parameter;
+    int64_t begin, end;  // into the flat weights
+  };
+  std::vector<Stretch> own_stretches() const;
+  at::Tensor& share_once(at::Tensor& tensor);
+  at::Tensor unit_gradient(size_t unit);
+  void sum_unit(size_t unit);
+  void name_calls();
+  at::Tensor share_of(size_t unit, const at::Tensor& flat) const;
+  at::Tensor& master();
+
+  Communicator& ranks_;
+  std::vector<ParameterInfo> parameters_;
+  std::vector<ParameterUnit> units_;
+  std::vector<const char*> gathers_, sums_;  // what the units' collectives are called
+  at::Tensor weights_, master_, gradients_, moment1_, moment2_;
+  bool sums_once_;                                                            // ZeRO-1
+  at::Tensor whole_gradient_;                                                 // its
+  at::Tensor embedding_gradient_, block_gradient_, final_gradient_, summed_;  // of several ranks
+};
+
+}  // namespace temper

@@ -1,0 +1,60 @@
+#pragma once
+// The parameters as the decoder's products want them: pointers to weights or gradients.
+
+#include <vector>
+
+#include "policy/parameters/parameter_store.h"
+
+namespace temper {
+
+template <class T>
+struct BlockWeights {
+  T* input_norm;  // [D]
+  T* qkv;         // [(H+2K)·hd, D]
+  T* q_norm;      // [hd], as k_norm null where queries and keys are not normalised
+  T* k_norm;      // [hd]
+  T* o;           // [D, H·hd]
+  T* post_norm;   // [D]
+  T* gate_up;     // [2F, D]
+  T* down;        // [D, F]
+  // Null where there is none.
+  T* qkv_bias;      // [(H+2K)·hd]
+  T* o_bias;        // [D]
+  T* gate_up_bias;  // [2F]
+  T* down_bias;     // [D]
+};
+
+template <class T>
+struct ModelWeights {
+  T* embedding;  // [V, D]
+  std::vector<BlockWeights<T>> blocks;
+  T* norm;  // [D]
+  T* head;  // [V, D], the embedding where tied
+};
+
+template <class T>
+ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& config);
+
+// Where the backward adds: see ParameterStore::gradient.
+template <class T>
+ModelWeights<T> gradient_pointers(ParameterStore& store, const ModelConfig& config);
+
+// The weights', looked up again only where the buffer has moved: names cost more than a decode step has to
+// spare.
+template <class T>
+class WeightPointers {
+ public:
+  const ModelWeights<T>& of(const ParameterStore& store, const ModelConfig& config) {
+    if (store.weights().const_data_ptr() != buffer_) {
+      pointers_ = weight_pointers<T>(store, config);
+      buffer_ = store.weights().const_data_ptr();
+    }
+    return pointers_;
+  }
+
+ private:
+  const void* buffer_ = nullptr;
+  ModelWeights<T> pointers_ = {};
+};
+
+}  // namespace temper

@@ -1,0 +1,19 @@
+#include "policy/parameters/workspace.h"
+
+#include <ATen/ATen.h>
+
+#include "policy/cuda/device.h"
+
+namespace temper {
+
+std::byte* Workspace::reserve(int64_t bytes) {
+  if (bytes > bytes_) {
+    memory_ = at::Tensor();
+    if (device_.is_cuda()) cuda::give_back_unused();
+    memory_ = at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device_));
+    bytes_ = bytes;
+  }
+  return reinterpret_cast<std::byte*>(memory_.data_ptr());
+}
+
+}  // namespace temper

@@ -1,0 +1,254 @@
+#include "policy/ranks/communicator.h"
+
+#include <ATen/ATen.h>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <tuple>
+#include <utility>
+
+#include "base/machine/secret.h"
+#include "policy/parameters/flat.h"
+#include "policy/ranks/activity.h"
+#include "policy/ranks/mpi.h"
+#include "policy/ranks/nccl.h"
+#include "policy/ranks/rendezvous.h"
+#include "policy/ranks/tcp.h"
+
+namespace temper {
+namespace {
+
+Number number_of(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return Number::kF32;
+    case at::kDouble:
+      return Number::kF64;
+    case at::kBFloat16:
+      return Number::kBF16;
+    default:
+      TEMPER_CHECK(false, "tensor of {}", toString(tensor.scalar_type()));
+  }
+}
+
+const char* name_of(Number number) {
+  return number == Number::kF64 ? "f64" : number == Number::kF32 ? "f32" : "bf16";
+}
+
+// CPUs do not add bf16.
+bool needs_f32(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.scalar_type() == at::kBFloat16; }
+
+std::string machine_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
+// The cores this process may run on.
+std::string core_set() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return "";
+  std::string text;
+  for (int core = 0; core < CPU_SETSIZE; ++core) text += CPU_ISSET(core, &set) ? '1' : '0';
+  return text;
+}
+
+// How many ranks say the same as this one, and how many of those come before it.
+std::pair<int, int> count_alike(const std::vector<std::string>& said, int rank) {
+  const std::string& own = said[size_t(rank)];
+  return {int(std::ranges::count(said, own)), int(std::count(said.begin(), said.begin() + rank, own))};
+}
+
+// Where ranks have made different calls, a size may be another call's numbers.
+void check_text_bytes(int64_t bytes, const char* what) {
+  constexpr int64_t kMost = int64_t(1) << 36;
+  if (bytes < 0 || bytes > kMost)
+    throw LostRanks("a text of {} bytes came in \"{}\": the ranks have not made the same calls", bytes, what);
+}
+
+}  // namespace
+
+Communicator::Communicator(const RankPlace& place, double patience_s) : rank_(place.rank), size_(place.size) {
+  if (size_ == 1) return;
+  if (place.launcher == Launcher::kMpi) {
+    host_ = make_mpi_transport(rank_, size_, patience_s);
+    use_job_secret({broadcast(rank_ == 0 ? job_secret().text : "", 0, "meeting"), "rank 0"});
+    find_local_ranks(place.local_rank);
+    return;
+  }
+  Rendezvous rendezvous(place, patience_s);  // on rank 0 it must outlive the others' questions
+  const auto exchange = [&](const std::string& text) { return rendezvous.exchange("ring", text); };
+  host_ = make_tcp_transport(rank_, size_, exchange, patience_s);
+  find_local_ranks(place.local_rank);
+}
+
+void Communicator::find_local_ranks(int given) {
+  std::tie(local_size_, local_rank_) = count_alike(all_gather(machine_id(), "meeting"), rank_);
+  std::tie(core_size_, core_rank_) = count_alike(all_gather(machine_id() + core_set(), "meeting"), rank_);
+  if (given >= 0) local_rank_ = given;
+}
+
+Transport& Communicator::transport_of(const at::Tensor& tensor) {
+  TEMPER_CHECK(tensor.is_contiguous());
+  if (tensor.is_cpu()) return *host_;
+  TEMPER_CHECK(gpus_, "a tensor on {} before use_gpus()", tensor.device().str());
+  return *gpus_;
+}
+
+void Communicator::all_reduce(at::Tensor& values, const char* what) {
+  if (size_ == 1) return;
+  const CollectiveWait wait(what);
+  for (int times = wait.times(); times > 0; --times) {
+    calls_->add("all-reduce", what, values.numel(), name_of(number_of(values)));
+    at::Tensor summed = needs_f32(values) ? values.to(at::kFloat) : values;
+    transport_of(summed).all_reduce(summed.data_ptr(), summed.numel(), number_of(summed));
+    if (needs_f32(values)) values.copy_(summed);
+  }
+}
+
+void Communicator::reduce_scatter(at::Tensor& whole, at::Tensor& share, const char* what) {
+  TEMPER_CHECK_EQ(whole.numel(), share.numel() * size_);
+  if (size_ == 1) {
+    share.copy_(whole);
+    return;
+  }
+  const CollectiveWait wait(what);
+  for (int times = wait.times(); times > 0; --times) {
+    calls_->add("reduce-scatter", what, share.numel(), name_of(number_of(share)));
+    at::Tensor from = needs_f32(whole) ? whole.to(at::kFloat) : whole;
+    at::Tensor to = needs_f32(whole) ? at::empty_like(share, at::kFloat) : share;
+    transport_of(from).reduce_scatter(from.data_ptr(), to.data_ptr(), to.numel(), number_of(from));
+    if (needs_f32(whole)) share.copy_(to);
+  }
+}
+
+void Communicator::all_gather(at::Tensor& whole, const char* what) {
+  if (size_ == 1) return;
+  const CollectiveWait wait(what);
+  TEMPER_CHECK_EQ(whole.numel() % size_, 0);
+  for (int times = wait.times(); times > 0; --times) {
+    calls_->add("all-gather", what, whole.numel(), name_of(number_of(whole)));
+    transport_of(whole).all_gather(whole.data_ptr(), whole.numel() / size_ * whole.element_size());
+  }
+  if (wait.flips()) flip_a_bit(whole);
+}
+
+void Communicator::broadcast(at::Tensor& values, int root, const char* what) {
+  if (size_ == 1) return;
+  const CollectiveWait wait(what);
+  calls_->add("broadcast", what, values.numel(), name_of(number_of(values)));
+  transport_of(values).broadcast(values.data_ptr(), values.numel() * values.element_size(), root);
+}
+
+void Communicator::barrier(const char* what) { sum(0, what); }
+
+double Communicator::sum(double value, const char* what) {
+  if (size_ == 1) return value;
+  const CollectiveWait wait(what);
+  for (int times = wait.times(); times > 0; --times) {
+    calls_->add("all-reduce", what, 1, "f64");
+    host_->all_reduce(&value, 1, Number::kF64);
+  }
+  return value;
+}
+
+double Communicator::largest(double value, const char* what) {
+  if (size_ == 1) return value;
+  const CollectiveWait wait(what);
+  calls_->add("maximum", what, 1, "f64");
+  std::vector<double> values(size_t(size_), value);
+  host_->all_gather(values.data(), sizeof(double));
+  return *std::ranges::max_element(values);
+}
+
+bool Communicator::any(bool value, const char* what) { return sum(value, what) > 0; }
+
+std::string Communicator::broadcast(std::string text, int root, const char* what) {
+  if (size_ == 1) return text;
+  const CollectiveWait wait(what);
+  calls_->add("broadcast", what, 1, "text");
+  auto bytes = int64_t(text.size());
+  host_->broadcast(&bytes, sizeof bytes, root);
+  check_text_bytes(bytes, what);
+  text.resize(size_t(bytes));
+  host_->broadcast(text.data(), bytes, root);
+  return text;
+}
+
+std::vector<std::string> Communicator::all_gather(const std::string& text, const char* what) {
+  if (size_ == 1) return {text};
+  const CollectiveWait wait(what);
+  calls_->add("all-gather", what, 1, "text");
+  std::vector<int64_t> sizes(size_t(size_), int64_t(text.size()));
+  host_->all_gather(sizes.data(), sizeof(int64_t));
+  for (const int64_t bytes : sizes) check_text_bytes(bytes, what);
+  const int64_t longest = *std::ranges::max_element(sizes);
+  std::string all(size_t(longest) * size_t(size_), '\0');
+  std::ranges::copy(text, all.begin() + rank_ * longest);
+  host_->all_gather(all.data(), longest);
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < size_; ++rank)
+    texts.push_back(all.substr(size_t(rank * longest), size_t(sizes[size_t(rank)])));
+  return texts;
+}
+
+std::vector<std::vector<uint64_t>> Communicator::all_gather(const std::vector<uint64_t>& numbers,
+                                                            const char* what) {
+  const size_t share = numbers.size();
+  TEMPER_CHECK(share > 0);
+  std::vector<uint64_t> all(share * size_t(size_));
+  std::ranges::copy(numbers, all.begin() + int64_t(share) * rank_);
+  if (size_ > 1) {
+    const CollectiveWait wait(what);
+    calls_->add("all-gather", what, int64_t(share), "u64");
+    host_->all_gather(all.data(), int64_t(share * sizeof(uint64_t)));
+  }
+  std::vector<std::vector<uint64_t>> by_rank;
+  for (auto at = all.begin(); at != all.end(); at += int64_t(share))
+    by_rank.emplace_back(at, at + int64_t(share));
+  return by_rank;
+}
+
+void Communicator::same_calls(const char* what) {
+  const CallTrace::Point mine = calls_->now();
+  const auto all = all_gather(std::vector<uint64_t>{mine.digest, mine.calls}, what);
+  for (size_t other = 0; other < all.size(); ++other)
+    if (all[other] != all[size_t(rank_)])
+      throw LostRanks(
+          "rank {} and rank {} have not made the same collective calls; the last of {} here is the {}", rank_,
+          other, mine.calls, mine.last);
+}
+
+// What ranks of a machine share, they share with all of them: their places stay those among all.
+std::unique_ptr<Communicator> Communicator::first(int count, const char* what) {
+  auto part = std::make_unique<Communicator>();
+  part->rank_ = rank_;
+  part->size_ = count;
+  part->local_rank_ = local_rank_, part->local_size_ = local_size_;
+  part->core_rank_ = core_rank_, part->core_size_ = core_size_;
+  if (size_ > 1)
+    part->host_ = host_->first(count, [&](const std::string& text) { return all_gather(text, what); });
+  return rank_ < count ? std::move(part) : nullptr;
+}
+
+void Communicator::use_gpus() {
+  if (size_ > 1)
+    gpus_ = make_nccl_transport(rank_, size_,
+                                [this](std::string id) { return broadcast(id, 0, "NCCL's start"); });
+}
+
+void Communicator::set_deadline(double seconds) {
+  for (Transport* transport : {static_cast<Transport*>(host_.get()), gpus_.get()})
+    if (transport) transport->deadline_s = seconds;
+}
+
+Communicator& alone() {
+  static Communicator communicator;
+  return communicator;
+}
+
+}  // namespace temper

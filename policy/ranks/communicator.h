@@ -1,0 +1,91 @@
+#pragma once
+// What ranks do together. All ranks make the same calls in the same order, from one thread; each call names
+// what it is for, so that whoever waits too long can say for what. What was called is kept as a digest, which
+// the watch and same_calls() compare.
+//
+// Source: MPI's collectives; tensors go over NCCL where they are on a GPU, else over MPI or TCP.
+// Errors of all: LostRanks.
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policy/ranks/call_trace.h"
+#include "policy/ranks/place.h"
+#include "policy/ranks/transport.h"
+
+namespace temper {
+
+class Communicator {
+ public:
+  Communicator() = default;  // a single rank: nothing waits, nothing is copied
+  // Meets the other ranks. Errors: WorldError naming the ranks that did not come within `patience_s`.
+  Communicator(const RankPlace& place, double patience_s);
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int local_rank() const {
+    return local_rank_;
+  }  // among the ranks of this machine, which share its cores and GPUs
+  int local_size() const { return local_size_; }
+  // Among the ranks that may run on the same cores: the machine's, unless the launcher bound them apart.
+  int core_rank() const { return core_rank_; }
+  int core_size() const { return core_size_; }
+
+  // Tensors are contiguous, f32, f64 or bf16; a bf16 sum is done in f32. Valid at the return on the CPU, on
+  // the current stream on a GPU.
+  void all_reduce(at::Tensor& values,
+                  const char* what);  // the sum over ranks, in place; the same bits everywhere
+  // whole [size · n] → share [n], this rank's n of the sum over ranks. `whole` may be used up.
+  void reduce_scatter(at::Tensor& whole, at::Tensor& share, const char* what);
+  void all_gather(at::Tensor& whole,
+                  const char* what);  // [size · n] in place: this rank's n are there before
+  void broadcast(at::Tensor& values, int root, const char* what);
+
+  void barrier(const char* what);
+  double sum(double value, const char* what);
+  double largest(double value, const char* what);
+  bool any(bool value, const char* what);
+  std::string broadcast(std::string text, int root, const char* what);
+  std::vector<std::string> all_gather(const std::string& text, const char* what);  // by rank
+
+  // Every rank's numbers, as many of each, by rank.
+  std::vector<std::vector<uint64_t>> all_gather(const std::vector<uint64_t>& numbers, const char* what);
+
+  // A number that all ranks must have alike where they come here, such as a digest of what all hold. It is
+  // compared with the calls, and costs no message of its own.
+  void note(const char* what, uint64_t value) {
+    if (size_ > 1) calls_->note(what, value);
+  }
+
+  // Compares what the ranks have called so far. Errors: LostRanks where it is not the same; this call may
+  // then have met another one's data, so that nothing of the other rank can be believed.
+  void same_calls(const char* what);
+  std::shared_ptr<const CallTrace> calls() const { return calls_; }
+
+  // The first `count` ranks among themselves; all ranks call it, and the others get none.
+  std::unique_ptr<Communicator> first(int count, const char* what);
+
+  // From now on tensors on GPUs can be exchanged too: each rank's device is its thread's present one.
+  void use_gpus();
+  // After this long in one collective it is given up.
+  void set_deadline(double seconds);
+
+ private:
+  void find_local_ranks(int given);
+  Transport& transport_of(const at::Tensor& tensor);
+
+  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1, core_rank_ = 0, core_size_ = 1;
+  std::unique_ptr<HostTransport> host_;
+  std::unique_ptr<Transport> gpus_;
+  std::shared_ptr<CallTrace> calls_ = std::make_shared<CallTrace>();
+};
+
+// The single rank of a program that nobody started as several.
+Communicator& alone();
+
+}  // namespace temper

@@ -1,0 +1,158 @@
+// The one file that knows MPI, and the whole of libtemper-mpi.so.
+
+#include "policy/ranks/mpi.h"
+
+#define OMPI_SKIP_MPICXX 1  // MPI in C: its C++ half is another library
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include "base/process.h"
+
+namespace temper {
+namespace {
+
+// A wait first spins, then leaves the core to whoever it waits for.
+constexpr int kSpins = 200;
+constexpr auto kNap = std::chrono::microseconds(100);
+
+MPI_Datatype type_of(Number number) { return number == Number::kF32 ? MPI_FLOAT : MPI_DOUBLE; }
+
+int counted(int64_t count) {
+  TEMPER_CHECK(count <= std::numeric_limits<int>::max(), "{} numbers in one call", count);
+  return int(count);
+}
+
+void check(int result, const char* what) {
+  if (result == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int size = 0;
+  MPI_Error_string(result, text, &size);
+  throw LostRanks("MPI cannot {}: {}", what, std::string(text, size_t(size)));
+}
+
+// MPI_Init waits for all ranks, for ever. Rank 0 gives up first; mpirun then ends the others.
+class StartAlarm {
+ public:
+  StartAlarm(int rank, int size, double patience_s)
+      : thread_([=, this] {
+          std::unique_lock lock(mutex_);
+          const std::chrono::duration<double> patience(patience_s + (rank > 0 ? kAfterRank0_s : 0));
+          if (started_.wait_for(lock, patience, [this] { return done_; })) return;
+          fmt::print(stderr, "rank {} of {}: not all ranks came to MPI within {:.0f} s\n", rank, size,
+                     patience_s);
+          std::fflush(stderr);
+          ::_exit(kExitWorld);
+        }) {}
+  ~StartAlarm() {
+    {
+      const std::scoped_lock lock(mutex_);
+      done_ = true;
+    }
+    started_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  static constexpr double kAfterRank0_s = 3;
+  std::mutex mutex_;
+  std::condition_variable started_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+class MpiTransport : public HostTransport {
+ public:
+  MpiTransport(int rank, int size, double patience_s) {
+    const StartAlarm alarm(rank, size, patience_s);
+    int level = 0, mpi_rank = 0, mpi_size = 0;
+    // Funneled: threads there are, but only the main one speaks MPI.
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "start");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &mpi_rank), "tell the rank");
+    check(MPI_Comm_size(MPI_COMM_WORLD, &mpi_size), "tell the size");
+    if (mpi_rank != rank || mpi_size != size || level < MPI_THREAD_FUNNELED)
+      throw WorldError(
+          "MPI says rank {} of {} (thread level {}), mpirun's variables say {} of {}: is mpirun of the Open "
+          "MPI that this program was built with?",
+          mpi_rank, mpi_size, level, rank, size);
+  }
+  explicit MpiTransport(MPI_Comm part) : ranks_(part) {}
+
+  // Only where all came to the end: after a failure it would wait for the others.
+  ~MpiTransport() override {
+    if (std::uncaught_exceptions() > 0 || lost_) return;
+    if (ranks_ == MPI_COMM_WORLD)
+      MPI_Finalize();
+    else
+      MPI_Comm_free(&ranks_);
+  }
+
+  void all_reduce(void* data, int64_t count, Number number) override {
+    wait("all-reduce", [&](MPI_Request* request) {
+      return MPI_Iallreduce(MPI_IN_PLACE, data, counted(count), type_of(number), MPI_SUM, ranks_, request);
+    });
+  }
+
+  void reduce_scatter(void* whole, void* share, int64_t share_count, Number number) override {
+    wait("reduce-scatter", [&](MPI_Request* request) {
+      return MPI_Ireduce_scatter_block(whole, share, counted(share_count), type_of(number), MPI_SUM, ranks_,
+                                       request);
+    });
+  }
+
+  void all_gather(void* whole, int64_t share_bytes) override {
+    const int bytes = counted(share_bytes);
+    wait("all-gather", [&](MPI_Request* request) {
+      return MPI_Iallgather(MPI_IN_PLACE, bytes, MPI_BYTE, whole, bytes, MPI_BYTE, ranks_, request);
+    });
+  }
+
+  void broadcast(void* data, int64_t bytes, int root) override {
+    wait("broadcast", [&](MPI_Request* request) {
+      return MPI_Ibcast(data, counted(bytes), MPI_BYTE, root, ranks_, request);
+    });
+  }
+
+  std::unique_ptr<HostTransport> first(int count, const Exchange&) override {
+    int rank = 0;
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_rank(ranks_, &rank), "tell the rank");
+    check(MPI_Comm_split(ranks_, rank < count ? 0 : MPI_UNDEFINED, rank, &part), "part the ranks");
+    return part == MPI_COMM_NULL ? nullptr : std::make_unique<MpiTransport>(part);
+  }
+
+ private:
+  template <class Start>
+  void wait(const char* what, const Start& start) {
+    lost_ = true;  // until it is done
+    MPI_Request request;
+    check(start(&request), what);
+    const double begin_s = now_s();
+    int done = 0;
+    for (int64_t tries = 0;; ++tries) {
+      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
+      if (done) break;
+      if (tries > kSpins) std::this_thread::sleep_for(kNap);
+      if (now_s() - begin_s > deadline_s)
+        throw LostRanks("an {} did not end within {:.0f} s", what, deadline_s);
+    }
+    lost_ = false;
+  }
+
+  MPI_Comm ranks_ = MPI_COMM_WORLD;
+  bool lost_ = false;
+};
+
+}  // namespace
+}  // namespace temper
+
+extern "C" temper::HostTransport* temper_make_mpi_transport(int rank, int size, double patience_s) {
+  return new temper::MpiTransport(rank, size, patience_s);
+}
