@@ -13,7 +13,7 @@
 #include "policy/model_config.h"
 #include "policy/policy.h"
 #include "rollout/rollout.h"
-#include "rollout/traces.h"
+#include "rollout/traces/traces.h"
 #include "trainer/advantage.h"
 #include "trainer/checkpoint/options.h"
 #include "trainer/cold_start.h"

@@ -9,7 +9,7 @@
 #include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
 #include "rollout/context.h"
-#include "rollout/traces.h"
+#include "rollout/traces/traces.h"
 #include "rollout/trajectory.h"
 
 namespace temper {

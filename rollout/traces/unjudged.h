@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "env/task/task.h"
-#include "rollout/traces.h"
+#include "rollout/traces/traces.h"
 
 namespace temper {
 

@@ -1,4 +1,4 @@
-#include "rollout/traces.h"
+#include "rollout/traces/traces.h"
 
 #include <gtest/gtest.h>
 

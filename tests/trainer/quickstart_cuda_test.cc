@@ -6,8 +6,8 @@
 #include <set>
 
 #include "policy/text/tokenizer.h"
-#include "rollout/traces.h"
 #include "rollout/traces/recipe.h"
+#include "rollout/traces/traces.h"
 #include "trainer/config.h"
 
 namespace temper {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "env/verdict/answer.h"
-#include "rollout/traces.h"
+#include "rollout/traces/traces.h"
 #include "trainer/console.h"
 #include "trainer/interrupted.h"
 
