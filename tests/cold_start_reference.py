@@ -72,7 +72,7 @@ def philox(key, n):
 
 
 def updates_of(rows, epochs):
-    """trainer/cold_start.h: each epoch's rows shuffled, then about BATCH_TOKENS together."""
+    """trainer/cold_start/cold_start.h: each epoch's rows shuffled, then about BATCH_TOKENS together."""
     for epoch in range(epochs):
         order, key, drawn = list(range(len(rows))), mix_key([SEED, epoch]), 0
         for i in range(len(order), 1, -1):

@@ -24,8 +24,8 @@ HOMES = {
     "seccomp.h": ("env/box/",),
     "sentencepiece": ("policy/tokenizer", "policy/text/"),
     "pcre2.h": ("policy/text/",),
-    "protozero/": ("policy/tokenizer_train", "policy/text/", "trainer/event_file", "trainer/report/timeline"),
-    "CLI/": ("trainer/main.cc", "trainer/commands/"),
+    "protozero/": ("policy/tokenizer_train", "policy/text/", "trainer/event_file", "trainer/app/report/timeline"),
+    "CLI/": ("trainer/app/main.cc", "trainer/app/commands/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}

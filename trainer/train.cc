@@ -1,8 +1,8 @@
 #include "trainer/train.h"
 
-#include "trainer/recorder.h"
-#include "trainer/starting_model.h"
-#include "trainer/task_order.h"
+#include "trainer/cold_start/starting_model.h"
+#include "trainer/run/recorder.h"
+#include "trainer/run/task_order.h"
 
 namespace temper {
 namespace {

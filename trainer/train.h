@@ -2,7 +2,7 @@
 // The whole job: a starting model, reinforcement learning, what it changed.
 
 #include "env/judge/judge.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 namespace temper {
 

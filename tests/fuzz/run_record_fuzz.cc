@@ -4,7 +4,7 @@
 
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
-#include "trainer/report/run_record.h"
+#include "trainer/app/report/run_record.h"
 
 using namespace temper;
 

@@ -1,4 +1,4 @@
-#include "trainer/advantage.h"
+#include "trainer/algorithm/advantage.h"
 
 #include <gtest/gtest.h>
 

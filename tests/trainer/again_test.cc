@@ -1,4 +1,4 @@
-#include "trainer/again.h"
+#include "trainer/evaluate/again.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/batch_digest.h"
+#include "trainer/learn/batch_digest.h"
 
 #include <gtest/gtest.h>
 

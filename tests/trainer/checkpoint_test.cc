@@ -13,8 +13,8 @@
 #include "tests/policy/tokenizer_fixture.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/checkpoint/saver.h"
-#include "trainer/config.h"
-#include "trainer/run_directory.h"
+#include "trainer/config/config.h"
+#include "trainer/run/run_directory.h"
 
 namespace temper {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/cold_start.h"
+#include "trainer/cold_start/cold_start.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/collect.h"
+#include "trainer/cold_start/collect.h"
 
 #include <gtest/gtest.h>
 

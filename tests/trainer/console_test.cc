@@ -1,4 +1,4 @@
-#include "trainer/console.h"
+#include "trainer/run/console.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/event_file.h"
+#include "trainer/run/event_file.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rollout/trajectory.h"
-#include "trainer/turn_values.h"
+#include "trainer/algorithm/turn_values.h"
 
 namespace temper {
 

@@ -1,4 +1,4 @@
-#include "trainer/learned_rows.h"
+#include "trainer/cold_start/learned_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

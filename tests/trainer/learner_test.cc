@@ -1,4 +1,4 @@
-#include "trainer/learner.h"
+#include "trainer/learn/learner.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

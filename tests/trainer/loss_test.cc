@@ -1,4 +1,4 @@
-#include "trainer/loss.h"
+#include "trainer/algorithm/loss.h"
 
 #include <gtest/gtest.h>
 

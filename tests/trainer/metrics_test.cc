@@ -1,4 +1,4 @@
-#include "trainer/metrics.h"
+#include "trainer/run/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "trainer/event_file.h"
+#include "trainer/run/event_file.h"
 
 namespace temper {
 namespace {

@@ -1,6 +1,6 @@
 // Directories of every family with a padded vocabulary.
 
-#include "trainer/model.h"
+#include "trainer/run/model.h"
 
 #include <gtest/gtest.h>
 

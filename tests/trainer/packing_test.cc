@@ -1,4 +1,4 @@
-#include "trainer/packing.h"
+#include "trainer/learn/packing.h"
 
 #include <gtest/gtest.h>
 

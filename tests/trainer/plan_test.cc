@@ -1,10 +1,10 @@
-#include "trainer/plan.h"
+#include "trainer/plan/plan.h"
 
 #include <gmock/gmock.h>
 
 #include "base/error.h"
 #include "policy/cuda/device.h"
-#include "trainer/published_shapes.h"
+#include "trainer/plan/published_shapes.h"
 
 namespace temper {
 namespace {

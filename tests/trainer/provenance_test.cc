@@ -1,4 +1,4 @@
-#include "trainer/provenance.h"
+#include "trainer/run/provenance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/app/report/origin.h"
 #include "trainer/checkpoint/manifest.h"
-#include "trainer/config.h"
-#include "trainer/metrics.h"
-#include "trainer/other_names.h"
-#include "trainer/report/origin.h"
+#include "trainer/config/config.h"
+#include "trainer/config/other_names.h"
+#include "trainer/run/metrics.h"
 
 namespace temper {
 namespace {

@@ -8,7 +8,7 @@
 #include "policy/text/tokenizer.h"
 #include "rollout/traces/recipe.h"
 #include "rollout/traces/traces.h"
-#include "trainer/config.h"
+#include "trainer/config/config.h"
 
 namespace temper {
 namespace {

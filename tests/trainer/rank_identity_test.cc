@@ -1,11 +1,11 @@
-#include "trainer/rank_identity.h"
+#include "trainer/app/rank_identity.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "trainer/config.h"
+#include "trainer/config/config.h"
 
 namespace temper {
 namespace {

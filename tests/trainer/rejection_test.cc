@@ -1,4 +1,4 @@
-#include "trainer/rejection.h"
+#include "trainer/algorithm/rejection.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/report/report.h"
+#include "trainer/app/report/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,11 +13,11 @@
 #include "tests/policy/small_tokenizer_json.h"
 #include "tests/policy/tokenizer_fixture.h"
 #include "tests/trainer/fixtures.h"
-#include "trainer/report/charts.h"
-#include "trainer/report/conversations.h"
-#include "trainer/report/curves.h"
-#include "trainer/report/held_out.h"
-#include "trainer/report/watch.h"
+#include "trainer/app/report/charts.h"
+#include "trainer/app/report/conversations.h"
+#include "trainer/app/report/curves.h"
+#include "trainer/app/report/held_out.h"
+#include "trainer/app/report/watch.h"
 
 namespace temper {
 namespace {

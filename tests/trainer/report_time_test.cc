@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "trainer/event_file.h"
-#include "trainer/report/charts.h"
-#include "trainer/report/origin.h"
-#include "trainer/report/timeline.h"
+#include "trainer/app/report/charts.h"
+#include "trainer/app/report/origin.h"
+#include "trainer/app/report/timeline.h"
+#include "trainer/run/event_file.h"
 
 namespace temper {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/returns.h"
+#include "trainer/algorithm/returns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/reward.h"
+#include "trainer/algorithm/reward.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "trainer/config.h"
+#include "trainer/config/config.h"
 
 namespace temper {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/run_directory.h"
+#include "trainer/run/run_directory.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "trainer/config.h"
+#include "trainer/config/config.h"
 
 namespace temper {
 namespace {

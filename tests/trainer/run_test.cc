@@ -1,4 +1,4 @@
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/score.h"
+#include "trainer/evaluate/score.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/step_metrics.h"
+#include "trainer/run/step_metrics.h"
 
 #include <gtest/gtest.h>
 

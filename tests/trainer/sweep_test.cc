@@ -1,4 +1,4 @@
-#include "trainer/sweep/sweep.h"
+#include "trainer/app/sweep/sweep.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "trainer/sweep/cell_process.h"
-#include "trainer/sweep/sweep_table.h"
+#include "trainer/app/sweep/cell_process.h"
+#include "trainer/app/sweep/sweep_table.h"
 
 namespace temper {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/task_order.h"
+#include "trainer/run/task_order.h"
 
 #include <gtest/gtest.h>
 

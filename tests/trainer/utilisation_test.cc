@@ -1,11 +1,11 @@
-#include "trainer/utilisation.h"
+#include "trainer/learn/utilisation.h"
 
 #include <gtest/gtest.h>
 
 #include "policy/layouts.h"
 #include "tests/policy/small_model.h"
 #include "tests/trainer/fixtures.h"
-#include "trainer/machine.h"
+#include "trainer/plan/machine.h"
 
 namespace temper {
 namespace {

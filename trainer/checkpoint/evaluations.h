@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "trainer/console.h"
+#include "trainer/run/console.h"
 
 namespace temper {
 

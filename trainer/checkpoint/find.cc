@@ -8,7 +8,7 @@
 #include "policy/parameters/piece_digest.h"
 #include "policy/ranks/activity.h"
 #include "policy/threads.h"
-#include "trainer/config.h"
+#include "trainer/config/config.h"
 
 namespace temper {
 namespace fs = std::filesystem;

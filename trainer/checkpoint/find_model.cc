@@ -6,7 +6,7 @@
 #include "base/input/printable.h"
 #include "policy/model_config.h"
 #include "trainer/checkpoint/find.h"
-#include "trainer/run_directory.h"
+#include "trainer/run/run_directory.h"
 
 namespace temper {
 namespace fs = std::filesystem;

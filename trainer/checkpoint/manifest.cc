@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "trainer/config.h"
+#include "trainer/config/config.h"
 
 namespace temper {
 namespace {

@@ -50,13 +50,13 @@ struct Manifest {
   double seconds = 0;                                      // of run.max_seconds
   double metric = 0;                                       // of checkpoint.best; NaN: none
   nlohmann::json evaluations = nlohmann::json::array();    // so far
-  std::map<std::string, double> pass_rates;                // trainer/task_order.h
+  std::map<std::string, double> pass_rates;                // trainer/run/task_order.h
   std::map<std::string, uint64_t> records;                 // files of the run → bytes at that moment
   std::vector<FileDigest> files;                           // config.json, the tokenizer's
   std::vector<RankRecord> ranks;
   std::optional<ColdStartPlace> cold_start = {};  // within it; step is 0 then
   nlohmann::json start =
-      nullptr;  // what wrote it, trainer/provenance.h; decides nothing. Null: an older program
+      nullptr;  // what wrote it, trainer/run/provenance.h; decides nothing. Null: an older program
 };
 
 void to_json(nlohmann::json& json, const FileDigest& file);

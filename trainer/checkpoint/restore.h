@@ -2,7 +2,7 @@
 // A checkpoint's weights, moments and tokenizer back into a model.
 
 #include "trainer/checkpoint/find.h"
-#include "trainer/model.h"
+#include "trainer/run/model.h"
 
 namespace temper {
 

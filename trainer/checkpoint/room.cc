@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trainer/config.h"
+#include "trainer/config/config.h"
 
 namespace temper {
 namespace {

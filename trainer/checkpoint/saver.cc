@@ -12,7 +12,7 @@
 #include "policy/ranks/communicator.h"
 #include "policy/threads.h"
 #include "trainer/checkpoint/find.h"
-#include "trainer/console.h"
+#include "trainer/run/console.h"
 
 namespace temper {
 namespace fs = std::filesystem;

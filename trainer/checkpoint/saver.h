@@ -16,7 +16,7 @@
 #include "policy/parameters/parameter_share.h"
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/checkpoint/options.h"
-#include "trainer/model.h"
+#include "trainer/run/model.h"
 
 namespace temper {
 

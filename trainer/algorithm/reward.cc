@@ -1,0 +1,156 @@
+#include "trainer/algorithm/reward.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace temper {
+namespace {
+
+TurnValue same(double value) { return {.plan = value, .code = value}; }
+
+// Source:  Kevin, 2507.11948: C·(0.3 + s), s against eager
+TurnValue kevin(const RewardOptions&, const Verdict& verdict) { return same(0.3 + verdict.speedup); }
+
+// Source:  Dr. Kernel, 2602.05885: C + C·min(s, 3) + C·PR, PR the profile share | their code halves it; the
+//          share counts only where there is a profile, and may be weighed
+TurnValue drkernel(const RewardOptions& options, const Verdict& verdict) {
+  return same(1 + std::min(verdict.speedup, 3.0) + options.profile * std::max(verdict.profile_share, 0.0));
+}
+
+// Source:  Makora, 2602.11000: σ(1 + s − 1.8), s against TorchInductor | against eager where a verdict knows
+//          no time of torch.compile
+TurnValue makora(const RewardOptions&, const Verdict& verdict) {
+  const double s = verdict.speedup_compiled.value_or(verdict.speedup);
+  return same(1 / (1 + std::exp(-(1 + s - 1.8))));
+}
+
+// Source:  CUDA Agent, 2602.24286: 1 correct, 2 more than 5 % faster than eager, 3 also than torch.compile
+//          | the third tier where a verdict knows torch.compile's time
+TurnValue cuda_agent(const RewardOptions&, const Verdict& verdict) {
+  constexpr double kFaster = 1.05;
+  if (verdict.speedup <= kFaster) return same(1);
+  return same(verdict.speedup_compiled.value_or(0) > kFaster ? 3 : 2);
+}
+
+// Source:  TritonRL, 2510.17891: the plan earns C·s, the code C
+TurnValue tritonrl(const RewardOptions&, const Verdict& verdict) {
+  return {.plan = verdict.speedup, .code = 1};
+}
+
+// a + b·log s, the logarithm clipped: halving the time is worth the same at every speed, and with the lower
+// end of its interval as s noise earns nothing. a + b·floor is at least what a wrong answer earns.
+TurnValue log_speedup(const RewardOptions& options, const Verdict& verdict) {
+  const double gain = std::log(std::max(verdict.speedup, 1e-9));
+  return same(options.base + options.slope * std::clamp(gain, options.log_floor, options.log_ceiling));
+}
+
+struct RewardRecipe {
+  const char* name;
+  double failure;
+  TurnValue (*pass)(const RewardOptions&, const Verdict&);
+};
+constexpr RewardRecipe kRewardRecipes[] = {
+    {"kevin", 0, kevin},       {"drkernel", 0, drkernel},
+    {"makora", 0, makora},     {"cuda_agent", -1, cuda_agent},
+    {"tritonrl", 0, tritonrl}, {"log_speedup", 0, log_speedup},
+};
+
+const RewardRecipe& find_reward(const std::string& name) {
+  const auto* recipe = std::ranges::find(kRewardRecipes, name, &RewardRecipe::name);
+  TEMPER_CHECK(recipe != std::end(kRewardRecipes), "reward {}", name);
+  return *recipe;
+}
+
+// With the speedup that counts as its speedup; that against torch.compile has the same interval, in ratios.
+Verdict counted(const RewardOptions& options, Verdict verdict) {
+  const double speedup = counted_speedup(options, verdict);
+  if (verdict.speedup_compiled && verdict.speedup > 0)
+    *verdict.speedup_compiled *= speedup / verdict.speedup;
+  verdict.speedup = speedup;
+  return verdict;
+}
+
+double partial_credit(const RewardOptions& options, VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::kFailCompile:
+    case VerdictKind::kFailPlan:
+      return options.parse_credit;
+    case VerdictKind::kFailRuntime:
+    case VerdictKind::kFailTimeout:
+    case VerdictKind::kFailIncorrect:
+    case VerdictKind::kFailNondet:
+      return options.compile_credit;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void RewardOptions::visit(OptionVisitor& v) {
+  std::vector<std::string> names;
+  for (const RewardRecipe& recipe : kRewardRecipes) names.push_back(recipe.name);
+  v.option("name", name, {.help = "what a judged answer earns", .choices = names});
+  v.option("lower_end", lower_end,
+           {.help = "pay the lower end of the speedup's 95 % interval, and count it in fast_p: what noise may "
+                    "have added earns nothing; false: its center"});
+  v.option("parse_credit", parse_credit,
+           {.help = "added where the answer parses but does not compile", .min = 0});
+  v.option("compile_credit", compile_credit, {.help = "added where it compiles but is not right", .min = 0});
+  v.option("profile", profile,
+           {.help = "drkernel: per share of the device's time in the candidate's own kernels", .min = 0});
+  v.option("base", base, {.help = "log_speedup: for being right", .min = 0});
+  v.option("slope", slope, {.help = "log_speedup: per e-fold of speedup", .min = 0});
+  v.option("log_floor", log_floor,
+           {.help = "log_speedup: smallest logarithm counted; base + slope · this is at least what a wrong "
+                    "answer earns",
+            .max = 0});
+  v.option("log_ceiling", log_ceiling, {.help = "log_speedup: largest logarithm counted", .min = 0});
+}
+
+// A right answer earns least where it is endlessly slow: no recipe falls as the speedup rises.
+void RewardOptions::check(Problems& problems) const {
+  Verdict slowest;
+  slowest.kind = VerdictKind::kPass;
+  const double right = turn_total(reward(*this, slowest));
+  const double wrong = find_reward(name).failure + std::max(parse_credit, compile_credit);
+  if (right >= wrong) return;
+  if (name == "log_speedup")
+    problems.add(
+        "reward.log_floor",
+        fmt::format("{} pays a slow right answer {:.4g} and a wrong one {:.4g}: reward.base + "
+                    "reward.slope · reward.log_floor must be at least the largest credit of a wrong one",
+                    log_floor, right, wrong));
+  else
+    problems.add("reward.name",
+                 fmt::format("{} pays a slow right answer {:.4g} and a wrong one {:.4g}: lower "
+                             "reward.parse_credit or reward.compile_credit",
+                             name, right, wrong));
+}
+
+double counted_speedup(const RewardOptions& options, const Verdict& verdict) {
+  return options.lower_end ? verdict.speedup_low : verdict.speedup;
+}
+
+TurnValue reward(const RewardOptions& options, const Verdict& verdict) {
+  if (verdict.infra()) return {.kept = false};
+  const RewardRecipe& recipe = find_reward(options.name);
+  if (verdict.pass()) return recipe.pass(options, counted(options, verdict));
+  return same(recipe.failure + partial_credit(options, verdict.kind));
+}
+
+TurnValues compute_rewards(const RewardOptions& options, const Batch& batch) {
+  TurnValues rewards;
+  for (const Group& group : batch.groups) {
+    GroupValues& samples = rewards.emplace_back();
+    for (const Trajectory& trajectory : group.samples) {
+      SampleValues& turns = samples.emplace_back();
+      for (const Turn& turn : trajectory.turns) turns.push_back(reward(options, told(turn.verdict)));
+    }
+  }
+  return rewards;
+}
+
+}  // namespace temper

@@ -1,0 +1,98 @@
+#include "trainer/app/bench/bench_candidates.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "env/verdict/answer.h"
+#include "rollout/traces/traces.h"
+#include "trainer/run/console.h"
+#include "trainer/run/interrupted.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kConversations = 160;
+
+// What follows "// key: " on its line; empty: there is none.
+std::string marked(const std::string& source, const std::string& key) {
+  const std::string mark = "// " + key + ": ";
+  const size_t at = source.find(mark);
+  if (at == std::string::npos) return "";
+  const size_t begin = at + mark.size();
+  return source.substr(begin, source.find_first_of("\r\n", begin) - begin);
+}
+
+// "KIND|OTHER_KIND reason" → the kinds.
+std::vector<std::string> kinds_of(const std::string& expected) {
+  std::vector<std::string> kinds;
+  const std::string words = expected.substr(0, expected.find(' '));
+  for (size_t begin = 0; begin < words.size();) {
+    const size_t end = std::min(words.find('|', begin), words.size());
+    kinds.push_back(words.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return kinds;
+}
+
+using Candidates = std::vector<BenchCandidate>;
+
+// One of `broken`, one of `wrong`, eight of `right`, and again while there are right ones.
+Candidates mixed(const Candidates& right, const Candidates& broken, const Candidates& wrong) {
+  Candidates all;
+  for (size_t i = 0; i < right.size(); ++i) {
+    if (i % 8 == 0 && !broken.empty()) all.push_back(broken[i / 8 % broken.size()]);
+    if (i % 8 == 4 && !wrong.empty()) all.push_back(wrong[i / 8 % wrong.size()]);
+    all.push_back(right[i]);
+  }
+  return all;
+}
+
+}  // namespace
+
+Candidates candidates_of(const std::filesystem::path& folder) {
+  Candidates candidates;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string source = read_file(entry.path()), task = marked(source, "task");
+    if (!task.empty())
+      candidates.push_back({entry.path().stem(), task, source, kinds_of(marked(source, "expect"))});
+  }
+  std::ranges::sort(candidates, {}, &BenchCandidate::name);
+  if (candidates.empty())
+    throw ConfigError("--candidates {}: no file with a line '// task: NAME'", folder.string());
+  return candidates;
+}
+
+Candidates with_every_tenth(const Candidates& some, const Candidates& others) {
+  if (others.empty()) return some;
+  Candidates all;
+  for (size_t i = 0; i < std::max(some.size(), 9 * others.size()); ++i) {
+    all.push_back(some[i % some.size()]);
+    if (i % 9 == 8) all.push_back(others[i / 9 % others.size()]);
+  }
+  return all;
+}
+
+Candidates trace_candidates(Judge& judge, uint64_t seed) {
+  Candidates right, broken, wrong;
+  for (const Trace& trace : make_traces({.conversations = kConversations, .generated = 0}, judge, seed,
+                                        progress_bar("candidates", false)))
+    for (const TraceTurn& turn : trace.turns) {
+      const Answer answer = extract_code(turn.answer);
+      if (!answer.ok) continue;
+      const bool compiles = turn.verdict.kind != VerdictKind::kFailCompile;
+      const bool passed = turn.verdict.pass();
+      (passed     ? right
+       : compiles ? wrong
+                  : broken)
+          .push_back({trace.task, trace.task, answer.code,
+                      passed ? std::vector<std::string>{to_string(VerdictKind::kPass)}
+                             : std::vector<std::string>{}});
+    }
+  throw_if_interrupted();
+  if (right.empty()) throw WorldError("bench judge: no trace passed the judge");
+  return mixed(right, broken, wrong);
+}
+
+}  // namespace temper

@@ -1,0 +1,53 @@
+#pragma once
+// The command line: one file per command. Each add_… declares a subcommand whose callback does the work and
+// sets the exit code.
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "trainer/app/checks.h"
+#include "trainer/config/config.h"
+
+namespace temper {
+
+void add_train(CLI::App& app, int& exit_code);
+void add_eval(CLI::App& app, int& exit_code);
+void add_judge(CLI::App& app, int& exit_code);
+void add_collect(CLI::App& app, int& exit_code);
+void add_generate(CLI::App& app, int& exit_code);
+void add_tokenize(CLI::App& app, int& exit_code);
+void add_logprobs(CLI::App& app, int& exit_code);
+void add_export(CLI::App& app, int& exit_code);
+void add_show(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
+void add_sweep(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
+void add_options(CLI::App& app, int& exit_code);
+void add_tasks(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_version(CLI::App& app, int& exit_code);
+
+// RUN.yaml and key=value words, as several commands take them.
+struct ConfigWords {
+  std::string path;
+  std::vector<std::string> overrides;
+  RunConfig read() const { return read_config(path, overrides); }
+};
+// The same for a command that needs model.path, which may name a run: trainer/checkpoint/find_model.h.
+RunConfig read_with_model(const ConfigWords& words);
+// Of --model or a folder's place on the command line; says what it takes of a run.
+std::filesystem::path model_folder(const std::string& path, const std::string& field);
+void declare_config(CLI::App& command, ConfigWords& words);
+void declare_overrides(CLI::App& command, ConfigWords& words);
+
+// A file of a run's recorded trajectories: `which` is a step's number or a name; empty: the last evaluation, or
+// else the last step. Errors: ConfigError in the name of `command`.
+std::filesystem::path trajectories_file(const std::string& run, const std::string& which,
+                                        const std::string& command);
+
+// A file's content, or standard input for "-". Errors: ConfigError if there is no such file.
+std::string read_input(const std::string& path);
+
+}  // namespace temper

@@ -1,0 +1,152 @@
+#include "env/judge/judge.h"
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "env/gpu/standalone.h"
+#include "env/verdict/answer.h"
+#include "env/verdict/message.h"
+#include "trainer/app/commands/admit.h"
+#include "trainer/app/commands/again.h"
+#include "trainer/app/commands/commands.h"
+#include "trainer/app/commands/plan.h"
+
+namespace temper {
+namespace {
+
+// A task's name among tasks.path, or a file that holds one task.
+Task named_task(const RunConfig& config, const std::string& name) {
+  if (!std::filesystem::is_regular_file(name)) return find_task(load_all_tasks(config), name);
+  std::vector<Task> tasks = load_tasks(std::filesystem::path(name));
+  if (tasks.size() != 1)
+    throw ConfigError("{}: holds {} tasks; pass tasks.path={} and a name", name, tasks.size(), name);
+  return tasks.front();
+}
+
+bool is_answer(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  return extension == ".md" || extension == ".txt";
+}
+
+Verdict judge_answer(const RunConfig& config, const Task& task, const Answer& answer) {
+  if (!answer.ok) {
+    Verdict verdict{.kind = VerdictKind::kFailParse, .reason = answer.reason, .message = ""};
+    verdict.message = verdict_message(verdict);
+    return verdict;
+  }
+  JudgeOptions options = config.env;
+  options.lanes = 1;
+  Judge judge(options, {task});
+  for (const std::string& note : judge.notes()) fmt::print(stderr, "{}\n", note);
+  return judge.judge(task.name, answer.code);
+}
+
+void print_profile(const Profile& profile) {
+  fmt::print("{:.0f} % of the {} roof: {:.0f} GB/s, {:.0f} GFLOP/s; {:.1f} µs on the GPU\n",
+             100 * profile.roof_share, profile.roof, profile.bytes_per_s * 1e-9, profile.flops_per_s * 1e-9,
+             profile.device_us);
+  for (const KernelTime& kernel : profile.kernels)
+    fmt::print("  {:<40} {:>8.1f} µs {:>5.1f} %  {}×\n", kernel.name, kernel.us, 100 * kernel.share,
+               kernel.launches);
+}
+
+void print_verdict(const Verdict& v) {
+  fmt::print("{}{}\n", to_string(v.kind), v.reason.empty() ? "" : " (" + v.reason + ")");
+  if (v.candidate_us > 0)
+    fmt::print(
+        "{:.2f}× [{:.2f}, {:.2f}]  candidate {:.1f} µs, baseline {:.1f} µs ± {:.1f} %, {} pairs, floor "
+        "{:.1f} "
+        "µs{}\n",
+        v.speedup, v.speedup_low, v.speedup_high, v.candidate_us, v.baseline_us, 100 * v.noise, v.pairs,
+        v.floor_us, v.audited ? ", audited" : "");
+  if (v.speedup_compiled) fmt::print("{:.2f}× against torch.compile\n", *v.speedup_compiled);
+  if (v.profile) print_profile(*v.profile);
+  if (!v.message.empty()) fmt::print("{}\n", v.message);
+  if (!v.details.empty()) fmt::print("\n{}\n\n", v.details);
+  fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);
+}
+
+int print_standalone(const Task& task, const std::string& source) {
+  if (task.language != "cuda")
+    throw ConfigError("judge --standalone: task {} is {}; such a program is made of cuda candidates",
+                      task.name, task.language);
+  fmt::print("{}", standalone_program(task, source));
+  return kExitOk;
+}
+
+int run_judge(const ConfigWords& words, const std::string& task_name, const std::string& path, bool json,
+              bool plan, bool standalone) {
+  const RunConfig config = words.read();
+  const Task task = named_task(config, task_name);
+  const std::string text = read_input(path);
+  const Answer answer = is_answer(path) ? extract_code(text) : Answer{.ok = true, .reason = "", .code = text};
+  if (standalone && answer.ok) return print_standalone(task, answer.code);
+  if (plan && answer.ok) return run_plan(config, task, answer.code, json);
+  const Verdict verdict = judge_answer(config, task, answer);
+  if (json)
+    fmt::print("{}\n", nlohmann::json(verdict).dump(2));
+  else
+    print_verdict(verdict);
+  if (verdict.infra()) return kExitWorld;
+  return verdict.pass() ? kExitOk : kExitCandidateFailed;
+}
+
+}  // namespace
+
+void add_judge(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "judge", "judge one candidate: exit 0 if it passes, 1 if not; or say which tasks may be asked");
+  const auto words = std::make_shared<ConfigWords>();
+  const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false),
+             plan = std::make_shared<bool>(false), standalone = std::make_shared<bool>(false),
+             markdown = std::make_shared<bool>(false), tasks = std::make_shared<bool>(false),
+             mutants = std::make_shared<bool>(false), again = std::make_shared<bool>(false);
+  const auto rounds = std::make_shared<int64_t>(3), limit = std::make_shared<int64_t>(0);
+  command->add_option("task", *task, "a task's name, or a file with one task");
+  command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
+  declare_overrides(*command, *words);
+  command->add_flag("--json", *json, "the whole verdict as JSON");
+  command->add_flag(
+      "--admit", *admit,
+      "instead of a candidate, judge the tasks themselves, those named or all of tasks.path: exit 0 "
+      "if each may be asked, 1 if not");
+  command->add_flag(
+      "--mutants", *mutants,
+      "with --admit: known short-cuts, such as a softmax without its maximum, must fail each task");
+  command->add_flag("--markdown", *markdown, "with --admit: what it finds as tables in Markdown");
+  command->add_flag("--tasks", *tasks,
+                    "instead of a candidate, print those tasks as JSON, with each size as a number: what "
+                    "tools/compiled_baselines reads");
+  command->add_flag(
+      "--again", *again,
+      "instead of a task and a candidate, a run's directory, and a step or evaluation as `temper "
+      "show` takes it: judge its answers that passed anew, with other keys, and say which fall");
+  command->add_option("--rounds", *rounds, "with --again: how often each is judged")->check(at_least(1));
+  command->add_option("--limit", *limit, "with --again: only so many of the fastest")->check(at_least(1));
+  command->add_flag("--plan", *plan,
+                    "of a cuda candidate: what its launcher does at each shape, found without a GPU");
+  command->add_flag(
+      "--standalone", *standalone,
+      "of a cuda candidate: print an ordinary CUDA program that times it, to check a verdict's time by");
+  command->callback([=, &exit_code] {
+    if (*tasks)
+      exit_code = print_tasks({*task, *candidate}, *words);
+    else if (*admit)
+      exit_code = run_admit({*task, *candidate}, *words,
+                            *json       ? AdmitFormat::kJson
+                            : *markdown ? AdmitFormat::kMarkdown
+                                        : AdmitFormat::kText,
+                            *mutants);
+    else if (*again)
+      exit_code = run_again(*task, *candidate, *words, *rounds, *limit);
+    else if (candidate->empty())
+      throw ConfigError("judge: give a task and a candidate, or --admit, --tasks or --again");
+    else
+      exit_code = run_judge(*words, *task, *candidate, *json, *plan, *standalone);
+  });
+}
+
+}  // namespace temper

@@ -1,0 +1,91 @@
+#include "trainer/app/commands/plan.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "env/languages/language.h"
+#include "env/plan/planner.h"
+#include "env/verdict/details.h"
+#include "env/verdict/message.h"
+
+namespace temper {
+namespace {
+
+constexpr uid_t kUser = 65534;
+
+Planned plan(const RunConfig& config, const Task& task, const std::string& source) {
+  const GpuTarget target;
+  CompileQuota quota = cuda_compile_quota();
+  quota.wall = std::max(quota.wall, std::chrono::milliseconds(int64_t(config.env.compile_timeout_s * 1e3)));
+  CudaToolchains tools(kCuda.compiler_flags, kCuda.entry_point, target.architecture);
+  RecorderProcess recorder({.program = executable_dir() / "temper-recorder",
+                            .memory_bytes = config.env.memory_mb << 20,
+                            .user = kUser});
+  return plan_candidate(task, source, all_shapes(task), tools, quota, kUser, target, recorder,
+                        std::chrono::milliseconds(int64_t(config.env.run_timeout_s * 1e3)));
+}
+
+std::string words_of(const Shape& shape) {
+  std::string words;
+  for (const auto& [name, size] : shape)
+    words += fmt::format("{}{}={}", words.empty() ? "" : " ", name, size);
+  return words;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+void print_text(const Planned& planned, const std::vector<Shape>& shapes) {
+  for (size_t i = 0; i < planned.plans.size(); ++i) {
+    fmt::print("{}{}\n", words_of(shapes[i]), i + 1 == shapes.size() ? " (timed)" : "");
+    for (const auto& line : lines_of(plan_text(planned.plans[i]))) fmt::print("  {}\n", line);
+  }
+  fmt::print("compile {:.0f} ms, plans {:.1f} ms\n", planned.compile_ms, planned.plan_ms);
+}
+
+nlohmann::json to_json(const Planned& planned, const std::vector<Shape>& shapes) {
+  nlohmann::json plans = nlohmann::json::array();
+  for (size_t i = 0; i < planned.plans.size(); ++i)
+    plans.push_back({{"shape", shapes[i]},
+                     {"workspace_bytes", planned.plans[i].workspace_bytes()},
+                     {"plan", lines_of(plan_text(planned.plans[i]))}});
+  return {{"plans", plans}, {"compile_ms", planned.compile_ms}, {"plan_ms", planned.plan_ms}};
+}
+
+}  // namespace
+
+int run_plan(const RunConfig& config, const Task& task, const std::string& source, bool json) {
+  if (task.language != kCuda.name)
+    throw ConfigError("judge --plan: task {} is {}; plans are of cuda tasks", task.name, task.language);
+  const auto shapes = all_shapes(task);
+  const Planned planned = plan(config, task, source);
+  if (planned.failure) {
+    Verdict verdict;
+    verdict.kind = planned.failure->kind;
+    verdict.reason = planned.failure->reason;
+    verdict.message = verdict_message(verdict, planned.failure->detail);
+    verdict.details = verdict_details(verdict, planned.failure->details);
+    if (json)
+      fmt::print("{}\n", nlohmann::json{{"kind", to_string(verdict.kind)},
+                                        {"reason", verdict.reason},
+                                        {"message", verdict.message}}
+                             .dump(2));
+    else
+      fmt::print("{} ({})\n{}\n", to_string(verdict.kind), verdict.reason, verdict.message);
+    return kExitCandidateFailed;
+  }
+  if (json)
+    fmt::print("{}\n", to_json(planned, shapes).dump(2));
+  else
+    print_text(planned, shapes);
+  return kExitOk;
+}
+
+}  // namespace temper

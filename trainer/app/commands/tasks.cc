@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/input/near_names.h"
+#include "base/input/printable.h"
+#include "trainer/app/commands/commands.h"
+
+namespace temper {
+namespace {
+
+// A part of a name, of a family or of a language, in any case; all of them have to match.
+bool matches(const Task& task, const std::vector<std::string>& patterns) {
+  std::string words = task.name + " " + task.family + " " + task.language + " " + task.split;
+  return std::ranges::all_of(patterns, [&](std::string pattern) {
+    std::ranges::transform(pattern, pattern.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    return words.find(pattern) != std::string::npos;
+  });
+}
+
+std::vector<Task> tasks_found(const RunConfig& config, const std::vector<std::string>& patterns) {
+  std::vector<Task> tasks = load_all_tasks(config);
+  std::vector<std::string> names;
+  for (const Task& task : tasks) names.push_back(task.name);
+  std::erase_if(tasks, [&](const Task& task) {
+    const bool other = config.tasks.language != "auto" && task.language != config.tasks.language;
+    const auto& wanted = config.tasks.names;
+    return other || !matches(task, patterns) ||
+           (!wanted.empty() && std::ranges::count(wanted, task.name) == 0);
+  });
+  if (tasks.empty() && !patterns.empty())
+    throw ConfigError("tasks: none of the {} tasks of {} matches '{}'{}", names.size(),
+                      config.tasks.place().string(), printable(patterns.back()),
+                      did_you_mean(patterns.back(), names));
+  return tasks;
+}
+
+void print_table(const std::vector<Task>& tasks) {
+  size_t name = 4, family = 6;
+  for (const Task& task : tasks)
+    name = std::max(name, task.name.size()), family = std::max(family, task.family.size());
+  for (const Task& task : tasks)
+    fmt::print("{:<{}}  {:<4}  {:<{}}  {}\n", task.name, name, task.language, task.family, family,
+               task.split == "heldout" ? "held out" : task.split);
+}
+
+void print_lines(const std::vector<Task>& tasks) {
+  for (const Task& task : tasks)
+    fmt::print(
+        "{}\n",
+        nlohmann::json{
+            {"name", task.name}, {"language", task.language}, {"family", task.family}, {"split", task.split}}
+            .dump());
+}
+
+int run_tasks(const ConfigWords& words, bool json) {
+  ConfigWords options;
+  std::vector<std::string> patterns;
+  for (const std::string& word : words.overrides)
+    (word.find('=') == std::string::npos ? patterns : options.overrides).push_back(word);
+  const std::vector<Task> tasks = tasks_found(options.read(), patterns);
+  json ? print_lines(tasks) : print_table(tasks);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_tasks(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("tasks", "list tasks: name, language, family, and whether it is held out");
+  const auto words = std::make_shared<ConfigWords>();
+  const auto json = std::make_shared<bool>(false);
+  declare_overrides(*command, *words);
+  command->get_option("overrides")
+      ->description("options (tasks.path=DIR), and words that name, family, language or split must hold");
+  command->add_flag("--json", *json, "a line of JSON for each");
+  command->callback([=, &exit_code] { exit_code = run_tasks(*words, *json); });
+}
+
+}  // namespace temper

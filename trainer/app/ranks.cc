@@ -1,0 +1,269 @@
+#include "trainer/app/ranks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "env/judge/judge_server.h"
+#include "policy/ranks/activity.h"
+#include "policy/ranks/communicator.h"
+#include "policy/ranks/watch.h"
+#include "trainer/app/rank_identity.h"
+#include "trainer/config/config.h"
+#include "trainer/run/console.h"
+#include "trainer/run/interrupted.h"
+
+namespace temper {
+namespace {
+
+// Whatever bytes a message or a variable holds.
+std::string to_text(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// A rank's end that another one has explained.
+struct Ended {
+  int code;
+};
+
+// A rank's problem, if it has one.
+struct Problem {
+  int code = kExitOk;
+  std::string text;
+};
+
+template <class F>
+Problem problem_of(const F& f) {
+  try {
+    f();
+    return {};
+  } catch (const ConfigError& e) {
+    return {kExitUser, e.what()};
+  } catch (const LostRanks&) {
+    throw;
+  } catch (const std::exception& e) {
+    return {kExitWorld, e.what()};
+  }
+}
+
+class Ranks {
+ public:
+  Ranks(const RankPlace& place, const RankOptions& options)
+      : place_(place),
+        deadline_s_(kPatience * options.timeout_s),
+        communicator_(place, options.start_s),
+        watch_(communicator_, watch_options(options), options.start_s) {
+    communicator_.set_deadline(deadline_s_);
+    const nlohmann::json mine = {{"host", host_name()}, {"pid", ::getpid()}};
+    for (const std::string& text : communicator_.all_gather(to_text(mine), "meeting")) {
+      const auto json = nlohmann::json::parse(text);
+      names_.push_back(rank_text(int(names_.size()), place.size, json.at("host"), json.at("pid")));
+    }
+  }
+
+  Communicator& communicator() { return communicator_; }
+  Watch& watch() { return watch_; }
+  const RankPlace& place() const { return place_; }
+
+  // The last `count` ranks get the role env.
+  void give_roles(int count) {
+    if (count == 0) return;
+    first_env_ = place_.size - count;
+    policy_ = communicator_.first(first_env_, "roles");
+    if (!policy_) return;
+    policy_->set_deadline(deadline_s_);
+    watch_.follow(*policy_);
+  }
+  bool some_judge() const { return first_env_ < place_.size; }
+  bool judges() const { return place_.rank >= first_env_; }
+  // The ranks that run the command, for those of them.
+  Communicator& policy() { return policy_ ? *policy_ : communicator_; }
+  void spare_judges() { watch_.spare(first_env_); }
+  // All who are needed have come to their end, and by the same way.
+  void end() {
+    if (!judges()) policy().same_calls("end");
+    watch_.leave();
+  }
+
+  // Ends all ranks if one has a problem. Rank 0 says the first one, and whose it is if it is not everyone's.
+  void agree(const Problem& mine, const char* what) {
+    const auto all = communicator_.all_gather(to_text({{"code", mine.code}, {"text", mine.text}}), what);
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      const auto json = nlohmann::json::parse(all[rank]);
+      const int code = json.at("code");
+      if (code == kExitOk) continue;
+      const bool everyones = std::ranges::count(all, all[rank]) == std::ssize(all);
+      if (communicator_.rank() == 0)
+        fmt::print(stderr, "{}{}\n", everyones ? "" : names_[rank] + ": ",
+                   json.at("text").get<std::string>());
+      throw Ended{code};
+    }
+  }
+
+  // Ends all ranks where what they say of themselves differs.
+  void compare(const RankIdentity& mine) {
+    const auto all = communicator_.all_gather(to_text(mine), "comparison");
+    const RankIdentity first = nlohmann::json::parse(all[0]);
+    for (size_t rank = 1; rank < all.size(); ++rank) {
+      const auto difference = find_difference(first, nlohmann::json::parse(all[rank]));
+      if (!difference) continue;
+      if (communicator_.rank() == 0)
+        fmt::print(stderr, "the ranks differ in {}: '{}' on rank 0, '{}' on {}; it must be the same on all\n",
+                   difference->what, difference->first, difference->other, names_[rank]);
+      throw Ended{kExitUser};
+    }
+  }
+
+ private:
+  static constexpr double kPatience = 20;  // of a wait itself: the watch gives up long before
+
+  static WatchOptions watch_options(const RankOptions& options) {
+    return {.silence_s = options.silence_s, .timeout_s = options.timeout_s};
+  }
+
+  RankPlace place_;
+  const double deadline_s_;
+  int first_env_ = place_.size;
+  Communicator communicator_;
+  std::unique_ptr<Communicator> policy_;
+  Watch watch_;
+  std::vector<std::string> names_;  // "rank 2 of 4 (host …, pid …)"
+};
+
+// Judges for the ranks that run the command until they have ended.
+int judge_for_others(Ranks& ranks, const RankedCommand& command, RunConfig& config) {
+  std::optional<Judge> judge;
+  std::optional<JudgeServer> server;
+  ranks.agree({}, "preparation");
+  ranks.agree(problem_of([&] {
+                share_machine(config, ranks.communicator());
+                judge.emplace(config.env, command.tasks(config));
+                server.emplace(*judge);
+              }),
+              "judges");
+  ranks.communicator().all_gather(server->address(), "judges");
+  const Phase phase("judging for others");
+  server->serve([&] {
+    fail_if_asked("judging round");
+    return ranks.watch().first_left();
+  });
+  return interrupted() ? kExitInterrupted : kExitOk;
+}
+
+int run_role(Ranks& ranks, const RankedCommand& command, RunConfig& config) {
+  if (ranks.judges()) return judge_for_others(ranks, command, config);
+  ranks.agree(problem_of([&] { command.prepare(config, ranks.policy()); }), "preparation");
+  if (ranks.some_judge()) {
+    ranks.agree({}, "judges");
+    config.env.servers = ranks.communicator().all_gather("", "judges");
+    std::erase(config.env.servers, "");
+    ranks.spare_judges();
+  }
+  return command.run(config, ranks.policy());
+}
+
+int run_together(Ranks& ranks, const RankedCommand& command, std::optional<RunConfig>& config,
+                 const Problem& read) {
+  const Phase phase("start-up");
+  ranks.agree(read, "config");
+  const std::string& contradiction = ranks.place().contradiction;
+  ranks.agree({contradiction.empty() ? kExitOk : kExitUser, contradiction}, "environment");
+  ranks.compare(identity_of(*config));
+  if (config->ranks.env >= ranks.place().size)
+    ranks.agree({kExitUser, fmt::format("ranks.env: {} of {} ranks judge; one at least must hold the policy",
+                                        config->ranks.env, ranks.place().size)},
+                "roles");
+  ranks.give_roles(int(config->ranks.env));
+  return run_role(ranks, command, *config);
+}
+
+int run_on_several(const RankPlace& place, const RankedCommand& command) {
+  use_terminal(place.rank == 0);
+  std::optional<RunConfig> config;
+  const Problem read = problem_of([&] { config = command.read(); });
+  Ranks ranks(place, config ? config->ranks : RankOptions{});
+  try {
+    const int code = run_together(ranks, command, config, read);
+    ranks.end();
+    return code;
+  } catch (const Ended& end) {
+    ranks.end();
+    return end.code;
+  } catch (const Interrupted& e) {
+    if (place.rank == 0) fmt::print(stderr, "interrupted; {}\n", e.kept);
+    ranks.end();
+    return kExitInterrupted;
+  } catch (const ConfigError& e) {
+    ranks.watch().fail(kExitUser, e.what());
+  } catch (const LostRanks& e) {
+    ranks.watch().fail(kExitWorld, e.what(), true);
+  } catch (const std::exception& e) {
+    ranks.watch().fail(kExitWorld, e.what());
+  }
+}
+
+}  // namespace
+
+void RankOptions::visit(OptionVisitor& v) {
+  v.option("start_s", start_s, {.help = "for all ranks to meet", .unit = "s", .min = 1});
+  v.option("silence_s", silence_s,
+           {.help = "without a sign of life, then a rank counts as lost", .unit = "s", .min = 3});
+  v.option("timeout_s", timeout_s,
+           {.help = "without progress while others wait for it, then a rank counts as hung",
+            .unit = "s",
+            .min = 3});
+  v.option("check_every", check_every,
+           {.help = "steps after which the ranks compare their weights, which must be equal to the bit; each "
+                    "save compares them too; 0: saves alone",
+            .min = 0});
+  v.option(
+      "env", env,
+      {.help = "the last of the ranks that hold no policy and judge for the others, who then judge nothing "
+               "themselves; where one is lost, the others go on",
+       .min = 0,
+       .max = 4096});
+}
+
+int run_ranked(const RankedCommand& command) {
+  const RankPlace place = find_rank_place();
+  if (place.size > 1) return run_on_several(place, command);
+  if (!place.contradiction.empty()) throw ConfigError("{}", place.contradiction);
+  RunConfig config = command.read();
+  if (config.ranks.env > 0)
+    throw ConfigError(
+        "ranks.env: {} ranks that judge need one at least beside them; start several with mpirun",
+        config.ranks.env);
+  command.prepare(config, alone());
+  return command.run(config, alone());
+}
+
+void share_machine(RunConfig& config, const Communicator& ranks) {
+  if (ranks.size() == 1 && ranks.core_size() == 1) return;
+  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const int64_t part = std::max<int64_t>(1, cores / ranks.core_size());
+  if (config.run.threads == 0) config.run.threads = part;
+  if (config.env.lanes == 0) config.env.lanes = part;
+  config.env.first_lane = ranks.core_rank() * config.env.lanes;
+  config.env.first_gpu = ranks.local_rank();
+  if (auto& gpus = config.env.gpus; !gpus.empty()) {
+    std::vector<int64_t> mine;
+    for (size_t i = 0; i < gpus.size(); ++i)
+      if (int(i) % ranks.local_size() == ranks.local_rank()) mine.push_back(gpus[i]);
+    if (mine.empty()) mine.push_back(gpus[size_t(ranks.local_rank()) % gpus.size()]);
+    gpus = mine;
+  }
+}
+
+bool any_interrupted(Communicator& ranks) {
+  if (!ranks.any(interrupted(), "interrupts")) return false;
+  interrupt();
+  return true;
+}
+
+}  // namespace temper

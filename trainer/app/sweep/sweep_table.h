@@ -1,0 +1,30 @@
+#pragma once
+// What a sweep found: a table for people, one for programs, a report.
+
+#include <string>
+#include <vector>
+
+#include "trainer/app/report/groups.h"
+
+namespace temper {
+
+// One cell as it ended.
+struct CellResult {
+  std::string name, variant, state;  // state: finished, failed, not run
+  int64_t seed = 0;
+  double seconds = 0;
+  std::vector<std::string> last_words;  // of a failed one
+};
+
+// One row a variant: held-out answers before → after, mean ± standard deviation over its finished seeds.
+// Markdown, aligned so that a terminal shows it too. runs[i] is what cell i left, null where there is
+// nothing.
+std::string sweep_table(const std::vector<CellResult>& cells, const std::vector<const RunRecord*>& runs);
+
+// One line a cell: name, variant, seed, state, seconds, steps, then every val/* before and after.
+std::string sweep_csv(const std::vector<CellResult>& cells, const std::vector<const RunRecord*>& runs);
+
+// Failed cells with what they said last; empty where there is none.
+std::string failures_text(const std::vector<CellResult>& cells);
+
+}  // namespace temper

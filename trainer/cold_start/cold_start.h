@@ -1,0 +1,60 @@
+#pragma once
+// Supervised fine-tuning before any reinforcement: on traces that a grammar wrote, or on a file of
+// conversations.
+//
+// Loss:   Σ w (−log p) / Σ w over the learned tokens of one update's rows, all ranks' together: a weighted
+// mean
+//         over tokens, in which a long answer counts more than a short one. w is the weight of the token's
+//         answer.
+// Order:  each epoch's rows are shuffled by {seed, epoch} and put one after another into updates of about
+//         batch_tokens tokens, prompts included.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "policy/policy.h"
+#include "trainer/cold_start/learned_rows.h"
+#include "trainer/learn/optimizer.h"
+
+namespace temper {
+
+struct ColdStartOptions {
+  int64_t epochs = 4;              // 0: no cold start
+  std::string data = "";           // file of conversations; empty: traces, of a new policy
+  int64_t max_tokens = 0;          // of a conversation; 0: the model's positions
+  int64_t checkpoint_every = 500;  // updates; 0: when interrupted only
+  int64_t batch_tokens = 8192;     // of one update
+  int64_t micro_batch_tokens = 4096;
+  double max_seconds = 0;      // ends it early, the schedule following the clock; 0: by steps, reproducible
+  double repaired_weight = 1;  // of answers that a later turn repairs
+  OptimizerOptions optimizer = {.lr = 3e-3, .schedule = "linear", .warmup = 0.02};
+  void visit(OptionVisitor& v);
+};
+
+struct ColdStartStats {
+  int64_t updates = 0, total_updates = 0;
+  int64_t optimizer_updates = 0;  // without those whose gradient was not finite
+  int64_t tokens = 0;             // computed so far, prompts included
+  double loss = 0;                // nats per learned token, of the last update
+  double grad_norm = 0, lr = 0;
+  double seconds = 0;
+  double progress = 0;  // share done, in [0, 1]
+  bool interrupted = false;
+  double tokens_per_s() const { return seconds > 0 ? double(tokens) / seconds : 0; }
+};
+
+// Tokens of a conversation at most.
+int64_t longest_row(const ColdStartOptions& options, const ModelConfig& shape);
+
+// Trains on the rows and leaves the optimizer's moments at zero. `progress` is called after each update. It
+// ends after max_seconds. Interrupted, it ends between updates with the moments as they are. `from` is where
+// such a one was: with the weights and moments of that moment it goes on as if it had never been stopped, bit
+// for bit where no clock decides.
+ColdStartStats run_cold_start(Policy& policy, const std::vector<LearnedRow>& rows,
+                              const ColdStartOptions& options, uint64_t seed, const ColdStartStats& from = {},
+                              const std::function<void(const ColdStartStats&)>& progress = {});
+
+}  // namespace temper

@@ -1,0 +1,207 @@
+#include "trainer/cold_start/collect.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "env/verdict/answer.h"
+#include "rollout/conversation.h"
+#include "rollout/rollout.h"
+#include "rollout/traces/unjudged.h"
+#include "rollout/trajectory_file.h"
+#include "trainer/app/ranks.h"
+#include "trainer/config/config.h"
+#include "trainer/run/interrupted.h"
+#include "trainer/run/model.h"
+
+namespace temper {
+namespace {
+
+constexpr uint64_t kCollectStream = 0xC011;  // keeps these random numbers apart from training's
+
+// An answer that is kept, with what decides its place among its task's.
+struct GoodAnswer {
+  const Trajectory* trajectory;
+  size_t turn;
+  int64_t length() const { return trajectory->turns[turn].end - trajectory->turns[turn].begin; }
+  double speedup() const { return trajectory->turns[turn].verdict.speedup; }
+};
+
+// Whether `a` is kept rather than `b`.
+bool better(const CollectOptions& options, const GoodAnswer& a, const GoodAnswer& b) {
+  if (options.keep == "fast") return a.speedup() > b.speedup();
+  return options.keep == "shortest" && a.length() < b.length();
+}
+
+std::optional<GoodAnswer> choose(const CollectOptions& options, const Trajectory& trajectory) {
+  std::optional<GoodAnswer> chosen;
+  for (size_t i = 0; i < trajectory.turns.size(); ++i) {
+    const Turn& turn = trajectory.turns[i];
+    if (!turn.verdict.pass() || !turn.stopped) continue;
+    if (options.keep == "fast" && turn.verdict.speedup < options.min_speedup) continue;
+    const GoodAnswer answer{&trajectory, i};
+    if (!chosen || better(options, answer, *chosen)) chosen = answer;
+  }
+  return chosen;
+}
+
+ChatExample example_of(const GoodAnswer& answer, const Task& task, const Tokenizer& tokenizer,
+                       const ContextOptions& context, int64_t seed) {
+  ChatExample example{
+      .messages = {{"user", task.prompt()}}, .task = task.name, .speedup = answer.speedup(), .seed = seed};
+  const Trajectory& trajectory = *answer.trajectory;
+  const ChatFormat format(tokenizer);
+  for (const size_t i : shown_turns(context, trajectory, answer.turn)) {
+    const PastTurn shown = shown_part(context, trajectory, trajectory.turns[i], format, tokenizer);
+    example.messages.push_back({"assistant", tokenizer.decode(shown.ids), 0});
+    example.messages.push_back({"user", feedback_text(shown.verdict)});
+  }
+  const Turn& last = trajectory.turns[answer.turn];
+  example.messages.push_back({"assistant", tokenizer.decode(trajectory.answer_ids(last)), 1});
+  return example;
+}
+
+bool all_utf8(const ChatExample& example) {
+  return std::ranges::all_of(example.messages, [](const ChatMessage& m) { return is_utf8(m.content); });
+}
+
+ChatExample example_of(const Trace& trace, const Task& task, double repaired_weight) {
+  ChatExample example{.messages = {{"user", task.prompt()}}, .task = task.name};
+  for (size_t i = 0; i < trace.turns.size(); ++i) {
+    const bool last = i + 1 == trace.turns.size(), repaired = !last && !trace.turns[i].verdict.pass();
+    example.messages.push_back({"assistant", trace.turns[i].answer, repaired ? repaired_weight : 1});
+    if (!last) example.messages.push_back({"user", feedback_text(trace.turns[i].verdict)});
+  }
+  return example;
+}
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// The end of the comment or literal that begins at `at`; `at` where neither does.
+size_t end_of_comment(std::string_view code, size_t at) {
+  if (code.substr(at, 2) == "//") return std::min(code.find('\n', at), code.size());
+  if (code.substr(at, 2) != "/*") return at;
+  const size_t end = code.find("*/", at + 2);
+  return end == code.npos ? code.size() : end + 2;
+}
+
+size_t end_of_literal(std::string_view code, size_t at) {
+  const char quote = code[at];
+  if (quote != '"' && quote != '\'') return at;
+  for (size_t i = at + 1; i < code.size(); ++i) {
+    if (code[i] == '\\')
+      ++i;
+    else if (code[i] == quote || code[i] == '\n')
+      return i + 1;
+  }
+  return code.size();
+}
+
+// Those of one task, the best first, each code once.
+void select_of_task(std::vector<GoodAnswer> answers, const Task& task, const Tokenizer& tokenizer,
+                    const CollectOptions& options, int64_t seed, Collected& collected) {
+  std::ranges::stable_sort(answers,
+                           [&](const GoodAnswer& a, const GoodAnswer& b) { return better(options, a, b); });
+  const int64_t most = options.per_task == 0 && options.keep == "shortest" ? 1 : options.per_task;
+  std::set<std::string> seen;
+  int64_t kept = 0;
+  for (const GoodAnswer& answer : answers) {
+    ChatExample example = example_of(answer, task, tokenizer, options.context, seed);
+    const std::string code = normalised_code(extract_code(example.messages.back().content).code);
+    if (!all_utf8(example)) {
+      ++collected.not_text;
+    } else if (!seen.insert(code).second) {
+      ++collected.again;
+    } else if (most > 0 && kept == most) {
+      ++collected.over;
+    } else {
+      collected.examples.push_back(std::move(example));
+      ++kept;
+    }
+  }
+}
+
+}  // namespace
+
+std::string normalised_code(std::string_view code) {
+  std::string text;
+  bool gap = false;
+  for (size_t at = 0; at < code.size();) {
+    if (const size_t behind = end_of_comment(code, at); behind > at) {
+      gap = true;
+      at = behind;
+    } else if (std::isspace(static_cast<unsigned char>(code[at]))) {
+      // A line that the preprocessor reads ends where it ends.
+      if (code[at] == '\n' && text.find('#', text.rfind('\n') + 1) != text.npos) text += '\n';
+      gap = true;
+      ++at;
+    } else {
+      if (gap && !text.empty() && is_word(text.back()) && is_word(code[at])) text += ' ';
+      if (code[at] == '#' && !text.empty() && text.back() != '\n') text += '\n';
+      gap = false;
+      const size_t end = std::max(end_of_literal(code, at), at + 1);
+      text += code.substr(at, end - at);
+      at = end;
+    }
+  }
+  return text;
+}
+
+Collected select_examples(const std::vector<Trajectory>& trajectories, const std::vector<Task>& tasks,
+                          const Tokenizer& tokenizer, const CollectOptions& options, int64_t seed) {
+  Collected collected;
+  collected.sampled = std::ssize(trajectories);
+  for (auto first = trajectories.begin(); first != trajectories.end();) {
+    const auto end =
+        std::find_if(first, trajectories.end(), [&](const Trajectory& t) { return t.task != first->task; });
+    std::vector<GoodAnswer> answers;
+    for (auto t = first; t != end; ++t)
+      if (const auto answer = choose(options, *t)) answers.push_back(*answer);
+    collected.right += std::ssize(answers);
+    select_of_task(std::move(answers), find_task(tasks, first->task), tokenizer, options, seed, collected);
+    first = end;
+  }
+  return collected;
+}
+
+Collected collect(Model& model, Judge& judge, const RunConfig& config, const CollectOptions& options,
+                  const std::function<void(int64_t, int64_t)>& progress) {
+  const auto tasks = tasks_of_split(judge.tasks(), options.split);
+  if (tasks.empty())
+    throw ConfigError("--split: no task of split {} in {}", options.split, config.tasks.path);
+  Rollout rollout(model.policy, model.tokenizer, judge, config.rollout,
+                  mix_key({uint64_t(config.run.seed), kCollectStream}));
+  rollout.stops_when_interrupted = true;
+  std::vector<RolloutRequest> requests;
+  for (const Task* task : tasks)
+    requests.push_back({task, options.samples > 0 ? options.samples : config.rollout.samples_per_task});
+  Batch batch = rollout.run(0, requests, progress);
+  if (any_interrupted(model.policy.ranks())) throw Interrupted();
+  std::vector<Trajectory> trajectories;
+  keep(std::move(batch), trajectories);
+  CollectOptions as_sampled = options;
+  as_sampled.context = config.rollout.context;
+  return select_examples(trajectories, judge.tasks(), model.tokenizer, as_sampled, config.run.seed);
+}
+
+std::vector<ChatExample> collect_traces(Judge& judge, const RunConfig& config, Communicator& ranks,
+                                        const std::function<void(int64_t, int64_t)>& progress) {
+  const auto seed = uint64_t(config.run.seed);
+  std::vector<Trace> traces = make_traces(config.traces, judge, seed, progress, ranks);
+  if (any_interrupted(ranks)) throw Interrupted();
+  auto [tasks, unjudged] = make_unjudged_examples(config.traces, judge.tasks(), traces, seed);
+  tasks.insert(tasks.end(), judge.tasks().begin(), judge.tasks().end());
+  unjudged.insert(unjudged.end(), traces.begin(), traces.end());
+  std::map<std::string, const Task*> by_name;
+  for (const Task& task : tasks) by_name[task.name] = &task;
+  std::vector<ChatExample> examples;
+  for (const Trace& trace : unjudged)
+    examples.push_back(example_of(trace, *by_name.at(trace.task), config.cold_start.repaired_weight));
+  return examples;
+}
+
+}  // namespace temper

@@ -1,0 +1,157 @@
+#include "trainer/cold_start/learned_rows.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "env/verdict/answer.h"
+#include "policy/ops/cpu/parallel.h"
+#include "policy/text/chat_format.h"
+#include "rollout/conversation.h"
+
+namespace temper {
+namespace {
+
+void append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
+  ids.insert(ids.end(), more.begin(), more.end());
+}
+
+// The one place that knows how a conversation of a file is laid out.
+LearnedRow render(const ChatExample& example, const ChatFormat& format) {
+  LearnedRow row;
+  std::string system;
+  for (const ChatMessage& message : example.messages) {
+    if (message.role == "system") {
+      system = message.content;
+    } else if (message.role == "user") {
+      if (!row.spans.empty()) append(row.ids, format.after_answer());
+      append(row.ids, row.ids.empty() ? format.first_turn(message.content, system)
+                                      : format.user_turn(message.content));
+    } else {
+      const auto begin = int32_t(row.ids.size());
+      append(row.ids, format.answer(message.content));
+      row.spans.push_back({begin, int32_t(row.ids.size()), message.weight});
+    }
+  }
+  return row;
+}
+
+// Of each segment.
+std::vector<LearnedRow> make_rows(Trajectory trajectory, double repaired_weight) {
+  std::vector<LearnedRow> rows(trajectory.segments.size());
+  for (size_t i = 0; i < trajectory.turns.size(); ++i) {
+    const Turn& turn = trajectory.turns[i];
+    const bool repaired = i + 1 < trajectory.turns.size() && !turn.verdict.pass();
+    for (const Span span : turn.spans())
+      if (span.begin < span.end)
+        rows[size_t(turn.segment)].spans.push_back({span.begin, span.end, repaired ? repaired_weight : 1});
+  }
+  for (size_t k = 0; k < rows.size(); ++k) rows[k].ids = std::move(trajectory.segments[k].ids);
+  return rows;
+}
+
+// The plan of an answer as its summary, without the empty lines around it.
+std::vector<int32_t> summary_of(const std::string& answer, const ContextOptions& context,
+                                const Tokenizer& tokenizer, const ChatFormat& format) {
+  std::string plan = answer.substr(0, extract_code(answer).code_begin);
+  while (!plan.empty() && (plan.back() == '\n' || plan.back() == ' ')) plan.pop_back();
+  std::vector<int32_t> ids = tokenizer.encode(plan);
+  ids.resize(std::min(ids.size(), size_t(context.summary_tokens) - 1));
+  ids.push_back(format.stop_id());
+  return ids;
+}
+
+}  // namespace
+
+std::vector<double> LearnedRow::weights() const {
+  std::vector<double> weights(ids.size());
+  for (const LearnedSpan& span : spans)
+    std::fill(weights.begin() + span.begin, weights.begin() + span.end, span.weight);
+  return weights;
+}
+
+int64_t LearnedRows::longest() const {
+  int64_t most = 0;
+  for (const LearnedRow& row : rows) most = std::max(most, std::ssize(row.ids));
+  return most;
+}
+
+std::string LearnedRows::digest() const {
+  Sha256 all;
+  const auto add = [&](const auto& list) {
+    const uint64_t size = list.size();
+    all.add(&size, sizeof size);
+    all.add(list.data(), size * sizeof list[0]);
+  };
+  for (const LearnedRow& row : rows) {
+    add(row.ids);
+    add(row.weights());
+  }
+  return all.hex();
+}
+
+Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer,
+                         const ContextOptions& context) {
+  const ChatFormat format(tokenizer);
+  Conversation conversation(format, tokenizer, task, 0, 0, context);
+  for (size_t i = 0; i < trace.turns.size(); ++i) {
+    if (i > 0 && context.summarises()) {
+      const std::vector<int32_t> summary = summary_of(trace.turns[i - 1].answer, context, tokenizer, format);
+      conversation.request_summary();
+      conversation.add_summary(summary, std::vector<float>(summary.size()));
+    }
+    if (i > 0) conversation.open_turn();
+    std::vector<int32_t> ids = tokenizer.encode(trace.turns[i].answer);
+    ids.push_back(format.stop_id());
+    conversation.add_answer(ids, std::vector<float>(ids.size()), true);
+    conversation.add_verdict(trace.turns[i].verdict);
+  }
+  return conversation.take();
+}
+
+LearnedRows rows_of_traces(const std::vector<Trace>& traces, const std::vector<Task>& tasks,
+                           const Tokenizer& tokenizer, const TraceRowOptions& options) {
+  std::map<std::string, const Task*> by_name;
+  for (const Task& task : tasks) by_name[task.name] = &task;
+  std::vector<const Task*> task_of;
+  for (const Trace& trace : traces) {
+    const auto known = by_name.find(trace.task);
+    task_of.push_back(known != by_name.end() ? known->second : &find_task(tasks, trace.task));  // or throws
+  }
+  std::vector<std::vector<LearnedRow>> rows(traces.size());
+  cpu::parallel_tasks(std::ssize(traces), [&](int64_t i) {
+    const auto k = size_t(i);
+    rows[k] =
+        make_rows(to_trajectory(traces[k], *task_of[k], tokenizer, options.context), options.repaired_weight);
+  });
+  LearnedRows all;
+  for (std::vector<LearnedRow>& of_trace : rows) {
+    const bool fits = std::ranges::all_of(
+        of_trace, [&](const LearnedRow& row) { return std::ssize(row.ids) <= options.max_tokens; });
+    all.left_out += !fits;
+    if (fits) std::ranges::move(of_trace, std::back_inserter(all.rows));
+  }
+  if (all.rows.empty() && !traces.empty())
+    throw ConfigError(
+        "model.max_position_embeddings: each of the cold start's {} examples is longer than {} tokens",
+        traces.size(), options.max_tokens);
+  return all;
+}
+
+LearnedRows rows_of_examples(const std::string& file, const std::vector<ChatExample>& examples,
+                             const Tokenizer& tokenizer, int64_t max_tokens) {
+  const ChatFormat format(tokenizer);
+  LearnedRows all{.rows = std::vector<LearnedRow>(examples.size())};
+  cpu::parallel_tasks(std::ssize(examples),
+                      [&](int64_t i) { all.rows[size_t(i)] = render(examples[size_t(i)], format); });
+  for (size_t i = 0; i < examples.size(); ++i)
+    if (const int64_t length = std::ssize(all.rows[i].ids); length > max_tokens)
+      throw ConfigError(
+          "{}:{}: the conversation has {} tokens: must have at most {}, which is cold_start.max_tokens or "
+          "the model's max_position_embeddings",
+          file, examples[i].line, length, max_tokens);
+  return all;
+}
+
+}  // namespace temper

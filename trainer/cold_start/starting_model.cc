@@ -1,0 +1,190 @@
+#include "trainer/cold_start/starting_model.h"
+
+#include "base/error.h"
+#include "policy/parameters/parameter_store.h"
+#include "rollout/conversation.h"
+#include "rollout/traces/unjudged.h"
+#include "trainer/app/ranks.h"
+#include "trainer/checkpoint/restore.h"
+#include "trainer/cold_start/cold_start_saver.h"
+#include "trainer/config/device.h"
+#include "trainer/run/console.h"
+#include "trainer/run/interrupted.h"
+
+namespace temper {
+namespace {
+
+std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge, Communicator& ranks) {
+  auto traces = make_traces(config.traces, judge, uint64_t(config.run.seed), progress_bar("corpus"), ranks);
+  if (any_interrupted(ranks)) throw Interrupted();
+  int64_t repaired = 0;
+  for (const Trace& trace : traces) repaired += !trace.turns.front().verdict.pass();
+  say("corpus: {} conversations, {} of them begin with a mistake; every answer judged", traces.size(),
+      repaired);
+  return traces;
+}
+
+// What a cold start learns from: the conversations of a file, or else traces.
+struct Source {
+  std::vector<ChatExample> examples;
+  std::vector<Trace> traces;
+};
+
+Source read_source(const RunConfig& config, Judge& judge, Communicator& ranks) {
+  if (config.cold_start.data.empty()) return {.examples = {}, .traces = make_corpus(config, judge, ranks)};
+  Source source{.examples = read_chat_examples(config.cold_start.data), .traces = {}};
+  say("data: {} conversations from {}", source.examples.size(), config.cold_start.data);
+  return source;
+}
+
+std::vector<std::string> texts_of(const Source& source, const std::vector<Task>& tasks) {
+  std::vector<std::string> texts;
+  for (const Task& task : tasks)
+    if (task.split != "heldout") texts.push_back(task.prompt());
+  for (const Trace& trace : source.traces)
+    for (const TraceTurn& turn : trace.turns) {
+      texts.push_back(turn.answer);
+      texts.push_back(feedback_text(turn.verdict));
+    }
+  for (const ChatExample& example : source.examples)
+    for (const ChatMessage& message : example.messages) texts.push_back(message.content);
+  return texts;
+}
+
+Model new_model(const RunConfig& config, const std::vector<std::string>& texts,
+                const PolicyOptions& options) {
+  Tokenizer tokenizer = Tokenizer::train(texts, config.model.shape.vocab_size);
+  Model model{Policy(config.model.shape, with_tokens(options, tokenizer)), std::move(tokenizer)};
+  model.policy.parameters().init_random(uint64_t(config.run.seed));
+  return model;
+}
+
+Metrics cold_start_metrics(const ColdStartStats& now) {
+  return {{"cold_start/loss", now.loss},           {"cold_start/lr", now.lr},
+          {"cold_start/grad_norm", now.grad_norm}, {"cold_start/tokens", double(now.tokens)},
+          {"cold_start/progress", now.progress},   {"cold_start/throughput", now.tokens_per_s()},
+          {"cold_start/seconds", now.seconds}};
+}
+
+// The judged traces, and those that the cold start alone sees: what is judged is judged for all.
+LearnedRows rows_of_all_traces(const RunConfig& config, const std::vector<Task>& tasks,
+                               const std::vector<Trace>& traces, const Tokenizer& tokenizer,
+                               int64_t max_tokens) {
+  auto [all_tasks, all_traces] =
+      make_unjudged_examples(config.traces, tasks, traces, uint64_t(config.run.seed));
+  if (!all_traces.empty())
+    say("corpus: {} answers to as many further tasks, as the grammar writes them, not judged",
+        all_traces.size());
+  all_tasks.insert(all_tasks.end(), tasks.begin(), tasks.end());
+  all_traces.insert(all_traces.end(), traces.begin(), traces.end());
+  LearnedRows rows = rows_of_traces(all_traces, all_tasks, tokenizer,
+                                    {.repaired_weight = config.cold_start.repaired_weight,
+                                     .max_tokens = max_tokens,
+                                     .context = config.rollout.context});
+  if (rows.left_out > 0)
+    say("cold start: {} examples are left out, longer than {} tokens", rows.left_out, max_tokens);
+  return rows;
+}
+
+LearnedRows rows_of(const RunConfig& config, const Source& source, const std::vector<Task>& tasks,
+                    const Model& model) {
+  const int64_t max_tokens = longest_row(config.cold_start, model.policy.config());
+  return source.examples.empty()
+             ? rows_of_all_traces(config, tasks, source.traces, model.tokenizer, max_tokens)
+             : rows_of_examples(config.cold_start.data, source.examples, model.tokenizer, max_tokens);
+}
+
+// Where the run's checkpoint stands, if it has one; the model is as it was there.
+ColdStartStats take_up(const Run& run, const RunConfig& config, const std::string& examples) {
+  if (!run.checkpoint()) return {};
+  if (run.checkpoint()->manifest.cold_start->examples != examples)
+    throw ConfigError("{}: the cold start's examples are others than before the stop ({}); {}",
+                      run.checkpoint()->dir.string(),
+                      config.cold_start.data.empty() ? "verdicts differ" : config.cold_start.data, kWayOut);
+  return place_of(*run.checkpoint());
+}
+
+void cold_start(const RunConfig& config, const LearnedRows& rows, Model& model, Judge& judge, Run& run) {
+  const std::string examples = rows.digest();
+  const ColdStartStats from = take_up(run, config, examples);
+  ColdStartSaver saver(config, model, judge, run, examples);
+  const auto bar = cold_start_bar();
+  const auto record = [&](const ColdStartStats& now) {
+    bar(now);
+    run.record(now.updates, cold_start_metrics(now));
+    saver.update(now);
+  };
+  const ColdStartStats stats =
+      run_cold_start(model.policy, rows.rows, config.cold_start, uint64_t(config.run.seed), from, record);
+  if (!stats.interrupted) return saver.finish();
+  if (saver.interrupt(stats)) throw Interrupted{"the same command goes on with the cold start"};
+  throw Interrupted();
+}
+
+}  // namespace
+
+std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task>& tasks) {
+  return config.model.path.empty() ? with_trace_tasks(config.traces, tasks, uint64_t(config.run.seed))
+                                   : tasks;
+}
+
+void say_exactness(Policy& policy) {
+  if (const std::string found = policy.check_exactness(); !found.empty()) say("log-probs: {}", found);
+}
+
+ModelConfig starting_shape(const RunConfig& config) {
+  if (config.model.path.empty()) return config.model.shape;
+  ModelConfig shape = read_model_config(config.model.path);
+  if (config.rollout.max_context_tokens > shape.max_position_embeddings)
+    throw ConfigError("rollout.max_context_tokens: {} is more than the {} positions of {}",
+                      config.rollout.max_context_tokens, shape.max_position_embeddings, config.model.path);
+  return shape;
+}
+
+Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
+  PolicyOptions options = config.model.policy();
+  options.ranks = &run.ranks();
+  const std::string& chat = config.model.chat_format;
+  say_model(starting_shape(config), config.model.path.empty(), device_text(options));
+  const Checkpoint* from = run.checkpoint();
+  const auto empty = [&] {
+    Model model = empty_model(*from, options);
+    model.tokenizer.chat_format = chat;
+    return model;
+  };
+  if (from && !from->manifest.cold_start) {
+    if (config.loss.kl_coefficient == 0) return empty();
+    Model model = load_model(starting_folder(config, from->dir), options, chat);
+    check_learnable(model.not_finite, config.model.allow_not_finite);
+    return model;
+  }
+  if (!config.has_cold_start()) {
+    Model model = load_model(config.model.path, options, chat);
+    check_learnable(model.not_finite, config.model.allow_not_finite);
+    say_exactness(model.policy);
+    return model;
+  }
+  const Source source = read_source(config, judge, run.ranks());
+  Model model = from                        ? empty()
+                : config.model.path.empty() ? new_model(config, texts_of(source, judge.tasks()), options)
+                                            : load_model(config.model.path, options, chat);
+  if (from) model.not_finite = restore_policy(*from, model.policy);
+  check_learnable(model.not_finite, config.model.allow_not_finite);
+  say_exactness(model.policy);
+  cold_start(config, rows_of(config, source, judge.tasks(), model), model, judge, run);
+  run.save_checkpoint("cold_start", model);
+  return model;
+}
+
+int64_t check_data(const RunConfig& config, const ModelConfig& shape) {
+  if (config.cold_start.data.empty()) return 0;
+  const auto examples = read_chat_examples(config.cold_start.data);
+  if (config.model.path.empty()) return 0;
+  Tokenizer tokenizer = Tokenizer::load(config.model.path);
+  tokenizer.chat_format = config.model.chat_format;
+  const LearnedRows rows =
+      rows_of_examples(config.cold_start.data, examples, tokenizer, longest_row(config.cold_start, shape));
+  return rows.longest();
+}
+
+}  // namespace temper

@@ -1,9 +1,0 @@
-#pragma once
-#include "trainer/commands/commands.h"
-
-namespace temper {
-
-// temper bench tokenizer: how fast a folder's tokenizer encodes, on one core.
-void add_bench_tokenizer(CLI::App& bench, int& exit_code);
-
-}  // namespace temper

@@ -1,0 +1,272 @@
+#include "trainer/config/config.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/input/printable.h"
+#include "policy/text/chat_format.h"
+#include "trainer/config/other_names.h"
+
+namespace temper {
+namespace {
+
+constexpr size_t kMostNameBytes = 200;
+
+VisitOptions visitor_of(RunConfig& config) {
+  return [&config](OptionVisitor& v) { config.visit(v); };
+}
+
+void check_lengths(const RunConfig& c, Problems& problems) {
+  const RolloutOptions& r = c.rollout;
+  if (r.max_response_tokens >= r.max_context_tokens)
+    problems.add("rollout.max_context_tokens",
+                 fmt::format("{} leaves no room for a prompt: must be above rollout.max_response_tokens, {}",
+                             r.max_context_tokens, r.max_response_tokens));
+  if (c.model.path.empty() && r.max_context_tokens > c.model.shape.max_position_embeddings)
+    problems.add("rollout.max_context_tokens",
+                 fmt::format("{} is more than the model's model.max_position_embeddings, {}",
+                             r.max_context_tokens, c.model.shape.max_position_embeddings));
+}
+
+void check_learning(const RunConfig& c, Problems& problems) {
+  const RolloutOptions& r = c.rollout;
+  const int64_t rows = r.tasks_per_step * r.samples_per_task;
+  if (c.learner.updates_per_batch > rows)
+    problems.add("learner.updates_per_batch",
+                 fmt::format("{} is more than the {} trajectories of a step (rollout.tasks_per_step × "
+                             "rollout.samples_per_task)",
+                             c.learner.updates_per_batch, rows));
+  if (c.run.steps > 0 && r.temperature == 0)
+    problems.add("rollout.temperature", "0 samples nothing to learn from; set it above 0, or run.steps to 0");
+  const int64_t compared = r.samples_per_task * (c.advantage.pool == "task" ? r.turns : 1);
+  if (compared < 2 &&
+      (c.advantage.name == "grpo" || c.advantage.name == "dr_grpo" || c.advantage.name == "rloo"))
+    problems.add("rollout.samples_per_task",
+                 fmt::format("1 leaves advantage.name {} nothing to compare with: must be at least 2",
+                             c.advantage.name));
+  if (imitates(c.advantage) && c.loss.objective == "cispo")
+    problems.add("loss.objective", "cispo weighs by the ratio; advantage.name rft takes likelihood");
+  if ((imitates(c.advantage) || c.loss.objective == "likelihood") &&
+      (c.loss.ratio == "sequence" || c.loss.importance_cap > 0))
+    problems.add(
+        c.loss.ratio == "sequence" ? "loss.ratio" : "loss.importance_cap",
+        fmt::format("{} means nothing to loss.objective likelihood, which {} and weighs no answer by a ratio",
+                    c.loss.ratio == "sequence" ? "sequence" : fmt::format("{}", c.loss.importance_cap),
+                    imitates(c.advantage) ? "advantage.name rft takes" : "is set"));
+  if (c.loss.dual_clip > 0 && c.loss.dual_clip <= 1 + c.loss.clip_high)
+    problems.add("loss.dual_clip", fmt::format("{} must be 0 or above 1 + loss.clip_high, {}",
+                                               c.loss.dual_clip, 1 + c.loss.clip_high));
+}
+
+// It is a folder's name in more places than runs/.
+void check_name(const RunConfig& c, Problems& problems) {
+  const std::string& name = c.run.name;
+  if (name.find('/') != std::string::npos || name == "." || name == ".." || name.size() > kMostNameBytes)
+    problems.add(
+        "run.name",
+        fmt::format("'{}' is not allowed: must be one part of a path, without '/', of at most {} bytes; "
+                    "run.dir takes a whole path",
+                    printable(name), kMostNameBytes));
+}
+
+void check_judge(const RunConfig& c, Problems& problems) {
+  if (c.env.min_pairs > c.env.max_pairs)
+    problems.add("env.min_pairs",
+                 fmt::format("{} is more than env.max_pairs, {}", c.env.min_pairs, c.env.max_pairs));
+}
+
+}  // namespace
+
+void RunOptions::visit(OptionVisitor& v) {
+  v.option("name", name, {.help = "name of the run; empty: the config file's, without .yaml"});
+  v.option("dir", dir, {.help = "run directory; empty: runs/NAME"});
+  v.option("overwrite", overwrite, {.help = "delete the run that is in the run directory"});
+  v.option("seed", seed, {.help = "of initialisation, traces, task order and sampling", .min = 0});
+  v.option("steps", steps, {.help = "steps of reinforcement learning; 0: cold start only", .min = 0});
+  v.option("max_seconds", max_seconds,
+           {.help = "ends reinforcement learning early; 0: never", .unit = "s", .min = 0});
+  v.option("threads", threads,
+           {.help = "threads of a rank's policy; 0: one per core, the cores shared by its machine's ranks",
+            .min = 0,
+            .max = 1024});
+  v.option(
+      "trajectories", trajectories,
+      {.help = "columns of the recorded trajectories: raw can be mapped into memory; zstd takes less disk "
+               "and more time",
+       .choices = {"raw", "zstd"}});
+}
+
+std::filesystem::path RunOptions::path() const {
+  return dir.empty() ? std::filesystem::path("runs") / name : std::filesystem::path(dir);
+}
+
+void ModelOptions::visit(OptionVisitor& v) {
+  v.option("path", path,
+           {.help = "Hugging Face directory to start from; empty: a new policy of the shape below, its "
+                    "tokenizer trained on the traces"});
+  v.option("chat_format", chat_format,
+           {.help = "how conversations are written; auto: as the chat template of the model's folder says",
+            .choices = ChatFormat::names()});
+  shape.visit(v);
+  v.option("device", device,
+           {.help = "cpu, cuda or cuda:N; auto: a GPU where there is one that knows the model's shape"});
+  v.option("recompute", recompute,
+           {.help = "keep only the input of each block for the backward: less memory, slower"});
+  v.option("logits_chunk", logits_chunk,
+           {.help = "rows of logits that exist at once; 0: 512 on the CPU, 8192 on a GPU",
+            .unit = "tokens",
+            .min = 0});
+  v.option("zero_stage", zero_stage,
+           {.help = "of several ranks. 1: the gradient is summed over them once an update, and whole on each "
+                    "until then; 2: block by block after each pack, in less memory; 0: 1 up to 1 GiB of it",
+            .min = 0,
+            .max = 2});
+  v.option("allow_not_finite", allow_not_finite,
+           {.help = "learn from weights of which numbers are infinite or none, which are refused otherwise"});
+}
+
+PolicyOptions ModelOptions::policy() const {
+  PolicyOptions options{.device = device == "auto" ? "cpu" : device, .recompute = recompute};
+  if (options.on_gpu()) options.dtype = DType::kBF16;
+  options.zero_stage = zero_stage;
+  options.logits_chunk = logits_chunk > 0 ? logits_chunk : options.on_gpu() ? 8192 : 512;
+  return options;
+}
+
+void TaskOptions::visit(OptionVisitor& v) {
+  v.option("path", path, {.help = "task file, or folder of task files"});
+  v.option(
+      "language", language,
+      {.help = "language of the tasks taken from path; auto: cpp where it has any. `names` may be of any",
+       .choices = {"auto", "cpp", "cuda"}});
+  v.option("names", names, {.help = "only these tasks; empty: all"});
+  v.option("learn", learn,
+           {.help = "splits that reinforcement learning draws from; traces: the generated ones",
+            .choices = {"train", Task::kGenerated}});
+  v.option("order", order,
+           {.help = "dealt: all tasks round and round; difficulty: rather those that answers sometimes pass",
+            .choices = {"dealt", "difficulty"}});
+  v.option("least_weight", least_weight,
+           {.help = "difficulty: of a task that answers always or never pass; half of them pass: 1",
+            .min = 1e-3,
+            .max = 1});
+}
+
+void RunConfig::visit(OptionVisitor& v) {
+  v.section("run", run, "the run as a whole");
+  v.section("model", model, "the policy");
+  v.section("tasks", tasks, "what is asked");
+  v.section("env", env, "the judge");
+  v.section("traces", traces, "generated conversations for the cold start");
+  v.section("cold_start", cold_start, "supervised fine-tuning on the traces or on data");
+  v.section("rollout", rollout, "how trajectories are made");
+  v.section("reward", reward, "what an answer earns");
+  v.section("returns", returns, "rewards → returns over turns");
+  v.section("advantage", advantage, "returns → advantages over samples");
+  v.section("loss", loss, "the policy-gradient loss");
+  v.section("rejection", rejection, "what is left out of learning");
+  v.section("learner", learner, "a batch → updates");
+  v.section("optimizer", optimizer, "AdamW of reinforcement learning");
+  v.section("eval", eval, "evaluation before and after");
+  v.section("checkpoint", checkpoint, "what a run that was stopped goes on from");
+  v.section("ranks", ranks, "several processes, one job");
+}
+
+void RunConfig::check(Problems& problems) const {
+  if (model.path.empty()) model.shape.validate("model", problems);
+  check_lengths(*this, problems);
+  check_learning(*this, problems);
+  check_judge(*this, problems);
+  check_name(*this, problems);
+  reward.check(problems);
+  eval.scaling.check(problems);
+}
+
+RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides) {
+  RunConfig config;
+  Problems problems;
+  read_options(visitor_of(config), path, overrides, problems, other_names());
+  if (config.run.name.empty())
+    config.run.name = path.empty() ? "run" : std::filesystem::path(path).stem().string();
+  config.check(problems);
+  problems.throw_if_any();
+  return config;
+}
+
+std::string to_yaml(const RunConfig& config) {
+  RunConfig copy = config;
+  return options_to_yaml(visitor_of(copy));
+}
+
+std::map<std::string, std::string> to_map(const RunConfig& config) {
+  RunConfig copy = config;
+  return options_to_map(visitor_of(copy));
+}
+
+std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split) {
+  std::vector<const Task*> chosen;
+  for (const Task& task : tasks)
+    if (task.split == split) chosen.push_back(&task);
+  return chosen;
+}
+
+std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::vector<Task>& tasks) {
+  std::vector<const Task*> chosen;
+  for (const Task& task : tasks)
+    if (std::ranges::count(options.learn, task.split) > 0) chosen.push_back(&task);
+  return chosen;
+}
+
+std::filesystem::path here_or_beside_program(const std::string& path) {
+  if (std::filesystem::exists(path)) return path;
+  for (const char* beside : {"", "..", "../share/temper", "../../share/temper"})
+    if (const auto place = executable_dir() / beside / path; std::filesystem::exists(place))
+      return place.lexically_normal();
+  return "";
+}
+
+std::filesystem::path TaskOptions::place() const {
+  if (path != TaskOptions().path) return path;
+  const std::filesystem::path found = here_or_beside_program(path);
+  if (!found.empty()) return found;
+  throw ConfigError(
+      "tasks.path: the default, {}, is neither here nor beside the program, {}; pass tasks.path=DIR", path,
+      executable_dir().string());
+}
+
+std::vector<Task> load_all_tasks(const RunConfig& config) { return load_tasks(config.tasks.place()); }
+
+std::vector<Task> load_tasks(const RunConfig& config) {
+  std::vector<Task> tasks = load_all_tasks(config);
+  if (!config.tasks.names.empty()) {
+    std::vector<Task> chosen;
+    for (const std::string& name : config.tasks.names) chosen.push_back(find_task(tasks, name));
+    return chosen;
+  }
+  const auto has = [&](const std::string& language) {
+    return std::ranges::any_of(tasks, [&](const Task& task) { return task.language == language; });
+  };
+  const std::string& wish = config.tasks.language;
+  const std::string language = wish != "auto" ? wish : has("cpp") ? "cpp" : tasks.front().language;
+  if (!has(language))
+    throw ConfigError("tasks.language: no task of tasks.path {} is {}", config.tasks.path, language);
+  std::erase_if(tasks, [&](const Task& task) { return task.language != language; });
+  return tasks;
+}
+
+void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
+  Problems problems;
+  auto learned = int64_t(tasks_to_learn(config.tasks, tasks).size());
+  if (std::ranges::count(config.tasks.learn, Task::kGenerated) > 0) learned += config.traces.generated;
+  if (config.rollout.tasks_per_step > learned)
+    problems.add("rollout.tasks_per_step",
+                 fmt::format("{} is more than the {} tasks to learn from, tasks.path {}",
+                             config.rollout.tasks_per_step, learned, config.tasks.path));
+  if (tasks_of_split(tasks, config.eval.split).empty())
+    problems.add("eval.split",
+                 fmt::format("no task of tasks.path {} is {}", config.tasks.path, config.eval.split));
+  problems.throw_if_any();
+}
+
+}  // namespace temper

@@ -1,0 +1,121 @@
+#pragma once
+// What a run is: every option of every part, read from one YAML file and key=value words.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "env/judge/judge.h"
+#include "env/task/task.h"
+#include "policy/model_config.h"
+#include "policy/policy.h"
+#include "rollout/rollout.h"
+#include "rollout/traces/traces.h"
+#include "trainer/algorithm/advantage.h"
+#include "trainer/algorithm/loss.h"
+#include "trainer/algorithm/rejection.h"
+#include "trainer/algorithm/returns.h"
+#include "trainer/algorithm/reward.h"
+#include "trainer/app/ranks.h"
+#include "trainer/checkpoint/options.h"
+#include "trainer/cold_start/cold_start.h"
+#include "trainer/evaluate/evaluate.h"
+#include "trainer/learn/learner.h"
+#include "trainer/learn/optimizer.h"
+
+namespace temper {
+
+struct RunOptions {
+  std::string name = "";  // empty: the config file's, without .yaml
+  std::string dir = "";   // empty: runs/NAME
+  bool overwrite = false;
+  int64_t seed = 1;
+  int64_t steps = 100;
+  double max_seconds = 0;
+  int64_t threads = 0;
+  std::string trajectories = "raw";
+  void visit(OptionVisitor& v);
+  std::filesystem::path path() const;
+};
+
+struct ModelOptions {
+  std::string path = "";  // empty: a new policy of `shape`
+  std::string chat_format = "auto";
+  ModelConfig shape;
+  std::string device = "auto";
+  bool recompute = false;
+  int64_t logits_chunk = 0;
+  int64_t zero_stage = 0;
+  bool allow_not_finite = false;
+  void visit(OptionVisitor& v);
+  // model.device must be decided: trainer/config/device.h.
+  PolicyOptions policy() const;
+};
+
+struct TaskOptions {
+  std::string path = "env/tasks";
+  std::string language = "auto";
+  std::vector<std::string> names = {};  // empty: all
+  std::vector<std::string> learn = {"train"};
+  std::string order = "dealt";
+  double least_weight = 0.2;
+  void visit(OptionVisitor& v);
+  // Where they lie: the default is looked for beside the program too, where the working directory has none.
+  // Errors: ConfigError naming the folders.
+  std::filesystem::path place() const;
+};
+
+struct RunConfig {
+  RunOptions run;
+  ModelOptions model;
+  TaskOptions tasks;
+  JudgeOptions env = {.again = 0.05};
+  TraceOptions traces;
+  ColdStartOptions cold_start;
+  RolloutOptions rollout;
+  RewardOptions reward;
+  ReturnOptions returns;
+  AdvantageOptions advantage;
+  LossOptions loss;
+  RejectionOptions rejection;
+  LearnerOptions learner;
+  OptimizerOptions optimizer;
+  EvalOptions eval;
+  CheckpointOptions checkpoint;
+  RankOptions ranks;
+  void visit(OptionVisitor& v);
+  // A new policy has one; a model that is given has one where there is data for it.
+  bool has_cold_start() const { return model.path.empty() || !cold_start.data.empty(); }
+  // Adds what no option can know of the others.
+  void check(Problems& problems) const;
+};
+
+// Errors: ConfigError with every problem of the file, the words and their combination.
+RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides);
+
+std::string to_yaml(const RunConfig& config);                        // reads back to the same values
+std::map<std::string, std::string> to_map(const RunConfig& config);  // "optimizer.lr" → "1e-06"
+
+// `path`, which is relative, where it is here; else beside the program, as that is built or installed; else
+// "".
+std::filesystem::path here_or_beside_program(const std::string& path);
+
+// Those of tasks.path, whatever the config asks for of them. Errors: ConfigError.
+std::vector<Task> load_all_tasks(const RunConfig& config);
+
+// The tasks that the config names. Errors: ConfigError.
+std::vector<Task> load_tasks(const RunConfig& config);
+
+// Errors: ConfigError where a step or an evaluation would have too few tasks.
+void check_tasks(const RunConfig& config, const std::vector<Task>& tasks);
+
+// The tasks of a split ("train", "heldout", "traces"), in the order loaded.
+std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split);
+
+// The tasks that reinforcement learning draws from.
+std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::vector<Task>& tasks);
+
+}  // namespace temper

@@ -1,0 +1,62 @@
+#pragma once
+// How good the policy is: sampled and greedy answers to tasks it never learned from.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "env/judge/judge.h"
+#include "rollout/rollout.h"
+#include "rollout/trajectory.h"
+#include "trainer/evaluate/scaling.h"
+#include "trainer/evaluate/score.h"
+#include "trainer/run/metrics.h"
+
+namespace temper {
+
+struct Model;
+struct RunConfig;
+
+struct EvalOptions {
+  std::string split = "heldout";
+  int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
+  int64_t turns = 0;    // 0: as in the rollout
+  double top_p = 0;     // of sampled answers; 0: as in the rollout
+  int64_t top_k = -1;   // −1: as in the rollout
+  bool before = true;   // also before reinforcement learning
+  int64_t every = 0;    // steps; 0: only before and after
+  ScalingOptions scaling;
+  void visit(OptionVisitor& v);
+
+  RolloutOptions rollout(const RolloutOptions& trained) const;
+};
+
+// The verdicts of one way of sampling.
+struct TurnScores {
+  std::vector<Score> by_turn;  // [turn]
+  Score last;                  // of each trajectory, its last turn: what the policy ends with
+  Score best;                  // of each trajectory, the best turn: a right one with the highest reward
+  std::map<int64_t, double> pass_at;  // k = 1, 2, 4, … and all samples: mean over tasks, of last turns
+};
+
+struct Evaluation {
+  TurnScores sampled, greedy;
+  double seconds = 0;
+};
+
+// Rolls out every task of eval.split, eval.samples times sampled and once greedy. Rank 0's `kept`
+// gets the trajectories unless it is null. Deterministic in the seed but for what timing decides; `progress`
+// is told (turns judged, turns in all). Errors: ConfigError if the split has no task;
+// Interrupted.
+Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
+                    std::vector<Trajectory>* kept = nullptr,
+                    const std::function<void(int64_t, int64_t)>& progress = {});
+
+// val/sampled/correct (last turns), val/sampled/turn_1/fast_1.2, val/greedy/best/reward, …
+void add_metrics(const Evaluation& evaluation, Metrics& metrics);
+
+}  // namespace temper

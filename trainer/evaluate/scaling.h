@@ -1,0 +1,53 @@
+#pragma once
+// Test-time scaling: what more answers to a task are worth, spent in parallel, one after another, or as a
+// beam.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "env/judge/judge.h"
+#include "rollout/trajectory.h"
+#include "trainer/evaluate/score.h"
+#include "trainer/run/metrics.h"
+
+namespace temper {
+
+struct Model;
+struct RunConfig;
+
+struct ScalingOptions {
+  std::vector<std::string> ways = {};  // parallel, sequential, beam; empty: none
+  int64_t budget = 16;                 // answers to a task, in each way
+  int64_t shown = 4;                   // of a chain's turns, the best ones stand in front of its next answer
+  int64_t width = 4, keep = 1;         // of the beam
+  int64_t every = 1;                   // of its rounds the best chains are chosen
+  void visit(OptionVisitor& v);
+  void check(Problems& problems) const;
+};
+
+// One way's scores after 1, 2, 4, … answers of the budget.
+struct ScalingCurve {
+  struct Point {
+    int64_t answers;
+    Score best;  // of the answers so far, the one with the highest reward
+    Score last;
+  };
+  std::string way;
+  std::vector<Point> points;
+};
+
+// Every task of eval.split, eval.samples times. Rank 0's `kept` gets the rows unless it is null.
+// Deterministic in the seed but for what timing decides; `progress` is told (answers judged, answers in all).
+// Errors: Interrupted.
+std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const RunConfig& config,
+                                             std::vector<Trajectory>* kept = nullptr,
+                                             const std::function<void(int64_t, int64_t)>& progress = {});
+
+// val/scaling/beam/best_of_8/correct, val/scaling/sequential/last_of_8/fast_1, …
+void add_metrics(const std::vector<ScalingCurve>& curves, Metrics& metrics);
+
+}  // namespace temper

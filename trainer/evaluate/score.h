@@ -1,0 +1,51 @@
+#pragma once
+// How good a set of answers is.
+//
+// Source: Ouyang et al., KernelBench (2502.10517), fast_p: the share of samples that are correct and more
+// than p times as fast as the baseline | surely so, by the lower end of the interval (reward.lower_end).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rollout/context.h"
+#include "rollout/trajectory.h"
+#include "trainer/algorithm/reward.h"
+#include "trainer/run/metrics.h"
+
+namespace temper {
+
+inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
+inline constexpr size_t kFastCount = std::size(kFastThresholds);
+
+// INFRA is counted apart and is in no share and no mean. Hacks are wrong but in the raw shares: what a judge
+// that looks less closely said, or, where none was asked, would have said of HACK and SUSPECT.
+struct Score {
+  int64_t samples = 0;  // without INFRA
+  int64_t infra = 0, hacks = 0;
+  double correct = 0;            // share
+  double fast[kFastCount] = {};  // shares
+  double raw_correct = 0;
+  double raw_fast[kFastCount] = {};
+  double reward = 0;         // mean
+  double speedup = 0;        // geometric mean of the correct ones'; 0 where there is none
+  int64_t compiled = 0;      // whose speedup against torch.compile is known
+  double fast_compiled = 0;  // share that is correct and known to be faster than torch.compile
+};
+
+Score score(const RewardOptions& reward, const std::vector<const Verdict*>& verdicts);
+
+// Of an answer beside others to its task: right ones first, then by what they earn.
+Standing standing(const RewardOptions& reward, const Verdict& verdict);
+
+// The first of a trajectory's best turns; INFRA only where there is nothing else. Turns: at least one.
+const Turn& best_turn(const RewardOptions& reward, const Trajectory& trajectory);
+
+// The chance that at least one of k samples is correct, where `correct` of `samples` were; k at most samples.
+// Source: Chen et al., 2107.03374, equation 1: 1 − C(n − c, k) / C(n, k).
+double pass_at(int64_t k, int64_t samples, int64_t correct);
+
+// PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/raw_correct, PREFIX/hacks,
+// PREFIX/infra (shares and means); PREFIX/fast_1_compiled where torch.compile's time of any is known.
+void add_metrics(const std::string& prefix, const Score& score, Metrics& metrics);
+}  // namespace temper

@@ -1,0 +1,109 @@
+#pragma once
+// A batch with its advantages → updates of the policy.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/options.h"
+#include "policy/policy.h"
+#include "rollout/trajectory.h"
+#include "trainer/algorithm/advantage.h"
+#include "trainer/algorithm/loss.h"
+#include "trainer/learn/optimizer.h"
+#include "trainer/learn/packing.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace temper {
+
+struct LearnerOptions {
+  int64_t micro_batch_tokens = 4096;  // packed into one forward and backward; a longer row goes alone
+  int64_t updates_per_batch = 1;      // the batch is split into so many; each token is in one of them
+  int64_t epochs = 1;                 // passes over the batch
+  int64_t max_skipped_updates = 10;   // in a row, before the run ends; 0: any number
+  void visit(OptionVisitor& v);
+};
+
+// Means are over the tokens in the loss, without those of rows that were not computed.
+struct LearnStats {
+  double loss = 0;
+  double entropy = 0;
+  double clip_fraction = 0;
+  double ratio_mean = 1, ratio_max = 1;
+  double approx_kl = 0;     // log π_old − log π
+  double reference_kl = 0;  // k3 to the frozen reference; 0 without one
+  double grad_norm = 0;     // before the clip, mean over the updates
+  double lr = 0;            // of the last update
+  int64_t updates = 0;
+  int64_t skipped_updates = 0;  // gradient not finite
+  int64_t tokens = 0;           // in the loss and computed, each counted once per epoch
+  int64_t left_out = 0;         // of those: drawn, but no longer among what top-k and top-p leave
+  int64_t idle_rows = 0;        // rows whose advantages are all 0, which were not computed
+  int64_t packed_tokens = 0;    // computed, prompts and feedback included
+  // Of forward and backward over the rows that were computed, once per epoch; policy/layouts.h. What is
+  // computed again to save memory counts nothing, and nor do passes that only score.
+  double model_flops = 0;
+  double seconds = 0;
+
+  // The sampling pass against the trainer, over the first update's tokens: the weights are still those that
+  // sampled.
+  double rollout_kl = 0;  // mean of log π_rollout − log π_train
+  double rollout_max_abs_log_diff = 0;
+  int64_t rollout_unequal = 0;  // tokens whose log-prob has other bits
+};
+
+class Learner {
+ public:
+  // `sampling` is the rollout's: log-probs are those of the distribution that it drew from. `steps` are the
+  // whole run's, for the schedule: each has options.epochs · options.updates_per_batch updates, and
+  // batch.step, from 1 on, says which of them are a batch's. So skipped updates count, and a run that goes on
+  // agrees with one that never stopped. With a KL coefficient the weights at this moment become the
+  // reference. The policy must outlive the learner.
+  Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
+          SamplingParams sampling, int64_t steps);
+
+  ~Learner();
+
+  // log π of every response token under the present weights, [row][T], 0 elsewhere.
+  std::vector<std::vector<float>> log_probs(const Batch& batch);
+
+  // options.epochs · options.updates_per_batch optimizer steps; fewer where there is nothing to learn from.
+  // Rows whose advantages are all 0 count in the denominators, but are not computed unless KL or entropy
+  // needs them. Errors: WorldError after options.max_skipped_updates skipped updates in a row, which says
+  // what was not finite.
+  LearnStats update(const Batch& batch, const TokenAdvantages& advantages);
+
+  AdamW& optimizer() { return optimizer_; }
+  const at::Tensor* reference() const { return reference_.get(); }  // flat weights; null without a KL term
+  void set_reference(const at::Tensor& weights);                    // on resume
+
+ private:
+  struct Row;
+  struct Sums;
+  struct Part;
+  std::vector<Row> make_rows(const Batch& batch, const TokenAdvantages& advantages) const;
+  static std::vector<PackRow> pack_rows(const std::vector<Row*>& rows);
+  void score_given(const std::vector<Row*>& rows);
+  void score_sequence_ratios(const std::vector<Row*>& rows);
+  TokenTerms terms(const Row& row, int32_t t) const;
+  void accumulate(const std::vector<Row*>& rows, bool first, Sums& sums);
+  std::vector<Part> deal(std::vector<Row>& rows) const;
+  double progress(int64_t step, int64_t update) const;
+  void update_once(const Part& part, double progress, Sums& sums, LearnStats& stats);
+  void count_skipped(double norm, const Sums& sums);
+  void note_alike(const Batch& batch, const TokenAdvantages& advantages) const;
+
+  Policy& policy_;
+  LearnerOptions options_;
+  LossOptions loss_;
+  AdamW optimizer_;
+  SamplingParams sampling_;
+  int64_t steps_;
+  int64_t skipped_in_a_row_ = 0;
+  std::unique_ptr<at::Tensor> reference_;
+};
+
+}  // namespace temper

@@ -1,0 +1,120 @@
+#include "trainer/learn/optimizer.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "policy/parameters/flat.h"
+#include "policy/parameters/parameter_store.h"
+
+namespace temper {
+namespace {
+
+double share_left(const std::string& schedule, double progress) {
+  if (schedule == "linear") return 1 - progress;
+  if (schedule == "cosine") return 0.5 * (1 + std::cos(std::numbers::pi * progress));
+  TEMPER_CHECK(schedule == "constant", "schedule {}", schedule);
+  return 1;
+}
+
+AdamWFactors factors(const OptimizerOptions& options, double lr, double norm, int64_t n) {
+  return {.gradient_scale = options.clip > 0 && norm > options.clip ? options.clip / norm : 1,
+          .keep = 1 - lr * options.weight_decay,
+          .beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .step = lr / (1 - std::pow(options.beta1, double(n))),
+          .root_correction = 1 / std::sqrt(1 - std::pow(options.beta2, double(n))),
+          .epsilon = options.epsilon};
+}
+
+void update_all(ParameterStore& store, const AdamWFactors& decayed) {
+  AdamWFactors plain = decayed;
+  plain.keep = 1;
+  for (const ParameterPart& p : store.parts())
+    adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2, p.parameter.decays ? decayed : plain);
+  store.gather_weights();
+}
+
+std::string value_text(double value) {
+  return std::isnan(value) ? "not a number" : value > 0 ? "infinity" : "-infinity";
+}
+
+// This rank's parameters with gradients that are not finite: the first in words, a line each.
+std::vector<std::string> find_not_finite(ParameterStore& store) {
+  std::vector<std::string> found;
+  for (const ParameterPart& p : store.parts()) {
+    const at::Tensor wrong = at::isfinite(p.gradients).logical_not();
+    const auto count = wrong.sum().item<int64_t>();
+    if (count == 0) continue;
+    const double first = p.gradients.masked_select(wrong)[0].item<double>();
+    found.push_back(fmt::format("{}, {} of {} numbers, the first {}", p.parameter.name, count,
+                                p.gradients.numel(), value_text(first)));
+  }
+  return found;
+}
+
+// Of all ranks.
+std::string describe_not_finite(ParameterStore& store) {
+  const std::vector<std::string> mine = find_not_finite(store);
+  Communicator& ranks = store.ranks();
+  const auto parameters = int64_t(ranks.sum(double(mine.size()), "gradient norm"));
+  for (const std::string& first : ranks.all_gather(mine.empty() ? "" : mine.front(), "gradient norm"))
+    if (!first.empty())
+      return parameters > 1 ? fmt::format("{}, and {} parameters more", first, parameters - 1) : first;
+  return "no single number, but the norm of them all";
+}
+
+}  // namespace
+
+void OptimizerOptions::visit(OptionVisitor& v) {
+  v.option("lr", lr, {.help = "peak learning rate", .min = 0});
+  v.option("schedule", schedule,
+           {.help = "of the learning rate after the warm-up", .choices = {"constant", "linear", "cosine"}});
+  v.option("warmup", warmup,
+           {.help = "share of the run's updates with a rising learning rate", .min = 0, .max = 0.99});
+  v.option("final_lr", final_lr, {.help = "share of lr that linear and cosine end at", .min = 0, .max = 1});
+  v.option("beta1", beta1, {.help = "decay of the first moment", .min = 0, .max = 0.9999});
+  v.option("beta2", beta2, {.help = "decay of the second moment", .min = 0, .max = 0.99999});
+  v.option("epsilon", epsilon, {.help = "added to the root of the second moment", .min = 1e-30});
+  v.option("weight_decay", weight_decay, {.help = "decoupled, per unit of lr; matrices only", .min = 0});
+  v.option("clip", clip, {.help = "largest global gradient norm; 0: none", .min = 0});
+}
+
+double learning_rate(const OptimizerOptions& options, double progress) {
+  if (progress < options.warmup) return options.lr * progress / options.warmup;
+  const double decayed = std::clamp((progress - options.warmup) / (1 - options.warmup), 0.0, 1.0);
+  return options.lr * (options.final_lr + (1 - options.final_lr) * share_left(options.schedule, decayed));
+}
+
+AdamW::AdamW(ParameterStore& parameters, OptimizerOptions options)
+    : parameters_(parameters), options_(std::move(options)) {}
+
+void AdamW::reset() {
+  parameters_.moment1().zero_();
+  parameters_.moment2().zero_();
+  updates_ = 0;
+}
+
+double AdamW::update(double lr) {
+  parameters_.finish_gradients();
+  at::Tensor& gradients = parameters_.gradients();
+  const double norm = std::sqrt(parameters_.ranks().sum(squared_norm(gradients), "gradient norm"));
+  if (!std::isfinite(norm)) {
+    not_finite_ = describe_not_finite(parameters_);
+    gradients.zero_();
+    return norm;
+  }
+  ++updates_;
+  parameters_.ranks().note("update", uint64_t(updates_));
+  parameters_.ranks().note("learning rate", std::bit_cast<uint64_t>(lr));
+  update_all(parameters_, factors(options_, lr, norm, updates_));
+  return norm;
+}
+
+}  // namespace temper

@@ -1,0 +1,34 @@
+#pragma once
+// How much of the devices' arithmetic goes into the model itself: model flops utilisation.
+//
+// Formula: MFU = model flops / (seconds · devices · peak), the flops being those of policy/layouts.h.
+// Source:  Chowdhery et al., "PaLM" (2022), section 4.1 and appendix B
+
+#include <cstdint>
+#include <optional>
+
+#include "policy/policy.h"
+#include "rollout/trajectory.h"
+#include "trainer/learn/learner.h"
+#include "trainer/run/metrics.h"
+
+namespace temper {
+
+// The devices on which the ranks compute, each taken to be as fast as this rank's.
+struct Devices {
+  int64_t count = 1;
+  std::optional<double> peak_flops = {};  // of each; none on a CPU
+};
+Devices devices_of(const Policy& policy);
+
+// Of drawing the policy's own tokens of a batch, each from all that stands before it. Prompts and feedback
+// count nothing: what answers share of them is computed once.
+double generation_flops(const ModelConfig& config, const Batch& batch);
+
+// throughput/model_tflops: TFLOP/s of the update on each device, and throughput/mfu, a share of 1, where the
+// peak is known. throughput/gen_model_tflops and throughput/gen_mfu say the same of generation. Where
+// nothing was computed they are left out.
+void add_utilisation(const LearnStats& learned, double generation_flops, double generate_s,
+                     const Devices& devices, Metrics& metrics);
+
+}  // namespace temper

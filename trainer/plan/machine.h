@@ -1,0 +1,49 @@
+#pragma once
+// Where a run is planned: on this machine, as it is now, or on one that is not here.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "policy/ranks/communicator.h"
+#include "trainer/config/config.h"
+
+namespace temper {
+
+// What the makers say of a GPU.
+struct GpuKind {
+  std::string name;             // "H100-80"
+  int64_t memory_bytes = 0;     // that a program can have
+  double flops = 0;             // a second, bf16, dense
+  double bytes_per_s = 0;       // of its memory
+  double link_bytes_per_s = 0;  // to the other GPUs of its host, each way
+};
+
+// Dense bf16 products a second on a GPU's tensor cores, in flop/s, by the name that its driver has. None for
+// names that are not in the table, such as those of a slice of a GPU.
+std::optional<double> peak_flops(const std::string& gpu);
+
+struct PlanSite {
+  int64_t ranks = 1;
+  int64_t free_host_bytes = -1;  // for one rank; negative: not known
+  int64_t free_gpu_bytes = 0;
+  int64_t attention_bytes = 0;      // that attention's backward may take where it can do with less
+  int64_t library_bytes = 0;        // contexts, kernels, workspaces of products
+  int64_t cores = 1;                // of one rank, for its judge
+  std::optional<GpuKind> gpu = {};  // what a step's time is estimated from
+};
+
+// model.device must be decided: trainer/config/device.h.
+PlanSite site_here(const RunConfig& config, const Communicator& ranks);
+
+// "8xH100-80": a rank on each of eight GPUs, 16 cores beside each. Errors: ConfigError naming the GPUs that
+// are known.
+PlanSite site_named(const std::string& machine);
+
+// The same with another number of GPUs.
+PlanSite with_ranks(PlanSite site, int64_t ranks);
+
+// Bytes that can be taken before the machine, or our control group, has none.
+int64_t available_memory_bytes();
+
+}  // namespace temper

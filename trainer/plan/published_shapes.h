@@ -1,0 +1,20 @@
+#pragma once
+// Shapes of published models by the name of their folder: what a plan needs where the weights are not here.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/model_config.h"
+#include "trainer/config/config.h"
+
+namespace temper {
+
+std::vector<std::string> published_names();
+std::optional<ModelConfig> published_shape(const std::string& name);
+
+// The shape that a plan is made for: of model.path's config.json, else the published one of that folder's
+// name, else that of a new policy. Errors: ConfigError naming the published ones; or as starting_shape's.
+ModelConfig planned_shape(const RunConfig& config);
+
+}  // namespace temper

@@ -1,0 +1,107 @@
+#include "trainer/plan/step_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "policy/layouts.h"
+#include "policy/parameters/parameter_store.h"
+#include "trainer/checkpoint/room.h"
+
+namespace temper {
+namespace {
+
+constexpr double kF32Bytes = 4, kBF16Bytes = 2;
+// Of a GPU's roofs, as an 8B shape was measured on an H200: README, "Measured".
+constexpr double kDecodeShare = 0.60;  // of the memory's bandwidth
+constexpr double kLearnShare = 0.50;   // of the arithmetic
+constexpr double kPrefillShare = 0.70;
+constexpr double kLinkShare = 0.75;
+constexpr double kVerdictCoreSeconds = 0.55;
+// A token on the disk: id, role, log-prob.
+constexpr int64_t kTokenBytes = 9;
+
+// Of a trajectory at most, summaries included.
+int64_t generated_tokens(const RolloutOptions& r) {
+  const int64_t answers = r.turns * r.max_response_tokens;
+  if (r.context.appends()) return std::min(answers, r.max_context_tokens);
+  return answers + (r.context.summarises() ? (r.turns - 1) * r.context.summary_tokens : 0);
+}
+
+// Of a trajectory's rows at most: each turn has its own where context is not appended to.
+int64_t row_tokens(const RolloutOptions& r) {
+  return r.max_context_tokens * (r.context.appends() ? 1 : r.turns);
+}
+
+double key_value_bytes(const ModelConfig& c) {
+  return 2 * kBF16Bytes * double(c.num_hidden_layers * c.num_key_value_heads * c.head_dim);
+}
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Each rank decodes its trajectories in as many rounds as its slots ask for, and each answer is as long as it
+// may be. A step reads the weights, but for the rows of an embedding table, and half a context of keys and
+// values a sequence.
+double generate_s(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+  const RolloutOptions& r = config.rollout;
+  const GpuKind& gpu = *site.gpu;
+  const int64_t mine = ceil_div(r.tasks_per_step * r.samples_per_task, site.ranks);
+  const int64_t rows = std::min(mine, r.max_sequences), rounds = ceil_div(mine, rows);
+  const int64_t answers = generated_tokens(r);
+  const double table = shape.tie_word_embeddings ? 0 : double(shape.vocab_size * shape.hidden_size);
+  const double bytes = kBF16Bytes * (double(shape.parameter_count()) - table) +
+                       double(rows * r.max_context_tokens) / 2 * key_value_bytes(shape);
+  const double flops = train_flops_per_token(shape, r.max_context_tokens / 2) / 3;
+  const double step_s =
+      std::max(bytes / (kDecodeShare * gpu.bytes_per_s), double(rows) * flops / (kPrefillShare * gpu.flops));
+  const double prompt_s =
+      double(mine * std::max<int64_t>(0, row_tokens(r) - answers)) * flops / (kPrefillShare * gpu.flops);
+  return double(rounds * answers) * step_s + prompt_s;
+}
+
+// Gradients are summed after each pack, or once an update; then everyone gets the new weights.
+double sent_bytes(const RunConfig& config, const ModelConfig& shape, int64_t ranks, int64_t learned) {
+  const double parameters = double(shape.parameter_count()), others = double(ranks - 1) / double(ranks);
+  const int64_t pack = std::max(config.learner.micro_batch_tokens, config.rollout.max_context_tokens);
+  const int64_t updates = config.learner.updates_per_batch * config.learner.epochs;
+  const int64_t packs = std::max(updates, ceil_div(learned, ranks * pack));
+  const int64_t sums = zero_stage_for(shape, config.model.zero_stage) == 1 ? updates : packs;
+  return others * parameters * (kF32Bytes * double(sums) + kBF16Bytes * double(updates));
+}
+
+}  // namespace
+
+StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+  const RolloutOptions& r = config.rollout;
+  StepCost step;
+  step.trajectories = r.tasks_per_step * r.samples_per_task;
+  step.verdicts = step.trajectories * r.turns;
+  step.generated_tokens = step.trajectories * generated_tokens(r);
+  step.learned_tokens = step.trajectories * row_tokens(r) * config.learner.epochs;
+  const double per_token = train_flops_per_token(shape, r.max_context_tokens / 2);
+  const double learning = per_token * double(step.learned_tokens);
+  step.flops = learning + per_token / 3 * double(step.trajectories * row_tokens(r));
+  step.sent_bytes = sent_bytes(config, shape, site.ranks, step.learned_tokens);
+  step.record_bytes = kTokenBytes * step.trajectories * row_tokens(r);
+  step.checkpoint_bytes = checkpoint_bytes(shape);
+  if (!site.gpu) return step;
+  const double again = config.model.recompute ? 4.0 / 3 : 1;
+  step.generate_s = generate_s(config, shape, site);
+  step.judge_s = double(step.verdicts) * kVerdictCoreSeconds / double(site.cores * site.ranks);
+  step.learn_s = again * learning / (kLearnShare * site.gpu->flops * double(site.ranks));
+  step.send_s = step.sent_bytes / (kLinkShare * site.gpu->link_bytes_per_s);
+  return step;
+}
+
+std::string estimate_text(const StepCost& step) {
+  return fmt::format(
+      "  estimated: {:.0f} s to generate, {:.0f} s to judge beside it, {:.0f} s to learn, {:.1f} s to send "
+      "{:.0f} GB a "
+      "GPU\n  (answers as long as they may be; decoding at {:.0f} % of the memory's bandwidth, learning at "
+      "{:.0f} % of "
+      "the arithmetic, sending at {:.0f} % of the links, a verdict {:.2f} s of one of 16 cores a GPU)\n",
+      step.generate_s, step.judge_s, step.learn_s, step.send_s, step.sent_bytes * 1e-9, 100 * kDecodeShare,
+      100 * kLearnShare, 100 * kLinkShare, kVerdictCoreSeconds);
+}
+
+}  // namespace temper

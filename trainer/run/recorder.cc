@@ -1,0 +1,203 @@
+#include "trainer/run/recorder.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/process.h"
+#include "policy/cuda/device.h"
+#include "policy/parameters/replicas.h"
+#include "policy/ranks/activity.h"
+#include "rollout/trajectory_file.h"
+#include "trainer/app/ranks.h"
+#include "trainer/checkpoint/evaluations.h"
+#include "trainer/checkpoint/restore.h"
+#include "trainer/cold_start/starting_model.h"
+#include "trainer/run/interrupted.h"
+#include "trainer/run/process_tree.h"
+
+namespace temper {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr double kRounding = 1e-3;  // more than f32 sums in another order make of a log-prob
+constexpr double kGigabyte = 1e9;
+
+// Of this rank: the host's with its judge, and its GPU's.
+void add_memory(bool on_gpu, Metrics& metrics) {
+  metrics["perf/cpu_memory_used_gb"] = double(tree_usage().memory_bytes) / kGigabyte;
+  if (!on_gpu) return;
+  const cuda::PeakMemory peak = cuda::peak_memory();
+  metrics["perf/max_memory_allocated_gb"] = double(peak.allocated_bytes) / kGigabyte;
+  metrics["perf/max_memory_reserved_gb"] = double(peak.reserved_bytes) / kGigabyte;
+}
+
+}  // namespace
+
+Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge,
+                   Run& run)
+    : config_(config),
+      model_(model),
+      learner_(learner),
+      order_(order),
+      judge_(judge),
+      run_(run),
+      saver_(run.dir() / "checkpoints", config.checkpoint, model),
+      tasks_(digest_of(judge.tasks())),
+      devices_(devices_of(model.policy)),
+      step_start_s_(now_s()),
+      checkpoint_start_s_(step_start_s_) {}
+
+int64_t Recorder::begin() {
+  if (const Checkpoint* from = run_.checkpoint(); from && !from->manifest.cold_start) {
+    restore(*from);
+    if (run_.forked()) {  // from here on it stands alone
+      save();
+      run_.has_checkpoint();
+    }
+  } else {
+    if (config_.has_cold_start()) save();
+  }
+  if (!run_.shared()) say("checkpoints: none, {} is not seen by all ranks", run_.dir().string());
+  return steps_done_;
+}
+
+void Recorder::restore(const Checkpoint& checkpoint) {
+  const Manifest& manifest = checkpoint.manifest;
+  if (config_.loss.kl_coefficient > 0 && run_of(checkpoint.dir) != fs::absolute(run_.dir()))
+    run_.save_checkpoint("cold_start", model_);
+  check_learnable(restore_policy(checkpoint, model_.policy), config_.model.allow_not_finite);
+  say_exactness(model_.policy);
+  learner_.optimizer().set_updates(manifest.updates);
+  order_.restore(manifest.pass_rates);
+  if (!run_.forked()) evaluations_ = evaluations_from(manifest.evaluations);
+  steps_done_ = step_of_checkpoint_ = manifest.step;
+}
+
+// Snapshots what training changes; the rest is written while it goes on.
+void Recorder::save() {
+  if (!run_.shared()) return;
+  const Phase phase("save");
+  const double start = now_s();
+  saver_.save({.config = to_map(config_),
+               .tasks = tasks_,
+               .parameters = shapes_of(model_.policy.config()),
+               .vocabulary = model_.tokenizer.vocab_size(),
+               .step = steps_done_,
+               .updates = learner_.optimizer().updates(),
+               .seconds = run_.seconds(),
+               .metric = run_.last_value(config_.checkpoint.best),
+               .evaluations = to_json(evaluations_),
+               .pass_rates = order_.pass_rates(),
+               .records = growing_files(run_.dir()),
+               .files = {},
+               .ranks = {},
+               .cold_start = {},
+               .start = run_.start()},
+              fs::exists(run_.journal()) ? fs::file_size(run_.journal()) : 0);
+  step_of_checkpoint_ = steps_done_;
+  checkpoint_start_s_ = now_s();
+  save_s_ += checkpoint_start_s_ - start;
+}
+
+bool Recorder::is_due() {
+  const CheckpointOptions& options = config_.checkpoint;
+  const bool late = options.every_s > 0 && now_s() - checkpoint_start_s_ >= options.every_s;
+  return (options.every > 0 && steps_done_ % options.every == 0) ||
+         (options.every_s > 0 && run_.ranks().any(late && run_.ranks().rank() == 0, "clock"));
+}
+
+void Recorder::checkpoint() {
+  if (step_of_checkpoint_ != steps_done_) save();
+  saver_.finish();
+}
+
+void Recorder::evaluation_before() {
+  if (config_.eval.before) evaluate_as("before", steps_done_);
+}
+
+void Recorder::evaluation_after() {
+  if (steps_done_ > 0) evaluate_as("after", steps_done_);
+}
+
+void Recorder::evaluate_as(const std::string& name, int64_t step) {
+  if (std::ranges::count(evaluations_, name, &NamedEvaluation::name) > 0 || any_interrupted(run_.ranks()))
+    return;
+  std::vector<Trajectory> kept;
+  try {
+    evaluations_.push_back({name, evaluate(model_, judge_, config_, &kept, progress_bar("eval " + name))});
+  } catch (const Interrupted&) {  // half an evaluation is none
+    return;
+  }
+  say_measured_anew();
+  run_.keep("eval_" + name, pointers_to(kept));
+  Metrics metrics;
+  add_metrics(evaluations_.back().evaluation, metrics);
+  run_.record(step, metrics);
+  step_start_s_ = now_s();
+}
+
+// A damaged share is passed on to all with the next update: from then on nobody could tell.
+void Recorder::check_replicas() const {
+  const int64_t every = config_.ranks.check_every;
+  if (every > 0 && steps_done_ % every == 0)
+    temper::check_replicas(model_.policy.parameters(), "comparison of weights", learner_.reference());
+}
+
+ProgressFunction Recorder::rollout_bar() const {
+  const ProgressFunction bar = progress_bar(fmt::format("step {}", steps_done_ + 1), false);
+  return [bar, told = false](int64_t done, int64_t total) mutable {
+    if (interrupted() && !std::exchange(told, true))
+      say("interrupted: this step is finished and saved first, if it comes to an end; once more ends at "
+          "once");
+    if (bar) bar(done, total);
+  };
+}
+
+void Recorder::step(StepRecord record) {
+  const double now = now_s();
+  record.seconds = now - std::exchange(step_start_s_, now);
+  Metrics metrics = step_metrics(record);
+  add_memory(model_.policy.parameters().weights().is_cuda(), metrics);
+  add_utilisation(record.learned, generation_flops(model_.policy.config(), record.batch),
+                  record.rollout.generate_s, devices_, metrics);
+  saver_.look();
+  // Within the time of this step, but of the one before.
+  metrics["timing_s/save_checkpoint"] = std::exchange(save_s_, 0);
+  metrics["timing_s/record"] = std::exchange(record_s_, 0);
+  metrics["checkpoint/failed"] = double(saver_.failed());
+  run_.record(++steps_done_, metrics, record.batch);
+  say_step(steps_done_, config_.run.steps, metrics);
+  record_s_ = now_s() - now;  // metrics, trajectories, the line on the terminal
+  if (record.learned.rollout_max_abs_log_diff > kRounding)
+    say("  WARNING: sampling and training disagree on the log-probs of {} sampled tokens, by up to {:.1e}",
+        record.learned.rollout_unequal, record.learned.rollout_max_abs_log_diff);
+  say_measured_anew();
+  if (config_.eval.every > 0 && steps_done_ % config_.eval.every == 0 && steps_done_ < config_.run.steps)
+    evaluate_as(fmt::format("step_{}", steps_done_), steps_done_);
+  if (is_due()) save();
+}
+
+void Recorder::say_measured_anew() {
+  const std::vector<std::string> tasks = judge_.measured_anew();
+  if (tasks.empty()) return;
+  say("  measured anew, as they were being judged when the run was stopped, so that figures from here on may "
+      "differ "
+      "from those of a run that was not: {} candidates, of {}",
+      tasks.size(), fmt::join(std::set(tasks.begin(), tasks.end()), ", "));
+}
+
+void Recorder::result() {
+  const auto checkpoint = run_.save_checkpoint("final", model_);
+  say_evaluations(config_.eval.split, evaluations_);
+  say_memory_in_use(model_.policy.options());
+  if (any_interrupted(run_.ranks()))
+    say("interrupted after step {}; the same command goes on with it", steps_done_);
+  else
+    run_.finish(steps_done_);
+  say("\npolicy: {}\nlook at what it wrote: temper show {}\nfigures: {}", checkpoint.string(),
+      run_.dir().string(), (run_.dir() / "metrics.jsonl").string());
+}
+
+}  // namespace temper

@@ -1,0 +1,62 @@
+#pragma once
+// What the loop leaves on the terminal and in the run directory.
+
+#include <vector>
+
+#include "trainer/checkpoint/saver.h"
+#include "trainer/learn/learner.h"
+#include "trainer/learn/utilisation.h"
+#include "trainer/run/console.h"
+#include "trainer/run/run.h"
+#include "trainer/run/step_metrics.h"
+#include "trainer/run/task_order.h"
+
+namespace temper {
+
+// All references must outlive the recorder.
+class Recorder {
+ public:
+  Recorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge, Run& run);
+
+  // Takes up what the run's checkpoint holds, or writes a first one. Returns the steps that are done.
+  int64_t begin();
+  void checkpoint();  // of the last step, if it has none yet; waits until it is on the disk
+
+  // Nothing where eval.before is off, nothing was learned, they were done before the run was stopped, or the
+  // run is interrupted.
+  void evaluation_before();
+  void evaluation_after();
+
+  // In front of an update: whether the ranks still have the same weights, where ranks.check_every asks for
+  // it.
+  void check_replicas() const;
+
+  ProgressFunction rollout_bar() const;
+  // With the evaluation that eval.every asks for. Its seconds are those since the last step or evaluation.
+  void step(StepRecord record);
+
+  // The final checkpoint, the table, and where to look next.
+  void result();
+
+ private:
+  void restore(const Checkpoint& checkpoint);
+  void save();
+  bool is_due();
+  void say_measured_anew();
+  void evaluate_as(const std::string& name, int64_t step);
+
+  const RunConfig& config_;
+  Model& model_;
+  Learner& learner_;
+  TaskOrder& order_;
+  Judge& judge_;
+  Run& run_;
+  CheckpointSaver saver_;
+  const std::string tasks_;  // digest
+  const Devices devices_;
+  std::vector<NamedEvaluation> evaluations_;
+  int64_t steps_done_ = 0, step_of_checkpoint_ = -1;
+  double step_start_s_, checkpoint_start_s_, save_s_ = 0, record_s_ = 0;
+};
+
+}  // namespace temper

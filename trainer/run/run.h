@@ -1,0 +1,115 @@
+#pragma once
+// A run's directory and its life: what is recorded, when it stops, what is left behind.
+//
+//   config.yaml          the resolved config
+//   run.json             what the newest start was made by, provenance.h
+//   metrics.jsonl        what the first start was made by; then one line per step, and the TensorBoard event
+//   file beside it trajectories/        step_000001.safetensors, …, eval_before.safetensors,
+//   eval_after.safetensors checkpoints/         step_000010, cold_start_000500, …: what the run can go on
+//   from;
+//                        cold_start, final: Hugging Face directories
+//   verdicts/            each rank's journal, env/verdict/verdict_journal.h
+//   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
+//   run.lock, run.epoch  whose the directory is
+//   fork.json            of a fork: the checkpoint it began from, and what was changed
+//   finished.json        the run came to its end
+//
+// Rank 0 alone writes all but the logs, the journals and the shares of checkpoints.
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "policy/ranks/communicator.h"
+#include "rollout/trajectory.h"
+#include "trainer/config/config.h"
+#include "trainer/run/metrics.h"
+#include "trainer/run/model.h"
+#include "trainer/run/run_directory.h"
+
+namespace temper {
+
+// Errors: ConfigError if the directory is in use, or holds a run that this one must neither delete nor go on
+// with, or something that is not one; WorldError if it cannot be written or its disk has no room for the
+// checkpoints; RunIsComplete. Leaves nothing behind; returns how the run would begin.
+RunStart check_run_directory(const RunConfig& config);
+
+// "a new run from …, after step 120" and a line for each option that is another than there.
+std::vector<std::string> fork_lines(const RunConfig& config, const Checkpoint& origin);
+
+class Run {
+ public:
+  // Makes the directory, the run that was in it deleted where run.overwrite says so; or takes up the run that
+  // was stopped there. Errors: as above.
+  explicit Run(const RunConfig& config, Communicator& ranks = alone());
+  // A new run that recorded no step and no checkpoint leaves no directory; one that failed keeps its
+  // verdicts.
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  const std::filesystem::path& dir() const { return dir_; }
+
+  Communicator& ranks() const { return ranks_; }
+  const nlohmann::json& start() const { return start_; }  // what made it, provenance.h
+
+  void say_start()
+      const;  // where the run was stopped, what it goes on from, which checkpoints it does not use
+
+  // What the run goes on from; null: it begins.
+  const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
+  // Whether that is another run's, of which weights, moments and steps are taken and nothing else.
+  bool forked() const { return forked_; }
+  // Whether all ranks see the directory, which checkpoints need.
+  bool shared() const { return shared_; }
+
+  // This rank's journal, and how much of it came before the checkpoint.
+  std::filesystem::path journal() const { return journal_path(dir_, ranks_.rank()); }
+  uint64_t known_verdict_bytes() const { return known_verdict_bytes_; }
+
+  // Whether step `step` (from 1) is to be taken: within run.steps and run.max_seconds of the first call, and
+  // not interrupted. All ranks hear the same.
+  bool goes_on(int64_t step);
+  double seconds() const;  // since that first call, those before a stop included
+
+  // Errors of all: WorldError naming the file.
+  void record(int64_t step, const Metrics& metrics);
+  void record(int64_t step, const Metrics& metrics, const Batch& batch);  // a step of reinforcement learning
+  // trajectories/NAME.safetensors; rank 0 alone writes.
+  void keep(const std::string& name, std::span<const Trajectory* const> trajectories);
+  // A checkpoint is there or on its way: what the directory holds stays.
+  void has_checkpoint() { recorded_ = true; }
+  std::filesystem::path save_checkpoint(const std::string& name, const Model& model);
+  void finish(int64_t step);  // the run has come to its end
+
+  // The value last recorded under this name; NaN: none.
+  double last_value(const std::string& metric) const;
+
+ private:
+  void make(const RunConfig& config, RunStart::Kind kind);
+  void choose(const RunConfig& config, const RunStart& start);
+  void note_refused(const std::vector<Refusal>& refused);
+  void begin_fork(const RunConfig& config, const std::vector<Refusal>& refused);
+  void open_journals();
+  void own();
+
+  RunOptions options_;
+  nlohmann::json start_;
+  Communicator& ranks_;
+  std::filesystem::path dir_;
+  RunLock lock_;
+  RunEpoch epoch_;
+  std::shared_ptr<void> guarding_;  // the directory, for as long as it lives
+  std::unique_ptr<MetricsWriter> metrics_;
+  Metrics last_;
+  std::optional<Checkpoint> checkpoint_;
+  std::vector<std::string> said_at_start_;
+  uint64_t known_verdict_bytes_ = 0;
+  bool recorded_ = false, shared_ = true, forked_ = false;
+  double first_step_s_ = 0;
+};
+
+}  // namespace temper
