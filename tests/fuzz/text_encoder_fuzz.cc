@@ -7,7 +7,7 @@
 #include "policy/text/tokenizer_files.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
-#include "tests/policy/small_tokenizer_json.h"
+#include "tests/policy/text/small_tokenizer_json.h"
 
 using namespace temper;
 

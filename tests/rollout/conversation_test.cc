@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/policy/tokenizer_fixture.h"
+#include "tests/policy/text/tokenizer_fixture.h"
 
 namespace temper {
 namespace {

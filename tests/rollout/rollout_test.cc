@@ -15,7 +15,7 @@
 #include "rollout/conversation.h"
 #include "rollout/search.h"
 #include "tests/policy/small_model.h"
-#include "tests/policy/tokenizer_fixture.h"
+#include "tests/policy/text/tokenizer_fixture.h"
 
 namespace temper {
 namespace {

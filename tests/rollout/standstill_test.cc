@@ -19,7 +19,7 @@
 #include "policy/parameters/parameter_store.h"
 #include "policy/ranks/activity.h"
 #include "rollout/rollout.h"
-#include "tests/policy/tokenizer_fixture.h"
+#include "tests/policy/text/tokenizer_fixture.h"
 
 namespace temper {
 namespace {

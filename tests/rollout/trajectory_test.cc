@@ -13,7 +13,7 @@
 #include "rollout/columns.h"
 #include "rollout/trajectory_columns.h"
 #include "rollout/trajectory_file.h"
-#include "tests/policy/tokenizer_fixture.h"
+#include "tests/policy/text/tokenizer_fixture.h"
 
 namespace temper {
 namespace {

@@ -7,7 +7,7 @@
 // Behind the device language, for its macros.
 #include "env/gpu/device/kernels.cu"
 #define FAKE_GPU
-#include "tests/env/gpu/candidates.cu"
+#include "tests/env/on_gpu/candidates.cu"
 
 #include <cuda.h>
 #include <sys/mman.h>

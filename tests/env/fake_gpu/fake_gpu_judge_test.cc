@@ -10,7 +10,7 @@
 #include "env/judge/judge.h"
 #include "env/verdict/compiled_baselines.h"
 #include "tests/env/fake_gpu/fake_driver.h"
-#include "tests/env/gpu/cases.h"
+#include "tests/env/on_gpu/cases.h"
 
 namespace temper {
 namespace {

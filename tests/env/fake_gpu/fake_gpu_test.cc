@@ -9,7 +9,7 @@
 #include "env/admission/eager_time.h"
 #include "env/call/draw_forms.h"
 #include "tests/env/fake_gpu/fake_driver.h"
-#include "tests/env/gpu/cases.h"
+#include "tests/env/on_gpu/cases.h"
 
 namespace temper {
 namespace {
