@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "policy/kv_cache.h"
+#include "policy/cache_storage.h"
+#include "policy/calls.h"
 #include "policy/parameters/parameter_store.h"
-#include "policy/policy.h"
 
 namespace temper {
 

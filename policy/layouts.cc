@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "policy/cpu/activations.h"
-#include "policy/cuda/device.h"
+#include "policy/cuda/plan.h"
 #include "policy/parameters/workspace.h"
 
 namespace temper {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "policy/calls.h"
 #include "policy/model_config.h"
-#include "policy/policy.h"
 
 namespace temper {
 

@@ -1,9 +1,9 @@
 #include "policy/policy.h"
 
 #include "base/error.h"
+#include "policy/cache_storage.h"
 #include "policy/cpu/decoder.h"
-#include "policy/cuda/device.h"
-#include "policy/kv_cache.h"
+#include "policy/cuda/make.h"
 #include "policy/layouts.h"
 
 namespace temper {

@@ -16,13 +16,12 @@
 #include <cstdint>
 
 #include "env/call/mismatch_report.h"
+#include "env/task/limits.h"
 
 namespace temper {
 
 inline constexpr uint32_t kProtocolMagic = 0x524D5054;  // "TPMR"
 inline constexpr uint32_t kProtocolVersion = 1;
-inline constexpr int kMaxDims = 8;
-inline constexpr int kMaxTensors = 16;
 inline constexpr int kMaxTimedDraws = 64;
 static_assert(kMaxTensors <= kReportedOutputs);
 

@@ -63,7 +63,7 @@ size_t batch_of(const Task& task, const std::vector<GpuDraw>& draws);
 // The key under which a call's outputs are sealed. It tells nothing of another call's.
 uint64_t seal_of(const GpuDraw& draw);
 
-// What lies in memory before a call (gpu_fill.h). The key tells nothing of what is drawn.
+// What lies in memory before a call (env/gpu/fill.h). The key tells nothing of what is drawn.
 struct GpuFill {
   uint64_t key = 0;
   uint32_t call = 0;

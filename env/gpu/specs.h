@@ -50,7 +50,7 @@ struct CompareResult {
   unsigned long long worst = 0;
 };
 
-// What memory is filled with (gpu_fill.h): outputs by their type, a workspace as f32; guards are never zero.
+// What memory is filled with (fill.h): outputs by their type, a workspace as f32; guards are never zero.
 enum class FillType : uint8_t { kF32 = 0, kI32, kBF16, kF16, kGuardF32, kGuardBF16, kGuardF16 };
 
 inline constexpr int kMaxZones = 320;  // 16 tensors, 256 workspaces and what lies between

@@ -11,7 +11,6 @@
 #include "base/options.h"
 #include "env/task/c_names.h"
 #include "env/task/size_expression.h"
-#include "env/task/task_json.h"
 
 namespace temper {
 
@@ -119,8 +118,6 @@ std::string Task::signature() const {
 std::string Task::prompt() const {
   return shapes_line(*this) + plain_line(*this) + reference_body(*this) + signature();
 }
-
-std::string Task::digest() const { return sha256(tasks_to_json({*this})); }
 
 const Task& find_task(const std::vector<Task>& tasks, const std::string& name) {
   std::vector<std::string> known;

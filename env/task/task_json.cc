@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
+
 namespace temper {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorSpec, name, type, shape, distribution, low, high, index_bound,
@@ -15,5 +17,7 @@ std::string tasks_to_json(const std::vector<Task>& tasks) { return nlohmann::jso
 std::vector<Task> tasks_from_json(const std::string& text) {
   return nlohmann::json::parse(text).get<std::vector<Task>>();
 }
+
+std::string Task::digest() const { return sha256(tasks_to_json({*this})); }
 
 }  // namespace temper

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
-#include "env/call/protocol.h"
+#include "env/task/limits.h"
 #include "env/task/size_expression.h"
 
 namespace temper {

@@ -1,5 +1,5 @@
 #pragma once
-// The decoder on CPUs: ops/*_cpu.cc over pointers, products through BLAS.
+// The decoder on CPUs: ops/cpu over pointers, products through BLAS.
 
 #include "policy/cpu/activations.h"
 #include "policy/decoder.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "policy/cpu/cache.h"
 #include "policy/cpu/decoder.h"
 #include "policy/ops/cpu/embedding.h"
 #include "policy/ops/cpu/linear.h"

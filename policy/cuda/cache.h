@@ -2,7 +2,9 @@
 // Keys and values of the sequences being generated, in pages of 128 tokens; sequences share the whole pages
 // of a common prefix.
 
-#include "policy/kv_cache.h"
+#include <ATen/core/Tensor.h>
+
+#include "policy/cache_storage.h"
 #include "policy/ops/cuda/ops.h"
 
 namespace temper {

@@ -1,4 +1,4 @@
-// CudaDecoder's generation: prefill and chunked prefill; its steps are in cuda_decoder_step.cc.
+// CudaDecoder's generation: prefill and chunked prefill; its steps are in decoder_step.cc.
 
 #include <ATen/ATen.h>
 

@@ -6,8 +6,6 @@
 #include <cuda_runtime_api.h>
 
 #include "base/error.h"
-#include "policy/cuda/cache.h"
-#include "policy/cuda/decoder.h"
 #include "policy/ops/cuda/attention/attention.h"
 #include "policy/ops/cuda/ops.h"
 #include "policy/ops/cuda/products/products.h"
@@ -96,20 +94,6 @@ void use_gpu(int ordinal) {
     throw ConfigError("model.device: {}", unfit);
   check(cudaSetDevice(ordinal), "cudaSetDevice");
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, c10::DeviceIndex(ordinal)));
-}
-
-std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
-  if (options.dtype != DType::kBF16)
-    throw ConfigError("dtype: '{}' is not supported on a GPU: must be bf16", to_string(options.dtype));
-  // A row of one token leaves no window.
-  if (const std::string problem = unknown_to_gpu(config, 1); !problem.empty())
-    throw ConfigError("model on a GPU: {}", problem);
-  return std::make_unique<CudaDecoder>(config, options);
-}
-
-std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens) {
-  refuse_window(config, max_tokens);
-  return std::make_unique<GpuCache>(config, slots, max_tokens);
 }
 
 void synchronize() { check(cudaStreamSynchronize(stream()), "synchronize"); }

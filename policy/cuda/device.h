@@ -1,6 +1,6 @@
 #pragma once
 // What the rest of the policy knows of CUDA: declarations alone. Where Temper is built without its code for
-// GPUs, or finds no GPU, what computes or asks a GPU throws; what a plan asks (cuda_plan.cc) is answered
+// GPUs, or finds no GPU, what computes or asks a GPU throws; what a plan asks (plan.h) is answered
 // everywhere.
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "policy/decoder.h"
 #include "policy/ops/adamw.h"
 
 namespace temper::cuda {
@@ -35,31 +34,9 @@ struct Gpu {
 };
 Gpu describe_gpu(int ordinal);
 
-// What the decoder allows attention's backward, and libraries take besides.
-int64_t attention_bytes(const Gpu& gpu);
-constexpr int64_t kLibraryBytes = int64_t(2) << 30;  // contexts, kernels, workspaces of products
-
 // Makes it the calling thread's device and gives that thread a stream of its own. Once per process.
 // Errors: ConfigError if there is no such GPU; WorldError if it cannot be used.
 void use_gpu(int ordinal);
-
-// The field of a shape that the GPU path does not know, its value, and what it must be; empty: it knows all.
-// A sliding window is known where no row is longer than it: `longest` is the longest row there will be, in
-// tokens, 0: one of max_position_embeddings.
-std::string unknown_to_gpu(const ModelConfig& config, int64_t longest = 0);
-
-// Errors: ConfigError naming the window if a row of `tokens` would leave it.
-void refuse_window(const ModelConfig& config, int64_t tokens);
-
-// Errors: ConfigError with unknown_to_gpu's text. Of a window the decoder and the cache refuse the rows that
-// leave it.
-std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
-std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
-
-// Counted by the layouts that hand the memory out, without a GPU; policy/layouts.h.
-int64_t activation_bytes(const ModelConfig& config, int64_t tokens, int64_t scored, int64_t chunk,
-                         bool recompute);
-int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens);
 
 // Until the GPU has done all that this thread's stream was given.
 void synchronize();

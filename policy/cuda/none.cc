@@ -4,7 +4,7 @@
 #include "policy/bench/kernel_bench.h"
 #include "policy/bench/kernel_profile.h"
 #include "policy/cuda/device.h"
-#include "policy/kv_cache.h"
+#include "policy/cuda/make.h"
 
 namespace temper::cuda {
 namespace {

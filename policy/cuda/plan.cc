@@ -1,11 +1,9 @@
-// What a plan asks of a GPU: which shapes it knows and how much memory they take. Counted without CUDA, so
-// that a machine without GPUs plans for one that has some.
+#include "policy/cuda/plan.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "policy/cuda/activations.h"
-#include "policy/cuda/device.h"
 
 namespace temper::cuda {
 namespace {

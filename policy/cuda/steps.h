@@ -8,12 +8,12 @@
 #include <map>
 #include <memory>
 
+#include "policy/calls.h"
 #include "policy/cuda/activations.h"
 #include "policy/cuda/cache.h"
 #include "policy/model_config.h"
 #include "policy/ops/cuda/ops.h"
 #include "policy/parameters/workspace.h"
-#include "policy/policy.h"
 
 namespace temper {
 

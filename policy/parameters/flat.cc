@@ -59,10 +59,6 @@ void clear(const at::Tensor& values) {
     std::memset(values.data_ptr(), 0, values.nbytes());
 }
 
-void flip_a_bit(const at::Tensor& values) {
-  values.view(at::kByte).narrow(0, int64_t(values.nbytes()) / 2, 1).bitwise_xor_(1);
-}
-
 void fill_normal(const at::Tensor& values, uint64_t key, double std) {
   values.is_cuda() ? cuda::fill_normal(values, key, std) : fill_normal_cpu(values, key, std);
 }

@@ -20,7 +20,6 @@ void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor
 // to += values. Both [n].
 void add_to(const at::Tensor& to, const at::Tensor& values);
 void clear(const at::Tensor& values);       // to zeros
-void flip_a_bit(const at::Tensor& values);  // for tests: the lowest of the byte in the middle
 
 // values[i] = std · the i-th standard normal of Rng(key).
 void fill_normal(const at::Tensor& values, uint64_t key, double std);

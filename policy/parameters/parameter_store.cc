@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "policy/parameters/flat.h"
 #include "policy/ranks/activity.h"
+#include "policy/ranks/flip_a_bit.h"
 
 namespace temper {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/machine/secret.h"
-#include "policy/parameters/flat.h"
 #include "policy/ranks/activity.h"
+#include "policy/ranks/flip_a_bit.h"
 #include "policy/ranks/mpi.h"
 #include "policy/ranks/nccl.h"
 #include "policy/ranks/rendezvous.h"

@@ -9,6 +9,7 @@
 #include "rollout/traces/generated.h"
 #include "rollout/traces/habit.h"
 #include "rollout/traces/kernel.h"
+#include "rollout/traces/styles.h"
 
 namespace temper {
 namespace {

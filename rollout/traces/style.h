@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "rollout/traces/program.h"
-
 namespace temper {
 
 enum class Order { kRows, kColumns, kFlat, kBlocked };  // the outer loop; one loop over all; rows in blocks
@@ -92,11 +90,5 @@ struct Style {
   bool fast = false;        // belongs to the fast ways
   Defects defects = {};
 };
-
-// The ways to write a program that compute the same; the commonest slow one first.
-std::vector<Style> styles(const Program& program);
-
-// One sentence naming the choices; defects are not told.
-std::string plan_sentence(const Program& program, const Style& style);
 
 }  // namespace temper

@@ -210,26 +210,6 @@ int run_on_several(const RankPlace& place, const RankedCommand& command) {
 
 }  // namespace
 
-void RankOptions::visit(OptionVisitor& v) {
-  v.option("start_s", start_s, {.help = "for all ranks to meet", .unit = "s", .min = 1});
-  v.option("silence_s", silence_s,
-           {.help = "without a sign of life, then a rank counts as lost", .unit = "s", .min = 3});
-  v.option("timeout_s", timeout_s,
-           {.help = "without progress while others wait for it, then a rank counts as hung",
-            .unit = "s",
-            .min = 3});
-  v.option("check_every", check_every,
-           {.help = "steps after which the ranks compare their weights, which must be equal to the bit; each "
-                    "save compares them too; 0: saves alone",
-            .min = 0});
-  v.option(
-      "env", env,
-      {.help = "the last of the ranks that hold no policy and judge for the others, who then judge nothing "
-               "themselves; where one is lost, the others go on",
-       .min = 0,
-       .max = 4096});
-}
-
 int run_ranked(const RankedCommand& command) {
   const RankPlace place = find_rank_place();
   if (place.size > 1) return run_on_several(place, command);
@@ -258,12 +238,6 @@ void share_machine(RunConfig& config, const Communicator& ranks) {
     if (mine.empty()) mine.push_back(gpus[size_t(ranks.local_rank()) % gpus.size()]);
     gpus = mine;
   }
-}
-
-bool any_interrupted(Communicator& ranks) {
-  if (!ranks.any(interrupted(), "interrupts")) return false;
-  interrupt();
-  return true;
 }
 
 }  // namespace temper

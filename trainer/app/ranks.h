@@ -6,22 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "base/options.h"
 #include "env/task/task.h"
 
 namespace temper {
 
 class Communicator;
 struct RunConfig;
-
-struct RankOptions {
-  double start_s = 60;      // for all ranks to meet
-  double silence_s = 20;    // without a sign of life
-  double timeout_s = 600;   // without progress while others wait
-  int64_t check_every = 1;  // steps
-  int64_t env = 0;          // of role env
-  void visit(OptionVisitor& v);
-};
 
 // A command whose config every rank reads for itself. The last ranks.env ranks have the role env: they hold
 // no policy, see nothing of prepare and run, and judge for the others, whose config.env.servers names them.
@@ -39,8 +29,5 @@ int run_ranked(const RankedCommand& command);
 
 // The ranks of a machine share its cores: env.lanes and run.threads that are 0 become this rank's part.
 void share_machine(RunConfig& config, const Communicator& ranks);
-
-// True on all ranks if one of them was interrupted; from then on interrupted() is true everywhere.
-bool any_interrupted(Communicator& ranks);
 
 }  // namespace temper

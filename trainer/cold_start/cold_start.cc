@@ -7,9 +7,9 @@
 #include "policy/ops/cpu/parallel.h"
 #include "policy/ranks/activity.h"
 #include "policy/ranks/communicator.h"
-#include "trainer/app/ranks.h"
 #include "trainer/learn/batch_digest.h"
 #include "trainer/learn/packing.h"
+#include "trainer/run/interrupted.h"
 
 namespace temper {
 namespace {

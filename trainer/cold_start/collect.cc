@@ -13,7 +13,6 @@
 #include "rollout/rollout.h"
 #include "rollout/traces/unjudged.h"
 #include "rollout/trajectory_file.h"
-#include "trainer/app/ranks.h"
 #include "trainer/config/config.h"
 #include "trainer/run/interrupted.h"
 #include "trainer/run/model.h"

@@ -4,7 +4,6 @@
 #include "policy/parameters/parameter_store.h"
 #include "rollout/conversation.h"
 #include "rollout/traces/unjudged.h"
-#include "trainer/app/ranks.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/cold_start/cold_start_saver.h"
 #include "trainer/config/device.h"

@@ -19,10 +19,10 @@
 #include "trainer/algorithm/rejection.h"
 #include "trainer/algorithm/returns.h"
 #include "trainer/algorithm/reward.h"
-#include "trainer/app/ranks.h"
 #include "trainer/checkpoint/options.h"
 #include "trainer/cold_start/cold_start.h"
-#include "trainer/evaluate/evaluate.h"
+#include "trainer/config/rank_options.h"
+#include "trainer/evaluate/options.h"
 #include "trainer/learn/learner.h"
 #include "trainer/learn/optimizer.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "policy/cuda/device.h"
+#include "policy/cuda/plan.h"
 #include "policy/ops/cpu/instruction_set.h"
 #include "trainer/run/provenance.h"
 

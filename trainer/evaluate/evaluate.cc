@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "policy/ranks/communicator.h"
 #include "rollout/trajectory_file.h"
-#include "trainer/app/ranks.h"
 #include "trainer/config/config.h"
 #include "trainer/run/interrupted.h"
 #include "trainer/run/model.h"
@@ -66,30 +65,6 @@ void add_metrics(const std::string& prefix, const TurnScores& scores, Metrics& m
 }
 
 }  // namespace
-
-void EvalOptions::visit(OptionVisitor& v) {
-  v.option("split", split, {.help = "tasks to evaluate on", .choices = {"heldout", "train"}});
-  v.option("samples", samples, {.help = "sampled trajectories per task; one greedy one is added", .min = 1});
-  v.option("turns", turns, {.help = "turns per trajectory; 0: rollout.turns", .min = 0});
-  v.option("top_p", top_p,
-           {.help = "sample from the likeliest tokens of this total probability; 0: rollout.top_p",
-            .min = 0,
-            .max = 1});
-  v.option("top_k", top_k,
-           {.help = "sample from so many likeliest tokens; 0: all; -1: rollout.top_k", .min = -1});
-  v.option("before", before, {.help = "evaluate before reinforcement learning too"});
-  v.option("every", every,
-           {.help = "also during it, every so many steps; 0: not", .unit = "steps", .min = 0});
-  v.section("scaling", scaling, "spending more answers on a task; `temper eval` only");
-}
-
-RolloutOptions EvalOptions::rollout(const RolloutOptions& trained) const {
-  RolloutOptions options = trained;
-  if (turns > 0) options.turns = turns;
-  if (top_p > 0) options.top_p = top_p;
-  if (top_k >= 0) options.top_k = top_k;
-  return options;
-}
 
 Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config, std::vector<Trajectory>* kept,
                     const std::function<void(int64_t, int64_t)>& progress) {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/options.h"
 #include "env/judge/judge.h"
 #include "rollout/rollout.h"
 #include "rollout/trajectory.h"
+#include "trainer/evaluate/options.h"
 #include "trainer/evaluate/scaling.h"
 #include "trainer/evaluate/score.h"
 #include "trainer/run/metrics.h"
@@ -20,20 +20,6 @@ namespace temper {
 
 struct Model;
 struct RunConfig;
-
-struct EvalOptions {
-  std::string split = "heldout";
-  int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
-  int64_t turns = 0;    // 0: as in the rollout
-  double top_p = 0;     // of sampled answers; 0: as in the rollout
-  int64_t top_k = -1;   // −1: as in the rollout
-  bool before = true;   // also before reinforcement learning
-  int64_t every = 0;    // steps; 0: only before and after
-  ScalingOptions scaling;
-  void visit(OptionVisitor& v);
-
-  RolloutOptions rollout(const RolloutOptions& trained) const;
-};
 
 // The verdicts of one way of sampling.
 struct TurnScores {

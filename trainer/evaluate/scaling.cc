@@ -6,7 +6,6 @@
 #include "base/rng.h"
 #include "rollout/search.h"
 #include "rollout/trajectory_file.h"
-#include "trainer/app/ranks.h"
 #include "trainer/config/config.h"
 #include "trainer/run/interrupted.h"
 #include "trainer/run/model.h"
@@ -41,32 +40,6 @@ ScalingCurve curve_of(const std::string& way, const std::vector<Search>& searche
 }
 
 }  // namespace
-
-void ScalingOptions::visit(OptionVisitor& v) {
-  v.option("ways", ways,
-           {.help = "ways to spend more answers on a task, side by side",
-            .choices = {"parallel", "sequential", "beam"}});
-  v.option("budget", budget, {.help = "answers to a task", .min = 1});
-  v.option(
-      "shown", shown,
-      {.help =
-           "sequential and beam: of the turns so far, so many of the best stand in front of the next answer",
-       .min = 0});
-  v.option("width", width, {.help = "beam: chains; divides the budget", .min = 1});
-  v.option("keep", keep,
-           {.help = "beam: chains that go on when they are chosen, copied to the width", .min = 1});
-  v.option("every", every,
-           {.help = "beam: answers of a chain between two choices; Kevin's beam has 4", .min = 1});
-}
-
-void ScalingOptions::check(Problems& problems) const {
-  if (std::ranges::find(ways, "beam") == ways.end()) return;
-  if (budget % width != 0)
-    problems.add("eval.scaling.width",
-                 fmt::format("{} does not divide eval.scaling.budget, {}", width, budget));
-  if (keep > width)
-    problems.add("eval.scaling.keep", fmt::format("{} is more than eval.scaling.width, {}", keep, width));
-}
 
 std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const RunConfig& config,
                                              std::vector<Trajectory>* kept,

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/options.h"
 #include "env/judge/judge.h"
 #include "rollout/trajectory.h"
+#include "trainer/evaluate/options.h"
 #include "trainer/evaluate/score.h"
 #include "trainer/run/metrics.h"
 
@@ -18,16 +18,6 @@ namespace temper {
 
 struct Model;
 struct RunConfig;
-
-struct ScalingOptions {
-  std::vector<std::string> ways = {};  // parallel, sequential, beam; empty: none
-  int64_t budget = 16;                 // answers to a task, in each way
-  int64_t shown = 4;                   // of a chain's turns, the best ones stand in front of its next answer
-  int64_t width = 4, keep = 1;         // of the beam
-  int64_t every = 1;                   // of its rounds the best chains are chosen
-  void visit(OptionVisitor& v);
-  void check(Problems& problems) const;
-};
 
 // One way's scores after 1, 2, 4, … answers of the budget.
 struct ScalingCurve {

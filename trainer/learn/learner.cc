@@ -13,6 +13,7 @@
 #include "policy/parameters/flat.h"
 #include "policy/parameters/parameter_store.h"
 #include "policy/ranks/activity.h"
+#include "policy/ranks/flip_a_bit.h"
 #include "trainer/learn/batch_digest.h"
 #include "trainer/learn/packing.h"
 

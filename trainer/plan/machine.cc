@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "policy/cuda/device.h"
+#include "policy/cuda/plan.h"
 #include "trainer/config/device.h"
 
 namespace temper {

@@ -1,8 +1,6 @@
 #pragma once
 // Everything the terminal shows of a run.
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <string>
 
@@ -11,30 +9,12 @@
 #include "trainer/evaluate/evaluate.h"
 #include "trainer/plan/plan.h"
 #include "trainer/run/metrics.h"
+#include "trainer/run/terminal.h"
 
 namespace temper {
 
 class Communicator;
 
-// The name of the logger that writes a run's log; without a run there is none.
-constexpr const char* kRunLog = "run";
-
-// Whether the terminal is ours: of several ranks it is the first one's.
-void use_terminal(bool ours);
-
-// One line, on the terminal and in the run's log.
-void say_line(const std::string& line);
-// One line on standard error, where it is in nobody's way who reads what a command prints.
-void say_beside(const std::string& line);
-template <class... Args>
-void say(fmt::format_string<Args...> text, Args&&... args) {
-  say_line(fmt::format(text, std::forward<Args>(args)...));
-}
-
-using ProgressFunction = std::function<void(int64_t done, int64_t total)>;
-
-// A bar that starts with the first call and ends with the last; `keep` leaves its line.
-ProgressFunction progress_bar(const std::string& title, bool keep = true);
 std::function<void(const ColdStartStats&)> cold_start_bar();
 
 void say_start(const RunConfig& config, const Judge& judge, const Communicator& ranks);

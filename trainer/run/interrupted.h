@@ -5,6 +5,8 @@
 
 namespace temper {
 
+class Communicator;
+
 struct Interrupted {
   const char* kept = "nothing was kept";  // for the user
 };
@@ -12,5 +14,8 @@ struct Interrupted {
 inline void throw_if_interrupted() {
   if (interrupted()) throw Interrupted();
 }
+
+// True on all ranks if one of them was interrupted; from then on interrupted() is true everywhere.
+bool any_interrupted(Communicator& ranks);
 
 }  // namespace temper

@@ -4,7 +4,7 @@
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/text/chat_format.h"
 #include "trainer/checkpoint/restore.h"
-#include "trainer/run/console.h"
+#include "trainer/run/terminal.h"
 
 namespace temper {
 

@@ -10,7 +10,6 @@
 #include "policy/parameters/replicas.h"
 #include "policy/ranks/activity.h"
 #include "rollout/trajectory_file.h"
-#include "trainer/app/ranks.h"
 #include "trainer/checkpoint/evaluations.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/cold_start/starting_model.h"

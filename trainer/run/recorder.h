@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "trainer/checkpoint/saver.h"
+#include "trainer/evaluate/evaluate.h"
 #include "trainer/learn/learner.h"
 #include "trainer/learn/utilisation.h"
 #include "trainer/run/console.h"

@@ -14,9 +14,9 @@
 #include "policy/parameters/replicas.h"
 #include "policy/ranks/activity.h"
 #include "rollout/trajectory_file.h"
-#include "trainer/app/ranks.h"
 #include "trainer/checkpoint/room.h"
 #include "trainer/run/console.h"
+#include "trainer/run/interrupted.h"
 #include "trainer/run/provenance.h"
 
 namespace temper {

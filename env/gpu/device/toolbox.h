@@ -1,5 +1,5 @@
 #pragma once
-// The judge's own kernels (gpu_kernels.cu) in the context of this process.
+// The judge's own kernels (kernels.cu) in the context of this process.
 
 #include <cstdint>
 #include <vector>

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "policy/cuda/device.h"
+#include "policy/cuda/plan.h"
 #include "tests/policy/on_gpu/decoder_twins.h"
 
 namespace temper {

@@ -15,6 +15,7 @@
 #include "rollout/traces/program.h"
 #include "rollout/traces/recipe.h"
 #include "rollout/traces/style.h"
+#include "rollout/traces/styles.h"
 #include "rollout/traces/unjudged.h"
 #include "tests/cuda_on_cpu/computed.h"
 

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "policy/threads.h"
 #include "trainer/app/commands/commands.h"
+#include "trainer/app/ranks.h"
 #include "trainer/cold_start/starting_model.h"
 #include "trainer/config/device.h"
 #include "trainer/run/console.h"

@@ -5,8 +5,10 @@
 #include "policy/threads.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/app/commands/commands.h"
+#include "trainer/app/ranks.h"
 #include "trainer/cold_start/starting_model.h"
 #include "trainer/config/device.h"
+#include "trainer/evaluate/evaluate.h"
 #include "trainer/run/console.h"
 #include "trainer/run/model.h"
 

@@ -17,6 +17,7 @@
 #include "base/machine/cores.h"
 #include "base/process.h"
 #include "policy/cuda/device.h"
+#include "policy/cuda/plan.h"
 #include "trainer/app/report/held_out.h"
 #include "trainer/app/report/report.h"
 #include "trainer/app/sweep/cell_process.h"

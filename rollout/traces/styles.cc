@@ -1,4 +1,4 @@
-#include "rollout/traces/style.h"
+#include "rollout/traces/styles.h"
 
 #include <fmt/format.h>
 

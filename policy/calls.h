@@ -1,0 +1,72 @@
+#pragma once
+// What a policy is made with, called with and answers.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policy/model_config.h"
+#include "policy/sampler.h"
+
+namespace temper {
+
+class Communicator;
+
+struct PolicyOptions {
+  DType dtype = DType::kF32;   // f32 or f64 on the CPU, bf16 on a GPU
+  std::string device = "cpu";  // or cuda, cuda:N
+  bool recompute = false;      // keep only each block's input for the backward
+  int64_t logits_chunk = 512;  // rows of the [T, V] logits that exist at once
+  int64_t zero_stage = 0;      // parameter_store.h's, with several ranks
+  // Ids from here on, up to vocab_size, are rows without a token: their probability is 0 in sampling and in
+  // training, and their gradient too. 0: every row has a token.
+  int64_t token_count = 0;
+  Communicator* ranks =
+      nullptr;  // that train the policy together, each with the same weights; null: this one alone
+
+  bool on_gpu() const { return device.starts_with("cuda"); }
+};
+
+// Many sequences end to end, no padding. T = ids.size(), S = starts.size() - 1.
+struct PackedTokens {
+  std::vector<int32_t> ids;     // [T]
+  std::vector<int32_t> starts;  // [S + 1], first 0, last T; positions count from each start
+  // [T]: 1 where the token's log-prob is wanted (never a sequence's first token). The head runs for these
+  // only.
+  std::vector<uint8_t> scored;
+};
+
+// Per token: log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, in nats; 0
+// where not scored. The distribution is the one that a draw with the same SamplingParams is made from: at
+// their temperature, and what top-k and top-p leave under the present weights; −inf for a token that they
+// leave out.
+struct TokenScores {
+  std::vector<double> log_prob, entropy;  // [T]
+};
+
+// Given log-probs and entropies of the scored tokens [begin, end) in scored order, writes dLoss/dlog_prob and
+// dLoss/dentropy. Called chunk by chunk, each scored token once. `scored index` k is the k-th scored token of
+// the pack.
+using ScoreGradient =
+    std::function<void(int64_t begin, std::span<const double> log_prob, std::span<const double> entropy,
+                       std::span<double> d_log_prob, std::span<double> d_entropy)>;
+
+// New tokens of one sequence, behind what its slot holds.
+struct Extension {
+  int64_t slot;
+  std::span<const int32_t> ids;
+};
+
+// A token to be drawn behind what an extension leaves; a group's samples draw from the same one.
+struct Draw {
+  int64_t extension;  // index
+  SamplingParams params;
+  double u;  // uniform in [0, 1)
+  // That of the next draw, if the sequence goes on with the token drawn: a device may begin it at once.
+  // Negative: it ends, or nobody knows.
+  double next_u = -1;
+};
+
+}  // namespace temper

@@ -1,0 +1,18 @@
+#pragma once
+// The styles that a program can be written in.
+
+#include <string>
+#include <vector>
+
+#include "rollout/traces/program.h"
+#include "rollout/traces/style.h"
+
+namespace temper {
+
+// The ways to write a program that compute the same; the commonest slow one first.
+std::vector<Style> styles(const Program& program);
+
+// One sentence naming the choices; defects are not told.
+std::string plan_sentence(const Program& program, const Style& style);
+
+}  // namespace temper
