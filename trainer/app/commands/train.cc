@@ -18,6 +18,7 @@
 #include "trainer/plan/plan.h"
 #include "trainer/plan/published_shapes.h"
 #include "trainer/run/console.h"
+#include "trainer/run/interrupted.h"
 
 namespace temper {
 namespace {
