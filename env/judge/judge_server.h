@@ -1,12 +1,13 @@
 #pragma once
-// Judges for other processes of the same job, which reach it over TCP: a Judge there with this one's address
-// in its options.servers sends its candidates here.
+// Judges candidates for other processes of the same job, which connect over TCP: a Judge that has this server's
+// address in its options.servers sends its candidates here.
 //
-//   server → client   once: HELLO, JSON; then per verdict "ID\n" and its JSON; "\n" each second: a sign of
-//   life client → server   "ID TASK\n" and the candidate's source
+//   server → client   once, first: HELLO and JSON; then for each verdict "ID\n" and its JSON; "\n" every second
+//                     as a heartbeat
+//   client → server   "ID TASK\n" and the candidate's source
 //
-// Both sides prove to know the address's token and the job's secret. What sends a message that is none of
-// these is let go, with words; the others stay.
+// Both sides prove that they know the token in the address and the job's secret. The connection of a client
+// that sends any other message is closed with an error message; other clients are not affected.
 
 #include <functional>
 #include <map>
@@ -42,7 +43,7 @@ struct JudgeHello {
 std::string to_text(const JudgeHello& hello);
 JudgeHello judge_hello_from(const std::string& text);
 
-std::string list_digest(
-    const std::vector<Task>& tasks);  // of everything that decides their verdicts, and their order
+// Digest of the tasks' order and of everything in them that decides a verdict.
+std::string list_digest(const std::vector<Task>& tasks);
 
 }  // namespace temper

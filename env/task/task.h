@@ -19,24 +19,24 @@
 //   name         [a-z0-9_]+, unique          language     cpp or cuda (cpp)
 //   family       (other)                     split        train or heldout (train)
 //   reference    PyTorch, TorchScript subset: an expression, or the source of one function `reference` that
-//   takes the
-//                inputs in order and returns the output or outputs
+//                takes the inputs in order and returns the output or outputs
 //   inputs       name: [dimensions], or name: {shape: …} with any of
 //                  type: f32 or i32, for cuda also bf16 or f16 (f32)
 //                  normal: true              N(0, 1) times the case's magnitude (default for floats)
-//                  scaled: false             … without the magnitude
-//                  scale: 1/sqrt(k)          … times this, a number or an expression of dimensions: weights
-//                  by fan-in uniform: [low, high]      instead of normal distinct: [low, high]     as
-//                  uniform, but no two elements are equal: what sorts or picks has one
-//                                            answer (f32, at most 2^22 elements)
+//                  scaled: false             N(0, 1), not multiplied by the magnitude
+//                  scale: 1/sqrt(k)          also multiplied by this number or expression of dimensions; weights
+//                                            are scaled by their fan-in
+//                  uniform: [low, high]      U(low, high) instead of normal
+//                  distinct: [low, high]     like uniform, but no two elements are equal, so that sorting or
+//                                            picking has one right answer (f32, at most 2^22 elements)
 //                  below: n                  integers in [0, n), n a dimension or a number (needed for i32)
 //                  nonfinite: true           some elements are NaN, +Inf or -Inf
-//                  plain: true               always drawn as said above; else spikes, offsets, ends of the
-//                                            range, equal indices and the like may come, too
+//                  plain: true               every case is drawn as described above; without it, some cases
+//                                            have spikes, offsets, ends of the range or equal indices
 //   outputs      name: [dimensions], or name: {shape: …, type: …}
 //   dims         the order of the dimension arguments (order of appearance)
 //   check        sizes, a list of maps       timed        sizes, one map
-//   magnitudes   of normal inputs, each is checked (1)
+//   magnitudes   standard deviations of normal inputs; each is checked (1)
 //   tolerance    allowed error in units of the output's scale (1e-5)
 //   bytes        least memory traffic at the timed sizes, a number or a product like 4*n*m (inputs + outputs)
 //   flops        least arithmetic at the timed sizes (0)
@@ -84,8 +84,8 @@ struct Task {
   std::string language;  // "cpp" or "cuda"
   std::string family;    // elementwise, reduction, …
   std::string split;     // "train" or "heldout", or kGenerated
-  std::string
-      reference;  // PyTorch source of one function `reference`, TorchScript subset; inputs → output(s)
+  // PyTorch source of one function `reference`, TorchScript subset, from the inputs to the outputs.
+  std::string reference;
   std::vector<std::string> dims;  // dimension names in the order the candidate receives them
   std::vector<TensorSpec> inputs, outputs;
   std::vector<Shape> check_shapes;  // small, odd, unequal; never shown to the policy
@@ -110,8 +110,8 @@ struct Task {
 };
 
 // One YAML file or every *.yaml below a folder, in name order.
-// Errors: ConfigError naming file, line, task, field, value and what is allowed; all problems of all files at
-// once.
+// Errors: one ConfigError for all problems of all files, each with file, line, task, field, value and what is
+//         allowed.
 std::vector<Task> load_tasks(const std::filesystem::path& path);
 
 // Tasks from YAML text; `origin` is named in errors.

@@ -1,11 +1,12 @@
 #pragma once
-// Which rank of how many this process is, as its launcher says in environment variables.
+// This process's rank and the number of ranks, read from the environment variables that its launcher sets.
 //
-//   TEMPER_RANK, TEMPER_WORLD_SIZE, TEMPER_LOCAL_RANK          by hand; also TEMPER_MASTER, host:port of rank
-//   0 OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK                   mpirun RANK, WORLD_SIZE, LOCAL_RANK,
-//   MASTER_ADDR, MASTER_PORT     torchrun SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_JOB_NODELIST srun
+//   by hand    TEMPER_RANK, TEMPER_WORLD_SIZE, TEMPER_LOCAL_RANK, and TEMPER_MASTER, the host:port of rank 0
+//   mpirun     OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_RANK
+//   torchrun   RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT
+//   srun       SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_JOB_NODELIST
 //
-// The first set that is there counts; none: a single rank.
+// The first of these sets that is present is used. Without any, the process is a single rank.
 
 #include <cstdint>
 #include <functional>

@@ -14,12 +14,10 @@ constexpr double kLargestLogRatio = 20;  // keeps exp() finite
 // Source:  PPO, 1707.06347, equation 7, with the two clips of DAPO, 2503.14476, equation 10:
 //            L = −min(r·A, clip(r, 1 − low, 1 + high)·A),  r = π / π_old
 //          dual clip, 1912.09729: for A < 0 no worse than −c·A
-//          GSPO, 2507.18071, sections 4.1 and 4.3: r is the answer's geometric mean ratio, its gradient flows
-//          to each
-//            token as if it were the token's own
+//          GSPO, 2507.18071, sections 4.1 and 4.3: r is the answer's geometric mean ratio; its gradient flows
+//            to each token as if it were the token's own
 //          truncated importance sampling, Yao et al., "Your efficient RL framework secretly brings you
-//          off-policy RL
-//            training", 2025: times min(π_old / π_rollout, cap)
+//            off-policy RL training", 2025: L is multiplied by min(π_old / π_rollout, cap)
 void add_clipped(const LossOptions& options, const TokenTerms& terms, TokenLoss& loss) {
   const double a = terms.advantage, plain = loss.ratio * a;
   double objective = std::min(plain, std::clamp(loss.ratio, 1 - options.clip_low, 1 + options.clip_high) * a);
@@ -113,9 +111,8 @@ TokenLoss token_loss(const LossOptions& options, const TokenTerms& terms, double
   return loss;
 }
 
-// Source:  token_mean: DAPO, 2503.14476, equation 12; seq_mean: GRPO, 2402.03300, equation 3; constant: Dr.
-// GRPO,
-//          2503.20783, section 3.2
+// Source:  token_mean: DAPO, 2503.14476, equation 12; seq_mean: GRPO, 2402.03300, equation 3; constant:
+//          Dr. GRPO, 2503.20783, section 3.2
 std::vector<std::vector<double>> normalisation_weights(const LossOptions& options,
                                                        std::span<const BatchRow> rows,
                                                        std::span<const RowAdvantages* const> advantages) {

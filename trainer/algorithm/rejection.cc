@@ -91,9 +91,9 @@ void reject_mismatch(const RejectionOptions& options, const Batch& batch,
     }
 }
 
-// Source:  Dr. Kernel, 2602.05885, profiling-based rejection sampling (PRS): keep with clip((PR − 0.3)/0.1,
-// 0, 1)
-//          | `symmetric` is ours: dropping right answers only would shift the balance towards wrong ones
+// Source:  Dr. Kernel, 2602.05885, profiling-based rejection sampling (PRS): keep with probability
+//          clip((PR − 0.3)/0.1, 0, 1)
+//          | `symmetric` is ours: dropping only right answers would shift the balance towards wrong ones
 void reject_profile(const RejectionOptions& options, const Batch& batch, uint64_t seed, TurnValues& returns,
                     RejectionStats& stats) {
   if (options.profile == "off") return;

@@ -2,10 +2,8 @@
 // Supervised fine-tuning before any reinforcement: on traces that a grammar wrote, or on a file of
 // conversations.
 //
-// Loss:   Σ w (−log p) / Σ w over the learned tokens of one update's rows, all ranks' together: a weighted
-// mean
-//         over tokens, in which a long answer counts more than a short one. w is the weight of the token's
-//         answer.
+// Loss:   Σ w (−log p) / Σ w over the learned tokens of one update's rows on all ranks: a weighted mean over
+//         tokens, in which a long answer counts more than a short one. w is the weight of the token's answer.
 // Order:  each epoch's rows are shuffled by {seed, epoch} and put one after another into updates of about
 //         batch_tokens tokens, prompts included.
 

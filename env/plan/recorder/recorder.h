@@ -21,13 +21,11 @@ class Recorder {
   const std::vector<PlanKernel>& settings() const { return settings_; }
 
   void begin_run(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs);
-  std::vector<DeviceBuffer> task_buffers() const {
-    return addresses_.of_this_run();
-  }                     // before any allocation
+  // The buffers of the run that has begun. Call it before the candidate allocates any of its own.
+  std::vector<DeviceBuffer> task_buffers() const { return addresses_.of_this_run(); }
   Recording end_run();  // leaves the process where the run cannot become a plan
 
-  // ---- for the runtime's functions; errors are numbers of cudaError_t
-  // --------------------------------------------
+  // ---- for the runtime's functions; errors are values of cudaError_t ----------------------------------------
 
   void register_function(const void* host, const char* device_name);
   // The cubin's kernel behind a host stub or a handle; -1: none.

@@ -1,8 +1,7 @@
 #pragma once
 // Causal attention over packed sequences, exact (no running maximum), scores in blocks of query rows.
 // Source: Vaswani et al. (2017), eq. 1; grouped queries of Ainslie et al. (2023); backward from probabilities
-// rebuilt
-//         with the kept log-sum-exp as in Dao et al., "FlashAttention" (2022), algorithm 4.
+//         rebuilt with the kept log-sum-exp as in Dao et al., "FlashAttention" (2022), algorithm 4.
 
 #include <cstdint>
 

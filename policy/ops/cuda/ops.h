@@ -3,9 +3,8 @@
 // `dtype`, computed with in f32; sums are f32.
 //
 // Async:  each call enqueues on `stream` and returns; all may be captured into a graph.
-// Exact:  a row's bits depend on that row alone, not on how many rows there are nor where it lies. No
-// atomics:
-//         the same call gives the same bits.
+// Exact:  a row's bits depend on that row alone, neither on the number of rows nor on its position among them.
+//         No atomics are used: the same call gives the same bits.
 // Errors: WorldError with CUDA's text if the launch fails. Widths are multiples of 8.
 
 #include <cuda_runtime_api.h>
@@ -28,8 +27,8 @@ void require(bool right, const char* what);  // TEMPER_CHECK for nvcc, which can
 void rms_norm(DType dtype, const void* x, const int32_t* index, const void* w, double eps, int64_t rows,
               int64_t width, void* y, cudaStream_t stream);
 
-// Adds the gradient of rms_norm's input to rows `index` of dx, and writes partial sums over rows of its
-// weight's.
+// Adds the gradient of rms_norm's input to rows `index` of dx, and writes the gradient of its weight as partial
+// sums over rows.
 // Shapes: dy [rows, width] · x, dx [·, width] · dw_blocks [kNormBlocks, width] f32
 void rms_norm_backward(DType dtype, const void* dy, const void* x, const int32_t* index, const void* w,
                        double eps, int64_t rows, int64_t width, void* dx, float* dw_blocks,

@@ -1,5 +1,4 @@
-// Source:  GRPO, DeepSeekMath, 2402.03300, section 4.1.2: A = (G − mean G) / std G over the N samples of a
-// task
+// Source:  GRPO, DeepSeekMath, 2402.03300, section 4.1.2: A = (G − mean G) / std G over a task's N samples
 //          Dr. GRPO, 2503.20783, section 3.2: A = G − mean G
 //          REINFORCE++, 2501.03262, by turns: A = (G − mean G) / std G over the whole batch
 //          | std is the sample's (N − 1), with 1e-6 added, as the published codes have it

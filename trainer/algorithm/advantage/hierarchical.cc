@@ -1,6 +1,5 @@
-// Source:  HRD, TritonRL, 2510.17891: J = α·J_plan + J_code, α = 0.1; plan tokens have the
-// normalised
-//          speedup reward, code tokens the normalised correctness reward (the reward `tritonrl` gives both)
+// Source:  HRD, TritonRL, 2510.17891: J = α·J_plan + J_code, α = 0.1; plan tokens have the normalised speedup
+//          reward, code tokens the normalised correctness reward (the reward `tritonrl` gives both)
 // As both objectives are linear in their advantages, α may as well multiply the plan's.
 // One rule is not the paper's: an answer without code keeps weight 1. It consists of a plan alone, and
 // multiplied by α it would cost the policy a tenth of what a wrong kernel costs.

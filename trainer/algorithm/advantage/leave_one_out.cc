@@ -1,6 +1,5 @@
 // Source:  RLOO, 2402.14740: A_i = G_i − mean of the other G = N/(N − 1)·(G_i − mean G)
-//          TRLOO, Dr. Kernel, 2602.05885: the same per (task, turn) over its N_t valid samples; N_t = 1: A =
-//          G
+//          TRLOO, Dr. Kernel, 2602.05885: RLOO per (task, turn) over its N_t valid samples; A = G if N_t = 1
 // The baseline does not contain the sample itself, so the gradient is unbiased.
 
 #include <numeric>

@@ -1,6 +1,5 @@
 // Source:  rejection-sampled fine-tuning: RAFT, 2304.06767, algorithm 1; Think, Prune, Train, 2504.18116:
-// sample, keep what
-//          is good, fine-tune on it, repeat
+//          sample, keep what is good, fine-tune on it, repeat
 // A = 1 where the answer's own reward R > 0: what a later turn repaired is not imitated. What is not kept is
 // in no denominator: with loss.objective likelihood every update has the gradient of supervised fine-tuning
 // on the kept answers.

@@ -1,7 +1,6 @@
 // Source:  REINFORCE++, 2501.03262: A = (G − mean) / std over all response tokens of the batch, as the
-// published codes
-//          whiten (OpenRLHF; verl's masked_whiten): mean and variance over tokens, the variance the sample's
-//          (N − 1), divided by the root of it plus 1e-8
+//          published codes whiten (OpenRLHF; verl's masked_whiten): mean and variance are over tokens, the
+//          variance is the sample's (N − 1), and the divisor is √(variance + 1e-8)
 // A long answer counts for more than a short one, in the mean as in the loss over tokens.
 
 #include <cmath>

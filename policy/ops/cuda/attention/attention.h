@@ -4,9 +4,8 @@
 //
 // Exact:  a row does not depend on how sequences are packed nor on later tokens; paged_attention has its
 //         arithmetic.
-// Async:  enqueues on `stream`, always the same one: calls share a workspace. The first call of a shape
-// bucket
-//         builds a plan (up to a second).
+// Async:  enqueues on `stream`, which must be the same in all calls: they share a workspace. The first call of
+//         a shape bucket builds a plan (up to a second).
 // Errors: WorldError with cuDNN's text.
 
 #include <cuda_runtime_api.h>
