@@ -36,7 +36,7 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
   Learner learner(model.policy, config.learner, loss_of(config), config.optimizer, config.rollout.sampling(),
                   config.run.steps);
   TaskOrder order(config.tasks, judge.tasks(), uint64_t(config.run.seed));
-  Recorder record(config, model, learner, order, judge, run);
+  StepRecorder record(config, model, learner, order, judge, run);
   const int64_t done = record.begin();
   record.evaluation_before();
 

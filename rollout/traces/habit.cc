@@ -37,7 +37,7 @@ bool invites_stride(const Program& program) {
 
 // Where a maximum or minimum that starts at 0 would show.
 bool invites_zero(const Program& program) {
-  return std::none_of(program.steps.begin(), program.steps.end(), [](const Step& step) {
+  return std::none_of(program.steps.begin(), program.steps.end(), [](const ReductionStep& step) {
     return step.op == "amax" &&
            (calls(*step.value, "abs") || calls(*step.value, "square") || calls(*step.value, "relu"));
   });

@@ -108,7 +108,7 @@ class Kernel {
     close();
   }
 
-  void reduce(const Step& step, const std::string& length) {
+  void reduce(const ReductionStep& step, const std::string& length) {
     declare(step);
     if (style_.accumulate == Accumulate::kTwo) {
       two_accumulators(step, length);
@@ -121,7 +121,7 @@ class Kernel {
     divide(step, length);
   }
 
-  void two_accumulators(const Step& step, const std::string& length) {
+  void two_accumulators(const ReductionStep& step, const std::string& length) {
     const std::string second = step.name + "1";
     line(fmt::format("float {} = 0;", second));
     open(fmt::format("for (int j = 0; j + 1 < {}; j += 2)", inner_bound(length)));
@@ -231,7 +231,7 @@ class Kernel {
   }
 
   // A running value in a variable, the scanned loop inside.
-  void running(const Step& step, bool along_rows) {
+  void running(const ReductionStep& step, bool along_rows) {
     open(along_rows ? loop("i", dim(0)) : loop("j", inner_bound(dim(1))));
     declare(step);
     open(along_rows ? loop("j", inner_bound(dim(1))) : loop("i", dim(0)));
@@ -241,7 +241,7 @@ class Kernel {
   }
 
   // The element before it read back, the scanned loop outside.
-  void previous(const Step& step, bool along_rows) {
+  void previous(const ReductionStep& step, bool along_rows) {
     const std::string before = along_rows
                                    ? fmt::format("j > 0 ? {}[i * {} + j - 1] : 0", output_.name, dim(1))
                                    : fmt::format("i > 0 ? {}[(i - 1) * {} + j] : 0", output_.name, dim(1));
@@ -293,21 +293,21 @@ class Kernel {
 
   // ---- pieces ----
 
-  std::string start(const Step& step) {
+  std::string start(const ReductionStep& step) {
     if (step.op == "sum" || step.op == "mean") return "0";
     if (hit(Defect::kZeroInit)) return "0";
     return step.op == "amax" ? "-1e30f" : "1e30f";
   }
 
-  void declare(const Step& step) { line(fmt::format("float {} = {};", step.name, start(step))); }
+  void declare(const ReductionStep& step) { line(fmt::format("float {} = {};", step.name, start(step))); }
 
-  void pragma(const Step& step) {
+  void pragma(const ReductionStep& step) {
     if (style_.accumulate != Accumulate::kSimd) return;
     const char* op = step.op == "amax" ? "max" : step.op == "amin" ? "min" : "+";
     text_ += fmt::format("#pragma omp simd reduction({}:{})\n", op, step.name);
   }
 
-  void accumulate(const Step& step, const std::string& into, const At& at, const Bound& bound) {
+  void accumulate(const ReductionStep& step, const std::string& into, const At& at, const Bound& bound) {
     ElementWriter writer(program_, style_.defects, bound);
     if (step.op == "sum" || step.op == "mean") {
       const std::string value = writer.value(*step.value, at);
@@ -320,7 +320,7 @@ class Kernel {
     }
   }
 
-  void divide(const Step& step, const std::string& count) {
+  void divide(const ReductionStep& step, const std::string& count) {
     if (step.op != "mean" || hit(Defect::kNoDivide)) return;
     line(fmt::format("{0} = {0} / {1};", step.name, count));
   }

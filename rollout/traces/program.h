@@ -25,7 +25,7 @@ enum class Skeleton {
 inline constexpr const char* kStored =
     "stored";  // the element of the output buffer written by an earlier pass
 
-struct Step {
+struct ReductionStep {
   std::string name;     // s, t, …
   std::string op;       // sum, mean, amax, amin
   ExpressionPtr value;  // what is reduced
@@ -35,7 +35,7 @@ struct Step {
 struct Program {
   const Task* task = nullptr;
   Skeleton skeleton = Skeleton::kMap;
-  std::vector<Step> steps;
+  std::vector<ReductionStep> steps;
   std::map<std::string, ExpressionPtr> aliases;  // named intermediates that are no reduction
   ExpressionPtr result;                          // of one element of the output
   bool log_softmax = false;                      // kSoftmax: the logarithm is asked for

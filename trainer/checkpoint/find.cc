@@ -191,7 +191,7 @@ void verify_files(const Checkpoint& checkpoint, const Communicator& ranks) {
 
 std::string Choice::reasons() const {
   std::vector<std::string> texts;
-  for (const Refusal& r : refused)
+  for (const RefusedCheckpoint& r : refused)
     texts.push_back(fmt::format("{}: {}", r.dir.filename().string(), r.reason));
   return fmt::format("{}", fmt::join(texts, "\n"));
 }

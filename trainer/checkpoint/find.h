@@ -55,13 +55,13 @@ std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const Run
 // Compares this rank's part of the files with their digests. Errors: ConfigError naming the file.
 void verify_files(const Checkpoint& checkpoint, const Communicator& ranks = alone());
 
-struct Refusal {
+struct RefusedCheckpoint {
   std::filesystem::path dir;
   std::string reason;
 };
 struct Choice {
   std::optional<Checkpoint> checkpoint;
-  std::vector<Refusal> refused;
+  std::vector<RefusedCheckpoint> refused;
   std::string reasons() const;  // "step_000006: …; step_000003: …"
 };
 

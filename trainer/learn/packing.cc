@@ -130,7 +130,7 @@ std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<Pac
     size_t k = 0;
     for (size_t t = 0; t < pack.tokens.ids.size(); ++t)
       if (pack.tokens.scored[t]) {
-        const Place& place = pack.scored[k++];
+        const ScoredPlace& place = pack.scored[k++];
         log_probs[place.row][place.t] = float(scores.log_prob[t]);
       }
   }

@@ -16,14 +16,14 @@ struct PackRow {
   std::span<const uint8_t> scored;  // [T]
 };
 
-struct Place {
+struct ScoredPlace {
   size_t row;  // index into the rows given
   int32_t t;   // position in that row
 };
 
 struct Pack {
   PackedTokens tokens;
-  std::vector<Place> scored;  // of the pack's k-th scored token
+  std::vector<ScoredPlace> scored;  // of the pack's k-th scored token
 };
 
 // Rows in order, at most `max_tokens` together in a pack; a longer row goes alone. As few packs as that

@@ -34,7 +34,7 @@ void add_memory(bool on_gpu, Metrics& metrics) {
 
 }  // namespace
 
-Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge,
+StepRecorder::StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge,
                    Run& run)
     : config_(config),
       model_(model),
@@ -48,7 +48,7 @@ Recorder::Recorder(const RunConfig& config, Model& model, Learner& learner, Task
       step_start_s_(now_s()),
       checkpoint_start_s_(step_start_s_) {}
 
-int64_t Recorder::begin() {
+int64_t StepRecorder::begin() {
   if (const Checkpoint* from = run_.checkpoint(); from && !from->manifest.cold_start) {
     restore(*from);
     if (run_.forked()) {  // from here on it stands alone
@@ -62,7 +62,7 @@ int64_t Recorder::begin() {
   return steps_done_;
 }
 
-void Recorder::restore(const Checkpoint& checkpoint) {
+void StepRecorder::restore(const Checkpoint& checkpoint) {
   const Manifest& manifest = checkpoint.manifest;
   if (config_.loss.kl_coefficient > 0 && run_of(checkpoint.dir) != fs::absolute(run_.dir()))
     run_.save_checkpoint("cold_start", model_);
@@ -75,7 +75,7 @@ void Recorder::restore(const Checkpoint& checkpoint) {
 }
 
 // Snapshots what training changes; the rest is written while it goes on.
-void Recorder::save() {
+void StepRecorder::save() {
   if (!run_.shared()) return;
   const Phase phase("save");
   const double start = now_s();
@@ -100,27 +100,27 @@ void Recorder::save() {
   save_s_ += checkpoint_start_s_ - start;
 }
 
-bool Recorder::is_due() {
+bool StepRecorder::is_due() {
   const CheckpointOptions& options = config_.checkpoint;
   const bool late = options.every_s > 0 && now_s() - checkpoint_start_s_ >= options.every_s;
   return (options.every > 0 && steps_done_ % options.every == 0) ||
          (options.every_s > 0 && run_.ranks().any(late && run_.ranks().rank() == 0, "clock"));
 }
 
-void Recorder::checkpoint() {
+void StepRecorder::checkpoint() {
   if (step_of_checkpoint_ != steps_done_) save();
   saver_.finish();
 }
 
-void Recorder::evaluation_before() {
+void StepRecorder::evaluation_before() {
   if (config_.eval.before) evaluate_as("before", steps_done_);
 }
 
-void Recorder::evaluation_after() {
+void StepRecorder::evaluation_after() {
   if (steps_done_ > 0) evaluate_as("after", steps_done_);
 }
 
-void Recorder::evaluate_as(const std::string& name, int64_t step) {
+void StepRecorder::evaluate_as(const std::string& name, int64_t step) {
   if (std::ranges::count(evaluations_, name, &NamedEvaluation::name) > 0 || any_interrupted(run_.ranks()))
     return;
   std::vector<Trajectory> kept;
@@ -138,13 +138,13 @@ void Recorder::evaluate_as(const std::string& name, int64_t step) {
 }
 
 // A damaged share is passed on to all with the next update: from then on nobody could tell.
-void Recorder::check_replicas() const {
+void StepRecorder::check_replicas() const {
   const int64_t every = config_.ranks.check_every;
   if (every > 0 && steps_done_ % every == 0)
     temper::check_replicas(model_.policy.parameters(), "comparison of weights", learner_.reference());
 }
 
-ProgressFunction Recorder::rollout_bar() const {
+ProgressFunction StepRecorder::rollout_bar() const {
   const ProgressFunction bar = progress_bar(fmt::format("step {}", steps_done_ + 1), false);
   return [bar, told = false](int64_t done, int64_t total) mutable {
     if (interrupted() && !std::exchange(told, true))
@@ -154,7 +154,7 @@ ProgressFunction Recorder::rollout_bar() const {
   };
 }
 
-void Recorder::step(StepRecord record) {
+void StepRecorder::step(StepRecord record) {
   const double now = now_s();
   record.seconds = now - std::exchange(step_start_s_, now);
   Metrics metrics = step_metrics(record);
@@ -178,7 +178,7 @@ void Recorder::step(StepRecord record) {
   if (is_due()) save();
 }
 
-void Recorder::say_measured_anew() {
+void StepRecorder::say_measured_anew() {
   const std::vector<std::string> tasks = judge_.measured_anew();
   if (tasks.empty()) return;
   say("  measured anew, as they were being judged when the run was stopped, so that figures from here on may "
@@ -187,7 +187,7 @@ void Recorder::say_measured_anew() {
       tasks.size(), fmt::join(std::set(tasks.begin(), tasks.end()), ", "));
 }
 
-void Recorder::result() {
+void StepRecorder::result() {
   const auto checkpoint = run_.save_checkpoint("final", model_);
   say_evaluations(config_.eval.split, evaluations_);
   say_memory_in_use(model_.policy.options());

@@ -15,9 +15,9 @@
 namespace temper {
 
 // All references must outlive the recorder.
-class Recorder {
+class StepRecorder {
  public:
-  Recorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge, Run& run);
+  StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge, Run& run);
 
   // Takes up what the run's checkpoint holds, or writes a first one. Returns the steps that are done.
   int64_t begin();

@@ -187,13 +187,13 @@ void Run::choose(const RunConfig& config, const RunStart& start) {
   said_at_start_.push_back(fmt::format("goes on after {}, from {}", place, checkpoint_->dir.string()));
 }
 
-void Run::note_refused(const std::vector<Refusal>& refused) {
+void Run::note_refused(const std::vector<RefusedCheckpoint>& refused) {
   for (const auto& [dir, reason] : refused)
     said_at_start_.push_back(fmt::format("checkpoint {} is not used: {}", dir.filename().string(), reason));
 }
 
 // Of the other run nothing is changed, and none of its records is taken along.
-void Run::begin_fork(const RunConfig& config, const std::vector<Refusal>& refused) {
+void Run::begin_fork(const RunConfig& config, const std::vector<RefusedCheckpoint>& refused) {
   note_refused(refused);
   for (const std::string& line : fork_lines(config, *checkpoint_)) said_at_start_.push_back(line);
   if (ranks_.rank() == 0) mark_fork(dir_, config, *checkpoint_);

@@ -3,16 +3,16 @@
 //
 //   config.yaml          the resolved config
 //   run.json             what the newest start was made by, provenance.h
-//   metrics.jsonl        what the first start was made by; then one line per step, and the TensorBoard event
-//   file beside it trajectories/        step_000001.safetensors, …, eval_before.safetensors,
-//   eval_after.safetensors checkpoints/         step_000010, cold_start_000500, …: what the run can go on
-//   from;
+//   metrics.jsonl        what the first start was made by; then one line per step. A TensorBoard event file
+//                        lies beside it.
+//   trajectories/        step_000001.safetensors, …, eval_before.safetensors, eval_after.safetensors
+//   checkpoints/         step_000010, cold_start_000500, …: what the run can resume from;
 //                        cold_start, final: Hugging Face directories
-//   verdicts/            each rank's journal, env/verdict/verdict_journal.h
-//   log/rank_N.txt       what the terminal showed, with times; on other ranks what it would have
-//   run.lock, run.epoch  whose the directory is
-//   fork.json            of a fork: the checkpoint it began from, and what was changed
-//   finished.json        the run came to its end
+//   verdicts/            the journal of each rank, env/verdict_journal.h
+//   log/rank_N.txt       the terminal's output with times; for ranks other than 0, what they would have printed
+//   run.lock, run.epoch  which process owns the directory
+//   fork.json            only in a fork: the checkpoint it began from, and the options that were changed
+//   finished.json        exists once the run has come to its end
 //
 // Rank 0 alone writes all but the logs, the journals and the shares of checkpoints.
 
@@ -56,8 +56,8 @@ class Run {
   Communicator& ranks() const { return ranks_; }
   const nlohmann::json& start() const { return start_; }  // what made it, provenance.h
 
-  void say_start()
-      const;  // where the run was stopped, what it goes on from, which checkpoints it does not use
+  // Logs where the run was stopped, what it resumes from, and which checkpoints it does not use.
+  void say_start() const;
 
   // What the run goes on from; null: it begins.
   const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
@@ -91,8 +91,8 @@ class Run {
  private:
   void make(const RunConfig& config, RunStart::Kind kind);
   void choose(const RunConfig& config, const RunStart& start);
-  void note_refused(const std::vector<Refusal>& refused);
-  void begin_fork(const RunConfig& config, const std::vector<Refusal>& refused);
+  void note_refused(const std::vector<RefusedCheckpoint>& refused);
+  void begin_fork(const RunConfig& config, const std::vector<RefusedCheckpoint>& refused);
   void open_journals();
   void own();
 

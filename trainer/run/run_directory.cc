@@ -335,7 +335,7 @@ std::map<std::string, uint64_t> growing_files(const fs::path& dir) {
   return files;
 }
 
-void cut_back(const fs::path& dir, const Checkpoint& checkpoint, const std::vector<Refusal>& refused) {
+void cut_back(const fs::path& dir, const Checkpoint& checkpoint, const std::vector<RefusedCheckpoint>& refused) {
   const Manifest& manifest = checkpoint.manifest;
   fs::remove(dir / kFinished);
   for (const auto& [name, bytes] : growing_files(dir)) {
@@ -347,7 +347,7 @@ void cut_back(const fs::path& dir, const Checkpoint& checkpoint, const std::vect
   }
   for (const fs::path& path : entries(dir / "trajectories"))
     if (is_later(path.filename().string(), manifest)) fs::remove(path);
-  for (const Refusal& refusal : refused)
+  for (const RefusedCheckpoint& refusal : refused)
     if (fs::exists(refusal.dir)) {
       fs::remove_all(refusal.dir.string() + ".damaged");
       fs::rename(refusal.dir, refusal.dir.string() + ".damaged");

@@ -84,7 +84,7 @@ std::filesystem::path run_of(const std::filesystem::path& checkpoint);
 // Takes back what the run recorded after the checkpoint, and checkpoints that are newer; of those that were
 // refused one that is damaged stays beside, under another name.
 void cut_back(const std::filesystem::path& dir, const Checkpoint& checkpoint,
-              const std::vector<Refusal>& refused);
+              const std::vector<RefusedCheckpoint>& refused);
 void clear_records(const std::filesystem::path& dir);  // all but verdicts and logs
 void clear_all(const std::filesystem::path& dir);      // all but lock and epoch
 

@@ -149,7 +149,7 @@ class Columns {
   }
 
   CudaWriter& out_;
-  const Step& step_;
+  const ReductionStep& step_;
   const std::string &i_, &j_, &k_, &s_;
   std::string rows_, columns_;
 };

@@ -9,18 +9,18 @@ namespace {
 
 struct Helper {
   const char* name;
-  Step step;      // its operation
+  ReductionStep step;      // its operation
   bool repeated;  // called more than once
 };
 
-bool sums(const Step& step) { return step.op == "sum" || step.op == "mean"; }
+bool sums(const ReductionStep& step) { return step.op == "sum" || step.op == "mean"; }
 
 std::vector<Helper> helpers(const Program& program) {
   std::vector<Helper> all = {{"total", {"", "sum", nullptr, 1}, false},
                              {"largest", {"", "amax", nullptr, 1}, false},
                              {"least", {"", "amin", nullptr, 1}, false}};
   std::erase_if(all, [&](Helper& helper) {
-    const auto uses = std::ranges::count_if(program.steps, [&](const Step& step) {
+    const auto uses = std::ranges::count_if(program.steps, [&](const ReductionStep& step) {
       return sums(step) ? sums(helper.step) : step.op == helper.step.op;
     });
     helper.repeated = uses > 1;
@@ -82,7 +82,7 @@ void write_helpers(CudaWriter& out, bool warps) {
   }
 }
 
-std::string reduced(const Step& step, const std::string& value) {
+std::string reduced(const ReductionStep& step, const std::string& value) {
   return fmt::format("{}({})", sums(step) ? "total" : step.op == "amax" ? "largest" : "least", value);
 }
 

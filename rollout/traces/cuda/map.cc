@@ -16,7 +16,7 @@ At whole_index(const CudaWriter& out) {
 }
 
 // One element, at the flat index in k: y[k] = …
-void element_at(CudaWriter& out, const Expression& e, const Bound& bound = {}) {
+void element_at(CudaWriter& out, const Expression& e, const StepNames& bound = {}) {
   bool decoded = false;
   read_flat(out, out.name.k, decoded);
   std::vector<std::string> statements;
@@ -32,7 +32,7 @@ void thread_index(CudaWriter& out) {
   out.line(fmt::format("int {} = blockIdx.x * blockDim.x + threadIdx.x;", out.name.k));
 }
 
-void flat_kernel(CudaWriter& out, const std::string& kernel, const Expression& e, const Bound& bound = {}) {
+void flat_kernel(CudaWriter& out, const std::string& kernel, const Expression& e, const StepNames& bound = {}) {
   out.open_kernel(kernel);
   thread_index(out);
   out.leave_beyond(out.name.k, out.elements());

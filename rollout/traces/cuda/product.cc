@@ -147,7 +147,7 @@ class Product {
   }
 
   CudaWriter& out_;
-  const Step& step_;
+  const ReductionStep& step_;
   const std::string &i_, &j_, &l_, &s_;
   std::string n_, m_, inner_;
 };

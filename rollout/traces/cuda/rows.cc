@@ -54,7 +54,7 @@ class Rows {
       out_.open(fmt::format("for (int {0} = {1}; {0} < {2}; {0} += {3})", j_, k_, bound, warp() ? 32 : 256));
   }
 
-  void reduce(const Step& step) {
+  void reduce(const ReductionStep& step) {
     // The maximum of a softmax that forgets it is 0.
     if (out_.program.softmax && step.op == "amax" && out_.hit(Defect::kNoMaximum)) {
       out_.line(fmt::format("float {} = 0;", out_.variable(step)));

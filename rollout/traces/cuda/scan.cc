@@ -112,7 +112,7 @@ class Scan {
   }
 
   CudaWriter& out_;
-  const Step& step_;
+  const ReductionStep& step_;
   bool along_rows_;
   const std::string &line_, &at_;
   std::string lines_, length_;

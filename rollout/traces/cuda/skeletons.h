@@ -21,7 +21,7 @@ void write_product(CudaWriter& out);
 // of a block (way kBlockTree: by a tree) or, with `warps`, of a warp. Blocks have 256 threads.
 void write_helpers(CudaWriter& out, bool warps);
 // "total(s)"
-std::string reduced(const Step& step, const std::string& value);
+std::string reduced(const ReductionStep& step, const std::string& value);
 
 // Reads inputs of the output's shape at the flat index. `decoded` becomes true where row and column are
 // needed.

@@ -14,7 +14,7 @@ Style unrolled(Way way) { return {.way = way, .unrolled = true, .fast = true}; }
 Style restricted(Way way) { return {.way = way, .restricted = true, .fast = true}; }
 
 bool narrow(const Program& program) { return program.task->outputs[0].type != ElementType::kF32; }
-bool sums(const Step& step) { return step.op == "sum" || step.op == "mean"; }
+bool sums(const ReductionStep& step) { return step.op == "sum" || step.op == "mean"; }
 
 // An operation on what another one computed.
 bool splits(const Program& program) {

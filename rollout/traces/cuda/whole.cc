@@ -125,7 +125,7 @@ class Whole {
   }
 
   CudaWriter& out_;
-  const Step& step_;
+  const ReductionStep& step_;
   const std::string &k_, &s_;
   std::vector<std::string> dims_;
   std::string count_;

@@ -142,7 +142,7 @@ bool CudaWriter::hit(Defect defect) {
   return has;
 }
 
-std::string CudaWriter::value(const Expression& e, const At& at, const Bound& bound,
+std::string CudaWriter::value(const Expression& e, const At& at, const StepNames& bound,
                               std::vector<std::string>& statements) {
   Dialect dialect;
   dialect.cuda = true;
@@ -157,14 +157,14 @@ std::string CudaWriter::value(const Expression& e, const At& at, const Bound& bo
   return text;
 }
 
-std::string CudaWriter::value(const Expression& e, const At& at, const Bound& bound) {
+std::string CudaWriter::value(const Expression& e, const At& at, const StepNames& bound) {
   std::vector<std::string> statements;
   std::string text = value(e, at, bound, statements);
   declare_temporaries(statements);
   return text;
 }
 
-void CudaWriter::assign(const std::string& to, const Expression& e, const At& at, const Bound& bound,
+void CudaWriter::assign(const std::string& to, const Expression& e, const At& at, const StepNames& bound,
                         const std::string& guard) {
   std::vector<std::string> statements;
   const std::string text = value(e, at, bound, statements);
@@ -180,33 +180,33 @@ std::string CudaWriter::target() {
                      hit(Defect::kTarget) ? output.shape[0] : output.shape[1], name.j);
 }
 
-const std::string& CudaWriter::variable(const Step& step) const {
+const std::string& CudaWriter::variable(const ReductionStep& step) const {
   return name.steps.at(size_t(&step - program.steps.data()));
 }
 
-Bound CudaWriter::variables() const {
-  Bound bound;
+StepNames CudaWriter::variables() const {
+  StepNames bound;
   for (const auto& step : program.steps) bound[step.name] = variable(step);
   return bound;
 }
 
-std::string CudaWriter::start(const Step& step) {
+std::string CudaWriter::start(const ReductionStep& step) {
   if (step.op == "sum" || step.op == "mean") return "0";
   if (hit(Defect::kZeroInit)) return "0";
   return step.op == "amax" ? "-INFINITY" : "INFINITY";
 }
 
-std::string CudaWriter::accumulator_type(const Step& step) {
+std::string CudaWriter::accumulator_type(const ReductionStep& step) {
   const auto narrow = narrow_type(*program.task);
   const bool sums = step.op == "sum" || step.op == "mean";
   return sums && !narrow.empty() && hit(Defect::kNarrowSum) ? narrow : "float";
 }
 
-void CudaWriter::declare(const Step& step) {
+void CudaWriter::declare(const ReductionStep& step) {
   line(fmt::format("{} {} = {};", accumulator_type(step), variable(step), start(step)));
 }
 
-void CudaWriter::combine(const Step& step, const std::string& into, const std::string& text) {
+void CudaWriter::combine(const ReductionStep& step, const std::string& into, const std::string& text) {
   const std::string indent(into.find_first_not_of(' '), ' '), to = into.substr(indent.size());
   if (step.op == "sum" || step.op == "mean")
     line(fmt::format("{}{} += {};", indent, to, text));
@@ -214,12 +214,12 @@ void CudaWriter::combine(const Step& step, const std::string& into, const std::s
     line(fmt::format("{0}{1} = {2}({1}, {3});", indent, to, step.op == "amax" ? "fmaxf" : "fminf", text));
 }
 
-void CudaWriter::accumulate(const Step& step, const At& at) {
+void CudaWriter::accumulate(const ReductionStep& step, const At& at) {
   const std::string text = value(*step.value, at, variables());
   combine(step, variable(step), text);
 }
 
-void CudaWriter::divide(const Step& step, const std::string& count) {
+void CudaWriter::divide(const ReductionStep& step, const std::string& count) {
   if (step.op != "mean" || hit(Defect::kNoDivide)) return;
   const auto& s = variable(step);
   line(accumulator_type(step) == "float" ? fmt::format("{} /= {};", s, count)

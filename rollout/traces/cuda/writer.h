@@ -14,7 +14,7 @@
 namespace temper {
 
 using At = std::vector<std::string>;               // index expressions, outermost first
-using Bound = std::map<std::string, std::string>;  // C++ text of the names of steps
+using StepNames = std::map<std::string, std::string>;  // C++ text of the names of steps
 
 // Names in the text, none of which an input, an output or a dimension has.
 struct CudaNames {
@@ -59,26 +59,26 @@ class CudaWriter {
 
   // ---- elements ----
   // The value of an expression. Temporaries that it needs become lines before, under names not in scope.
-  std::string value(const Expression& e, const At& at, const Bound& bound = {});
+  std::string value(const Expression& e, const At& at, const StepNames& bound = {});
   // Likewise; what it needs comes in `statements`, for declare_temporaries.
-  std::string value(const Expression& e, const At& at, const Bound& bound,
+  std::string value(const Expression& e, const At& at, const StepNames& bound,
                     std::vector<std::string>& statements);
   void declare_temporaries(const std::vector<std::string>& statements);
   // `to = value;` where `guard` holds, if there is one.
-  void assign(const std::string& to, const Expression& e, const At& at, const Bound& bound,
+  void assign(const std::string& to, const Expression& e, const At& at, const StepNames& bound,
               const std::string& guard = "");
   std::string target();  // y[i * m + j]
   // How inputs are read from now on (Dialect::load).
   void read_with(decltype(Dialect::load) load) { load_ = std::move(load); }
 
   // ---- reductions ----
-  const std::string& variable(const Step& step) const;
-  Bound variables() const;  // each step's name as its variable
-  void declare(const Step& step);
-  void accumulate(const Step& step, const At& at);
-  void combine(const Step& step, const std::string& into, const std::string& text);
-  std::string start(const Step& step);
-  void divide(const Step& step, const std::string& count);
+  const std::string& variable(const ReductionStep& step) const;
+  StepNames variables() const;  // each step's name as its variable
+  void declare(const ReductionStep& step);
+  void accumulate(const ReductionStep& step, const At& at);
+  void combine(const ReductionStep& step, const std::string& into, const std::string& text);
+  std::string start(const ReductionStep& step);
+  void divide(const ReductionStep& step, const std::string& count);
 
   // ---- sizes ----
   std::string elements() const;                                           // of the output: "n * m"
@@ -89,7 +89,7 @@ class CudaWriter {
  private:
   std::string parameters() const;
   std::string arguments() const;
-  std::string accumulator_type(const Step& step);
+  std::string accumulator_type(const ReductionStep& step);
   void drop_semicolon();
   void drop_declaration();
 

@@ -56,7 +56,7 @@ tasks:
 
 struct Case {
   std::string task;
-  Way way;
+  HandMadeWay way;
   VerdictKind kind = VerdictKind::kPass;
   std::string reason = "";
   Device least = Device::kFake;  // kGpu: a CPU cannot play it
@@ -130,7 +130,7 @@ class HandMade {
   HandMade(Device device, const std::string& cubin)
       : device_(device), machine(hand_made_tasks(device), cubin) {}
 
-  Verdict judge(const std::string& task, const Way& way) { return machine.judge(task, way, options()); }
+  Verdict judge(const std::string& task, const HandMadeWay& way) { return machine.judge(task, way, options()); }
 
   // Calls of a CPU that plays a GPU take longer.
   GpuProcedureOptions options() const {

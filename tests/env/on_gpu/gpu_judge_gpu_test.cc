@@ -26,10 +26,10 @@ class GpuJudge : public testing::Test {
     if (!machine) GTEST_SKIP() << missing;
   }
 
-  static Verdict judge(const std::string& task, const Way& way, GpuProcedureOptions options = {}) {
+  static Verdict judge(const std::string& task, const HandMadeWay& way, GpuProcedureOptions options = {}) {
     return machine->judge(task, way, options);
   }
-  static void expect_pass(const std::string& task, const Way& way) { hand_made->expect({task, way}); }
+  static void expect_pass(const std::string& task, const HandMadeWay& way) { hand_made->expect({task, way}); }
 
   static HandMade* hand_made;
   static GpuMachine* machine;
@@ -105,7 +105,7 @@ TEST_F(GpuJudge, TimesAreThoseOfTheKernel) {
 
 TEST_F(GpuJudge, SpeedupsRepeat) {
   for (const auto& [task, way] :
-       std::vector<std::pair<std::string, Way>>{{"small_add", {{"good"}}},
+       std::vector<std::pair<std::string, HandMadeWay>>{{"small_add", {{"good"}}},
                                                 {"add", {{"good"}}},
                                                 {"softmax", {{"softmax"}, "rows"}},
                                                 {"product", {{"product"}, "tiles"}}}) {

@@ -13,7 +13,7 @@
 namespace temper {
 
 // How a candidate launches: one thread an element, or as said.
-struct Way {
+struct HandMadeWay {
   std::vector<std::string> kernels;
   std::string shape = "flat";  // rows: a block a row of the first output; tiles: 16 × 16 of its last two axes
   bool workspace = false;      // the last argument, as large as the first output
@@ -22,9 +22,9 @@ struct Way {
   bool copies = false;  // the first input to the first output, before all kernels
 };
 
-inline std::string name_of(const Way& way) { return way.kernels.empty() ? "no kernel" : way.kernels[0]; }
+inline std::string name_of(const HandMadeWay& way) { return way.kernels.empty() ? "no kernel" : way.kernels[0]; }
 
-inline Extent grid_of(const Way& way, const std::vector<int64_t>& sizes) {
+inline Extent grid_of(const HandMadeWay& way, const std::vector<int64_t>& sizes) {
   const auto up = [](int64_t a, int64_t b) { return uint32_t((a + b - 1) / b); };
   int64_t all = 1;
   for (const int64_t size : sizes) all *= size;
@@ -39,7 +39,7 @@ inline void append(std::vector<uint8_t>& arguments, const void* value, size_t by
   arguments.insert(arguments.end(), data, data + bytes);
 }
 
-inline KernelLaunch launch_of(const Task& task, const Shape& shape, const Way& way, uint32_t kernel) {
+inline KernelLaunch launch_of(const Task& task, const Shape& shape, const HandMadeWay& way, uint32_t kernel) {
   KernelLaunch launch;
   launch.kernel = kernel;
   launch.grid = grid_of(way, tensor_sizes(task.outputs[0], shape));
@@ -60,7 +60,7 @@ inline KernelLaunch launch_of(const Task& task, const Shape& shape, const Way& w
   return launch;
 }
 
-inline std::string plan_of(const Task& task, const Shape& shape, const Way& way) {
+inline std::string plan_of(const Task& task, const Shape& shape, const HandMadeWay& way) {
   if (way.shape == "no plan at all") return way.shape;
   LaunchPlan plan;
   if (way.workspace) plan.workspaces.push_back(tensor_bytes(task.outputs[0], shape));
@@ -98,7 +98,7 @@ struct GpuMachine {
     runners->prepare();
   }
 
-  Verdict judge(const std::string& name, const Way& way, GpuProcedureOptions options = {}) {
+  Verdict judge(const std::string& name, const HandMadeWay& way, GpuProcedureOptions options = {}) {
     uint32_t index = 0;
     while (tasks.at(index).name != name) ++index;
     const Task& task = tasks[index];
@@ -113,7 +113,7 @@ struct GpuMachine {
     return verdict;
   }
 
-  static void print(const Way& way, const Verdict& v) {
+  static void print(const HandMadeWay& way, const Verdict& v) {
     std::printf(
         "%-24s %-14s %-18s %5.2fx [%.2f, %.2f] %8.1f us, baseline %8.1f, floor %6.1f, %2ld pairs, %6.1f ms | "
         "%s\n",

@@ -68,9 +68,9 @@ struct Results {
 };
 
 Results run(cuda::PackedAttention& attention, const Pack& p) {
-  const Buffer qk(p.qk), qkv(p.qkv), d_out(p.d_out), out(unwritten({p.tokens, p.shape.q_width()}));
-  const Buffer lse(unwritten({p.tokens, p.shape.heads}, at::kFloat));
-  const Buffer d_qkv(unwritten({p.tokens, p.shape.qkv_width()}));
+  const DeviceArray qk(p.qk), qkv(p.qkv), d_out(p.d_out), out(unwritten({p.tokens, p.shape.q_width()}));
+  const DeviceArray lse(unwritten({p.tokens, p.shape.heads}, at::kFloat));
+  const DeviceArray d_qkv(unwritten({p.tokens, p.shape.qkv_width()}));
   attention.set_pack(starts_of(p.lengths), nullptr);
   attention.forward(qk.data(), qkv.data(), out.data(), lse.f32(), nullptr);
   attention.backward(d_out.data(), qk.data(), qkv.data(), out.data(), lse.f32(), d_qkv.data(), nullptr);
@@ -171,9 +171,9 @@ TEST_F(GpuAttention, OverPagesHasTheBitsOfThePack) {
   for (const Case& c : cases) {
     const Pack pack(c);
     const PagedPack paged(pack);
-    const Buffer qk(pack.qk), qkv(pack.qkv), table(paged.table), memory(paged.memory);
-    const Buffer positions(ints(paged.positions)), rows(ints(paged.rows));
-    const Buffer out(unwritten({pack.tokens, c.shape.q_width()})),
+    const DeviceArray qk(pack.qk), qkv(pack.qkv), table(paged.table), memory(paged.memory);
+    const DeviceArray positions(ints(paged.positions)), rows(ints(paged.rows));
+    const DeviceArray out(unwritten({pack.tokens, c.shape.q_width()})),
         want(unwritten({pack.tokens, c.shape.q_width()}));
     const cuda::Pages pages{memory.data(), table.i32(), rows.i32(), paged.table.size(1)};
     cuda::PackedAttention attention(c.shape);
@@ -197,9 +197,9 @@ TEST_F(GpuAttention, OverPagesTakesRowsInAnyOrder) {
   for (int32_t i : order)
     positions.push_back(paged.positions[size_t(i)]), rows.push_back(paged.rows[size_t(i)]);
   const at::Tensor index = ints(order).to(at::kLong);
-  const Buffer qk(pack.qk), qkv(pack.qkv), table(paged.table), memory(paged.memory);
-  const Buffer in_place(ints(paged.positions)), of_place(ints(paged.rows));
-  const Buffer ordered(pack.qk.index_select(0, index)), at(ints(positions)), of(ints(rows));
+  const DeviceArray qk(pack.qk), qkv(pack.qkv), table(paged.table), memory(paged.memory);
+  const DeviceArray in_place(ints(paged.positions)), of_place(ints(paged.rows));
+  const DeviceArray ordered(pack.qk.index_select(0, index)), at(ints(positions)), of(ints(rows));
   cuda::Pages pages{memory.data(), table.i32(), of_place.i32(), paged.table.size(1)};
   cuda::write_pages(c.shape, qk.data(), qkv.data(), in_place.i32(), pack.tokens, pages, nullptr);
   cuda::PackedAttention attention(c.shape);
@@ -208,7 +208,7 @@ TEST_F(GpuAttention, OverPagesTakesRowsInAnyOrder) {
     const int64_t first = pack.tokens - count;
     pages.row = of.i32() + first;
     for (int repeat = 0; repeat < 20; ++repeat) {
-      const Buffer out(unwritten({count, c.shape.q_width()}));
+      const DeviceArray out(unwritten({count, c.shape.q_width()}));
       cuda::paged_attention(c.shape, ordered.row(first), at.i32() + first, count, pages, out.data(), nullptr);
       ASSERT_EQ(unequal_bits(out.host(), want.narrow(0, first, count)), 0) << count << " rows";
     }
@@ -227,14 +227,14 @@ TEST_F(GpuAttention, OverPagesTakesOneRowASequence) {
   const at::Tensor rows = ints(last).to(at::kLong);
   const at::Tensor none = unwritten({2, c.shape.qk_width()});
   positions.insert(positions.end(), {-1, -1});
-  const Buffer all(pack.qk), qkv(pack.qkv), all_positions(ints(paged.positions)), all_rows(ints(paged.rows));
-  const Buffer table(at::cat({paged.table, at::full({2, paged.table.size(1)}, -1, at::kInt)})),
+  const DeviceArray all(pack.qk), qkv(pack.qkv), all_positions(ints(paged.positions)), all_rows(ints(paged.rows));
+  const DeviceArray table(at::cat({paged.table, at::full({2, paged.table.size(1)}, -1, at::kInt)})),
       memory(paged.memory);
   cuda::Pages pages{memory.data(), table.i32(), all_rows.i32(), paged.table.size(1)};
   cuda::write_pages(c.shape, all.data(), qkv.data(), all_positions.i32(), pack.tokens, pages, nullptr);
   pages.row = nullptr;
-  const Buffer qk(at::cat({pack.qk.index_select(0, rows), none})), at_positions(ints(positions));
-  const Buffer out(unwritten({6, c.shape.q_width()}));
+  const DeviceArray qk(at::cat({pack.qk.index_select(0, rows), none})), at_positions(ints(positions));
+  const DeviceArray out(unwritten({6, c.shape.q_width()}));
   cuda::paged_attention(c.shape, qk.data(), at_positions.i32(), 6, pages, out.data(), nullptr);
   cuda::PackedAttention attention(c.shape);
   const Results want = run(attention, pack);

@@ -12,7 +12,7 @@ constexpr int64_t kRows[] = {1, 3, 32, 263, 264, 265, 2500}, kWidths[] = {8, 128
 class GpuBias : public GpuOps {
  protected:
   at::Tensor backward(const at::Tensor& dy, const at::Tensor& start) const {
-    const Buffer d(dy), blocks(unwritten({cuda::kNormBlocks, dy.size(1)}, at::kFloat)), sum(start);
+    const DeviceArray d(dy), blocks(unwritten({cuda::kNormBlocks, dy.size(1)}, at::kFloat)), sum(start);
     cuda::add_bias_backward(GetParam(), d.data(), dy.size(0), dy.size(1), blocks.f32(), sum.f32(), nullptr);
     return sum.host();
   }
@@ -31,7 +31,7 @@ TEST_P(GpuBias, BackwardAddsTheSumsOfColumns) {
 
 TEST_P(GpuBias, NullIsNone) {
   const at::Tensor x = random({5, 64});
-  const Buffer y(x), blocks(at::zeros({cuda::kNormBlocks, 64}));
+  const DeviceArray y(x), blocks(at::zeros({cuda::kNormBlocks, 64}));
   cuda::add_bias_backward(GetParam(), y.data(), 5, 64, blocks.f32(), nullptr, nullptr);
   EXPECT_TRUE(same_bits(y.host(), x));
 }

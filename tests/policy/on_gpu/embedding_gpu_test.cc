@@ -20,7 +20,7 @@ at::Tensor some_ids(int64_t rows) {
 TEST_P(GpuEmbedding, PicksRows) {
   for (const auto& [rows, width] : kSizes) {
     const at::Tensor table = random({kVocab, width}), ids = some_ids(rows), like = random({rows, width});
-    const Buffer gtable(table), gids(ids), gx(like);
+    const DeviceArray gtable(table), gids(ids), gx(like);
     cuda::embedding(GetParam(), gtable.data(), gids.i32(), rows, width, gx.data(), nullptr);
     EXPECT_TRUE(same_bits(gx.host(), table.index_select(0, ids).contiguous())) << rows << " x " << width;
   }
@@ -32,7 +32,7 @@ TEST_P(GpuEmbedding, BackwardEqualsItsTwin) {
     const at::Tensor order = std::get<1>(at::sort(ids, std::optional<bool>(true), 0)).to(at::kInt);
     const auto [distinct, inverse, counts] = at::unique_consecutive(ids.index_select(0, order), false, true);
     const at::Tensor begins = at::cat({at::zeros({1}, at::kLong), counts.cumsum(0)}).to(at::kInt);
-    const Buffer gdx(dx), gorder(order), gids(distinct.to(at::kInt)), gbegins(begins), gtable(d_table);
+    const DeviceArray gdx(dx), gorder(order), gids(distinct.to(at::kInt)), gbegins(begins), gtable(d_table);
     cuda::embedding_backward(GetParam(), gdx.data(), gorder.i32(), gids.i32(), gbegins.i32(),
                              distinct.numel(), width, gtable.f32(), nullptr);
     const at::Tensor dx64 = doubles(dx), size64 = dx64.abs(), expected = doubles(d_table),

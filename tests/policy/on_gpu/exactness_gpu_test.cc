@@ -12,7 +12,7 @@ class GpuExactness : public GpuTest {};
 TEST_F(GpuExactness, HoldsOnThisDevice) {
   cuda::Products products;
   cuda::PackedAttention attention(kHeads);
-  const Buffer w(random_bf16({4096, 12288}, 0.02));
+  const DeviceArray w(random_bf16({4096, 12288}, 0.02));
   const auto result = cuda::check_exactness(kHeads, {{4096, 6144, false}, {12288, 4096, true, w.data()}},
                                             products, attention, nullptr);
   EXPECT_TRUE(result.exact) << result.text;
@@ -41,7 +41,7 @@ TEST_F(GpuExactness, NamesWhatDisagrees) {
 TEST_F(GpuExactness, CountsUnequalBits) {
   const at::Tensor a = random_bf16({1000}), b = a.clone();
   for (const int64_t i : {0, 255, 256, 999}) b[i] += 1;
-  const Buffer x(a), y(b), count(at::full({1}, 3, at::kInt));
+  const DeviceArray x(a), y(b), count(at::full({1}, 3, at::kInt));
   cuda::count_unequal(x.data(), y.data(), 1000, static_cast<uint32_t*>(count.data()), nullptr);
   EXPECT_EQ(count.host().item<int32_t>(), 3 + 4);
 }

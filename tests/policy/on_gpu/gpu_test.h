@@ -12,16 +12,16 @@ namespace temper {
 constexpr double kEps = 0x1p-24;  // half a unit in the last place of an f32, relative
 
 // Device memory with a tensor's values.
-class Buffer {
+class DeviceArray {
  public:
-  explicit Buffer(const at::Tensor& host) : like_(host.contiguous()) {
+  explicit DeviceArray(const at::Tensor& host) : like_(host.contiguous()) {
     cuda::check(cudaMalloc(&data_, std::max<size_t>(like_.nbytes(), 16)), "cudaMalloc");
     cuda::check(cudaMemcpy(data_, like_.const_data_ptr(), like_.nbytes(), cudaMemcpyHostToDevice),
                 "cudaMemcpy");
   }
-  ~Buffer() { cudaFree(data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  ~DeviceArray() { cudaFree(data_); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
 
   void* data() const { return data_; }
   float* f32() const { return static_cast<float*>(data_); }

@@ -20,7 +20,7 @@ struct Scores {
 Scores score(DType dtype, const at::Tensor& logits, const at::Tensor& targets, float scale,
              int64_t tokens = 0) {
   const int64_t rows = logits.size(0);
-  const Buffer glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows}));
+  const DeviceArray glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows}));
   cuda::score_rows(dtype, glogits.data(), rows, logits.size(1), tokens ? tokens : logits.size(1), scale,
                    gtargets.i32(), log_prob.f32(), entropy.f32(), nullptr);
   return {log_prob.host(), entropy.host()};
@@ -82,7 +82,7 @@ TEST_P(GpuHead, BackwardEqualsItsTwin) {
     const at::Tensor x = logits(rows, vocab), targets = at::randint(vocab, {rows}, at::kInt);
     const Scores scores = score(GetParam(), x, targets, 2);
     const at::Tensor dl = at::randn({rows}), de = at::randn({rows});
-    const Buffer glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy), gdl(dl),
+    const DeviceArray glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy), gdl(dl),
         gde(de);
     cuda::score_rows_backward(GetParam(), glogits.data(), rows, vocab, vocab, 2, gtargets.i32(),
                               log_prob.f32(), entropy.f32(), gdl.f32(), gde.f32(), nullptr);
@@ -111,7 +111,7 @@ Sampled sample(DType dtype, const at::Tensor& logits, const std::vector<cuda::Dr
   const int64_t count = int64_t(draws.size());
   const at::Tensor bytes = at::empty({int64_t(sizeof(cuda::Draw)) * count}, at::kByte);
   std::memcpy(bytes.data_ptr(), draws.data(), size_t(bytes.numel()));
-  const Buffer glogits(logits), gdraws(bytes), ids(at::full({count}, -1, at::kInt)),
+  const DeviceArray glogits(logits), gdraws(bytes), ids(at::full({count}, -1, at::kInt)),
       log_prob(at::empty({count}));
   cuda::sample_rows(dtype, glogits.data(), logits.size(1), tokens ? tokens : logits.size(1),
                     static_cast<const cuda::Draw*>(gdraws.data()), count, ids.i32(), log_prob.f32(), nullptr);
@@ -236,7 +236,7 @@ TEST_P(GpuHead, RowsWithoutATokenGetNoGradient) {
     const at::Tensor x = loud_behind(logits(rows, vocab), tokens);
     const at::Tensor targets = at::randint(tokens, {rows}, at::kInt);
     const Scores scores = score(GetParam(), x, targets, 1, tokens);
-    const Buffer glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy),
+    const DeviceArray glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy),
         ones(at::ones({rows}));
     cuda::score_rows_backward(GetParam(), glogits.data(), rows, vocab, tokens, 1, gtargets.i32(),
                               log_prob.f32(), entropy.f32(), ones.f32(), ones.f32(), nullptr);
@@ -276,7 +276,7 @@ struct KeptScores {
 KeptScores score_kept(DType dtype, const at::Tensor& logits, const at::Tensor& targets, float scale,
                       const Truncation& truncation, int64_t tokens) {
   const int64_t rows = logits.size(0);
-  const Buffer glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows})),
+  const DeviceArray glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows})),
       kept(at::empty({rows, 2}));
   cuda::score_kept_rows(dtype, glogits.data(), rows, logits.size(1), tokens, scale, truncation,
                         gtargets.i32(), log_prob.f32(), entropy.f32(),
@@ -392,7 +392,7 @@ TEST_P(GpuHead, KeptBackwardIsTheWholeOneOfTheKeptLogits) {
       targets[0] = x.to(at::kFloat)[0].narrow(0, 0, tokens).argmin().to(at::kInt);  // left out
     const KeptScores scores = score_kept(GetParam(), x, targets, 2, truncation, tokens);
     const at::Tensor dl = at::randn({rows}), de = at::randn({rows});
-    const Buffer glogits(x), gtargets(targets), kept(scores.kept), entropy(scores.entropy), gdl(dl), gde(de);
+    const DeviceArray glogits(x), gtargets(targets), kept(scores.kept), entropy(scores.entropy), gdl(dl), gde(de);
     cuda::score_kept_rows_backward(GetParam(), glogits.data(), rows, vocab, tokens, 2, gtargets.i32(),
                                    static_cast<const cuda::KeptRow*>(kept.data()), entropy.f32(), gdl.f32(),
                                    gde.f32(), nullptr);

@@ -22,7 +22,7 @@ struct Chain {
     cuda::swiglu(dtype, gate_up.data(), kRows, kWidth, x.data(), stream);
   }
   DType dtype;
-  Buffer x, y, gate_up, w;
+  DeviceArray x, y, gate_up, w;
 };
 
 TEST_P(GpuLaunch, ChainsGiveTheBitsOfSeparateCalls) {
@@ -34,7 +34,7 @@ TEST_P(GpuLaunch, ChainsGiveTheBitsOfSeparateCalls) {
     separate.gate(nullptr);
     cuda::check(cudaDeviceSynchronize(), "gate");
   }
-  const Buffer sums(at::zeros({kWidth}));
+  const DeviceArray sums(at::zeros({kWidth}));
   cudaStream_t stream, other;
   cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   cuda::check(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), "stream");

@@ -31,12 +31,12 @@ State adamw(DType dtype, const State& s, int64_t shift) {
   const auto shifted = [&](const at::Tensor& x) {
     return at::cat({at::full({shift}, -7, x.scalar_type()), x});
   };
-  const Buffer master(shifted(s.master)), weights(shifted(s.weights)), gradients(shifted(s.gradients)),
+  const DeviceArray master(shifted(s.master)), weights(shifted(s.weights)), gradients(shifted(s.gradients)),
       moment1(shifted(s.moment1)), moment2(shifted(s.moment2));
   cuda::adamw(dtype, master.f32() + shift,
               static_cast<char*>(weights.data()) + shift * s.weights.element_size(), gradients.f32() + shift,
               moment1.f32() + shift, moment2.f32() + shift, size, kFactors, nullptr);
-  const auto back = [&](const Buffer& b) { return b.host().narrow(0, shift, size).contiguous(); };
+  const auto back = [&](const DeviceArray& b) { return b.host().narrow(0, shift, size).contiguous(); };
   return {back(master), back(weights), back(gradients), back(moment1), back(moment2)};
 }
 
@@ -68,7 +68,7 @@ TEST_P(GpuOptimizer, AdamWEqualsItsFormula) {
 }
 
 double squared_norm(const at::Tensor& x, int64_t shift) {
-  const Buffer gx(at::cat({at::full({shift}, 1e9), x})), scratch(at::zeros({cuda::kSumBlocks}, at::kDouble)),
+  const DeviceArray gx(at::cat({at::full({shift}, 1e9), x})), scratch(at::zeros({cuda::kSumBlocks}, at::kDouble)),
       sum(at::zeros({1}, at::kDouble));
   cuda::squared_norm(gx.f32() + shift, x.numel(), static_cast<double*>(scratch.data()),
                      static_cast<double*>(sum.data()), nullptr);
@@ -86,7 +86,7 @@ TEST_P(GpuOptimizer, SquaredNormDependsOnTheSizeAlone) {
 
 TEST_P(GpuOptimizer, NormalNumbersAreThoseOfTheHost) {
   for (const int64_t size : kSizes) {
-    const Buffer values(at::zeros({size}, type()));
+    const DeviceArray values(at::zeros({size}, type()));
     cuda::fill_normal(GetParam(), values.data(), size, 0x123456789abcdef, 0.02, nullptr);
     const at::Tensor expected = doubles(at::empty({size}));
     Rng rng(0x123456789abcdef);

@@ -24,8 +24,8 @@ TEST_F(GpuProducts, EqualTheirsInDouble) {
     const at::Tensor x = random_bf16({rows, k}), w = random_bf16({n, k}), residual = random_bf16({rows, n});
     const at::Tensor dy = random_bf16({rows, n}), dw = at::randn({n, k}, at::kFloat);
     const at::Tensor x64 = x.to(at::kDouble), w64 = w.to(at::kDouble), dy64 = dy.to(at::kDouble);
-    const Buffer gx(x), gw(w), gresidual(residual), gdy(dy), gy(unwritten({rows, n}));
-    const Buffer gdx(unwritten({rows, k})), gdw(dw);
+    const DeviceArray gx(x), gw(w), gresidual(residual), gdy(dy), gy(unwritten({rows, n}));
+    const DeviceArray gdx(unwritten({rows, k})), gdw(dw);
 
     products.linear(gx.data(), gw.data(), nullptr, nullptr, rows, k, n, gy.data(), nullptr);
     EXPECT_LT(relative_error(gy.host(), x64.mm(w64.t())), kHalfUnit);
@@ -51,7 +51,7 @@ TEST_F(GpuProducts, AddTheBiasBeforeTheyRound) {
     const at::Tensor x = integers({rows, k}), w = integers({n, k}), residual = integers({rows, n});
     const at::Tensor bias = (integers({n}).to(at::kFloat) / 8).to(at::kBFloat16);
     const at::Tensor sum = x.to(at::kDouble).mm(w.to(at::kDouble).t()) + bias.to(at::kDouble);
-    const Buffer gx(x), gw(w), gbias(bias), gresidual(residual), gy(unwritten({rows, n}));
+    const DeviceArray gx(x), gw(w), gbias(bias), gresidual(residual), gy(unwritten({rows, n}));
     products.linear(gx.data(), gw.data(), gbias.data(), nullptr, rows, k, n, gy.data(), nullptr);
     EXPECT_EQ(unequal_bits(gy.host(), sum.to(at::kBFloat16)), 0) << rows << " rows, k " << k << ", n " << n;
     products.linear(gx.data(), gw.data(), gbias.data(), gresidual.data(), rows, k, n, gy.data(), nullptr);
@@ -63,9 +63,9 @@ TEST_F(GpuProducts, AddTheBiasBeforeTheyRound) {
 TEST_F(GpuProducts, AddToTheResidualInPlace) {
   for (const auto& [rows, k, n] : kShapes) {
     cuda::Products products;  // so that the first product of a shape, which is tried out, is the one in place
-    const Buffer x(random_bf16({rows, k})), w(random_bf16({n, k})), apart(unwritten({rows, n}));
+    const DeviceArray x(random_bf16({rows, k})), w(random_bf16({n, k})), apart(unwritten({rows, n}));
     const at::Tensor residual = random_bf16({rows, n});
-    const Buffer in_place(residual), kept(residual), bias(random_bf16({n}));
+    const DeviceArray in_place(residual), kept(residual), bias(random_bf16({n}));
     products.linear(x.data(), w.data(), bias.data(), in_place.data(), rows, k, n, in_place.data(), nullptr);
     products.linear(x.data(), w.data(), bias.data(), kept.data(), rows, k, n, apart.data(), nullptr);
     EXPECT_EQ(unequal_bits(in_place.host(), apart.host()), 0) << rows << " rows, k " << k << ", n " << n;
@@ -80,8 +80,8 @@ TEST_F(GpuProducts, RowsDoNotDependOnTheirNumber) {
   constexpr int64_t kMost = 8192;
   for (const auto& [k, n] :
        {std::pair<int64_t, int64_t>{4096, 6144}, {4096, 4096}, {12288, 4096}, {1024, 512}}) {
-    const Buffer x(random_bf16({kMost, k})), w(random_bf16({n, k}, 0.02)), residual(random_bf16({kMost, n}));
-    const Buffer y(unwritten({kMost, n})), bias(random_bf16({n}));
+    const DeviceArray x(random_bf16({kMost, k})), w(random_bf16({n, k}, 0.02)), residual(random_bf16({kMost, n}));
+    const DeviceArray y(unwritten({kMost, n})), bias(random_bf16({n}));
     for (const auto& [adds, biased] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
       const void* const b = biased ? bias.data() : nullptr;
       products.linear(x.data(), w.data(), b, adds ? residual.data() : nullptr, kMost, k, n, y.data(),
@@ -103,8 +103,8 @@ TEST_F(GpuProducts, RowsDoNotDependOnTheirNumber) {
 TEST_F(GpuProducts, GradientsHaveTheSameBitsWhateverTheAlgorithm) {
   constexpr int64_t kRows = 8192, kFew = 1024, kK = 4096, kN = 6144;
   cuda::Products products;
-  const Buffer dy(random_bf16({kRows, kN})), x(random_bf16({kRows, kK})), w(random_bf16({kN, kK}, 0.02));
-  const Buffer dx(unwritten({kRows, kK})), dw(at::zeros({kN, kK}, at::kFloat));
+  const DeviceArray dy(random_bf16({kRows, kN})), x(random_bf16({kRows, kK})), w(random_bf16({kN, kK}, 0.02));
+  const DeviceArray dx(unwritten({kRows, kK})), dw(at::zeros({kN, kK}, at::kFloat));
   products.linear_backward_input(dy.data(), w.data(), kRows, kK, kN, dx.data(), nullptr);
   products.linear_backward_weight(dy.data(), x.data(), kRows, kK, kN, dw.f32(), nullptr);
   const at::Tensor all = dx.host(), chosen = dw.host();
@@ -113,8 +113,8 @@ TEST_F(GpuProducts, GradientsHaveTheSameBitsWhateverTheAlgorithm) {
     EXPECT_EQ(unequal_bits(dx.host().narrow(0, 0, rows), all.narrow(0, 0, rows)), 0) << rows;
   }
   // Rows of dw by themselves are a small product, which takes the library's first choice.
-  const Buffer few_dy(dy.host().narrow(1, 0, kFew / 32).contiguous());
-  const Buffer few_dw(at::zeros({kFew / 32, kK}, at::kFloat));
+  const DeviceArray few_dy(dy.host().narrow(1, 0, kFew / 32).contiguous());
+  const DeviceArray few_dw(at::zeros({kFew / 32, kK}, at::kFloat));
   products.linear_backward_weight(few_dy.data(), x.data(), kRows, kK, kFew / 32, few_dw.f32(), nullptr);
   EXPECT_EQ(unequal_bits(few_dw.host(), chosen.narrow(0, 0, kFew / 32)), 0);
 }
@@ -122,8 +122,8 @@ TEST_F(GpuProducts, GradientsHaveTheSameBitsWhateverTheAlgorithm) {
 TEST_F(GpuProducts, RunInAGraph) {
   constexpr int64_t kRows = 64, kK = 256, kN = 512;
   cuda::Products products;
-  const Buffer x(random_bf16({kRows, kK})), w(random_bf16({kN, kK})), y(unwritten({kRows, kN}));
-  const Buffer replayed(unwritten({kRows, kN}));
+  const DeviceArray x(random_bf16({kRows, kK})), w(random_bf16({kN, kK})), y(unwritten({kRows, kN}));
+  const DeviceArray replayed(unwritten({kRows, kN}));
   cudaStream_t stream;
   cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   cudaGraph_t graph;

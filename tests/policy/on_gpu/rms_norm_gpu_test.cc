@@ -17,7 +17,7 @@ at::Tensor every_other(int64_t rows) { return at::arange(rows, at::kInt) * 2 + 1
 
 at::Tensor norm(DType dtype, const at::Tensor& x, const at::Tensor& w, const at::Tensor* index = nullptr) {
   const int64_t rows = index ? index->numel() : x.size(0);
-  const Buffer gx(x), gw(w), gy(at::full({rows, x.size(1)}, -7, x.scalar_type())),
+  const DeviceArray gx(x), gw(w), gy(at::full({rows, x.size(1)}, -7, x.scalar_type())),
       gindex(index ? *index : at::zeros({1}, at::kInt));
   cuda::rms_norm(dtype, gx.data(), index ? gindex.i32() : nullptr, gw.data(), kRmsEps, rows, x.size(1),
                  gy.data(), nullptr);
@@ -52,7 +52,7 @@ struct Gradients {
 
 Gradients backward(DType dtype, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& w,
                    const at::Tensor& dx, const at::Tensor* index = nullptr) {
-  const Buffer gdy(dy), gx(x), gw(w), gdx(dx), gdw(at::full({cuda::kNormBlocks, x.size(1)}, -7.f)),
+  const DeviceArray gdy(dy), gx(x), gw(w), gdx(dx), gdw(at::full({cuda::kNormBlocks, x.size(1)}, -7.f)),
       gindex(index ? *index : at::zeros({1}, at::kInt));
   cuda::rms_norm_backward(dtype, gdy.data(), gx.data(), index ? gindex.i32() : nullptr, gw.data(), kRmsEps,
                           dy.size(0), x.size(1), gdx.data(), gdw.f32(), nullptr);
@@ -101,7 +101,7 @@ TEST_P(GpuRmsNorm, BackwardOfARowHasTheSameBitsAloneAndByIndex) {
 TEST_P(GpuRmsNorm, BlocksAddUp) {
   for (const auto& [blocks, width] : {std::pair<int64_t, int64_t>{1, 8}, {3, 40}, {264, 4096}, {1000, 129}}) {
     const at::Tensor dw_blocks = at::randn({blocks, width + 5}), dw = at::randn({width});
-    const Buffer gblocks(dw_blocks), gdw(dw);
+    const DeviceArray gblocks(dw_blocks), gdw(dw);
     cuda::add_blocks(gblocks.f32(), blocks, width + 5, width, gdw.f32(), nullptr);
     const at::Tensor terms = doubles(dw_blocks).narrow(1, 0, width);
     expect_close(gdw.host(), doubles(dw) + terms.sum(0), doubles(dw).abs() + terms.abs().sum(0), 64,

@@ -32,7 +32,7 @@ struct Case {
 };
 
 at::Tensor forward(DType dtype, const Case& c, const cuda::Pages& pages = {}) {
-  const Buffer table(rope_table(c.shape.head_dim)), qkv(c.qkv), positions(c.positions), q(c.q_weight),
+  const DeviceArray table(rope_table(c.shape.head_dim)), qkv(c.qkv), positions(c.positions), q(c.q_weight),
       k(c.k_weight), qk(at::full({c.rows(), c.shape.qk_width()}, -7, c.qkv.scalar_type()));
   cuda::qk_norm_rope(dtype, c.shape, q.data(), k.data(), kRmsEps, table.f32(), qkv.data(), positions.i32(),
                      c.rows(), pages, qk.data(), nullptr);
@@ -44,7 +44,7 @@ struct Gradients {
 };
 
 Gradients backward(DType dtype, const Case& c, const at::Tensor& d_qkv) {
-  const Buffer table(rope_table(c.shape.head_dim)), qkv(c.qkv), positions(c.positions), q(c.q_weight),
+  const DeviceArray table(rope_table(c.shape.head_dim)), qkv(c.qkv), positions(c.positions), q(c.q_weight),
       k(c.k_weight), d(d_qkv), dw(at::full({cuda::kNormBlocks, 2 * c.shape.head_dim}, -7.f));
   cuda::qk_norm_rope_backward(dtype, c.shape, q.data(), k.data(), kRmsEps, table.f32(), qkv.data(),
                               positions.i32(), c.rows(), d.data(), dw.f32(), nullptr);
@@ -127,7 +127,7 @@ struct Turned {
       : shape(c.shape),
         expected(at::empty({c.rows(), shape.qk_width()}, at::kDouble)),
         expected_d(doubles(d_qkv).clone()) {
-    const Buffer angles(rope_table(shape.head_dim)), qkv(c.qkv), positions(c.positions), d(d_qkv),
+    const DeviceArray angles(rope_table(shape.head_dim)), qkv(c.qkv), positions(c.positions), d(d_qkv),
         qk(at::full({c.rows(), shape.qk_width()}, -7, c.qkv.scalar_type())),
         dw(at::full({cuda::kNormBlocks, 2 * shape.head_dim}, -7.f));
     cuda::qk_norm_rope(dtype, shape, nullptr, nullptr, kRmsEps, angles.f32(), qkv.data(), positions.i32(),
@@ -250,7 +250,7 @@ TEST_P(GpuRope, PagesHoldKeysAndValues) {
   for (int64_t r = 0; r < kRows; ++r)
     row_of[size_t(r)] = int32_t(r % 3), positions[size_t(r)] = int32_t(r / 3);
   c.positions = ints(positions);
-  const Buffer base(at::full({kPages, shape.kv_heads, 2, cuda::kPageTokens * 128}, -1024, at::kBFloat16)),
+  const DeviceArray base(at::full({kPages, shape.kv_heads, 2, cuda::kPageTokens * 128}, -1024, at::kBFloat16)),
       gtable(ints(table)), grow(ints(row_of));
   const at::Tensor qk = forward(GetParam(), c, {base.data(), gtable.i32(), grow.i32(), kMaxPages});
   EXPECT_TRUE(same_bits(qk, forward(GetParam(), c))) << "with pages and without";
@@ -277,7 +277,7 @@ TEST_P(GpuRope, PagesWithoutRowsBelongToTheirRow) {
   if (GetParam() != DType::kBF16) GTEST_SKIP() << "pages are bf16";
   const HeadShape shape = {32, 8, 128};
   const Case c = make(shape, 3);
-  const Buffer base(at::zeros({9, shape.kv_heads, 2, cuda::kPageTokens * 128}, at::kBFloat16)),
+  const DeviceArray base(at::zeros({9, shape.kv_heads, 2, cuda::kPageTokens * 128}, at::kBFloat16)),
       gtable(ints({8, 7, 6, 5, 4, 3, 2, 1, 0}));
   const at::Tensor qk = forward(GetParam(), c, {base.data(), gtable.i32(), nullptr, 3}), pages = base.host();
   for (int64_t r = 0; r < 3; ++r) {

@@ -13,7 +13,7 @@ const std::pair<int64_t, int64_t> kSizes[] = {{1, 8},      {3, 40},    {1000, 12
 
 at::Tensor swiglu(DType dtype, const at::Tensor& gate_up) {
   const int64_t rows = gate_up.size(0), width = gate_up.size(1) / 2;
-  const Buffer ggate_up(gate_up), gy(at::full({rows, width}, -7, gate_up.scalar_type()));
+  const DeviceArray ggate_up(gate_up), gy(at::full({rows, width}, -7, gate_up.scalar_type()));
   cuda::swiglu(dtype, ggate_up.data(), rows, width, gy.data(), nullptr);
   return gy.host();
 }
@@ -43,7 +43,7 @@ TEST_P(GpuSwiglu, BackwardEqualsItsTwinAndGivesTheOutputAgain) {
     const at::Tensor gate_up = random({rows, 2 * width}, 4), dy = random({rows, width});
     const at::Tensor gate_up64 = doubles(gate_up), dy64 = doubles(dy), expected = at::empty_like(gate_up64);
     cpu::swiglu_backward(data(dy64), data(gate_up64), rows, width, data(expected));
-    const Buffer ggate_up(gate_up), gdy(dy), gy(dy);
+    const DeviceArray ggate_up(gate_up), gdy(dy), gy(dy);
     cuda::swiglu_backward(GetParam(), gdy.data(), ggate_up.data(), rows, width, gy.data(), nullptr);
     const at::Tensor gate = gate_up64.narrow(1, 0, width), up = gate_up64.narrow(1, width, width);
     const at::Tensor s = gate.sigmoid();

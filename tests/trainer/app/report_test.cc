@@ -239,7 +239,7 @@ TEST_F(Report, HeldOutScoresHaveASpreadOverSeeds) {
 TEST(Interval, OfASmallCount) {
   // Newcombe 1998, table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
   const auto expect = [](int64_t right, int64_t count, double low, double high) {
-    const Interval found = wilson_interval(double(right) / double(count), count);
+    const ShareInterval found = wilson_interval(double(right) / double(count), count);
     EXPECT_NEAR(found.low, low, 5e-5) << right << " of " << count;
     EXPECT_NEAR(found.high, high, 5e-5) << right << " of " << count;
   };
@@ -267,7 +267,7 @@ TEST_F(Report, HeldOutScoresOfOneRunHaveAnIntervalForTheirAnswers) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0]["judged_after"], 3);
   EXPECT_EQ(rows[1]["judged_after"], 1);
-  const Interval expected = wilson_interval(0.75, 3);
+  const ShareInterval expected = wilson_interval(0.75, 3);
   EXPECT_EQ(rows[0]["after"][0]["low"], shortened(expected.low));
   EXPECT_EQ(rows[0]["after"][0]["high"], shortened(expected.high));
   EXPECT_FALSE(rows[1]["after"][6].contains("low")) << "a reward is no share";

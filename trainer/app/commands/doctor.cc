@@ -19,9 +19,9 @@ const char* word_of(Health health) {
   return health == Health::kWorks ? "works" : health == Health::kWithout ? "without" : "FAILS";
 }
 
-nlohmann::json json_of(const std::vector<Finding>& findings, int exit_code) {
+nlohmann::json json_of(const std::vector<HealthFinding>& findings, int exit_code) {
   nlohmann::json checks = nlohmann::json::array();
-  for (const Finding& finding : findings)
+  for (const HealthFinding& finding : findings)
     checks.push_back({{"name", finding.name},
                       {"state", finding.health == Health::kFails ? "fails" : word_of(finding.health)},
                       {"found", finding.found},
@@ -29,7 +29,7 @@ nlohmann::json json_of(const std::vector<Finding>& findings, int exit_code) {
   return {{"ready", exit_code == kExitOk}, {"checks", checks}, {"program", program_facts()}};
 }
 
-void print(const Finding& finding) {
+void print(const HealthFinding& finding) {
   const std::string head = fmt::format("{:<9}{:<{}}", word_of(finding.health), finding.name, kIndent - 9);
   fmt::print("{}{}\n", head, wrapped(finding.found, terminal_width(), kIndent, kIndent));
   if (!finding.advice.empty()) fmt::print("{}\n", wrapped(finding.advice, terminal_width(), kIndent));
@@ -46,10 +46,10 @@ void say_end(int code) {
 }
 
 int run_doctor(bool json) {
-  std::vector<Finding> findings;
+  std::vector<HealthFinding> findings;
   int code = kExitOk;
   for (const HealthCheck check : health_checks()) {
-    const Finding finding = check(findings);
+    const HealthFinding finding = check(findings);
     if (finding.health == Health::kFails)
       code = std::max(code, int(finding.users_mistake ? kExitUser : kExitWorld));
     findings.push_back(finding);

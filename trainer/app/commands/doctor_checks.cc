@@ -26,7 +26,7 @@ namespace temper {
 namespace {
 
 namespace fs = std::filesystem;
-using Findings = std::vector<Finding>;
+using Findings = std::vector<HealthFinding>;
 
 constexpr int64_t kLeastMemory = int64_t(1) << 30, kAmpleMemory = int64_t(4) << 30;
 constexpr uint64_t kLeastDisk = uint64_t(200) << 20, kAmpleDisk = uint64_t(4) << 30;
@@ -49,13 +49,13 @@ constexpr const char* kCudaAnswer =
     "}\n";
 
 bool works(const Findings& before, const std::string& name) {
-  const auto found = std::ranges::find(before, name, &Finding::name);
+  const auto found = std::ranges::find(before, name, &HealthFinding::name);
   return found != before.end() && found->health == Health::kWorks;
 }
 
 // What fails with an error's words, which say what to do.
 template <class F>
-Finding tried(const std::string& name, Health otherwise, const std::string& advice, const F& f) {
+HealthFinding tried(const std::string& name, Health otherwise, const std::string& advice, const F& f) {
   try {
     return f();
   } catch (const ConfigError& e) {
@@ -67,7 +67,7 @@ Finding tried(const std::string& name, Health otherwise, const std::string& advi
 
 std::string gib(double bytes) { return fmt::format("{:.1f} GiB", bytes / double(1 << 30)); }
 
-Finding check_program(const Findings&) {
+HealthFinding check_program(const Findings&) {
   const nlohmann::json facts = program_facts();
   std::vector<std::string> libraries;
   for (const auto& library : facts["libraries"])
@@ -79,15 +79,15 @@ Finding check_program(const Findings&) {
           ""};
 }
 
-Finding check_compiler(const Findings&) {
+HealthFinding check_compiler(const Findings&) {
   return tried("C++ compiler", Health::kFails, "", [] {
-    return Finding{"C++ compiler", Health::kWorks,
+    return HealthFinding{"C++ compiler", Health::kWorks,
                    find_toolchain(kCpp.compiler_flags, kCpp.entry_symbol).version, ""};
   });
 }
 
 // A whole judge, on one task of its own with an answer that is right.
-Finding judge_one(const std::string& name, Health otherwise, const std::string& task,
+HealthFinding judge_one(const std::string& name, Health otherwise, const std::string& task,
                   const std::string& answer) {
   return tried(name, otherwise, "", [&] {
     JudgeOptions options;
@@ -97,33 +97,33 @@ Finding judge_one(const std::string& name, Health otherwise, const std::string& 
     std::string notes;
     for (const std::string& note : judge.notes()) notes += (notes.empty() ? "" : "; ") + note;
     if (verdict.pass() || verdict.kind == VerdictKind::kSuspect)
-      return Finding{name, Health::kWorks,
+      return HealthFinding{name, Health::kWorks,
                      fmt::format("{}; a right answer is judged right, in {:.1f} s", judge.sandbox_level(),
                                  verdict.total_ms * 1e-3),
                      notes};
-    return Finding{name, otherwise,
+    return HealthFinding{name, otherwise,
                    fmt::format("a right answer is judged {} {}", to_string(verdict.kind),
                                printable(verdict.message, 500)),
                    notes};
   });
 }
 
-Finding check_sandbox(const Findings& before) {
+HealthFinding check_sandbox(const Findings& before) {
   if (!works(before, "C++ compiler"))
     return {"sandbox", Health::kFails, "not tried without a compiler", "Mend the compiler first."};
   return judge_one("sandbox", Health::kFails, kCppTask, kCppAnswer);
 }
 
-Finding check_nvcc(const Findings&) {
+HealthFinding check_nvcc(const Findings&) {
   return tried("nvcc", Health::kWithout,
                "Candidates in CUDA can be neither compiled nor planned; C++ goes on as it is.", [] {
                  const CudaToolchain tools =
                      find_cuda_toolchain(kCuda.compiler_flags, kCuda.entry_point, kTargetOfHopper);
-                 return Finding{"nvcc", Health::kWorks, tools.device.version, ""};
+                 return HealthFinding{"nvcc", Health::kWorks, tools.device.version, ""};
                });
 }
 
-Finding check_driver(const Findings&) {
+HealthFinding check_driver(const Findings&) {
   if (const std::string version = driver_version(); !version.empty())
     return {"NVIDIA driver", Health::kWorks, version, ""};
   return {"NVIDIA driver", Health::kWithout, "no kernel module is loaded",
@@ -132,26 +132,26 @@ Finding check_driver(const Findings&) {
           "it with the GPUs (docker: --gpus all)."};
 }
 
-Finding check_gpus(const Findings&) {
+HealthFinding check_gpus(const Findings&) {
   const char* on_cpu = "The policy computes on the CPU, in f32.";
   return tried("GPUs", Health::kWithout, on_cpu, [&] {
     const std::vector<std::string> names = cuda::gpu_names();
-    if (names.empty()) return Finding{"GPUs", Health::kWithout, cuda::no_gpu_reason(), on_cpu};
+    if (names.empty()) return HealthFinding{"GPUs", Health::kWithout, cuda::no_gpu_reason(), on_cpu};
     for (size_t i = 0; i < names.size(); ++i)
       if (const std::string unfit = cuda::unfit_gpu(int(i)); !unfit.empty())
-        return Finding{"GPUs", Health::kWithout, unfit, on_cpu};
-    return Finding{"GPUs", Health::kWorks, fmt::format("{}", fmt::join(names, ", ")), ""};
+        return HealthFinding{"GPUs", Health::kWithout, unfit, on_cpu};
+    return HealthFinding{"GPUs", Health::kWorks, fmt::format("{}", fmt::join(names, ", ")), ""};
   });
 }
 
-Finding check_gpu_judge(const Findings& before) {
+HealthFinding check_gpu_judge(const Findings& before) {
   if (!works(before, "GPUs") || !works(before, "nvcc"))
     return {"judge on a GPU", Health::kWithout, "not tried: it needs a GPU and nvcc",
             "Candidates in CUDA cannot be timed here; `temper judge --plan` needs nvcc alone."};
   return judge_one("judge on a GPU", Health::kWithout, kCudaTask, kCudaAnswer);
 }
 
-Finding check_nccl(const Findings&) {
+HealthFinding check_nccl(const Findings&) {
   const std::string version = nccl_version();
   if (version.empty())
     return {"NCCL", Health::kWithout, "this program was built without its code for GPUs",
@@ -160,7 +160,7 @@ Finding check_nccl(const Findings&) {
 }
 
 // Linked where the program was built with CUDA; what it may look at is found out by the judge on a GPU.
-Finding check_cupti(const Findings&) {
+HealthFinding check_cupti(const Findings&) {
   using Version = int(uint32_t*);
   auto* const ask = reinterpret_cast<Version*>(::dlsym(RTLD_DEFAULT, "cuptiGetVersion"));
   uint32_t version = 0;
@@ -169,14 +169,14 @@ Finding check_cupti(const Findings&) {
   return {"CUPTI", Health::kWorks, fmt::format("API {}", version), ""};
 }
 
-Finding check_cores(const Findings&) {
+HealthFinding check_cores(const Findings&) {
   return tried("cores", Health::kFails, "", [] {
     const size_t cores = allowed_cores().size();
-    return Finding{"cores", Health::kWorks, fmt::format("{} that this process may run on", cores), ""};
+    return HealthFinding{"cores", Health::kWorks, fmt::format("{} that this process may run on", cores), ""};
   });
 }
 
-Finding check_memory(const Findings&) {
+HealthFinding check_memory(const Findings&) {
   const int64_t bytes = available_memory_bytes();
   const Health health = bytes < kLeastMemory ? Health::kFails : Health::kWorks;
   return {"memory", health, gib(double(bytes)) + " available",
@@ -185,28 +185,28 @@ Finding check_memory(const Findings&) {
                                : ""};
 }
 
-Finding disk_at(const std::string& name, const fs::path& folder, const std::string& advice) {
+HealthFinding disk_at(const std::string& name, const fs::path& folder, const std::string& advice) {
   return tried(name, Health::kFails, advice, [&] {
     if (::access(folder.c_str(), W_OK | X_OK) != 0)
-      return Finding{name, Health::kFails, folder.string() + " cannot be written", advice};
+      return HealthFinding{name, Health::kFails, folder.string() + " cannot be written", advice};
     const uint64_t bytes = free_disk_bytes(folder);
-    return Finding{name, bytes < kLeastDisk ? Health::kFails : Health::kWorks,
+    return HealthFinding{name, bytes < kLeastDisk ? Health::kFails : Health::kWorks,
                    fmt::format("{} free in {}", gib(double(bytes)), folder.string()),
                    bytes < kAmpleDisk ? advice : ""};
   });
 }
 
-Finding check_disk(const Findings&) {
+HealthFinding check_disk(const Findings&) {
   return disk_at("disk", fs::current_path(),
                  "Runs are written to runs/ of this folder; run.dir=DIR chooses another.");
 }
 
-Finding check_scratch(const Findings&) {
+HealthFinding check_scratch(const Findings&) {
   return disk_at("scratch", fs::temp_directory_path(),
                  "What compilers and judges write goes there; TMPDIR=DIR chooses another.");
 }
 
-Finding check_limits(const Findings&) {
+HealthFinding check_limits(const Findings&) {
   constexpr rlim_t kLeastFiles = 1024;
   rlimit files{}, locked{};
   ::getrlimit(RLIMIT_NOFILE, &files);
@@ -229,7 +229,7 @@ std::string part_of_lock(const std::string& file) {
 }
 
 // Cores and GPUs on which another process judges right now.
-Finding check_locks(const Findings&) {
+HealthFinding check_locks(const Findings&) {
   return tried("locks", Health::kWithout, "", [] {
     std::vector<std::string> held;
     for (const auto& entry : fs::directory_iterator(fs::temp_directory_path())) {
@@ -238,18 +238,18 @@ Finding check_locks(const Findings&) {
       LeaseWait wait(part);
       if (!wait.try_now()) held.push_back(fmt::format("{} is held by {}", part, wait.holder()));
     }
-    if (held.empty()) return Finding{"locks", Health::kWorks, "no core or GPU is held by another judge", ""};
-    return Finding{"locks", Health::kWithout, fmt::format("{}", fmt::join(held, "; ")),
+    if (held.empty()) return HealthFinding{"locks", Health::kWorks, "no core or GPU is held by another judge", ""};
+    return HealthFinding{"locks", Health::kWithout, fmt::format("{}", fmt::join(held, "; ")),
                    "A judge waits while another one times a candidate there. Where that process should be "
                    "gone, end it."};
   });
 }
 
-Finding check_tasks(const Findings&) {
+HealthFinding check_tasks(const Findings&) {
   return tried("tasks", Health::kFails, "", [] {
     const RunConfig config = read_config("", {});
     const std::vector<Task> tasks = load_all_tasks(config);
-    return Finding{"tasks", Health::kWorks,
+    return HealthFinding{"tasks", Health::kWorks,
                    fmt::format("{} in {}", tasks.size(), config.tasks.place().string()), ""};
   });
 }

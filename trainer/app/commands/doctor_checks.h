@@ -8,7 +8,7 @@ namespace temper {
 
 enum class Health { kWorks, kWithout, kFails };  // kWithout: the main job runs, but not all there is
 
-struct Finding {
+struct HealthFinding {
   std::string name;
   Health health = Health::kWorks;
   std::string found;   // "g++ 12.2.0"
@@ -17,7 +17,7 @@ struct Finding {
 };
 
 // Never throws. Knows what was found before it.
-using HealthCheck = Finding (*)(const std::vector<Finding>& before);
+using HealthCheck = HealthFinding (*)(const std::vector<HealthFinding>& before);
 
 const std::vector<HealthCheck>& health_checks();
 

@@ -86,7 +86,7 @@ std::string before_after_text(const BeforeAfter& figure, bool percent) {
                      percent ? " %" : "");
 }
 
-Interval wilson_interval(double share, int64_t count) {
+ShareInterval wilson_interval(double share, int64_t count) {
   if (count <= 0) return {};
   constexpr double z = 1.959964;  // of the normal distribution, 2.5 % on each side
   const auto n = double(count);

@@ -27,10 +27,10 @@ std::string before_after_text(const BeforeAfter& figure, bool percent);
 
 // 95 % interval of a share that was seen in `count` answers, for answers that do not hang together.
 // Source:  Wilson 1927, score interval
-struct Interval {
+struct ShareInterval {
   double low = 0, high = 1;
 };
-Interval wilson_interval(double share, int64_t count);
+ShareInterval wilson_interval(double share, int64_t count);
 
 // Of a task, the sampled trajectories that were judged, and those whose last answer passes; pooled over a
 // group's runs.

@@ -60,7 +60,7 @@ Json figure_data(const MeanSpread& value, bool is_share, int64_t answers) {
   if (value.count > 1) {
     data["spread"] = shortened(value.spread);
   } else if (is_share && answers > 0) {
-    const Interval interval = wilson_interval(value.mean, answers);
+    const ShareInterval interval = wilson_interval(value.mean, answers);
     data["low"] = shortened(interval.low), data["high"] = shortened(interval.high);
   }
   return data;
@@ -108,7 +108,7 @@ Json tally_data(const EvaluationTally& tally, const std::string& task) {
   const auto found = tally.tasks.find(task);
   if (found == tally.tasks.end()) return nullptr;
   const TaskTally& t = found->second;
-  const Interval interval = wilson_interval(t.rate(), t.judged);
+  const ShareInterval interval = wilson_interval(t.rate(), t.judged);
   return {{"rate", shortened(t.rate())},
           {"low", shortened(interval.low)},
           {"high", shortened(interval.high)},
