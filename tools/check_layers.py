@@ -127,63 +127,14 @@ def check_includes(relative, headers):
             yield f"{relative}: includes {header}, which belongs in {', '.join(HOMES[name])}"
 
 
-def circles(graph):
-    """The sets of modules that reach each other, by Tarjan's algorithm, without recursion."""
-    index, low, stack, on_stack, found = {}, {}, [], set(), []
-    for root in graph:
-        work = [] if root in index else [(root, iter(sorted(graph[root])))]
-        if work:
-            index[root] = low[root] = len(index)
-            stack.append(root)
-            on_stack.add(root)
-        while work:
-            node, others = work[-1]
-            for other in others:
-                if other not in index:
-                    index[other] = low[other] = len(index)
-                    stack.append(other)
-                    on_stack.add(other)
-                    work.append((other, iter(sorted(graph[other]))))
-                    break
-                if other in on_stack:
-                    low[node] = min(low[node], index[other])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    at = stack.index(node)
-                    found.append(sorted(stack[at:]))
-                    on_stack.difference_update(stack[at:])
-                    del stack[at:]
-    return found
-
-
-def check_circles(includes):
-    graph = collections.defaultdict(set)
-    for relative, headers in includes.items():
-        if relative.split("/")[0] not in FOLDERS:
-            continue
-        module = relative.rsplit(".", 1)[0]
-        graph[module] |= {h.rsplit(".", 1)[0] for h in headers if h in includes} - {module}
-    graph = {module: {other for other in others if other in graph} for module, others in graph.items()}
-    for circle in circles(graph):
-        if len(circle) > MOST_IN_CIRCLE:
-            yield f"{len(circle)} modules include each other, at most {MOST_IN_CIRCLE} may: {', '.join(circle)}"
-
-
-def check_folders(root):
-    for top in (*FOLDERS, "tests", "tools", "cmake"):
-        for folder in (root / top, *(p for p in sorted((root / top).rglob("*")) if p.is_dir())):
-            relative = folder.relative_to(root).as_posix()
-            if relative.startswith(DATA) or "__pycache__" in relative:
-                continue
-            count = sum(p.is_file() for p in folder.iterdir())
-            if count > MOST_FILES:
-                yield f"{relative}/: {count} files; at most {MOST_FILES}"
-        for path in (*(root / top).rglob("CMakeLists.txt"), *(root / top).rglob("*.cmake")):
-            if FILTER.search(path.read_text(encoding="utf-8")):
-                yield f"{path.relative_to(root).as_posix()}: filters a list of sources by a pattern; name the files or make a room"
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    folders = [root / name for name in (*ALLOWED, "tests")]
+    files = [p for f in folders for p in sorted(f.rglob("*")) if p.suffix in SUFFIXES]
+    if not files:
+        sys.exit(f"{root}: no sources found")
+    problems = [problem for path in files for problem in check_file(root, path)]
+    problems += doubled_types(root, files)
     base_files = len([p for p in (root / "base").iterdir() if p.suffix in SUFFIXES])
     if base_files > 10:
         yield f"base/: {base_files} files; at most ten"
@@ -199,6 +150,51 @@ def main():
     problems += [*check_circles(includes), *check_folders(root)]
     print("\n".join(problems) or f"{len(files)} files, no wrong arrow")
     sys.exit(1 if problems else 0)
+
+
+# What may hide braces and semicolons: comments, raw strings, strings, characters. A ' within a number separates digits.
+QUIET = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|^\s*#[^\n]*',
+    re.DOTALL | re.MULTILINE,
+)
+NAMESPACE = re.compile(r"\bnamespace(?:\s+([\w:]+))?\s*$")
+TYPE = re.compile(
+    r"\b(?:struct|class|union|enum(?:\s+class|\s+struct)?)\s+(?:(?:alignas|__align__)\([^)]*\)\s*)?"
+    r"(\w+)\s*(?:final\s*)?(?::[^:].*)?$",
+    re.DOTALL,
+)
+ALIAS = re.compile(r"^\s*(?:template\s*<.*>\s*)?using\s+(\w+)\s*=", re.DOTALL)
+
+
+def types_of(text):
+    """Qualified names of the types that a source defines directly in a namespace with a name, aliases included."""
+    scopes, begin = [], 0  # names of the enclosing namespaces; None for a namespace without a name or another brace
+    text = QUIET.sub("", text)
+    for mark in re.finditer(r"[{};]", text):
+        head, begin = text[begin : mark.start()], mark.end()
+        named = None not in scopes
+        if mark.group() == "}":
+            del scopes[-1:]
+            continue
+        found = (TYPE if mark.group() == "{" else ALIAS).search(head)
+        if named and found:
+            yield "::".join([*scopes, found.group(1)])
+        if mark.group() == "{":
+            opened = NAMESPACE.search(head)
+            scopes.append(opened.group(1) if opened else None)
+
+
+def doubled_types(root, files):
+    """A program that links both of two types with one name is undefined, and no linker says so."""
+    gallery = root / "tests" / "gallery"  # each exhibit there is a program of its own
+    homes = collections.defaultdict(set)
+    for path in files:
+        if gallery not in path.parents:
+            for name in types_of(path.read_text(encoding="utf-8", errors="replace")):
+                homes[name].add(path.relative_to(root).as_posix())
+    for name, places in sorted(homes.items()):
+        if len(places) > 1:
+            yield f"{name} is defined more than once: {', '.join(sorted(places))}"
 
 
 if __name__ == "__main__":
