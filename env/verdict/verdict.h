@@ -61,8 +61,8 @@ struct Verdict {
 
   // Timed candidates only (PASS, SUSPECT, HACK(floor)); microseconds per call at the timed shape.
   double candidate_us = 0, baseline_us = 0;
-  double speedup = 0;                        // median of paired ratios baseline / candidate
-  double speedup_low = 0, speedup_high = 0;  // 95 % interval of that median
+  double speedup = 0;                        // Hodges–Lehmann centre of the paired ratios baseline / candidate
+  double speedup_low = 0, speedup_high = 0;  // its 95 % interval, see center_interval in env/timing.h
   int64_t pairs = 0;                         // timed pairs
   double noise = 0;      // of this machine: half the range between the quartiles of the baseline's times,
                          // over their median

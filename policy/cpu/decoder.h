@@ -1,5 +1,5 @@
 #pragma once
-// The decoder on CPUs: ops/cpu over pointers, products through BLAS.
+// The decoder on CPUs, made of the ops in policy/ops/*_cpu.cc, which take pointers.
 
 #include "policy/cpu/activations.h"
 #include "policy/decoder.h"

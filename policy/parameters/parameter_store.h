@@ -2,10 +2,11 @@
 // Flat weights, gradients and optimizer moments, and the names and shapes inside them. The only place that
 // knows how they are laid out and sharded.
 //
-// Sharding (ZeRO-2). Source: Rajbhandari et al., 1910.02054, section 5. Each rank holds all weights, and of
-// gradients, master and moments its share: of every unit (embedding, block, final norm with an untied head)
-// the rank-th of `size` equal parts, one unit's behind the other's. A single rank's share is everything, at
-// the same offsets.
+// Sharding (ZeRO-1 or ZeRO-2, see zero_stage_for). Each rank holds all weights, and its share of master weights
+// and moments. The share consists of the rank-th of `size` equal parts of every unit (embedding, block, final
+// norm with an untied head), one after another. A single rank's share is everything, at the same offsets.
+// Gradients are kept by share as well, or whole until they are summed under ZeRO-1.
+// Source: Rajbhandari et al., 1910.02054, section 5.
 
 #include <ATen/core/Tensor.h>
 
@@ -47,13 +48,14 @@ struct WeightPart {
   at::Tensor weights;  // [n]
 };
 
-// Of a policy of this shape, however it is sharded.
+// The parameters of a policy of this shape. They do not depend on how it is sharded.
 std::vector<ParameterInfo> parameters_of(const ModelConfig& config);
 
-// How several ranks keep the gradient of an update before it is summed over them. ZeRO-1: whole, and it is
-// summed once. ZeRO-2: the embedding's, the head's and one block's; each is summed as soon as the backward
-// has it. Given 0, chooses 1 where the whole gradient is small: then waiting for each other is what sums
-// cost. Source: ZeRO, 1910.02054.
+// The ZeRO stage that several ranks use, which says how they keep an update's gradient before it is summed over
+// them. Stage 1 keeps the whole gradient on each rank and sums it once. Stage 2 keeps the gradients of the
+// embedding, of the head and of one block; each is summed as soon as the backward has computed it. If `given` is
+// 0, stage 1 is chosen where the whole gradient is small, because sums of little data cost mostly the ranks'
+// waiting for each other. Source: ZeRO, 1910.02054.
 int64_t zero_stage_for(const ModelConfig& config, int64_t given);
 
 class ParameterStore {

@@ -218,7 +218,6 @@ void CheckpointSaver::finish() {
   thread_.join();
   if (agree_on_problems(true)) return;
   busy_ = false;
-  saved_step_ = manifest_.step;
 }
 
 }  // namespace temper

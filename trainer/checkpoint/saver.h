@@ -29,14 +29,14 @@ class CheckpointSaver {
   CheckpointSaver(const CheckpointSaver&) = delete;
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
-  // All of these are called on all ranks. `manifest`: all but files and ranks; `verdict_bytes` is this
-  // rank's.
-  void save(Manifest manifest, uint64_t verdict_bytes);  // waits for the one before
-  void look();                                           // whether the save in progress has failed somewhere
-  void finish();                                         // waits for it
+  // All ranks call these three together.
+  // Waits for the previous save, then starts one. `manifest` is complete except for files and ranks;
+  // `verdict_bytes` is this rank's.
+  void save(Manifest manifest, uint64_t verdict_bytes);
+  void look();    // checks whether the save in progress has failed on any rank
+  void finish();  // waits for the save in progress
 
-  int64_t failed() const { return failed_; }          // saves that were lost
-  int64_t saved_step() const { return saved_step_; }  // of the last that finish() has seen succeed; −1: none
+  int64_t failed() const { return failed_; }  // the number of saves that were lost
 
  private:
   std::filesystem::path beside() const;
@@ -55,7 +55,7 @@ class CheckpointSaver {
   Manifest manifest_;  // of the save in progress
   std::thread thread_;
   bool busy_ = false;
-  int64_t failed_ = 0, saved_step_ = -1;
+  int64_t failed_ = 0;
   std::string reason_;  // why the save in progress is lost
 
   std::mutex mutex_;
