@@ -87,10 +87,10 @@ int setting(const char* name, int otherwise) {
 }
 
 const std::map<std::string, Call>& kernels() {
+  // clang-format off: it takes the macros for blocks, and never settles.
   static const std::map<std::string, Call> known{
 #define FAKE_KERNEL(name) {#name, fake::Kernel<&name>::call}
-#define FAKE_OWN(name) \
-  { #name, fake::Kernel < &temper::name> ::call }
+#define FAKE_OWN(name) {#name, fake::Kernel<&temper::name>::call}
       FAKE_OWN(temper_draw),
       FAKE_OWN(temper_check_draws),
       FAKE_OWN(temper_fill_zones),
@@ -138,6 +138,7 @@ const std::map<std::string, Call>& kernels() {
       {"trapped", [](void**, const char*) { lose(CUDA_ERROR_LAUNCH_FAILED); }},
       {"endless", [](void**, const char*) { endless(); }},
   };
+  // clang-format on
   return known;
 }
 
