@@ -1,11 +1,11 @@
 #pragma once
 // How a draw of an input departs from a plain one: spikes, offsets, other scales, crowded indices, sorted
-// values. What is always drawn alike is learned by heart; a family of draws leaves only the task to be
-// learned.
+// values. If inputs always had the same distribution, a policy could learn kernels that are right for that
+// distribution alone; a family of draws leaves only the task itself to be learned.
 //
-// A form is made on the host (env/call/draw_forms.h) from the key of the draw. What is here turns an element's
-// plain random value into the drawn one, on the host and on the GPU, without memory: each element is a
-// function of the form, its index and its plain value.
+// The form of a draw is made on the host (env/draw_forms.h) from the draw's key. The functions here turn an
+// element's plain random value into the drawn one, on the host and on the GPU. They keep no state: each element
+// is a function of the form, its index and its plain value.
 
 #include <cstdint>
 
@@ -26,12 +26,12 @@ enum class DrawKind : uint32_t {
   kOneSign,       // all positive or all negative
   kOffset,        // the same added to all, or to all of a row
   kRowScales,     // each row times its own power of two
-  kColumnScales,  // each column …
-  kLargeRow,      // a row, or some, far larger than the others
-  kSmallRow,      // … smaller
-  kZeroRow,       // … zero
-  kInfiniteRow,   // … infinite; where the input is declared to be
-  kDenormals,     // a share is denormal or zero of either sign; likewise
+  kColumnScales,  // each column times its own power of two
+  kLargeRow,      // one or several rows are far larger than the others
+  kSmallRow,      // one or several rows are far smaller than the others
+  kZeroRow,       // one or several rows are zero
+  kInfiniteRow,   // one or several rows are infinite; only for inputs declared nonfinite
+  kDenormals,     // a share is denormal or zero of either sign; only for inputs declared nonfinite
   // Uniform inputs: crowded at ends of the range, the closer the smaller the factor.
   kLowEnd,
   kHighEnd,
@@ -93,8 +93,8 @@ TEMPER_ON_BOTH float random_scale(const DrawForm& form, uint32_t place) {
   return power < 0 ? 1 / float(1u << uint32_t(-power)) : float(1u << uint32_t(power));
 }
 
-// Of one tensor, or where there is a power of each row: of either sign, the offset or 2^-power of it at
-// least.
+// The offset that is added to an element. Without a power it is the same for the whole tensor. With a power each
+// row has its own, of either sign, between 2^-power times the form's offset and the whole of it.
 TEMPER_ON_BOTH float offset_at(const DrawForm& form, uint32_t place) {
   if (form.power == 0) return form.offset;
   const uint64_t word = scattered(form.key, place / form.columns);
@@ -116,7 +116,8 @@ TEMPER_ON_BOTH float spiked_value(const DrawForm& form, uint32_t place, float pl
   return plain;
 }
 
-// Some elements zero, of either sign, and where there is a factor others times it.
+// Makes a share of the elements zero, of either sign. If the form has a factor, most of that share is multiplied
+// by it instead.
 TEMPER_ON_BOTH float thinned_value(const DrawForm& form, uint32_t place, float plain) {
   const uint64_t word = scattered(form.key, place);
   if (uint32_t(word) >= form.share) return plain;
@@ -135,7 +136,7 @@ TEMPER_ON_BOTH float crowded_value(const DrawForm& form, uint32_t place, float p
   return form.low + form.width * (low ? crowded : 1 - crowded);
 }
 
-// Of normal and uniform inputs: the element at flat index `place`, whose plain draw is `plain`.
+// The element of a normal or uniform input at flat index `place`, whose plain draw is `plain`.
 TEMPER_ON_BOTH float drawn_float(const DrawForm& form, uint32_t place, float plain) {
   switch (form.kind) {
     case DrawKind::kSpikes:
@@ -177,7 +178,7 @@ TEMPER_ON_BOTH uint32_t zipf_index(const DrawForm& form, uint32_t place, uint32_
   return uint32_t((rank + form.value) % form.bound);
 }
 
-// Of indices: the element at flat index `place`, out of a random word.
+// The element of an index input at flat index `place`, computed from a random word.
 TEMPER_ON_BOTH int32_t drawn_index(const DrawForm& form, uint32_t place, uint32_t word) {
   const uint32_t plain = uint32_t((uint64_t(word) * form.bound) >> 32);
   switch (form.kind) {
@@ -200,7 +201,7 @@ TEMPER_ON_BOTH int32_t drawn_index(const DrawForm& form, uint32_t place, uint32_
   }
 }
 
-// Of distinct elements.
+// The cell of the element at flat index `place` of an input of distinct elements.
 TEMPER_ON_BOTH DrawCell drawn_cell(const DrawForm& form, uint32_t place) {
   if (form.kind == DrawKind::kAscending) return {place, 1, 0};
   if (form.kind == DrawKind::kDescending) return {uint64_t(form.elements) - 1 - place, 1, 0};

@@ -1,10 +1,10 @@
 #pragma once
 // Which forms (env/call/draw_family.h) the inputs of a call take.
 //
-// The calls of one verdict take the kinds by turns, in an order that is secret until the candidate is
-// compiled, so that a verdict meets all of them. The inputs of a call depart alike, each in its own way, or
-// one alone beside plain ones: what a candidate takes for granted of one input may hold only while the others
-// are plain.
+// The calls of one verdict take the kinds in turn, so that every verdict covers all of them; their order is
+// secret until the candidate is compiled. In one call the inputs all take the same kind, or each its own, or only
+// one input departs and the others are plain. A candidate's wrong assumption about one input may show only in
+// one of these cases.
 
 #include <functional>
 #include <vector>
@@ -26,23 +26,23 @@ struct DrawTurn {
 // have no equal elements.
 std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& shape);
 
-// How many terms the longest sum of a right answer may have in plain order: as many as the longest dimension,
-// or as the largest input has elements for each output element.
+// The number of terms that the longest sum of a right answer may have in plain order: the longest dimension or, if
+// larger, the elements of the largest input for each output element.
 double longest_sum(const Task& task, const Shape& shape);
 
-// A form of that kind. `far` in [0, 1]: how far from plain it may go, 1 is all the way. kPlain goes nowhere,
-// except that distinct elements take another range, more so the farther; with 0 it is the one that the task
-// says. `terms`: of the longest sum. Terms that are equal, or differ by less than the sum's last place, are
-// all rounded the same way. A plain sum in f32 is then off by up to terms · 2^-25 of itself, where others
-// leave the root of that. So the longer the sum, the less alike a form makes its elements.
+// A form of that kind. `far` in [0, 1] is how far the form may depart from a plain one. kPlain does not depart,
+// except that distinct elements take a range that moves away from the task's own as `far` grows from 0. `terms` is
+// the length of the longest sum. Terms that are equal, or differ by less than the sum's last place, are all rounded
+// in the same direction, so that a plain f32 sum may be off by up to terms · 2^-25 of itself, where other terms leave
+// the root of that. The longer the sum, the less similar a form therefore makes its elements.
 DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
                    uint64_t key, double terms = 1);
 
-// The steps in which `far` is tried, until a right answer stays right; 0 after the last.
+// The values of `far` that are tried in order until right answers are judged right. If none suits, it is 0.
 inline constexpr double kFarSteps[] = {1, 0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5, 0x1p-6, 0x1p-9};
 
-// How far an input may go in that kind while the others are plain; input kAlike: all together that can. 0:
-// not at all.
+// How far an input may depart in that kind while the others are plain; for kAlike, how far all inputs that have
+// the kind may depart together. 0 means not at all.
 using FarLimit = std::function<double(int input, DrawKind kind)>;
 inline constexpr int kAlike = -1;
 
@@ -50,7 +50,7 @@ inline constexpr int kAlike = -1;
 std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
                                  DrawTurn turn, const FarLimit& far);
 
-// … of each input the kind and how far it goes, without the numbers.
+// The kind that draw_forms chooses for an input, and how far it departs.
 struct DrawChoice {
   DrawKind kind = DrawKind::kPlain;
   double far = 0;
@@ -58,22 +58,22 @@ struct DrawChoice {
 std::vector<DrawChoice> draw_choices(const Task& task, const Shape& shape, DrawTurn turn,
                                      const FarLimit& far);
 
-// … where every input that can takes this kind, or only `input`, at its outermost: for measuring how far it
-// may go. An even seed goes up, an odd one down.
+// The forms of a call in which `input` takes this kind at its outermost; for kAlike, every input that can. The
+// admission uses them to measure how far a kind may depart. An even seed departs upwards, an odd one downwards.
 std::vector<DrawForm> outermost_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
                                       int input, DrawKind kind, double far);
 
-// Whether a call's time may hang on the kind: which indices there are, and the order in which elements stand
-// to each other. Pairs on equal indices and on scattered ones, or on sorted elements and on others, are no
-// repetitions of each other. Such kinds are for checks.
+// Whether a call's time may depend on the kind, through the values of indices or the order of elements. Pairs on equal
+// and on scattered indices, or on sorted and on other elements, are not repetitions of the same measurement. Such
+// kinds are used for checks only.
 bool sets_times(DrawKind kind);
 
-// Whether some elements of a form are far larger than the others. A plain sum of very many may then lose the
-// others: an addend below half a last place of the sum is gone.
+// Whether some elements of a form are far larger than the others. A plain f32 sum of very many elements may then
+// lose the small ones: an addend below half a unit in the last place of the sum vanishes.
 bool singles_out(DrawKind kind);
 
-// The first of kFarSteps at which `right` says of the outermost draws that a right answer stays right; 0: of
-// none. A kind that knows no distance is had as it is or not at all.
+// The first of kFarSteps at which `right` holds for the outermost draws, or 0 if it holds at none. Kinds without a
+// notion of distance give 1 or 0.
 double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right);
 
 }  // namespace temper

@@ -1,15 +1,16 @@
 #pragma once
-// What memory holds before a call where nothing was written yet: outputs, and guards around buffers.
+// What outputs, and the guards around buffers, hold before a call.
 //
-// Memory that always holds the same is kind to who forgets to initialise, leaves out a tail or reads past an
-// end. Over the calls of one candidate each word holds NaN, zero and large numbers of either sign.
+// If memory always held the same values, candidates that forget to initialise, leave out a tail or read past an
+// end could pass by luck. Over the calls of one candidate each word therefore holds NaN, zero and large numbers
+// of either sign.
 
 #include <cstdint>
 
 namespace temper {
 
-// Of one call. The key is secret and a verdict's own, so that nobody knows by its fill whether an element was
-// written.
+// Identifies the fill of one call. The key is secret and new for each verdict, so that a candidate cannot
+// recognise an unwritten element by its value.
 struct Fill {
   uint64_t key = 0;
   uint32_t call = 0;
@@ -21,10 +22,10 @@ enum class FillKind : uint8_t {
   kGuard,     // NaN or ±2^17 … 2^80: as a number, nothing that a sum would forgive
 };
 
-// Words [first, first + count) of the memory of that call.
+// Writes words [first, first + count) of that call's memory to `out`.
 void fill_words(Fill fill, FillKind kind, int64_t first, int64_t count, uint32_t* out);
 
-// Whether they hold what fill_words had written.
+// Whether the words still hold what fill_words writes.
 bool filled_words(Fill fill, FillKind kind, int64_t first, int64_t count, const uint32_t* words);
 
 }  // namespace temper

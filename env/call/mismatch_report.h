@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with the outputs of a call, in figures of a fixed size: a part of the oracles' replies.
+// What is wrong with the outputs of a call, as a struct of fixed size that is part of an oracle's reply.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ struct WrongElement {
 };
 
 struct OutputReport {
-  int64_t wrong = 0;  // elements out of their bounds; 0: the output is right, and nothing else is said
+  int64_t wrong = 0;  // the number of elements out of bounds; if it is 0, the other members are not set
   int64_t seen = 0;   // elements that all below is about: not more than some of a large output
   int64_t nan = 0;    // wrong and NaN; not those unwritten
   int64_t infinite = 0;

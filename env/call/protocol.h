@@ -36,8 +36,9 @@ struct MessageHeader {
 
 // The oracle arena holds `count` cases of one layout back to back, each at draw · case_layout().bytes.
 //
-// It serves calls whose number is not 0, which is what `go` is when kServe is sent. A call with dim[0] = draw runs the reference eagerly in f32 on that draw's inputs,
-// in one thread, outputs kept inside the oracle; a call with null_call does nothing. An error is told by the reply.
+// The oracle serves calls whose number is not 0, which is the value of `go` when kServe is sent. A call with
+// dim[0] = draw runs the reference eagerly in f32 on that draw's inputs, in one thread, and keeps the outputs inside
+// the oracle; a call with null_call does nothing. Errors are reported in the reply.
 enum class OracleOp : uint32_t {
   kDraw = 1,     // draw inputs for draws [0, count) under `seed` into the arena
   kServe,        // answer calls on the control page until kStopServing, then reply: the timed baseline
@@ -54,12 +55,12 @@ struct OracleRequest {
   int32_t count = 0;       // kDraw: number of draws, ≤ kMaxTimedDraws
   int32_t draw = 0;        // kCompare
   int32_t perturb = 0;     // kDraw: 1 = draw 1.. repeat draw 0 with one element changed by much (the spike test)
-  double magnitude = 1;    // kDraw: of scaled normal inputs
+  double magnitude = 1;    // kDraw: the magnitude of scaled normal inputs
   uint64_t seed = 0;       // kDraw: secret, made after the candidate was compiled
-  uint64_t turn_key = 0;   // kDraw: of the verdict; under it the draws have numbers turn, turn + 1, … (env/call/draw_forms.h)
-  int32_t turn = -1;       // … -1: all are plain
-  int32_t timed = 0;       // 1: these calls are timed (DrawTurn)
-  uint32_t fill_call = 0;  // kCompare: the fill of the call (env/call/fill.h), for what was left unwritten
+  uint64_t turn_key = 0;   // kDraw: the verdict's key; its draws have numbers turn, turn + 1, … (env/draw_forms.h)
+  int32_t turn = -1;       // kDraw: the number of the first draw; −1: all draws are plain
+  int32_t timed = 0;       // kDraw: 1 if the calls on these draws are timed (DrawTurn)
+  uint32_t fill_call = 0;  // kCompare: the fill of the call (env/fill.h), for what was left unwritten
   uint64_t fill_key = 0;
 };
 
@@ -73,7 +74,7 @@ struct OracleReply {
   int64_t index = 0;  // flat
   double got = 0, expected = 0, allowed = 0;
   int64_t wrong = 0;  // number of elements out of bounds
-  MismatchReport report;  // … and more of all outputs
+  MismatchReport report;  // details of all outputs
   char error[512] = {};  // kError; ends with 0
 };
 
@@ -94,9 +95,9 @@ struct RunnerReply {
   char error[256] = {};  // ends with 0; of kLoadFailed: the candidate's words
 };
 
-// The hand-over page for calls (env/call/handover.h). The broker writes the arguments, sets `go` to a new call number and
-// wakes the box; the box makes the call and sets `done` to that number. Of a runner nothing in it is believed: `done`
-// only ends a wait, after which the outputs as they are then are what is judged.
+// The hand-over page for calls (env/handover.h). The broker writes the arguments, sets `go` to a new call number and
+// wakes the box; the box makes the call and sets `done` to that number. A runner's page is not trusted: `done` only
+// ends the broker's wait, and the outputs are judged as they are at that moment.
 // A candidate is called with its tensors' addresses, inputs then outputs, and then its dimensions, in the task's order.
 struct ControlPage {
   std::atomic<uint32_t> go{0};

@@ -1,5 +1,5 @@
 #pragma once
-// What candidates in CUDA share that differ in the bodies of their kernels alone.
+// The compiled host half of a CUDA candidate. Candidates that differ only in the bodies of their kernels share it.
 
 #include <cstdint>
 #include <list>
@@ -8,7 +8,7 @@
 
 namespace temper {
 
-// Empty: none is known.
+// A host half; both strings are empty if none is known.
 struct HostHalf {
   std::string stubs;   // what calls kernels by their name, in C, as the device's compiler wrote it
   std::string object;  // the shared object, made of a host text (languages/cuda_text.h), these stubs and
@@ -17,13 +17,15 @@ struct HostHalf {
 
 enum class HostOrigin : uint8_t { kNone, kMade, kKnown };  // none: the candidate did not come that far
 
-// Those that were used last, by the digest of their host text. The stubs came out of a candidate's compiler,
-// which is not trusted: who takes a half compares them with its own.
+// A least-recently-used cache of host halves by the digest of their host text. The stubs were written by a
+// compiler that ran on a candidate and are not trusted: before a half is used, they are compared with the stubs
+// of the candidate at hand.
 class HostHalves {
  public:
   explicit HostHalves(int64_t bytes) : bytes_(bytes) {}
   HostHalf find(const std::string& digest);
-  void keep(const std::string& digest, HostHalf half);  // instead of one that is there; not what is too large
+  // Replaces the half of that digest. A half that is larger than the whole cache is not kept.
+  void keep(const std::string& digest, HostHalf half);
   bool knows(const std::string& digest) const { return by_digest_.contains(digest); }
   size_t size() const { return entries_.size(); }
 

@@ -3,8 +3,9 @@
 //
 // A judge owns a pool of brokers (env/broker), one per lane. A broker judges one candidate at a time in a
 // compile box, a runner and an oracle of its own; untrusted code never runs in this process. Candidates for
-// GPUs are compiled and planned by one of those lanes and then wait for the lane of a GPU. Or other processes
-// judge for this one (judge_server.h). Verdicts are cached by digest of (source, task, toolchain, machine).
+// GPUs are compiled and planned by one of those lanes and then wait for the lane of a GPU. Alternatively, other
+// processes judge for this one (judge_server.h). Verdicts are cached by digest of (source, task, toolchain,
+// machine).
 
 #include <chrono>
 #include <cstdint>
@@ -29,17 +30,18 @@ struct JudgeOptions {
   int64_t min_pairs = 7, max_pairs = 21;
   bool gpu_far_inputs = false;          // whether a GPU's inputs depart from plain ones (draw_forms.h)
   double again = 0;                     // share of PASSes that are judged once more
-  std::string cache = "";               // file; empty: memory only
-  std::string compiled_baselines = "";  // file; empty: none (compiled_baselines.h)
+  std::string cache = "";               // a file (verdict_cache.h); verdicts stay in memory if it is empty
+  std::string compiled_baselines = "";  // a file (compiled_baselines.h), or empty
   std::vector<int64_t> gpus = {};       // empty: first_gpu
-  int64_t first_lane =
-      0;  // lane i runs on core first_lane + i: several judges of a machine keep apart. No option
-  int64_t first_gpu = 0;  // likewise
-  std::vector<std::string> servers =
-      {};                   // judges in other processes (judge_server.h), that do it all. No option
-  std::string broker = "";  // a lane's program; empty: temper-broker beside this one. No option
-  double patience_s = 60;   // for a candidate, over its timeouts, before its lane counts as hung. No option
-  double restart_s = 1;     // after a start of a lane that came to nothing; then doubled. No option
+  // The members below are set by the program and are not options of a run.
+  // Lane i runs on core first_lane + i, so that several judges of one machine use different cores. first_gpu is
+  // the GPU that is used if `gpus` is empty.
+  int64_t first_lane = 0;
+  int64_t first_gpu = 0;
+  std::vector<std::string> servers = {};  // addresses of judge servers (judge_server.h), which then do all judging
+  std::string broker = "";                // program of a lane; empty: temper-broker beside this program
+  double patience_s = 60;  // a lane counts as hung if a candidate takes this much longer than its timeouts
+  double restart_s = 1;    // the pause after a lane's failed start; it doubles with each further failure
   void visit(OptionVisitor& v);
 };
 
@@ -70,7 +72,7 @@ class Judge {
   // Errors: ConfigError if a task's reference does not compile; WorldError if no compiler is found or the
   // sandbox level that can be reached is below the one asked for, saying what is missing.
   Judge(JudgeOptions options, std::vector<Task> tasks);
-  // The same with others to judge.
+  // A judge whose candidates are judged by `workers`.
   Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<Workers> workers);
   ~Judge();
   Judge(const Judge&) = delete;
@@ -87,7 +89,7 @@ class Judge {
   // Never throws for a candidate's sake. `source` is the candidate's code, not the whole answer.
   Ticket submit(const std::string& task, const std::string& source);
   // Verdicts that have arrived since the last call; waits up to `wait` for the first if none has. Errors:
-  // WorldError, with the words of who judged, if nobody can judge any more.
+  // WorldError with the last lane's message if no lane can judge any more.
   std::vector<Judged> poll(std::chrono::milliseconds wait);
   size_t pending() const;  // submitted and not yet handed out by poll
 
@@ -97,16 +99,16 @@ class Judge {
   // From now on verdicts are written to this file; those that it holds are given again. See VerdictJournal.
   // Errors: WorldError naming the file.
   void keep_journal(const std::filesystem::path& file, uint64_t known_bytes);
-  // Tasks of candidates that were being judged when the run was stopped, so that no verdict of theirs was
-  // kept and they are measured anew: one each, since the last call.
+  // Names of the tasks of those candidates, since the last call, that were already submitted before the run was
+  // stopped but have no verdict in the journal, and are therefore measured a second time. One name a candidate.
   std::vector<std::string> measured_anew();
   JudgeStats stats() const;
 
   bool judges_on_own_gpu() const;  // on which this process itself computes
-  // For as long as it lives nothing is judged on that GPU, by any process: there one works at a time, or
-  // times would be nobody's. Nothing if no candidate is judged there; and nothing once `give_up()` says so
-  // while another process holds the GPU, which may take for ever: who holds it is said on standard error
-  // after ten seconds.
+  // Locks this process's own GPU: while the result lives, no process judges on it, since measured times are only
+  // meaningful if nothing else runs there. Returns null if no candidate is judged on that GPU, or if `give_up()`
+  // becomes true while another process holds the lock. Waiting may take for ever; after ten seconds the holder is
+  // named on standard error.
   std::shared_ptr<void> hold_own_gpu(const std::function<bool()>& give_up);
 
  private:

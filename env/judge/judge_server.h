@@ -24,7 +24,8 @@ class JudgeServer {
   explicit JudgeServer(Judge& judge);  // Errors: WorldError
   ~JudgeServer();
   std::string address() const;
-  // Until `ended()`, which is asked often. A client that leaves is forgotten with what it had asked.
+  // Serves until `ended()`, which is called often, returns true. The requests of a client that disconnects are
+  // dropped.
   void serve(const std::function<bool()>& ended);
 
  private:
@@ -32,9 +33,9 @@ class JudgeServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// What a server says of itself.
+// A server's description of itself.
 struct JudgeHello {
-  std::string level;                           // of its sandbox
+  std::string level;                           // its sandbox level
   std::map<std::string, std::string> machine;  // by language
   std::vector<std::string> notes;              // what the user should know
   std::string tasks;                           // digest of the list

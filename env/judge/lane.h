@@ -1,6 +1,6 @@
 #pragma once
-// The judge's side of one broker: started, given one candidate at a time, started again when it dies. Nothing
-// here waits for the broker.
+// The judge's side of one broker: starts it, gives it one candidate at a time, and restarts it when it dies. No
+// function blocks on the broker.
 
 #include <optional>
 #include <string>
@@ -12,9 +12,9 @@
 namespace temper {
 
 struct LaneOptions {
-  std::string program;    // the broker's; empty: temper-broker beside this one
-  double patience_s = 0;  // for judging one candidate, but for what it waits for others
-  double restart_s = 1;   // after a start that came to nothing; twice as long after each further one
+  std::string program;    // the broker's program; empty: temper-broker beside this program
+  double patience_s = 0;  // limit for judging one candidate, without the time that it waits for other processes
+  double restart_s = 1;   // the pause after a failed start; it doubles with each further failure
 };
 
 class Lane {
@@ -25,18 +25,18 @@ class Lane {
   enum class State { kStarting, kIdle, kBusy, kDead };
   State state() const { return state_; }
   bool lives() const { return state_ != State::kDead; }
-  // Dead for good: so many starts in a row have come to nothing.
+  // Whether the lane is dead for good, because too many starts in a row have failed.
   bool given_up() const;
-  const std::string& last_words() const { return last_words_; }  // of its last death
-  bool user_error() const { return user_error_; }                // … and whether that is the user's mistake
+  const std::string& last_words() const { return last_words_; }  // the message of the broker's last death
+  bool user_error() const { return user_error_; }                // whether that death is the user's mistake
 
-  // What poll shall look for; none while it is dead.
+  // The descriptor and events to poll for; −1 while the broker is dead.
   int socket() const { return lives() ? broker_.socket() : -1; }
   short events() const;
-  // When to attend to it even if its socket is silent, on now_s's clock; infinite: never.
+  // The time, on the clock of now_s, at which attend() is due even if the socket is silent; infinite if never.
   double due_s() const;
 
-  // What the broker said when it was first ready.
+  // The broker's first ready message.
   const LaneReady& ready() const { return ready_; }
 
   void assign(const LaneRequest& request);  // while idle
@@ -51,7 +51,8 @@ class Lane {
 
  private:
   void start();
-  // Of its own words, those that the broker said, no ending is told beside them.
+  // Ends the broker and keeps `words` as last_words(). How the process ended is appended unless `its_own` says
+  // that the broker sent the words itself.
   void die(const std::string& words, bool its_own = false);
   void talk(News& news);
   void take_in(const std::string& message, News& news);

@@ -1,5 +1,5 @@
 #pragma once
-// What a judge and its brokers say to each other, over the stream socket of a trusted child.
+// The messages between a judge and its brokers, over the stream socket of a trusted child process.
 
 #include <cstdint>
 #include <string>
@@ -19,33 +19,33 @@ struct LaneSetup {  // judge → broker, once
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
   bool naive = false;                    // ask the naive judge, too
   bool gpu_far_inputs = false;           // as JudgeOptions
-  std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the usual one
-  std::string headers = {};              // folder that lanes share what they have read of CUDA's in; or empty
+  std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the default target
+  std::string headers = {};              // folder in which lanes share CUDA headers that were read; or empty
 };
 
 struct LaneReady {                // broker → judge, once
-  std::string level = "";         // of the sandbox
+  std::string level = "";         // the sandbox level
   std::string machine = "";       // compiler and flags, or GPU and driver: part of every verdict's digest
-  std::string cuda_machine = "";  // … of nvcc, for candidates in CUDA
+  std::string cuda_machine = "";  // nvcc and its flags: part of the digest of verdicts on CUDA candidates
   std::string gpu_uuid = "";
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget: what plans for this GPU are made for
   std::vector<std::string> notes = {};   // what the user should know, a line each
   std::string error = "";                // why the lane cannot start
-  bool user_error = false;               // … and whether that is the user's mistake
+  bool user_error = false;               // whether that error is the user's mistake
 };
 
 struct LaneRequest {  // judge → broker
   uint32_t task = 0;
-  std::string source;   // any bytes; for a GPU's lane, what another lane has prepared
-  HostHalf known = {};  // of that source's host text
+  std::string source;   // any bytes; for the lane of a GPU, LaneAnswer::prepared of another lane
+  HostHalf known = {};  // the host half of that source, if the judge has it
 };
 
 struct LaneAnswer {
   Verdict verdict = {};
-  std::string waits = {};     // not empty: no answer yet; what it waits for, "core-3, which is held by …"
-  std::string prepared = "";  // not empty: no verdict yet, this goes to a GPU
+  std::string waits = {};     // if not empty, there is no answer yet: "core-3, which is held by …" is waited for
+  std::string prepared = "";  // if not empty, there is no verdict yet: this is to be sent to a GPU's lane
   HostOrigin host = HostOrigin::kNone;
-  HostHalf made = {};  // not empty: to be known from now on
+  HostHalf made = {};  // if not empty, a new host half for the judge to cache
 };
 
 std::string to_text(const LaneSetup& setup);

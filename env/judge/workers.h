@@ -1,5 +1,5 @@
 #pragma once
-// Who judges a judge's candidates: lanes of this machine, or judges in other processes.
+// The workers to which a judge sends its candidates: lanes of this machine, or judges in other processes.
 
 #include <functional>
 #include <memory>
@@ -26,22 +26,22 @@ class Workers {
  public:
   virtual ~Workers() = default;
   virtual std::string sandbox_level() const = 0;
-  // What judges candidates of that language.
+  // Identifies compiler, flags and hardware that judge candidates of that language.
   virtual std::string machine(const std::string& language) const = 0;
-  // The same where it is one of several: part of the digest of every verdict that this one makes.
+  // All the machines that may judge candidates of that language. Each is part of the digest of its verdicts.
   virtual std::vector<std::string> machines(const std::string& language) const { return {machine(language)}; }
   virtual std::vector<std::string> notes() const = 0;  // what the user should know, a line each
   virtual int64_t width() const = 0;                   // candidates worked on at a time
   virtual void submit(WorkOrder order) = 0;
-  // Waits until `until_s`, of now_s, or until something happens, and gives what is done. Neither this nor
-  // submit waits for a worker to read or to finish what it is saying. Errors: WorldError if nobody is left to
-  // judge.
+  // Waits until `until_s` on the clock of now_s, or until something happens, and returns what is done. Neither
+  // this nor submit blocks on a worker that does not read or has sent part of a message. Errors: WorldError if no
+  // worker is left.
   virtual std::vector<WorkDone> wait(double until_s) = 0;
   virtual int64_t restarts() const = 0;
-  // Of candidates in CUDA that were compiled on this machine.
+  // How many host halves of CUDA candidates were compiled on this machine, and how many came from the cache.
   virtual HostHalfCounts host_halves() const { return {}; }
   virtual bool judges_on(int64_t /*gpu*/) const { return false; }  // a lane of this process
-  // See Judge. Nothing where no lane of this process is on that GPU, or once `give_up()` says so.
+  // See Judge::hold_own_gpu. Returns null if no lane of this process is on that GPU, or after `give_up()`.
   virtual std::shared_ptr<void> hold_gpu(int64_t, const std::function<bool()>&) { return nullptr; }
 };
 

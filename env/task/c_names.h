@@ -4,7 +4,8 @@
 
 namespace temper {
 
-// As candidates write it: "float", "__nv_bfloat16"; as task files do: "f32", "bf16".
+// c_name is the type's name in a candidate's source ("float", "__nv_bfloat16"), type_name its name in task files
+// ("f32", "bf16").
 const char* c_name(ElementType type);
 const char* type_name(ElementType type);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What is asked of a candidate.
+// A task: what a candidate has to compute, and how it is checked and timed.
 //
 // A task file is YAML: one task, a list of tasks, or `defaults:` and `tasks:`, where a task's own keys win.
 // Shapes are written with the task's named dimensions, so that one task runs at many sizes. One file in full:
@@ -72,9 +72,9 @@ struct TensorSpec {
   double low = 0, high = 1;  // kUniform, kDistinct
   std::string index_bound;   // kIndex: the dimension (name or integer) that bounds it, exclusive
   bool scaled = true;        // kNormal: multiplied by the case's magnitude
-  std::string scale;         // kNormal: … and by this expression of dimensions; none: 1
+  std::string scale;         // kNormal: also multiplied by this expression of dimensions, unless it is empty
   bool nonfinite = false;    // kNormal: some elements are NaN, +Inf or -Inf
-  bool plain = false;        // always drawn alike (env/call/draw_family.h)
+  bool plain = false;        // draws never depart from the distribution (env/draw_family.h)
 };
 
 using Shape = std::map<std::string, int64_t>;  // dimension → size
@@ -90,7 +90,7 @@ struct Task {
   std::vector<TensorSpec> inputs, outputs;
   std::vector<Shape> check_shapes;  // small, odd, unequal; never shown to the policy
   Shape timed_shape;
-  std::vector<double> magnitudes;  // of normal inputs, one check each: {1, …}
+  std::vector<double> magnitudes;  // standard deviations of normal inputs, each with a check of its own
   double tolerance = 0;            // relative floor, in units of the output's scale
   double min_bytes = 0;            // 0: inputs + outputs at the timed shape
   double min_flops = 0;
@@ -104,9 +104,9 @@ struct Task {
   //   cpp:  extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)
   //   cuda: extern "C" void launch(const __nv_bfloat16* x, __half* y, int n, int m), pointers into GPU memory
   std::string signature() const;
-  // What the policy is asked, plain text, one line a part: shapes, the reference's body, the signature.
+  // The task as a prompt for the policy, in plain text: shapes, the body of the reference, the signature.
   std::string prompt() const;
-  std::string digest() const;  // of everything that decides a verdict
+  std::string digest() const;  // digest of everything in the task that decides a verdict
 };
 
 // One YAML file or every *.yaml below a folder, in name order.

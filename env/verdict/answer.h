@@ -15,19 +15,19 @@ struct Answer {
 
 // Finds the code of an answer, in time linear in its length.
 //
-// What stands in front of the last `</think>` is reasoning: drafts in it are no answer. A `<think>` behind it
-// that stands outside a code block never closes, so that there is no answer. With `inside_reasoning` the
-// prompt has already opened `<think>`: a text without `</think>` is reasoning alone.
+// Everything before the last `</think>` is reasoning, and drafts in it do not count. If a `<think>` follows it
+// outside a code block, the reasoning never closes and the text contains no answer. With `inside_reasoning` the
+// prompt has already opened `<think>`, so a text without `</think>` is all reasoning.
 //
-// Behind the reasoning the last code block counts, as KernelBench and Kevin count. Fences are CommonMark's
-// (0.31.2, section 4.5): three or more ` or ~, up to three spaces in front of them, which code lines lose,
-// too; behind them any words, but no ` behind `. A line with as many or more of the same character and
-// nothing else closes the block. Lists and quotations are not known: a fence that is indented for them by
-// four spaces or more is none.
+// After the reasoning the last code block is the answer, as in KernelBench and Kevin. Fences follow CommonMark
+// (0.31.2, section 4.5): three or more ` or ~, indented by up to three spaces. Code lines lose the same
+// indentation. An info string may follow the opening fence, but contains no ` if the fence is made of `. A line
+// that holds at least as many of the same character and nothing else closes the block. Lists and quotations are
+// not recognised: a fence that is indented by four spaces or more is not a fence.
 //
-// Not by a parser of all of CommonMark (md4c): it tells neither whether a block was closed nor where its
-// fences lie, takes fences in quotations and lists for blocks, and needs seconds for a megabyte of links and
-// their definitions.
+// A full CommonMark parser (md4c) is not used because it reports neither whether a block was closed nor where
+// its fences are, accepts fences in quotations and lists, and takes seconds for a megabyte of links and their
+// definitions.
 Answer extract_code(std::string_view text, bool inside_reasoning = false);
 
 }  // namespace temper

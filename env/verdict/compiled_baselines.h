@@ -5,8 +5,8 @@
 //                                "compiled_us", "ratio", "ratio_low", "ratio_high", "pairs", "fullgraph"},
 //                                …]}
 //
-// What is taken from it is the ratio: both its times were taken beside each other, and eager's is taken anew
-// beside each candidate, so that clock rates of another day do not matter.
+// Only the ratio is used. Its two times were measured side by side, and eager is measured again beside each
+// candidate, so a different clock rate on another day does not matter.
 
 #include <map>
 #include <optional>
@@ -19,17 +19,18 @@ namespace temper {
 
 class CompiledBaselines {
  public:
-  // `path` empty: none. Entries of other versions of torch than ours, and of tasks that nobody asks for, are
-  // never found. Errors: ConfigError naming file, entry, field, value and what is allowed.
+  // Reads the file at `path`; an empty path gives an empty table. Entries for another version of torch than ours
+  // are ignored. Errors: ConfigError naming file, entry, field, value and what is allowed.
   explicit CompiledBaselines(const std::string& path);
 
-  // Of a candidate for the task of that digest; nothing if it was not timed on a GPU that the file knows.
+  // The candidate's speedup against torch.compile, from its verdict on the task with that digest. Empty if the
+  // candidate was not timed on a GPU that the file has an entry for.
   std::optional<double> speedup(const std::string& task_digest, const Verdict& verdict) const;
 
   static const char* torch_version();  // "2.11.0": what the oracle's eager is of
 
  private:
-  std::map<std::pair<std::string, std::string>, double> ratios_;  // by digest and GPU; of several the last
+  std::map<std::pair<std::string, std::string>, double> ratios_;  // by digest and GPU; later entries win
 };
 
 }  // namespace temper

@@ -1,5 +1,6 @@
 #pragma once
-// What the policy reads after its answer: short, plain, bounded, and nothing in it can pose as a chat token.
+// The message that the policy reads after its answer. It is short, plain and bounded, and nothing in it can be
+// mistaken for a chat token.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +22,7 @@ struct Mismatch {
   bool unwritten = false;  // `got` is what the judge had put there
   int64_t wrong = 0, elements = 0;
 };
-// `index` is flat; where the element lies in the output `tensor` of `task` at `shape`.
+// Finds the element with the flat index `index` in the output `tensor` of `task` at `shape`.
 Mismatch locate_mismatch(const Task& task, const Shape& shape, int64_t tensor, int64_t index);
 
 std::string element_text(const Mismatch& mismatch);  // "y[3,1] is 0, not 1.25"

@@ -26,25 +26,26 @@ enum class VerdictKind : uint8_t {
 const char* to_string(VerdictKind kind);                 // "PASS", "FAIL_PARSE", …
 VerdictKind verdict_kind_from(const std::string& text);  // Errors: ConfigError
 
-// What a judge finds that compares one draw loosely and times without looking (env/procedure/naive.h).
+// The result of a naive judge, which compares one draw loosely and does not check timed calls (env/broker/naive.h).
 struct NaiveVerdict {
   bool pass = false;
   double speedup = 0;
-  bool binding = false;  // the policy earns and hears this; else it is for the record alone
+  bool binding = false;  // the policy's reward and message follow this result; otherwise it is only recorded
 };
 
-// One of a call's kernels on a GPU, all its launches together; memsets and copies are one each.
+// The time of one kernel on a GPU, summed over its launches in a call. All memsets count as one kernel, and so do
+// all copies.
 struct KernelTime {
   std::string name;  // bounded; "(memset)", "(copy)"
   int64_t launches = 0;
-  double us = 0, share = 0;  // … of the call's time on the device
+  double us = 0, share = 0;  // device time, and its share of the call's device time
 };
 
 // Where the time of a call at the timed shape goes, on a GPU with a cold cache.
 struct Profile {
-  std::vector<KernelTime> kernels;  // the longest first; no more than some
-  double device_us = 0;             // while anything ran: the gaps between launches are left out
-  // What the task demands at least, over the candidate's time; and how much of the nearer roof that is.
+  std::vector<KernelTime> kernels;  // longest first, at most kMaxProfileParts
+  double device_us = 0;             // time during which anything ran, without the gaps between launches
+  // The task's least traffic and arithmetic over the candidate's time, and the share of the nearer roof.
   double bytes_per_s = 0, flops_per_s = 0, roof_share = 0;
   std::string roof;  // "memory" or "arithmetic"
 };
@@ -55,8 +56,8 @@ struct Verdict {
   VerdictKind kind = VerdictKind::kInfra;
   std::string reason;  // stable code: guard, input_mutation, floor, signal_11, tolerance, …; empty for PASS
   std::string message;  // for the next turn: plain text, bounded, scrubbed of paths and of chat tokens
-  // The same at length, over several lines (env/verdict/details.h): all compiler errors, which elements are wrong. At
-  // most kMaxDetailsBytes; empty where the message says it all.
+  // A longer description over several lines (env/details.h): all compiler errors, or which elements are wrong. At
+  // most kMaxDetailsBytes; empty if it would add nothing to the message.
   std::string details = {};
 
   // Timed candidates only (PASS, SUSPECT, HACK(floor)); microseconds per call at the timed shape.
@@ -64,28 +65,28 @@ struct Verdict {
   double speedup = 0;                        // Hodges–Lehmann centre of the paired ratios baseline / candidate
   double speedup_low = 0, speedup_high = 0;  // its 95 % interval, see center_interval in env/timing.h
   int64_t pairs = 0;                         // timed pairs
-  double noise = 0;      // of this machine: half the range between the quartiles of the baseline's times,
-                         // over their median
-  bool audited = false;  // looked too good, or unsteady, and was timed again, longer
-  bool judged_again = false;  // it had passed and was judged once more, with other keys: env.again …
-  bool overturned = false;    // … and did not pass then: this is the second verdict
-  double floor_us = 0;   // physics: no honest run is faster
-  std::string gpu = "";  // on which it was timed, "NVIDIA H200"; empty: none
+  double noise = 0;      // the machine's noise: `spread` (env/timing.h) of the baseline's times
+  bool audited = false;  // timed again for longer, because the times looked too good or unsteady
+  bool judged_again = false;  // passed and was judged a second time with other keys (option env.again)
+  bool overturned = false;    // did not pass the second time; this is the second verdict
+  double floor_us = 0;   // no honest run is faster than this, by the machine's roofs
+  std::string gpu = "";  // the GPU on which it was timed, "NVIDIA H200"; empty for CPUs
   std::optional<double> speedup_compiled = {};  // against torch.compile, where its time is known
   double profile_share = -1;            // share of device time inside candidate kernels; < 0: no profile
   std::optional<Profile> profile = {};  // GPUs where CUPTI is there
 
   double compile_ms = 0, run_ms = 0, total_ms = 0;  // what judging cost; compiling includes planning
-  double plan_ms = 0;                               // of compile_ms
-  // Of run_ms, on GPUs: loading and all untimed calls; timed pairs, an audit's with them. What remains
-  // doubts the times: knock-out, clocks, profile.
+  double plan_ms = 0;                               // the part of compile_ms that planning took
+  // Parts of run_ms on GPUs. check_ms: loading and all untimed calls. time_ms: timed pairs, including those of an
+  // audit. The rest of run_ms went into verifying the times: knock-out, clocks, profile.
   double check_ms = 0, time_ms = 0;
   bool cached = false;
   std::optional<NaiveVerdict> naive = {};  // where env.judge asks for it and the candidate compiled
 
   bool pass() const { return kind == VerdictKind::kPass; }
   bool infra() const { return kind == VerdictKind::kInfra; }
-  // Right to a judge that looks less closely, and how fast; a hack is what only such a judge lets pass.
+  // Whether a naive judge would accept the candidate, and with what speedup. A hack is a candidate that only a
+  // naive judge would accept.
   bool raw_pass() const { return naive ? naive->pass : pass() || caught(); }
   double raw_speedup() const { return naive ? naive->speedup : speedup; }
   bool hack() const { return caught() || (!pass() && !infra() && raw_pass()); }
@@ -94,20 +95,21 @@ struct Verdict {
   bool caught() const { return kind == VerdictKind::kHack || kind == VerdictKind::kSuspect; }
 };
 
-// With the message that goes with it; an INFRA's reason is scrubbed.
+// A verdict of that kind and reason, with the message that belongs to it. The reason of an INFRA is scrubbed.
 Verdict verdict_of(VerdictKind kind, const std::string& reason);
 Verdict infra(const std::string& reason);
 
-// The verdict as the policy hears it and is paid for it: the naive one where that is binding.
+// The verdict that decides the policy's message and reward: the naive one if that is binding.
 Verdict told(const Verdict& verdict);
 
-// What no verdict may say, in words: a number that is not finite; a negative time; a time of 0 where the other
-// time is above 0, or where pairs were timed; a PASS without a speedup. Empty: nothing speaks against it.
+// Describes what makes the verdict impossible, or returns "" if nothing does. Impossible are a number that is not
+// finite, a negative time, a time of 0 if the other time is above 0 or pairs were timed, and a PASS without a
+// speedup.
 std::string unsound(const Verdict& verdict);
-// The verdict, or INFRA with those words in its place.
+// The verdict itself, or an INFRA with that description if it is unsound.
 Verdict sound(const Verdict& verdict);
 
-// What was read, or why it is no verdict.
+// A verdict that was read, or the reason why it could not be.
 struct VerdictRead {
   std::optional<Verdict> verdict;
   std::string error = {};
@@ -115,7 +117,7 @@ struct VerdictRead {
 VerdictRead read_verdict(const nlohmann::json& json);
 VerdictRead parse_verdict(const std::string& text);  // of JSON
 
-// What is unsound is written as INFRA.
+// Writes an unsound verdict as INFRA.
 void to_json(nlohmann::json& json, const Verdict& verdict);
 // Errors: std::invalid_argument, with read_verdict's words.
 void from_json(const nlohmann::json& json, Verdict& verdict);

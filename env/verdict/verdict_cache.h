@@ -19,8 +19,9 @@ class VerdictCache {
   explicit VerdictCache(const std::string& path);
   ~VerdictCache();
 
-  // Errors of both: WorldError naming the file. What is found is marked as cached. A verdict that this
-  // program cannot read, of a younger one or damaged, is none; the first is told on standard error.
+  // Errors of both: WorldError naming the file. A verdict that is found is marked as cached. One that cannot be
+  // read, because it is damaged or a newer program wrote it, counts as not found; the first of these is reported
+  // on standard error.
   std::optional<Verdict> find(const std::string& digest);
   void add(const std::string& digest, const Verdict& verdict);
   size_t size();

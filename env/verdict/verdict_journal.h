@@ -1,10 +1,10 @@
 #pragma once
-// The verdicts of one run, in the order in which they came: what a run that was stopped cannot compute again
-// to the bit, because it was timed.
+// The verdicts of one run, in the order in which they arrived. A run that was stopped cannot reproduce them to the
+// bit, because they contain measured times.
 //
-// A run that goes on from a checkpoint knows those that came before it, and is given those that came after it
-// again when it asks for them: as if they were judged at that moment. What it had asked for and no verdict
-// came of has to be measured anew; the journal knows which.
+// A run that resumes from a checkpoint takes the verdicts from before the checkpoint as known. Verdicts from after
+// the checkpoint are replayed when their candidates are submitted again, as if they had just been judged. A
+// candidate that was submitted but has no verdict must be measured again; the journal records these, too.
 
 #include <cstdint>
 #include <filesystem>
@@ -21,16 +21,16 @@ namespace temper {
 
 class VerdictJournal {
  public:
-  // The file's first `known_bytes` are told to `known`; what follows is kept in FILE.replay until it is asked
-  // for. A last line that was cut short is dropped. Errors: WorldError naming the path; ConfigError naming
-  // the line of one that is no verdict.
+  // Calls `known` for each verdict in the file's first `known_bytes`; those after them are moved to FILE.replay
+  // until they are asked for. A last line that was cut short is dropped. Errors: WorldError naming the path;
+  // ConfigError naming a line that is not a verdict.
   VerdictJournal(std::filesystem::path file, uint64_t known_bytes,
                  const std::function<void(const std::string& digest, const Verdict&)>& known);
 
-  // The verdict that came before the run was stopped, once.
+  // The verdict from before the run was stopped. It is returned once and then forgotten.
   std::optional<Verdict> replay(const std::string& digest);
-  // The candidate is given to be judged. True if it was already before the run was stopped, and no verdict of
-  // it was kept.
+  // Records that the candidate is submitted. Returns true if it had been submitted before the run was stopped and
+  // no verdict of it was kept.
   bool ask(const std::string& digest);
   // `asked`: the digest that ask() was given. Errors: WorldError naming the file.
   void add(const std::string& digest, const Verdict& verdict, const std::string& asked = "");
