@@ -1,5 +1,5 @@
 #pragma once
-// What became of a known short-cut (mutants.h) on the draws of a task.
+// Whether the draws of a task refuse a known short-cut (mutants.h), and which draw does.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@ namespace temper {
 
 struct MutantFate {
   std::string mutant;
-  // The draw that refused it, from 0; -1 where it lives.
+  // The index of the draw that refused it, or −1 if it survived.
   int64_t check_draw = -1, timed_draw = -1;
   bool timed_tried = false;
   bool lives() const { return check_draw < 0 || (timed_tried && timed_draw < 0); }

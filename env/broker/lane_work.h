@@ -1,5 +1,5 @@
 #pragma once
-// What a lane does. Verdicts are never missing: whatever fails for our sake is an INFRA verdict.
+// The work of a lane. Every candidate gets a verdict: a failure of our own becomes an INFRA verdict.
 
 #include <sys/types.h>
 
@@ -18,7 +18,8 @@ class LaneWork {
   virtual void prepare() = 0;  // while no candidate waits
 };
 
-// Who the boxes of this process run as where we are root: one a broker, so that limits count its own alone.
+// The user as which the boxes of this process run if we are root. Each broker has its own, so that per-user limits
+// count only its own processes.
 uid_t lane_user();
 
 std::string sandbox_level(bool user_dropped);

@@ -16,18 +16,18 @@ inline constexpr int64_t kGpuGuardBytes =
 inline constexpr int64_t kGpuBufferAlign = 256;
 inline constexpr int kMaxBatch = 16;  // calls, or draws
 
-// One draw of a task's inputs. The seed is made after the candidate was compiled, and anew for every call;
-// so is the key of turns, once for each verdict.
+// One draw of a task's inputs. Both secrets are made after the candidate was compiled: the seed is new for every
+// call, the key of turns for every verdict.
 struct GpuDraw {
   int32_t shape = -1;  // check shape, or -1: the timed one
-  int32_t spike = -1;  // this input has one element changed by much; -1: none
+  int32_t spike = -1;  // the input that has one element changed by much; −1 if there is none
   double magnitude = 1;
   uint64_t seed = 0;
   uint64_t turn_key = 0;
   int32_t turn = -1;  // number of the call under that key (env/call/draw_forms.h); -1: its inputs are plain
   uint32_t call = 0;  // … as memory is filled for it
-  // What the oracle has made of the turn: of each input a kind, and how far it goes, an index of kFarSteps
-  // and one more; 0: nowhere.
+  // The oracle's choice for the turn: for each input a kind, and how far it departs, as 1 + an index into kFarSteps;
+  // 0 means not at all.
   DrawKind kind[kMaxDraws] = {};
   uint8_t far[kMaxDraws] = {};
   bool operator==(const GpuDraw&) const = default;
@@ -51,8 +51,8 @@ struct GpuLayout {
 GpuLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
                      const std::vector<int64_t>& workspaces);
 
-// Where the outputs lie in the memory that runner and oracle share: those of a call behind the `end` of the
-// call before.
+// The offsets of one call's outputs in the memory that runner and oracle share. They begin at `end`, the end of the
+// previous call's outputs, and move it.
 std::vector<int64_t> exchange_offsets(const std::vector<int64_t>& outputs, int64_t& end);
 int64_t exchange_bytes(const std::vector<Task>& tasks);
 
@@ -60,17 +60,17 @@ int64_t exchange_bytes(const std::vector<Task>& tasks);
 // least one.
 size_t batch_of(const Task& task, const std::vector<GpuDraw>& draws);
 
-// The key under which a call's outputs are sealed. It tells nothing of another call's.
+// The key under which a call's outputs are sealed. It reveals nothing about the keys of other calls.
 uint64_t seal_of(const GpuDraw& draw);
 
-// What lies in memory before a call (env/gpu/fill.h). The key tells nothing of what is drawn.
+// The contents of memory before a call (gpu_fill.h). The key reveals nothing about the inputs.
 struct GpuFill {
   uint64_t key = 0;
   uint32_t call = 0;
 };
 GpuFill fill_of(const GpuDraw& draw);
 uint32_t output_fill_key(const GpuFill& fill, size_t output);
-// Of elements [first, first + count) of an output, as bits, those of short floats in the low half.
+// The fill of elements [first, first + count) of an output as bits; 16-bit floats are in the low half.
 std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, GpuType type, int64_t first,
                                       int64_t count);
 
@@ -79,7 +79,7 @@ std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, GpuTyp
 std::vector<bool> left_alone(GpuType type, const std::vector<uint32_t>& filled,
                              const std::vector<uint32_t>& found);
 
-// The zones around a call's buffers, and the buffers that are filled. `base`: where the layout lies.
+// The guard zones around a call's buffers, and the buffers that are filled. `base` is the layout's address.
 struct GpuBufferTypes {
   std::vector<GpuType> inputs, outputs;
 };

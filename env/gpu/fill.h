@@ -1,7 +1,7 @@
 #pragma once
-// What a GPU's memory holds before a call where nothing was written yet: outputs, workspaces, and guards
-// around all buffers. As env/call/fill.h, in groups of 16 bytes; each is a function of a key, the number of the
-// call and its place, on the host and on the GPU.
+// What outputs, workspaces and the guards around all buffers hold in a GPU's memory before a call. The values are
+// like those of env/fill.h, in groups of 16 bytes. Each group is a function of a key, the number of the call and
+// its place, and can be computed on the host and on the GPU.
 
 #include "env/gpu/specs.h"
 

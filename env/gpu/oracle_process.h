@@ -27,17 +27,17 @@ class GpuOracleProcess {
   using Draws = std::vector<GpuDraw>;  // a batch
   using Digests = std::vector<uint64_t>;
 
-  // Makes of each draw's turn what its inputs are (GpuDraw::kind). How far a kind may go is measured where it
-  // is asked for first.
+  // Replaces each draw's turn by the kinds of its inputs (GpuDraw::kind). How far a kind may depart is measured when
+  // it is first needed.
   void settle(uint32_t task, Draws& draws);
   GpuOracleReply baseline(uint32_t task, const Draws& draws);
-  // What lies in the exchange, of calls on just these draws, and what the runner said of it: kOk, kMismatch
-  // or kSealBroken.
+  // Compares the outputs in the exchange with the reference for these draws, and with the digests that the runner
+  // reported: kOk, kMismatch or kSealBroken.
   GpuOracleReply compare(uint32_t task, const Draws& draws, const Digests& digests);
   GpuOracleReply baseline_and_compare(uint32_t task, const Draws& draws, const Digests& digests);
 
-  // The naive judge's: the eager result into the exchange; whether what lies there is close to it, within
-  // 1e-2; microseconds of a call among many on the same data.
+  // The next three serve the naive judge. They write the eager result to the exchange, check whether the outputs
+  // in the exchange are within 1e-2 of it, and time one of many calls on the same data in microseconds.
   void give_away(uint32_t task, const GpuDraw& draw);
   bool allclose(uint32_t task, const GpuDraw& draw);
   double warm_baseline(uint32_t task, const GpuDraw& draw);

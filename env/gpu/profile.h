@@ -1,5 +1,5 @@
 #pragma once
-// From what a profiler recorded of one call to what a verdict says of it.
+// Turns a profiler's records of one call into the profile of a verdict.
 
 #include <cstdint>
 #include <string>
@@ -16,20 +16,21 @@ struct DeviceRecord {
   enum class Kind : uint8_t { kKernel, kMemset, kCopy };
   Kind kind = Kind::kKernel;
   uint64_t begin_ns = 0, end_ns = 0;
-  Extent grid = {}, block = {};  // of kernels
+  Extent grid = {}, block = {};  // only for kernels
 };
 
-// The records of a call of `plan`, in any order; its kernels begin in the plan's. They go by their order and
-// extents: CUPTI says the names of modules that were unloaded of the kernels of later ones. No parts where
-// records are missing or have no times; `foreign` where more kernels ran, or others.
+// Summarises the records of a call of `plan`, which may come in any order; the kernels start in the plan's order.
+// Kernels are recognised by order and extents, because CUPTI gives kernels of a later module the names of one that
+// was unloaded. The result has no parts if records are missing or have no times, and is `foreign` if kernels ran
+// that are not in the plan.
 ProfileWire summarize(const std::vector<DeviceRecord>& records, const LaunchPlan& plan);
 
 // `wire` has parts. `candidate_us` is what a call takes by the verdict.
 Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire& gpu, double candidate_us);
 
-// What the task's least arithmetic and traffic take at the timed shape, in seconds: the arithmetic at the
-// tensor cores' peak for the shortest type among its tensors (for f32 three products of bf16 that stand for
-// one), the traffic at the memory's nominal speed. `in_cache` of the bytes need not come from memory.
+// The time in seconds that the task's least arithmetic and traffic need at the timed shape. Arithmetic runs at the
+// tensor cores' peak for the shortest type among the task's tensors; an f32 product counts as three products of
+// bf16. Traffic runs at the memory's nominal bandwidth; `in_cache` of the bytes need not come from memory.
 struct RoofTimes {
   double memory_s = 0, arithmetic_s = 0;
 };

@@ -16,7 +16,7 @@ class GpuProfiler {
   // Begins to load a candidate with the plan of its timed call, in place of what was loaded before.
   void load(const std::string& cubin, const std::string& plan);
   void wait();  // until it is loaded: while it loads nothing is timed
-  // Of that call, once. Nothing if there is none to be had; then another runner is started by and by.
+  // The profile of that call. Empty if it could not be recorded; another runner is then started later.
   std::optional<ProfileWire> profile(const GpuRunnerRequest& call, std::chrono::nanoseconds patience);
   void prepare();  // starts what is missing; returns at once
 
@@ -27,8 +27,8 @@ class GpuProfiler {
   std::optional<GpuRunnerProcess> runner_;
   std::optional<std::string> missing_;  // once it is known
   bool loaded_ = false;
-  int failures_ = 0;  // of ours, in a row
-  int loads_ = 0;     // of this runner
+  int failures_ = 0;  // consecutive failures that are not the candidate's
+  int loads_ = 0;     // loads by this runner
 };
 
 }  // namespace temper

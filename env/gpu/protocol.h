@@ -50,7 +50,7 @@ struct GpuCall {
   DrawSpec input[kMaxTensors];
   int64_t output_bytes[kMaxTensors] = {};
   GpuType output_type[kMaxTensors] = {};
-  GpuFill fill;       // of outputs, workspaces and guards
+  GpuFill fill;       // the fill of outputs, workspaces and guards
   uint64_t seal = 0;  // the key of the first output's digest, and one more for each of the others
 };
 
@@ -62,9 +62,9 @@ struct GpuRunnerRequest {
   int64_t plan_bytes[kMaxPlans] = {};
   uint32_t timed = 0;        // 1: with a cold L2 cache
   uint32_t knocked_out = 0;  // 1: without the plan's kernels; its memsets and copies are done
-  uint32_t naive = 0;        // 1: outputs hold what lies in the exchange, and nothing else is looked at
+  uint32_t naive = 0;        // 1: outputs start with the contents of the exchange, and nothing is checked
   int32_t profiled = 1;      // kProfile: how often to call at most; the fastest counts
-  int32_t calls = 0;         // kCall; of the others the first is meant
+  int32_t calls = 0;         // kCall: the number of calls; other requests use only the first
   GpuCall call[kMaxBatch];
 };
 
@@ -72,9 +72,9 @@ enum class GpuRunnerStatus : uint32_t {
   kOk = 0,
   kBadPlan,       // a plan that breaks its rules
   kLoadFailed,    // the driver refuses the cubin, or it lacks a kernel
-  kLaunchFailed,  // … or a launch, with the context as good as before
+  kLaunchFailed,  // a launch failed and left the context intact
   kNoMemory,      // the plan's workspaces do not fit
-  kTaskTooLarge,  // … or the task itself
+  kTaskTooLarge,  // the task itself does not fit into memory
   kCrashed,       // the context is lost
   kInputChanged,
   kGuardBroken,
@@ -82,7 +82,7 @@ enum class GpuRunnerStatus : uint32_t {
   kBroken,  // ours: the request is wrong, the machine fails
 };
 
-// What a call does on the GPU. Units: microseconds, all launches of a part together.
+// The profile of a call on the GPU. Times are in microseconds, summed over all launches of a part.
 inline constexpr int kMaxProfileParts = 8;
 struct ProfilePart {
   char name[64] = {};
@@ -90,7 +90,7 @@ struct ProfilePart {
   double us = 0;
 };
 struct ProfileWire {
-  int32_t parts = 0;  // the longest first; 0: CUPTI lost records of this call
+  int32_t parts = 0;  // number of parts, longest first; 0 if CUPTI lost records of this call
   ProfilePart part[kMaxProfileParts];
   double device_us = 0, kernel_us = 0;  // while anything, while a kernel ran
   char foreign[64] = {};                // what shows that not the plan's kernels alone ran
@@ -119,14 +119,14 @@ struct GpuOracleRequest {
   uint32_t task = 0;
   int32_t draws = 0;
   GpuDraw draw[kMaxBatch];
-  uint64_t digest[kMaxBatch] = {};  // to compare: what the runner said of the outputs
+  uint64_t digest[kMaxBatch] = {};  // the runner's digests of the outputs, to be compared
   uint32_t baseline = 0;            // 1: time the reference, eagerly, with a cold L2 cache
-  uint32_t settle = 0;              // 1: say which kinds of draws their turns make; nothing is drawn
-  uint32_t compare = 0;             // 1: hold what lies in the exchange against the f64 reference
-  // The naive judge's, of one draw:
+  uint32_t settle = 0;              // 1: reply with the kinds of draws for these turns, without drawing
+  uint32_t compare = 0;             // 1: compare the outputs in the exchange with the f64 reference
+  // For the naive judge, on one draw:
   uint32_t give_away = 0;  // 1: write the eager result into the exchange
   uint32_t warm = 0;       // 1: time the reference, again and again on the same data
-  uint32_t allclose = 0;   // 1: hold what lies in the exchange against the eager result
+  uint32_t allclose = 0;   // 1: compare the outputs in the exchange with the eager result
 };
 
 enum class GpuOracleStatus : uint32_t {
@@ -141,7 +141,7 @@ enum class GpuOracleStatus : uint32_t {
 struct GpuOracleReply {
   MessageHeader header;
   GpuOracleStatus status = GpuOracleStatus::kError;
-  double baseline_us[kMaxBatch] = {};  // of each draw
+  double baseline_us[kMaxBatch] = {};  // for each draw
   DrawKind kind[kMaxBatch][kMaxTensors] = {};  // to settle: as in GpuDraw
   uint8_t far[kMaxBatch][kMaxTensors] = {};
   int32_t exact = 0;                   // draws for which the reference was asked in double precision
@@ -152,8 +152,8 @@ struct GpuOracleReply {
   int64_t index = 0;  // flat
   double got = 0, expected = 0;
   int64_t wrong = 0;     // number of elements out of bounds
-  MismatchReport report;  // … and more of all outputs
-  char error[512] = {};  // of the first reply, if that is kOk: who else computes on the GPU
+  MismatchReport report;  // details of all outputs
+  char error[512] = {};  // in a first reply with kOk: the other processes that compute on the GPU
 };
 
 }  // namespace temper

@@ -39,7 +39,7 @@ class GpuRunnerProcess {
   // Of what is loaded, a profiler's one plan, and unloads it once it has answered.
   std::optional<GpuRunnerReply> profile(GpuRunnerRequest request, std::chrono::nanoseconds patience);
 
-  // What is started is over when `answer` has been asked for; to unload asks for it itself.
+  // A load that was started is finished by `answer`, or by an unload, which calls it.
   void start_load(const std::string& cubin, const std::vector<std::string>& plans);
   void start_unload();
   bool started() const { return started_; }
@@ -75,13 +75,13 @@ class GpuRunnerPool {
   GpuRunnerProcess& runner();
   bool working() const { return current_.has_value(); }
   void discard();                            // kills the one at work
-  void count_candidate() { ++candidates_; }  // … which is done with one more
+  void count_candidate() { ++candidates_; }  // the process has finished one more candidate
   void prepare();                            // ends the one that has done many; starts what is missing
 
  private:
   GpuRunnerOptions options_;
   std::optional<GpuRunnerProcess> current_, spare_;
-  int64_t candidates_ = 0;  // of the one at work
+  int64_t candidates_ = 0;  // candidates that the running process has finished
 };
 
 }  // namespace temper

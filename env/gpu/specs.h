@@ -1,9 +1,9 @@
 #pragma once
-// What the judge's own kernels are told; the same bytes on the host and on the GPU.
+// The parameters of the judge's own kernels, laid out in the same way on the host and on the GPU.
 //
-// Inputs are functions of a key: the runner draws them in front of each call, compares them after it by
-// drawing them again, and the oracle draws the same ones in its own context. Nothing travels but the key, and
-// no copy of an input lies where a candidate could change it.
+// Inputs are functions of a key. The runner draws them before each call and compares them after it by drawing them
+// again, and the oracle draws the same inputs in its own context. Only the key is sent, and there is no copy of an
+// input that a candidate could change.
 
 #include <cstdint>
 
@@ -21,7 +21,7 @@ struct DrawSpec {
   GpuDistribution distribution = GpuDistribution::kNormal;
   float scale = 1;         // kNormal
   uint32_t nonfinite = 0;  // kNormal: about one element in 64 is NaN, +Inf or -Inf
-  int64_t spike = -1;      // this element is changed by much; -1: none
+  int64_t spike = -1;      // the element that is changed by much; −1 if there is none
   DrawForm form;           // how it departs from a plain draw; its range, and its bound
 };
 
@@ -46,20 +46,21 @@ struct CompareSpec {
 
 struct CompareResult {
   unsigned long long wrong = 0;  // elements out of bounds
-  // The element furthest out: how many times its bound (f32 bits) above, ~index below; 0: none.
+  // The element furthest out of bounds: its error over its bound as f32 bits in the upper half, ~index in the lower
+  // half; 0 if all are in bounds.
   unsigned long long worst = 0;
 };
 
-// What memory is filled with (fill.h): outputs by their type, a workspace as f32; guards are never zero.
+// The kind of fill (gpu_fill.h). Outputs are filled by their type, workspaces as f32, and guards without zeros.
 enum class FillType : uint8_t { kF32 = 0, kI32, kBF16, kF16, kGuardF32, kGuardBF16, kGuardF16 };
 
-inline constexpr int kMaxZones = 320;  // 16 tensors, 256 workspaces and what lies between
+inline constexpr int kMaxZones = 320;  // enough for 16 tensors and 256 workspaces
 struct Zones {
   uint32_t count = 0;
   uint32_t call = 0;
   uint64_t begin[kMaxZones] = {}, end[kMaxZones] = {};  // addresses
   uint32_t key[kMaxZones] = {};
-  FillType front[kMaxZones] = {}, back[kMaxZones] = {};  // of either half
+  FillType front[kMaxZones] = {}, back[kMaxZones] = {};  // fill of each zone's two halves
 };
 
 }  // namespace temper

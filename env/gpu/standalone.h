@@ -8,9 +8,9 @@
 
 namespace temper {
 
-// The program's text; its first line says how it is compiled and run. It prints "CANDIDATE_US LOW HIGH": the
-// median and the quartiles of many calls between events, each with a cold L2 cache and on its own data of
-// several sets.
+// The text of the program. Its first line contains the commands that compile and run it. It prints
+// "CANDIDATE_US LOW HIGH": the median and the quartiles of many calls, timed by events. Each call has a cold L2
+// cache and takes its data from the next of several sets.
 std::string standalone_program(const Task& task, const std::string& source);
 
 }  // namespace temper

@@ -7,10 +7,10 @@
 
 namespace temper {
 
-// An element may be off by relative · (|expected| + scale): `scale` is the output's typical size, so that
-// sums that cancel are not asked for more digits than their terms had.
-// `movement`, where there is one, is what the element moves as its inputs are rounded once more
-// (sensitivity.h): it may be off by `times` that, too. What is not finite adds nothing.
+// An element may differ from the expected value by relative · (|expected| + scale). `scale` is the typical size of
+// the output, so that a sum whose terms cancel need not have more correct digits than its terms had. If there is a
+// `movement`, how far the element moves when its inputs are rounded once more (sensitivity.h), the element may
+// differ by `times` that in addition. Movements that are not finite add nothing.
 struct Bound {
   double relative = 0, scale = 0;
   const double* movement = nullptr;
@@ -20,15 +20,15 @@ struct Bound {
 struct Comparison {
   int64_t wrong = 0;                          // elements out of bounds
   int64_t worst = 0;                          // flat index of the element furthest out, where any is
-  double got = 0, expected = 0, allowed = 0;  // of that element
+  double got = 0, expected = 0, allowed = 0;  // at the worst element
 };
 
 // A NaN or an infinity is right only where the reference, rounded to f32, has the same.
 Comparison compare_f32(const float* got, const double* expected, int64_t n, Bound bound);
 Comparison compare_i32(const int32_t* got, const int64_t* expected, int64_t n);
 
-// The same elements once more, for what there is to say of those that are wrong. What still holds what it was
-// `filled` with no candidate has written; null: with poison. `first`: the index of the first one.
+// Compares the elements again and describes those that are wrong. An element that still holds its value of
+// `filled`, or the poison value if that is null, was not written. `first` is the index of the first element.
 OutputReport report_f32(const float* got, const double* expected, int64_t n, Bound bound, int64_t first = 0,
                         const uint32_t* filled = nullptr);
 OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, int64_t first = 0,

@@ -1,6 +1,7 @@
 #pragma once
-// The oracle on a GPU, in a context of its own: the same inputs as the runner's, the reference in double
-// precision, the eager baseline with its time. Answers the requests of env/gpu/protocol.h.
+// The oracle on a GPU, in a CUDA context of its own. It draws the same inputs as the runner, computes the
+// reference in double precision, and times the eager baseline. It answers the requests of
+// env/cuda/gpu_protocol.h.
 
 #include <ATen/ATen.h>
 
@@ -19,13 +20,13 @@ namespace temper {
 
 class GpuOracle {
  public:
-  // Compiles every reference and runs it once at each shape of its task, on `device`, which must be where the
-  // driver's memory lies. A task that does not fit into what is free there is refused when it is asked for.
+  // Compiles every reference and runs it once at each shape of its task, on `device`, which must be the device of
+  // the driver's memory. A task that does not fit into the free memory there is refused when it is requested.
   // Errors: as the CPU's oracle (oracle.h).
   GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const SharedGpuMemory& exchange,
             at::Device device);
 
-  // Bad requests, tasks that are too large and failing references are told in the reply.
+  // The reply reports bad requests, tasks that are too large, and references that fail.
   GpuOracleReply answer(const GpuOracleRequest& request);
 
  private:

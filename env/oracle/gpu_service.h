@@ -5,7 +5,7 @@
 
 namespace temper {
 
-// Answers until its socket closes. Tensors live on `device`, which is where the driver's memory lies.
+// Answers requests until the socket closes. Tensors live on `device`, the device of the driver's memory.
 [[noreturn]] void serve_gpu_oracle(int ordinal, at::Device device);
 
 }  // namespace temper

@@ -23,11 +23,11 @@ namespace temper {
 class Oracle {
  public:
   // Compiles every reference and runs it once at each shape of its task.
-  // Errors: ConfigError of all tasks whose reference does not compile, fails, changes or ignores an
-  // input, or whose outputs do not have the sizes that the task says.
+  // Errors: one ConfigError for all tasks whose reference does not compile, fails, changes or ignores an input, or
+  // whose outputs do not have the sizes that the task declares.
   Oracle(std::vector<Task> tasks, uint8_t* arena, int64_t arena_bytes);
 
-  // Bad requests and failing references are told in the reply.
+  // The reply reports bad requests and references that fail.
   OracleReply answer(const OracleRequest& request);
 
   // The f32 reference on a draw of the last kDraw, in one thread. Returns its outputs so that the caller
@@ -74,7 +74,7 @@ class Oracle {
   std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude, uint64_t seed,
                                        const std::vector<DrawForm>& forms) const;
   void prove(size_t task) const;            // runs, with the right sizes, and leaves its inputs alone
-  void prove_influence(size_t task) const;  // of every input, at one shape at least
+  void prove_influence(size_t task) const;  // checks that every input matters at one shape at least
   bool matters(size_t task, size_t input, int32_t shape) const;
   std::vector<at::Tensor> run_named(size_t task, const std::vector<at::Tensor>& inputs) const;
   const Shape& shape_of(size_t task, int32_t shape) const;

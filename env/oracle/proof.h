@@ -1,5 +1,5 @@
 #pragma once
-// What must hold of a reference before it is asked, on whatever device.
+// Checks that a reference must pass before it is used, on any device.
 
 #include <ATen/ATen.h>
 

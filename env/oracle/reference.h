@@ -16,11 +16,11 @@ struct Graph;
 
 namespace temper {
 
-// What torch says, without the C++ stack behind it.
+// The message of torch's exception, without the C++ stack trace that follows it.
 std::string torch_words(const std::exception& error);
 
-// Whether it says that there was too little memory. Words are all there is: what an op throws loses its type
-// in the interpreter.
+// Whether the exception is about too little memory. This is decided by its message, because the type of what an
+// op throws is lost in the interpreter.
 bool memory_was_short(const std::exception& error);
 
 class Reference {
@@ -38,7 +38,8 @@ class Reference {
   // inputs. Errors: whatever torch throws.
   std::vector<at::Tensor> operator()(const std::vector<at::Tensor>& inputs) const;
 
-  // … with floating inputs in `type`; outputs as f64, or i64 where the task says integers.
+  // Runs the reference with floating inputs converted to `type`. Outputs are f64, or i64 if the task declares
+  // integers.
   std::vector<at::Tensor> wide(const std::vector<at::Tensor>& inputs,
                                at::ScalarType type = at::kDouble) const;
 

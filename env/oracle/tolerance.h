@@ -12,8 +12,8 @@ namespace temper {
 
 at::ScalarType dtype_of(ElementType type);
 
-// The mean size of each output's elements that are finite in its type, over some draws; of outputs with few
-// elements over more, as one may be near zero by chance.
+// The mean absolute value of each output's elements that are finite in its type, over several draws. Outputs with
+// few elements take more draws, because a single element may be near zero by chance.
 using OutputsOfDraw = std::function<std::vector<at::Tensor>(uint64_t draw)>;
 std::vector<double> output_scales(const Task& task, const Shape& shape, const OutputsOfDraw& outputs_of);
 
@@ -22,14 +22,16 @@ std::vector<double> output_scales(const Task& task, const Shape& shape, const Ou
 // output element.
 double strict_error(const Task& task, size_t output, const Shape& shape);
 
-// … and four times what the baseline at its precision is off, up to what that precision may excuse.
+// The strict error, and in addition four times the error of the baseline at its precision, up to what that
+// precision can excuse.
 double allowed_error(double strict, ElementType type, double baseline_error);
 
-// … and, of outputs in 16 bits, four times what the baseline is off that keeps what lies between its inputs and
-// its outputs in f32, in f32 itself, and once what the eager one is. Short roundings in between are not an
-// honest candidate's need, they are its right: it may be as wrong as eager, and the strict bound beside it.
-// Four times that would be room enough for another function: x·σ(1.702 x) is off tanh-GELU by 5e-2, and a mean
-// square over three quarters of a row of the whole by 4e-2, where eager is off by 7e-3 and 9e-3.
+// The strict error, and in addition four times the error of a baseline that keeps all intermediate values in f32.
+// Outputs in 16 bits may also have once the error of the eager baseline on top of that. The sum is bounded by what
+// the outputs' precision can excuse. An honest
+// candidate may round intermediate values to 16 bits as eager does, so it may be as wrong as eager, but no more:
+// four times eager's error would admit other functions. x·σ(1.702 x) differs from tanh-GELU by 5e-2, and a mean
+// square over three quarters of a row from that over the whole row by 4e-2, where eager is off by 7e-3 and 9e-3.
 double allowed_error(double strict, ElementType type, double single_error, double eager_error);
 
 // How many times its scale an output may grow while few elements make it grow, without a plain sum in f32

@@ -1,5 +1,5 @@
 #pragma once
-// What the names in a reference mean: torch, torch.nn.functional, F and math.
+// The names that a reference may use: torch, torch.nn.functional, F and math.
 
 #include <torch/csrc/jit/frontend/resolver.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a cubin says about itself, read from the ELF file without any tool of CUDA's.
+// The contents of a cubin, read from the ELF file without any of CUDA's tools.
 //
 // Source: ELF-64; sections and attributes (.nv.info) as ptxas 13 writes them, found by compiling probes.
 
@@ -21,11 +21,11 @@ struct CubinKernel {
   uint32_t registers = 0;
   uint32_t static_shared = 0;  // bytes, without what the system reserves
   uint32_t stack_bytes = 0;    // local memory of a thread
-  uint32_t max_threads = 0;    // __launch_bounds__; 0: none given
+  uint32_t max_threads = 0;    // __launch_bounds__; 0 if not given
   bool fixed_cluster = false;  // __cluster_dims__
   Extent cluster;              // if so
   std::vector<CubinParameter> parameters;
-  uint32_t parameter_bytes() const;  // of the whole argument buffer
+  uint32_t parameter_bytes() const;  // size of the whole argument buffer
 };
 
 // A variable in global memory: `__device__`, or a static table that the compiler put there.
@@ -42,11 +42,11 @@ struct Cubin {
   std::vector<CubinKernel> kernels;
   std::vector<CubinGlobal> globals;
   std::vector<std::string> undefined;  // functions that the file does not define: vprintf, malloc, …
-  uint64_t global_bytes = 0;           // of .nv.global and .nv.global.init
+  uint64_t global_bytes = 0;           // size of .nv.global and .nv.global.init
   const CubinKernel* find(std::string_view name) const;
 };
 
-// Makes a variable one that the driver knows by its name. Of a file that was read.
+// Changes the file, which must have been read successfully, so that the driver finds the variable by its name.
 void make_visible(std::string& bytes, const CubinGlobal& global);
 
 // "" and the cubin, or what is wrong with the file. Never throws, reads nothing outside `bytes`.

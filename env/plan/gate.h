@@ -1,6 +1,5 @@
 #pragma once
-// What a cubin may hold, and what a plan may do with it: decided from the files alone, before anything runs
-// on a GPU.
+// Checks what a cubin contains and what a plan does with it, from the files alone, before anything runs on a GPU.
 
 #include <optional>
 
@@ -13,7 +12,7 @@ namespace temper {
 inline constexpr uint64_t kMaxGlobalBytes = 64 << 10;  // .nv.global: more is refused as such
 inline constexpr uint32_t kMaxStackBytes = 32 << 10;   // local memory of a thread
 
-// What the gate or the recorder has against a candidate.
+// The reason why the gate or the recorder refuses a candidate.
 struct PlanFailure {
   VerdictKind kind = VerdictKind::kFailPlan;
   std::string reason;  // stable code
@@ -25,9 +24,9 @@ struct PlanFailure {
 // runner compares them after each call.
 std::vector<CubinGlobal> tables_of(const Cubin& cubin, std::string_view ptx);
 
-// Variables that outlive a call, functions that the file lacks, too much memory. `ptx` is what the cubin was
-// made from: it tells which variables kernels refer to; the toolkit's C++ headers leave many behind that
-// nobody uses.
+// Refuses variables that outlive a call, functions that the file lacks, and too much memory. `ptx` is the text that
+// the cubin was made from. It shows which variables the kernels refer to, since the toolkit's C++ headers leave
+// many behind that are never used.
 std::optional<PlanFailure> gate_cubin(const Cubin& cubin, std::string_view ptx);
 
 // "" or what a plan asks of the cubin that it does not have, or that CUDA would refuse.

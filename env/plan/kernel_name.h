@@ -9,9 +9,8 @@ namespace temper {
 inline constexpr size_t kMaxKernelTitleBytes = 40;
 
 // "_Z7softmaxILi256EfEvPKfPfi" → "softmax<256,float>": the function's own name, and template arguments where
-// they are numbers, built-in types or names. What is not understood is left out, or left as it is. The name
-// is a stranger's: this reads no more than it is given and takes time proportional to that, which demanglers
-// in general do not.
+// they are numbers, built-in types or names. Parts that are not understood are left out or left as they are. The
+// name comes from untrusted code: unlike most demanglers, this one never reads past the end and takes linear time.
 std::string kernel_title(std::string_view mangled);
 
 }  // namespace temper

@@ -32,7 +32,7 @@ LaunchCheck check_launch(const CubinKernel& kernel, const PlanKernel& settings, 
 int32_t resident_blocks(const CubinKernel& kernel, uint32_t threads, uint64_t dynamic_shared,
                         const GpuTarget& target);
 
-// Of `kernel`: what a block may have of threads, and of dynamic shared memory if it asks for all.
+// The most threads of a block of `kernel`, and the most dynamic shared memory that it can opt into.
 uint32_t max_threads(const CubinKernel& kernel, const GpuTarget& target);
 uint32_t max_dynamic_shared(const CubinKernel& kernel, const GpuTarget& target);
 

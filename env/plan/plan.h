@@ -1,11 +1,11 @@
 #pragma once
-// What a candidate's launcher does on a GPU, as data: which kernels of its cubin run in which order, on what.
+// What a candidate's launcher does on a GPU, as data: which kernels of its cubin run in which order, with which
+// arguments.
 // A plan belongs to one shape of one task; the cubin travels beside it.
 //
-// A plan comes out of a process in which foreign code ran. Whoever gets one parses it (every field within the
-// limits below) and checks it against the buffers of its shape (check_plan) and the kernels of its cubin
-// (env/plan/gate.h); after that it holds nothing that could surprise: each pointer lies in a buffer, each
-// kernel exists, each launch is one that CUDA accepts.
+// A plan is written by a process in which untrusted code ran. Its reader parses it, so that every field is within
+// the limits below, and checks it against the buffers of its shape (check_plan) and the kernels of its cubin
+// (env/cuda/gate.h). After that each pointer lies in a buffer, each kernel exists, and CUDA accepts each launch.
 
 #include <cstdint>
 #include <string>
@@ -19,10 +19,10 @@ namespace temper {
 inline constexpr uint32_t kMaxPlanKernels = 256;
 inline constexpr uint32_t kMaxPlanSteps = 4096;
 inline constexpr uint32_t kMaxPlanWorkspaces = 256;
-inline constexpr int64_t kMaxWorkspaceBytes = int64_t(64) << 30;  // of all workspaces together
+inline constexpr int64_t kMaxWorkspaceBytes = int64_t(64) << 30;  // all workspaces together
 inline constexpr uint32_t kMaxKernelNameBytes = 8192;
 inline constexpr uint32_t kMaxArgumentBytes = 32764;  // CUDA's own limit
-inline constexpr uint32_t kMaxRelocations = 1024;     // of one launch
+inline constexpr uint32_t kMaxRelocations = 1024;     // per launch
 inline constexpr size_t kMaxPlanBytes = size_t(8) << 20;
 
 enum class Space : uint8_t { kInput = 0, kOutput = 1, kWorkspace = 2 };
@@ -30,7 +30,7 @@ enum class Space : uint8_t { kInput = 0, kOutput = 1, kWorkspace = 2 };
 // An address in a buffer that only the runner knows.
 struct DevicePointer {
   Space space = Space::kInput;
-  uint32_t index = 0;  // of the task's inputs or outputs, or of LaunchPlan::workspaces
+  uint32_t index = 0;  // into the task's inputs or outputs, or into LaunchPlan::workspaces
   int64_t offset = 0;  // bytes from the buffer's begin; at most one past its end
   bool operator==(const DevicePointer&) const = default;
 };
@@ -49,15 +49,15 @@ struct Extent {
 };
 
 struct KernelLaunch {
-  uint32_t kernel = 0;  // of LaunchPlan::kernels
+  uint32_t kernel = 0;  // index into LaunchPlan::kernels
   Extent grid, block;
   Extent cluster;  // 1, 1, 1: the launch asks for none; __cluster_dims__ of the kernel holds all the same
   uint32_t shared_bytes = 0;  // dynamic shared memory
   bool cooperative = false;   // all blocks are on the GPU at once
   bool programmatic =
-      false;  // may begin before the step in front of it has ended (programmatic stream serialization)
-  // As the kernel's parameters lie in memory: what CU_LAUNCH_PARAM_BUFFER_POINTER takes. 0 where a pointer
-  // goes.
+      false;  // may begin before the previous step has ended (programmatic stream serialization)
+  // The kernel's parameters as they lie in memory, in the form that CU_LAUNCH_PARAM_BUFFER_POINTER takes. Pointers
+  // are 0 here and are filled in when the plan runs.
   std::vector<uint8_t> arguments = {};
   std::vector<Relocation> relocations = {};  // in rising order, not overlapping
   bool operator==(const KernelLaunch&) const = default;
@@ -101,8 +101,8 @@ struct LaunchPlan {
 // Little-endian, versioned. The plan must be one that parse_plan takes.
 std::string serialize(const LaunchPlan& plan);
 
-// "" and the plan, or what is wrong with the bytes. Never throws, reads nothing outside, allocates no more
-// than some times `bytes`.
+// Parses the bytes into `plan` and returns "", or returns what is wrong with them. Never throws, never reads out of
+// bounds, and allocates O(size of `bytes`).
 std::string parse_plan(std::string_view bytes, LaunchPlan& plan);
 
 // Bytes of each buffer that a call of the task has at the plan's shape.

@@ -2,9 +2,9 @@
 // Messages between the broker and a plan box: fixed-size, as those of env/call/protocol.h, on descriptor 3; the arena
 // (memfd) is on 4.
 //
-// It speaks first: one reply with sequence 0 says that it is locked up. Then it is told once to load: the shared object
-// lies at the arena's begin and the cubin behind it. After that foreign code runs in it and nothing it says is
-// believed. Each further request is for one shape; the plan of a kPlanned lies at the arena's begin.
+// The box sends the first message: a reply with sequence 0 once it is locked down. Then it receives one request to
+// load: the arena begins with the shared object, and the cubin follows. From then on untrusted code runs in the box and
+// its replies are not trusted. Each further request is for one shape; the arena of a kPlanned begins with the plan.
 
 #include "env/call/protocol.h"
 #include "env/plan/plan.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What a recorder says after foreign code ran in it: believed as far as it can be checked.
+// Reads a recorder's replies. Untrusted code has run in it, so only what can be checked is used.
 
 #include <optional>
 #include <string>
@@ -13,10 +13,10 @@ namespace temper {
 // A candidate's launcher became no plan.
 PlanFailure no_plan(const std::string& what);
 
-// Of a kFailed, in its words, of which none is believed but that it failed.
+// The failure in a kFailed reply. Its text is the recorder's own, and only the fact that it failed is trusted.
 PlanFailure failure_of(const RecorderReply& reply);
 
-// What a plan is held against.
+// The limits against which a plan is checked.
 struct PlanLimits {
   const PlanBuffers& buffers;
   const Cubin& cubin;

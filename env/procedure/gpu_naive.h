@@ -1,7 +1,7 @@
 #pragma once
-// The judge that many evaluators have been (env/procedure/naive.h), on a GPU: one draw at the timed shape, right
-// if torch.allclose(1e-2, 1e-2) to the eager result; the output is memory that held that result; then calls
-// on the same data, timed and not looked at. Candidate and baseline are timed alike, with warm caches.
+// The naive judge (env/broker/naive.h) on a GPU. It judges one draw at the timed shape, which is right if it is
+// torch.allclose(1e-2, 1e-2) to the eager result. The output's memory held that result before. Then calls on the
+// same data are timed and not checked. Candidate and baseline are timed in the same way, with warm caches.
 
 #include <chrono>
 

@@ -22,7 +22,7 @@ struct GpuProcedureOptions {
   bool far_inputs = true;  // inputs take the forms of their turns; else all are plain
 };
 
-// The processes behind the verdicts of one GPU.
+// The processes that produce the verdicts of one GPU.
 struct GpuProcesses {
   GpuOracleProcess& oracle;
   GpuRunnerPool& runners;
@@ -84,10 +84,10 @@ class GpuProcedure {
   std::chrono::nanoseconds budget_{0};
   bool loaded_ = false, timing_ = false;
   bool host_agrees_ = false;  // its clock, with the time between events
-  double watched_us_ = 0;     // the fastest of the timed calls that it saw; 0: none
+  double watched_us_ = 0;     // the fastest timed call as seen by the host's clock; 0 if it saw none
   bool baseline_first_ = false;
-  const uint64_t turn_key_;           // of this verdict
-  int32_t turn_ = 0;                  // of the next draw that takes one
+  const uint64_t turn_key_;           // this verdict's key
+  int32_t turn_ = 0;                  // the turn of the next draw that takes one
   uint32_t calls_ = 0;                // made so far, or asked for
   int64_t most_at_once_ = kMaxBatch;  // timed pairs
   TimedPairs pairs_;

@@ -1,5 +1,5 @@
 #pragma once
-// What all ways of judging share: findings, secret seeds, and what timed pairs come to.
+// What all judging procedures share: findings, secret seeds, and the evaluation of timed pairs.
 
 #include <cstdint>
 #include <optional>
@@ -15,16 +15,16 @@ namespace temper {
 struct Finding {
   VerdictKind kind;
   std::string reason;
-  std::string detail;        // for the message, in front of the reason's own words
+  std::string detail;        // for the message, where it precedes the text of the reason
   std::string details = {};  // for the verdict's details, lines below kind and reason
 };
-using Found = std::optional<Finding>;  // nothing: the candidate goes on
+using Found = std::optional<Finding>;  // empty while nothing speaks against the candidate
 
 // Kind, reason and message of a verdict whose times are already there.
 void conclude(Verdict& verdict, const Found& found);
 
-// What the naive judge says of a right candidate with these times: nothing where one of them is no time, as
-// where a call takes no longer than an empty one.
+// The naive verdict on a right candidate with these times. It is not a pass if one of them is not a valid time, for
+// example if a call took no longer than an empty one.
 NaiveVerdict naive_of_times(double candidate_us, double baseline_us);
 
 // Drawn after the candidate was compiled, and never given to a process that runs it.
@@ -41,8 +41,8 @@ struct Pace {
 class TimedPairs {
  public:
   explicit TimedPairs(const Pace& pace = {}) : pace_(pace) {}
-  // A candidate's time that is none, 0 or less or not finite, ends the timing: weigh finds a HACK. Errors:
-  // WorldError if the baseline's is none, for that is our failure.
+  // If the candidate's time is impossible (not above 0, or not finite) the timing ends and weigh() finds a HACK.
+  // Errors: WorldError if the baseline's time is impossible, because that is our failure.
   void add(double candidate_us, double baseline_us);
   int64_t made() const { return std::ssize(candidate_us_); }
   bool empty() const { return candidate_us_.empty(); }
@@ -53,7 +53,7 @@ class TimedPairs {
   // Whether the candidate's last times all lie above or all below its first, by half as much again, and the
   // baseline's do not go along: thirds of the pairs.
   bool unsteady() const;
-  // Whether the pairs say little, and the baseline's own times show that it is the machine that varies.
+  // Whether the pairs disagree and the baseline's own times show that the machine is the cause.
   bool disagree() const;
   // Into the verdict, with the floor below which nothing honest runs. Finds what runs below it, and what is
   // faster than the task's cap.

@@ -21,17 +21,17 @@ namespace temper {
 struct ProcedureOptions {
   CompileQuota compile;
   std::chrono::nanoseconds run_budget{
-      5'000'000'000};  // the load and all calls together; anew for each attempt
+      5'000'000'000};  // for the load and all calls together; each attempt has a new budget
   int64_t min_pairs = 7, max_pairs = 21;
   uid_t user = 65534;
   int core = 0;
 };
 
-constexpr int kGoes = 3;  // most attempts at timing a candidate, each with a budget of its own
+constexpr int kGoes = 3;  // the number of attempts at timing a candidate, each with a budget of its own
 
 double microseconds(std::chrono::nanoseconds time);
 
-// What a hand-over takes by itself, and a timed call beside its work.
+// The time of an empty hand-over, and the overhead of a timed call.
 class EmptyCall {
  public:
   // Calls while nothing foreign was in the process.
@@ -53,7 +53,7 @@ class Procedure {
 
   // Errors: WorldError, and only where the failure is ours: that is the evidence an INFRA verdict needs.
   Verdict judge(const std::string& source);
-  const std::string& object() const { return object_; }  // what was judged; empty: it did not compile
+  const std::string& object() const { return object_; }  // the judged object; empty if it did not compile
 
  private:
   Found compile_source(const std::string& source);
@@ -88,17 +88,17 @@ class Procedure {
   uint32_t task_index_;
 
   std::string object_;
-  DrawTurn turn_;                         // of the next draw
-  Fill fill_;                             // of the last call
-  std::array<Fill, kDrawsAtOnce> fills_;  // of the last call on each draw
-  int32_t shape_index_ = 0;               // of the calls being made
-  const Shape* shape_ = nullptr;          // …
+  DrawTurn turn_;                         // the turn of the next draw
+  Fill fill_;                             // the fill of the last call
+  std::array<Fill, kDrawsAtOnce> fills_;  // the fill of the last call on each draw
+  int32_t shape_index_ = 0;               // the shape of the calls being made, by index
+  const Shape* shape_ = nullptr;          // that shape
   CaseLayout layout_;
   CallArguments arguments_;
   EmptyCall empty_runner_, empty_oracle_;
-  double handover_us_ = 0;  // of the candidate's next call
-  int64_t unmeasured_ = 0;  // pairs in which a call could not be told from an empty one
-  TimedPairs pairs_;        // of the timed calls, less what empty ones take
+  double handover_us_ = 0;  // hand-over time of the candidate's next call
+  int64_t unmeasured_ = 0;  // pairs with a call that took no longer than an empty one
+  TimedPairs pairs_;        // times of the timed calls, without the time of empty ones
   Verdict verdict_;
 };
 

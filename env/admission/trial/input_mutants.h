@@ -13,11 +13,11 @@ namespace temper {
 
 struct InputMutant {
   std::string name;
-  // What it takes an input for. `magnitude` is that of the draw.
+  // The values that the mutant uses instead of the input's. `magnitude` is that of the draw.
   std::function<at::Tensor(const at::Tensor& input, const Shape& shape, double magnitude)> believed;
 };
 
-// Those for one input.
+// The mutants of one input.
 std::vector<InputMutant> input_mutants(const TensorSpec& input);
 
 }  // namespace temper

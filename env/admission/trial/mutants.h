@@ -23,7 +23,7 @@ struct Mutant {
       answer;
 };
 
-// Those that the task's reference and inputs have room for; some do the same as the reference.
+// All mutants that apply to the task's reference and inputs. Some of them compute the same as the reference.
 // Errors: ConfigError as Reference.
 std::vector<Mutant> mutants_of(const Task& task);
 

@@ -1,7 +1,6 @@
 #pragma once
-// Whether a task is a fair question, tried on its reference: it must run and agree with itself in double
-// precision, every input must matter, and outputs that took no work must be told from right ones by the
-// judge's own bounds.
+// Tries on its reference whether a task is fair: the reference must run and agree with itself in double precision,
+// every input must matter, and the judge's bounds must tell trivial outputs from right ones.
 
 #include <ATen/ATen.h>
 
@@ -20,7 +19,7 @@ struct TrialOptions {
   // The timed shape is tried like the check shapes where inputs and outputs have no more elements together;
   // larger, its sizes alone are looked at, if they can be had without computing.
   int64_t most_elements = 0;
-  // Known short-cuts (mutants.h) are tried on that many draws of each shape; 0: they are not.
+  // The number of draws of each shape on which known short-cuts (mutants.h) are tried; with 0 they are not tried.
   int64_t mutant_draws = 0;
 };
 

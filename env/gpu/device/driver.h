@@ -1,6 +1,6 @@
 #pragma once
-// NVIDIA's driver library, loaded when it is first needed: programs that use it start where there is none,
-// and say so.
+// NVIDIA's driver library. It is loaded when it is first needed, so that programs that use it also start on
+// machines without it and can report that it is missing.
 
 #include <cuda.h>
 
@@ -66,7 +66,7 @@ struct Driver {
 // Errors: WorldError if there is no NVIDIA driver, or one too old.
 const Driver& driver();
 
-// What the GPU refused or suffered.
+// An error that the driver returned.
 class GpuError : public WorldError {
  public:
   GpuError(CUresult code, const char* call);
@@ -85,13 +85,13 @@ inline void check_gpu(CUresult code, const char* call) {
 }
 #define TEMPER_GPU(call, ...) ::temper::check_gpu(::temper::driver().call(__VA_ARGS__), #call)
 
-// What a judge knows of its GPU.
+// The properties of a GPU that its judge needs.
 struct GpuFacts {
   std::string name, uuid;  // "NVIDIA H200", "GPU-…"
   int capability = 0;      // 90 for 9.0
   int multiprocessors = 0;
   int64_t memory_bytes = 0, l2_bytes = 0;
-  double bytes_per_s = 0;  // of its memory, nominal
+  double bytes_per_s = 0;  // nominal memory bandwidth
   double clock_hz = 0;     // the highest
   int driver = 0;          // 13000 for CUDA 13.0
   GpuTarget target;        // what host code may ask of it

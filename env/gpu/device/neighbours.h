@@ -1,5 +1,5 @@
 #pragma once
-// Who else computes on a GPU. The driver's management library is loaded when it is asked for.
+// Which other processes compute on a GPU. The driver's management library is loaded on first use.
 
 #include <string>
 

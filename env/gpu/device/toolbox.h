@@ -13,14 +13,14 @@ class GpuToolbox {
  public:
   // Work is queued on `stream`. Errors: GpuError.
   GpuToolbox(const GpuFacts& facts, CUstream stream);
-  void reload();  // the kernels' code anew, whatever became of it
+  void reload();  // loads the kernels' code again, in case it was changed
 
   void draw(const Draws& draws);
   void check_draws(const Draws& draws, CUdeviceptr changed);  // u32, set to 1 or left
   void fill_zones(const Zones& zones);
   void check_zones(const Zones& zones, CUdeviceptr broken);  // u32, set to 1 or left
-  // Adds a digest of the bytes to the u64, and copies them unless `copy` is 0. Who does not know the key
-  // cannot find other bytes for it.
+  // Adds a digest of the bytes to the u64, and copies them unless `copy` is 0. Without the key nobody can find other
+  // bytes with the same digest.
   void digest(uint64_t key, CUdeviceptr data, CUdeviceptr copy, int64_t bytes, CUdeviceptr sum);
   void flush_l2();
   void wait(int64_t cycles);  // the GPU does nothing, and what follows can be queued meanwhile

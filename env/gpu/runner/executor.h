@@ -1,6 +1,6 @@
 #pragma once
-// Carries plans out, in the context of this process: loads a candidate's cubin, calls it on fresh buffers,
-// and looks at what it left behind.
+// Executes plans in this process's CUDA context: loads a candidate's cubin, calls it on fresh buffers, and checks
+// the memory afterwards.
 
 #include <chrono>
 #include <string>
@@ -23,24 +23,25 @@ class Executor {
 
   // In place of what is loaded. Errors: CandidateError; GpuError where the context is lost.
   void load(std::string_view cubin, const std::vector<std::string>& plans);
-  // Each call: fill, draw, (flush,) plan between events, checks, outputs to the exchange, their digest. A
-  // naive one: outputs from the exchange, draw, plan between events, outputs to the exchange. The reply says
-  // how many were made, whatever becomes of the next one; timed ones that take long end the batch, and short
-  // ones are queued without waiting for each. Those that follow a long one are seen by the host's clock, too.
+  // Makes the calls of the request. Each call fills memory, draws the inputs, flushes the cache if it is timed, runs
+  // the plan between events, checks memory, copies the outputs to the exchange and computes their digest. A naive call
+  // takes the outputs from the exchange, draws, runs the plan between events, and copies the outputs back. The reply
+  // contains the number of calls that were completed, even if a later one fails. Timed calls that take long end the
+  // batch; short ones are queued without waiting for each. Calls after a long one are also timed by the host's clock.
   void call(const GpuRunnerRequest& request, GpuRunnerReply& reply);
   // Microseconds a call by the host's clock, many in a row, and whether launching took most of them.
   double repeat(const GpuRunnerRequest& request, bool& host_bound);
-  // Where a call's time goes, with a cold cache. Outputs stay where they are.
+  // Profiles one call with a cold cache. Outputs are not copied to the exchange.
   ProfileWire profile(const GpuRunnerRequest& request, Tracer& tracer);
   void unload();
   bool canary();  // whether a draw is found again in memory that was just written
 
  private:
-  // What a call leaves in memory for the host to read.
+  // The results of a call's checks, in memory that the host reads.
   struct Left {
     uint32_t changed = 0, broken = 0;  // 1: an input, a guard
-    uint64_t digest = 0;               // of the outputs
-    uint64_t tables = 0;               // … of the candidate's tables
+    uint64_t digest = 0;               // digest of the outputs
+    uint64_t tables = 0;               // digest of the candidate's tables
   };
 
   void resolve(const LaunchPlan& plan, std::vector<CUfunction>& kernels);
@@ -72,7 +73,7 @@ class Executor {
   int64_t arena_bytes_ = 0, turn_ = 0, places_ = 1;
   CUmodule module_ = nullptr;
   std::vector<LaunchPlan> plans_;
-  std::vector<std::vector<CUfunction>> kernels_;  // of each plan
+  std::vector<std::vector<CUfunction>> kernels_;  // the kernels of each plan
   struct Table {
     CUdeviceptr data = 0;
     int64_t bytes = 0;

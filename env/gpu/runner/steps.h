@@ -26,7 +26,7 @@ struct PlacedPlan {
   const std::vector<CUfunction>& kernels;  // as LaunchPlan::kernels
   GpuLayout layout;
   CUdeviceptr base = 0;
-  std::vector<std::vector<uint8_t>> arguments;  // of each step; empty where it is no launch
+  std::vector<std::vector<uint8_t>> arguments;  // arguments of each step; empty if it is not a launch
 
   PlacedPlan(const LaunchPlan& what, const std::vector<CUfunction>& functions, GpuLayout how,
              CUdeviceptr where);

@@ -1,5 +1,5 @@
 #pragma once
-// What this process does on its GPU, as CUPTI records it. The library is loaded when it is asked for.
+// CUPTI's records of this process's work on its GPU. The library is loaded on first use.
 
 #include <vector>
 
@@ -14,8 +14,8 @@ class Tracer {
   Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
-  // Of all work that has ended since the last call; the caller has waited for it. CUPTI may be late with its
-  // times: `all` takes records that have none, else they come with a later call. Errors: WorldError.
+  // The records of all work that has ended since the last call; the caller has waited for that work. CUPTI may deliver
+  // times late. With `all`, records without times are returned now, otherwise by a later call. Errors: WorldError.
   std::vector<DeviceRecord> take(bool all = false);
   uint64_t now_ns() const;  // by the clock of the records. Errors: WorldError
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Addresses that stand for GPU memory: nothing is mapped there, so whoever touches them faults, and hardly
-// any number that a launcher computes is among them by chance.
+// Addresses that stand for GPU memory. Nothing is mapped there, so that host code that dereferences them faults, and
+// a number that a launcher computes is hardly ever one of them by chance.
 
 #include <cstdint>
 #include <optional>
@@ -13,13 +13,13 @@ namespace temper {
 struct DeviceBuffer {
   uint64_t address = 0, bytes = 0;
   Space space = Space::kInput;
-  uint32_t index = 0;  // of inputs or outputs; workspaces are counted over all runs of the process
+  uint32_t index = 0;  // into inputs or outputs; workspaces are counted over all runs of the process
   int run = 0;
   bool live = true;
 };
 
 struct Place {
-  bool inside = false;  // of a live buffer; else it is among the addresses all the same
+  bool inside = false;  // whether it lies in a live buffer, and not just in the reserved range of addresses
   DeviceBuffer buffer;
   int64_t offset = 0;
 };
@@ -33,7 +33,7 @@ class Addresses {
   uint64_t allocate(
       uint64_t bytes);             // 0: too many. One of this run that was freed and is as large comes again
   bool release(uint64_t address);  // false: there is no such workspace
-  uint64_t live_bytes() const;     // of workspaces
+  uint64_t live_bytes() const;     // bytes of the live workspaces
 
   std::optional<Place> find(uint64_t value) const;
   // Buffers in the order of this run's making: what `find` of two runs can be compared by.

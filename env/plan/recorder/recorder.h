@@ -1,6 +1,6 @@
 #pragma once
-// What stands behind the recording CUDA runtime: the candidate's kernels, the run that is being recorded, and
-// the way out where a plan cannot say what a launcher does.
+// The state of the recording CUDA runtime: the candidate's kernels and the run that is being recorded. A launcher
+// that does something which a plan cannot express ends here.
 
 #include <algorithm>
 #include <map>
@@ -28,7 +28,7 @@ class Recorder {
   // ---- for the runtime's functions; errors are values of cudaError_t ----------------------------------------
 
   void register_function(const void* host, const char* device_name);
-  // The cubin's kernel behind a host stub or a handle; -1: none.
+  // The index of the cubin's kernel that a host stub or a handle stands for; −1 if it stands for none.
   int find_kernel(const void* function) const;
   const void* handle(int kernel) const { return &settings_[size_t(kernel)]; }
   const CubinKernel& kernel(int index) const { return cubin_.kernels[size_t(index)]; }
@@ -60,7 +60,7 @@ class Recorder {
   Recording recording_;
   uint64_t workspace_bytes_ = 0, argument_bytes_ = 0;
   int last_error_ = 0;
-  std::string refused_;  // what the last error of a call was about
+  std::string refused_;  // a description of the last call's error
 };
 
 // Tells the broker and ends the process.
@@ -69,7 +69,7 @@ class Recorder {
   fail(VerdictKind::kFailPlan, reason, detail);
 }
 
-// Whether the host could read a byte there.
+// Whether the host can read a byte at this address.
 bool readable_on_host(const void* pointer);
 
 }  // namespace temper

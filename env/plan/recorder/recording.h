@@ -1,5 +1,6 @@
 #pragma once
-// What one call of a launcher did, with the addresses it was given; and two such recordings as a plan.
+// A recording of what one call of a launcher did with the addresses that it was given. Two recordings with
+// different addresses make a plan.
 
 #include <map>
 #include <variant>

@@ -1,5 +1,5 @@
 #pragma once
-// What a launcher calls and a plan does not have.
+// Functions that a launcher calls and that a plan cannot express.
 
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace temper {
 
-// Of the first symbol that the loader does not find: says what to do instead.
+// The failure for the first symbol that the loader does not find. Its text says what to do instead.
 PlanFailure undefined_symbol(std::string_view name);
 
 }  // namespace temper
