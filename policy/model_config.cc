@@ -44,7 +44,8 @@ void RopeScaling::visit(OptionVisitor& v) {
        .choices = {"default", "linear", "llama3"}});
   for (RopeKind known : {RopeKind::kNone, RopeKind::kLinear, RopeKind::kLlama3})
     if (name == to_string(known)) kind = known;
-  v.option("rope_factor", factor, {.help = "linear and llama3: how much longer texts may be", .min = 1});
+  v.option("rope_factor", factor,
+           {.help = "rope_type linear or llama3: factor by which the longest text grows", .min = 1});
 }
 
 void ModelConfig::set_family(const std::string& type) {
@@ -72,14 +73,15 @@ void ModelConfig::visit(OptionVisitor& v) {
   v.option("num_key_value_heads", num_key_value_heads,
            {.help = "key and value heads, a divisor of the query heads", .min = 1, .max = 1024});
   v.option("head_dim", head_dim, {.help = "width of a head, even", .min = 2, .max = 1024});
-  v.option("tie_word_embeddings", tie_word_embeddings, {.help = "the output head is the embedding"});
+  v.option("tie_word_embeddings", tie_word_embeddings, {.help = "use the embedding as the output head"});
   v.option("rope_theta", rope_theta, {.help = "base of the rotary frequencies", .min = 1});
-  v.option("rms_norm_eps", rms_norm_eps, {.help = "added to the mean square", .min = 0, .max = 1});
+  v.option("rms_norm_eps", rms_norm_eps, {.help = "epsilon, added to the mean square", .min = 0, .max = 1});
   v.option("max_position_embeddings", max_position_embeddings,
-           {.help = "longest sequence", .unit = "tokens", .min = 1, .max = 1 << 22});
+           {.help = "length of the longest sequence", .unit = "tokens", .min = 1, .max = 1 << 22});
   rope.visit(v);
   v.option("sliding_window", sliding_window,
-           {.help = "keys that a token attends to, its own among them; 0: all before it",
+           {.help = "number of keys that a token attends to, including its own; 0 for all earlier "
+                    "ones",
             .unit = "tokens",
             .min = 0,
             .max = 1 << 22});

@@ -8,15 +8,15 @@
 namespace temper {
 
 void ContextOptions::visit(OptionVisitor& v) {
-  v.option(
-      "rule", rule,
-      {.help = "what a turn is shown of earlier ones: append: everything; drop_reasoning: their code and "
-               "feedback; summaries: their code, the policy's summary and feedback; best_of_history: the "
-               "best answers and their feedback",
-       .choices = {"append", "drop_reasoning", "summaries", "best_of_history"}});
+  v.option("rule", rule,
+           {.help = "what a turn sees of earlier turns. append: everything; drop_reasoning: their "
+                    "code and feedback; summaries: their code, the policy's summary and feedback; "
+                    "best_of_history: the best answers and their feedback",
+            .choices = {"append", "drop_reasoning", "summaries", "best_of_history"}});
   v.option("summary_tokens", summary_tokens,
-           {.help = "summaries: length of a summary at most", .unit = "tokens", .min = 1});
-  v.option("shown_turns", shown_turns, {.help = "best_of_history: answers shown at most", .min = 1});
+           {.help = "rule summaries: largest length of a summary", .unit = "tokens", .min = 1});
+  v.option("shown_turns", shown_turns,
+           {.help = "rule best_of_history: largest number of answers shown", .min = 1});
 }
 
 Standing standing(const Verdict& verdict, double value) {

@@ -322,34 +322,36 @@ Batch Run::run(const std::vector<RolloutRequest>& requests,
 }  // namespace
 
 void RolloutOptions::visit(OptionVisitor& v) {
-  v.option("tasks_per_step", tasks_per_step, {.help = "tasks of a step", .min = 1});
-  v.option("samples_per_task", samples_per_task, {.help = "samples of a task, N", .min = 1});
-  v.option("turns", turns, {.help = "answers of a trajectory at most, M", .min = 1});
-  v.option("stop_on_pass", stop_on_pass, {.help = "end a trajectory with its first PASS"});
-  v.option("temperature", temperature, {.help = "of sampling; 0 is greedy", .min = 0});
+  v.option("tasks_per_step", tasks_per_step, {.help = "tasks per step", .min = 1});
+  v.option("samples_per_task", samples_per_task, {.help = "trajectories sampled for each task, N", .min = 1});
+  v.option("turns", turns, {.help = "largest number of answers in a trajectory, M", .min = 1});
+  v.option("stop_on_pass", stop_on_pass, {.help = "end a trajectory at its first PASS"});
+  v.option("temperature", temperature, {.help = "sampling temperature; 0 is greedy", .min = 0});
   v.option("top_p", top_p,
-           {.help = "sample from the likeliest tokens of this total probability; learning sees the same "
-                    "distribution",
+           {.help = "sample from the most likely tokens with this total probability; learning uses "
+                    "the same distribution",
             .min = 1e-6,
             .max = 1});
   v.option("top_k", top_k,
-           {.help = "sample from so many likeliest tokens, and those as likely as the last of them; 0 is all",
+           {.help = "sample from this many most likely tokens and any that are as likely as the "
+                    "last of them; 0 for all",
             .min = 0});
   v.option("max_response_tokens", max_response_tokens,
-           {.help = "length of an answer at most", .unit = "tokens", .min = 1});
+           {.help = "largest length of an answer", .unit = "tokens", .min = 1});
   v.option("max_context_tokens", max_context_tokens,
-           {.help = "length of a row at most, prompt and answer; a turn that might not fit is not begun",
+           {.help = "largest length of a row, prompt and answer together; a turn that might not fit "
+                    "is not begun",
             .unit = "tokens",
             .min = 2});
   v.option("max_sequences", max_sequences, {.help = "sequences generated at once", .min = 1});
-  v.option(
-      "feedback_bytes", feedback_bytes,
-      {.help = "length of a verdict in the next turn's prompt at most, and never more than leaves room for "
-               "the answers to come; up to 400 it is one short message, above that all compiler errors and "
-               "what is wrong with each output; 0: a quarter of max_context_tokens",
-       .unit = "bytes",
-       .min = 0,
-       .max = double(kMaxDetailsBytes)});
+  v.option("feedback_bytes", feedback_bytes,
+           {.help = "largest length of a verdict in the next turn's prompt, reduced if needed to "
+                    "leave room for later answers. Up to 400 it is one short message; above that it "
+                    "contains all compiler errors and what is wrong with each output. 0 for a "
+                    "quarter of max_context_tokens",
+            .unit = "bytes",
+            .min = 0,
+            .max = double(kMaxDetailsBytes)});
   v.section("context", context, "what a turn is shown of earlier ones");
 }
 

@@ -24,28 +24,28 @@ constexpr double kLook_s = 0.25;  // then interrupted() is looked at again
 
 void JudgeOptions::visit(OptionVisitor& v) {
   v.option("judge", judge,
-           {.help = "whose verdicts the policy earns and hears. naive, for ablations: right is one draw "
-                    "within 1e-2, in "
-                    "an output that held the right result before, and timed calls are not looked at; figures "
-                    "stay the full "
-                    "one's. both: full, with the naive one's word beside it (raw_*, hacks)",
+           {.help = "judge whose verdicts decide the policy's reward and feedback. full: the judge "
+                    "with all its checks. naive, for ablations: accepts one draw within 1e-2, in "
+                    "memory that held the right result before, and does not check timed calls; "
+                    "metrics still follow the full judge. both: full, and also records the naive "
+                    "verdict (raw_*, hacks)",
             .choices = {"full", "both", "naive"}});
-  v.option(
-      "lanes", lanes,
-      {.help =
-           "candidates judged at a time by a rank; 0: one per core, the cores shared by its machine's ranks",
-       .min = 0,
-       .max = 1024});
+  v.option("lanes", lanes,
+           {.help = "number of candidates that a rank judges at a time; 0 for one per core, with "
+                    "the machine's cores shared by its ranks",
+            .min = 0,
+            .max = 1024});
   v.option("min_sandbox", min_sandbox,
-           {.help = "sandbox level below which nothing runs: S2 has namespaces, a private root, limits and a "
-                    "system-call filter",
+           {.help = "lowest sandbox level at which candidates may run; S2 has namespaces, a private "
+                    "root, limits and a system-call filter",
             .choices = {"S2"}});
   v.option("compile_timeout_s", compile_timeout_s,
-           {.help = "for compiling one candidate", .unit = "s", .min = 0.1, .max = 600});
-  v.option("run_timeout_s", run_timeout_s,
-           {.help = "for all calls of one candidate together", .unit = "s", .min = 0.1, .max = 600});
+           {.help = "time limit for compiling one candidate", .unit = "s", .min = 0.1, .max = 600});
+  v.option(
+      "run_timeout_s", run_timeout_s,
+      {.help = "time limit for all calls of one candidate together", .unit = "s", .min = 0.1, .max = 600});
   v.option("memory_mb", memory_mb,
-           {.help = "address space of a candidate, and of each compiler pass",
+           {.help = "limit of the address space of a candidate and of each compiler pass",
             .unit = "MiB",
             .min = 256,
             .max = 1 << 20});
@@ -54,29 +54,26 @@ void JudgeOptions::visit(OptionVisitor& v) {
   v.option("max_pairs", max_pairs,
            {.help = "most timed pairs of candidate and baseline", .min = 5, .max = 1000});
   v.option("gpus", gpus,
-           {.help = "GPUs that judge candidates in CUDA, by number; empty: each rank's own",
+           {.help = "numbers of the GPUs that judge candidates in CUDA; if empty, each rank uses "
+                    "its own",
             .min = 0,
             .max = 1023});
-  v.option(
-      "gpu_far_inputs", gpu_far_inputs,
-      {.help =
-           "whether candidates in CUDA meet inputs that depart from plain ones, as those in C++ always do; "
-           "it finds more short-cuts and costs more of the GPU, and long plain sums in f32 of many equal "
-           "elements may be refused"});
-  v.option(
-      "again", again,
-      {.help = "share of fresh PASSes that are judged once more, with other keys, before anybody hears of "
-               "them; what does not pass both times is what it was the second time, for the reward, too "
-               "(env/overturned)",
-       .min = 0,
-       .max = 1});
-  v.option(
-      "cache", cache,
-      {.help = "SQLite database that keeps verdicts between runs, and that ranks, sweeps and other runs of a "
-               "machine share; empty: memory only"});
+  v.option("gpu_far_inputs", gpu_far_inputs,
+           {.help = "test candidates in CUDA on unusual inputs (spikes, offsets, equal indices and "
+                    "others), as candidates in C++ always are. This finds more short-cuts and takes "
+                    "more GPU time, and may refuse long plain sums in f32 of many equal elements"});
+  v.option("again", again,
+           {.help = "share of new PASSes that are judged a second time with other keys before they "
+                    "are reported. If the second verdict is not a PASS, it replaces the first, also "
+                    "for the reward (env/overturned)",
+            .min = 0,
+            .max = 1});
+  v.option("cache", cache,
+           {.help = "SQLite database that keeps verdicts between runs and is shared by ranks, "
+                    "sweeps and other runs of a machine; if empty, verdicts are kept in memory"});
   v.option("compiled_baselines", compiled_baselines,
-           {.help = "file of tools/compiled_baselines: verdicts of a GPU that it knows say the speedup "
-                    "against torch.compile, too; empty: none"});
+           {.help = "file written by tools/compiled_baselines; verdicts on a GPU that it covers "
+                    "also contain the speedup against torch.compile"});
 }
 
 struct Judge::Impl {

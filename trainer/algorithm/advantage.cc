@@ -145,26 +145,24 @@ std::vector<RowAdvantages> spread(const Trajectory& trajectory, const SampleValu
 void AdvantageOptions::visit(OptionVisitor& v) {
   std::vector<std::string> names = recipe_names();
   v.option("hrd_baseline", hrd_baseline,
-           {.help = "hrd: what normalises each of the two streams", .choices = names});
+           {.help = "hrd: estimator that normalises each of the two streams", .choices = names});
   names.insert(names.end(), {"hrd", "rft"});
-  v.option(
-      "name", name,
-      {.help = "what an answer is compared with; rft: nothing, those with a positive reward of their own are "
-               "imitated, with loss.objective likelihood",
-       .choices = names});
-  v.option(
-      "pool", pool,
-      {.help =
-           "the answers compared: those of a task at one turn, or of a task at all turns; trloo is always "
-           "per turn, reinforce++ over the batch",
-       .choices = {"turn", "task"}});
-  v.option(
-      "whiten_over", whiten_over,
-      {.help =
-           "reinforce++: mean and deviation are those of the batch's tokens, as published codes have them, "
-           "or of its turns, whatever their lengths",
-       .choices = {"tokens", "turns"}});
-  v.option("plan_weight", plan_weight, {.help = "hrd: weight of the plan's advantage", .min = 0});
+  v.option("name", name,
+           {.help = "advantage estimator, which decides what an answer is compared with. rft "
+                    "compares with nothing: answers with a positive reward of their own are "
+                    "imitated, together with loss.objective likelihood",
+            .choices = names});
+  v.option("pool", pool,
+           {.help = "answers that are compared with each other: those of a task at the same turn, "
+                    "or of a task at all turns; trloo is always per turn, reinforce++ over the "
+                    "batch",
+            .choices = {"turn", "task"}});
+  v.option("whiten_over", whiten_over,
+           {.help = "reinforce++: take mean and deviation over the batch's tokens, as in published "
+                    "code, or over its turns regardless of their lengths",
+            .choices = {"tokens", "turns"}});
+  v.option("plan_weight", plan_weight,
+           {.help = "hrd: weight of the plan's advantage relative to the code's", .min = 0});
 }
 
 bool imitates(const AdvantageOptions& options) { return options.name == "rft"; }

@@ -71,28 +71,36 @@ int64_t count_kept(const RowAdvantages& row, const Turn& turn) {
 }  // namespace
 
 void LossOptions::visit(OptionVisitor& v) {
-  v.option(
-      "objective", objective,
-      {.help = "clip: the ratio times the advantage, clipped (PPO); cispo: the log-prob times the advantage, "
-               "weighed by the ratio, which is bounded above alone; likelihood: the log-prob times the "
-               "advantage, "
-               "as in supervised fine-tuning",
-       .choices = {"clip", "cispo", "likelihood"}});
-  v.option("clip_low", clip_low, {.help = "the ratio is clipped at 1 minus this", .min = 0, .max = 1});
-  v.option("clip_high", clip_high, {.help = "the ratio is clipped at 1 plus this", .min = 0});
+  v.option("objective", objective,
+           {.help = "objective of the policy. clip: the ratio times the advantage, clipped (PPO); "
+                    "cispo: the log-prob times the advantage, weighted by the ratio, which is only "
+                    "bounded from above; likelihood: the log-prob times the advantage, as in "
+                    "supervised fine-tuning",
+            .choices = {"clip", "cispo", "likelihood"}});
+  v.option("clip_low", clip_low, {.help = "lower clip of the ratio, at 1 − clip_low", .min = 0, .max = 1});
+  v.option("clip_high", clip_high, {.help = "upper clip of the ratio, at 1 + clip_high", .min = 0});
   v.option("dual_clip", dual_clip,
-           {.help = "bound of the ratio where the advantage is negative; 0: none", .min = 0});
-  v.option("ratio", ratio, {.help = "per token, or one per answer (GSPO)", .choices = {"token", "sequence"}});
+           {.help = "upper bound of the ratio where the advantage is negative (dual clip); 0 for "
+                    "none",
+            .min = 0});
+  v.option(
+      "ratio", ratio,
+      {.help = "compute the ratio per token, or once per answer (GSPO)", .choices = {"token", "sequence"}});
   v.option("importance_cap", importance_cap,
-           {.help = "truncated importance sampling between trainer and sampler; 0: off", .min = 0});
+           {.help = "cap of truncated importance sampling between trainer and sampler; 0 turns it "
+                    "off",
+            .min = 0});
   v.option("kl_coefficient", kl_coefficient, {.help = "weight of the KL to the starting weights", .min = 0});
-  v.option("kl_estimator", kl_estimator, {.help = "estimator of that KL", .choices = {"k1", "k3"}});
+  v.option("kl_estimator", kl_estimator,
+           {.help = "estimator of the KL to the starting weights", .choices = {"k1", "k3"}});
   v.option("entropy_coefficient", entropy_coefficient, {.help = "weight of the entropy bonus", .min = 0});
   v.option("normalisation", normalisation,
-           {.help = "mean over tokens, mean over answers of their means, or mean over answers of their sums "
-                    "/ constant",
+           {.help = "how token losses are averaged. token_mean: over all tokens; seq_mean: over "
+                    "answers, of each answer's mean; constant: over answers, of each answer's sum / "
+                    "loss.constant",
             .choices = {"token_mean", "seq_mean", "constant"}});
-  v.option("constant", constant, {.help = "of the normalisation constant", .unit = "tokens", .min = 1});
+  v.option("constant", constant,
+           {.help = "normalisation constant: divisor of an answer's sum", .unit = "tokens", .min = 1});
   v.option("mask_overlong", mask_overlong,
            {.help = "leave answers that hit the length limit out of the loss"});
 }

@@ -56,20 +56,25 @@ double mean_keep_probability(const RejectionOptions& options, const Group& group
 }  // namespace
 
 void RejectionOptions::visit(OptionVisitor& v) {
-  v.option("mismatch", mismatch, {.help = "reject trajectories that trainer and sampler score differently"});
-  v.option("mismatch_low", mismatch_low, {.help = "lowest geometric mean ratio kept", .min = 0, .max = 1});
-  v.option("mismatch_high", mismatch_high, {.help = "highest geometric mean ratio kept", .min = 1});
-  v.option("veto", veto, {.help = "a token ratio below this rejects its trajectory", .min = 0, .max = 1});
-  v.option(
-      "profile", profile,
-      {.help =
-           "reject right answers that spend little device time in their own kernels; symmetric rejects the "
-           "group's other answers at the same mean rate",
-       .choices = {"off", "positives", "symmetric"}});
+  v.option("mismatch", mismatch,
+           {.help = "reject trajectories to which trainer and sampler give different probabilities"});
+  v.option("mismatch_low", mismatch_low,
+           {.help = "mismatch: lowest geometric mean of the token ratios that is kept", .min = 0, .max = 1});
+  v.option("mismatch_high", mismatch_high,
+           {.help = "mismatch: highest geometric mean of the token ratios that is kept", .min = 1});
+  v.option("veto", veto,
+           {.help = "mismatch: a trajectory with a token ratio below this is rejected", .min = 0, .max = 1});
+  v.option("profile", profile,
+           {.help = "reject right answers that spend little device time in their own kernels. "
+                    "symmetric also rejects the group's other answers at the same mean rate",
+            .choices = {"off", "positives", "symmetric"}});
   v.option("profile_start", profile_start,
-           {.help = "profile share from which answers are kept", .min = 0, .max = 1});
+           {.help = "right answers with a profile share up to this are always rejected", .min = 0, .max = 1});
   v.option("profile_width", profile_width,
-           {.help = "profile share above that at which all are kept", .min = 1e-6, .max = 1});
+           {.help = "width of the range above profile_start over which the probability of keeping "
+                    "an answer rises to 1",
+            .min = 1e-6,
+            .max = 1});
 }
 
 // Source:  Dr. Kernel, 2602.05885, mismatch rejection sampling (MRS)

@@ -80,11 +80,12 @@ constexpr ReturnRecipe kReturnRecipes[] = {{"sum", sum},
 void ReturnOptions::visit(OptionVisitor& v) {
   std::vector<std::string> names;
   for (const ReturnRecipe& recipe : kReturnRecipes) names.push_back(recipe.name);
-  v.option(
-      "name", name,
-      {.help = "how other turns' rewards credit a turn: sum, max and last of its own and later ones'; "
-               "best_so_far: what each improves; trajectory_max: the best of all turns, earlier ones too",
-       .choices = names});
+  v.option("name", name,
+           {.help = "how rewards of several turns make a turn's return. sum, max, last: of its own "
+                    "reward and those of later turns; best_so_far: by how much each turn improves "
+                    "on the best before it; trajectory_max: the best of all turns, including "
+                    "earlier ones",
+            .choices = names});
   v.option("discount", discount, {.help = "weight of the next turn's return", .min = 0, .max = 1});
 }
 

@@ -92,22 +92,25 @@ double partial_credit(const RewardOptions& options, VerdictKind kind) {
 void RewardOptions::visit(OptionVisitor& v) {
   std::vector<std::string> names;
   for (const RewardRecipe& recipe : kRewardRecipes) names.push_back(recipe.name);
-  v.option("name", name, {.help = "what a judged answer earns", .choices = names});
+  v.option("name", name, {.help = "reward function of a judged answer", .choices = names});
   v.option("lower_end", lower_end,
-           {.help = "pay the lower end of the speedup's 95 % interval, and count it in fast_p: what noise may "
-                    "have added earns nothing; false: its center"});
+           {.help = "reward, and fast_p, use the lower end of the speedup's 95 % interval, so that "
+                    "measurement noise earns nothing; false uses its center"});
   v.option("parse_credit", parse_credit,
-           {.help = "added where the answer parses but does not compile", .min = 0});
-  v.option("compile_credit", compile_credit, {.help = "added where it compiles but is not right", .min = 0});
+           {.help = "reward of an answer that parses but does not compile", .min = 0});
+  v.option("compile_credit", compile_credit,
+           {.help = "reward of an answer that compiles but is not right", .min = 0});
   v.option("profile", profile,
-           {.help = "drkernel: per share of the device's time in the candidate's own kernels", .min = 0});
-  v.option("base", base, {.help = "log_speedup: for being right", .min = 0});
-  v.option("slope", slope, {.help = "log_speedup: per e-fold of speedup", .min = 0});
+           {.help = "drkernel: reward for the share of device time spent in the candidate's own "
+                    "kernels",
+            .min = 0});
+  v.option("base", base, {.help = "log_speedup: reward of a right answer", .min = 0});
+  v.option("slope", slope, {.help = "log_speedup: reward per e-fold of speedup", .min = 0});
   v.option("log_floor", log_floor,
-           {.help = "log_speedup: smallest logarithm counted; base + slope · this is at least what a wrong "
-                    "answer earns",
+           {.help = "log_speedup: lower bound of the logarithm; base + slope · log_floor must be at "
+                    "least what a wrong answer earns",
             .max = 0});
-  v.option("log_ceiling", log_ceiling, {.help = "log_speedup: largest logarithm counted", .min = 0});
+  v.option("log_ceiling", log_ceiling, {.help = "log_speedup: upper bound of the logarithm", .min = 0});
 }
 
 // A right answer earns least where it is endlessly slow: no recipe falls as the speedup rises.

@@ -210,6 +210,27 @@ int run_on_several(const RankPlace& place, const RankedCommand& command) {
 
 }  // namespace
 
+void RankOptions::visit(OptionVisitor& v) {
+  v.option("start_s", start_s, {.help = "time limit for all ranks to connect", .unit = "s", .min = 1});
+  v.option("silence_s", silence_s,
+           {.help = "time without a sign of life after which a rank counts as lost", .unit = "s", .min = 3});
+  v.option("timeout_s", timeout_s,
+           {.help = "time without progress, while others wait for it, after which a rank counts as "
+                    "hung",
+            .unit = "s",
+            .min = 3});
+  v.option("check_every", check_every,
+           {.help = "steps between comparisons of the ranks' weights, which must be equal to the "
+                    "bit. Each save compares them, too; 0 compares only at saves",
+            .min = 0});
+  v.option("env", env,
+           {.help = "number of ranks, the last ones, that hold no policy and judge for all others, "
+                    "which then judge nothing themselves. If one of them is lost, the others "
+                    "continue",
+            .min = 0,
+            .max = 4096});
+}
+
 int run_ranked(const RankedCommand& command) {
   const RankPlace place = find_rank_place();
   if (place.size > 1) return run_on_several(place, command);

@@ -92,28 +92,30 @@ int64_t count_tokens(const Update& update) {
 }  // namespace
 
 void ColdStartOptions::visit(OptionVisitor& v) {
-  v.option("epochs", epochs, {.help = "passes over the examples; 0: no cold start", .min = 0});
+  v.option("epochs", epochs, {.help = "passes over the examples; 0 for no cold start", .min = 0});
   v.option("data", data,
-           {.help = "file of conversations to learn from, a JSON object with messages a line; empty: the "
-                    "grammar's traces, of a new policy alone"});
+           {.help = "file of conversations to learn from, one JSON object with messages per line; "
+                    "if empty, a new policy learns from traces made by a grammar"});
   v.option("max_tokens", max_tokens,
-           {.help = "of a conversation at most; 0: as many as the model has positions. Longer traces are left "
-                    "out, longer conversations of a file are refused",
+           {.help = "length limit of a conversation; 0 for the model's longest sequence. Longer "
+                    "traces are left out, longer conversations of a file are refused",
             .unit = "tokens",
             .min = 0});
   v.option("checkpoint_every", checkpoint_every,
-           {.help = "between checkpoints within the cold start; 0: only when interrupted",
+           {.help = "updates between checkpoints within the cold start; 0 saves only when "
+                    "interrupted",
             .unit = "updates",
             .min = 0});
-  v.option("batch_tokens", batch_tokens, {.help = "of one update", .unit = "tokens", .min = 1});
+  v.option("batch_tokens", batch_tokens, {.help = "size of one update", .unit = "tokens", .min = 1});
   v.option("micro_batch_tokens", micro_batch_tokens,
-           {.help = "packed into one forward and backward", .unit = "tokens", .min = 1});
+           {.help = "tokens packed into one forward and backward pass", .unit = "tokens", .min = 1});
   v.option("max_seconds", max_seconds,
-           {.help = "ends it early, the schedule following the clock; 0: by updates, reproducible",
+           {.help = "time limit; the learning rate then follows the clock. 0 for none: the schedule "
+                    "follows the updates and is reproducible",
             .unit = "s",
             .min = 0});
   v.option("repaired_weight", repaired_weight,
-           {.help = "loss weight of answers that a later turn repairs", .min = 0});
+           {.help = "weight in the loss of answers that a later turn repairs", .min = 0});
   v.section("optimizer", optimizer, "AdamW of the cold start");
 }
 

@@ -79,22 +79,24 @@ void check_judge(const RunConfig& c, Problems& problems) {
 }  // namespace
 
 void RunOptions::visit(OptionVisitor& v) {
-  v.option("name", name, {.help = "name of the run; empty: the config file's, without .yaml"});
-  v.option("dir", dir, {.help = "run directory; empty: runs/NAME"});
-  v.option("overwrite", overwrite, {.help = "delete the run that is in the run directory"});
-  v.option("seed", seed, {.help = "of initialisation, traces, task order and sampling", .min = 0});
-  v.option("steps", steps, {.help = "steps of reinforcement learning; 0: cold start only", .min = 0});
+  v.option("name", name, {.help = "name of the run; if empty, the config file's name without .yaml"});
+  v.option("dir", dir, {.help = "run directory; if empty, runs/NAME"});
+  v.option("overwrite", overwrite, {.help = "delete a run that already exists in the run directory"});
+  v.option("seed", seed, {.help = "seed of initialisation, traces, task order and sampling", .min = 0});
+  v.option("steps", steps, {.help = "steps of reinforcement learning; 0 runs the cold start only", .min = 0});
   v.option("max_seconds", max_seconds,
-           {.help = "ends reinforcement learning early; 0: never", .unit = "s", .min = 0});
+           {.help = "time limit after which reinforcement learning ends early; 0 for no limit",
+            .unit = "s",
+            .min = 0});
   v.option("threads", threads,
-           {.help = "threads of a rank's policy; 0: one per core, the cores shared by its machine's ranks",
+           {.help = "CPU threads of a rank's policy; 0 shares the machine's cores equally among its "
+                    "ranks",
             .min = 0,
             .max = 1024});
-  v.option(
-      "trajectories", trajectories,
-      {.help = "columns of the recorded trajectories: raw can be mapped into memory; zstd takes less disk "
-               "and more time",
-       .choices = {"raw", "zstd"}});
+  v.option("trajectories", trajectories,
+           {.help = "format of the columns of recorded trajectories: raw can be mapped into memory; "
+                    "zstd takes less disk and more time",
+            .choices = {"raw", "zstd"}});
 }
 
 std::filesystem::path RunOptions::path() const {
@@ -103,27 +105,33 @@ std::filesystem::path RunOptions::path() const {
 
 void ModelOptions::visit(OptionVisitor& v) {
   v.option("path", path,
-           {.help = "Hugging Face directory to start from; empty: a new policy of the shape below, its "
-                    "tokenizer trained on the traces"});
+           {.help = "Hugging Face directory to start from; if empty, a new policy of the shape "
+                    "below is made and its tokenizer is trained on the traces"});
   v.option("chat_format", chat_format,
-           {.help = "how conversations are written; auto: as the chat template of the model's folder says",
+           {.help = "chat format in which conversations are written; auto recognises the chat "
+                    "template in the model's folder",
             .choices = ChatFormat::names()});
   shape.visit(v);
   v.option("device", device,
-           {.help = "cpu, cuda or cuda:N; auto: a GPU where there is one that knows the model's shape"});
+           {.help = "cpu, cuda or cuda:N; auto chooses a GPU if there is one that supports the "
+                    "model's shape"});
   v.option("recompute", recompute,
-           {.help = "keep only the input of each block for the backward: less memory, slower"});
+           {.help = "keep only each block's input for the backward and recompute the rest; this "
+                    "takes less memory and more time"});
   v.option("logits_chunk", logits_chunk,
-           {.help = "rows of logits that exist at once; 0: 512 on the CPU, 8192 on a GPU",
+           {.help = "rows of logits that exist at once; 0 chooses 512 on the CPU and 8192 on a GPU",
             .unit = "tokens",
             .min = 0});
   v.option("zero_stage", zero_stage,
-           {.help = "of several ranks. 1: the gradient is summed over them once an update, and whole on each "
-                    "until then; 2: block by block after each pack, in less memory; 0: 1 up to 1 GiB of it",
+           {.help = "ZeRO stage with several ranks. 1: every rank keeps the whole gradient, which "
+                    "is reduced once per update. 2: it is reduced block by block after each "
+                    "micro-batch, which takes less memory. 0: chooses 1 if the gradient is at most "
+                    "1 GiB, else 2",
             .min = 0,
             .max = 2});
   v.option("allow_not_finite", allow_not_finite,
-           {.help = "learn from weights of which numbers are infinite or none, which are refused otherwise"});
+           {.help = "accept starting weights that contain infinities or NaNs, which are refused "
+                    "otherwise"});
 }
 
 PolicyOptions ModelOptions::policy() const {
@@ -136,19 +144,22 @@ PolicyOptions ModelOptions::policy() const {
 
 void TaskOptions::visit(OptionVisitor& v) {
   v.option("path", path, {.help = "task file, or folder of task files"});
-  v.option(
-      "language", language,
-      {.help = "language of the tasks taken from path; auto: cpp where it has any. `names` may be of any",
-       .choices = {"auto", "cpp", "cuda"}});
-  v.option("names", names, {.help = "only these tasks; empty: all"});
+  v.option("language", language,
+           {.help = "language of the tasks taken from path; auto chooses cpp if there are tasks in "
+                    "it. Tasks given by `names` may have any language",
+            .choices = {"auto", "cpp", "cuda"}});
+  v.option("names", names, {.help = "use only these tasks; if empty, use all"});
   v.option("learn", learn,
-           {.help = "splits that reinforcement learning draws from; traces: the generated ones",
+           {.help = "splits that reinforcement learning draws tasks from; traces are the generated "
+                    "tasks",
             .choices = {"train", Task::kGenerated}});
   v.option("order", order,
-           {.help = "dealt: all tasks round and round; difficulty: rather those that answers sometimes pass",
+           {.help = "order in which tasks are drawn. dealt: all tasks in turn; difficulty: prefers "
+                    "tasks that answers sometimes pass",
             .choices = {"dealt", "difficulty"}});
   v.option("least_weight", least_weight,
-           {.help = "difficulty: of a task that answers always or never pass; half of them pass: 1",
+           {.help = "order difficulty: smallest sampling weight, for tasks that answers always or "
+                    "never pass (a task passed by half of them weighs 1)",
             .min = 1e-3,
             .max = 1});
 }

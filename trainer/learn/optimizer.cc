@@ -75,15 +75,20 @@ std::string describe_not_finite(ParameterStore& store) {
 void OptimizerOptions::visit(OptionVisitor& v) {
   v.option("lr", lr, {.help = "peak learning rate", .min = 0});
   v.option("schedule", schedule,
-           {.help = "of the learning rate after the warm-up", .choices = {"constant", "linear", "cosine"}});
+           {.help = "schedule of the learning rate after the warm-up",
+            .choices = {"constant", "linear", "cosine"}});
   v.option("warmup", warmup,
            {.help = "share of the run's updates with a rising learning rate", .min = 0, .max = 0.99});
-  v.option("final_lr", final_lr, {.help = "share of lr that linear and cosine end at", .min = 0, .max = 1});
+  v.option("final_lr", final_lr,
+           {.help = "learning rate at the end of linear and cosine, as a share of lr", .min = 0, .max = 1});
   v.option("beta1", beta1, {.help = "decay of the first moment", .min = 0, .max = 0.9999});
   v.option("beta2", beta2, {.help = "decay of the second moment", .min = 0, .max = 0.99999});
   v.option("epsilon", epsilon, {.help = "added to the root of the second moment", .min = 1e-30});
   v.option("weight_decay", weight_decay, {.help = "decoupled, per unit of lr; matrices only", .min = 0});
-  v.option("clip", clip, {.help = "largest global gradient norm; 0: none", .min = 0});
+  v.option("clip", clip,
+           {.help = "largest global norm of the gradient, which is scaled down to it; 0 for no "
+                    "limit",
+            .min = 0});
 }
 
 double learning_rate(const OptimizerOptions& options, double progress) {
