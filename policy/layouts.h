@@ -1,6 +1,6 @@
 #pragma once
-// What a policy of a shape takes, counted by the layouts that hand the memory out: without a device, without
-// weights. Errors of those for a GPU: ConfigError where Temper is built without CUDA.
+// The memory and arithmetic that a policy of a given shape needs. Memory is counted by the same layouts that hand it
+// out, without a device and without weights. Errors of the functions for GPUs: ConfigError in a build without CUDA.
 
 #include <cstdint>
 
@@ -9,12 +9,12 @@
 
 namespace temper {
 
-// Of forward_backward over `tokens` tokens.
+// Bytes of the activations of forward_backward over `tokens` tokens.
 int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
                          int64_t scored);
 
-// On a GPU, of a decode step of so many sequences and of a prefill of `prefill_tokens`, keys and values left
-// out.
+// Bytes that a GPU needs for a decode step of `sequences` sequences and a prefill of `prefill_tokens`, without keys
+// and values.
 int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens);
 
 // On a GPU, of attention's backward over sequences of at most `tokens` tokens, where it may take `wanted`
@@ -22,16 +22,16 @@ int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t p
 // bf16.
 int64_t attention_backward_bytes(const ModelConfig& config, int64_t tokens, int64_t wanted);
 
-// What the model itself asks of a forward pass over one sequence of `tokens` tokens, however it is computed.
-// Multiply-adds of products count 2 and all else nothing: no look-up in the embedding, no norm, no softmax. A
-// token attends to the tokens before it and to itself, about half of the sequence, or to a layer's window of
-// them; `scored` tokens go through the head, be it tied or not. Backward counts twice the forward. Source:
+// Floating-point operations of a forward pass over one sequence of `tokens` tokens, independent of how it is
+// computed. A multiply-add of a product counts as 2; embedding look-up, norms and softmax count as 0. A token
+// attends to itself and the tokens before it, about half of the sequence, or to a layer's window of them; `scored`
+// tokens go through the head, tied or not. The backward counts as twice the forward. Source:
 // Chowdhery et al., "PaLM" (2022), appendix B; the causal half as in Dao, "FlashAttention-2" (2023), section
 // 4.1.
 double forward_flops(const ModelConfig& config, int64_t tokens, int64_t scored);
 
-// The same a token, forward and backward, each token scored. `context`: keys that a token attends to on
-// average.
+// Floating-point operations per token of forward and backward, if every token is scored. `context` is the average
+// number of keys that a token attends to.
 double train_flops_per_token(const ModelConfig& config, int64_t context);
 
 }  // namespace temper

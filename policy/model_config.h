@@ -1,5 +1,5 @@
 #pragma once
-// What a decoder computes, under Hugging Face's names where those have one.
+// The description of a decoder, with Hugging Face's names where they exist.
 
 #include <cstdint>
 #include <filesystem>
@@ -48,13 +48,13 @@ struct ModelConfig {
   double rms_norm_eps = 1e-6;
   int64_t max_position_embeddings = 1024;
   bool qk_norm = true;    // an RMSNorm per head on queries and keys, before RoPE
-  bool qkv_bias = false;  // of q_proj, k_proj and v_proj
-  bool o_bias = false;    // of o_proj
-  bool mlp_bias = false;  // of gate_proj, up_proj and down_proj
+  bool qkv_bias = false;  // q_proj, k_proj and v_proj have biases
+  bool o_bias = false;    // o_proj has a bias
+  bool mlp_bias = false;  // gate_proj, up_proj and down_proj have biases
   RopeScaling rope = {};
-  // A token attends to itself and to the `sliding_window` − 1 tokens before it; 0: to all before it.
+  // A token attends to itself and to the `sliding_window` − 1 tokens before it, or to all before it if this is 0.
   int64_t sliding_window = 0;
-  std::vector<uint8_t> windowed = {};  // [L] 1: the layer has the window; empty: all layers have it
+  std::vector<uint8_t> windowed = {};  // [L] 1 for layers with the window; if empty, all layers have it
 
   // Takes a family's name and its own choice of norms, biases, rope scaling and window.
   void set_family(const std::string& type);
@@ -75,7 +75,7 @@ std::vector<double> rope_frequencies(const ModelConfig& config);
 // config.json of a Hugging Face directory. Errors: ConfigError naming file, field, value, what is supported.
 ModelConfig read_model_config(const std::filesystem::path& dir);
 
-// What to do where `dir` is not there and looks like a model's name on the Hugging Face hub; else "".
+// Advice to the user if `dir` does not exist and looks like the name of a model on the Hugging Face hub; else "".
 std::string hub_advice(const std::filesystem::path& dir);
 
 }  // namespace temper

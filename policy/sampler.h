@@ -14,7 +14,7 @@ struct SamplingParams {
   int64_t top_k = 0;  // 0: all
   bool operator==(const SamplingParams&) const = default;
 
-  // What is left of a row's tokens; the greedy one is always among them.
+  // The truncation of a row's tokens, which always keeps the greedy one.
   Truncation truncation() const { return temperature > 0 ? Truncation{top_p, top_k} : Truncation{}; }
 };
 
@@ -25,8 +25,8 @@ struct SampledToken {
   float log_prob;
 };
 
-// `u` in [0, 1) decides; of the largest logits the greedy token is that of the lowest id. Row by row:
-// independent of batch neighbours.
+// Draws a token by the uniform number `u` in [0, 1). The greedy token is the largest logit with the lowest id. The
+// result depends on this row alone.
 SampledToken sample_token(std::span<const float> logits, const SamplingParams& params, double u);
 
 }  // namespace temper

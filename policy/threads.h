@@ -4,14 +4,14 @@
 
 namespace temper {
 
-// Threads that the policy computes with; 0: one per core.
+// Sets the number of threads that the policy computes with; 0 stands for one per core.
 void use_threads(int64_t threads);
 
 // Threads that files are read, written and hashed with: one per core, at most 8.
 int file_threads();
 
-// Calls task(i, thread) for each i of [0, count), on at most so many threads, this one among them. After an
-// error no further task is begun, and the first error is thrown here.
+// Calls task(i, thread) for each i of [0, count), on at most `threads` threads including this one. After an error no
+// further task is begun, and the first error is thrown here.
 void on_threads(int64_t count, int threads, const std::function<void(int64_t i, int thread)>& task);
 
 }  // namespace temper

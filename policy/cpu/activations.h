@@ -1,5 +1,5 @@
 #pragma once
-// What the forward leaves for the backward, and the scratch of both.
+// The activations that the forward keeps for the backward, and the scratch memory of both.
 
 #include <vector>
 
@@ -44,7 +44,7 @@ struct BackwardScratch {
   T* d_qkv;      // [T, (H+2K)·hd]
   T* d_gated;    // [T, F]
   T* d_gate_up;  // [T, 2F]
-  // Of the norms' weights, summed over each kRowBlock rows.
+  // Gradients of the norms' weights, one partial sum for each kRowBlock rows.
   T* input_norm_blocks;  // [⌈T / kRowBlock⌉, D]
   T* qk_norm_blocks;     // [⌈T / kRowBlock⌉, 2·hd]
   T* post_norm_blocks;   // [⌈T / kRowBlock⌉, D]

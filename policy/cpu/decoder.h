@@ -63,7 +63,7 @@ class CpuDecoder : public Decoder {
   HeadShape shape_;
   cpu::RopeTable<T> rope_;
   Workspace workspace_;
-  std::vector<int32_t> positions_;  // of the pack at hand
+  std::vector<int32_t> positions_;  // positions of the current pack's tokens
   std::vector<float> logits_;       // extend's answer where T is not float
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// What the GPU's forward leaves for its backward, and the scratch of both. Norms, rotations and SwiGLU's
-// product are computed again in the backward: at the speed of memory they cost less than the room.
+// The activations that the GPU's forward keeps for its backward, and the scratch memory of both. The backward
+// computes norms, rotations and SwiGLU's product again: they run at the speed of memory, and the time is worth less
+// than the memory that keeping them would take.
 
 #include <ATen/core/Tensor.h>
 

@@ -19,7 +19,8 @@ uint64_t next_id() {
   return ++last;
 }
 
-// The cache of the rollout before gives its memory, and with it its graphs, to one of the same size.
+// A cache of the same size gets the previous rollout's memory back, so that captured graphs stay valid. For any other
+// size that memory is released first.
 void make_room(int64_t numbers) {
   static int64_t before = 0;
   if (std::exchange(before, numbers) != numbers) cuda::give_back_unused();

@@ -18,21 +18,22 @@ class GpuCache : public CacheStorage {
 
   // Makes room for tokens up to `length`, none of it shared.
   void reserve(int64_t slot, int64_t length);
-  // And counts them as held.
+  // Reserves room up to `length` and sets the slot's length to it.
   void grow(int64_t slot, int64_t length);
 
-  // No two caches of a process have the same; and what was done to a slot's tokens but for adding to them.
+  // `id` is unique in the process. `edits` is incremented by every change to a slot except appending, so that a step
+  // queued earlier can tell that it is stale.
   uint64_t id() const { return id_; }
   uint64_t edits(int64_t slot) const { return edits_[size_t(slot)]; }
 
   // A row of a page table: the slot's pages, then spare ones. row [max_pages]
   void fill_row(int64_t slot, int32_t* row) const;
-  // For rows that only fill up a batch: all of them one page that nobody reads.
+  // A row of a page table for rows that only pad a batch. All its entries are a page that is never read.
   void fill_spare_row(int32_t* row) const;
   int64_t max_pages() const { return max_pages_; }
 
   cuda::Pages layer(int64_t index, const int32_t* table, const int32_t* row) const;
-  // What captured graphs depend on: another cache may get the same memory and divide it otherwise.
+  // The facts on which captured graphs depend. Another cache may get the same memory and divide it differently.
   struct Layout {
     const void* pool = nullptr;
     int64_t numbers = 0, max_pages = 0;
@@ -48,7 +49,7 @@ class GpuCache : public CacheStorage {
 
   uint64_t id_;
   std::vector<uint64_t> edits_;              // by slot
-  int64_t max_pages_;                        // of a slot
+  int64_t max_pages_;                        // per slot
   at::Tensor pool_;                          // [L, pages + 1, K, 2, kPageTokens, hd] bf16; the last is spare
   std::vector<std::vector<int32_t>> pages_;  // by slot
   std::vector<int32_t> users_;               // by page

@@ -1,9 +1,9 @@
 #pragma once
 // The decoder on one GPU: bf16, head dimension 128.
 //
-// Training, prefill and generation run the same ops on the same weights: products that add k in order
-// whatever the number of rows, cuDNN's attention over packs, and for tokens behind cached keys an attention
-// with the same arithmetic. So a token's log-prob has the same bits wherever it is computed.
+// Training, prefill and generation run the same ops on the same weights. Products add over k in the same order for
+// any number of rows; packs use cuDNN's attention, and tokens that follow cached keys an attention with the same
+// arithmetic. A token's log-prob therefore has the same bits in all three.
 
 #include <cuda_runtime_api.h>
 
@@ -68,7 +68,7 @@ class CudaDecoder : public Decoder {
   struct Prefill;
   struct Logits {
     const bf16* values = nullptr;  // [·, V]
-    std::vector<int32_t> row;      // of each extension
+    std::vector<int32_t> row;      // row of each extension
   };
   bool is_step(std::span<const Extension> extensions, std::span<const Draw> draws) const;
   std::vector<SampledToken> step(const Weights& w, GpuCache& cache, std::span<const Extension> extensions,
@@ -96,7 +96,7 @@ class CudaDecoder : public Decoder {
   cuda::Products products_;
   cuda::PackedAttention attention_;
   at::Tensor rope_table_;  // [positions, 2, hd/2] f32
-  cuda::Staging staging_;  // of upload
+  cuda::Staging staging_;  // used by upload
   Workspace training_, extending_, drawing_;
   std::vector<float> logits_;  // extend's answer
   StepGraphs graphs_;

@@ -58,11 +58,12 @@ class StepGraphs {
   // Valid until a larger step, or one over a cache laid out otherwise, asks for its own.
   const StepBuffers& buffers(int64_t rows, const GpuCache::Layout& cache);
 
-  // Runs what `enqueue` puts on the stream: as it is the first time, which lets libraries choose their
-  // kernels, then captured, then replayed.
+  // Runs the work that `enqueue` puts on the stream. The first call runs it directly, which lets libraries choose
+  // their kernels; the second captures it into a graph; later calls replay the graph.
   void run(int64_t rows, cudaStream_t stream, const std::function<void()>& enqueue);
 
-  // The host hears the step of a place when all that is now on the stream is done.
+  // tell() records an event for buffer `place` on the stream; hear(place) blocks until all work enqueued before that
+  // event has run.
   void tell(int place, cudaStream_t stream);
   void hear(int place);
 

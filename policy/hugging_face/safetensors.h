@@ -20,9 +20,9 @@ namespace temper {
 // error and not the end of the process.
 class SafetensorsFile {
  public:
-  // Reads the header alone. Nothing in it is believed before it is checked: its length against the file's,
-  // every shape against its bytes, all bytes of the data used once. Errors: ConfigError naming the file and
-  // the tensor; WorldError if the file cannot be read.
+  // Reads only the header and checks all of it: its length against the file's, every shape against its bytes, and
+  // that every byte of the data is used once. Errors: ConfigError naming the file and the tensor; WorldError if the
+  // file cannot be read.
   explicit SafetensorsFile(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -55,8 +55,8 @@ struct MadeTensor {
       part;
 };
 
-// Tensors in map order, written by so many threads; fsynced. Returns the digest of the file's pieces,
-// policy/parameters/piece_digest.h, where it is wanted. Errors: WorldError naming the path.
+// Writes the tensors in map order, with `threads` threads, and syncs the file. Returns the digest of the file's
+// pieces (policy/piece_digest.h) if it is wanted. Errors: WorldError naming the path.
 std::string write_safetensors(const std::filesystem::path& path,
                               const std::map<std::string, MadeTensor>& tensors, int threads,
                               bool digest = false);

@@ -13,7 +13,7 @@ namespace temper {
 const char* stored_name(at::ScalarType type);
 // config.json's: "bfloat16".
 const char* config_name(at::ScalarType type);
-// Of either name. Undefined: it is none of the four.
+// The float type with that name, in either spelling. Undefined if it is none of the four.
 at::ScalarType float_type(const std::string& name);
 
 void convert_floats(const void* from, at::ScalarType from_type, void* to, at::ScalarType to_type,

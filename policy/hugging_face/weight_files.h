@@ -24,13 +24,12 @@ struct WeightPlace {
 class WeightFiles {
  public:
   // Reads the headers of model.safetensors, or of the files that model.safetensors.index.json lists. Errors:
-  // ConfigError naming the file and the tensor that is missing, not one of the network's, there twice, in
-  // another file than the index says, not in the index, or of another shape or dtype; or where the index says
-  // another total.
+  // ConfigError naming the file and a tensor that is missing, unknown, present twice, in another file than the index
+  // says, not in the index, or of another shape or dtype; or if the total in the index is wrong.
   WeightFiles(const std::filesystem::path& dir, const ModelConfig& config);
 
   const WeightPlace& of(const std::string& parameter) const { return places_.at(parameter); }
-  uint64_t bytes() const;  // of all files
+  uint64_t bytes() const;  // size of all files
 
   // Some write a tied embedding a second time. Errors: ConfigError if it is another one.
   void check_tied_head() const;

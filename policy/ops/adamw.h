@@ -7,9 +7,9 @@
 
 namespace temper {
 
-// The factors of one update, the same for every element but for the decay.
+// The factors of one update. They are the same for every element, except `keep`.
 struct AdamWFactors {
-  double gradient_scale;  // of the clip
+  double gradient_scale;  // from clipping the gradient's norm
   double keep;            // 1 − lr · weight_decay
   double beta1, beta2;
   double step;             // lr / (1 − beta1^n)

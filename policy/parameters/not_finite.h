@@ -13,10 +13,10 @@ struct NotFinite {
   std::string where = "";  // the first: "model.safetensors: tensor 'x': 3 of its numbers from number 0 on"
 };
 
-// Of all ranks, on all ranks; `where` is the first rank's that has any.
+// The sum over all ranks, on all ranks; `where` comes from the first rank that has such numbers.
 NotFinite over_ranks(const NotFinite& mine, Communicator& ranks);
 
-// "2 numbers are not finite, the first in …"; empty: all are.
+// "2 numbers are not finite, the first in …"; empty if all are finite.
 std::string to_text(const NotFinite& found);
 
 }  // namespace temper

@@ -1,7 +1,7 @@
 #pragma once
-// A rank's share of master weights and moments, out of the way of training and in files: what a checkpoint
-// holds of the policy. In a file the tensors are master.NAME, moment1.NAME and moment2.NAME, [n] each: of the
-// parameter NAME those elements that the rank's optimizer moves.
+// A rank's share of master weights and moments, copied to the host and stored in files: the part of a checkpoint that
+// belongs to the policy. A file has tensors master.NAME, moment1.NAME and moment2.NAME, [n] each, with those elements
+// of the parameter NAME that the rank's optimizer updates.
 
 #include <ATen/core/Tensor.h>
 
@@ -22,16 +22,16 @@ using ShareBegins = std::map<std::string, int64_t>;
 // A copy in host memory, which is kept for the next one; pinned where the policy is on a GPU.
 class ShareCopy {
  public:
-  void take(ParameterStore& store);  // done at the return
+  void take(ParameterStore& store);  // the copy is complete on return
   std::map<std::string, StoredTensor> tensors() const;
   ShareBegins begins() const;
 
  private:
   struct Piece {
-    std::string name;  // of the parameter
+    std::string name;  // the parameter's
     int64_t begin, size;
   };
-  at::Tensor memory_;  // master, moment1, moment2 of each piece, one behind the other
+  at::Tensor memory_;  // master, moment1, moment2 of each piece, one after another
   std::vector<Piece> pieces_;
 };
 
@@ -40,9 +40,9 @@ struct SavedShare {
   ShareBegins begins;
 };
 
-// This rank's master, moments and then all weights, cut anew from the shares of any number of ranks. Called
-// on all ranks; returns what of the shares is not finite, over all ranks. Errors: ConfigError naming the
-// parameter that they do not hold in full.
+// Restores this rank's master and moments, and then all weights, from the shares that any number of ranks saved. All
+// ranks call it. Returns the numbers in the shares that are not finite, over all ranks. Errors: ConfigError naming a
+// parameter that the shares do not contain in full.
 NotFinite restore_shares(ParameterStore& store, const std::vector<SavedShare>& shares);
 
 }  // namespace temper

@@ -27,21 +27,21 @@ struct ParameterInfo {
   size_t unit = 0;
 };
 
-// Parameters whose gradients the backward finishes together. With several ranks padded, so that their shares
-// are equal and aligned.
+// Parameters whose gradients the backward finishes together. With several ranks a unit is padded, so that the ranks'
+// shares are equal and aligned.
 struct ParameterUnit {
   int64_t offset = 0, size = 0;  // elements into the flat weights
   std::string name;              // model.embed_tokens, model.layers.0, …
 };
 
-// What one rank's optimizer moves of one parameter, [n] each: its elements from `begin`.
+// The part of one parameter that one rank's optimizer updates, [n] each: the elements from `begin` on.
 struct ParameterPart {
   const ParameterInfo& parameter;
   int64_t begin;
   at::Tensor master, weights, gradients, moment1, moment2;
 };
 
-// The same part's weights alone, which a policy that only generates has too.
+// The weights of such a part. A policy that only generates has them, too.
 struct WeightPart {
   const ParameterInfo& parameter;
   int64_t begin;
@@ -66,7 +66,7 @@ class ParameterStore {
 
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
   const std::vector<ParameterUnit>& units() const { return units_; }  // embedding, blocks, final
-  int64_t size() const { return weights_.numel(); }                   // of the flat weights, padding included
+  int64_t size() const { return weights_.numel(); }                   // size of the flat weights, with padding
   int64_t share_size() const { return size() / ranks_.size(); }
   Communicator& ranks() const { return ranks_; }
 
@@ -78,8 +78,8 @@ class ParameterStore {
   at::Tensor& gradients();
   at::Tensor& moment1();
   at::Tensor& moment2();
-  // What the optimizer moves of this rank's share, parameter by parameter. Its master is the weights
-  // themselves, or, where those are bf16, their f32 origin.
+  // The parts that this rank's optimizer updates, parameter by parameter. Their master is the weights themselves or,
+  // if those are bf16, the f32 numbers from which they are rounded.
   std::vector<ParameterPart> parts();
   // The weights that this rank gives to the others in gather_weights().
   std::vector<WeightPart> own_weights() const;
@@ -89,9 +89,9 @@ class ParameterStore {
   // Views. Errors: TEMPER_CHECK on an unknown name.
   at::Tensor weight(const std::string& name) const;
   at::Tensor gradient(const std::string& name);
-  // Where the backward adds the parameter's gradient: its place in gradients() or, with several ranks, in a
-  // whole gradient of this rank's (ZeRO-1) or in memory that the blocks have in common, zero when their
-  // backward begins (ZeRO-2).
+  // The tensor to which the backward adds the parameter's gradient. With one rank it is a part of gradients(). With
+  // several ranks it is a part of this rank's whole gradient (ZeRO-1), or of memory that all blocks share and that is
+  // zero when a block's backward begins (ZeRO-2).
   at::Tensor gradient(const ParameterInfo& parameter);
   // The backward has added all of a unit's gradient: under ZeRO-2 sums it over ranks into their shares. Units
   // are finished from the last to the first, once a backward, on all ranks.
@@ -124,7 +124,7 @@ class ParameterStore {
   at::Tensor weights_, master_, gradients_, moment1_, moment2_;
   bool sums_once_;                                                            // ZeRO-1
   at::Tensor whole_gradient_;                                                 // its
-  at::Tensor embedding_gradient_, block_gradient_, final_gradient_, summed_;  // of several ranks
+  at::Tensor embedding_gradient_, block_gradient_, final_gradient_, summed_;  // with several ranks only
 };
 
 }  // namespace temper

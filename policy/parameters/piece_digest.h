@@ -1,6 +1,6 @@
 #pragma once
-// Digests of large files that several threads can make together: SHA-256 of each piece of 64 MiB, and of
-// these digests in hex, one behind the other, SHA-256 again.
+// Digests of large files that several threads can compute together: the SHA-256 of the concatenated SHA-256 digests,
+// in hex, of pieces of 64 MiB.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +13,7 @@ inline constexpr uint64_t kDigestPieceBytes = 64 << 20;
 
 std::string digest_of_pieces(const std::vector<std::string>& piece_digests);
 
-// Of a file that is there. Errors: WorldError naming the path.
+// The digest of an existing file. Errors: WorldError naming the path.
 std::string digest_of_pieces(const std::filesystem::path& path, int threads);
 
 }  // namespace temper

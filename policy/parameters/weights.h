@@ -17,7 +17,7 @@ struct BlockWeights {
   T* post_norm;   // [D]
   T* gate_up;     // [2F, D]
   T* down;        // [D, F]
-  // Null where there is none.
+  // Null if the model has no such bias.
   T* qkv_bias;      // [(H+2K)·hd]
   T* o_bias;        // [D]
   T* gate_up_bias;  // [2F]
@@ -35,7 +35,7 @@ struct ModelWeights {
 template <class T>
 ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& config);
 
-// Where the backward adds: see ParameterStore::gradient.
+// The tensors to which the backward adds gradients, see ParameterStore::gradient.
 template <class T>
 ModelWeights<T> gradient_pointers(ParameterStore& store, const ModelConfig& config);
 

@@ -1,6 +1,6 @@
 #pragma once
-// One buffer handed out in pieces. The same code counts a plan's bytes and hands them out, so a plan cannot
-// be wrong.
+// One buffer that is handed out in pieces. The same code counts the bytes of a memory plan and hands them out, so that
+// the plan cannot be wrong.
 
 #include <ATen/core/Tensor.h>
 
@@ -9,7 +9,7 @@
 
 namespace temper {
 
-// With base null, only counts.
+// Hands out pieces of a buffer; if `base` is null it only counts their bytes.
 class Arena {
  public:
   explicit Arena(std::byte* base = nullptr) : base_(base) {}
@@ -33,7 +33,8 @@ class Workspace {
  public:
   explicit Workspace(at::Device device) : device_(device) {}
 
-  // Calls lay_out(Arena&) twice: to count, then on memory. What an earlier call handed out is gone.
+  // Calls lay_out(Arena&) twice, first to count bytes and then to hand out memory. Pieces that an earlier call handed
+  // out become invalid.
   template <class LayOut>
   auto plan(const LayOut& lay_out) {
     Arena counter;

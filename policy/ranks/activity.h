@@ -1,5 +1,6 @@
 #pragma once
-// What this process is at, for whoever watches it from outside: written by the main thread, read by any.
+// The current activity of this process, for the watch and for messages. The main thread writes it, and any thread may
+// read it.
 
 #include <cstdint>
 #include <functional>
@@ -10,11 +11,11 @@ namespace temper {
 struct Activity {
   std::string phase;       // "start-up", "rollout", …
   uint64_t progress = 0;   // rises with each piece of work that is done
-  std::string collective;  // what it waits for together with the other ranks; empty: it does not
+  std::string collective;  // the collective call in which it waits for other ranks; empty if it is in none
 };
 
-// Names the phase for as long as it lives; after an exception it stays, to say where that came from. `name`
-// must be a literal.
+// Sets the name of the phase while it lives. After an exception the name stays, to show where the exception came
+// from. `name` must be a literal.
 class Phase {
  public:
   explicit Phase(const char* name);
@@ -27,14 +28,14 @@ class Phase {
   int exceptions_;
 };
 
-// The same for a wait on the other ranks.
+// Marks, while it lives, that the process waits for other ranks in a collective call.
 class CollectiveWait {
  public:
   explicit CollectiveWait(const char* name);
   ~CollectiveWait();
   CollectiveWait(const CollectiveWait&) = delete;
   CollectiveWait& operator=(const CollectiveWait&) = delete;
-  // As tests want it: how often the call is made, and whether a bit of its result is flipped.
+  // Fault injection for tests: how often the call is made, and whether a bit of its result is flipped.
   int times() const { return fault_ == "skip" ? 0 : fault_ == "twice" ? 2 : 1; }
   bool flips() const { return fault_ == "flip"; }
 
@@ -53,7 +54,7 @@ void made_progress();
 // the batch; garbage, at "beat".
 std::string fail_if_asked(const char* place);
 
-// Called by the main thread after each change of phase; null: no more. It must not throw.
+// Sets a function that the main thread calls after each change of phase; null removes it. It must not throw.
 void listen_to_phases(std::function<void()> listener);
 Activity present_activity();
 

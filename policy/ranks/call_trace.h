@@ -1,7 +1,7 @@
 #pragma once
-// Which collectives a rank has called, as a running digest: two ranks that made the same calls in the same
-// order have the same digest after the same number of calls. The last calls are kept, so that ranks whose
-// digests differ can tell each other where they parted.
+// The collective calls that a rank has made, as a running digest: two ranks that made the same calls in the same
+// order have the same digest after the same number of calls. The last calls are kept, so that the first difference
+// can be found between ranks with different digests.
 
 #include <cstdint>
 #include <mutex>
@@ -27,10 +27,10 @@ class CallTrace {
   // A number that must be the same on all ranks counts like a call: "note \"micro-batch\" of 3".
   void note(const char* what, uint64_t value) { add("note", what, int64_t(value), ""); }
 
-  // Of any thread.
+  // May be called from any thread.
   Point now() const;
   std::optional<Point> after(uint64_t calls) const;  // none: not yet, or too long ago
-  CallHistory history() const;                       // of the calls that are kept
+  CallHistory history() const;                       // the calls that are kept
 
  private:
   struct Call {
@@ -46,7 +46,7 @@ class CallTrace {
   uint64_t calls_ = 0;
 };
 
-// The same characters for as long as the process lives: for names of calls that are put together at run time.
+// Returns a copy of the name that lives as long as the process, for names of calls that are made at run time.
 const char* lasting_name(const std::string& name);
 
 }  // namespace temper

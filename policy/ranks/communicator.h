@@ -1,7 +1,7 @@
 #pragma once
-// What ranks do together. All ranks make the same calls in the same order, from one thread; each call names
-// what it is for, so that whoever waits too long can say for what. What was called is kept as a digest, which
-// the watch and same_calls() compare.
+// Collective operations of the ranks. All ranks make the same calls in the same order, from one thread. Each call
+// has a name, so that a message about a rank that waits too long can say what it waits for. The calls made so far are
+// kept as a digest, which the watch and same_calls() compare.
 //
 // Source: MPI's collectives; tensors go over NCCL where they are on a GPU, else over MPI or TCP.
 // Errors of all: LostRanks.
@@ -36,8 +36,8 @@ class Communicator {
   int core_rank() const { return core_rank_; }
   int core_size() const { return core_size_; }
 
-  // Tensors are contiguous, f32, f64 or bf16; a bf16 sum is done in f32. Valid at the return on the CPU, on
-  // the current stream on a GPU.
+  // Tensors are contiguous, f32, f64 or bf16; a bf16 sum is computed in f32. On the CPU the result is valid on
+  // return, on a GPU on the current stream.
   void all_reduce(at::Tensor& values,
                   const char* what);  // the sum over ranks, in place; the same bits everywhere
   // whole [size · n] → share [n], this rank's n of the sum over ranks. `whole` may be used up.
@@ -56,8 +56,8 @@ class Communicator {
   // Every rank's numbers, as many of each, by rank.
   std::vector<std::vector<uint64_t>> all_gather(const std::vector<uint64_t>& numbers, const char* what);
 
-  // A number that all ranks must have alike where they come here, such as a digest of what all hold. It is
-  // compared with the calls, and costs no message of its own.
+  // Records a number that must be equal on all ranks, such as a digest of common data. It is compared together with
+  // the digest of the calls and needs no message of its own.
   void note(const char* what, uint64_t value) {
     if (size_ > 1) calls_->note(what, value);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// MPI between CPUs. Lives in a library of its own, libtemper-mpi.so beside the program, loaded where mpirun
-// started us: a program that runs alone needs no MPI and waits for none.
+// MPI between CPUs. It is built as a separate library, libtemper-mpi.so beside the program, which is loaded only if
+// mpirun started this process. A program that runs alone needs no MPI and does not spend time on starting it.
 
 #include <memory>
 

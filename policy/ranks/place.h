@@ -19,12 +19,13 @@ enum class Launcher : uint8_t { kNone, kByHand, kMpi, kTorchrun, kSlurm };
 struct RankPlace {
   Launcher launcher = Launcher::kNone;
   int rank = 0, size = 1;
-  int local_rank = -1;  // among the ranks of this host; -1: the launcher does not say
-  // Where the ranks meet; not with mpirun.
+  int local_rank = -1;  // among the ranks of this host; −1 if the launcher does not set it
+  // The address at which the ranks connect. Not set with mpirun.
   std::string master_host = {};
   int master_port = 0;
   bool master_listens = false;  // the launcher has a store there already (torchrun's agent)
-  // Another set that contradicts this one, "" if none: to be said once the ranks can talk.
+  // A warning about another set of variables that contradicts this one, or "". It is printed once the ranks are
+  // connected.
   std::string contradiction = {};
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where ranks without MPI meet: a key-value store on rank 0, or the one that torchrun's agent keeps.
+// How ranks without MPI find each other: through a key-value store on rank 0, or that of torchrun's agent.
 
 #include <memory>
 #include <string>

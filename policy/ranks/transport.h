@@ -15,13 +15,13 @@ namespace temper {
 enum class Number : uint8_t { kBF16, kF32, kF64 };  // bf16 between GPUs only
 inline int64_t bytes_of(Number number) { return int64_t(2) << int(number); }
 
-// The other ranks cannot be reached. Whoever watches the ranks knows better which one failed and why.
+// The other ranks cannot be reached. The watch reports which rank failed and why.
 class LostRanks : public WorldError {
  public:
   using WorldError::WorldError;
 };
 
-// The job cannot be; another rank says why.
+// The job cannot run, and another rank reports why.
 class SaidElsewhere : public WorldError {
  public:
   explicit SaidElsewhere(int code) : WorldError("another rank ended the start"), exit_code(code) {}
@@ -42,7 +42,7 @@ class Transport {
   // `share` gets the sum of every rank's share_count numbers at rank · share_count of `whole`, which may be
   // used up.
   virtual void reduce_scatter(void* whole, void* share, int64_t share_count, Number number) = 0;
-  // In place: this rank's share lies at rank · share_bytes.
+  // Gathers in place: this rank's share is already at rank · share_bytes.
   virtual void all_gather(void* whole, int64_t share_bytes) = 0;
   virtual void broadcast(void* data, int64_t bytes, int root) = 0;
 
@@ -52,7 +52,7 @@ class Transport {
 // Between CPUs.
 class HostTransport : public Transport {
  public:
-  // The same between the first `count` ranks alone; all ranks call it, and the others get none.
+  // A transport between the first `count` ranks only. All ranks call it; the others get null.
   virtual std::unique_ptr<HostTransport> first(int count, const Exchange& exchange) = 0;
 };
 

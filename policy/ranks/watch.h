@@ -1,12 +1,12 @@
 #pragma once
-// Every rank's eye on the others: a thread with a connection between rank 0 and each rank. Once a second
-// ranks say what they are at. A rank that dies, stops, hangs or fails ends all of them, with one message.
+// The watch: a thread on every rank, with a connection between rank 0 and each other rank. Once a second ranks send
+// what they are doing. If a rank dies, stops, hangs or fails, all ranks end, with one message.
 //
-// A dead rank is noticed when its connection breaks, within a second; a stopped one, or a lost host, after
-// silence_s; a hung one after timeout_s; one that makes other collective calls than the rest, in seconds:
-// then all tell rank 0 their last calls, and it says which call of whom differs, or of both where two are at
-// odds. Ranks that others can do without are an exception (spare). Rank 0 speaks; of rank 0 itself, rank 1.
-// An interrupt of one rank reaches all.
+// A dead rank is noticed within a second, when its connection breaks; a stopped one or a lost host after silence_s;
+// a hung one after timeout_s. A rank that makes other collective calls than the rest is noticed within seconds: all
+// ranks then send their last calls to rank 0, which reports the rank and the call that differ, or both ranks if
+// there are only two. Ranks that others can do without (spare) may be lost. Rank 0 prints the message; if rank 0
+// itself failed, rank 1 does. An interrupt of one rank is passed on to all.
 
 #include <memory>
 #include <string>
@@ -31,9 +31,9 @@ class Watch {
   // Compares the calls of this communicator too, of those ranks that are in it.
   void follow(const Communicator& part);
 
-  // From now on the ranks from `first` on may be lost: rank 0 says so, and the others go on without them.
+  // From now on the ranks from `first` on may be lost: rank 0 reports it, and the others continue without them.
   void spare(int first);
-  // Whether rank 0 has come to its end.
+  // Whether rank 0 has ended normally.
   bool first_left() const;
 
   // This rank has come to its end, as the others will.

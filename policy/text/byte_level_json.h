@@ -7,12 +7,12 @@
 
 namespace temper {
 
-// `content` is the file's. What changes ids and is not built here is refused by name: other models,
-// normalisers, pre-tokenizers and patterns. Errors: ConfigError naming `origin`, the field and what is
+// Reads the content of a tokenizer.json. Anything that would change ids and is not implemented is refused by name:
+// other models, normalisers, pre-tokenizers and patterns. Errors: ConfigError naming `origin`, the field and what is
 // supported.
 TokenizerParts read_byte_level_json(const std::string& content, const std::string& origin);
 
-// Whether it describes such a tokenizer at all. Errors: ConfigError naming `origin` if it is not a JSON
+// Whether the content describes a byte-level tokenizer. Errors: ConfigError naming `origin` if it is not a JSON
 // object.
 bool is_byte_level_json(const std::string& content, const std::string& origin);
 

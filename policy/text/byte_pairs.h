@@ -19,8 +19,8 @@ class BytePairs {
   struct Merge {
     int32_t left, right, result;
   };
-  // `byte_ids`: the token of each byte. `merges`: the earlier, the sooner. `whole`: pieces that are one token
-  // whatever the merges say.
+  // `byte_ids` has the token of each byte, `merges` the merges by falling priority, `whole` the pieces that are one
+  // token regardless of the merges.
   BytePairs(const std::array<int32_t, 256>& byte_ids, const std::vector<Merge>& merges,
             std::unordered_map<std::string, int32_t> whole);
 

@@ -12,10 +12,10 @@ namespace temper {
 
 struct ChatLayout;  // how a family writes its turns
 
-// How a family of models writes conversations. Content is plain text: whatever it spells, it never becomes a
-// token of the format. Ids are those of transformers' apply_chat_template and, for Mistral, of
-// mistral-common, where these do not write an earlier turn anew (Qwen3's template drops the reasoning of
-// earlier turns).
+// How a family of models writes conversations. Content is plain text and never becomes a special token of the
+// format, whatever it contains. Ids equal those of transformers' apply_chat_template and, for Mistral, of
+// mistral-common, except where these rewrite an earlier turn (Qwen3's template drops the reasoning of earlier
+// turns).
 class ChatFormat {
  public:
   // `name`: one of names(); auto: the tokenizer's choice, or else recognised by its folder's chat template,
@@ -33,13 +33,13 @@ class ChatFormat {
   // A further message of the user, then the opening of the assistant's: what generation continues.
   // `reasons`: where the family reasons. Without: the answer to come is to begin without reasoning.
   std::vector<int32_t> user_turn(std::string_view content, bool reasons = true) const;
-  // What the opening of an answer ends with that belongs to its reasoning; templates leave it out of earlier
-  // turns. Empty where it is the answer that begins it.
+  // The part at the end of an answer's opening that belongs to its reasoning, which templates leave out of earlier
+  // turns. Empty if the answer itself begins the reasoning.
   std::vector<int32_t> opening_reasoning() const;
   // An answer as the family writes it, with the stop token. Reasoning in <think> at its front becomes the
   // family's tokens.
   std::vector<int32_t> answer(std::string_view content) const;
-  // What follows the stop token of an answer, before the next user turn.
+  // The tokens between the stop token of an answer and the next user turn.
   std::vector<int32_t> after_answer() const;
 
   // The first one is the family's own; a model may end its answer with any.

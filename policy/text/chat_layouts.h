@@ -21,8 +21,8 @@ struct ChatLayout {
   std::string_view name;
   std::vector<std::string_view> tokens;
   std::vector<std::string_view> stops;  // the first must be there
-  std::string_view start = {};          // of a conversation
-  std::string_view further_start = {};  // of each user turn but the first
+  std::string_view start = {};          // begins a conversation
+  std::string_view further_start = {};  // begins each user turn except the first
   std::string_view system = {};         // empty: part of the first user message, as `merged_system` puts it
   std::string_view default_system = {};
   bool system_always = false;  // written even where there is no system message

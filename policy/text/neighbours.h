@@ -1,5 +1,5 @@
 #pragma once
-// Where a text can be cut without changing its tokens.
+// Finds the borders at which a text can be cut without changing its tokens.
 
 #include <bitset>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace temper {
 class Neighbours {
  public:
   void add(std::string_view piece);  // valid UTF-8
-  // The bytes at the front of `text` up to the first such border; all of them where there is none.
+  // The number of bytes of `text` before the first such border, or of the whole text if there is none.
   size_t word(std::string_view text) const;
 
  private:

@@ -78,7 +78,7 @@ class PieceCache {
     return ++last;
   }
 
-  const uint64_t serial_ = next_serial();  // tells the memories of several tokenizers apart
+  const uint64_t serial_ = next_serial();  // distinguishes the caches of several tokenizers
 };
 
 }  // namespace temper

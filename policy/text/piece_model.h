@@ -16,7 +16,8 @@ inline constexpr uint32_t kModelType = 3;                    // of the trainer's
 inline constexpr uint32_t kCharsMap = 2, kDummyPrefix = 3;   // of a normaliser's
 }  // namespace piece_model
 
-// Is it one, as far as its outermost fields tell? Llama 3 ships ranks under the same file name.
+// Whether the bytes are a sentencepiece model, judging by the outermost fields. Llama 3 ships a list of ranks under
+// the same file name.
 bool is_piece_model(std::string_view bytes);
 
 // Errors: ConfigError beginning with `origin` where the model is malformed, where its pieces are not text of

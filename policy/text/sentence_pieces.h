@@ -19,8 +19,8 @@ struct SentencePieces {
   std::vector<Piece> pieces;  // as the model lists them
 };
 
-// `model` is a serialized model; `origin` names it in messages. Errors: ConfigError where it is none, has no
-// byte fallback, or changes white space or characters in the middle of a text.
+// Reads a serialized sentencepiece model; `origin` names it in messages. Errors: ConfigError if it is not a model, has
+// no byte fallback, or changes white space or characters in the middle of a text.
 SentencePieces read_sentence_pieces(const std::string& model, const std::string& origin);
 
 }  // namespace temper

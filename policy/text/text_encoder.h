@@ -1,5 +1,5 @@
 #pragma once
-// What a tokenizer is made of, whichever kind of file describes it.
+// The parts of a tokenizer, independent of the kind of file that describes it.
 
 #include <cstdint>
 #include <map>
@@ -32,8 +32,8 @@ struct TokenizerParts {
   std::map<std::string, AddedToken, std::less<>> added;
 };
 
-// Adds the tokens to `parts`: their texts, and their ids behind what is there. Errors: ConfigError naming
-// `origin` where an id is negative, used twice, or leaves ids without a token below it.
+// Adds the tokens to `parts`: their texts, and their ids after the existing ones. Errors: ConfigError naming `origin`
+// if an id is negative, used twice, or leaves a gap below it.
 void add_tokens(TokenizerParts& parts, const std::vector<AddedToken>& tokens, const std::string& origin);
 
 }  // namespace temper

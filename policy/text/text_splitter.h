@@ -27,7 +27,7 @@ class TextSplitter {
     ~Cut();
     Cut(const Cut&) = delete;
     Cut& operator=(const Cut&) = delete;
-    // The next piece, never empty; empty at the end. What no match covers is a piece too.
+    // The next piece, or an empty one at the end of the text. Text between matches is a piece, too.
     std::string_view next();
 
    private:

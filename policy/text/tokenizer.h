@@ -37,11 +37,11 @@ class Tokenizer {
 
   // Text in the middle of a conversation.
   std::vector<int32_t> encode(std::string_view text) const;
-  // Text at the start of a segment, as transformers encodes it there: some sentencepiece models put a space
-  // in front of it. The same as encode() for all others.
+  // Encodes text at the start of a segment as transformers does: for some sentencepiece models a space is put before
+  // it. For all others it equals encode().
   std::vector<int32_t> encode_start(std::string_view text) const;
-  // The texts of the tokens, one behind the other: decoding is append-only. Special tokens give nothing;
-  // added tokens that are not special ("<think>") give their name.
+  // The texts of the tokens, one after another, so that decoding is append-only. Special tokens are left out; added
+  // tokens that are not special ("<think>") are written by name.
   std::string decode(const std::vector<int32_t>& ids) const;
   std::string token_text(int32_t id) const;  // one token, special ones by name
 
@@ -56,7 +56,8 @@ class Tokenizer {
   const std::map<std::string, std::string>& files() const;
   void save(const std::filesystem::path& dir) const;  // writes files()
 
-  // How conversations are written with it, by name; auto: as its folder says. No part of its files.
+  // The name of the chat format in which conversations are written; auto recognises it from the tokenizer's folder. It
+  // is not stored in the tokenizer's files.
   std::string chat_format = "auto";
 
  private:

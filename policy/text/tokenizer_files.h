@@ -1,5 +1,5 @@
 #pragma once
-// What Tokenizer is made from and written to.
+// The files from which a Tokenizer is made and to which it is written.
 
 #include <cstdint>
 #include <map>
@@ -19,9 +19,9 @@ inline constexpr const char* kSpecialTokens[] = {"<|endoftext|>", "<|im_start|>"
 // have as many. Errors: ConfigError if `vocab_size` does not hold the bytes, special tokens and characters.
 std::string train_model(const std::vector<std::string>& texts, int64_t vocab_size);
 
-// tokenizer.json, tokenizer_config.json and special_tokens_map.json, name → content: the same ids in `tokenizers`
-// and transformers. They take special tokens out of plain text unless told not to (split_special_tokens), as all
-// their tokenizers do.
+// tokenizer.json, tokenizer_config.json and special_tokens_map.json, as name → content. `tokenizers` and transformers
+// produce the same ids from them, except that they recognise special tokens in plain text unless
+// split_special_tokens is set, as they do for all tokenizers.
 std::map<std::string, std::string> hugging_face_tokenizer_files(const std::vector<Piece>& pieces);
 
 extern const char* const kOwnChatTemplate;  // among these files

@@ -1,5 +1,5 @@
 #pragma once
-// Where a text leaves no choice.
+// Cuts texts into phrases, in which each piece is almost certain given the pieces before it.
 
 #include <string>
 #include <vector>

@@ -9,8 +9,8 @@
 
 namespace temper::cpu {
 
-// out = softmax(q·kᵀ / √hd, keys up to the query) · v, within each sequence [starts[s], starts[s+1]). With a
-// window only the last `window` of those keys, the query's own among them; 0: all.
+// out = softmax(q·kᵀ / √hd, keys up to the query) · v, within each sequence [starts[s], starts[s+1]). A `window`
+// above 0 leaves only the last `window` of those keys, including the query's own.
 // Shapes: qk [T, (H+K)·hd], queries first · v: the last K·hd columns of qkv [T, (H+2K)·hd] · out [T, H·hd] ·
 // lse [T, H]
 template <class T>

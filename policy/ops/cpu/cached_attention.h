@@ -1,6 +1,6 @@
 #pragma once
-// Attention of new tokens over the keys and values that a cache holds. The same sums in the same order as
-// `attention`.
+// Attention of new tokens over the keys and values that a cache holds. It computes the same sums in the same order
+// as `attention`.
 
 #include <cstdint>
 

@@ -18,7 +18,8 @@ void gemm(Op op_a, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, con
 template <class T>
 constexpr int64_t kPanel = 128 / int64_t(sizeof(T));
 
-// Elements of a matrix of n columns by panels, [n / kPanel, k, kPanel]: what a product reads lies end to end.
+// The size of a matrix of n columns in panels, [n / kPanel, k, kPanel], an order in which a product reads memory
+// contiguously.
 template <class T>
 constexpr int64_t panels_size(int64_t n, int64_t k) {
   return (n + kPanel<T> - 1) / kPanel<T> * kPanel<T> * k;

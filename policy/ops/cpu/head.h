@@ -24,11 +24,11 @@ void score_rows_backward(T* logits, int64_t vocab, int64_t token_count, double t
                          std::span<const double> entropy, std::span<const double> d_log_prob,
                          std::span<const double> d_entropy);
 
-// What truncation leaves of a row.
+// The result of truncating a row.
 template <class T>
 struct KeptRow {
   T cut;               // the least logit kept
-  double log_sum_exp;  // of the kept logits / temperature
+  double log_sum_exp;  // over the kept logits / temperature
   bool holds(T x) const { return !(x < cut); }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// As many numbers as the machine adds at once. Plain arrays leave it to the compiler which of them stay in
+// A vector of as many numbers as the machine adds at once. With plain arrays the compiler may not keep them in
 // registers.
 
 #include <cstdint>

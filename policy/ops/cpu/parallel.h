@@ -1,9 +1,9 @@
 #pragma once
 // Rows over threads. Results never depend on the number of threads.
 //
-// A pool of our own, as many threads as at::get_num_threads(): whoever is free takes the next task, the
-// caller too, and helpers that the machine gives no time are not waited for. OpenMP's regions wait for every
-// thread: beside busy compilers a decode step took ten times as long.
+// The thread pool has at::get_num_threads() threads. Every free thread, including the caller, takes the next task, and
+// a thread that gets no CPU time is not waited for. OpenMP's regions wait for every thread: with compilers running
+// beside it, a decode step took ten times as long.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,8 +31,8 @@ void parallel_rows(int64_t rows, const F& f) {
                  [&](int64_t block) { f(block * kRowBlock, std::min(rows, (block + 1) * kRowBlock)); });
 }
 
-// f(first row, rows) for consecutive tiles of a few dozen rows, each a multiple of kRowBlock but the last.
-// What several ops in f leave of a tile stays in one core's cache from op to op.
+// Calls f(first row, rows) for consecutive tiles of a few dozen rows, each but the last a multiple of kRowBlock. If f
+// runs several ops, a tile stays in one core's cache from op to op.
 template <class F>
 void parallel_tiles(int64_t rows, const F& f) {
   constexpr int64_t kMostBlocks = 3;

@@ -9,7 +9,7 @@ namespace temper::cpu {
 
 template <class T>
 struct RowSum {
-  T max;  // of scale · x
+  T max;  // largest scale · x
   T sum;  // Σ exp(scale · x − max)
 };
 

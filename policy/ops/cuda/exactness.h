@@ -1,7 +1,7 @@
 #pragma once
-// Whether rollout and training can agree to the last bit on this device: products must not depend on the
-// number of rows, and packed attention must have the arithmetic that paged_attention repeats. Both were found
-// by measuring versions of NVIDIA's libraries; a newer one may differ.
+// Checks whether rollout and training can agree to the last bit on this device: products must not depend on the
+// number of rows, and packed attention must have the arithmetic that paged_attention repeats. Both properties were
+// measured on certain versions of NVIDIA's libraries, and a newer version may lack them.
 
 #include <cuda_runtime_api.h>
 
@@ -23,7 +23,7 @@ struct Exactness {
 struct ProductShape {
   int64_t k, n;
   bool residual;
-  // [n, k] bf16, the weights that will be used; null: random ones, made for the check.
+  // [n, k] bf16, the weights that will be used; if null, random ones are made for the check.
   const void* w = nullptr;
   const void* bias = nullptr;  // [n] bf16; null: none
 };

@@ -22,7 +22,7 @@ namespace temper::cuda {
 void check(cudaError_t error, const char* what);
 void require(bool right, const char* what);  // TEMPER_CHECK for nvcc, which cannot read fmt's headers
 
-// cpu::rms_norm of rows `index` of x; index null: all, in order.
+// cpu::rms_norm of rows `index` of x, or of all rows in order if `index` is null.
 // Shapes: x [·, width] · index [rows] or null · w [width] · y [rows, width]
 void rms_norm(DType dtype, const void* x, const int32_t* index, const void* w, double eps, int64_t rows,
               int64_t width, void* y, cudaStream_t stream);
@@ -63,7 +63,7 @@ constexpr int64_t kPageTokens = 128;
 struct Pages {
   void* base = nullptr;
   const int32_t* table = nullptr;  // [·, max_pages] page numbers, one row per sequence
-  const int32_t* row = nullptr;    // [rows] which row of the table; null: row r has row r
+  const int32_t* row = nullptr;    // [rows] row of the table for each row; if null, row r has row r
   int64_t max_pages = 0;
 };
 
@@ -104,15 +104,14 @@ void score_kept_rows_backward(DType dtype, void* logits, int64_t rows, int64_t v
                               float scale, const int32_t* targets, const KeptRow* kept, const float* entropy,
                               const float* d_log_prob, const float* d_entropy, cudaStream_t stream);
 
-// Truncation::top_k as kernels count, 0: no limit. A limit that no row of theirs could reach is as good as
-// any larger one.
+// Truncation::top_k in the form that kernels take: 0 for no limit, and at most 2^30, which no row reaches.
 inline int32_t device_top_k(const Truncation& truncation) {
   return int32_t(truncation.top_k < 1 ? 0 : truncation.top_k < (1 << 30) ? truncation.top_k : 1 << 30);
 }
 
 // One draw from a row of logits, as sample_token's.
 struct Draw {
-  int32_t row;     // of logits
+  int32_t row;     // row of the logits
   int32_t greedy;  // 1: the largest logit, the first of equals
   float scale;     // 1 / temperature; 1 where greedy
   float u;         // uniform in [0, 1)

@@ -20,8 +20,8 @@ namespace temper::cuda {
 
 class PackedAttention {
  public:
-  // On the current device. `scale` multiplies q·k; 0: head_dim^-½. The backward takes a pack in as many calls
-  // as keep its workspace near `backward_bytes`; the bits are the same.
+  // Uses the current device. `scale` multiplies q·k; 0 stands for head_dim^-½. The backward splits a pack into as
+  // many calls as keep its workspace near `backward_bytes`, which does not change the bits.
   explicit PackedAttention(const HeadShape& shape, float scale = 0,
                            int64_t backward_bytes = int64_t(2) << 30);
   ~PackedAttention();

@@ -1,6 +1,6 @@
 #pragma once
-// How a pack of sequences is given to cuDNN: in calls of sequences of like lengths, each call filled up with
-// empty sequences to one of few shapes, since every shape needs a plan of its own.
+// How a pack of sequences is divided into calls of cuDNN. Each call has sequences of similar lengths and is padded
+// with empty sequences to one of few shapes, since every shape needs a plan of its own.
 
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@
 namespace temper::cuda {
 
 // out[r] over keys 0 … positions[r] of row r's sequence, zeros where positions[r] < 0. bf16, head dimension
-// 128, at most 8 query heads a key head. What a page holds behind its sequence's last token does not matter.
+// 128, at most 8 query heads per key head. The contents of a page after its sequence's last token do not matter.
 // Async:  with pages.row null, only each row's own token may be written by the previous kernel on the stream:
 //         earlier keys are fetched while that kernel is still ending.
 // Shapes: qk [rows, (H+K)·hd], queries first · positions [rows] · out [rows, H·hd]
@@ -17,8 +17,9 @@ namespace temper::cuda {
 void paged_attention(const HeadShape& shape, const void* qk, const int32_t* positions, int64_t rows,
                      const Pages& pages, void* out, cudaStream_t stream);
 
-// Puts the keys of qk and the values of qkv in place as tokens `positions` of their sequences; negative:
-// none. Shapes: qk [rows, (H+K)·hd] · v: the last K·hd columns of qkv [rows, (H+2K)·hd] · positions [rows]
+// Writes the keys of qk and the values of qkv to the pages, as tokens `positions` of their sequences. Rows with a
+// negative position are not written.
+// Shapes: qk [rows, (H+K)·hd] · v: the last K·hd columns of qkv [rows, (H+2K)·hd] · positions [rows]
 void write_pages(const HeadShape& shape, const void* qk, const void* qkv, const int32_t* positions,
                  int64_t rows, const Pages& pages, cudaStream_t stream);
 

@@ -1,5 +1,6 @@
 #pragma once
-// What the host code of kernels checks, compiled apart from them: nvcc need not read the formatting library.
+// Checks for the host code of kernels. They are compiled separately, so that nvcc need not read the formatting
+// library.
 
 #include <cstdint>
 

@@ -40,8 +40,8 @@ class ProductPlan {
   ProductPlan(const ProductPlan&) = delete;
   ProductPlan& operator=(const ProductPlan&) = delete;
 
-  // Algorithms that sum over k in one chain, the likeliest first. `split`: those found where sums may be
-  // split, and then told not to.
+  // Algorithms that sum over k in one chain, the most promising first. With `split`, the heuristic is asked for
+  // algorithms that may split sums, and splitting is then turned off in them.
   std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle, int alignment, bool split) const;
   bool takes(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& candidate) const;
   // `workspace` of kProductWorkspaceBytes.

@@ -24,8 +24,8 @@ class Products {
   Products();  // on the current device
   ~Products();
 
-  // y [rows, n] = x [rows, k] · wᵀ (+ bias [n]) (+ residual [rows, n]), w [n, k], rounded once; null: none of
-  // it. y may be residual, which costs a copy of it: the bits are the same.
+  // y [rows, n] = x [rows, k] · wᵀ (+ bias [n]) (+ residual [rows, n]), w [n, k], rounded once. bias and residual may
+  // be null. y may be the same as residual, which costs a copy of it and does not change the bits.
   void linear(const void* x, const void* w, const void* bias, const void* residual, int64_t rows, int64_t k,
               int64_t n, void* y, cudaStream_t stream);
 
