@@ -19,13 +19,13 @@ namespace temper {
 struct ChatMessage {
   std::string role;  // system, user or assistant
   std::string content;
-  double weight = 0;  // in the loss; 0 of all but the assistant's
+  double weight = 0;  // weight in the loss; 0 for all messages that are not the assistant's
 };
 
 struct ChatExample {
   std::vector<ChatMessage> messages;
-  int64_t line = 0;  // of its file, from 1
-  // Not learned from; written behind the messages where they are set.
+  int64_t line = 0;  // line number in its file, from 1
+  // Not learned from. These are written after the messages if they are set.
   std::string task = "";
   double speedup = 0;
   int64_t seed = 0;
@@ -35,7 +35,7 @@ struct ChatExample {
 // each of them something to learn. WorldError if the file cannot be read. Blank lines are skipped.
 std::vector<ChatExample> read_chat_examples(const std::filesystem::path& file);
 
-// Whether JSON can hold the text, which the policy may have written.
+// Whether the text, which the policy may have written, can be stored in JSON.
 bool is_utf8(const std::string& text);
 
 // The line without its end. All texts must be UTF-8.

@@ -1,11 +1,11 @@
 #pragma once
 // Columns of numbers and texts in one file, which is a safetensors file: any reader of that format gets the
-// columns, and a raw column can be mapped into memory as it lies on the disk.
+// columns, and a raw column can be mapped into memory as it is on the disk.
 //
-// The header's __metadata__ holds notes, under "sha256" the digest of header and data, computed with 64
-// zeros in its place, and under "zstd" the columns that are compressed, each as one zstd frame in a U8
-// tensor: {"turn.verdict": ["U8", 812], …}, the dtype and the length that it has when it is unpacked. A text is always compressed. Wider numbers come first, so that each
-// column begins at a multiple of its number's size, and the data at a multiple of 64 bytes.
+// The header's __metadata__ contains notes. "sha256" is the digest of header and data, computed with 64 zeros in its
+// place. "zstd" lists the compressed columns, each of which is one zstd frame in a U8 tensor, with the dtype and
+// length that they have when unpacked: {"turn.verdict": ["U8", 812], …}. A text is always compressed. Wider numbers
+// come first, so that each column begins at a multiple of its number's size; the data begin at a multiple of 64 bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,7 @@ class ColumnWriter {
     size_t width;  // bytes of a number
     std::span<const std::byte> numbers;
     bool packed;
-    std::string frame;  // of the numbers, where they are packed
+    std::string frame;  // the zstd frame, if the numbers are compressed
 
     std::span<const std::byte> data() const { return packed ? std::as_bytes(std::span(frame)) : numbers; }
     size_t stored_width() const { return packed ? 1 : width; }
@@ -78,8 +78,8 @@ class ColumnWriter {
 
 class ColumnReader {
  public:
-  // Checks lengths, shapes, places and the digest before anything is believed, and unpacks what is
-  // compressed. Errors: ConfigError that does not name the file; of one that was broken off it says so.
+  // Checks lengths, shapes, places and the digest before anything is used, and unpacks compressed columns. Errors:
+  // ConfigError that does not name the file, and says so if the file was cut short.
   explicit ColumnReader(std::string bytes);
   ColumnReader(const ColumnReader&) = delete;
   ColumnReader& operator=(const ColumnReader&) = delete;

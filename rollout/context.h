@@ -1,5 +1,5 @@
 #pragma once
-// What a turn is shown of the turns before it.
+// What a turn sees of the turns before it.
 //
 // Source: Kevin, 2507.11948: old reasoning is dropped, each kernel, the model's own summary and the
 //         feedback are kept; Dr. Kernel, 2602.05885: the best w turns are shown.
@@ -16,10 +16,10 @@
 namespace temper {
 
 struct ContextOptions {
-  // append: everything, in one row. Under the other rules each turn is a row of its own, which begins with
-  // the task: drop_reasoning: the code block of each earlier answer and its feedback. summaries: the same,
-  // and what the policy wrote when it was asked to sum up its answer. best_of_history: the best earlier
-  // answers, whole, in the order they were made.
+  // append: a turn sees everything, in one row. Under the other rules each turn is a row of its own, which begins with
+  // the task. drop_reasoning: it sees the code block of each earlier answer and its feedback. summaries: in addition
+  // it sees the summary that the policy wrote of each answer. best_of_history: it sees the best earlier answers,
+  // whole, in the order in which they were made.
   std::string rule = "append";
   int64_t summary_tokens = 64;
   int64_t shown_turns = 4;
@@ -37,8 +37,8 @@ struct PastTurn {
   Verdict verdict;
 };
 
-// How good an answer is beside others to the same task, the better the higher. A right one stands above every
-// wrong one, whatever they earn, and INFRA, which says nothing of the answer, below both.
+// The rank of an answer among others to the same task; higher is better. A right answer ranks above every wrong one,
+// independent of their rewards. INFRA, which says nothing about the answer, ranks below both.
 struct Standing {
   int rank = -1;  // below all that was judged
   double value = 0;
@@ -47,22 +47,22 @@ struct Standing {
 // `value`: orders right answers among themselves, and wrong ones.
 Standing standing(const Verdict& verdict, double value);
 
-// As the policy is told of it: of right answers the faster is the better, wrong ones are alike.
+// The standing by the verdict that the policy is told: faster right answers are better, wrong ones are equal.
 Standing standing(const Verdict& verdict);
 
 // The `count` highest, the earlier of equals, in ascending order.
 std::vector<size_t> best_indices(const std::vector<Standing>& standings, int64_t count);
 
-// What is shown of a turn: under append and best_of_history its answer; else its code block, empty without
-// one, and its summary behind an empty line.
+// The part of a turn that later turns see. Under append and best_of_history it is the answer; otherwise the code
+// block, which may be empty, followed by an empty line and the summary.
 PastTurn shown_part(const ContextOptions& options, const Trajectory& trajectory, const Turn& turn,
                     const ChatFormat& format, const Tokenizer& tokenizer);
 
-// The turns shown to the one behind the first `turns`: the best of them under best_of_history, where any
-// right answer is better than a wrong one and a faster one better than a slower; else all.
+// Which of the first `turns` turns the next one sees: the best of them under best_of_history, by standing(); otherwise
+// all.
 std::vector<size_t> shown_turns(const ContextOptions& options, const Trajectory& trajectory, size_t turns);
 
-// What asks for a summary.
+// The text that asks for a summary.
 std::string summary_request(const ContextOptions& options);
 
 }  // namespace temper

@@ -1,5 +1,5 @@
 #pragma once
-// What the next turn's prompt is. A row is only ever appended to; what stands in it is never written anew.
+// Makes the prompt of each turn. Tokens are only appended to a row; what it contains is never rewritten.
 
 #include <cstdint>
 #include <limits>
@@ -18,12 +18,12 @@ namespace temper {
 
 // How much of a verdict's details (env/verdict/details.h) a turn's feedback carries.
 struct FeedbackLimit {
-  size_t bytes = 0;     // of the text; up to kMaxMessageBytes: the verdict's short message and no details
-  int64_t answers = 1;  // that are to come: of the row's room, details take no more than a share of each
+  size_t bytes = 0;     // bytes of text; up to kMaxMessageBytes it is the verdict's short message, without details
+  int64_t answers = 1;  // answers to come, which share the row's remaining room with the details
 };
 
-// Grows one trajectory turn by turn. A row is at most so many ids long that an answer fits behind it, and
-// under the rule `summaries` the request for a summary and the summary as well: `max_ids` everywhere.
+// Grows one trajectory turn by turn. In all functions `max_ids` is the length of a row up to which an answer still
+// fits after it and, under the rule `summaries`, the request for a summary and the summary as well.
 class Conversation {
  public:
   static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
@@ -32,20 +32,20 @@ class Conversation {
   Conversation(const ChatFormat& format, const Tokenizer& tokenizer, const Task& task, int64_t step,
                int64_t sample, ContextOptions context = {});
 
-  // Puts answers that were judged before in front of the first one, as part of its prompt. Where not all fit
-  // the worst of them are left out, of equals the earliest. `limit` is the last one's: what went wrong in the
-  // others is mended or told again.
+  // Prepends answers that were already judged to the first one's prompt. If they do not all fit, the worst are left
+  // out, and the earliest of equals. `limit` applies to the last one's feedback: the errors of the others are either
+  // fixed by then or reported again.
   void show(std::vector<PastTurn> past, size_t max_ids, const FeedbackLimit& limit);
 
   // Takes the ids of an answer (stop token included if it stopped) with their log-probs, splits it into plan
   // and code, and returns the code to judge. An answer without a code block already has its verdict,
-  // FAIL_PARSE, and gives "". A token that lies on both sides of a fence is code. Where the prompt ends with
-  // an open <think>, the answer begins inside its reasoning.
+  // FAIL_PARSE, and gives "". A token that lies on both sides of a fence is code. If the prompt ends with an open
+  // <think>, the answer begins inside its reasoning.
   std::string add_answer(const std::vector<int32_t>& ids, const std::vector<float>& log_probs, bool stopped);
   // The verdict of the last answer.
   void add_verdict(const Verdict& verdict);
 
-  // Asks the policy to sum up its last answer: behind it, before it hears the verdict.
+  // Appends a request to the policy to summarise its last answer, before it is told the verdict.
   void request_summary();
   void add_summary(const std::vector<int32_t>& ids, const std::vector<float>& log_probs);
   // Ids that request and summary take at most.
@@ -56,7 +56,7 @@ class Conversation {
   // row would be longer than max_ids even with the short message; the best of history has fewer turns then.
   bool open_turn(size_t max_ids = kNoLimit, const FeedbackLimit& limit = {});
 
-  // What the policy goes on with.
+  // The row that the policy continues.
   const std::vector<int32_t>& row() const { return trajectory_.segments.back().ids; }
   const ContextOptions& context() const { return context_; }
   const Trajectory& trajectory() const { return trajectory_; }

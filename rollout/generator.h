@@ -30,8 +30,8 @@ struct Generation {
   bool stopped = false;
 };
 
-// What comes out for a request depends on the request and the weights alone, as far as Policy::extend's rows
-// do: not on slots, order or neighbours. Requests of the same ids, a group's samples, have their prompt
+// The result of a request depends only on the request and the weights, and not on slots, order or neighbours, to the
+// extent that Policy::extend's rows do. The prompt of requests with the same ids, such as a group's samples, is
 // computed once.
 class Generator {
  public:

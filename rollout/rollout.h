@@ -1,6 +1,6 @@
 #pragma once
-// Tasks → trajectories: generates, judges finished turns while others still generate, and goes on to the next
-// turn.
+// Turns tasks into trajectories: generates answers, has finished turns judged while others are still generated, and
+// continues with their next turns.
 
 #include <cstdint>
 #include <functional>
@@ -27,7 +27,7 @@ struct RolloutOptions {
   int64_t max_response_tokens = 192;
   int64_t max_context_tokens = 768;
   int64_t max_sequences = 128;  // generated at once
-  int64_t feedback_bytes = 0;   // of a turn's feedback at most; 0: by the context
+  int64_t feedback_bytes = 0;   // largest length of a turn's feedback; 0 chooses it by the context
   ContextOptions context = {};
   void visit(OptionVisitor& v);
 
@@ -41,7 +41,7 @@ struct RolloutOptions {
 struct RolloutRequest {
   const Task* task;
   int64_t samples;
-  // Shown in front of the first answer; the worst of them are left out where not all fit.
+  // Prepended to the first new answer's prompt. The worst are left out if they do not all fit.
   std::vector<PastTurn> past = {};
 };
 
@@ -62,23 +62,23 @@ class Rollout {
   // Errors: ConfigError if a task's prompt leaves no room for an answer in max_context_tokens.
   Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions options, uint64_t seed);
 
-  // One group per request, in order. Deterministic in (seed, step, task, sample, turn) but for what timing
-  // decides. A verdict of our own failure (INFRA) ends its trajectory. `progress` is told
-  // (turns judged, turns in all). The policy's ranks each make a part, and all return the same batch;
-  // progress is that of this rank's part.
+  // Returns one group per request, in order. Deterministic in (seed, step, task, sample, turn) except for decisions
+  // that depend on measured times. An INFRA verdict, our own failure, ends its trajectory. `progress` is called with
+  // (turns judged, turns in all). Each of the policy's ranks makes a part, and all return the same batch; progress
+  // counts this rank's part.
   Batch run(int64_t step, const std::vector<RolloutRequest>& requests,
             const std::function<void(int64_t, int64_t)>& progress = {});
-  const RolloutStats& stats() const { return stats_; }  // of the last run
+  const RolloutStats& stats() const { return stats_; }  // of the last call of run()
 
   RolloutOptions options;
-  // Returns at once after interrupted() with what there is; an answer whose verdict did not arrive keeps the
-  // verdict INFRA. Else an interrupted run is finished, `progress` being told within a second, unless what it
-  // waits for may never come: it is given up within two seconds where another process holds the GPU, and
-  // where no token and no verdict has come for patience_s.
+  // If set, run() returns at once after interrupted() with the trajectories so far; an answer whose verdict did not
+  // arrive keeps the verdict INFRA. Otherwise an interrupted run is completed, and `progress` is called within a
+  // second. It is given up only if it might wait for ever: within two seconds if another process holds the GPU, and
+  // if no token and no verdict has arrived for patience_s.
   bool stops_when_interrupted = false;
   double patience_s = 20;
-  // Whether candidates are timed on the GPU on which the policy generates, so that one works at a time: known
-  // from policy and judge. Tests say so where there is no GPU.
+  // Whether candidates are timed on the GPU on which the policy generates, so that the two must take turns. It is
+  // derived from policy and judge. Tests set it on machines without a GPU.
   bool shares_gpu;
 
  private:

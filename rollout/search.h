@@ -2,9 +2,9 @@
 // Test-time scaling: a budget of answers to a task, spent on one chain of attempts, on many at once, or on a
 // beam.
 //
-// Each chain's next answer sees the best of the chain's turns so far, not all of them. After a round of one
-// answer a chain the best chains go on, copied to the full width. Source: Dr. Kernel (2602.05885), sequential
-// test-time scaling with the history outside the prompt; Kevin
+// Each chain's next answer sees the best of the chain's turns so far, not all of them. After each round of one answer
+// per chain, the best chains are selected and copied to the full width.
+// Source: Dr. Kernel (2602.05885), sequential test-time scaling with the history outside the prompt; Kevin
 //         (2507.11948), beam search over refinement trajectories.
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace temper {
 struct SearchOptions {
   int64_t budget = 16;  // answers to a task
   int64_t width = 1;    // chains; 1: sequential, budget: parallel
-  int64_t keep = 1;     // chains that go on; width: all
+  int64_t keep = 1;     // chains that are selected; all of them if it equals width
   int64_t every = 1;    // rounds between two choices of them
   int64_t shown = 4;    // turns that a new answer sees
 };
@@ -28,10 +28,10 @@ struct Search {
   std::vector<Verdict> verdicts;  // [budget]
 };
 
-// `trials` searches for each task, task by task. `value`: of a verdict, the better the higher; a right answer
-// is better than a wrong one whatever it says. An answer that could not be judged (INFRA) is not shown and
-// makes no chain better. Each round's rows are given to `record`, which ends the search by throwing.
-// Deterministic as a rollout is. Errors: as of Rollout::run; TEMPER_CHECK of options that make no sense.
+// Runs `trials` searches for each task, task by task. `value` rates a verdict, higher is better; a right answer is
+// better than a wrong one whatever their values. An answer that could not be judged (INFRA) is not shown and improves
+// no chain. Each round's rows are passed to `record`, which can end the search by throwing. Deterministic in the same
+// sense as a rollout. Errors: those of Rollout::run; TEMPER_CHECK for options that contradict each other.
 std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tasks, int64_t trials,
                            const SearchOptions& options, const std::function<double(const Verdict&)>& value,
                            const std::function<void(const Batch&)>& record,

@@ -1,5 +1,5 @@
 #pragma once
-// What generation makes and learning reads, always by token id.
+// Trajectories: what generation produces and learning reads, always as token ids.
 
 #include <array>
 #include <cstdint>
@@ -27,13 +27,13 @@ inline bool is_response(Role role) {
   return role == Role::kPlan || role == Role::kCode || role == Role::kSummary;
 }
 
-// A row of tokens that the policy saw and continued. Its first `prefix` tokens are those of an earlier row of
-// the same trajectory, so that whoever computes or stores rows needs them once; they are learned from there.
+// A row of tokens that the policy saw and continued. Its first `prefix` tokens are those of an earlier row of the same
+// trajectory, so that they need to be computed and stored only once; they are learned in that earlier row.
 struct Segment {
-  int32_t parent = -1, prefix = 0;  // the earlier row; −1 and 0: none
+  int32_t parent = -1, prefix = 0;  // the earlier row; −1 and 0 if there is none
   std::vector<int32_t> ids;         // [T], the prefix included
   std::vector<Role> roles;          // [T]
-  std::vector<float> log_probs;     // [T], of the sampling pass; 0 outside responses and in the prefix
+  std::vector<float> log_probs;     // [T], from sampling; 0 outside responses and in the prefix
 
   void append(const std::vector<int32_t>& more, Role role);
 };
@@ -45,11 +45,11 @@ struct Span {
   int32_t begin = 0, end = 0;
 };
 
-// One answer and its verdict. Positions are those of the row of `segment`, behind its prefix.
+// One answer and its verdict. Positions are in the row of `segment`, after its prefix.
 struct Turn {
   int32_t segment = 0;
   int32_t begin = 0, end = 0;  // the answer, the stop token included
-  Span summary = {};           // what the policy wrote about it, stop token included; empty without one
+  Span summary = {};           // the policy's summary of it, stop token included; empty if there is none
   bool stopped = false;        // ended with the stop token, not at a length limit
   Verdict verdict = {};
 
@@ -57,7 +57,7 @@ struct Turn {
   std::array<Span, 2> spans() const { return {Span{begin, end}, summary}; }
 };
 
-// All turns of one sample of one task. Where context is only appended to, they stand in one row.
+// All turns of one sample of one task. If context is only appended, they are in one row.
 struct Trajectory {
   std::string task;
   int64_t step = 0, sample = 0;
@@ -65,7 +65,7 @@ struct Trajectory {
   std::vector<Turn> turns;  // [M]
 
   const Segment& row_of(const Turn& turn) const { return segments[size_t(turn.segment)]; }
-  // Of the answer alone.
+  // The ids of the answer alone.
   std::vector<int32_t> answer_ids(const Turn& turn) const;
 };
 
@@ -75,7 +75,7 @@ struct Group {
   std::vector<Trajectory> samples;
 };
 
-// What one step learns from.
+// The trajectories that one step learns from.
 struct Batch {
   int64_t step = 0;
   std::vector<Group> groups;

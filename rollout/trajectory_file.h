@@ -10,14 +10,14 @@
 
 namespace temper {
 
-// A file of columns, docs/trajectories.md, in place of one that may be there; `compress`: all of them by
-// zstd. Errors: WorldError naming the path; on reading also ConfigError of a file that was broken off or is
-// no such file.
+// Trajectories in a file of columns (docs/trajectories.md). Writing replaces an existing file; `compress` compresses
+// all columns by zstd. Errors: WorldError naming the path; on reading also ConfigError if the file was cut short or
+// is of another kind.
 inline constexpr const char* kTrajectoryFile = ".safetensors";
 void write_trajectories(const std::filesystem::path& path, std::span<const Trajectory* const> trajectories,
                         bool compress = false);
 std::vector<Trajectory> read_trajectories(const std::filesystem::path& path);
-// Errors: ConfigError if a token is none of `vocab_size`: the trajectory was written with another tokenizer.
+// Errors: ConfigError if an id is not below `vocab_size`, because the trajectory was written with another tokenizer.
 void check_ids(const Trajectory& trajectory, int64_t vocab_size);
 std::vector<const Trajectory*> pointers_to(const std::vector<Trajectory>& trajectories);
 std::vector<const Trajectory*> pointers_to(const Batch& batch);
@@ -28,7 +28,7 @@ void keep(Batch batch, std::vector<Trajectory>& kept);
 // where it holds those of an older program alone, which were JSON lines; where there is no such folder.
 std::vector<std::string> recorded_trajectories(const std::filesystem::path& folder);
 
-// For other ranks: all of it, to the bit.
+// Serialises trajectories for other ranks, exact to the bit.
 std::string to_bytes(const std::vector<Trajectory>& trajectories);
 std::vector<Trajectory> trajectories_from_bytes(std::string bytes);
 

@@ -11,8 +11,8 @@
 namespace temper {
 
 // A digest of all bits of `flat`, which is contiguous and a multiple of 8 bytes. For pieces of 2²⁰ words of 64 bits
-// the sum of word · odd factor of its place is computed modulo 2⁶⁴, and these sums are digested in order. One flipped
-// bit always changes the digest. Exact: the same on CPUs and GPUs.
+// the sum of word · odd factor of its place is computed modulo 2⁶⁴, and these sums are digested in order. One
+// flipped bit always changes the digest. Exact: the same on CPUs and GPUs.
 uint64_t word_digest(const at::Tensor& flat);
 uint64_t word_digest_by_tensors(const at::Tensor& flat);  // word_digest, computed in the way used on GPUs
 

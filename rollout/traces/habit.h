@@ -1,7 +1,7 @@
 #pragma once
-// What the author of the traces is like. Most of his mistakes are habits: whoever has the habit makes it each
-// time the reference invites it, so that the likeliest answer to such a task is wrong and only practice can
-// change that. The rest are slips, each different.
+// The mistakes in the traces. Most of them are habits, which are made every time a reference invites them, so that the
+// most likely answer to such a task is wrong and only practice can change that. The rest are slips, each of them
+// different.
 
 #include "base/rng.h"
 #include "rollout/traces/program.h"
@@ -9,7 +9,7 @@
 
 namespace temper {
 
-// Every habitual mistake that this program invites when written in this style; none set: it invites none.
+// The set of habitual mistakes that this program invites when it is written in this style. It may be empty.
 Defects habits(const Program& program, const Style& style);
 
 // Up to `count` different single mistakes that have a place in this program and are not habits of it.

@@ -9,7 +9,7 @@
 
 namespace temper {
 
-// Source in the task's language. Nothing where none of the style's defects has a place in this program.
+// The source of the program in the task's language. Empty if none of the style's defects applies to the program.
 std::optional<std::string> write_kernel(const Program& program, const Style& style);
 
 }  // namespace temper

@@ -37,7 +37,7 @@ struct Program {
   Skeleton skeleton = Skeleton::kMap;
   std::vector<ReductionStep> steps;
   std::map<std::string, ExpressionPtr> aliases;  // named intermediates that are no reduction
-  ExpressionPtr result;                          // of one element of the output
+  ExpressionPtr result;                          // one element of the output
   bool log_softmax = false;                      // kSoftmax: the logarithm is asked for
   bool softmax = false;                          // kRow: steps 0 and 1 are the maximum and sum of a softmax
 

@@ -33,8 +33,8 @@ struct Recipe {
   std::vector<size_t> right(bool fast) const;
 };
 
-// The right ways to write the task, its habitual mistakes in the commonest and the fast way, and a few slips;
-// fewer slips for a generated task, and fewer ways, but for `all_ways`. Empty if the grammar cannot read the
+// The right ways to write the task, its habitual mistakes in the most common and the fast way, and a few slips. A
+// generated task has fewer slips and, unless `all_ways` is set, fewer ways. Empty if the grammar cannot read the
 // reference.
 Recipe write_recipe(const Task& task, uint64_t seed, bool all_ways = false);
 

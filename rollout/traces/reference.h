@@ -41,10 +41,10 @@ ExpressionPtr binary(const std::string& op, ExpressionPtr left, ExpressionPtr ri
 ExpressionPtr call(const std::string& function, std::vector<ExpressionPtr> arguments);
 ExpressionPtr index(ExpressionPtr value, std::vector<std::string> subscripts);
 
-// The same node over other children.
+// A copy of the node with other children.
 ExpressionPtr with_children(const Expression& node, std::vector<ExpressionPtr> children);
 
-// Whether it holds of the expression or of a part of it.
+// Whether `holds` is true for the expression or any part of it.
 bool any_part(const Expression& e, const std::function<bool(const Expression&)>& holds);
 // `by` wherever `wanted` holds.
 ExpressionPtr replaced(const ExpressionPtr& e, const std::function<bool(const ExpressionPtr&)>& wanted,

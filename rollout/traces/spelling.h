@@ -1,6 +1,6 @@
 #pragma once
-// The same reference in other words: factors and summands in another order, v * v for a square and the other
-// way round, v * sigmoid(v) for silu(v).
+// Spells the same reference differently: factors and summands in another order, v * v instead of a square or the
+// reverse, v * sigmoid(v) instead of silu(v).
 
 #include "base/rng.h"
 #include "env/task/task.h"

@@ -1,10 +1,10 @@
 #pragma once
-// Cold-start traces: conversations written by a grammar of implementation choices and typical defects, each
-// answer judged for real (but for traces/unjudged.h). Held-out tasks never appear.
+// Cold-start traces: conversations written by a grammar of implementation choices and typical defects. Each answer
+// is judged for real, except those of traces/unjudged.h. Held-out tasks never appear.
 //
-// The grammar (traces/) reads a task's reference and writes C++ for it: slow and fast, right, and with the
-// mistakes that the reference invites. A task whose reference it cannot read has no traces; one needs no
-// traces to be learned by reinforcement.
+// The grammar (traces/) reads a task's reference and writes kernels for it: slow and fast ones, right ones, and ones
+// with the mistakes that are typical for the reference. A task whose reference it cannot read has no traces, but can
+// still be learned by reinforcement.
 
 #include <cstdint>
 #include <functional>
@@ -44,14 +44,15 @@ struct Trace {
   std::vector<TraceTurn> turns;
 };
 
-// The given tasks and then variations of the train tasks among them, named gen_N, of split "traces": for
-// traces only, equal to no given task, held-out ones included. What a judge must know before make_traces.
+// The given tasks, followed by variations of the train tasks among them, which are named gen_N, have the split
+// "traces", and are used for traces only. None of them equals a given task, including the held-out ones. The judge of
+// make_traces must be made with this list.
 std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task> tasks, uint64_t seed);
 
-// Traces for all tasks of the judge but the held-out ones. Each distinct answer that a trace needs is judged
-// once; `progress(judged, all)` counts them. Deterministic in the seed but for what timing decides. Right
-// answers that do not pass and mistakes that do are dropped with their traces, and so is what an interrupt
-// left unjudged. Ranks judge a part each, and all return the same traces.
+// Traces for all tasks of the judge except the held-out ones. Each distinct answer that a trace needs is judged once;
+// `progress(judged, all)` counts them. Deterministic in the seed except for decisions that depend on measured times.
+// A trace is dropped if a right answer in it does not pass, a mistake passes, or an interrupt left an answer
+// unjudged. Ranks judge a part each, and all return the same traces.
 std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,
                                const std::function<void(int64_t, int64_t)>& progress = {},
                                Communicator& ranks = alone());

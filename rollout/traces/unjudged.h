@@ -14,11 +14,11 @@ struct UnjudgedExamples {
   std::vector<Trace> traces;  // the last verdict of each is a PASS that nobody gave
 };
 
-// Up to `options.unjudged` tasks varied from the train tasks among `tasks` and equal to none of these,
-// held-out ones included, each with a right answer as the grammar writes it, slow or fast by
-// `options.slow_rate`. A quarter of the slow ones are followed by a fast one, half of the fast ones by
-// themselves; between them stands the verdict that some such answer got in `judged`: the words are real, and
-// another task's. Where `judged` has none there is no second answer. Deterministic in the seed and those.
+// Makes up to `options.unjudged` tasks by varying the train tasks among `tasks`. None of them equals one of `tasks`,
+// including the held-out ones. Each has a right answer written by the grammar, slow or fast by `options.slow_rate`. A
+// quarter of the slow answers are followed by a fast one, and half of the fast ones by themselves. The feedback
+// between the two is a real verdict on a similar answer to another task, taken from `judged`; if `judged` has none,
+// there is no second answer. Deterministic in the seed and the other arguments.
 UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::vector<Task>& tasks,
                                         const std::vector<Trace>& judged, uint64_t seed);
 

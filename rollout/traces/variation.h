@@ -1,20 +1,20 @@
 #pragma once
-// Another task of the same family: functions, operators and operands exchanged for others of their kind, put
-// around or taken away. In CUDA farther away: numbers and types, too, inputs replaced by something made of
-// them, sums set against others, parts given names, the whole said in other words, and all that once or
-// several times.
+// Makes another task of the same family: functions, operators and operands are exchanged for others of their kind,
+// added or removed. CUDA tasks are varied further, once or several times: numbers and types change, inputs are
+// replaced by expressions of them, sums are subtracted from others, parts get names, and the whole is spelled
+// differently.
 
 #include "base/rng.h"
 #include "env/task/task.h"
 
 namespace temper {
 
-// Whether the grammar writes kernels for the task, and so for what becomes of it.
+// Whether the grammar can write kernels for the task, and therefore for its variations.
 bool can_vary(const Task& task);
 
-// The parent with another reference and the inputs that it needs; in CUDA perhaps of another type, or with an
-// output along the other dimension. Everything else is the parent's. What a quotient or a root stands on is
-// left alone but for its offset: an exchanged operand may bring it near zero.
+// The parent task with another reference and the inputs that it needs; a CUDA task may also get another type, or an
+// output along the other dimension. Everything else is the parent's. Divisors and the arguments of roots are not
+// changed except for their offset, because an exchanged operand might bring them near zero.
 Task vary(const Task& parent, Rng& rng);
 
 }  // namespace temper

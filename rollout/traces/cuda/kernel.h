@@ -10,13 +10,13 @@
 
 namespace temper {
 
-// CUDA C++ source. Nothing where none of the style's defects has a place in this program.
+// The CUDA C++ source of the program in this style. Empty if none of the style's defects applies to the program.
 std::optional<std::string> write_cuda_kernel(const Program& program, const Style& style);
 
 // The ways to write a program that compute the same; the commonest slow one first.
 std::vector<Style> cuda_styles(const Program& program);
 
-// What the plan sentence says of a style.
+// The part of the plan sentence that describes a style.
 std::string cuda_words(const Program& program, const Style& style);
 
 }  // namespace temper

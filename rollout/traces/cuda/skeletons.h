@@ -29,7 +29,8 @@ void read_flat(CudaWriter& out, const std::string& flat, bool& decoded);
 // `int i = k / m, j = k % m;`
 void decode(CudaWriter& out, const std::string& flat);
 
-// Whether 16 bytes a thread suit: all is read where it is written, or along one of its dimensions.
+// Whether accesses of 16 bytes per thread are possible: every input is read at the place that is written, or along one
+// of its dimensions.
 bool can_be_vectors(const Program& program);
 // The input that is read transposed, if it is one and a matrix; or "".
 std::string transposed_input(const Program& program);

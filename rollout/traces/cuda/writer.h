@@ -1,5 +1,5 @@
 #pragma once
-// What all CUDA kernels of traces are written with: names that are free, lines, elements, sums and stores.
+// The tools with which all CUDA kernels of traces are written: unused names, lines, elements, sums and stores.
 
 #include <initializer_list>
 #include <optional>
@@ -81,9 +81,9 @@ class CudaWriter {
   void divide(const ReductionStep& step, const std::string& count);
 
   // ---- sizes ----
-  std::string elements() const;                                           // of the output: "n * m"
+  std::string elements() const;                                           // size of the output: "n * m"
   std::string blocks(const std::string& count, int per);                  // "(n * m + 255) / 256"
-  std::string inner_bound(const std::string& length);                     // of loops over columns
+  std::string inner_bound(const std::string& length);                     // upper bound of loops over columns
   void leave_beyond(const std::string& index, const std::string& count);  // threads without work return
 
  private:
