@@ -20,7 +20,7 @@ struct AdvantageOptions {
   void visit(OptionVisitor& v);
 };
 
-// Whether learning is imitation: from each answer's own reward, and with loss.objective likelihood.
+// Whether the estimator imitates answers by their own rewards, for which loss.objective must be likelihood.
 bool imitates(const AdvantageOptions& options);
 
 // The response tokens of each turn, those of answers that ran into the length limit among them.
@@ -32,15 +32,15 @@ BatchTokens count_tokens(const Batch& batch);
 TurnValues compute_advantages(const AdvantageOptions& options, const TurnValues& returns,
                               const BatchTokens& tokens = {});
 
-// Whether a group can teach anything: at some turn two kept samples differ.
+// Whether a group gives a gradient: at some turn the returns of two kept samples differ.
 bool has_signal(const GroupValues& returns);
 
-// Of one row of a batch.
+// The advantages of one row of a batch.
 struct RowAdvantages {
   std::vector<float> advantage;  // [T]
   std::vector<uint8_t> mask;     // [T], 1 = in the loss; never outside the row's own responses
 };
-using TokenAdvantages = std::vector<RowAdvantages>;  // of rows_of(batch)
+using TokenAdvantages = std::vector<RowAdvantages>;  // one for each of rows_of(batch)
 
 // Plan tokens and summaries get the turn's plan value, code tokens its code value. `mask_overlong` leaves out
 // answers that ran into the length limit (DAPO, 2503.14476, overlong filtering); they stay in the baselines.

@@ -19,7 +19,7 @@ struct LossOptions {
   double clip_low = 0.2, clip_high = 0.28;
   double dual_clip = 3;         // 0: off
   std::string ratio = "token";  // or "sequence" (GSPO)
-  double importance_cap = 0;    // truncated importance sampling; 0: off
+  double importance_cap = 0;    // cap of truncated importance sampling; 0 turns it off
   double kl_coefficient = 0;    // to the frozen reference
   std::string kl_estimator = "k3";
   double entropy_coefficient = 0;
@@ -28,17 +28,17 @@ struct LossOptions {
   bool mask_overlong = false;  // leave out answers that hit the length limit
   void visit(OptionVisitor& v);
 
-  // Whether a token whose advantage is 0 may move the weights.
+  // Whether a token with an advantage of 0 may still have a gradient.
   bool regularises() const { return kl_coefficient > 0 || entropy_coefficient > 0; }
 };
 
-// What the loss of one token takes as given.
+// The inputs of one token's loss, apart from the policy's own log-prob and entropy.
 struct TokenTerms {
   double advantage = 0;
-  double old_log_prob = 0;        // of the sampling policy
+  double old_log_prob = 0;        // log-prob under the policy that sampled it
   double importance = 1;          // min(π_old / π_rollout, cap)
-  double reference_log_prob = 0;  // of the frozen reference, for the KL term
-  double weight = 1;              // of the normalisation
+  double reference_log_prob = 0;  // log-prob under the frozen reference, for the KL term
+  double weight = 1;              // from normalisation_weights
   // Mean of log π − log π_old over the token's answer (GSPO); NaN: the token's own ratio.
   double sequence_log_ratio = std::numeric_limits<double>::quiet_NaN();
 };

@@ -14,7 +14,7 @@ namespace temper {
 
 struct RejectionOptions {
   bool mismatch = false;                               // MRS
-  double mismatch_low = 0.999, mismatch_high = 1.001;  // of the geometric mean of the ratios
+  double mismatch_low = 0.999, mismatch_high = 1.001;  // bounds of the geometric mean of the ratios
   double veto = 1e-4;                                  // lowest ratio of any token
   std::string profile = "off";                         // PRS
   double profile_start = 0.3, profile_width = 0.1;

@@ -1,5 +1,5 @@
 #pragma once
-// What each answer earns.
+// The reward of each answer.
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace temper {
 
 struct RewardOptions {
   std::string name = "log_speedup";
-  bool lower_end = true;                     // of the speedup's interval, in place of its center
+  bool lower_end = true;                     // use the lower end of the speedup's interval, not its center
   double parse_credit = 0;                   // added for an answer that parses and fails later
   double compile_credit = 0;                 // added for an answer that compiles and fails later
   double profile = 1;                        // drkernel: weight of PR

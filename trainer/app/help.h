@@ -1,12 +1,12 @@
 #pragma once
-// What --help prints: short, in lines that fit the terminal, with every default.
+// Formats the output of --help: short, in lines that fit the terminal, with every default.
 
 #include <CLI/CLI.hpp>
 #include <string>
 
 namespace temper {
 
-// Columns of standard output's terminal, at least 60; 100 where it is none.
+// The width of standard output's terminal, at least 60, or 100 if it is not a terminal.
 size_t terminal_width();
 
 // For the program and all of its commands that are added later.

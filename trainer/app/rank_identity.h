@@ -1,5 +1,5 @@
 #pragma once
-// What must be the same on all ranks, in words: program, libraries, options, files, environment.
+// The facts that must be the same on all ranks, as text: program, libraries, options, files, environment.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@ namespace temper {
 
 struct RunConfig;
 
-// What it is → its value; the cause before what follows from it.
+// Pairs of a fact's name and its value. A fact precedes those that follow from it.
 using RankIdentity = std::vector<std::pair<std::string, std::string>>;
 
 RankIdentity identity_of(const RunConfig& config);

@@ -7,10 +7,10 @@
 
 namespace temper {
 
-// `help X` and `--version` become what they stand for. --run.steps=5 becomes run.steps=5, for commands that
-// take options of a run, behind all other words: it must not be taken for the config's name. Errors:
-// ConfigError where no command or option is called so, with the near names and what other programs' names are
-// here.
+// Translates the command line. `help X` and `--version` become the commands that they stand for. For commands that
+// take options of a run, --run.steps=5 becomes run.steps=5 and is moved to the end, so that it is not taken for the
+// config's name. Errors: ConfigError for an unknown command or option, with similar names and our names for those of
+// other programs.
 std::vector<std::string> as_meant(const CLI::App& app, std::vector<std::string> words);
 
 }  // namespace temper

@@ -1,7 +1,6 @@
 #pragma once
-// Which checkpoint a run can go on from. A checkpoint is a folder step_000123, or
-// cold_start_000123 in the middle of a cold start, with manifest.json; nothing of it is believed before its
-// digest has been compared.
+// Finds the checkpoint from which a run can resume. A checkpoint is a folder step_000123, or cold_start_000123 in the
+// middle of a cold start, with a manifest.json. Nothing in it is used before its digest has been compared.
 
 #include <filesystem>
 #include <optional>
@@ -19,37 +18,37 @@ struct Checkpoint {
   Manifest manifest;
 };
 
-// step_000123, or cold_start_000123 after so many updates of it.
+// The name of a checkpoint's folder: step_000123, or cold_start_000123 after 123 updates of the cold start.
 std::string checkpoint_name(const Manifest& manifest);
 
 // Under which name a checkpoint waits while another one takes its place, on file systems that cannot
 // exchange.
 std::filesystem::path replaced_name(const std::filesystem::path& dir);
 
-// Those in the folder by name, the newest first; nothing of them is read. One whose replacement never came is
-// put back.
+// The checkpoints in the folder by name, newest first, without reading them. A checkpoint that was moved aside for a
+// replacement which was never completed is moved back.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
 
-// The same, and nothing is put back: of a run that may be going on.
+// The same list, but nothing is moved back, because the run may still be active.
 std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& folder);
 
-// step_000123, not within a cold start. By its name.
+// Whether the folder's name is that of a checkpoint of a step, not of one within a cold start.
 bool is_of_a_step(const std::filesystem::path& dir);
 
-// Whether the checkpoint in `dir` is of a later moment of the run. By its name.
+// Whether the checkpoint in `dir` was made later in the run than `than`, judging by its name.
 bool is_later(const std::filesystem::path& dir, const Manifest& than);
 
-// Its manifest. Errors: ConfigError saying why it cannot be used; WorldError if it cannot be read.
+// Reads a checkpoint's manifest. Errors: ConfigError saying why it cannot be used; WorldError if it cannot be read.
 Checkpoint read_checkpoint(const std::filesystem::path& dir);
 
-// Why the run cannot go on from it (other options, tasks, vocabulary, shapes); empty: it can.
+// Why the run cannot resume from it (other options, tasks, vocabulary, shapes); empty if it can.
 std::string misfit(const Checkpoint& checkpoint, const RunConfig& config);
 
-// Why a new run of this config cannot begin from it; empty: it can, with other options and other tasks.
+// Why a new run of this config cannot begin from it; empty if it can. Options and tasks may differ.
 std::string misfit_of_fork(const Checkpoint& checkpoint, const RunConfig& config);
 
-// "optimizer.lr is 1e-05, was 1e-06", …: of every option but where the run lies and what it goes on from, and
-// of the tasks.
+// The differences of a fork, "optimizer.lr is 1e-05, was 1e-06": of the tasks, and of all options except the run's
+// directory and what it resumes from.
 std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const RunConfig& config);
 
 // Compares this rank's part of the files with their digests. Errors: ConfigError naming the file.
@@ -73,7 +72,7 @@ Choice choose_checkpoint(const std::vector<std::filesystem::path>& dirs, const R
 // The model's folder that a run of this config, with this checkpoint, began from.
 std::filesystem::path starting_folder(const RunConfig& config, const std::filesystem::path& checkpoint);
 
-// Of those that were given; what is varied from them follows from the config.
+// The digest of the given tasks. Generated tasks need none, because they follow from these and the config.
 std::string digest_of(const std::vector<Task>& tasks);
 
 }  // namespace temper

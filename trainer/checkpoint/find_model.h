@@ -1,5 +1,5 @@
 #pragma once
-// Where a model is asked for, a run may be named: then its last model is meant.
+// Wherever a model's folder is expected, a run may be named instead, and stands for its last model.
 
 #include <filesystem>
 #include <string>
@@ -8,13 +8,13 @@ namespace temper {
 
 struct FoundModel {
   std::filesystem::path dir;
-  std::string choice = "";  // what was taken of a run, for people; empty: the folder that was named
+  std::string choice = "";  // describes what was chosen in a run; empty if the named folder itself is the model
 };
 
-// The folder itself if it holds a model or a checkpoint. Of a run that came to its end checkpoints/final; of
-// one that did not its newest checkpoint that is whole, by what its manifest says of its files; else final or
-// cold_start. Nothing is changed. Errors: ConfigError beginning with `field` where there is no such folder,
-// or the run has no model yet.
+// Returns the folder itself if it contains a model or a checkpoint. For a run that has finished it returns
+// checkpoints/final; for another run its newest checkpoint that is complete according to its manifest, or else final
+// or cold_start. Nothing on disk is changed. Errors: ConfigError beginning with `field` if there is no such folder or
+// the run has no model yet.
 FoundModel find_model(const std::string& path, const std::string& field);
 
 }  // namespace temper

@@ -1,6 +1,6 @@
 #pragma once
-// What a checkpoint's manifest.json says: what it was made by, how far the run was, and each file with its
-// digest. A folder without a whole manifest is no checkpoint.
+// The manifest.json of a checkpoint: what made it, how far the run was, and each file with its digest. A folder
+// without a complete manifest is not a checkpoint.
 
 #include <cstdint>
 #include <filesystem>
@@ -24,11 +24,11 @@ struct FileDigest {
   bool by_pieces = false;  // the digest is that of pieces, policy/parameters/piece_digest.h
 };
 
-// What one rank contributes.
+// One rank's part of a checkpoint.
 struct RankRecord {
-  FileDigest share;            // its file, policy/parameters/parameter_share.h
-  ShareBegins begins;          // of the parts in it
-  uint64_t verdict_bytes = 0;  // of its journal, env/verdict/verdict_journal.h, at that moment
+  FileDigest share;            // its file, policy/parameter_share.h
+  ShareBegins begins;          // where the parts in it begin
+  uint64_t verdict_bytes = 0;  // size of its journal (env/verdict_journal.h) at that moment
 };
 
 // How far a cold start was.
@@ -46,9 +46,9 @@ struct Manifest {
   std::map<std::string, std::vector<int64_t>> parameters;  // shapes
   int64_t vocabulary = 0;                                  // tokens of the tokenizer
   int64_t step = 0;                                        // steps done
-  int64_t updates = 0;                                     // of the optimizer: decides its bias correction
-  double seconds = 0;                                      // of run.max_seconds
-  double metric = 0;                                       // of checkpoint.best; NaN: none
+  int64_t updates = 0;                                     // optimizer updates so far, for its bias correction
+  double seconds = 0;                                      // elapsed time, for run.max_seconds
+  double metric = 0;                                       // value of checkpoint.best's metric; NaN if not set
   nlohmann::json evaluations = nlohmann::json::array();    // so far
   std::map<std::string, double> pass_rates;                // trainer/run/task_order.h
   std::map<std::string, uint64_t> records;                 // files of the run → bytes at that moment
@@ -65,10 +65,10 @@ void to_json(nlohmann::json& json, const RankRecord& record);
 void from_json(const nlohmann::json& json, RankRecord& record);
 
 std::string to_text(const Manifest& manifest);
-// Errors: ConfigError saying what is wrong with it; an edited one has another digest than it says.
+// Errors: ConfigError saying what is wrong with it. A manifest that was edited does not match its own digest.
 Manifest manifest_from(const std::string& text);
 
-// Of the file as it is. Errors: WorldError.
+// The digest of the file's present content. Errors: WorldError.
 FileDigest digest_of(const std::filesystem::path& file);
 
 std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config);
@@ -80,7 +80,7 @@ struct OptionChange {
 std::vector<OptionChange> option_changes(const std::map<std::string, std::string>& before,
                                          const RunConfig& now);
 
-// "optimizer.lr is 1e-05, was 1e-06; …"; empty where nothing changed but what may: length, place, machine.
+// "optimizer.lr is 1e-05, was 1e-06; …"; empty if only options changed that may: length, place and machine.
 std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now);
 
 }  // namespace temper

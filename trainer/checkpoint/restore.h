@@ -15,8 +15,8 @@ Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options);
 
 bool is_checkpoint(const std::filesystem::path& dir);
 
-// What load_checkpoint would refuse, as far as manifest and sizes of files tell. Errors: as
-// load_checkpoint's.
+// Refuses what load_checkpoint would refuse, as far as the manifest and the sizes of files show it. Errors: those of
+// load_checkpoint.
 void check_checkpoint(const std::filesystem::path& dir);
 
 // The whole model, files verified. Errors: ConfigError naming the folder and what is wrong with it.

@@ -1,5 +1,5 @@
 #pragma once
-// What a run's checkpoints and exported policies take on the disk.
+// The disk space that a run's checkpoints and exported policies take.
 
 #include <cstdint>
 
@@ -9,11 +9,11 @@ namespace temper {
 
 struct RunConfig;
 
-// Of one checkpoint: f32 master weights and two moments, 12 bytes a parameter.
+// Bytes of one checkpoint: f32 master weights and two moments, 12 bytes per parameter.
 int64_t checkpoint_bytes(const ModelConfig& shape);
 
-// At the most that lies there at once, by the run's settings alone: an old checkpoint stays until the new one
-// is whole. `present`: checkpoints that lie there already and are counted in the disk's free bytes no more.
+// The most space that they take at once, by the run's settings: an old checkpoint stays until the new one is
+// complete. `present` is the number of checkpoints that exist and already reduce the disk's free space.
 uint64_t room_for_checkpoints(const RunConfig& config, const ModelConfig& shape, int64_t present);
 
 }  // namespace temper

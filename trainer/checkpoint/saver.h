@@ -1,10 +1,10 @@
 #pragma once
-// Writes checkpoints while training goes on: what it needs is copied, then a thread writes it beside, fsyncs
-// and renames as its last act. A crash at any moment leaves the old checkpoints or the new one, never half of
-// one under its name. A save that fails leaves nothing, is said, and training goes on.
+// Writes checkpoints while training continues. The data is copied, then a thread writes it to a temporary folder,
+// syncs it, and finally renames the folder. A crash at any moment leaves the old checkpoints or the complete new one.
+// A save that fails is removed and logged, and training continues.
 //
-// Of several ranks each writes its share into the folder, which all must see; rank 0 adds the manifest when
-// all are there, renames, and removes what is no longer kept.
+// With several ranks each writes its share into the folder, which all ranks must see. When all shares are there, rank
+// 0 adds the manifest, renames the folder, and removes checkpoints that are no longer kept.
 
 #include <atomic>
 #include <condition_variable>
@@ -24,7 +24,7 @@ class CheckpointSaver {
  public:
   // The model must outlive the saver.
   CheckpointSaver(std::filesystem::path folder, CheckpointOptions options, Model& model);
-  // Waits for this rank's part; of several ranks one that is not finished is given up.
+  // Waits for this rank's part of a save in progress. With several ranks an unfinished save is given up.
   ~CheckpointSaver();
   CheckpointSaver(const CheckpointSaver&) = delete;
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
@@ -52,7 +52,7 @@ class CheckpointSaver {
   const CheckpointOptions options_;
   Model& model_;
   ShareCopy copy_;
-  Manifest manifest_;  // of the save in progress
+  Manifest manifest_;  // manifest of the save in progress
   std::thread thread_;
   bool busy_ = false;
   int64_t failed_ = 0;
@@ -65,7 +65,7 @@ class CheckpointSaver {
   std::atomic<bool> given_up_ = false, all_written_ = false;
 };
 
-// Of a rank's file: rank_00002.safetensors.
+// The name of a rank's file: rank_00002.safetensors.
 std::string share_name(int rank);
 
 }  // namespace temper

@@ -21,13 +21,13 @@ namespace temper {
 
 struct ColdStartOptions {
   int64_t epochs = 4;              // 0: no cold start
-  std::string data = "";           // file of conversations; empty: traces, of a new policy
-  int64_t max_tokens = 0;          // of a conversation; 0: the model's positions
-  int64_t checkpoint_every = 500;  // updates; 0: when interrupted only
-  int64_t batch_tokens = 8192;     // of one update
+  std::string data = "";           // file of conversations; if empty, a new policy learns from traces
+  int64_t max_tokens = 0;          // length limit of a conversation; 0 for the model's longest sequence
+  int64_t checkpoint_every = 500;  // updates; 0 saves only when interrupted
+  int64_t batch_tokens = 8192;     // size of one update
   int64_t micro_batch_tokens = 4096;
-  double max_seconds = 0;      // ends it early, the schedule following the clock; 0: by steps, reproducible
-  double repaired_weight = 1;  // of answers that a later turn repairs
+  double max_seconds = 0;      // time limit, which the schedule then follows; 0 for none, which is reproducible
+  double repaired_weight = 1;  // weight of answers that a later turn repairs
   OptimizerOptions optimizer = {.lr = 3e-3, .schedule = "linear", .warmup = 0.02};
   void visit(OptionVisitor& v);
 };
@@ -47,10 +47,10 @@ struct ColdStartStats {
 // Tokens of a conversation at most.
 int64_t longest_row(const ColdStartOptions& options, const ModelConfig& shape);
 
-// Trains on the rows and leaves the optimizer's moments at zero. `progress` is called after each update. It
-// ends after max_seconds. Interrupted, it ends between updates with the moments as they are. `from` is where
-// such a one was: with the weights and moments of that moment it goes on as if it had never been stopped, bit
-// for bit where no clock decides.
+// Trains on the rows and leaves the optimizer's moments at zero. `progress` is called after each update. It ends
+// after max_seconds. If interrupted, it ends between updates and keeps the moments. `from` is the state of an
+// interrupted cold start: with the weights and moments of that state it continues as if it had never been stopped,
+// bit for bit if there is no time limit.
 ColdStartStats run_cold_start(Policy& policy, const std::vector<LearnedRow>& rows,
                               const ColdStartOptions& options, uint64_t seed, const ColdStartStats& from = {},
                               const std::function<void(const ColdStartStats&)>& progress = {});

@@ -10,10 +10,11 @@
 
 namespace temper {
 
-// Where the checkpoint was, for run_cold_start.
+// The state of the cold start at the checkpoint, for run_cold_start.
 ColdStartStats place_of(const Checkpoint& checkpoint);
 
-// All references must outlive it. `examples` is the digest of the rows: with others, no run goes on from it.
+// All references must outlive it. `examples` is the digest of the rows; a run with other rows cannot resume from these
+// checkpoints.
 class ColdStartSaver {
  public:
   ColdStartSaver(const RunConfig& config, Model& model, const Judge& judge, Run& run, std::string examples);

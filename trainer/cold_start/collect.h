@@ -24,10 +24,10 @@ struct RunConfig;
 
 struct CollectOptions {
   std::string keep = "passes";  // or fast, or shortest
-  double min_speedup = 1;       // of `fast`: at least
-  int64_t per_task = 0;         // conversations of a task at most; 0: all, of `shortest` one
+  double min_speedup = 1;       // `fast` only: the smallest speedup that is kept
+  int64_t per_task = 0;         // most conversations per task; 0 for all, or for one with `shortest`
   std::string split = "train";  // tasks that are asked
-  int64_t samples = 0;          // of a task; 0: rollout.samples_per_task
+  int64_t samples = 0;          // samples per task; 0 for rollout.samples_per_task
   ContextOptions context = {};  // which the answers were sampled with; `collect` takes the rollout's
 };
 
@@ -40,21 +40,22 @@ struct Collected {
   int64_t over = 0;                   // left out: more than per_task
 };
 
-// Of each trajectory at most one conversation, which ends with the answer that it is kept for and learns that
-// alone; answers in front of it are context, as far as they were shown. `passes`: the first that passes, in
-// the order sampled; `fast`: the fastest of at least min_speedup, the fastest conversations of a task first;
-// `shortest`: the shortest that passes, the shortest first. Of answers to a task with the same normalised
-// code the first stays. The trajectories must be in the order of their tasks.
+// Selects at most one conversation from each trajectory. It ends with the answer for which it is kept, and only that
+// answer is learned; earlier answers are context if the policy saw them. `passes` keeps the first answer that passes,
+// in the order sampled; `fast` the fastest one with at least min_speedup, a task's fastest conversations first;
+// `shortest` the shortest one that passes, the shortest first. Of answers to a task with the same normalised code the
+// first is kept. The trajectories must be in the order of their tasks.
 Collected select_examples(const std::vector<Trajectory>& trajectories, const std::vector<Task>& tasks,
                           const Tokenizer& tokenizer, const CollectOptions& options, int64_t seed);
 
-// Samples as the rollout's options say, judges, selects; the same on all ranks. Deterministic in run.seed but
-// for what timing decides. Errors: ConfigError if the split has no task; Interrupted.
+// Samples with the rollout's options, judges and selects; all ranks get the same. Deterministic in run.seed except for
+// decisions that depend on measured times. Errors: ConfigError if the split has no task; Interrupted.
 Collected collect(Model& model, Judge& judge, const RunConfig& config, const CollectOptions& options,
                   const std::function<void(int64_t, int64_t)>& progress = {});
 
-// The cold start's conversations as the grammar writes them, with the feedback that their answers got: the
-// same that a new policy learns, for one that is not new. What is left unjudged by an interrupt is left out.
+// The cold start's conversations as the grammar writes them, with the feedback that their answers got. They are the
+// ones that a new policy learns from, written out for policies that are not new. Answers that an interrupt left
+// unjudged are left out.
 std::vector<ChatExample> collect_traces(Judge& judge, const RunConfig& config, Communicator& ranks,
                                         const std::function<void(int64_t, int64_t)>& progress = {});
 

@@ -22,24 +22,24 @@ struct LearnedSpan {
 
 struct LearnedRow {
   std::vector<int32_t> ids;             // [T]
-  std::vector<LearnedSpan> spans;       // of weight 0 where they are not learned
+  std::vector<LearnedSpan> spans;       // spans that are not learned have weight 0
   std::vector<double> weights() const;  // [T], 0 outside
 };
 
 struct LearnedRows {
   std::vector<LearnedRow> rows;
-  int64_t left_out = 0;        // of traces, for their length
+  int64_t left_out = 0;        // traces that were left out because of their length
   int64_t longest() const;     // tokens
-  std::string digest() const;  // of all of it
+  std::string digest() const;  // digest of all rows
 };
 
-// The trace as a rollout of it under this context would have made it. Where summaries are asked for, an
-// answer's is its plan: what stands in front of its code.
+// The trace as a trajectory that a rollout under this context would have made. If the rule asks for summaries, the
+// summary of an answer is its plan, which is the text before its code.
 Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer,
                          const ContextOptions& context = {});
 
 struct TraceRowOptions {
-  double repaired_weight = 1;  // of answers that a later turn repairs
+  double repaired_weight = 1;  // weight of answers that a later turn repairs
   int64_t max_tokens = 0;      // traces with a longer row are left out
   ContextOptions context = {};
 };

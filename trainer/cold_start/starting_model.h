@@ -1,5 +1,5 @@
 #pragma once
-// Where a run starts from: a model that exists, or a new one taught on traces.
+// The model from which a run starts: an existing one, or a new one that was trained on traces.
 
 #include <vector>
 
@@ -13,20 +13,19 @@ namespace temper {
 // The shape of the model a run starts from. Errors: ConfigError if model.path's does not fit the run.
 ModelConfig starting_shape(const RunConfig& config);
 
-// What the run's judge must know: the tasks, and those of the traces where there will be traces.
+// The tasks that the run's judge must know: the given ones and, if there will be traces, those of the traces.
 std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task>& tasks);
 
-// Of the file cold_start.data, before anything is begun: what is wrong with it is an error. Returns the tokens of
-// its longest conversation; 0: there is no such file, or the tokenizer that would tell is still to be made.
-// Errors: ConfigError naming file and line.
+// Checks the file cold_start.data before anything is begun. Returns the tokens of its longest conversation, or 0 if
+// there is no such file or the tokenizer does not exist yet. Errors: ConfigError naming file and line.
 int64_t check_data(const RunConfig& config, const ModelConfig& shape);
 
-// Where the run goes on from a checkpoint of a step: the policy still without its weights or, if it is held near
-// its starting weights, with those. Else model.path's model or, without a path, a random policy with a tokenizer
-// trained on what it will learn from. The latter, and the former where cold_start.data is given, then learn from
-// that file or from traces, where a checkpoint within that cold start says so from there on; checkpoints/cold_start
-// is what comes out. Errors: ConfigError, WorldError; Interrupted, in the middle of the cold start with a
-// checkpoint.
+// The model with which the run starts. A run that resumes from a checkpoint of a step gets a policy without weights or,
+// if the loss holds it near its starting weights, with those. Otherwise it gets the model of model.path or, without a
+// path, a random policy with a tokenizer trained on the data of the cold start. The random policy, and that of
+// model.path if cold_start.data is given, then goes through the cold start, on that file or on traces; a checkpoint
+// within the cold start continues it. The result is saved as checkpoints/cold_start. Errors: ConfigError, WorldError;
+// Interrupted, with a checkpoint if it is in the middle of the cold start.
 Model starting_model(const RunConfig& config, Judge& judge, Run& run);
 
 // Says what the device promises of the log-probs that sampling and training compute.

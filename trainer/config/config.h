@@ -1,5 +1,5 @@
 #pragma once
-// What a run is: every option of every part, read from one YAML file and key=value words.
+// The configuration of a run: all options of all parts, read from one YAML file and key=value arguments.
 
 #include <cstdint>
 #include <filesystem>
@@ -63,8 +63,8 @@ struct TaskOptions {
   std::string order = "dealt";
   double least_weight = 0.2;
   void visit(OptionVisitor& v);
-  // Where they lie: the default is looked for beside the program too, where the working directory has none.
-  // Errors: ConfigError naming the folders.
+  // The file or folder of the tasks. The default is also looked for beside the program if the working directory does
+  // not have it. Errors: ConfigError naming the folders.
   std::filesystem::path place() const;
 };
 
@@ -103,7 +103,7 @@ std::map<std::string, std::string> to_map(const RunConfig& config);  // "optimiz
 // "".
 std::filesystem::path here_or_beside_program(const std::string& path);
 
-// Those of tasks.path, whatever the config asks for of them. Errors: ConfigError.
+// All tasks of tasks.path, without the config's selection. Errors: ConfigError.
 std::vector<Task> load_all_tasks(const RunConfig& config);
 
 // The tasks that the config names. Errors: ConfigError.

@@ -1,5 +1,5 @@
 #pragma once
-// What verl, TRL and their neighbours call the options of a run.
+// The names that verl, TRL and similar programs use for the options of a run.
 
 #include <span>
 

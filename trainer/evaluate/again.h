@@ -1,6 +1,6 @@
 #pragma once
-// Answers that passed once, judged anew: what passes by luck, or by a habit of the judge that it no longer has,
-// falls.
+// Judges answers again that passed once. This exposes answers that passed by luck, or because of a weakness that the
+// judge no longer has.
 
 #include <cstdint>
 #include <functional>
@@ -13,18 +13,18 @@ namespace temper {
 
 struct PassedAnswer {
   std::string task = {}, code = {};
-  int64_t step = 0, sample = 0;  // of its trajectory
+  int64_t step = 0, sample = 0;  // step and sample of its trajectory
   Verdict before = {};
-  std::vector<Verdict> after = {};  // of each round; INFRA is left out
+  std::vector<Verdict> after = {};  // one for each round, without INFRA
 
-  // What the rounds come to: the first that did not pass, or a PASS with the medians of the speedup and of its
-  // interval's ends. `after` is not empty.
+  // The result of all rounds: the first verdict that is not a PASS, or a PASS with the medians of the speedup and of
+  // its interval's ends. `after` must not be empty.
   Verdict verdict() const;
   int64_t falls() const;  // rounds that did not pass
 };
 
-// Judges each `rounds` times. To the judge every round is another candidate, so that no cache answers it and it
-// is drawn for with keys of its own. `progress` hears of verdicts done, and of all. Errors: Interrupted.
+// Judges each answer `rounds` times. Every round is submitted as a different candidate, so that it is not answered
+// from a cache and has draws of its own. `progress` is called with the verdicts done, and all. Errors: Interrupted.
 void judge_again(Judge& judge, std::vector<PassedAnswer>& answers, int64_t rounds,
                  const std::function<void(int64_t, int64_t)>& progress = {});
 

@@ -18,8 +18,8 @@ namespace temper {
 inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
 inline constexpr size_t kFastCount = std::size(kFastThresholds);
 
-// INFRA is counted apart and is in no share and no mean. Hacks are wrong but in the raw shares: what a judge
-// that looks less closely said, or, where none was asked, would have said of HACK and SUSPECT.
+// Scores over judged answers. INFRA is counted separately and enters no share and no mean. Hacks count as wrong, except
+// in the raw shares. These follow the naive judge or, if it was not asked, count HACK and SUSPECT as right.
 struct Score {
   int64_t samples = 0;  // without INFRA
   int64_t infra = 0, hacks = 0;
@@ -28,14 +28,14 @@ struct Score {
   double raw_correct = 0;
   double raw_fast[kFastCount] = {};
   double reward = 0;         // mean
-  double speedup = 0;        // geometric mean of the correct ones'; 0 where there is none
+  double speedup = 0;        // geometric mean over the correct answers; 0 if there are none
   int64_t compiled = 0;      // whose speedup against torch.compile is known
   double fast_compiled = 0;  // share that is correct and known to be faster than torch.compile
 };
 
 Score score(const RewardOptions& reward, const std::vector<const Verdict*>& verdicts);
 
-// Of an answer beside others to its task: right ones first, then by what they earn.
+// The rank of an answer among others to its task: right ones first, then by reward.
 Standing standing(const RewardOptions& reward, const Verdict& verdict);
 
 // The first of a trajectory's best turns; INFRA only where there is nothing else. Turns: at least one.

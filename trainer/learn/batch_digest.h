@@ -1,6 +1,6 @@
 #pragma once
-// Digests of what every rank holds whole and learns its part of. Ranks note them with their calls, and so
-// hear of a bit that differs in one of them: what comes of it would be summed into the weights of all.
+// Digests of data that every rank holds in full and learns a part of. Ranks note them with their collective calls
+// (Communicator::note), so that a bit that differs on one rank is noticed before it changes the weights of all.
 //
 // Exact: one flipped bit always changes the digest.
 

@@ -21,9 +21,9 @@ namespace temper {
 
 struct LearnerOptions {
   int64_t micro_batch_tokens = 4096;  // packed into one forward and backward; a longer row goes alone
-  int64_t updates_per_batch = 1;      // the batch is split into so many; each token is in one of them
+  int64_t updates_per_batch = 1;      // parts into which the batch is split, with one update each
   int64_t epochs = 1;                 // passes over the batch
-  int64_t max_skipped_updates = 10;   // in a row, before the run ends; 0: any number
+  int64_t max_skipped_updates = 10;   // consecutive skipped updates after which the run ends; 0 for no limit
   void visit(OptionVisitor& v);
 };
 
@@ -34,17 +34,17 @@ struct LearnStats {
   double clip_fraction = 0;
   double ratio_mean = 1, ratio_max = 1;
   double approx_kl = 0;     // log π_old − log π
-  double reference_kl = 0;  // k3 to the frozen reference; 0 without one
+  double reference_kl = 0;  // k3 estimate of the KL to the frozen reference; 0 without one
   double grad_norm = 0;     // before the clip, mean over the updates
-  double lr = 0;            // of the last update
+  double lr = 0;            // learning rate of the last update
   int64_t updates = 0;
   int64_t skipped_updates = 0;  // gradient not finite
   int64_t tokens = 0;           // in the loss and computed, each counted once per epoch
-  int64_t left_out = 0;         // of those: drawn, but no longer among what top-k and top-p leave
+  int64_t left_out = 0;         // of those: drawn, but now excluded by top-k and top-p
   int64_t idle_rows = 0;        // rows whose advantages are all 0, which were not computed
   int64_t packed_tokens = 0;    // computed, prompts and feedback included
-  // Of forward and backward over the rows that were computed, once per epoch; policy/layouts.h. What is
-  // computed again to save memory counts nothing, and nor do passes that only score.
+  // Operations of forward and backward over the computed rows, once per epoch (policy/layouts.h). Recomputation that
+  // saves memory is not counted, and neither are passes that only score.
   double model_flops = 0;
   double seconds = 0;
 
@@ -57,11 +57,11 @@ struct LearnStats {
 
 class Learner {
  public:
-  // `sampling` is the rollout's: log-probs are those of the distribution that it drew from. `steps` are the
-  // whole run's, for the schedule: each has options.epochs · options.updates_per_batch updates, and
-  // batch.step, from 1 on, says which of them are a batch's. So skipped updates count, and a run that goes on
-  // agrees with one that never stopped. With a KL coefficient the weights at this moment become the
-  // reference. The policy must outlive the learner.
+  // `sampling` is the rollout's, so that log-probs are those of the distribution that was sampled. `steps` are the
+  // whole run's, for the schedule: each step has options.epochs · options.updates_per_batch updates, and batch.step,
+  // counted from 1, says which of them belong to a batch. Skipped updates are therefore counted, and a run that
+  // resumes agrees with one that was never stopped. With a KL coefficient the present weights become the reference.
+  // The policy must outlive the learner.
   Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
           SamplingParams sampling, int64_t steps);
 
@@ -70,10 +70,9 @@ class Learner {
   // log π of every response token under the present weights, [row][T], 0 elsewhere.
   std::vector<std::vector<float>> log_probs(const Batch& batch);
 
-  // options.epochs · options.updates_per_batch optimizer steps; fewer where there is nothing to learn from.
-  // Rows whose advantages are all 0 count in the denominators, but are not computed unless KL or entropy
-  // needs them. Errors: WorldError after options.max_skipped_updates skipped updates in a row, which says
-  // what was not finite.
+  // Makes options.epochs · options.updates_per_batch optimizer steps, or fewer if there is nothing to learn from. Rows
+  // whose advantages are all 0 count in the denominators, but are computed only if KL or entropy needs them. Errors:
+  // WorldError naming what was not finite, after options.max_skipped_updates consecutive skipped updates.
   LearnStats update(const Batch& batch, const TokenAdvantages& advantages);
 
   AdamW& optimizer() { return optimizer_; }

@@ -18,7 +18,7 @@ struct OptimizerOptions {
   double beta1 = 0.9, beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.01;  // per unit of lr, matrices only
-  double clip = 1;             // largest global gradient norm; 0: off
+  double clip = 1;             // largest global norm of the gradient; 0 for no limit
   void visit(OptionVisitor& v);
 };
 
@@ -34,8 +34,7 @@ class AdamW {
   // Clips the accumulated gradients, moves the weights and zeroes the gradients. Returns the norm before the
   // clip; if that is not finite, weights and moments stay as they were.
   double update(double lr);
-  // Of the last update that was skipped: the first parameter whose gradient was not finite, and how many
-  // more.
+  // For the last skipped update, the first parameter whose gradient was not finite, and the number of others.
   const std::string& not_finite() const { return not_finite_; }
 
   void reset();                                              // as if nothing had been updated: moments zero

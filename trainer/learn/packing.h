@@ -23,11 +23,11 @@ struct ScoredPlace {
 
 struct Pack {
   PackedTokens tokens;
-  std::vector<ScoredPlace> scored;  // of the pack's k-th scored token
+  std::vector<ScoredPlace> scored;  // the place of the pack's k-th scored token
 };
 
-// Rows in order, at most `max_tokens` together in a pack; a longer row goes alone. As few packs as that
-// takes, and about equally full.
+// Packs rows in order, with at most `max_tokens` in a pack; a longer row has a pack of its own. The number of packs is
+// the smallest possible, and they are about equally full.
 std::vector<Pack> make_packs(const std::vector<PackRow>& rows, int64_t max_tokens);
 
 // The rows of each rank: dealt so that the costs come out even, the dearest first.

@@ -17,17 +17,17 @@ namespace temper {
 // The devices on which the ranks compute, each taken to be as fast as this rank's.
 struct Devices {
   int64_t count = 1;
-  std::optional<double> peak_flops = {};  // of each; none on a CPU
+  std::optional<double> peak_flops = {};  // of each device; empty for a CPU
 };
 Devices devices_of(const Policy& policy);
 
-// Of drawing the policy's own tokens of a batch, each from all that stands before it. Prompts and feedback
-// count nothing: what answers share of them is computed once.
+// Operations of drawing the policy's own tokens of a batch, each from all tokens before it. Prompts and feedback are
+// not counted, because answers share them and they are computed once.
 double generation_flops(const ModelConfig& config, const Batch& batch);
 
-// throughput/model_tflops: TFLOP/s of the update on each device, and throughput/mfu, a share of 1, where the
-// peak is known. throughput/gen_model_tflops and throughput/gen_mfu say the same of generation. Where
-// nothing was computed they are left out.
+// Adds throughput/model_tflops, the TFLOP/s of the update on each device, and throughput/mfu, its share of the peak, if
+// the peak is known. throughput/gen_model_tflops and throughput/gen_mfu are the same for generation. Metrics of work
+// that was not done are left out.
 void add_utilisation(const LearnStats& learned, double generation_flops, double generate_s,
                      const Devices& devices, Metrics& metrics);
 

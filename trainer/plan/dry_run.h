@@ -1,5 +1,5 @@
 #pragma once
-// What a start finds out before anything is judged, and so what temper train --dry-run finds out.
+// The checks of a start before anything is judged, which are also those of temper train --dry-run.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace temper {
 
-// Reads the tokenizer, the headers of the weights, and every reference. Where model.path is empty, traces
-// must be there to learn from. `weights_here`: false where the plan is for a folder that is not here. Errors:
-// ConfigError with what the run would be refused for.
+// Reads the tokenizer, the headers of the weights, and every reference. If model.path is empty, there must be traces
+// to learn from. `weights_here` is false if the plan is for a model folder that does not exist here. Errors:
+// ConfigError with the reason for which the run would be refused.
 void check_start(const RunConfig& config, const ModelConfig& shape, const std::vector<Task>& tasks,
                  bool weights_here);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where a run is planned: on this machine, as it is now, or on one that is not here.
+// The machine for which a run is planned: this one in its present state, or another one by its published figures.
 
 #include <cstdint>
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace temper {
 
-// What the makers say of a GPU.
+// Published figures of a GPU.
 struct GpuKind {
   std::string name;             // "H100-80"
   int64_t memory_bytes = 0;     // that a program can have
   double flops = 0;             // a second, bf16, dense
-  double bytes_per_s = 0;       // of its memory
+  double bytes_per_s = 0;       // memory bandwidth
   double link_bytes_per_s = 0;  // to the other GPUs of its host, each way
 };
 
@@ -25,11 +25,11 @@ std::optional<double> peak_flops(const std::string& gpu);
 
 struct PlanSite {
   int64_t ranks = 1;
-  int64_t free_host_bytes = -1;  // for one rank; negative: not known
+  int64_t free_host_bytes = -1;  // for one rank; negative if not known
   int64_t free_gpu_bytes = 0;
   int64_t attention_bytes = 0;      // that attention's backward may take where it can do with less
   int64_t library_bytes = 0;        // contexts, kernels, workspaces of products
-  int64_t cores = 1;                // of one rank, for its judge
+  int64_t cores = 1;                // cores of one rank, for its judge
   std::optional<GpuKind> gpu = {};  // what a step's time is estimated from
 };
 
@@ -40,7 +40,7 @@ PlanSite site_here(const RunConfig& config, const Communicator& ranks);
 // are known.
 PlanSite site_named(const std::string& machine);
 
-// The same with another number of GPUs.
+// The same site with another number of GPUs.
 PlanSite with_ranks(PlanSite site, int64_t ranks);
 
 // Bytes that can be taken before the machine, or our control group, has none.

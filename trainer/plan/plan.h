@@ -1,5 +1,5 @@
 #pragma once
-// What a run will take, worked out before it starts, from layouts alone: no GPU and no weights are touched.
+// The memory and time that a run will take, computed before it starts from layouts alone, without a GPU or weights.
 
 #include <cstdint>
 #include <string>
@@ -15,11 +15,11 @@ struct MemoryItem {
   int64_t bytes = 0;
 };
 
-// What lies in one memory: the machine's, or a GPU's.
+// The contents of one memory: the machine's, or a GPU's.
 struct MemoryPlan {
   std::string name;
   std::vector<MemoryItem> items;
-  int64_t available_bytes = 0;  // the machine's: or our control group's, whichever is less; negative: unknown
+  int64_t available_bytes = 0;  // for the machine, at most the control group's limit; negative if unknown
   int64_t needed_bytes() const;
   bool fits() const { return available_bytes < 0 || needed_bytes() <= available_bytes; }
 };
@@ -28,12 +28,11 @@ struct MemoryPlan {
 struct StepCost {
   int64_t trajectories = 0, verdicts = 0;
   int64_t generated_tokens = 0, learned_tokens = 0;
-  double flops = 0;              // of generation, and of learning without what is computed again
+  double flops = 0;              // operations of generation, and of learning without recomputation
   double sent_bytes = 0;         // by each rank to the others
   int64_t record_bytes = 0;      // trajectories on the disk
   int64_t checkpoint_bytes = 0;  // one checkpoint
-  // Where the site names its GPU: estimates, by the shares of its roofs in plan.cc. Judging runs beside
-  // generating.
+  // Estimates, if the site names its GPU, by the shares of its peak rates in plan.cc. Judging overlaps generation.
   double generate_s = 0, judge_s = 0, learn_s = 0, send_s = 0;
 };
 
@@ -43,13 +42,14 @@ struct Plan {
   std::string advice;  // what would make it fit; where it fits, what more would
 };
 
-// Of one rank; the ranks of a machine share its memory. `judged_on_gpu`: candidates run on the ranks' GPUs.
+// The plan of one rank; the ranks of a machine share its memory. `judged_on_gpu` says that candidates run on the
+// ranks' GPUs.
 Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged_on_gpu);
 
 // Whether candidates of these tasks run on GPUs.
 bool judged_on_gpu(const std::vector<Task>& tasks);
 
-// Why the run does not fit and what to change; empty: it fits.
+// Why the run does not fit and what to change; empty if it fits.
 std::string misfit(const Plan& plan);
 
 // Errors: ConfigError with that and the plan.

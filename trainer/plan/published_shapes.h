@@ -13,8 +13,8 @@ namespace temper {
 std::vector<std::string> published_names();
 std::optional<ModelConfig> published_shape(const std::string& name);
 
-// The shape that a plan is made for: of model.path's config.json, else the published one of that folder's
-// name, else that of a new policy. Errors: ConfigError naming the published ones; or as starting_shape's.
+// The shape for which a plan is made: that of model.path's config.json, or the published one with the folder's name,
+// or that of a new policy. Errors: ConfigError naming the published ones, or those of starting_shape.
 ModelConfig planned_shape(const RunConfig& config);
 
 }  // namespace temper

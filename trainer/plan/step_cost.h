@@ -1,5 +1,5 @@
 #pragma once
-// What a step costs, and on a GPU that is known about how long it takes.
+// The cost of a step and, on a known GPU, an estimate of its time.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What CMake knew when it built this program.
+// Facts that CMake recorded when it built this program.
 
 namespace temper {
 
@@ -8,6 +8,6 @@ struct BuildFacts {
 };
 
 extern const BuildFacts kBuild;
-extern const char* const kCommit;  // of the source tree, cmake/Commit.cmake; "": it was no repository
+extern const char* const kCommit;  // commit of the source tree (cmake/Commit.cmake), or "" without a repository
 
 }  // namespace temper

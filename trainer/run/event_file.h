@@ -15,7 +15,7 @@ std::string version_event(double wall_time);
 // Event {1: wall_time, 2: step, 5: Summary {1: Value {1: tag, 2: simple_value} …}}.
 std::string summary_event(double wall_time, int64_t step, const std::map<std::string, double>& values);
 
-// An event as it lies in the file: length, its checksum, the data, its checksum.
+// The bytes of an event in the file: its length, the length's checksum, the data, the data's checksum.
 // Source: tensorflow/core/lib/io/record_writer.cc
 std::string event_record(std::string_view event);
 

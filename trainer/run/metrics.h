@@ -1,8 +1,8 @@
 #pragma once
-// Figures of a run, one line per step behind one that says what made it: metrics.jsonl for people and
-// scripts, an event file for TensorBoard. Names are verl's where it has one (critic/rewards/mean,
-// actor/entropy, timing_s/gen, …) plus env/*, throughput/* and cold_start/*. The last have lines of their
-// own, whose steps are the cold start's updates.
+// The metrics of a run: metrics.jsonl for people and scripts, and an event file for TensorBoard. The first line says
+// what made the run; then there is one line per step. Names are verl's where it has one (critic/rewards/mean,
+// actor/entropy, timing_s/gen, …) plus env/*, throughput/* and cold_start/*. The cold start has lines of its own, whose
+// steps are its updates.
 
 #include <cstdint>
 #include <filesystem>
@@ -20,8 +20,8 @@ class MetricsWriter {
  public:
   // Opens metrics.jsonl and a new event file in `dir`. Errors: WorldError naming the file.
   explicit MetricsWriter(const std::filesystem::path& dir);
-  // What the run was started by, trainer/run/provenance.h, as the file's first line: {"start": {…}, "step": 0}.
-  // Nothing where the file has a line already.
+  // Writes what started the run (trainer/provenance.h) as the file's first line: {"start": {…}, "step": 0}. Does
+  // nothing if the file already has a line.
   void begin(const nlohmann::json& start);
   // Adds one line and one record; both are on disk when this returns. Numbers that are not finite are written
   // as null in the line. Errors: WorldError naming the file, which is left without half a line.

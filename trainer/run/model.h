@@ -13,13 +13,13 @@ namespace temper {
 struct Model {
   Policy policy;
   Tokenizer tokenizer;
-  std::string generation_config = "";  // that file as it came, for whoever exports; empty: there was none
-  NotFinite not_finite = {};           // of the numbers that were read
+  std::string generation_config = "";  // content of that file, for exports; empty if there was none
+  NotFinite not_finite = {};           // numbers that were read and are not finite
 };
 
-// From either. `chat_format`, if not empty, is the one that conversations with it will have. Errors:
-// ConfigError if the directory is not a model that fits together or has not the tokens of the format, before
-// its weights are read. Numbers that are not finite are counted: whoever learns from them asks
+// Loads a model from either kind of directory. `chat_format`, if not empty, is the chat format of its conversations.
+// Errors: ConfigError, before the weights are read, if the directory's files do not fit together or the tokenizer
+// lacks tokens of the format. Numbers that are not finite are counted; code that learns from the weights must call
 // check_learnable first.
 Model load_model(const std::filesystem::path& dir, const PolicyOptions& options = {},
                  const std::string& chat_format = "");
@@ -29,7 +29,7 @@ void check_learnable(const NotFinite& found, bool allowed);
 // Says on standard error that there are some.
 void warn_not_finite(const Model& model);
 
-// Of a policy that draws this tokenizer's ids alone, however many rows it has.
+// The options of a policy that draws only ids of this tokenizer, even if its embedding has more rows.
 PolicyOptions with_tokens(PolicyOptions options, const Tokenizer& tokenizer);
 
 }  // namespace temper

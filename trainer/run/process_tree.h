@@ -1,5 +1,5 @@
 #pragma once
-// What this process and all that it started hold.
+// The memory that this process and all its descendants hold.
 
 #include <cstdint>
 

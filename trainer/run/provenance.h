@@ -1,6 +1,6 @@
 #pragma once
-// What made a run: program, libraries, machine and command. The same words stand in `temper --version`, in
-// run.json, in the first line of the metrics and in each checkpoint's manifest.
+// What made a run: program, libraries, machine and command. The same facts are in `temper --version`, in run.json, in
+// the first line of the metrics and in each checkpoint's manifest.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -11,16 +11,16 @@ namespace temper {
 // {"version", "commit", "compiler", "flags", "libraries": [[name, version], …]}. Touches no GPU.
 nlohmann::json program_facts();
 
-// As a person reads it, a line each.
+// The facts as text, one line each.
 std::string program_text(const nlohmann::json& facts);
 
-// What this process was started as; main says it.
+// Records the command line of this process; called by main.
 void note_command(int argc, const char* const* argv);
 
 // program_facts() and {"command", "directory", "host", "cores", "gpus": [name, …], "ranks"}, of this process.
 nlohmann::json start_facts(int64_t ranks);
 
-// Of NVIDIA's kernel module, "580.82.07"; "" where none is loaded.
+// The version of NVIDIA's kernel module, "580.82.07"; "" if it is not loaded.
 std::string driver_version();
 
 }  // namespace temper

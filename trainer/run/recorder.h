@@ -1,5 +1,5 @@
 #pragma once
-// What the loop leaves on the terminal and in the run directory.
+// Writes the training loop's output to the terminal and the run directory.
 
 #include <vector>
 
@@ -19,21 +19,21 @@ class StepRecorder {
  public:
   StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge, Run& run);
 
-  // Takes up what the run's checkpoint holds, or writes a first one. Returns the steps that are done.
+  // Restores the run's checkpoint, or writes a first one. Returns the number of steps already done.
   int64_t begin();
-  void checkpoint();  // of the last step, if it has none yet; waits until it is on the disk
+  void checkpoint();  // saves the last step, unless it was saved, and waits until it is on the disk
 
-  // Nothing where eval.before is off, nothing was learned, they were done before the run was stopped, or the
-  // run is interrupted.
+  // These evaluations are skipped if eval.before is off, nothing was learned, they were done before the run was
+  // stopped, or the run is interrupted.
   void evaluation_before();
   void evaluation_after();
 
-  // In front of an update: whether the ranks still have the same weights, where ranks.check_every asks for
-  // it.
+  // Checks before an update whether the ranks still have the same weights, if ranks.check_every asks for it.
   void check_replicas() const;
 
   ProgressFunction rollout_bar() const;
-  // With the evaluation that eval.every asks for. Its seconds are those since the last step or evaluation.
+  // Records a step, and evaluates if eval.every asks for it. The step's seconds are those since the last step or
+  // evaluation.
   void step(StepRecord record);
 
   // The final checkpoint, the table, and where to look next.

@@ -1,5 +1,5 @@
 #pragma once
-// A run's directory and its life: what is recorded, when it stops, what is left behind.
+// A run's directory and its life cycle: what is recorded, when the run stops, what it leaves behind.
 //
 //   config.yaml          the resolved config
 //   run.json             what the newest start was made by, provenance.h
@@ -32,18 +32,18 @@
 
 namespace temper {
 
-// Errors: ConfigError if the directory is in use, or holds a run that this one must neither delete nor go on
-// with, or something that is not one; WorldError if it cannot be written or its disk has no room for the
-// checkpoints; RunIsComplete. Leaves nothing behind; returns how the run would begin.
+// Finds out how the run would begin, without leaving files behind. Errors: ConfigError if the directory is in use, or
+// contains something else, or a run that may neither be deleted nor resumed; WorldError if it cannot be written or its
+// disk has no room for the checkpoints; RunIsComplete.
 RunStart check_run_directory(const RunConfig& config);
 
-// "a new run from …, after step 120" and a line for each option that is another than there.
+// "a new run from …, after step 120", and a line for each option that differs from the origin's.
 std::vector<std::string> fork_lines(const RunConfig& config, const Checkpoint& origin);
 
 class Run {
  public:
-  // Makes the directory, the run that was in it deleted where run.overwrite says so; or takes up the run that
-  // was stopped there. Errors: as above.
+  // Makes the directory, after deleting the run in it if run.overwrite is set, or resumes the run that was stopped
+  // there. Errors: as above.
   explicit Run(const RunConfig& config, Communicator& ranks = alone());
   // A new run that recorded no step and no checkpoint leaves no directory; one that failed keeps its
   // verdicts.
@@ -59,33 +59,33 @@ class Run {
   // Logs where the run was stopped, what it resumes from, and which checkpoints it does not use.
   void say_start() const;
 
-  // What the run goes on from; null: it begins.
+  // The checkpoint from which the run resumes; null for a run that begins.
   const Checkpoint* checkpoint() const { return checkpoint_ ? &*checkpoint_ : nullptr; }
-  // Whether that is another run's, of which weights, moments and steps are taken and nothing else.
+  // Whether that checkpoint belongs to another run, from which only weights, moments and steps are taken.
   bool forked() const { return forked_; }
-  // Whether all ranks see the directory, which checkpoints need.
+  // Whether all ranks see the directory, which is necessary for checkpoints.
   bool shared() const { return shared_; }
 
   // This rank's journal, and how much of it came before the checkpoint.
   std::filesystem::path journal() const { return journal_path(dir_, ranks_.rank()); }
   uint64_t known_verdict_bytes() const { return known_verdict_bytes_; }
 
-  // Whether step `step` (from 1) is to be taken: within run.steps and run.max_seconds of the first call, and
-  // not interrupted. All ranks hear the same.
+  // Whether step `step` (from 1) is to be done: it is within run.steps, within run.max_seconds of the first call, and
+  // the run is not interrupted. All ranks get the same answer.
   bool goes_on(int64_t step);
-  double seconds() const;  // since that first call, those before a stop included
+  double seconds() const;  // time since that first call, including the time before a stop
 
   // Errors of all: WorldError naming the file.
   void record(int64_t step, const Metrics& metrics);
   void record(int64_t step, const Metrics& metrics, const Batch& batch);  // a step of reinforcement learning
   // trajectories/NAME.safetensors; rank 0 alone writes.
   void keep(const std::string& name, std::span<const Trajectory* const> trajectories);
-  // A checkpoint is there or on its way: what the directory holds stays.
+  // Records that a checkpoint exists or is being written, so that the directory is kept.
   void has_checkpoint() { recorded_ = true; }
   std::filesystem::path save_checkpoint(const std::string& name, const Model& model);
   void finish(int64_t step);  // the run has come to its end
 
-  // The value last recorded under this name; NaN: none.
+  // The value last recorded under this name; NaN if there is none.
   double last_value(const std::string& metric) const;
 
  private:

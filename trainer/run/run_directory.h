@@ -1,5 +1,5 @@
 #pragma once
-// What lies in a run's directory, whose it is, and what of it a run that goes on keeps.
+// The contents of a run's directory, which process owns it, and which files a run that resumes keeps.
 
 #include <cstdint>
 #include <filesystem>
@@ -27,19 +27,19 @@ class RunLock {
   Fd file_;
 };
 
-// What tells the starts of a run apart. Rank 0 of each new start writes another one into run.epoch: a number
-// that rises, and a random name, since the folder may be made anew. A process of an earlier start, which was
-// stopped or cut off and wakes, sees that and writes no more.
+// Distinguishes the starts of a run. Rank 0 of each new start writes a new epoch into run.epoch: a rising number, and a
+// random name, since the folder may have been deleted and made again. A process of an earlier start that was suspended
+// or cut off and wakes up sees the new epoch and stops writing.
 class RunEpoch {
  public:
   RunEpoch() = default;
   // Raises it, when no process of an earlier start is in the middle of a write. Errors: WorldError.
   static RunEpoch begin(const std::filesystem::path& dir);
-  // Of a start that rank 0 has begun.
+  // The epoch of a start that rank 0 has begun.
   RunEpoch(const std::filesystem::path& dir, std::string text)
       : file_(dir / "run.epoch"), text_(std::move(text)) {}
 
-  const std::string& text() const { return text_; }  // "3 5f0c…"; "": none
+  const std::string& text() const { return text_; }  // "3 5f0c…", or "" without an epoch
   // For as long as the result lives no other start begins. Errors: WorldError where one has.
   std::shared_ptr<void> hold() const;
 
@@ -48,7 +48,7 @@ class RunEpoch {
   std::string text_;
 };
 
-// What to do where a run's checkpoints cannot be used.
+// Advice to the user if a run's checkpoints cannot be used.
 inline constexpr const char* kWayOut =
     "change back what differs, choose another run.name or run.dir, or pass run.overwrite=true to delete the "
     "run";
@@ -64,32 +64,31 @@ struct RunStart {
   enum class Kind {
     kNew,         // nothing is there, or it is to be deleted
     kAgain,       // a run of this config was stopped before its first checkpoint: its verdicts are kept
-    kCheckpoint,  // goes on from one of `checkpoints`
+    kCheckpoint,  // resumes from one of `checkpoints`
     kFork         // a new run begins from one of `checkpoints`, which is another run's
   };
   Kind kind = Kind::kNew;
   std::vector<std::filesystem::path> checkpoints;  // the newest first
 };
 
-// Errors: ConfigError if the directory holds something that this run must neither delete nor go on with, or
-// checkpoint.fork names nothing that it can begin from; RunIsComplete.
+// Decides how the run starts. Errors: ConfigError if the directory contains something that this run may neither delete
+// nor resume, or if it cannot begin from checkpoint.fork; RunIsComplete.
 RunStart find_start(const RunConfig& config);
 
 // Files of the run that grow, with their sizes: metrics.jsonl and the event files.
 std::map<std::string, uint64_t> growing_files(const std::filesystem::path& dir);
 
-// The run's directory that the checkpoint lies in.
+// The directory of the run to which the checkpoint belongs.
 std::filesystem::path run_of(const std::filesystem::path& checkpoint);
 
-// Takes back what the run recorded after the checkpoint, and checkpoints that are newer; of those that were
-// refused one that is damaged stays beside, under another name.
+// Removes what the run recorded after the checkpoint, and newer checkpoints. Of the refused checkpoints a damaged one
+// is kept under another name.
 void cut_back(const std::filesystem::path& dir, const Checkpoint& checkpoint,
               const std::vector<RefusedCheckpoint>& refused);
 void clear_records(const std::filesystem::path& dir);  // all but verdicts and logs
 void clear_all(const std::filesystem::path& dir);      // all but lock and epoch
 
-// Where the run began, if it is a fork: fork.json, with the checkpoint, its step and digest, and what was
-// changed.
+// Writes fork.json, which says where a fork began: the checkpoint, its step and digest, and the options that changed.
 void mark_fork(const std::filesystem::path& dir, const RunConfig& config, const Checkpoint& origin);
 
 bool came_to_its_end(const std::filesystem::path& dir);

@@ -22,10 +22,10 @@ class TaskOrder {
   // The tasks must outlive it.
   TaskOrder(const TaskOptions& options, const std::vector<Task>& tasks, uint64_t seed);
 
-  // Of step s; no task twice: count ≤ tasks. The same for the same seed, step and pass rates.
+  // The tasks of step `step`, none of them twice (count ≤ tasks). They depend only on seed, step and pass rates.
   std::vector<const Task*> of_step(int64_t step, int64_t count) const;
 
-  // What the answers to a step's tasks say, whole on every rank. INFRA counts for nothing.
+  // Updates the pass rates from a step's answers; every rank passes the whole batch. INFRA is ignored.
   void observe(const Batch& batch);
 
   // By task; those not visited yet are not in it. Empty where nothing depends on them.

@@ -19,7 +19,7 @@ std::vector<double> whiten(std::span<const double> values, std::span<const int64
 // Kept stay turns with a positive reward, all with the same advantage.
 void keep_positive(TurnValues& rewards);
 
-// The plan's advantages times α, of the turns that have code; of all where `tokens` is empty.
+// Multiplies the plan's advantages by α, for turns that have code, or for all turns if `tokens` is empty.
 void weigh_plan(const BatchTokens& tokens, double alpha, TurnValues& advantages);
 
 }  // namespace temper

@@ -1,5 +1,5 @@
 #pragma once
-// What `temper bench judge` gives a judge to do.
+// The candidates that `temper bench judge` submits.
 
 #include <filesystem>
 #include <string>
@@ -10,7 +10,7 @@
 namespace temper {
 
 struct BenchCandidate {
-  std::string name;  // the file's, without folder and extension; of a trace its task's
+  std::string name;  // the file's name without folder and extension, or the name of a trace's task
   std::string task, source;
   std::vector<std::string> expected =
       {};  // verdicts that the file names: "// expect: KIND|OTHER_KIND reason"
@@ -23,8 +23,8 @@ std::vector<BenchCandidate> candidates_of(const std::filesystem::path& folder);
 std::vector<BenchCandidate> with_every_tenth(const std::vector<BenchCandidate>& some,
                                              const std::vector<BenchCandidate>& others);
 
-// Answers of cold-start traces, judged once: of ten, one does not compile, one is wrong and eight pass.
-// Errors: WorldError where no trace passes.
+// Answers of cold-start traces, judged once. Of every ten, one does not compile, one is wrong and eight pass. Errors:
+// WorldError if no trace passes.
 std::vector<BenchCandidate> trace_candidates(Judge& judge, uint64_t seed);
 
 }  // namespace temper

@@ -1,5 +1,5 @@
 #pragma once
-// `temper judge --again RUN`: answers that passed, judged anew.
+// `temper judge --again RUN` judges answers again that passed.
 
 #include <string>
 

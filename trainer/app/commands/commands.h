@@ -35,15 +35,15 @@ struct ConfigWords {
   std::vector<std::string> overrides;
   RunConfig read() const { return read_config(path, overrides); }
 };
-// The same for a command that needs model.path, which may name a run: trainer/checkpoint/find_model.h.
+// Reads the config of a command that needs model.path, which may name a run (trainer/checkpoint/find_model.h).
 RunConfig read_with_model(const ConfigWords& words);
-// Of --model or a folder's place on the command line; says what it takes of a run.
+// The model's folder for --model or for a path on the command line. If it names a run, what is chosen is printed.
 std::filesystem::path model_folder(const std::string& path, const std::string& field);
 void declare_config(CLI::App& command, ConfigWords& words);
 void declare_overrides(CLI::App& command, ConfigWords& words);
 
-// A file of a run's recorded trajectories: `which` is a step's number or a name; empty: the last evaluation, or
-// else the last step. Errors: ConfigError in the name of `command`.
+// A file of a run's recorded trajectories. `which` is a step's number or a name; if it is empty, the last evaluation is
+// chosen, or else the last step. Errors: ConfigError in the name of `command`.
 std::filesystem::path trajectories_file(const std::string& run, const std::string& which,
                                         const std::string& command);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a run needs of a machine, each tried for real.
+// Checks of what a run needs from a machine. Each is tried for real.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ struct HealthFinding {
   bool users_mistake = false;
 };
 
-// Never throws. Knows what was found before it.
+// A check never throws. `before` contains the results of earlier checks.
 using HealthCheck = HealthFinding (*)(const std::vector<HealthFinding>& before);
 
 const std::vector<HealthCheck>& health_checks();

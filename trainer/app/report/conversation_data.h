@@ -1,5 +1,5 @@
 #pragma once
-// What a run's policy wrote, as the page's data.
+// The texts that a run's policy wrote, as data of the report's page.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// What a run's policy wrote, as text: the best and the worst, what it learned and lost, and one answer to
-// each task.
+// Conversations of a run's policy as text: the best and the worst, those of tasks on which it improved or became
+// worse, and one answer to each task.
 
 #include <string>
 #include <vector>
@@ -29,9 +29,9 @@ struct ReadableConversation {
   std::vector<ConversationTurn> turns;
 };
 
-// Of each list `count` at most, each task once. Best: the fastest right last answers. Worst: hacks first,
-// then one of each kind of failure in turn, then the slowest right ones; of a kind those that had been right
-// before come first. Trajectories without a judged answer are in neither.
+// Each list has at most `count` trajectories and each task once. Best: the fastest right last answers. Worst: hacks
+// first, then one of each kind of failure in turn, then the slowest right ones; within a kind, tasks that had been
+// solved before come first. Trajectories without a judged answer are in neither.
 struct BestAndWorst {
   std::vector<const Trajectory*> best, worst;
 };
@@ -41,8 +41,8 @@ BestAndWorst best_and_worst(const std::vector<const Trajectory*>& trajectories, 
 std::vector<const Trajectory*> one_of_each_task(const std::vector<const Trajectory*>& trajectories,
                                                 size_t count);
 
-// A task whose share of right last answers changed. `before` and `after` are among its commonest outcomes
-// there: a right answer where most were right, else a wrong one; of right ones the fastest.
+// A task whose share of right last answers changed. `before` and `after` are typical trajectories of the two
+// evaluations: a right one, the fastest, if most were right, and otherwise a wrong one.
 struct TaskChange {
   double share_before = 0, share_after = 0;
   const Trajectory *before = nullptr, *after = nullptr;
@@ -53,15 +53,15 @@ struct TaskChanges {
 TaskChanges task_changes(const std::vector<const Trajectory*>& before,
                          const std::vector<const Trajectory*>& after, size_t count);
 
-// Without the chat format's own tokens; what stands in front of a code block is plan, though a token of it
-// reach into the block. A text longer than kPassageBytes is cut in its middle, and says so. What the feedback
-// said is in the verdicts.
+// A trajectory as text, without the chat format's own tokens. Text before a code block is plan, even if its last
+// token reaches into the block. A text longer than kPassageBytes is cut in the middle, with a note. The feedback is
+// contained in the verdicts.
 constexpr size_t kPassageBytes = 8000;
 ReadableConversation readable(const Trajectory& trajectory, const Tokenizer& tokenizer);
 
-// The trajectories a report shows: those of the last evaluation, else of the last step; the file's stem as
-// `origin`. Nothing where there are none yet. `before`: those of the evaluation before the first step, where
-// there is one after the last too. Errors: ConfigError of a line that is no trajectory.
+// The trajectories that a report shows: those of the last evaluation, or else of the last step. `origin` is the stem of
+// their file's name; all is empty if there are none yet. `before` has those of the evaluation before the first step, if
+// there is also one after the last. Errors: ConfigError if the file has something that is not a trajectory.
 struct RecordedTrajectories {
   std::string origin;
   std::vector<Trajectory> trajectories, before;

@@ -16,8 +16,8 @@ struct MeanSpread {
 MeanSpread mean_spread(const std::vector<double>& values);
 
 struct CurveOptions {
-  int64_t points = 240;  // of a line at most: steps are put together in bins of equal length
-  double smooth = 0;     // share of the line that a moving mean reaches over; 0: none
+  int64_t points = 240;  // most points of a line; steps are combined in bins of equal length
+  double smooth = 0;     // width of a moving mean as a share of the line; 0 for none
 };
 
 // Points with the same index belong together. low and high, empty for a single run: one sample standard

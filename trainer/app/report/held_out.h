@@ -11,7 +11,7 @@
 
 namespace temper {
 
-// A figure of val/*, as "correct" or "fast_1.2", over a group's runs; count 0: none of them has it.
+// A metric of val/*, such as "correct" or "fast_1.2", over a group's runs; its count is 0 if no run has it.
 struct BeforeAfter {
   MeanSpread before, after;
 };
@@ -32,17 +32,17 @@ struct ShareInterval {
 };
 ShareInterval wilson_interval(double share, int64_t count);
 
-// Of a task, the sampled trajectories that were judged, and those whose last answer passes; pooled over a
-// group's runs.
+// For one task, the numbers of sampled trajectories that were judged, and of those whose last answer passes, pooled
+// over a group's runs.
 struct TaskTally {
   int64_t passed = 0, judged = 0;
   double log_speedup = 0;  // summed over those that pass
 
   double rate() const { return judged > 0 ? double(passed) / double(judged) : -1; }  // −1: not evaluated
-  double speedup() const;  // geometric mean of the passing ones; 0: none
+  double speedup() const;  // geometric mean over the passing ones; 0 if there are none
 };
 
-// What an evaluation's trajectories say.
+// Counts over an evaluation's trajectories.
 struct EvaluationTally {
   std::map<std::string, TaskTally> tasks;
   std::map<std::string, int64_t> answers;  // judged, by answer_kinds' prefix

@@ -1,5 +1,5 @@
 #pragma once
-// What made a run: when, of what model, by which program, on which machine, as far as the run says it.
+// When a run was made, from which model, by which program and on which machine, as far as its files say.
 
 #include <string>
 #include <vector>

@@ -11,12 +11,12 @@ namespace temper {
 
 struct ReportOptions {
   std::string title;
-  int64_t conversations = 12;  // of each list (best, worst, improved, regressed), over all groups
+  int64_t conversations = 12;  // conversations per list (best, worst, improved, regressed), over all groups
 };
 
-// What the page shows: figures thinned to what a screen can show, the number of conversations and their
-// length bounded. Runs without a step have what there is. Runs are read once; what could not be read is named
-// on the page.
+// The data of the page. Curves are thinned to what a screen can show, and the number and length of conversations are
+// bounded. A run without a step contributes what it has. Runs are read once; files that could not be read are named on
+// the page.
 nlohmann::json report_data(const std::vector<RunRecord>& runs, const ReportOptions& options);
 
 // The page around the data.

@@ -1,5 +1,5 @@
 #pragma once
-// What a run left in its directory, whatever state it is in: going on, finished, or broken off at any moment.
+// Reads a run's directory, whether the run is active, finished, or was cut off at any moment.
 
 #include <cstdint>
 #include <filesystem>
@@ -16,14 +16,13 @@ namespace temper {
 // One metric: (step, value) in the order of steps. Steps of cold_start/* are the cold start's updates.
 using Series = std::vector<std::pair<int64_t, double>>;
 
-// metrics.jsonl, read as far as it has been written; read again, it goes on where it stopped.
+// Reads metrics.jsonl as far as it is written. Reading it again continues where it stopped.
 class MetricsFile {
  public:
   explicit MetricsFile(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Takes the whole lines that were added; returns how many. A line of an earlier step takes the place of
-  // what was there from that step on: a run that was resumed says it anew. A shorter file than before is read
-  // from its start.
+  // Reads the complete lines that were added, and returns their number. A line of an earlier step replaces everything
+  // from that step on, because the run was resumed there. A file that became shorter is read from its start.
   int64_t read_on();
 
   const std::map<std::string, Series>& series() const { return series_; }
@@ -44,12 +43,12 @@ enum class RunState : uint8_t { kNoStep, kUnfinished, kFinished };
 struct RunRecord {
   std::filesystem::path dir;
   std::string name;
-  std::map<std::string, std::string> options;  // of config.yaml: dotted key → value as YAML
+  std::map<std::string, std::string> options;  // from config.yaml: dotted key → value as YAML
   std::map<std::string, Series> series;
   std::vector<std::string> problems;  // what could not be read, for the reader of a report
 
   RunState state() const;
-  std::string option(const std::string& key) const;  // "" where there is none
+  std::string option(const std::string& key) const;  // "" if the option is not there
   const Series* find(const std::string& metric) const;
   int64_t steps_done() const;
   Metrics evaluation(
@@ -59,8 +58,8 @@ struct RunRecord {
 // Errors: ConfigError where `dir` is not a run directory, or its config.yaml is not one.
 RunRecord read_run(const std::filesystem::path& dir);
 
-// `path` itself where it is a run, else the runs in it (a sweep, the folder runs/), by name. Errors:
-// ConfigError naming the path where there is none.
+// Returns `path` itself if it is a run, or the runs in it (a sweep, or the folder runs/) by name. Errors: ConfigError
+// naming the path if there is none.
 std::vector<std::filesystem::path> find_runs(const std::filesystem::path& path);
 
 // The tokenizer that the run's trajectories are written in. Errors: ConfigError where the run has saved none

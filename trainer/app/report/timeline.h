@@ -6,9 +6,9 @@
 
 namespace temper {
 
-// From the first to the last line of each start of the program; what lies between two starts is not in it.
+// The time from the first to the last line of each start of the program. Time between two starts is not included.
 struct Timeline {
-  double began_s = 0, ended_s = 0;  // since 1970, of the first and the last line; 0: no event file says it
+  double began_s = 0, ended_s = 0;  // Unix times of the first and the last line; 0 without event files
   int64_t starts = 0;
 
   double start = 0;  // before the first figures: tasks are read, the cold start's examples made and judged
@@ -20,8 +20,8 @@ struct Timeline {
   }
 };
 
-// Of a run without event files: the seconds that its metrics name. Of an event file that was broken off: what
-// is whole.
+// The timeline of a run. Without event files it is made from the seconds in the metrics. From an event file that was
+// cut short the complete part is used.
 Timeline timeline_of(const RunRecord& run);
 
 }  // namespace temper

@@ -8,8 +8,8 @@
 
 namespace temper {
 
-// What is shown: the last steps, the course of the main figures, where the time goes, when it ends. `idle_s`
-// since the run last wrote a step.
+// The text that `temper report --watch` shows: the last steps, the course of the main metrics, where the time goes, and
+// when the run will end. `idle_s` is the time since the run last wrote a step.
 std::string watch_text(const RunRecord& run, double idle_s);
 
 // Shows it again every two seconds until the run has ended or Ctrl-C; once where standard output is no

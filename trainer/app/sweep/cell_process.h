@@ -14,13 +14,13 @@ namespace temper {
 // The part of the machine that cells which run side by side do not share.
 struct MachineShare {
   std::vector<int> cores;
-  std::string gpu;  // its CUDA_VISIBLE_DEVICES; empty: as ours
+  std::string gpu;  // its CUDA_VISIBLE_DEVICES; if empty, the same as this process's
 };
 
 // Killed when destroyed, and when this process ends whatever way. Ctrl-C in the terminal does not reach it.
 class CellProcess {
  public:
-  // Runs this program with `words`; what it says goes to `log`. Errors: WorldError if it cannot be started.
+  // Runs this program with the arguments `words` and its output in `log`. Errors: WorldError if it cannot be started.
   static CellProcess start(const std::vector<std::string>& words, const MachineShare& share,
                            const std::filesystem::path& log);
   // Its exit code once it has ended; 128 + N where signal N ended it.

@@ -25,7 +25,7 @@ namespace temper {
 struct SweepCell {
   std::string name, variant;
   RunConfig config;
-  std::string start;  // the name of the cold start that it begins from; empty: its own
+  std::string start;  // the name of the shared cold start from which it begins; empty if it has its own
 };
 
 struct Sweep {

@@ -4,7 +4,7 @@
 //   DIR/CELL/            the cell's run directory
 //   DIR/starts/CELL/     the cold starts that cells share
 //   DIR/configs/         each cell's whole config
-//   DIR/log/             what each said
+//   DIR/log/             the output of each cell
 //   DIR/state.json       which cells are done, and how long they took
 //   DIR/sweep.md, sweep.csv, report.html
 
@@ -16,8 +16,8 @@
 namespace temper {
 
 struct SweepOptions {
-  std::string again;     // the command line that goes on with this sweep
-  int64_t parallel = 0;  // cells at a time; 0: as many as GPUs, else one
+  std::string again;     // the command line that resumes this sweep
+  int64_t parallel = 0;  // cells at a time; 0 for one per GPU, or one without GPUs
 };
 
 // Runs what is not done yet, then writes the tables and the report. A cell that fails stops no other. Returns

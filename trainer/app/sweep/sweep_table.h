@@ -1,5 +1,5 @@
 #pragma once
-// What a sweep found: a table for people, one for programs, a report.
+// The results of a sweep: a table for people, a table for programs, and a report.
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ struct CellResult {
   std::string name, variant, state;  // state: finished, failed, not run
   int64_t seed = 0;
   double seconds = 0;
-  std::vector<std::string> last_words;  // of a failed one
+  std::vector<std::string> last_words;  // the last lines of output of a failed cell
 };
 
 // One row a variant: held-out answers before → after, mean ± standard deviation over its finished seeds.
@@ -24,7 +24,7 @@ std::string sweep_table(const std::vector<CellResult>& cells, const std::vector<
 // One line a cell: name, variant, seed, state, seconds, steps, then every val/* before and after.
 std::string sweep_csv(const std::vector<CellResult>& cells, const std::vector<const RunRecord*>& runs);
 
-// Failed cells with what they said last; empty where there is none.
+// The failed cells with the last lines of their output; empty if none failed.
 std::string failures_text(const std::vector<CellResult>& cells);
 
 }  // namespace temper
