@@ -26,7 +26,7 @@ class OutputFile {
  private:
   std::filesystem::path path_;
   Fd fd_;
-  uint64_t position_ = 0;  // of write()
+  uint64_t position_ = 0;  // where write() continues
 };
 
 // A file that grows: a record goes in whole or not at all.
@@ -45,29 +45,29 @@ class AppendFile {
 // Written and fsynced. Errors: as above.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
-// Written beside, fsynced and renamed: readers see the old file or the new one, never half of one.
-// Errors: WorldError naming the path (disk full, read-only, …); the old file is then still there.
+// Writes a temporary file, syncs it and renames it: readers see the old file or the complete new one.
+// Errors: WorldError naming the path (disk full, read-only, …); the old file is then unchanged.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
 // Names are on the disk when their folder is. Errors: WorldError naming the path.
 void make_folder(const std::filesystem::path& path);  // must not exist
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_path(const std::filesystem::path& path);  // a file's content, a folder's names
-// `from` takes the place of `to`, which lies under the name of `from` afterwards: at no moment is there
-// neither. False where the file system cannot do that.
+// Exchanges the two names atomically: at every moment both exist. False if the file system cannot do that.
 bool exchange_paths(const std::filesystem::path& from, const std::filesystem::path& to);
 void cut_file(const std::filesystem::path& path, uint64_t bytes);
-// First out of the way under another name: what is left by a crash is never taken for the whole.
+// Renames the folder first, so that what a crash leaves of it is not taken for the complete folder.
 void remove_folder(const std::filesystem::path& path);
 
-// From now on `guard` is called in front of each system call above that changes something in `folder`; what
-// it returns lives until that is done, and where it throws nothing is changed. Null: no more.
+// From now on `guard` is called before each system call above that changes something in `folder`. What it returns lives
+// until the call is done; if it throws, nothing is changed. Null ends this.
 using WriteGuard = std::function<std::shared_ptr<void>()>;
 void guard_writes(const std::filesystem::path& folder, WriteGuard guard);
-// The same for whoever changes something there by other means.
+// Calls the guard of the path's folder, for code that changes something there by other means.
 std::shared_ptr<void> guarded(const std::filesystem::path& path);
 
-// For tests: called in front of each system call above that changes the disk, with its name and path.
+// For tests: sets a function that is called before each system call above that changes the disk, with the call's name
+// and path.
 void watch_file_calls(std::function<void(const char* call, const std::filesystem::path& path)> watcher);
 
 // Lower-case hex SHA-256.
@@ -75,7 +75,7 @@ std::string sha256(std::string_view content);
 
 std::string sha256_of_file(const std::filesystem::path& path);  // Errors: WorldError naming the path
 
-// The same of what comes piece by piece.
+// The digest of data that arrives in pieces.
 class Sha256 {
  public:
   Sha256();

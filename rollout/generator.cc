@@ -152,7 +152,7 @@ bool Generator::Impl::ends_behind(const Sequence& sequence, size_t tokens) const
          sequence.request.ids.size() + tokens >= max_tokens;
 }
 
-// Of the draw behind the one that comes; negative where there is none.
+// The uniform number of the draw after the next one; negative if the sequence ends before it.
 double Generator::Impl::next_uniform(const Sequence& sequence) const {
   const size_t drawn = sequence.generation.ids.size() + 1;
   return ends_behind(sequence, drawn) ? -1 : Rng(sequence.request.rng_key).uniform_at(drawn);

@@ -14,11 +14,11 @@ namespace temper {
 // themselves.
 struct JsonLimits {
   uint64_t bytes = 16'000'000;
-  int depth = 32;  // of containers in containers
+  int depth = 32;  // nesting of containers
   int64_t values = 1'000'000;
 };
 
-// Of what a user gives a command: it may be long, and is nowhere deep.
+// Limits for a user's input to a command, which may be long but is not deeply nested.
 constexpr JsonLimits kWholeInput{.bytes = UINT64_MAX, .depth = 8, .values = INT64_MAX};
 
 // Any JSON text. Errors: ConfigError beginning with `where` if it is not JSON (base/input/json_events.h),
@@ -27,16 +27,16 @@ nlohmann::json parse_json(std::string_view text, const std::string& where, const
 // As above, of text whose outermost value must be an object.
 nlohmann::json parse_json_object(std::string_view text, const std::string& where,
                                  const JsonLimits& limits = {});
-// The same of a whole file. Errors: as above, and as base/input/file.h's.
+// Parses a whole file. Errors: as above, and those of base/input/file.h.
 nlohmann::json read_json(const std::filesystem::path& path, const JsonLimits& limits = {});
 
-// The same of CBOR, whose texts may be any bytes.
+// Parses CBOR, whose texts may be any bytes.
 nlohmann::json parse_cbor(std::string_view bytes, const std::string& where, const JsonLimits& limits = {});
 
-// A value as a message shows it: short, without what a terminal obeys.
+// A value as messages show it: short, and without control sequences.
 std::string shown(const nlohmann::json& value);
 
-// None where it is not an integer, or not one of 64 bits with a sign.
+// Empty if the value is not an integer or does not fit into 64 bits with a sign.
 std::optional<int64_t> whole_number(const nlohmann::json& value);
 
 }  // namespace temper

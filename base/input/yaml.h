@@ -12,7 +12,7 @@ namespace temper {
 // "WHERE:LINE: …" if it is not valid YAML or not UTF-8, or would be larger than any such file is once all
 // aliases are followed.
 YAML::Node parse_yaml(const std::string& text, const std::string& where);
-// The same of a whole file. Errors: as above, and as base/input/file.h's.
+// Parses a whole file. Errors: as above, and those of base/input/file.h.
 YAML::Node read_yaml(const std::filesystem::path& path);
 
 }  // namespace temper

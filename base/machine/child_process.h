@@ -21,9 +21,9 @@ struct ChildProgram {
   std::vector<std::string> argv = {};                        // argv[0]: the program's path
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; none: ours
   std::vector<int> descriptors = {};                         // become 3, 4, …; all others are closed
-  // What becomes 0, 1 and 2: a descriptor of ours, or kNullDevice.
+  // The descriptors that become the child's 0, 1 and 2: descriptors of this process, or kNullDevice.
   int input = STDIN_FILENO, output = STDOUT_FILENO, errors = STDERR_FILENO;
-  std::vector<int> cores = {};     // to run on; empty: ours
+  std::vector<int> cores = {};     // cores to run on; if empty, those of this process
   bool own_group = false;          // the terminal's Ctrl-C does not reach it, nor what it starts
   bool ignores_interrupt = false;  // Ctrl-C reaches it and does nothing
   bool no_new_privileges = false;  // nothing that it executes gains any
@@ -53,12 +53,13 @@ class ChildProcess {
   ~ChildProcess() { kill(); }
 
   pid_t pid() const { return pid_; }
-  bool running() const { return pid_ > 0; }  // … as far as we have heard
-  // As waitpid gives it, once it has ended (reaped then); nothing if it still runs after so many seconds.
+  bool running() const { return pid_ > 0; }  // true until its end was noticed
+  // Waits for the child's end, reaps it and returns waitpid's status; nothing if it still runs after `patience_s`.
   std::optional<int> wait(double patience_s);
   void signal(int number) const;
   void kill();  // SIGKILL and reap
-  // The same, and how it had ended: "was killed by signal 9 (Killed)"; empty if it had not.
+  // Kills and reaps, and describes how the child had already ended, "was killed by signal 9 (Killed)"; empty if it was
+  // still running.
   std::string end();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// A part of the machine that one process at a time has to itself.
+// Leases: exclusive use of a part of the machine by one process at a time.
 
 #include <functional>
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace temper {
 
-// An attempt to have "core-3" or a GPU's UUID alone among the processes of this user that ask. Who waits has
-// its turn before a process that gives the part back and asks again; but a waiting process that is stopped
-// keeps nobody from it.
+// An attempt to get exclusive use of "core-3" or a GPU's UUID among the processes of this user that ask for it. A
+// waiting process gets its turn before one that has released the part and asks again, unless the waiting process is
+// suspended.
 class LeaseWait {
  public:
   explicit LeaseWait(std::string part);
@@ -28,16 +28,17 @@ class LeaseWait {
   bool has_turn_ = false;
 };
 
-// Told once a second of a wait.
+// Called once a second during a wait.
 using LeaseListener = std::function<void(const LeaseWait&)>;
 
 // Waits for as long as it takes. Nothing once `give_up()` says so, which is asked often. `listener`: else the
 // one below.
 Fd lease(const std::string& part, const std::function<bool()>& give_up, const LeaseListener& listener = {});
-// The same until this process is interrupted(). Errors: WorldError then.
+// Waits until it gets the part. Errors: WorldError if this process is interrupted().
 Fd lease(const std::string& part);
 
-// Who hears of waits from now on. At first they are said on standard error: after 10 s, and then each minute.
+// Sets the listener of all waits from now on. Without one, waits are reported on standard error, after 10 s and then
+// every minute.
 void listen_to_leases(LeaseListener listener);
 
 // Whether a wait that is told once a second is said now: after 10 s, and then each minute.

@@ -34,7 +34,7 @@ class MessageReader {
 
  private:
   uint32_t most_bytes_ = 64u << 20;
-  std::string rest_;  // of a message that is not whole yet
+  std::string rest_;  // the received part of an incomplete message
   uint64_t bytes_ = 0;
 };
 

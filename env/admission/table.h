@@ -8,7 +8,7 @@
 
 namespace temper {
 
-// What is known of a GPU task without trying it: "| name | split | tensors | timed sizes | floor |".
+// The cells about a GPU task that need no trial: "| name | split | tensors | timed sizes | floor |".
 std::string task_cells(const Task& task, double floor_us);
 
 // One section a family, in order of appearance; a row a task. Rows belong to the tasks, in order.

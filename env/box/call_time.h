@@ -1,6 +1,6 @@
 #pragma once
-// What a call of another process takes: by the wall's clock, and by what the kernel says that this process has
-// had of its core, which nothing inside it can change.
+// The time that a call of another process takes: by the clock, and by the CPU time that the kernel accounts to that
+// process, which nothing inside it can change.
 
 #include <sys/types.h>
 
@@ -15,7 +15,7 @@ namespace temper {
 
 struct CallTime {
   std::chrono::nanoseconds wall{0};
-  std::chrono::nanoseconds cpu{0};     // of the process that is called, all its threads together
+  std::chrono::nanoseconds cpu{0};     // CPU time of the called process, all its threads together
   // While it or the caller was ready to run, and others had the core: where that was asked, see CallWatch.
   std::chrono::nanoseconds waited{0};
   // The processor's time, which neighbours on the core do not make longer. The wall's where the process neither
@@ -35,7 +35,7 @@ class CallWatch {
   CallWatch() = default;
   explicit CallWatch(pid_t process);
   void start();
-  // Since start(). Where the kernel tells nothing, as of a process that has ended, `cpu` is `wall`.
+  // The time since start(). If the kernel has no CPU time for the process, because it has ended, `cpu` is `wall`.
   CallTime stop();
 
  private:

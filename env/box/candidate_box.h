@@ -1,5 +1,5 @@
 #pragma once
-// The last steps of a process of ours that is about to become a candidate.
+// The last steps of one of our processes before it runs a candidate.
 
 #include <sys/types.h>
 

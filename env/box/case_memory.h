@@ -9,9 +9,9 @@
 
 namespace temper {
 
-// Inputs copied from `pristine` (the oracle's arena), outputs and everything between the buffers filled
-// (env/call/fill.h), by their words' places in the arena. `beyond`: so many bytes behind the layout, too, which
-// nobody looks at later; a multiple of 4.
+// Copies the inputs from `pristine` (the oracle's arena) and fills the outputs and everything between the buffers
+// (env/fill.h) by their words' places in the arena. It also fills `beyond` bytes after the layout, a multiple of 4,
+// which are not checked later.
 void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout, Fill fill,
                   int64_t beyond = 0);
 

@@ -19,8 +19,7 @@ ChildProcess start_gpu_program(const std::vector<std::string>& argv,
                                const std::vector<std::string>& environment,
                                const std::vector<int>& descriptors);
 
-// The environment of this process, but for the job's secret, which is no candidate's business, and `more` on
-// top.
+// The environment of this process without the job's secret, which candidates must not see, and with `more` added.
 std::vector<std::string> environment_with(const std::vector<std::string>& more);
 
 }  // namespace temper

@@ -1,6 +1,6 @@
 #pragma once
-// What a process gives up before it meets a candidate: resources, privileges, system calls. Each step throws
-// WorldError when it fails; nothing is skipped in silence.
+// The steps by which a process gives up resources, privileges and system calls before it runs a candidate. Each step
+// throws WorldError if it fails; none is skipped silently.
 
 #include <sys/types.h>
 
@@ -14,7 +14,7 @@ struct Limits {
   int64_t cpu_s = 0;
   int64_t file_bytes = 0;
   int64_t open_files = 64;
-  int64_t processes = 1;  // of the user; binds only after the user was dropped
+  int64_t processes = 1;  // for the user; takes effect only after the user was dropped
   int64_t stack_bytes = 8 << 20;
   int niceness = 0;  // added to what it is
 };
@@ -25,8 +25,8 @@ void apply_limits(const Limits& limits);
 // dropped.
 bool drop_privileges(uid_t uid);
 
-// Allow-lists. What is not listed fails with EPERM; for candidates, making processes, tracing and executing
-// kill.
+// Install allow-lists of system calls. A call that is not listed fails with EPERM. For candidates, creating processes,
+// tracing and executing programs kill the process.
 void allow_only_compiler_calls();
 void allow_only_candidate_calls();
 

@@ -25,7 +25,7 @@ struct DrawRequest {
   double magnitude = 1;
   bool perturb = false;
   uint64_t seed = 0;
-  DrawTurn turn = {};  // of the first draw
+  DrawTurn turn = {};  // the turn of the first draw
 };
 
 class OracleProcess {

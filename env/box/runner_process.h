@@ -18,7 +18,7 @@ struct RunnerOptions {
   int64_t memory_bytes = int64_t(1) << 30;
   int64_t cpu_s = 10;
   int64_t arena_bytes = 0;  // ≥ any case and any object
-  uid_t user = 65534;       // who it becomes where we are root
+  uid_t user = 65534;       // the user that it becomes if we are root
 };
 
 struct CallArguments {
@@ -45,7 +45,7 @@ class RunnerProcess {
 
   // Calls the candidate and freezes it again. "" or why there is no answer.
   std::string call(const CallArguments& arguments);
-  CallTime call_time() const { return call_time_; }  // of the last call, hand-over included
+  CallTime call_time() const { return call_time_; }  // time of the last call, hand-over included
   // From now on all calls together may take this long, whatever the load and earlier calls took.
   void renew_budget(std::chrono::nanoseconds budget) { budget_ = budget; }
 

@@ -33,7 +33,7 @@ class Mapping {
 
 // A memory file of fixed size: sealed, so that no box can shrink it under us.
 Fd sealed_memory(const char* name, int64_t bytes);
-// … that holds this.
+// Shared memory with this content.
 Fd memory_with(const char* name, const std::string& content);
 
 // Maps the whole of an inherited descriptor.

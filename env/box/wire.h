@@ -22,8 +22,8 @@ bool send_wire(int socket, Message message, uint32_t sequence) {
   return send_packet(socket, &message, sizeof message);
 }
 
-// Nothing unless magic, version, size and sequence are as expected. The other fields are the caller's to
-// range-check.
+// The message, or nothing unless magic, version, size and sequence are as expected. The caller checks the range of all
+// other fields.
 template <class Message>
 std::optional<Message> receive_wire(int socket, uint32_t sequence, std::chrono::milliseconds timeout) {
   Message message;

@@ -57,16 +57,16 @@ inline constexpr uint32_t kFormSpikes = 8;
 struct DrawForm {
   DrawKind kind = DrawKind::kPlain;
   uint32_t elements = 1;
-  uint32_t columns = 1;              // of the last axis
+  uint32_t columns = 1;              // size of the last axis
   uint32_t row = 0, row_period = 1;  // rows with index % row_period == row depart
-  uint32_t begin = 0, length = 0;    // … between these columns
-  uint32_t share = 0;                // of 2^32: how many elements depart
+  uint32_t begin = 0, length = 0;    // the columns [begin, begin + length) of these rows depart
+  uint32_t share = 0;                // the share of elements that depart, in units of 2^-32
   uint32_t power = 0;                // scales are 2^-power … 2^power, offsets of rows 2^-power … 1
   uint32_t bound = 1;                // indices: [0, bound)
   uint32_t value = 0, stride = 1;    // indices: the one that many are; from one to the next
   uint64_t key = 0;
   float factor = 1, offset = 0;
-  float low = 0, width = 1;  // of the range, uniform and distinct; a distinct draw's own
+  float low = 0, width = 1;  // range of uniform and distinct inputs; a distinct draw has a range of its own
   uint32_t spikes = 0;
   uint32_t place[kFormSpikes] = {};
   float spike[kFormSpikes] = {};

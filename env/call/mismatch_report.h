@@ -6,7 +6,7 @@
 namespace temper {
 
 inline constexpr int kReportedOutputs = 16;
-inline constexpr int kReportedElements = 4;  // of a kind
+inline constexpr int kReportedElements = 4;  // per list
 
 struct WrongElement {
   int64_t index = 0;  // flat
@@ -21,13 +21,13 @@ struct OutputReport {
   int64_t infinite = 0;
   int64_t unwritten = 0;
   double max_absolute = 0, max_relative = 0;  // errors, among wrong elements where both are finite
-  int32_t first_count = 0, worst_count = 0;   // of the two lists
+  int32_t first_count = 0, worst_count = 0;   // lengths of the two lists
   WrongElement first[kReportedElements];      // in the order of their places
   WrongElement worst[kReportedElements];      // furthest out of its bound first
 };
 
 struct MismatchReport {
-  OutputReport output[kReportedOutputs];  // of the task, in order
+  OutputReport output[kReportedOutputs];  // one for each output of the task, in order
 };
 
 // Fills a report, wrong element by wrong element in the order of their places.

@@ -20,8 +20,8 @@ struct CompileQuota {
   int niceness = 0;
 };
 
-// nvcc writes what it has preprocessed to files: with CUB that is 10 MB, three times. It leaves a core at
-// once to who works with a GPU: all cores compile, and a GPU that waits for one of them is idle.
+// nvcc writes preprocessed source to files, three times, which with CUB are 10 MB each. It runs niced, because compilers
+// fill every core and a process that feeds a GPU must get one at once.
 inline CompileQuota cuda_compile_quota() {
   CompileQuota quota;
   quota.wall = std::chrono::milliseconds(30'000);
@@ -34,17 +34,17 @@ inline CompileQuota cuda_compile_quota() {
 struct CompileResult {
   bool ok = false;
   std::string object;             // the shared object
-  std::string cubin, ptx, stubs;  // of a GPU language
+  std::string cubin, ptx, stubs;  // for GPU languages only
   std::string reason;             // why not: compile_error, no_entry_point, compile_timeout, compile_quota
   std::string diagnostics;        // the tools' words, cut at the quota
 };
 
-// Never throws for the source's sake. `user` is who the tools run as where we are root.
+// Compiles the source in a box; no source makes it throw. `user` is the user as which the tools run if we are root.
 // Errors: WorldError if the sandbox cannot be made.
 CompileResult compile(const Toolchain& tools, const std::string& source, const CompileQuota& quota,
                       uid_t user);
 
-// What a failed compilation says at length (env/verdict/details.h); "" where nothing in it helps to mend it.
+// The long description of a failed compilation (env/details.h), or "" if it has nothing that helps to fix the source.
 std::string compile_failure_details(const CompileResult& result, const CompileQuota& quota,
                                     const std::string& source);
 

@@ -9,7 +9,7 @@ namespace temper {
 struct CudaCompiled {
   CompileResult result;  // object, cubin, ptx; or why there are none
   HostOrigin host = HostOrigin::kNone;
-  HostHalf made;  // for others of this host text; empty: there is nothing new
+  HostHalf made;  // a new host half for other candidates with this host text; empty if it was known
 };
 
 // `known` is a host half of the unit's host text, or empty; it is taken where its stubs are this candidate's

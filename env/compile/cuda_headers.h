@@ -1,10 +1,10 @@
 #pragma once
-// The headers of CUDA candidates, read by the compilers once instead of for each: nine tenths of what they
-// read. What comes out is to the byte what it is without.
+// Lets the compilers read the headers of CUDA candidates once instead of for each candidate; they are nine tenths of
+// what compilers read. The results are the same to the byte.
 //
-// A unit begins with headers alone, the same for all units of a `lead`. The preprocessor is given the macros
-// they leave instead of them, and its output gets their text in front, which is known. The host compiler is
-// given what cudafe++ has made of that text as a precompiled header.
+// A unit begins with headers, which are the same for all units of a `lead`. Instead of the headers the preprocessor is
+// given the macros that they define, and their preprocessed text, which is known, is put before its output. The host
+// compiler gets cudafe++'s output for that text as a precompiled header.
 
 #include <filesystem>
 #include <map>

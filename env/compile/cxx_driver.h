@@ -16,7 +16,7 @@ class CxxDriver {
   CxxDriver();
   const std::string& name() const { return name_; }
   const std::string& version() const { return version_; }
-  Command compiler(const std::string& arguments) const;  // of one run of the compiler proper
+  Command compiler(const std::string& arguments) const;  // the command of one run of the compiler proper
   Command precompiling(
       const std::string& to) const;  // what makes that run write a precompiled header instead
   Command assembler(const std::string& from, const std::string& to) const;

@@ -20,14 +20,14 @@ struct CompileStep {
   std::optional<TextEdit> edit = {};
 };
 
-// What a compile box does: writes `files`, then the candidate as `source`, runs `steps` in turn in the one
-// folder, and hands out what is named of `object`, `cubin`, the `ptx` it is made from, and `stubs`.
+// What a compile box does: it writes `files`, then the candidate as `source`, runs `steps` one after another in that
+// folder, and returns those of `object`, `cubin`, its `ptx` and `stubs` that have a name.
 struct Toolchain {
-  std::string version;  // of the compilers, a line: part of every verdict's digest, as are the steps
+  std::string version;  // versions of the compilers in one line: part of every verdict's digest, like the steps
   std::string source;
   std::vector<std::pair<std::string, std::string>> files;  // name, content
   std::vector<CompileStep> steps;
-  std::string object, cubin, ptx, stubs;  // empty: there is none
+  std::string object, cubin, ptx, stubs;  // names of files; empty if the toolchain makes no such file
   std::vector<std::string> folders;       // beside /usr, that a box must see
 };
 
@@ -35,9 +35,10 @@ inline constexpr const char* kSourceFile = "candidate.cc";  // as diagnostics na
 inline constexpr const char* kObjectFile = "candidate.so";
 inline constexpr const char* kStubsFile = "candidate.cudafe1.stub.c";
 
-// Of a candidate in CUDA. The halves have boxes of their own: a host half may serve other candidates, so
-// nothing that one's kernels do to their compiler may reach it, but for the stubs that host code calls
-// kernels by. Those the device's half makes, in C, and the host's half reads.
+// The two toolchains of a CUDA candidate. Each half is compiled in a box of its own: a host half may serve other
+// candidates, so it must be out of reach for anything that a candidate's kernels do to their compiler. Only the stubs
+// by which host code calls kernels pass from one to the other: the device half writes them, in C, and the host half
+// reads them.
 struct CudaToolchain {
   Toolchain device, host;
   Toolchain plain_host;  // reads all headers itself: tries again what `host` cannot compile
@@ -51,10 +52,10 @@ std::string description(const CudaToolchain& tools);
 // Errors: WorldError saying what to install if there is no GNU C++ compiler below /usr.
 Toolchain find_toolchain(const std::vector<std::string>& flags, const std::string& entry);
 
-// The same for CUDA: asks nvcc ($CUDACXX, else on PATH, in /usr/local/cuda, or the one Temper was built
-// with). Source candidate.cu; device code for one architecture ("sm_90a") and nothing else; host code that
-// leaves the CUDA runtime undefined. Errors: WorldError saying what to install, ConfigError if nvcc does not
-// know the architecture.
+// Finds the toolchain for CUDA by asking nvcc ($CUDACXX, else on PATH, in /usr/local/cuda, or the one Temper was built
+// with). The source is candidate.cu; device code is made for one architecture ("sm_90a") only, and host code leaves the
+// CUDA runtime undefined. Errors: WorldError saying what to install, ConfigError if nvcc does not know the
+// architecture.
 CudaToolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
                                   const std::string& architecture);
 

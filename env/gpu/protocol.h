@@ -92,22 +92,22 @@ struct ProfilePart {
 struct ProfileWire {
   int32_t parts = 0;  // number of parts, longest first; 0 if CUPTI lost records of this call
   ProfilePart part[kMaxProfileParts];
-  double device_us = 0, kernel_us = 0;  // while anything, while a kernel ran
-  char foreign[64] = {};                // what shows that not the plan's kernels alone ran
+  double device_us = 0, kernel_us = 0;  // time during which anything ran, and during which a kernel ran
+  char foreign[64] = {};                // evidence that other kernels than the plan's ran
 };
 
 struct GpuRunnerReply {
   MessageHeader header;
   GpuRunnerStatus status = GpuRunnerStatus::kBroken;
-  int32_t calls = 0;                // kCall: those that were made and found in order, whatever came then
-  double call_us[kMaxBatch] = {};   // … between events around the plan
-  uint64_t digest[kMaxBatch] = {};  // … of the outputs
-  double watched_us = 0;            // … the fastest of those that it saw, by the host's clock; 0: none
-  double repeat_us = 0;             // kRepeat: of a call, by the host's clock
-  uint32_t host_bound = 0;          // … which is that of launching, not of the GPU
+  int32_t calls = 0;                // kCall: calls that were made and in order, even if a later one failed
+  double call_us[kMaxBatch] = {};   // kCall: time between events around the plan
+  uint64_t digest[kMaxBatch] = {};  // kCall: digest of the outputs
+  double watched_us = 0;            // kCall: the fastest call timed by the host's clock; 0 if there was none
+  double repeat_us = 0;             // kRepeat: time of a call by the host's clock
+  uint32_t host_bound = 0;          // kRepeat: 1 if that is the time of launching, not of the GPU
   GpuFactsWire gpu;                 // the first reply
   ProfileWire profile;              // kProfile
-  char reason[64] = {};             // the driver's word for it: illegal_address, invalid_value, …
+  char reason[64] = {};             // the driver's name of the error: illegal_address, invalid_value, …
   char error[256] = {};
 };
 

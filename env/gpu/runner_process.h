@@ -29,14 +29,14 @@ class GpuRunnerProcess {
   // Waits until it computes. Errors: WorldError in the runner's words.
   const GpuFactsWire& wait_ready();
 
-  // Each returns the runner's reply; nothing if it has died or `patience` has passed: what it holds is lost
-  // then.
+  // Each returns the runner's reply. Nothing is returned if the runner has died or `patience` has passed; what it had
+  // loaded is then lost.
   std::optional<GpuRunnerReply> load(const std::string& cubin, const std::vector<std::string>& plans,
                                      std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> call(GpuRunnerRequest request, std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> repeat(GpuRunnerRequest request, std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> unload(std::chrono::nanoseconds patience);
-  // Of what is loaded, a profiler's one plan, and unloads it once it has answered.
+  // Profiles the loaded plan, and unloads it after the reply. Only for a profiler's runner, which loads one plan.
   std::optional<GpuRunnerReply> profile(GpuRunnerRequest request, std::chrono::nanoseconds patience);
 
   // A load that was started is finished by `answer`, or by an unload, which calls it.

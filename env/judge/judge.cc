@@ -199,8 +199,8 @@ struct Judge::Impl {
     return verdict;
   }
 
-  // What is replayed from the journal stays as it was; all else follows the file that there is now, whatever
-  // a cache or a judge elsewhere knew.
+  // Sets speedup_compiled from the present file of baselines, whatever a cache or another judge had. Verdicts that are
+  // replayed from the journal do not come here and stay as they were.
   Verdict weighed(uint32_t task, Verdict verdict) const {
     const auto compiled = baselines.speedup(task_digest[task], verdict);
     if (compiled == verdict.speedup_compiled) return verdict;

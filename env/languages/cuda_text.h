@@ -1,14 +1,14 @@
 #pragma once
-// What can be seen of CUDA C++ without a compiler.
+// Inspects CUDA C++ source without a compiler.
 
 #include <string>
 
 namespace temper {
 
-// In front of what a candidate wrote: all before it in a unit is ours.
+// The line before a candidate's own text. Everything before it in a unit is ours.
 inline constexpr const char* kOwnText = "#line 1 \"candidate.cu\"\n";
 
-// Whether "__device__" or "__host__" follows a bracket that closes, as behind a lambda's captures.
+// Whether "__device__" or "__host__" follows a closing bracket, as after a lambda's captures.
 bool has_extended_lambda(const std::string& source);
 
 // The unit with the bodies of its kernels emptied: what its host half is compiled from, and what candidates

@@ -1,5 +1,5 @@
 #pragma once
-// What differs between the languages of candidates before anything runs. One file a language, one line in the
+// The differences between candidates' languages before anything runs. Each language has one file, and one line in the
 // table of language.cc.
 
 #include <optional>
@@ -22,9 +22,9 @@ struct Language {
   std::vector<std::string> newer_flags;     // beside them, for what does not compile without; or none
   std::string entry_point;   // what a source must mention
   std::string entry_symbol;  // what its object must define
-  // What the compiler reads.
+  // The text that the compiler reads.
   std::string (*translation_unit)(const Task& task, const std::string& source);
-  // What needs no compiler to see; nothing if the source may go on.
+  // Rejects what can be seen without a compiler; empty if nothing speaks against the source.
   std::optional<Rejection> gate(const std::string& source) const;
 };
 

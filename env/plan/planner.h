@@ -14,7 +14,7 @@ struct Planned {
   std::string object, cubin;
   std::vector<LaunchPlan> plans;
   HostOrigin host = HostOrigin::kNone;
-  HostHalf made;  // for others of this host text; empty: nothing new
+  HostHalf made;  // a new host half for other candidates with this host text; empty if it was known
   double compile_ms = 0, plan_ms = 0;
 };
 

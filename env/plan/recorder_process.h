@@ -19,7 +19,7 @@ struct RecorderOptions {
   int64_t memory_bytes = int64_t(1) << 30;
   int64_t cpu_s = 10;
   int64_t workspace_bytes = int64_t(8) << 30;  // what a candidate may allocate on the GPU
-  uid_t user = 65534;                          // who it becomes where we are root
+  uid_t user = 65534;                          // the user that it becomes if we are root
 };
 
 class RecorderProcess {
@@ -31,8 +31,8 @@ class RecorderProcess {
   void wait_ready();
   bool user_dropped() const { return user_dropped_; }
 
-  // Foreign code runs from here on. `budget` bounds this and all plans together. Nothing, or what the
-  // candidate did.
+  // Loads the candidate; untrusted code runs from here on. `budget` bounds this and all plans together. Returns the
+  // failure that the candidate caused, if any.
   std::optional<PlanFailure> load(const std::string& object, const std::string& cubin,
                                   const GpuTarget& target, std::chrono::nanoseconds budget);
   // The plan of one shape: parsed, its pointers inside the buffers, its launches such that CUDA accepts them.

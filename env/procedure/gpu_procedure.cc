@@ -317,8 +317,9 @@ Found GpuProcedure::audit() {
   return std::nullopt;
 }
 
-// The call once more, with memsets and copies and without kernels: outputs that are right all the same were
-// not made by them. Who launches none pretends nothing; who does nothing else would leave them poisoned.
+// The knockout, for plans that mix kernels with memsets or copies: makes the call again without its kernels. If the
+// outputs are still right, the kernels did not make them, which is a HACK. A plan without kernels pretends nothing, and
+// one of kernels alone would leave the outputs unwritten.
 Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
   if (!mixes_steps(candidate.plans.back())) return std::nullopt;
   const Draws draws{plain_draw()};

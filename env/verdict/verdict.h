@@ -115,7 +115,7 @@ struct VerdictRead {
   std::string error = {};
 };
 VerdictRead read_verdict(const nlohmann::json& json);
-VerdictRead parse_verdict(const std::string& text);  // of JSON
+VerdictRead parse_verdict(const std::string& text);  // reads JSON text
 
 // Writes an unsound verdict as INFRA.
 void to_json(nlohmann::json& json, const Verdict& verdict);

@@ -17,7 +17,7 @@ struct KernelBenchShape {
 
 struct OpTime {
   std::string name;
-  double seconds;         // of one call, the median of several graphs of calls
+  double seconds;         // time of one call, the median of several graphs of calls
   int64_t bytes;          // that a call must read and write
   double operations = 0;  // floating-point, where they and not the bytes take the time
 };

@@ -40,7 +40,7 @@ cuda::Draw on_device(const Draw& draw, int32_t row);
 struct DecodeStep {
   struct Row {
     int64_t slot = -1;     // none: the row only fills up the batch
-    int64_t position = 0;  // of the token that comes
+    int64_t position = 0;  // position of the next token
     uint64_t edits = 0;    // GpuCache::edits of the slot
     int32_t id = -1;       // that comes; -1: not heard yet
     Draw draw = {};

@@ -13,7 +13,7 @@ namespace temper {
 
 struct ExportOptions {
   std::string dtype = "";               // float32, float64, bfloat16 or float16; empty: the policy's own
-  int64_t shard_bytes = 5'000'000'000;  // of weights in one file at most, but for a tensor that is larger
+  int64_t shard_bytes = 5'000'000'000;  // most bytes of weights in one file, unless a single tensor is larger
   std::string generation_config = "";   // that file's content as it came; empty: made from the tokenizer
 };
 

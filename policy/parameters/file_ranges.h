@@ -19,7 +19,7 @@ struct FileRange {
   uint64_t begin;       // byte of the file
   at::ScalarType type;  // they are stored in
   at::Tensor to;        // [n]; the same type or another
-  std::string name;     // of the tensor, for errors
+  std::string name;     // the tensor's name, for errors
 };
 
 // Reads all of them, converted, on several threads; returns what of them is not finite. Errors: WorldError of

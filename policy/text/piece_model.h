@@ -11,9 +11,9 @@ namespace temper {
 // The numbers of the fields that matter here.
 namespace piece_model {
 inline constexpr uint32_t kPieces = 1, kTrainerSpec = 2, kNormalizerSpec = 3, kDenormalizerSpec = 5;
-inline constexpr uint32_t kText = 1, kScore = 2, kType = 3;  // of a piece
-inline constexpr uint32_t kModelType = 3;                    // of the trainer's specification
-inline constexpr uint32_t kCharsMap = 2, kDummyPrefix = 3;   // of a normaliser's
+inline constexpr uint32_t kText = 1, kScore = 2, kType = 3;  // fields of a piece
+inline constexpr uint32_t kModelType = 3;                    // field of the trainer's specification
+inline constexpr uint32_t kCharsMap = 2, kDummyPrefix = 3;   // fields of a normaliser's specification
 }  // namespace piece_model
 
 // Whether the bytes are a sentencepiece model, judging by the outermost fields. Llama 3 ships a list of ranks under

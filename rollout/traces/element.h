@@ -35,7 +35,7 @@ class ElementWriter {
 
   // The value at the given index expressions, one a dimension of the context, outermost first.
   std::string value(const Expression& e, const std::vector<std::string>& at);
-  // The same as the name of a variable.
+  // The element's name as a variable.
   std::string variable(const Expression& e, const std::vector<std::string>& at);
   // Declarations that must stand before the values handed out since the last call.
   std::vector<std::string> take_statements();

@@ -10,7 +10,7 @@ namespace temper {
 
 struct Repertoire {
   bool cuda = false;    // smooth functions, formulas and numbers, too
-  bool powers = false;  // … and powers, which leave the range of f16
+  bool powers = false;  // whether powers may occur, too, which leave the range of f16
 };
 
 ExpressionPtr function_of(const ExpressionPtr& value, Repertoire repertoire, Rng& rng);

@@ -20,11 +20,11 @@
 namespace temper {
 namespace {
 
-// Whoever read it may be gone: no reason to end otherwise than said.
+// Standard error may be a closed pipe; that must not change the exit code.
 void say_error(const char* text) { std::fputs((std::string(text) + "\n").c_str(), stderr); }
 
-// What a command printed is part of what it did: a full disk behind standard output is a failure. A pipe
-// whose reader has left is none, as it had what it wanted.
+// A command's output is part of its work, so that it fails if the disk of standard output is full. It does not fail if
+// the reader of a pipe has left, who has read what it wanted.
 int with_output(int code) {
   const int lost = finish_output().output;
   if (lost == 0 || lost == EPIPE) return code;

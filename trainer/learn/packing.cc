@@ -60,8 +60,8 @@ int64_t count_packs(const std::vector<PackRow>& rows, const std::vector<size_t>&
   return count;
 }
 
-// The least that takes no more packs: without it the last one may be a crumb, and shapes that never were
-// before cost more than its few tokens.
+// The smallest pack size that needs no more packs. It makes the packs equally full, because a small last pack would
+// have a shape that was not seen before, and a new shape costs more than the pack's few tokens.
 int64_t even_tokens(const std::vector<PackRow>& rows, const std::vector<size_t>& chosen, int64_t max_tokens) {
   const auto limits = std::views::iota(int64_t(1), max_tokens);
   const int64_t count = count_packs(rows, chosen, max_tokens);
@@ -70,7 +70,7 @@ int64_t even_tokens(const std::vector<PackRow>& rows, const std::vector<size_t>&
          std::ranges::distance(limits.begin(), std::ranges::partition_point(limits, std::not_fn(enough)));
 }
 
-// Of some of the rows, by their indices.
+// Packs the rows with the chosen indices.
 std::vector<Pack> make_packs(const std::vector<PackRow>& rows, const std::vector<size_t>& chosen,
                              int64_t max_tokens) {
   const int64_t most = even_tokens(rows, chosen, max_tokens);

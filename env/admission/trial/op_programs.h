@@ -10,7 +10,7 @@ struct OpProgram {
   std::string name;
   std::string op;      // as the interpreter knows it: aten::sum
   size_t inputs;       // how many arguments that overload takes
-  std::string source;  // of `def changed(…)`, which takes the same arguments
+  std::string source;  // source of `def changed(…)`, which takes the same arguments as the op
 };
 
 // Several may have one name: they are one short-cut for several overloads.
