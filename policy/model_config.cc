@@ -98,8 +98,8 @@ void ModelConfig::validate(const std::string& prefix, Problems& problems) const 
     problems.add(key("sliding_window"), fmt::format("{}: the family llama has none", sliding_window));
   if (model_type == "llama" && hidden_size % num_attention_heads != 0)
     problems.add(key("hidden_size"),
-                 fmt::format("{} is no multiple of num_attention_heads = {}, as llama's must be", hidden_size,
-                             num_attention_heads));
+                 fmt::format("{} is not a multiple of num_attention_heads = {}, as llama requires",
+                             hidden_size, num_attention_heads));
   if (!windowed.empty() && int64_t(windowed.size()) != num_hidden_layers)
     problems.add(key("layer_types"),
                  fmt::format("names {} layers, num_hidden_layers = {}", windowed.size(), num_hidden_layers));

@@ -44,7 +44,7 @@ int64_t width_of(const std::string& dtype) {
 
 int64_t length_of(const Json& json) {
   const int64_t length = whole_number(json).value_or(-1);
-  if (length < 0) throw ConfigError("{} is no length", shown(json));
+  if (length < 0) throw ConfigError("{} is not a length", shown(json));
   return length;
 }
 

@@ -397,9 +397,9 @@ def file_cases():
             make(folder.path / of)
 
     for of in ("model.safetensors", "config.json", "tokenizer.json", "tokenizer.model"):
-        instead("is a folder", of, "no regular file", lambda path: path.mkdir())
-        instead("is a FIFO", of, "no regular file", lambda path: os.mkfifo(path))
-        instead("is /dev/zero", of, "no regular file", lambda path: path.symlink_to("/dev/zero"))
+        instead("is a folder", of, "not a regular file", lambda path: path.mkdir())
+        instead("is a FIFO", of, "not a regular file", lambda path: os.mkfifo(path))
+        instead("is /dev/zero", of, "not a regular file", lambda path: path.symlink_to("/dev/zero"))
         instead("is a symlink to itself", of, "symbolic links", lambda path: path.symlink_to(path))
     for of in ("model.safetensors", "config.json", "tokenizer.json"):
         instead("points to nothing", of, "no such file|holds neither", lambda path: path.symlink_to("nowhere"))
@@ -429,10 +429,10 @@ def file_cases():
           lambda given, folder: given["weight_map"].update({norm: "part2.safetensors"}))
     index("a NUL in the name of a file", r"NUL|no such file|not a file",
           lambda given, folder: given["weight_map"].update({norm: "part0\0.safetensors"}))
-    index("names the wrong file", "is missing, where",
+    index("names the wrong file", "is missing, although",
           lambda given, folder: given["weight_map"].update({norm: "part0.safetensors" if given["weight_map"][norm].startswith(
               "part1") else "part1.safetensors"}))
-    index("lists a tensor that is nowhere", "is missing, where",
+    index("lists a tensor that is nowhere", "is missing, although",
           lambda given, folder: given["weight_map"].update({"nowhere": "part0.safetensors"}))
     index("does not list a tensor", "does not list it", lambda given, folder: given["weight_map"].pop(norm) and None)
     index("a total that is wrong", "total_size is", lambda given, folder: given["metadata"].update({"total_size": 17}))
@@ -575,8 +575,8 @@ def tokenizer_cases():
     model("a group", "malformed", sentencepiece(tail=b"\x0b\x0c"))
     model("a length of 2^63", "malformed|not a sentencepiece", sentencepiece(tail=b"\x0a" + varint(2**63)))
     model("a piece of 1 MB", "more than", sentencepiece([("x" * 1_000_000, -1, 1)]))
-    model("a piece with a NUL", "is no text", sentencepiece([(b"x\0y", -1, 1)]))
-    model("a piece that is no UTF-8", "is no text", sentencepiece([(b"\xff\xfe", -1, 1)]))
+    model("a piece with a NUL", "is not text", sentencepiece([(b"x\0y", -1, 1)]))
+    model("a piece that is no UTF-8", "is not text", sentencepiece([(b"\xff\xfe", -1, 1)]))
     model("a score of NaN", "the score", sentencepiece([("abc", float("nan"), 1)]))
     model("a score of 1e38", "the score", sentencepiece([("abc", 1e38, 1)]))
     model("a piece twice", "tokenizer.model", sentencepiece([("ab", -1, 1)]))
@@ -630,7 +630,7 @@ def task_cases():
     task("a tolerance of NaN", "tolerance", TASK + "tolerance: .nan\n")
     task("a folder", "no \\*.yaml|no such", "")
     CASES[-1].make = lambda folder: (folder.path / "tasks.yaml").mkdir()
-    task("is /dev/zero", "no regular file", "")
+    task("is /dev/zero", "not a regular file", "")
     CASES[-1].make = lambda folder: (folder.path / "tasks.yaml").symlink_to("/dev/zero")
 
 

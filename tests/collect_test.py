@@ -59,7 +59,7 @@ class CollectTrainCollect(unittest.TestCase):
         self.assertIn("nothing is kept", text)
         self.assertFalse((self.dir / "none.jsonl").exists())
         text = self.expect(2, "collect", *words, "--out", self.dir / "missing/out.jsonl")
-        self.assertIn("which is no folder", text)
+        self.assertIn("which is not a folder", text)
 
     def test_a_broken_line_is_named_before_anything_is_begun(self):
         data = self.dir / "data.jsonl"

@@ -39,7 +39,7 @@ class Judging(ranks.Ranks):
         ended = self.train(ranks.WORK / "lost_judge", 3, 2, "run.steps=6", "ranks.silence_s=3",
                            of_rank=lambda rank: {"TEMPER_FAULT": fault} if rank == 1 else {})
         self.assertEqual([ended.codes[0], ended.codes[2]], [0, 0], ended.text)
-        self.assertEqual(ended.text.count("; the others go on without it"), 1, ended.text)
+        self.assertEqual(ended.text.count("; the others continue without it"), 1, ended.text)
         for text in ("rank 1 of 3 (host", *texts):
             self.assertIn(text, ended.text)
         steps = [line for line in ranks.json_lines(ranks.WORK / "lost_judge/metrics.jsonl") if "env/correct" in line]

@@ -699,7 +699,7 @@ class Containers(Ranks):
         new = self.start(f"run.steps={steps}")
         journal = self.directory / "verdicts/rank_1.jsonl"
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and "goes on after" not in (self.directory / "log/rank_0.txt").read_text()[-2000:]:
+        while time.monotonic() < deadline and "resumes after" not in (self.directory / "log/rank_0.txt").read_text()[-2000:]:
             time.sleep(0.02)
         self.wake(old)
         ended = wait_all(new)

@@ -50,7 +50,7 @@ class Ranks(resume.Ranks):
         self.expect_code(resume.run(self.dir, *words, count=before, fault="update:interrupt@3"), *[130] * before)
         self.assertEqual(len(resume.state(self.dir, 3)), before)
         text = self.expect_code(resume.run(self.dir, *words, count=after), *[0] * after)
-        self.assertEqual(text.count("goes on after step 3"), 1, text)
+        self.assertEqual(text.count("resumes after step 3"), 1, text)
         self.assertEqual(len(resume.state(self.dir)), after)
         steps = [line for line in resume.figures(self.dir) if "actor/pg_loss" in line]
         self.assertEqual([line["step"] for line in steps], list(range(1, resume.STEPS + 1)))

@@ -111,7 +111,7 @@ class Resume(unittest.TestCase):
 
 
 class BitForBit(Resume):
-    def stop_and_go_on(self, fault, code, said="goes on after step"):
+    def stop_and_go_on(self, fault, code, said="resumes after step"):
         shutil.rmtree(self.dir, ignore_errors=True)
         words = cache()
         self.expect_code(run(self.dir, words, fault=fault), code)
@@ -122,7 +122,7 @@ class BitForBit(Resume):
 
     def test_three_steps_a_stop_and_three_steps(self):
         text = self.stop_and_go_on("update:interrupt@3", 130)
-        self.assertIn("goes on after step 3", text)
+        self.assertIn("resumes after step 3", text)
 
     def test_killed_anywhere(self):
         # Nothing waits for verdicts that lie in a file: a kill in judging is tried where the corpus is made, and by tools/faults.
@@ -197,7 +197,7 @@ class BitForBit(Resume):
                 lines = json_lines(self.dir / "verdicts/rank_0.jsonl")
                 open_ones = {line["asked"] for line in lines if "asked" in line} - {line.get("digest") for line in lines}
                 text = self.expect_code(run(self.dir), 0)
-                said = [int(line.split(": ")[1].split()[0]) for line in text.splitlines() if "measured anew" in line]
+                said = [int(line.split(": ")[1].split()[0]) for line in text.splitlines() if "measured again" in line]
                 self.assertEqual(sum(said), len(open_ones), text)
 
     def test_killed_in_the_corpus_the_cold_start_and_the_evaluation(self):
@@ -207,7 +207,7 @@ class BitForBit(Resume):
         self.expect_code(run(self.dir, *words, taught=False), 0)
         whole = figures(self.dir), trajectories(self.dir), state(self.dir, 1)
         for place, said in (("judging:kill@1", "stopped before its first"), ("save:kill@1", "stopped before its first"),
-                            ("rollout:kill@2", ""), ("rollout:kill@4", "goes on after step 1")):
+                            ("rollout:kill@2", ""), ("rollout:kill@4", "resumes after step 1")):
             with self.subTest(place):
                 shutil.rmtree(self.dir)
                 self.expect_code(run(self.dir, *words, taught=False, fault=place), -9)
@@ -241,13 +241,13 @@ class WithinTheColdStart(Resume):
             shutil.rmtree(whole, ignore_errors=True)
             self.expect_code(run(whole, *words, taught=taught), 0)
         self.assertGreater(sum("cold_start/loss" in line for line in figures(whole)), 12)
-        for fault, code, said in (("save:kill@3", -9, "goes on after update [36] of the cold start"),
-                                  ("save:interrupt@2", 130, "goes on after update 6 of the cold start")):
+        for fault, code, said in (("save:kill@3", -9, "resumes after update [36] of the cold start"),
+                                  ("save:interrupt@2", 130, "resumes after update 6 of the cold start")):
             with self.subTest(fault):
                 shutil.rmtree(self.dir, ignore_errors=True)
                 text = self.expect_code(run(self.dir, *words, taught=taught, fault=fault), code)
                 if code == 130:
-                    self.assertIn("interrupted; the same command goes on with the cold start", text)
+                    self.assertIn("interrupted; the same command resumes the cold start", text)
                     self.assertTrue((self.dir / "checkpoints/cold_start_000006/manifest.json").exists())
                 self.assertRegex(self.expect_code(run(self.dir, *words, taught=taught), 0), said)
                 self.assertEqual(figures(self.dir), figures(whole))
@@ -289,7 +289,7 @@ class Choosing(Resume):
         text = self.expect_code(run(self.dir, self.words), 0)
         self.assertEqual(text.count("checkpoint step_000004 is not used: "), 1, text)
         self.assertIn(reason, text)
-        self.assertIn("goes on after step 2", text)
+        self.assertIn("resumes after step 2", text)
         self.expect_like_uninterrupted()
 
     def damage(self, name, change, reason):
@@ -328,7 +328,7 @@ class Choosing(Resume):
     def test_half_written(self):
         self.stopped().rename(self.dir / "checkpoints/step_000004.tmp")
         text = self.expect_code(run(self.dir, self.words), 0)
-        self.assertIn("goes on after step 2", text)
+        self.assertIn("resumes after step 2", text)
         self.expect_like_uninterrupted()
         self.assertEqual([p.name for p in (self.dir / "checkpoints").iterdir() if "tmp" in p.name], [])
 
@@ -337,7 +337,7 @@ class Choosing(Resume):
         for step in (2, 4):
             (self.dir / f"checkpoints/step_{step:06}/manifest.json").write_text("{}")
         text = self.expect_code(run(self.dir, self.words), 2)
-        self.assertIn("has no checkpoint to go on from", text)
+        self.assertIn("has no checkpoint to resume from", text)
         self.assertEqual(steps_saved(self.dir), [2, 4])
 
     def test_of_another_config(self):
@@ -364,7 +364,7 @@ class Choosing(Resume):
         text = self.expect_code(run(self.dir, "run.steps=2", "optimizer.schedule=linear"), 2)
         self.assertIn("holds a run of another config: optimizer.schedule is linear, was constant", text)
         text = self.expect_code(run(self.dir, "run.steps=3", "optimizer.schedule=constant"), 0)
-        self.assertIn("goes on after step 2", text)
+        self.assertIn("resumes after step 2", text)
         steps = [line["step"] for line in figures(self.dir) if "actor/pg_loss" in line]
         self.assertEqual(steps, [1, 2, 3])
         self.assertEqual(sum("val/sampled/correct" in line for line in figures(self.dir)), 1)
@@ -379,13 +379,13 @@ class Choosing(Resume):
         given = f"checkpoint.resume={self.dir / 'checkpoints/step_000002'}"
         other = self.dir.parent / "other"
         text = self.expect_code(run(other, self.words, given), 0)
-        self.assertIn("goes on after step 2", text)
+        self.assertIn("resumes after step 2", text)
         self.assertEqual(figures(other), after(2, figures(uninterrupted())))
         self.assertEqual(state(other), state(uninterrupted()))
         self.expect_code(run(self.dir, self.words, given), 0)
         self.expect_like_uninterrupted()
         text = self.expect_code(run(self.dir, self.words, "checkpoint.resume=/nowhere"), 2)
-        self.assertIn("checkpoint.resume: '/nowhere' is no folder", text)
+        self.assertIn("checkpoint.resume: '/nowhere' is not a folder", text)
 
     def test_a_directory_in_use(self):
         first = start_temper(1, f"run.dir={self.dir}", f"model.path={taught()}", *BASE, "run.steps=100000")
@@ -425,7 +425,7 @@ class Ranks(Resume):
         self.expect_code(run(self.dir, *words, count=before, fault="update:interrupt@3"), *[130] * before)
         self.assertEqual(len(state(self.dir, 3)), before)
         text = self.expect_code(run(self.dir, *words, count=after), *[0] * after)
-        self.assertEqual(text.count("goes on after step 3"), 1, text)
+        self.assertEqual(text.count("resumes after step 3"), 1, text)
         self.assertEqual(len(state(self.dir)), after)
         ours, whole = ([line for line in figures(d) if "actor/pg_loss" in line] for d in (self.dir, uninterrupted()))
         self.assertEqual([line["step"] for line in ours], [line["step"] for line in whole])
@@ -449,7 +449,7 @@ class Ranks(Resume):
             ended = run(self.dir, count=3, fault="rollout:kill@2")
             self.assertEqual(ended.codes[2], -9, ended.text)
         text = self.expect_code(run(self.dir, count=3), 0, 0, 0)
-        self.assertEqual(text.count("goes on after step 3"), 1, text)
+        self.assertEqual(text.count("resumes after step 3"), 1, text)
         self.assertEqual([line["step"] for line in figures(self.dir) if "actor/pg_loss" in line], list(range(1, STEPS + 1)))
 
     def test_two_then_two_bit_for_bit(self):
@@ -497,7 +497,7 @@ class Forks(Resume):
         self.assertIn("optimizer.lr is 0.0005, was 0.0002", told["changes"])
         shutil.rmtree(origin)
         text = self.expect_code(self.fork(self.dir, *words, origin=origin), 0)
-        self.assertIn("goes on after step 4", text)
+        self.assertIn("resumes after step 4", text)
         self.assertEqual([line["step"] for line in figures(self.dir) if "actor/pg_loss" in line], [5, 6])
 
     def test_stopped_ones_go_on_bit_for_bit(self):
@@ -515,7 +515,7 @@ class Forks(Resume):
             with self.subTest(fault):
                 shutil.rmtree(self.dir, ignore_errors=True)
                 self.expect_code(fork(self.dir, fault=fault), code)
-                self.assertIn("goes on after step", self.expect_code(fork(self.dir), 0))
+                self.assertIn("resumes after step", self.expect_code(fork(self.dir), 0))
                 self.assertEqual(figures(self.dir), figures(whole))
                 self.assertEqual(trajectories(self.dir), trajectories(whole))
                 self.assertEqual(state(self.dir), state(whole))
@@ -541,7 +541,7 @@ class Forks(Resume):
     def test_what_cannot_be_forked_is_refused(self):
         whole = uninterrupted()
         for origin, words, said in (
-                ("/nowhere", [], "checkpoint.fork: '/nowhere' is no folder"),
+                ("/nowhere", [], "checkpoint.fork: '/nowhere' is not a folder"),
                 (whole / "checkpoints/final", [], "is a model without an optimizer's moments"),
                 (whole / "trajectories", [], "has no checkpoint of a step"),
                 (whole, [], "it is of step 6, and run.steps is 6"),
@@ -552,7 +552,7 @@ class Forks(Resume):
                 self.assertRegex(text, said)
                 self.assertFalse(self.dir.exists())
         text = self.expect_code(self.fork(whole, "run.steps=9", origin=whole), 2)
-        self.assertIn("holds a run already, which is no fork", text)
+        self.assertIn("holds a run already, which is not a fork", text)
         text = self.expect_code(self.fork(whole, "run.steps=9", "run.overwrite=true", origin=whole), 2)
         self.assertIn("is the run that checkpoint.fork names", text)
         self.assertTrue((whole / "checkpoints/final").exists())

@@ -117,7 +117,7 @@ class Runs(Starts):
     def test_what_is_not_there_is_said(self):
         self.check(temper("export", "runs/nowhere", cli_test.WORK / "never"), 2, "export: runs/nowhere: no such folder")
         self.check(temper("tokenize", "--model", "Qwen/Qwen3-8B", "x"), 2, "no such folder", "hf download")
-        self.check(temper("generate", "--model", ROOT / "README.md", "x"), 2, "is no folder")
+        self.check(temper("generate", "--model", ROOT / "README.md", "x"), 2, "is not a folder")
         self.check(temper("tokenize", "--model", ROOT / "configs", "x"), 2, "no such file")
 
     def test_models_that_do_not_fit_are_refused_alike_by_dry_run_and_run(self):

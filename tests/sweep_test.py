@@ -104,7 +104,7 @@ cells:
         out, _ = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130, out)
         self.assertIn("grpo-seed1: stopped", out)
-        self.assertIn("2 of 8 done; go on: temper sweep", out)
+        self.assertIn("2 of 8 done; to continue: temper sweep", out)
         self.assertIn("interrupted after step", (where / "log/grpo-seed1.txt").read_text())
 
     def test_report_and_watch_of_runs(self):
@@ -129,7 +129,7 @@ cells:
         page = (cli_test.WORK / "off.html").read_text()
         self.assertIn("the last line of metrics.jsonl is cut off", page)
         self.assertIn("eval_after.safetensors: not trajectories: broken off", page)
-        self.assertIn("going on, or broken off", page)
+        self.assertIn("active, or cut off", page)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ InputFile open_input_file(const std::filesystem::path& path) {
   if (!file.fd) cannot_open(name);
   struct stat info;
   if (::fstat(file.fd.get(), &info) != 0) throw system_error("stat " + name);
-  if (!S_ISREG(info.st_mode)) throw ConfigError("{}: is no regular file", name);
+  if (!S_ISREG(info.st_mode)) throw ConfigError("{}: is not a regular file", name);
   file.bytes = uint64_t(info.st_size);
   return file;
 }

@@ -36,7 +36,7 @@ bool JsonEvents::end_object() { return end(); }
 bool JsonEvents::end_array() { return end(); }
 
 bool JsonEvents::begin(bool array) {
-  if (depth_ == most_depth_) throw ConfigError("{}: lies more than {} deep", where_, most_depth_);
+  if (depth_ == most_depth_) throw ConfigError("{}: is nested more than {} deep", where_, most_depth_);
   on_begin(array);
   ++depth_;
   return true;

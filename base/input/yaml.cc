@@ -27,7 +27,7 @@ void check_tree(const YAML::Node& root, const std::string& where) {
     open.pop_back();
     const int line = node.Mark().line + 1;
     if (depth > kMostDepth)
-      throw ConfigError("{}:{}: lies more than {} deep, or an alias stands for what it is in", where, line,
+      throw ConfigError("{}:{}: is nested more than {} deep, or an alias contains itself", where, line,
                         kMostDepth);
     if (seen + open.size() > kMostNodes)
       throw ConfigError("{}:{}: more than {} values, aliases followed", where, line, kMostNodes);

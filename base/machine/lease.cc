@@ -96,7 +96,7 @@ Fd LeaseWait::try_now() {
 std::string LeaseWait::holder() const {
   std::array<char, kHolderBytes> text{};
   const ssize_t n = lock_ ? ::pread(lock_.get(), text.data(), text.size(), 0) : 0;
-  return n > 0 ? printable({text.data(), size_t(n)}) : "a process that does not say who it is";
+  return n > 0 ? printable({text.data(), size_t(n)}) : "a process that did not identify itself";
 }
 
 Fd lease(const std::string& part, const std::function<bool()>& give_up, const LeaseListener& listener) {

@@ -47,8 +47,7 @@ JobSecret read_secret(const fs::path& file) {
   if (::stat(file.c_str(), &about) != 0)
     throw ConfigError("TEMPER_SECRET_FILE={}: {}", file.string(), std::strerror(errno));
   if ((about.st_mode & 077) != 0)
-    throw ConfigError("{}: a secret that others can read is none; run: chmod 600 {}", file.string(),
-                      file.string());
+    throw ConfigError("{}: others can read this secret; run: chmod 600 {}", file.string(), file.string());
   return checked(trimmed(read_file(file)), file.string());
 }
 

@@ -88,7 +88,7 @@ void CudaLane::prepare() {
   try {
     tools_.headers().read(lane_user());
   } catch (const std::exception& e) {
-    fmt::print(stderr, "each candidate reads CUDA's headers anew, which takes longer: {}\n", e.what());
+    fmt::print(stderr, "each candidate reads CUDA's headers again, which takes longer: {}\n", e.what());
   }
   try {
     if (!recorder_) recorder_.emplace(recorder_options_);

@@ -20,7 +20,7 @@ struct CompileQuota {
   int niceness = 0;
 };
 
-// nvcc writes preprocessed source to files, three times, which with CUB are 10 MB each. It runs niced, because compilers
+// nvcc writes preprocessed source to files, three times, each 10 MB with CUB. It runs niced, because compilers
 // fill every core and a process that feeds a GPU must get one at once.
 inline CompileQuota cuda_compile_quota() {
   CompileQuota quota;

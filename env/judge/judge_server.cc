@@ -93,7 +93,9 @@ struct JudgeServer::Impl {
       gone = arrived.gone;
       if (clients[client].reader.bytes() == before) break;
     }
-    if (!whole) fmt::print(stderr, "judge: a client sent what is no candidate: its connection is closed\n");
+    if (!whole)
+      fmt::print(stderr,
+                 "judge: a client sent something that is not a candidate: its connection is closed\n");
     if (gone || !whole) clients[client].socket = Fd();
   }
 

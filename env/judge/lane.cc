@@ -107,7 +107,7 @@ bool Lane::read(News& news) {
       try {
         take_in(message, news);
       } catch (const std::exception& e) {
-        die(fmt::format("a judge's broker says what nobody understands: {}", e.what()));
+        die(fmt::format("a judge's broker sent a message that cannot be read: {}", e.what()));
       }
       if (!lives()) return true;
     }

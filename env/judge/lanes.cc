@@ -82,7 +82,7 @@ class Lanes : public Workers {
     look(done_.empty() ? until_s : 0);
     dispatch();
     for (const Pool* pool : {&cores_, &gpus_})
-      if (pool->given_up()) throw WorldError("nobody is left to judge: {}", pool->last_words());
+      if (pool->given_up()) throw WorldError("no judge is left: {}", pool->last_words());
     if (infra_.in_a_row >= kMaxInfra && infra_.tasks.size() >= std::min(kInfraTasks, asked_.size()))
       throw WorldError("none of the last {} candidates could be judged: {}", infra_.in_a_row, infra_.words);
     return std::exchange(done_, {});

@@ -134,7 +134,7 @@ class RemoteWorkers : public Workers {
     const auto found = server.at_work.find(id);
     if (found == server.at_work.end()) return "it answers what it was not asked";
     VerdictRead read = parse_verdict(message.substr(end + 1));
-    if (!read.verdict) return "what it answers is no verdict: " + read.error;
+    if (!read.verdict) return "its answer is not a verdict: " + read.error;
     done_.push_back({id, std::move(*read.verdict), machine_of(server, found->second.task)});
     server.at_work.erase(found);
     return "";

@@ -153,7 +153,8 @@ TensorSpec TaskReader::read_tensor(const std::string& name, const YAML::Node& no
     if (is_size(size)) {
       tensor.shape.push_back(size.Scalar());
     } else {
-      problem(shape, field, fmt::format("'{}' is no dimension name and no size above 0", text_of(size)));
+      problem(shape, field,
+              fmt::format("'{}' is neither the name of a dimension nor a size above 0", text_of(size)));
     }
   }
   if (node.IsMap()) read_tensor_options(tensor, node, field, input);
@@ -344,7 +345,8 @@ void TaskReader::check_task_keys() { check_keys(node_, kTaskKeys, ""); }
 void TaskReader::check_names() {
   std::set<std::string> seen;
   const auto check = [&](const std::string& name, const char* field) {
-    if (!is_identifier(name)) problem(find(field), field, fmt::format("'{}' is no C name", printable(name)));
+    if (!is_identifier(name))
+      problem(find(field), field, fmt::format("'{}' is not a C name", printable(name)));
     if (!seen.insert(name).second)
       problem(find(field), field, fmt::format("'{}' is used twice", printable(name)));
   };

@@ -156,7 +156,7 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
   json.at("speedup").get_to(verdict.speedup);
   json.at("speedup_low").get_to(verdict.speedup_low);
   json.at("speedup_high").get_to(verdict.speedup_high);
-  if (!json.at("pairs").is_number_integer()) throw WorldError("pairs is no integer");
+  if (!json.at("pairs").is_number_integer()) throw WorldError("pairs is not an integer");
   json.at("pairs").get_to(verdict.pairs);
   json.at("floor_us").get_to(verdict.floor_us);
   json.at("profile_share").get_to(verdict.profile_share);
@@ -188,7 +188,7 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
 
 VerdictRead read_verdict(const nlohmann::json& json) {
   try {
-    if (!json.is_object()) return {{}, "it is no object"};
+    if (!json.is_object()) return {{}, "it is not an object"};
     Verdict verdict = verdict_of_fields(json);
     if (std::string why = unsound(verdict); !why.empty()) return {{}, std::move(why)};
     return {std::move(verdict), ""};

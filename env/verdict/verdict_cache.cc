@@ -24,7 +24,7 @@ void refuse_lines(const std::string& path) {
     throw ConfigError(
         "env.cache: {} holds lines of JSON, as an older program wrote them, and is left as it is; name "
         "another "
-        "file, or delete this one to measure anew",
+        "file, or delete this one to measure again",
         path);
 }
 
@@ -41,8 +41,9 @@ struct VerdictCache::Impl {
     sqlite3_extended_result_codes(opened, 1);
     check(sqlite3_busy_timeout(opened, kPatience_ms), "open");
     if (const std::string why = foreign(); !why.empty())
-      throw ConfigError("env.cache: {} is no cache of verdicts ({}) and is left as it is; name another file",
-                        path, why);
+      throw ConfigError(
+          "env.cache: {} is not a cache of verdicts ({}) and is left unchanged; name another file", path,
+          why);
     run("PRAGMA journal_mode = WAL");  // where the file system cannot, SQLite keeps to what it can
     run("PRAGMA synchronous = NORMAL");
     run("CREATE TABLE IF NOT EXISTS verdicts (digest TEXT PRIMARY KEY, verdict TEXT NOT NULL) WITHOUT ROWID");

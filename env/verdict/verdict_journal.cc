@@ -39,7 +39,7 @@ void read_lines(const fs::path& path, std::string_view text, const Reader& reade
     try {
       read_line(parse_json_object(text.substr(0, end), "it", kLineLimits), reader);
     } catch (const std::exception& e) {
-      throw ConfigError("{}: line {} is no verdict of this program: {}", path.string(), number, e.what());
+      throw ConfigError("{}: line {} is not a verdict of this program: {}", path.string(), number, e.what());
     }
     text.remove_prefix(end + 1);
   }

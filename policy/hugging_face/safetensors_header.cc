@@ -82,7 +82,7 @@ void HeaderEvents::on_begin(bool array) {
     throw ConfigError("{}: __metadata__ is a list, not an object of texts", path_);
   if (depth() == 1 && array) refuse("is a list, has no dtype");
   if (depth() < 2) return;
-  if (in_metadata()) throw ConfigError("{} has metadata that is no text: '{}'", where(), printable(field_));
+  if (in_metadata()) throw ConfigError("{} has metadata that is not text: '{}'", where(), printable(field_));
   if (!array || depth() > 2) refuse("{} holds more than a list of numbers", printable(field_));
 }
 

@@ -75,7 +75,7 @@ void WeightFiles::check_index(const fs::path& dir, const WeightIndex& index) con
   for (const auto& [tensor, file] : index.files) {
     const auto found = places_.find(tensor);
     if (found == places_.end() || found->second.file->path().filename() != file)
-      throw ConfigError("{}: tensor '{}': is missing, where model.safetensors.index.json says it is",
+      throw ConfigError("{}: tensor '{}': is missing, although model.safetensors.index.json lists it there",
                         (dir / file).string(), printable(tensor));
   }
   uint64_t bytes = 0;

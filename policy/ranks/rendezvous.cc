@@ -35,7 +35,7 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const RankPlace& place, double unt
   const bool there = options.isServer || answers(place.master_host, place.master_port, until_s);
   if (interrupted()) throw WorldError("interrupted while the ranks met");
   if (!there)
-    throw WorldError("rank {} of {} found nobody at {}, where rank 0 should be, within {:.0f} s", place.rank,
+    throw WorldError("rank {} of {} could not connect to rank 0 at {} within {:.0f} s", place.rank,
                      place.size, where, patience_s);
   std::string host = place.master_host;
   try {

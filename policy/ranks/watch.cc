@@ -104,7 +104,7 @@ struct Watch::Impl {
         throw LostRanks("{} of {} ranks cannot reach rank 0 within {:.0f} s", size - connected, size,
                         patience_s);
       if (arrived->first >= size || sockets[size_t(arrived->first)])
-        throw LostRanks("rank {} came twice, or is none of {} ranks", arrived->first, size);
+        throw LostRanks("rank {} connected twice, or is not one of {} ranks", arrived->first, size);
       sockets[size_t(arrived->first)] = std::move(arrived->second);
     }
   }
@@ -330,7 +330,7 @@ struct Watch::Impl {
 
   // On rank 0: what is left of a spared rank must not hold up those that wait for it.
   void do_without(const Trouble& trouble) {
-    say_on_terminal(name_of(trouble.rank) + " " + trouble.what + "; the others go on without it");
+    say_on_terminal(name_of(trouble.rank) + " " + trouble.what + "; the others continue without it");
     leave_out(size_t(trouble.rank));
     if (trouble.alive) end_process(trouble.rank);
   }

@@ -82,7 +82,7 @@ class Check {
     if (piece.size() > kMostPieceBytes)
       refuse("piece {} has {} bytes, more than {}", id, piece.size(), kMostPieceBytes);
     if (piece.find('\0') != std::string_view::npos || valid_utf8_prefix(piece) != piece.size())
-      refuse("piece {}, '{}', is no text", id, printable(piece));
+      refuse("piece {}, '{}', is not text", id, printable(piece));
   }
 
   void normalizer(std::string_view bytes) const {

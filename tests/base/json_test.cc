@@ -112,7 +112,8 @@ TEST(Utf8, WhatIsValidIsInFront) {
 
 TEST(Yaml, AliasesMayNeitherTurnBackNorMultiply) {
   EXPECT_EQ(yaml_error("a: &x [1, 2]\nb: *x\nc: {d: *x}"), "none");
-  EXPECT_THAT(yaml_error("ok: 1\nrun: &a {b: *a}"), HasSubstr("file:2: lies more than 64 deep, or an alias"));
+  EXPECT_THAT(yaml_error("ok: 1\nrun: &a {b: *a}"),
+              HasSubstr("file:2: is nested more than 64 deep, or an alias"));
   EXPECT_THAT(yaml_error("- &a [*a]"), HasSubstr("an alias"));
   std::string laughs = "a0: &a0 [1, 1]\n";
   for (int i = 1; i < 30; ++i) laughs += fmt::format("a{}: &a{} [*a{}, *a{}]\n", i, i, i - 1, i - 1);
@@ -137,10 +138,10 @@ TEST(InputFile, IsARegularOneThatIsThere) {
   std::ofstream(dir / "file") << "four";
   EXPECT_EQ(read_input_file(dir / "file", 4), "four");
   EXPECT_THAT(error(dir / "file", 3), HasSubstr("4 bytes, at most 3"));
-  EXPECT_THAT(error(dir), HasSubstr("is no regular file"));
-  EXPECT_THAT(error("/dev/zero"), HasSubstr("is no regular file"));
+  EXPECT_THAT(error(dir), HasSubstr("is not a regular file"));
+  EXPECT_THAT(error("/dev/zero"), HasSubstr("is not a regular file"));
   ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
-  EXPECT_THAT(error(dir / "fifo"), HasSubstr("is no regular file"));
+  EXPECT_THAT(error(dir / "fifo"), HasSubstr("is not a regular file"));
   fs::create_symlink(dir / "loop", dir / "loop");
   EXPECT_THAT(error(dir / "loop"), HasSubstr("cannot be opened"));
   EXPECT_THAT(error(dir / "none"), HasSubstr("no such file"));

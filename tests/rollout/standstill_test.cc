@@ -164,7 +164,7 @@ class Stub : public Workers {
 
   std::vector<WorkDone> wait(double until_s) override {
     take_turn();
-    if (ended_) throw WorldError("nobody is left to judge: the lane died");
+    if (ended_) throw WorldError("no judge is left: the lane died");
     if (schedule_.silent && interrupted() && until_s > now_s()) ::usleep(1000);
     for (auto it = due_.begin(); it != due_.end() && !held_ && it->first <= turn_; it = due_.erase(it))
       done_.push_back({it->second, verdict()});

@@ -27,7 +27,7 @@ A_LIFE_S = 60
 
 class Part:
     """Whose calls are counted: `rank` of `count`, from the `nth` write to `file` on, as kill_at_call says. `again`: of a life that
-    goes on after a kill, else of the first."""
+    resumes after a kill, else of the first."""
 
     def __init__(self, rank=0, count=1, file="metrics.jsonl", nth=3, until="", measured=(), again=False):
         self.rank, self.count, self.file, self.nth, self.until = rank, count, file, nth, until
@@ -193,8 +193,8 @@ def steps_there(part, number):
 def goes_on_alike(part, directory, number, *words):
     """The next start takes the run to its end, from the checkpoint that must be there, and it is one that was never killed."""
     text = ended(life(directory, part.count, *words), *[0] * part.count)
-    after = re.findall(r"goes on after step (\d+)", text) or ["0"]
-    expect(int(after[0]) in steps_there(part, number), f"goes on after step {after[0]}, not {steps_there(part, number)}\n{text}")
+    after = re.findall(r"resumes after step (\d+)", text) or ["0"]
+    expect(int(after[0]) in steps_there(part, number), f"resumes after step {after[0]}, not {steps_there(part, number)}\n{text}")
     return differences(directory, never_killed(part.count))
 
 

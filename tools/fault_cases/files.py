@@ -25,7 +25,7 @@ def damaged(name, file, change, reason, quick=False):
             path.write_bytes(data)
         text = goes_on(folder / "run", said=("checkpoint step_000004 is not used",))
         expect(reason in text, text)
-        expect("goes on after step 2" in text, text)
+        expect("resumes after step 2" in text, text)
 
 
 def flip(data):
@@ -52,7 +52,7 @@ def all_checkpoints_damaged(folder):
     for path in (folder / "run/checkpoints").glob("step_*/manifest.json"):
         path.write_bytes(path.read_bytes()[:99])
     before = sorted(str(path) for path in (folder / "run").rglob("*"))
-    ended(start(folder / "run"), 2, said=("has no checkpoint to go on from", "run.overwrite=true"))
+    ended(start(folder / "run"), 2, said=("has no checkpoint to resume from", "run.overwrite=true"))
     expect(sorted(str(path) for path in (folder / "run").rglob("*")) == before, "something changed")
 
 
@@ -65,7 +65,7 @@ def damaged_line_in_the_journal(folder):
     lines[3] = '{"digest": "x", "verdict": {"kind": "PASS"}}'.ljust(len(lines[3]) - 1) + "\n"
     journal.write_text("".join(lines))
     text = journal.read_text()
-    ended(start(folder / "run"), 2, said=("rank_0.jsonl: line 4 is no verdict of this program",))
+    ended(start(folder / "run"), 2, said=("rank_0.jsonl: line 4 is not a verdict of this program",))
     expect(journal.read_text() == text, "the journal changed")
 
 
@@ -151,7 +151,7 @@ def folder_deleted_in_the_middle_of_a_run(folder):
     shutil.rmtree(folder / "run/trajectories")
     ended(run, 3, said="No such file or directory")
     steps = max(steps_taken(folder / "run"))
-    ended(start(folder / "run", f"run.steps={steps + 2}"), 0, said="goes on after step")
+    ended(start(folder / "run", f"run.steps={steps + 2}"), 0, said="resumes after step")
 
 
 @case

@@ -244,9 +244,9 @@ def altered_judge(name, text, instead, holds, codes=(0, None), first=3, said=(),
     case(name=name)(body)
 
 
-altered_judge("judging rank whose verdicts are no verdicts", '"candidate_us":', '"candidate_xx":', codes=(3, 3), first=1, said="is no verdict",
+altered_judge("judging rank whose verdicts are no verdicts", '"candidate_us":', '"candidate_xx":', codes=(3, 3), first=1, said="is not a verdict",
               holds="A rank that judges and sends what is no verdict is asked no more; where it was the last, the run ends with 3 and says why.")
-altered_judge("judging rank that breaks its JSON", '"reason":', '"reason"}', codes=(3, 3), first=1, said="is no verdict",
+altered_judge("judging rank that breaks its JSON", '"reason":', '"reason"}', codes=(3, 3), first=1, said="is not a verdict",
               holds="A rank that judges and sends broken JSON is asked no more; where it was the last, the run ends with 3 and says why.")
 
 

@@ -81,7 +81,7 @@ def steps_taken(directory):
     return [line["step"] for line in lines_of(directory) if "actor/pg_loss" in line]
 
 
-def goes_on(directory, *words, said=("goes on after step", "begins again"), count=1, more_steps=2, **environment):
+def goes_on(directory, *words, said=("resumes after step", "begins again"), count=1, more_steps=2, **environment):
     """The next start takes the run to its end, and no step is missing or there twice. Its output."""
     steps = max([int(path.name[5:11]) for path in (directory / "trajectories").glob("step_*")] or [0]) + more_steps
     text = ended(start(directory, f"run.steps={steps}", *words, count=count, **environment), *[0] * count, within=100)

@@ -16,9 +16,9 @@ constexpr size_t kNameColumns = 24, kLeastWidth = 60, kUsualWidth = 100;
 bool g_everything = false;
 
 constexpr const char* kEpilogue =
-    "`temper COMMAND --help` says more of one, with the options that matter most; `--help-all` says all. "
+    "`temper COMMAND --help` describes one, with the options that matter most; `--help-all` lists all. "
     "`temper "
-    "options PATTERN` searches the options of a run. They are written key=value behind a command, or "
+    "options PATTERN` searches the options of a run. They are written key=value after a command, or "
     "--key=value.\n"
     "\n"
     "examples:\n"

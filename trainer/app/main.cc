@@ -49,7 +49,7 @@ int say_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::Option* option : command->get_options())
     if (!option->nonpositional() && text == option->get_name(true) + " is required")
       text = label_of(*option) + " is required";
-  say_error(fmt::format("{}; `{} --help` says what it takes", text, full_name(*command)).c_str());
+  say_error(fmt::format("{}; `{} --help` lists its arguments", text, full_name(*command)).c_str());
   return kExitUser;
 }
 

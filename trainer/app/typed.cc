@@ -37,7 +37,7 @@ const CLI::App& find_command(const CLI::App& app, const Words& words, size_t& at
   const std::vector<const CLI::App*> commands = commands_of(app);
   if (commands.empty()) return app;
   if (at == words.size())
-    throw ConfigError("{}: a command is needed, one of {}; `{} --help` says what they do", full_name(app),
+    throw ConfigError("{}: a command is needed, one of {}; `{} --help` describes them", full_name(app),
                       fmt::join(names_of_commands(app), ", "), full_name(app));
   const std::string& word = words[at];
   if (word.starts_with('-')) return app;

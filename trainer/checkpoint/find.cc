@@ -155,7 +155,7 @@ std::string misfit(const Checkpoint& checkpoint, const RunConfig& config) {
 
 std::string misfit_of_fork(const Checkpoint& checkpoint, const RunConfig& config) {
   const Manifest& manifest = checkpoint.manifest;
-  if (manifest.cold_start) return "it lies within a cold start, and only steps can be forked from";
+  if (manifest.cold_start) return "it is within a cold start, and only steps can be forked";
   if (manifest.step >= config.run.steps)
     return fmt::format("it is of step {}, and run.steps is {}: the steps before it count; raise run.steps",
                        manifest.step, config.run.steps);
@@ -183,8 +183,7 @@ void verify_files(const Checkpoint& checkpoint, const Communicator& ranks) {
   for (size_t i = size_t(ranks.rank()); i < files.size(); i += size_t(ranks.size())) {
     check_size(checkpoint.dir, files[i]);
     if (found_digest(checkpoint.dir / files[i].name, files[i].by_pieces) != files[i].sha256)
-      throw ConfigError("{} was changed or damaged: it has another digest than its manifest says",
-                        files[i].name);
+      throw ConfigError("{} was changed or damaged: its digest differs from its manifest's", files[i].name);
     made_progress();
   }
 }

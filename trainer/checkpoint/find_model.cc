@@ -21,7 +21,7 @@ bool holds_model(const fs::path& dir) {
 void check_folder(const std::string& path, const std::string& field) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
-  if (fs::exists(path, error)) throw ConfigError("{}: {} is no folder", field, printable(path));
+  if (fs::exists(path, error)) throw ConfigError("{}: {} is not a folder", field, printable(path));
   if (const std::string advice = hub_advice(path); !advice.empty())
     throw ConfigError("{}: {}", field, advice);
   throw ConfigError("{}: {}: no such folder", field, printable(path));

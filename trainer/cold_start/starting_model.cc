@@ -116,7 +116,7 @@ void cold_start(const RunConfig& config, const LearnedRows& rows, Model& model, 
   const ColdStartStats stats =
       run_cold_start(model.policy, rows.rows, config.cold_start, uint64_t(config.run.seed), from, record);
   if (!stats.interrupted) return saver.finish();
-  if (saver.interrupt(stats)) throw Interrupted{"the same command goes on with the cold start"};
+  if (saver.interrupt(stats)) throw Interrupted{"the same command resumes the cold start"};
   throw Interrupted();
 }
 

@@ -180,7 +180,7 @@ void RunConfig::visit(OptionVisitor& v) {
   v.section("learner", learner, "a batch → updates");
   v.section("optimizer", optimizer, "AdamW of reinforcement learning");
   v.section("eval", eval, "evaluation before and after");
-  v.section("checkpoint", checkpoint, "what a run that was stopped goes on from");
+  v.section("checkpoint", checkpoint, "from which checkpoint a stopped run resumes");
   v.section("ranks", ranks, "several processes, one job");
 }
 

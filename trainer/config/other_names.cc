@@ -98,7 +98,8 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     // Updates.
     {"num_iterations", "learner.epochs"},
     {"ppo_epochs", "learner.epochs"},
-    {"ppo_mini_batch_size", "learner.updates_per_batch", "which says how many updates a batch is dealt into"},
+    {"ppo_mini_batch_size", "learner.updates_per_batch",
+     "the number of updates into which a batch is divided"},
     {"per_device_train_batch_size", "learner.micro_batch_tokens", kTokens},
     {"micro_batch_size", "learner.micro_batch_tokens", kTokens},
     {"ppo_micro_batch_size_per_gpu", "learner.micro_batch_tokens", kTokens},

@@ -285,7 +285,8 @@ void Learner::count_skipped(double norm, const Sums& sums) {
   if (options_.max_skipped_updates == 0 || skipped_in_a_row_ < options_.max_skipped_updates) return;
   const double loss = policy_.ranks().sum(sums.loss, "statistics of loss");
   throw WorldError(
-      "{} updates in a row were skipped, since their gradient was not finite. Of the last one: {}; the loss "
+      "{} consecutive updates were skipped, because their gradient was not finite. The last one: {}; the "
+      "loss "
       "of "
       "its step was {}. The weights have not moved since; a lower optimizer.lr may help, from an earlier "
       "checkpoint, and learner.max_skipped_updates allows more",

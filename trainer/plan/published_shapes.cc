@@ -70,7 +70,7 @@ ModelConfig planned_shape(const RunConfig& config) {
   const auto shape = published_shape(name);
   if (!shape)
     throw ConfigError(
-        "model.path: {} is not here, and '{}' is none of the published models that can be planned: {}",
+        "model.path: {} is not here, and '{}' is not one of the published models that can be planned: {}",
         config.model.path, name, fmt::join(published_names(), ", "));
   if (config.rollout.max_context_tokens > shape->max_position_embeddings)
     throw ConfigError("rollout.max_context_tokens: {} is more than the {} positions of {}",

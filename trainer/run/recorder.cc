@@ -181,7 +181,8 @@ void StepRecorder::step(StepRecord record) {
 void StepRecorder::say_measured_anew() {
   const std::vector<std::string> tasks = judge_.measured_anew();
   if (tasks.empty()) return;
-  say("  measured anew, as they were being judged when the run was stopped, so that figures from here on may "
+  say("  measured again, as they were being judged when the run was stopped, so that figures from here on "
+      "may "
       "differ "
       "from those of a run that was not: {} candidates, of {}",
       tasks.size(), fmt::join(std::set(tasks.begin(), tasks.end()), ", "));
@@ -192,7 +193,7 @@ void StepRecorder::result() {
   say_evaluations(config_.eval.split, evaluations_);
   say_memory_in_use(model_.policy.options());
   if (any_interrupted(run_.ranks()))
-    say("interrupted after step {}; the same command goes on with it", steps_done_);
+    say("interrupted after step {}; the same command resumes it", steps_done_);
   else
     run_.finish(steps_done_);
   say("\npolicy: {}\nlook at what it wrote: temper show {}\nfigures: {}", checkpoint.string(),

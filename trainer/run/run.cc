@@ -172,8 +172,8 @@ void Run::choose(const RunConfig& config, const RunStart& start) {
   if (!choice.checkpoint && forked_)
     throw ConfigError("checkpoint.fork: nothing can be begun from:\n{}", choice.reasons());
   if (!choice.checkpoint)
-    throw ConfigError("run.dir: {} has no checkpoint to go on from:\n{}\n{}", dir_.string(), choice.reasons(),
-                      kWayOut);
+    throw ConfigError("run.dir: {} has no checkpoint to resume from:\n{}\n{}", dir_.string(),
+                      choice.reasons(), kWayOut);
   checkpoint_ = std::move(choice.checkpoint);
   if (forked_) return begin_fork(config, choice.refused);
   const Manifest& manifest = checkpoint_->manifest;
@@ -184,7 +184,7 @@ void Run::choose(const RunConfig& config, const RunStart& start) {
   const std::string place = manifest.cold_start
                                 ? fmt::format("update {} of the cold start", manifest.cold_start->updates)
                                 : fmt::format("step {}", manifest.step);
-  said_at_start_.push_back(fmt::format("goes on after {}, from {}", place, checkpoint_->dir.string()));
+  said_at_start_.push_back(fmt::format("resumes after {}, from {}", place, checkpoint_->dir.string()));
 }
 
 void Run::note_refused(const std::vector<RefusedCheckpoint>& refused) {

@@ -108,7 +108,7 @@ void check_unfinished(const RunConfig& config, const fs::path& dir) {
   if (step < config.run.steps && (most == 0 || seconds < most)) return;
   check_same_config(config, dir);
   throw RunIsComplete(
-      fmt::format("{} is complete: it ended after step {} ({:.0f} s); raise {} to go on with it, choose "
+      fmt::format("{} is complete: it ended after step {} ({:.0f} s); raise {} to continue it, choose "
                   "another run.name or "
                   "run.dir, or pass run.overwrite=true to delete it",
                   dir.string(), step, seconds, step < config.run.steps ? "run.max_seconds" : "run.steps"));
@@ -126,7 +126,7 @@ void check_some_fit(const RunConfig& config, const fs::path& dir, const std::vec
       reasons.push_back(fmt::format("{}: {}", path.filename().string(), e.what()));
     }
   }
-  throw ConfigError("run.dir: {} has no checkpoint to go on from:\n{}\n{}", dir.string(),
+  throw ConfigError("run.dir: {} has no checkpoint to resume from:\n{}\n{}", dir.string(),
                     fmt::join(reasons, "\n"), kWayOut);
 }
 
@@ -134,7 +134,7 @@ RunStart from_given_checkpoint(const RunConfig& config, const fs::path& dir) {
   const fs::path path = fs::path(config.checkpoint.resume).lexically_normal();
   const fs::path checkpoint = path.has_filename() ? path : path.parent_path();
   if (!fs::is_directory(checkpoint))
-    throw ConfigError("checkpoint.resume: '{}' is no folder: must be auto, never or a checkpoint's folder",
+    throw ConfigError("checkpoint.resume: '{}' is not a folder: must be auto, never or a checkpoint's folder",
                       config.checkpoint.resume);
   try {
     if (const std::string why = misfit(read_checkpoint(checkpoint), config); !why.empty())
@@ -167,7 +167,7 @@ std::vector<fs::path> named_by_fork(const std::string& given) {
   if (!checkpoints.empty()) return checkpoints;
   throw ConfigError(
       "checkpoint.fork: '{}' {}", given,
-      !fs::is_directory(path) ? "is no folder"
+      !fs::is_directory(path) ? "is not a folder"
       : fs::exists(path / "config.json")
           ? "is a model without an optimizer's moments: name the run or one of its step_… folders, or "
             "begin with the model alone, by model.path"
@@ -218,7 +218,7 @@ void check_same_fork(const RunConfig& config, const fs::path& dir) {
   if (origin == whole_path(config.checkpoint.fork)) return;
   throw ConfigError(
       "run.dir: {} holds a run already, {}, not of checkpoint.fork: {}; choose another run.name or run.dir",
-      dir.string(), origin.empty() ? "which is no fork" : "a fork of " + origin, config.checkpoint.fork);
+      dir.string(), origin.empty() ? "which is not a fork" : "a fork of " + origin, config.checkpoint.fork);
 }
 
 int64_t number_in(const std::string& name) {
@@ -311,7 +311,7 @@ RunStart find_start(const RunConfig& config) {
   if (resume == "never")
     throw ConfigError(
         "run.dir: {} holds a run already; choose another run.name or run.dir, pass run.overwrite=true to "
-        "delete it, or checkpoint.resume=auto to go on with it",
+        "delete it, or checkpoint.resume=auto to resume it",
         dir.string());
   check_same_fork(config, dir);
   check_unfinished(config, dir);

@@ -99,7 +99,7 @@ TEST_F(Lanes, ALaneThatCannotBeStartedAgainEndsTheRunWithItsWords) {
     end = e.what();
   }
   EXPECT_EQ(answered, 5);
-  EXPECT_NE(end.find("nobody is left to judge: the GPU has fallen off the bus"), std::string::npos) << end;
+  EXPECT_NE(end.find("no judge is left: the GPU has fallen off the bus"), std::string::npos) << end;
   EXPECT_GT(now_s() - start, 0.1 * (1 + 2 + 4));  // it was given time
 }
 
@@ -179,7 +179,7 @@ TEST_F(Lanes, NonsenseEndsTheBrokerAndNotTheRun) {
   Judge judge(options(), tasks());
   const Verdict nonsense = judge.judge("t", asks("nonsense"));
   EXPECT_TRUE(nonsense.infra());
-  EXPECT_NE(nonsense.reason.find("says what nobody understands"), std::string::npos) << nonsense.reason;
+  EXPECT_NE(nonsense.reason.find("sent a message that cannot be read"), std::string::npos) << nonsense.reason;
   const int64_t restarts = judge.stats().restarts;
   EXPECT_EQ(restarts, 2);
   const Verdict infinite = judge.judge("t", asks("infinite"));

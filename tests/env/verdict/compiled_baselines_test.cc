@@ -100,7 +100,7 @@ TEST_F(Baselines, BadFilesAreNamedWithEntryAndField) {
             "env.compiled_baselines: FILE, format: 2; 1 is needed");
   EXPECT_EQ(complaint("{"), "env.compiled_baselines: FILE is not JSON: byte 2, at '{'");
   EXPECT_EQ(complaint("{\"format\": " + std::string(100, '[')),
-            "env.compiled_baselines: FILE: lies more than 32 deep");
+            "env.compiled_baselines: FILE: is nested more than 32 deep");
   for (const char* text : {"[]", R"({"format": 1})", R"({"format": 1, "baselines": 3})"})
     EXPECT_EQ(complaint(text), "env.compiled_baselines: FILE: not a file of tools/compiled_baselines")
         << text;

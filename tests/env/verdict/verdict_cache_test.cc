@@ -112,7 +112,7 @@ TEST_F(Cache, AnythingElseIsRefusedAndKept) {
   const std::string text(5000, 'x');
   write_file(path_, text);
   EXPECT_THAT(refusal<ConfigError>(),
-              testing::AllOf(HasSubstr(path_.string()), HasSubstr("no cache of verdicts")));
+              testing::AllOf(HasSubstr(path_.string()), HasSubstr("not a cache of verdicts")));
   EXPECT_EQ(read_file(path_), text);
   fs::remove(path_);
 

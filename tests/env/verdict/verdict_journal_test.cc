@@ -109,7 +109,7 @@ TEST_F(Journal, NamesALineThatIsNoVerdict) {
       open(0);
       FAIL() << line;
     } catch (const ConfigError& e) {
-      EXPECT_NE(std::string(e.what()).find(file_.string() + ": line 2 is no verdict"), std::string::npos)
+      EXPECT_NE(std::string(e.what()).find(file_.string() + ": line 2 is not a verdict"), std::string::npos)
           << e.what();
     }
     fs::remove(file_);

@@ -133,8 +133,8 @@ TEST_F(WeightFolder, AFileThatBecomesShorterIsAnError) {
 
 TEST_F(WeightFolder, WhatIsNoRegularFileIsRefused) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
-  EXPECT_THAT(error_of([&] { SafetensorsFile file(path()); }), HasSubstr("no regular file"));
-  EXPECT_THAT(check_error(small_config()), HasSubstr("no regular file"));
+  EXPECT_THAT(error_of([&] { SafetensorsFile file(path()); }), HasSubstr("not a regular file"));
+  EXPECT_THAT(check_error(small_config()), HasSubstr("not a regular file"));
 }
 
 // Any change or truncation of a file is an error that names it, or it loads.
@@ -197,8 +197,8 @@ TEST_F(WeightFolder, WhatTheIndexSaysMustBeSo) {
     return import_error();
   };
   EXPECT_EQ(with(norm, file), "none");
-  EXPECT_THAT(with(norm, embedding), HasSubstr("'model.norm.weight': is missing, where"));
-  EXPECT_THAT(with("no.such", file), HasSubstr("'no.such': is missing, where"));
+  EXPECT_THAT(with(norm, embedding), HasSubstr("'model.norm.weight': is missing, although"));
+  EXPECT_THAT(with("no.such", file), HasSubstr("'no.such': is missing, although"));
   for (const char* place : {"..", ".", "", "/etc/passwd", "../model.safetensors"})
     EXPECT_THAT(with(norm, place), HasSubstr("not a file of this directory"));
   const auto written = [&](const std::function<void(nlohmann::json&)>& change) {

@@ -178,8 +178,8 @@ TEST(Tokenizer, PiecesAreTextsWithFiniteScores) {
   EXPECT_EQ(error_with("qqqq", -20), "");
   EXPECT_NE(error_with("qqqq", NAN).find("has the score nan"), std::string::npos);
   EXPECT_NE(error_with("qqqq", 1e30f).find("has the score"), std::string::npos);
-  EXPECT_NE(error_with("\xff", -20).find("'\\xff', is no text"), std::string::npos);
-  EXPECT_NE(error_with(std::string("q\0q", 3), -20).find("is no text"), std::string::npos);
+  EXPECT_NE(error_with("\xff", -20).find("'\\xff', is not text"), std::string::npos);
+  EXPECT_NE(error_with(std::string("q\0q", 3), -20).find("is not text"), std::string::npos);
   EXPECT_NE(error_with(std::string(2000, 'q'), -20).find("2000 bytes, more than 1024"), std::string::npos);
 }
 

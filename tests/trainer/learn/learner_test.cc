@@ -438,7 +438,7 @@ TEST(Learner, EndsAfterSkippedUpdatesInARowAndSaysWhatWasNotFinite) {
     learner.update(batch, bad);
     FAIL() << "no error";
   } catch (const WorldError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("3 updates in a row were skipped"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("3 consecutive updates were skipped"));
     EXPECT_THAT(error.what(), testing::HasSubstr("model.embed_tokens.weight"));
     EXPECT_THAT(error.what(), testing::HasSubstr("numbers, the first "));
     EXPECT_THAT(error.what(), testing::HasSubstr("the loss of its step was"));

@@ -175,7 +175,7 @@ std::shared_ptr<BenchWords> declare_speed(CLI::App& command) {
       ->check(between(2, 1 << 20));
   command.add_option("--seconds", words->seconds, "how long to measure")->check(above(0));
   command.add_flag("--json", words->json, "as JSON");
-  command.add_flag("--profile", words->profile, "first, where a GPU's time goes, by kind of kernel");
+  command.add_flag("--profile", words->profile, "first profile where a GPU's time goes, by kind of kernel");
   return words;
 }
 

@@ -110,7 +110,7 @@ std::string lower(std::string text) {
 ModelConfig published(const std::string& name) {
   for (const std::string& known : published_names())
     if (lower(known) == lower(name)) return *published_shape(known);
-  throw ConfigError("--shape: '{}' is none of {}", name, fmt::join(published_names(), ", "));
+  throw ConfigError("--shape: '{}' is not one of {}", name, fmt::join(published_names(), ", "));
 }
 
 ModelConfig shape_of(const ExactnessWords& words, const ModelConfig& configured) {
@@ -175,20 +175,25 @@ void add_bench_exactness(CLI::App& bench, int& exit_code) {
   const auto words = std::make_shared<ExactnessWords>();
   declare_overrides(*command, words->config);
   command->add_option("--config", words->config.path, "RUN.yaml");
-  command->add_option(
-      "--shape", words->shape,
-      fmt::format("of a published model, in place of the config's: {}", fmt::join(published_names(), ", ")));
-  command->add_option("--layers", words->layers, "of the shape's, the first; all if not given")
-      ->check(at_least(1));
-  command->add_option("--tokens", words->tokens, "at least so many, with all ids and again with some masked")
+  command->add_option("--shape", words->shape,
+                      fmt::format("shape of a published model, instead of the config's: {}",
+                                  fmt::join(published_names(), ", ")));
+  command
+      ->add_option("--layers", words->layers,
+                   "use only this many of the shape's layers, the first ones; default: all")
       ->check(at_least(1));
   command
-      ->add_option("--top-p", words->sampling.top_p, "sample from the likeliest tokens of this probability")
+      ->add_option("--tokens", words->tokens,
+                   "least number of tokens, with all ids and again with some masked")
+      ->check(at_least(1));
+  command
+      ->add_option("--top-p", words->sampling.top_p,
+                   "sample from the most likely tokens with this total probability")
       ->check(between(1e-6, 1.0));
-  command->add_option("--top-k", words->sampling.top_k, "sample from so many likeliest tokens; 0: all")
+  command->add_option("--top-k", words->sampling.top_k, "sample from this many most likely tokens; 0 for all")
       ->check(at_least(0));
-  command->add_option("--turns", words->turns, "of a conversation")->check(between(1, 16));
-  command->add_option("--longest", words->longest, "tokens of a conversation at most")
+  command->add_option("--turns", words->turns, "turns of a conversation")->check(between(1, 16));
+  command->add_option("--longest", words->longest, "largest number of tokens in a conversation")
       ->check(between(64, 1 << 20));
   command->callback([=, &exit_code] { exit_code = bench_exactness(*words); });
 }

@@ -312,9 +312,9 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
   declare_overrides(*command, *words);
   command->add_option("--config", words->path, "RUN.yaml");
   command->add_option("--count", bench_words->count, "candidates")->check(at_least(1));
-  command->add_option(
-      "--each", bench_words->each,
-      "instead: judge every candidate this many times, the first alone, and say how its speedup repeats");
+  command->add_option("--each", bench_words->each,
+                      "instead, judge every candidate this many times, the first time alone, and print how "
+                      "well its speedup repeats");
   command
       ->add_option("--candidates", bench_words->folder,
                    "folder of source files, each with a line '// task: NAME', and with '// expect: KIND' "

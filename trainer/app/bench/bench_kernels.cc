@@ -44,9 +44,9 @@ nlohmann::json report(const std::vector<OpTime>& kernels) {
 
 int bench_kernels(const KernelWords& words) {
   if (words.shape.width % 128 != 0)
-    throw ConfigError("--width: {} is no multiple of 128, the width of a head", words.shape.width);
+    throw ConfigError("--width: {} is not a multiple of 128, the width of a head", words.shape.width);
   if (words.shape.vocab % 8 != 0)
-    throw ConfigError("--vocab: {} is no multiple of 8, the logits of 16 bytes", words.shape.vocab);
+    throw ConfigError("--vocab: {} is not a multiple of 8, the logits of 16 bytes", words.shape.vocab);
   if (cuda::gpu_count() == 0) throw WorldError("bench kernels: {}", cuda::no_gpu_reason());
   const std::vector<OpTime> kernels = bench_kernels(words.shape);
   if (words.json)
@@ -62,7 +62,8 @@ void add_bench_kernels(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand("kernels", "time and GB/s of each CUDA op");
   const auto words = std::make_shared<KernelWords>();
   command->add_option("--rows", words->shape.rows, "rows of a call")->check(between(1, 1 << 20));
-  command->add_option("--width", words->shape.width, "of the residual stream")->check(between(128, 65536));
+  command->add_option("--width", words->shape.width, "width of the residual stream")
+      ->check(between(128, 65536));
   command->add_option("--vocab", words->shape.vocab, "logits of a row")->check(between(8, 1 << 20));
   command->add_flag("--json", words->json, "as JSON");
   command->callback([=, &exit_code] { exit_code = bench_kernels(*words); });

@@ -122,10 +122,12 @@ void add_bench_trajectories(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand("trajectories",
                                        "MB and ms of a step's trajectories on the disk, beside JSON lines");
   const auto words = std::make_shared<TrajectoryBenchWords>();
-  command->add_option("--trajectories", words->trajectories, "of the step")->check(between(1, 1 << 20));
-  command->add_option("--turns", words->turns, "of a trajectory")->check(between(1, 1000));
-  command->add_option("--tokens", words->tokens, "of a turn")->check(between(8, 1 << 20));
-  command->add_option("--rounds", words->rounds, "of which the fastest counts")->check(between(1, 1000));
+  command->add_option("--trajectories", words->trajectories, "trajectories of the step")
+      ->check(between(1, 1 << 20));
+  command->add_option("--turns", words->turns, "turns of a trajectory")->check(between(1, 1000));
+  command->add_option("--tokens", words->tokens, "tokens of a turn")->check(between(8, 1 << 20));
+  command->add_option("--rounds", words->rounds, "rounds, of which the fastest counts")
+      ->check(between(1, 1000));
   command->add_option("--dir", words->dir, "where the file is written; it is removed")
       ->check(CLI::ExistingDirectory);
   command->callback([=, &exit_code] { exit_code = bench_trajectories(*words); });

@@ -35,7 +35,8 @@ std::vector<Task> asked_tasks(const RunConfig& config, const CollectWords& words
 void check_out(const fs::path& out) {
   const fs::path folder = fs::absolute(out).parent_path();
   if (!fs::is_directory(folder))
-    throw ConfigError("--out: {} is to be written in {}, which is no folder", out.string(), folder.string());
+    throw ConfigError("--out: {} is to be written in {}, which is not a folder", out.string(),
+                      folder.string());
   if (fs::exists(out) && !fs::is_regular_file(out))
     throw ConfigError("--out: {} exists and is not a file", out.string());
 }
@@ -94,21 +95,26 @@ void add_collect(CLI::App& app, int& exit_code) {
   declare_config(*command, words->config);
   command->add_option("--out", words->out, "file to write, a JSON object a line")->required();
   auto* traces = command->add_flag("--traces", words->traces,
-                                   "write the grammar's conversations, `traces`, and sample none");
+                                   "write the grammar's conversations (`traces`) instead of sampling");
   command
       ->add_option("--keep", words->options.keep,
                    "passes: right answers; fast: those of --min-speedup; shortest: the shortest right one of "
                    "each task")
       ->check(one_of({"passes", "fast", "shortest"}));
-  command->add_option("--min-speedup", words->options.min_speedup, "of --keep fast: at least")
+  command
+      ->add_option("--min-speedup", words->options.min_speedup,
+                   "with --keep fast: the smallest speedup that is kept")
       ->check(at_least(0));
   command
       ->add_option("--per-task", words->options.per_task,
-                   "conversations of a task at most; default: all, with --keep shortest one")
+                   "most conversations per task; default: all, or one with --keep shortest")
       ->check(at_least(1));
-  command->add_option("--split", words->options.split, "tasks that are asked: train, heldout, or traces")
+  command
+      ->add_option("--split", words->options.split,
+                   "split of the tasks that are sampled: train, heldout, or traces")
       ->check(one_of({"train", "heldout", "traces"}));
-  command->add_option("--samples", words->options.samples, "of a task; default: rollout.samples_per_task")
+  command
+      ->add_option("--samples", words->options.samples, "samples per task; default: rollout.samples_per_task")
       ->check(at_least(1));
   for (const char* name : {"--keep", "--min-speedup", "--per-task", "--split", "--samples"})
     command->get_option(name)->excludes(traces);

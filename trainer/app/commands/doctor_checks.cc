@@ -116,7 +116,7 @@ HealthFinding check_sandbox(const Findings& before) {
 
 HealthFinding check_nvcc(const Findings&) {
   return tried("nvcc", Health::kWithout,
-               "Candidates in CUDA can be neither compiled nor planned; C++ goes on as it is.", [] {
+               "Candidates in CUDA can be neither compiled nor planned; those in C++ are not affected.", [] {
                  const CudaToolchain tools =
                      find_cuda_toolchain(kCuda.compiler_flags, kCuda.entry_point, kTargetOfHopper);
                  return HealthFinding{"nvcc", Health::kWorks, tools.device.version, ""};
@@ -181,7 +181,7 @@ HealthFinding check_memory(const Findings&) {
   const Health health = bytes < kLeastMemory ? Health::kFails : Health::kWorks;
   return {"memory", health, gib(double(bytes)) + " available",
           bytes < kAmpleMemory ? "The smallest run takes about 1 GiB and each judge at work as much again; "
-                                 "`temper train RUN.yaml --dry-run` says what a run takes."
+                                 "`temper train RUN.yaml --dry-run` shows what a run needs."
                                : ""};
 }
 

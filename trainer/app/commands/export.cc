@@ -56,7 +56,7 @@ void add_export(CLI::App& app, int& exit_code) {
   command->add_option("dir", words->dir, "directory to write; must not exist")->required();
   command
       ->add_option("--dtype", words->options.dtype,
-                   "that the weights are stored in; else as in the checkpoint")
+                   "type in which the weights are stored; default: the checkpoint's")
       ->check(one_of({"float32", "bfloat16", "float16"}));
   command->callback([=, &exit_code] { exit_code = run_export(*words); });
 }

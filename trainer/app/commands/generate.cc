@@ -80,15 +80,17 @@ void add_generate(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--task", words->task, "ask this task instead");
   command->add_option("--set", words->config.overrides, "options, as key=value (tasks.path)");
-  command->add_option("--temperature", words->sampling.temperature, "of sampling; 0: greedy")
+  command->add_option("--temperature", words->sampling.temperature, "sampling temperature; 0 for greedy")
       ->check(between(0.0, 100.0));
-  command->add_option("--top-p", words->sampling.top_p, "of the likeliest tokens that sum to so much; 1: all")
+  command
+      ->add_option("--top-p", words->sampling.top_p,
+                   "sample from the most likely tokens with this total probability; 1 for all")
       ->check(between(0.0, 1.0));
-  command->add_option("--top-k", words->sampling.top_k, "of the likeliest so many tokens; 0: all")
+  command->add_option("--top-k", words->sampling.top_k, "sample from this many most likely tokens; 0 for all")
       ->check(at_least(0));
-  command->add_option("--max-tokens", words->max_tokens, "of an answer, at most")->check(at_least(1));
-  command->add_option("--samples", words->samples, "answers")->check(between(1, 100000));
-  command->add_option("--seed", words->seed, "of sampling");
+  command->add_option("--max-tokens", words->max_tokens, "largest length of an answer")->check(at_least(1));
+  command->add_option("--samples", words->samples, "number of answers")->check(between(1, 100000));
+  command->add_option("--seed", words->seed, "seed of sampling");
   command->callback([=, &exit_code] { exit_code = run_generate(*words); });
 }
 

@@ -97,7 +97,7 @@ int run_judge(const ConfigWords& words, const std::string& task_name, const std:
 
 void add_judge(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
-      "judge", "judge one candidate: exit 0 if it passes, 1 if not; or say which tasks may be asked");
+      "judge", "judge one candidate: exit 0 if it passes, 1 if not; or find out which tasks are fair");
   const auto words = std::make_shared<ConfigWords>();
   const auto task = std::make_shared<std::string>(), candidate = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false), admit = std::make_shared<bool>(false),
@@ -116,21 +116,23 @@ void add_judge(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--mutants", *mutants,
       "with --admit: known short-cuts, such as a softmax without its maximum, must fail each task");
-  command->add_flag("--markdown", *markdown, "with --admit: what it finds as tables in Markdown");
+  command->add_flag("--markdown", *markdown, "with --admit: print the results as tables in Markdown");
   command->add_flag("--tasks", *tasks,
                     "instead of a candidate, print those tasks as JSON, with each size as a number: what "
                     "tools/compiled_baselines reads");
   command->add_flag(
       "--again", *again,
       "instead of a task and a candidate, a run's directory, and a step or evaluation as `temper "
-      "show` takes it: judge its answers that passed anew, with other keys, and say which fall");
-  command->add_option("--rounds", *rounds, "with --again: how often each is judged")->check(at_least(1));
-  command->add_option("--limit", *limit, "with --again: only so many of the fastest")->check(at_least(1));
+      "show` takes it: judge its answers that passed again, with other keys, and print which no longer pass");
+  command->add_option("--rounds", *rounds, "with --again: how often each answer is judged")
+      ->check(at_least(1));
+  command->add_option("--limit", *limit, "with --again: only this many of the fastest answers")
+      ->check(at_least(1));
   command->add_flag("--plan", *plan,
-                    "of a cuda candidate: what its launcher does at each shape, found without a GPU");
+                    "for a cuda candidate, print what its launcher does at each shape; needs no GPU");
   command->add_flag(
       "--standalone", *standalone,
-      "of a cuda candidate: print an ordinary CUDA program that times it, to check a verdict's time by");
+      "for a cuda candidate, print an ordinary CUDA program that times it, to check a verdict's time");
   command->callback([=, &exit_code] {
     if (*tasks)
       exit_code = print_tasks({*task, *candidate}, *words);

@@ -74,8 +74,7 @@ void add_logprobs(CLI::App& app, int& exit_code) {
   command->add_option("--model", *model, "Hugging Face directory, a run, or one of its checkpoints")
       ->required();
   command->add_option("--device", *device, "auto, cpu, cuda or cuda:N");
-  command->add_option("--temperature", *temperature, "that logits are divided by")
-      ->check(between(1e-3, 100.0));
+  command->add_option("--temperature", *temperature, "divisor of the logits")->check(between(1e-3, 100.0));
   command->callback([=, &exit_code] { exit_code = run_logprobs(*model, *input, *temperature, *device); });
 }
 

@@ -55,7 +55,7 @@ constexpr std::array kLineCharts = {
     LineChart{"Policy", "response_length/clip_ratio", "Cut answers", "%", "share that hit the length limit"},
     LineChart{"Policy", "actor/lr", "Learning rate", "", "of reinforcement learning"},
     LineChart{"Policy", "rollout_corr/kl", "Sampling against training", "nats",
-              "mean log-prob ratio of sampled tokens; 0 but for rounding"},
+              "mean log-prob ratio of sampled tokens; 0 except for rounding"},
     LineChart{"Policy", "rollout_corr/rejected", "Rejected trajectories", "",
               "left out for a mismatch of sampling and training"},
     LineChart{"Policy", "env/infra", "INFRA", "%", "answers that could not be judged, by no fault of theirs"},

@@ -27,7 +27,7 @@ std::string head_of(const fs::path& path) {
 
 // An object without entries where the text is none that this program would write.
 Json object_of(const std::string& text) try {
-  return parse_json_object(text, "what a run says of itself");
+  return parse_json_object(text, "facts about a run");
 } catch (const ConfigError&) {
   return Json::object();
 }

@@ -23,7 +23,7 @@ const char* state_text(RunState state) {
     case RunState::kNoStep:
       return "no step yet";
     case RunState::kUnfinished:
-      return "going on, or broken off";
+      return "active, or cut off";
     case RunState::kFinished:
       return "finished";
   }

@@ -236,7 +236,7 @@ class SweepRun {
       if (job.last_words.size() > kLastWords)
         job.last_words.erase(job.last_words.begin(), job.last_words.end() - kLastWords);
       job.last_words.push_back(
-          fmt::format("(exit code {}; all it said: {})", code, log_path(*job.cell).string()));
+          fmt::format("(exit code {}; its output: {})", code, log_path(*job.cell).string()));
     }
     write_state();
     fmt::print("{}: {}\n", job.cell->name, outcome(job));
@@ -308,7 +308,7 @@ class SweepRun {
     const auto failed = std::ranges::count(results, "failed", &CellResult::state);
     if (failed > 0) fmt::print("{} failed; run them again, and them alone: {}\n", failed, options_.again);
     if (!interrupted()) return failed > 0 ? kExitCandidateFailed : kExitOk;
-    fmt::print("{} of {} done; go on: {}\n", count(State::kFinished), jobs_.size(), options_.again);
+    fmt::print("{} of {} done; to continue: {}\n", count(State::kFinished), jobs_.size(), options_.again);
     return kExitInterrupted;
   }
 
