@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kRootBytes = 8 << 20;  // the object's file lies in the private root
 
-// As init of a pid namespace we would survive abort(): end as a shell would report it.
+// The init process of a pid namespace survives abort(), so end with the code that a shell would report.
 void on_abort(int) { ::_exit(128 + SIGABRT); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// temper-broker: one lane of a judge. On descriptor 3 it is told once what to judge and with which limits
-// (env/judge/lane_messages.h), and then gets one candidate after another.
+// temper-broker: one lane of a judge. On descriptor 3 it first receives the tasks and limits (env/lane_messages.h), and
+// then one candidate after another.
 
 #include <memory>
 
@@ -33,7 +33,7 @@ constexpr int kSocket = 3;
 std::unique_ptr<LaneWork> work_of(const LaneSetup& setup) {
   if (setup.gpu >= 0) return std::make_unique<GpuLane>(setup);
   pin_to_core(setup.core);
-  // Where locks cannot lie is said at the start, with the path, not of each candidate.
+  // A folder in which locks cannot be made is reported at the start, with its path, and not for each candidate.
   check_core_locks(setup.core);
   return std::make_unique<HostLane>(setup);
 }
@@ -53,7 +53,7 @@ std::unique_ptr<LaneWork> start(const std::string& setup) {
   return work;
 }
 
-// While this lane waits for what another process holds, the judge hears that it lives.
+// Tells the judge that this lane is alive while it waits for something that another process holds.
 void tell_judge(const LeaseWait& wait) {
   send_message(kSocket,
                to_text(LaneAnswer{.waits = fmt::format("{:.0f} {}, which is held by {}", wait.waited_s(),

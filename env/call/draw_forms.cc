@@ -275,7 +275,7 @@ class Turns {
     alone_ = rng.below(kinds_.size());
   }
 
-  // … and how far.
+  // The kind of an input, and how far it departs.
   std::pair<DrawKind, double> kind_of(size_t input) const {
     const auto chosen = any_kind_of(input);
     return turn_.timed && sets_times(chosen.first) ? plain(input) : chosen;

@@ -18,8 +18,8 @@
 namespace temper {
 namespace {
 
-// What the box's init tells through its exit status: all is done, what of ours failed, or a tool, and whether
-// that was ended by a signal.
+// The exit status of the box's init: everything is done, one of our own steps failed, or a tool failed or was ended by
+// a signal.
 enum Ending : int { kCompiled = 0, kSetupFailed = 1, kCopyFailed = 2, kToolFailed = 3, kToolKilled = 4 };
 
 Fd memory_file(const char* name) {
@@ -37,7 +37,7 @@ std::string read_prefix(int file, int64_t limit) {
   return content;
 }
 
-constexpr int kNotStarted = 126;  // of a tool, by our fault; no compiler ends so
+constexpr int kNotStarted = 126;  // a tool could not be started, which is our fault; no compiler uses this code
 
 void tell(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 

@@ -23,8 +23,8 @@ constexpr const char* kTrial =
     "__global__ void work(float* x) { x[threadIdx.x] = expf(x[threadIdx.x]); }\n"
     "extern \"C\" void launch(float* x) { work<<<1, 32>>>(x); }\n";
 
-// The includes in front of what the candidate wrote (languages/cuda.cc). Nothing: some other unit, or one
-// that would see how it was compiled.
+// The includes before the candidate's text (languages/cuda.cc). Empty for other units, and for those that could detect
+// how they were compiled.
 std::optional<std::string> lead_of(const std::string& unit) {
   const size_t end = unit.find(kOwnText);
   if (end == std::string::npos || unit.find("__COUNTER__") != std::string::npos) return std::nullopt;
@@ -55,8 +55,7 @@ auto& word_after(auto& words, const std::string& option) {
   return *(at + 1);
 }
 
-// Of one half: what the preprocessor leaves of the headers, and what it leaves where it is given their
-// macros.
+// For one half: the preprocessor's output for the headers, and its output if it is given their macros instead.
 struct Preprocessed {
   std::string macros, text, begins;
 };

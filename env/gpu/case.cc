@@ -37,7 +37,7 @@ FillType guard_type(FillType type) {
   return type == FillType::kF16 ? FillType::kGuardF16 : FillType::kGuardF32;
 }
 
-// Of all buffers in their order.
+// The fill types of all buffers, in order.
 std::vector<FillType> fill_types(const GpuLayout& layout, const GpuBufferTypes& types) {
   std::vector<FillType> all;
   for (const auto* some : {&types.inputs, &types.outputs})

@@ -53,7 +53,7 @@ std::string extents(const DeviceRecord& record) {
                      record.block.x, record.block.y, record.block.z);
 }
 
-// Of the kernels that ran: what shows that they are not the plan's.
+// Evidence that the kernels which ran are not the plan's, or "".
 std::string foreign_among(const std::vector<DeviceRecord>& ran,
                           const std::vector<const KernelLaunch*>& planned) {
   if (ran.size() > planned.size())

@@ -60,7 +60,7 @@ std::optional<ProfileWire> GpuProfiler::profile(const GpuRunnerRequest& call,
   return reply->profile;
 }
 
-// A runner that failed is not asked again. What a candidate does to it ends no other's profile.
+// A runner that failed is not used again, so that damage by one candidate does not spoil another's profile.
 bool GpuProfiler::worked(const std::optional<GpuRunnerReply>& reply) {
   if (reply && reply->status == GpuRunnerStatus::kOk) return true;
   const bool ours = reply && reply->status == GpuRunnerStatus::kBroken;

@@ -6,7 +6,7 @@
 namespace temper {
 namespace {
 
-constexpr int64_t kLargestPart = 16;  // of all bytes: one candidate drives out few others
+constexpr int64_t kLargestPart = 16;  // an entry has at most 1/16 of all bytes, so that it displaces few others
 
 }  // namespace
 

@@ -77,7 +77,7 @@ void JudgeOptions::visit(OptionVisitor& v) {
 }
 
 struct Judge::Impl {
-  // One candidate, for all who asked for it.
+  // One candidate, with all tickets that were submitted for it.
   struct Job {
     std::vector<std::string> digests;  // by machine
     uint32_t task;
@@ -134,7 +134,7 @@ struct Judge::Impl {
     return digests;
   }
 
-  // What was judged before, by any of the machines.
+  // Answers from the journal or the cache if any of the machines has judged the candidate before.
   bool is_known(Ticket ticket, uint32_t task, const std::vector<std::string>& digests) {
     for (const std::string& digest : digests)
       if (const auto again = journal ? journal->replay(digest) : std::nullopt) {
@@ -157,7 +157,7 @@ struct Judge::Impl {
 
   void finish(Ticket id, const Verdict& found, size_t machine) {
     const auto job = jobs.find(id);
-    if (job == jobs.end()) return;  // whoever judges said it twice
+    if (job == jobs.end()) return;  // a worker sent it twice
     const Verdict fresh = sound(weighed(job->second.task, sound(found)));
     stats.infra += fresh.infra();
     stats.compile_s += fresh.compile_ms * 1e-3;
@@ -188,7 +188,7 @@ struct Judge::Impl {
     return double(std::stoul(job.digests[0].substr(0, 8), nullptr, 16)) < options.again * kAll;
   }
 
-  // Of two verdicts the one that counts. That the second could not be given says nothing against the first.
+  // The verdict that counts if there are two. If the second judging failed for our own fault, the first one counts.
   Verdict settled(const Job& job, const Verdict& fresh) {
     if (!job.first) return fresh;
     ++stats.again;

@@ -16,14 +16,14 @@ namespace {
 constexpr double kStartPatience_s = 120;
 constexpr double kRest_s = 5;    // for the rest of a message that has begun to arrive
 constexpr int kMaxFailures = 6;  // in a row
-constexpr int kReads = 64;       // of one look at a socket
+constexpr int kReads = 64;       // reads from a socket per call of attend()
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::string broker_program(const LaneOptions& options) {
   return options.program.empty() ? (executable_dir() / "temper-broker").string() : options.program;
 }
 
-// Whether verdicts of the one mean the same as the other's.
+// Whether verdicts of the two brokers are comparable.
 bool judge_alike(const LaneReady& a, const LaneReady& b) {
   return a.level == b.level && a.machine == b.machine && a.cuda_machine == b.cuda_machine &&
          a.gpu_uuid == b.gpu_uuid && a.gpu_target == b.gpu_target;
@@ -69,7 +69,7 @@ void Lane::assign(const LaneRequest& request) {
   TEMPER_CHECK(state_ == State::kIdle);
   state_ = State::kBusy;
   deadline_s_ = now_s() + options_.patience_s;
-  // A broker that is gone is noticed by whoever attends to it.
+  // If the broker is gone, attend() will notice it.
   if (!writer_.add(to_text(request)))
     die("it was given more than a message holds");
   else
@@ -79,7 +79,7 @@ void Lane::assign(const LaneRequest& request) {
 Lane::News Lane::attend() {
   News news;
   if (lives()) talk(news);
-  // At the start whoever waits for it hears why it does not begin; later it is tried again.
+  // A broker that was never ready is not restarted: its error is reported at the start. Later deaths are retried.
   if (!lives() && now_s() >= due_s() && was_ready_) start();
   news.died = std::exchange(died_, false);
   return news;

@@ -22,9 +22,9 @@
 namespace temper {
 namespace {
 
-constexpr int kMaxAttempts = 2;  // of a candidate whose judging failed for our sake
-// So many failures of ours in a row, of so many tasks or of all that were asked, end the run: it learns
-// nothing.
+constexpr int kMaxAttempts = 2;  // attempts for a candidate whose judging failed by our own fault
+// So many consecutive failures of our own, of so many tasks or of all that were submitted, end the run, because it
+// would learn nothing.
 constexpr int64_t kMaxInfra = 64;
 constexpr size_t kInfraTasks = 3;
 constexpr double kSayWaits_s = 5;
@@ -37,8 +37,8 @@ std::string cpu_model() {
   return at == std::string::npos ? "" : info.substr(at, info.find('\n', at) - at);
 }
 
-// Lanes on cores take every candidate first; one for a GPU goes on, compiled and planned, to the lane of a
-// GPU. What they have compiled of its host half the next candidate of that host text is given.
+// Every candidate goes first to a lane on a core. A candidate for a GPU is compiled and planned there and then goes to
+// the lane of a GPU. Its compiled host half is passed along with later candidates that have the same host text.
 class Lanes : public Workers {
  public:
   Lanes(const JudgeOptions& options, const std::vector<Task>& tasks)
@@ -77,7 +77,7 @@ class Lanes : public Workers {
     dispatch();
   }
 
-  // Until a lane has something to say, or is due.
+  // Waits until a lane has sent something, or is due.
   std::vector<WorkDone> wait(double until_s) override {
     look(done_.empty() ? until_s : 0);
     dispatch();
@@ -151,7 +151,7 @@ class Lanes : public Workers {
                     .naive = options_.judge != "full",
                     .gpu_far_inputs = options_.gpu_far_inputs};
     start_gpus(setup, lane);
-    // Plans are made for the GPU that there is; all of a judge's are taken to be alike.
+    // Plans are made for the GPU that was found. All GPUs of a judge are assumed to be of one model.
     if (!gpus_.lanes.empty()) {
       setup.gpu_target = gpus_.lanes[0].ready().gpu_target;
       setup.headers = folder_for_headers();
@@ -203,7 +203,7 @@ class Lanes : public Workers {
     for (Pool* pool : {&cores_, &gpus_}) dispatch(*pool);
   }
 
-  // Where all lanes are dead what waits is answered at once, rather than when one has come back.
+  // If all lanes are dead, waiting candidates are answered at once, and not only when a lane is alive again.
   void dispatch(Pool& pool) {
     while (pool.dead() && !pool.queue.empty()) {
       const JobRef job = pool.queue.front();
@@ -219,8 +219,9 @@ class Lanes : public Workers {
     }
   }
 
-  // The first; but rather one whose host half no lane is making just now: it is known when those of that host
-  // text have their turn. Where there are no others, a core that would wait makes it again.
+  // The oldest job whose host half no lane is compiling now; by the turn of the others that half will be
+  // cached. If there is no such job, the oldest one is chosen and its half is compiled twice, rather than
+  // leaving a core idle.
   std::deque<JobRef>::iterator next_in(Pool& pool) {
     const auto made_now = [&](JobRef job) {
       return !job->host.empty() && !host_halves_.knows(job->host) &&
@@ -248,7 +249,7 @@ class Lanes : public Workers {
       for (size_t i = 0; i < pool->lanes.size(); ++i) work(*pool, i);
   }
 
-  // Waits until `until_s` for a lane that has something to say or is due, and attends to those.
+  // Waits until `until_s` for lanes that have sent something or are due, and attends to them.
   void look(double until_s) {
     std::vector<pollfd> sockets;
     for_each_lane([&](Pool& pool, size_t i) {
@@ -282,7 +283,8 @@ class Lanes : public Workers {
     gpus_.queue.push_back(job);
   }
 
-  // Of several lanes that wait for the same thing, one speaks. `waits`: "12 core-3, which is held by …".
+  // Prints what lanes wait for; of several that wait for the same thing only one does. `waits` is "12 core-3, which is
+  // held by …".
   void say_wait(const std::string& waits) {
     double seconds = 0;
     std::from_chars(waits.data(), waits.data() + waits.size(), seconds);

@@ -30,7 +30,7 @@ std::optional<PlanFailure> plan_of(const RecorderReply& reply, std::string_view 
                                    const PlanLimits& limits, LaunchPlan& plan) {
   const size_t most = std::min(kMaxPlanBytes, arena.size());
   if (reply.plan_bytes < 0 || uint64_t(reply.plan_bytes) > most) return no_plan("a plan of no size");
-  // A copy: who wrote it may still be writing.
+  // A copy, because the process that wrote the plan may still be writing to the arena.
   const std::string bytes(arena.substr(0, size_t(reply.plan_bytes)));
   std::string problem = parse_plan(bytes, plan);
   if (problem.empty()) problem = check_plan(plan, limits.buffers);

@@ -53,6 +53,7 @@ bool mixes_steps(const std::string& serialized) {
 bool is_index(const TensorSpec& input) { return input.distribution == Distribution::kIndex; }
 bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
 
+// Makes plain those inputs whose kind may set the time of a call (sets_times in env/draw_forms.h).
 void without_what_sets_times(const Task& task, GpuDraw& draw) {
   for (size_t i = 0; i < task.inputs.size(); ++i)
     if (sets_times(draw.kind[i])) draw.kind[i] = DrawKind::kPlain, draw.far[i] = 0;
@@ -97,8 +98,8 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   return verdict_;
 }
 
-// What is cheap and often fails comes first. The last three are a call each, a little more than a timed pair
-// together, and only for what would pass: so they are asked of every candidate, not of suspects alone.
+// Checks that are cheap and often fail come first. The last three are one call each, together little more than a timed
+// pair, and are made only if the candidate would pass; so every candidate undergoes them, not only suspects.
 Found GpuProcedure::examine(const GpuCandidate& candidate) {
   const double start = now_s();
   Found found = load(candidate);
@@ -117,7 +118,7 @@ Found GpuProcedure::examine(const GpuCandidate& candidate) {
   return found ? found : confirm_times(candidate);
 }
 
-// A runner that cannot prove that it is whole is not used again. That says nothing of this candidate.
+// A runner that cannot prove that it still works is not used again. This does not count against the candidate.
 void GpuProcedure::leave() {
   if (!processes_.runners.working()) return;
   const auto reply = processes_.runners.runner().unload(kUnloadPatience);
@@ -189,8 +190,8 @@ Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Cloc
   throw WorldError("the GPU runner: {}", text_of(reply->error));
 }
 
-// Under a seed of its own, and in turn: the draws of one verdict take all forms that inputs have. The spike
-// test asks what one element of plain inputs changes.
+// Gives the draw a seed and a turn of its own, so that the draws of one verdict take all forms that inputs can
+// have. The spike test has no turn: it changes one element of plain inputs.
 GpuDraw GpuProcedure::next_draw(GpuDraw draw) {
   draw.seed = secret_seed();
   draw.turn_key = turn_key_;
@@ -216,7 +217,8 @@ Found GpuProcedure::check_shapes() {
   return found || !options_.far_inputs ? found : check_timed_shape();
 }
 
-// What shows at full size alone, and in few forms of the inputs, must meet them there.
+// Checks further draws at the timed shape, for errors that appear only at full size and only in few forms of
+// the inputs.
 Found GpuProcedure::check_timed_shape() {
   Draws draws;
   const int count = has_indices(task_) ? 2 * kTimedShapeChecks : kTimedShapeChecks;
@@ -295,7 +297,7 @@ Found GpuProcedure::time_batch(Draws draws) {
   return calls.found;
 }
 
-// What looks too good, or changes from the first calls to the last, is timed again.
+// Times a candidate again if its times look too good or change from the first calls to the last.
 Found GpuProcedure::weigh_times() {
   const Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_);
   if (found && found->kind == VerdictKind::kHack) return found;
@@ -304,8 +306,8 @@ Found GpuProcedure::weigh_times() {
   return found || near_floor || pairs_.unsteady() ? audit() : std::nullopt;
 }
 
-// Longer, on other draws: these times count alone. What they make no more believable stays SUSPECT; what is
-// near the floor and above it is possible, and the clocks that are compared after this one have their say.
+// Times the candidate again, for longer and on other draws; only these times count. A candidate whose times remain
+// unbelievable is SUSPECT. Times just above the floor are possible, and are decided by the comparison of clocks.
 Found GpuProcedure::audit() {
   verdict_.audited = true;
   budget_ = options_.run_budget;
@@ -332,9 +334,9 @@ Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
   return Finding{VerdictKind::kHack, "knockout", ""};
 }
 
-// What the other clocks contradict is timed once more before anybody is accused: the GPU's own clocks may
-// have risen since the pairs were timed. Those times count alone, so that nothing is won by calls that were
-// false.
+// If the other clocks contradict the times, the candidate is timed once more before it is called a hack, because the
+// GPU's clock rates may have risen since the pairs were timed. Only the new times count, so that a candidate gains
+// nothing by false first times.
 Found GpuProcedure::confirm_times(const GpuCandidate& candidate) {
   Found found = compare_clocks();
   const bool by_host = found.has_value();
@@ -347,7 +349,7 @@ Found GpuProcedure::confirm_times(const GpuCandidate& candidate) {
   return found ? found : profile(candidate);
 }
 
-// After a profile, for which the runner was told to unload.
+// Loads the candidate again after a profile, for which the runner had unloaded it.
 Found GpuProcedure::reload(const GpuCandidate& candidate) {
   budget_ = options_.run_budget;
   processes_.profiler->load(candidate.cubin, candidate.plans.back());
@@ -378,9 +380,10 @@ Found GpuProcedure::compare_clocks() {
       fmt::format("its time is {:.1f} us, and {:.1f} by the host's clock", verdict_.candidate_us, host_us)};
 }
 
-// In another process, with a context of its own: where the time goes, and a clock that the timed calls had no
-// chance to touch. As with the host's, the best of several tries speaks: a time may vary by itself, and more
-// with the place in memory; so what the host's clock confirms is not doubted.
+// Profiles the candidate in another process with its own context. This shows where the time goes, and is a
+// clock that the timed calls could not manipulate. As with the host's clock the best of several tries counts,
+// because times vary by themselves and with the place in memory; a time that the host's clock confirms is
+// therefore accepted.
 Found GpuProcedure::profile(const GpuCandidate& candidate) {
   if (processes_.profiler == nullptr) return std::nullopt;
   if (!options_.naive) processes_.runners.runner().start_unload();  // meanwhile

@@ -13,7 +13,8 @@
 namespace temper {
 namespace {
 
-// More pairs would say nothing new of what takes long and is this slow beside the baseline.
+// When to stop early: more pairs tell nothing new about a call that takes long and is this much slower than the
+// baseline.
 struct Slow {
   double speedup;
   size_t pairs;
@@ -28,7 +29,7 @@ bool needs_no_warming(double candidate_us, double baseline_us) {
 
 bool is_time(double us) { return std::isfinite(us) && us > 0; }
 
-// From the first third of some times to the last; the very first warms up.
+// The change from the first third of the times to the last; the very first time is left out as a warm-up.
 struct Change {
   bool parted = false;  // no time of one third lies among those of the other
   double factor = 1;    // between their medians, at least 1

@@ -14,11 +14,11 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr int32_t kTimedShape = -1;
-// Draws of the spike test, the unchanged one included. Who knows a draw by some of its elements passes if
-// every other spike falls on one of them.
+// Draws of the spike test, including the unchanged one. A candidate that recognises a draw by some of its elements
+// escapes only if every spike falls on one of these.
 constexpr int32_t kSpikes = kDrawsAtOnce;
 constexpr int32_t kChecks = 4;           // draws of each check shape and magnitude
-constexpr int kTimedRounds = 2;          // of kDrawsAtOnce: an input has about eleven kinds of forms
+constexpr int kTimedRounds = 2;          // rounds of kDrawsAtOnce draws: an input has about eleven kinds of forms
 constexpr int64_t kFilledBeyond = 4096;  // bytes behind the last guard
 constexpr int kEmptyCalls = 2;           // before each timed call
 constexpr int kWarmCalls = 7;            // before the calls of some draws
@@ -30,8 +30,8 @@ VerdictKind kind_of_call_failure(const std::string& reason) {
   return reason == "timeout" ? VerdictKind::kFailTimeout : VerdictKind::kFailRuntime;
 }
 
-// What any right answer must read and write. Where indices say what is read they may all be equal: then it is
-// little more than the indices themselves.
+// The bytes that any right answer must read and write. If indices choose what is read, they may all be equal, and then
+// little more than the indices themselves must be read.
 double least_bytes(const Task& task, const CaseLayout& layout) {
   const auto is_index = [](const TensorSpec& input) { return input.distribution == Distribution::kIndex; };
   const bool picked = std::ranges::any_of(task.inputs, is_index);
@@ -97,7 +97,7 @@ Found Procedure::compile_source(const std::string& source) {
     compiled = compile(tools, unit, options_.compile, options_.user);
     if (compiled.ok || compiled.reason != "compile_error") break;
   }
-  // What the compiler says as it runs out of memory is not what the candidate could mend.
+  // A compiler's messages as it runs out of memory do not help to fix the candidate.
   const bool quota = compiled.reason == "compile_quota";
   if (!compiled.ok)
     return Finding{compiled.reason == "no_entry_point" ? VerdictKind::kFailParse : VerdictKind::kFailCompile,
@@ -136,8 +136,8 @@ Found Procedure::check_shape(int32_t shape) {
   return check_draws({.task = task_index_, .shape = shape, .count = kSpikes, .perturb = true});
 }
 
-// What shows at full size alone, and in few forms of the inputs, must meet them there: timed calls are too
-// few.
+// Checks further draws at the timed shape, for errors that appear only at full size and only in few forms of
+// the inputs. The timed calls alone would be too few.
 Found Procedure::check_timed_shape() {
   use_shape(kTimedShape);
   Found found;
@@ -164,9 +164,9 @@ Found Procedure::check_draws(const DrawRequest& request) {
   return found;
 }
 
-// Where a busy machine may have said what the pairs say, it is asked anew, with as much time as before.
-// Nobody is accused of what the machine's own times make doubtful. Who is not accused keeps the wide
-// interval: times that hang on the inputs, as those of sorting do, never agree.
+// If a busy machine may explain what the pairs show, they are measured again, with as much time as before. A candidate
+// is not called a hack for times that the machine's own variation makes doubtful. It then keeps a wide interval: times
+// that depend on the inputs, as in sorting, never agree.
 Found Procedure::judge_times() {
   Found found;
   for (int go = 0; go < kGoes; ++go) {
@@ -210,8 +210,8 @@ Found Procedure::time_draws(int32_t count) {
   return found;
 }
 
-// A reference's first calls after other work take several times as long as those that follow: until one is
-// hardly faster than the one before.
+// Calls the reference until a call is hardly faster than the previous one, because its first calls after other work
+// take several times as long as later ones.
 void Procedure::warm_baseline() {
   double last_us = 0;
   for (int call = 0; call < kWarmBaselines; ++call) {

@@ -72,7 +72,7 @@ Scan scan_lines(std::string_view text, size_t at) {
   return scan;
 }
 
-// Lines lose as many spaces as stand in front of the fence, or what they have of them.
+// Removes from each line up to as many leading spaces as the fence had.
 std::string without_indent(std::string_view code, size_t indent) {
   if (indent == 0) return std::string(code);
   std::string result;

@@ -47,7 +47,7 @@ std::optional<size_t> quoted_line(std::string_view line) {
   return std::stoul(std::string(line.substr(begin, end - begin)));
 }
 
-// Empty lines say nothing.
+// Scrubs the text line by line and drops empty lines.
 std::string scrubbed_lines(std::string_view text) {
   std::string clean;
   for_each_line(text, [&](std::string_view line) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto kHandle = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-// Of the GPU whose context is current: each process sees one alone.
+// Allocation properties for the GPU whose context is current. Each process uses only one.
 CUmemAllocationProp properties() {
   CUmemAllocationProp wish{};
   wish.type = CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -96,7 +96,7 @@ void Executor::load(std::string_view cubin, const std::vector<std::string>& plan
   find_tables(cubin);
 }
 
-// Before any code of the candidate has run. What the driver cannot read it has refused.
+// Called before any code of the candidate has run. The driver has already refused a cubin that it cannot read.
 void Executor::find_tables(std::string_view bytes) {
   Cubin cubin;
   if (!read_cubin(bytes, cubin).empty()) return;
@@ -178,7 +178,7 @@ PlacedPlan Executor::lay_out(const GpuCall& call) {
   return {plan, kernels_[size_t(call.plan)], layout, place_for(plan, layout)};
 }
 
-// What does not fit although it asks for no workspaces is not the candidate's fault.
+// A layout that does not fit without any workspaces is too large because of the task, not because of the candidate.
 CUdeviceptr Executor::place_for(const LaunchPlan& plan, const GpuLayout& layout) {
   try {
     return place(layout);
@@ -197,7 +197,7 @@ void Executor::take_outputs(const PlacedPlan& placed) {
                exchange_ + CUdeviceptr(exchange_offsets({own.bytes}, end)[0]), size_t(own.bytes), stream_);
 }
 
-// To the oracle, behind `end`, and sealed there: calls to come can reach that memory, too.
+// Copies the outputs to the oracle's memory after `end` and seals them, because later calls can reach that memory.
 void Executor::give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end, CUdeviceptr digest) {
   for (const GpuBuffer& own : placed.layout.outputs) {
     const CUdeviceptr there = exchange_ + CUdeviceptr(exchange_offsets({own.bytes}, end)[0]);
@@ -217,15 +217,15 @@ void Executor::prepare(const GpuRunnerRequest& how, const GpuCall& call, const P
   if (how.timed != 0) tools_.flush_l2();
 }
 
-// What the call must not have changed.
+// Checks everything that the call must not have changed.
 void Executor::look(const GpuCall& call, const PlacedPlan& placed, CUdeviceptr left) {
   tools_.check_draws(draws_of(call, placed), left + offsetof(Left, changed));
   tools_.check_zones(guards_of(call, placed), left + offsetof(Left, broken));
   digest_tables(left + offsetof(Left, tables));
 }
 
-// What lies in the cache to stay is let go once for all that are queued: each of them has a place of its own.
-// What a call has left is read while the next one is prepared, before code of the candidate runs again.
+// Persisting lines of the L2 cache are released once for all queued calls, each of which has memory of its own. The
+// results of a call are read while the next one is prepared, before code of the candidate runs again.
 void Executor::call(const GpuRunnerRequest& request, GpuRunnerReply& reply) {
   double timed_us = 0;
   watched_us_ = 0;
@@ -304,8 +304,9 @@ double Executor::repeat(const GpuRunnerRequest& request, bool& host_bound) {
   return microseconds(end - again) / double(repeats);
 }
 
-// The fastest of some calls; of long ones, one. Nothing but the plan runs between the two flushes of the
-// tracer. What each of them shows to be foreign is; a record that came late is not.
+// Profiles several calls, or a single call if it is long, and returns the fastest. Only the plan runs between the two
+// flushes of the tracer. Foreign kernels are reported only if no call gave a clean profile, because a record of
+// earlier work may arrive late.
 ProfileWire Executor::profile(const GpuRunnerRequest& request, Tracer& tracer) {
   ProfileWire best, seen;
   for (int i = 0; i < request.profiled && best.device_us < kLongProfiled_us; ++i) {

@@ -1,9 +1,8 @@
-// temper-gpu-runner ORDINAL EXCHANGE_BYTES [profile]: carries out the plans of one candidate after another,
-// or profiles them. Trusted: of a candidate only device code gets here, and what that does to the context
-// ends with this process.
+// temper-gpu-runner ORDINAL EXCHANGE_BYTES [profile]: executes the plans of one candidate after another, or profiles
+// them. It is trusted: only a candidate's device code gets here, and damage to the context ends with this process.
 //
-// Profiling is a process of its own: where times are taken nothing is attached, and what CUPTI may do to a
-// context, or a candidate to CUPTI, costs a profile and no verdict.
+// Profiling has a process of its own, so that nothing is attached to the process that takes times. If CUPTI damages a
+// context, or a candidate damages CUPTI, only a profile is lost and not a verdict.
 
 #include <chrono>
 #include <cstdlib>

@@ -14,7 +14,7 @@ namespace temper {
 namespace {
 
 constexpr size_t kBufferBytes = size_t(256) << 10;
-// Of a context's kernels, whichever stream they run in, without making them wait for each other.
+// Records kernels, memsets and copies in all streams of a context, without serialising them.
 constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                          CUPTI_ACTIVITY_KIND_MEMSET};
 

@@ -1,8 +1,8 @@
 // temper-recorder MEMORY_BYTES CPU_S USER: a plan box. Locks itself up, loads a candidate beside the
 // recording CUDA runtime, and calls its launcher twice for each shape. Single use.
 //
-// After `load` foreign code runs in this process and nothing it says is believed: it can only make a plan,
-// and plans are checked by who gets them.
+// After `load` untrusted code runs in this process and its messages are not trusted: it can only produce a plan, and
+// the receiver checks plans.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ namespace {
 constexpr int kSocket = 3, kArena = 4;
 constexpr size_t kSignalStack = 64 << 10;
 int probe[2] = {-1, -1};  // a pipe
-uint32_t sequence = 0;    // of the request in hand
+uint32_t sequence = 0;    // sequence number of the current request
 
 void reply(RecorderReply message) {
   message.header = {.bytes = sizeof message, .sequence = sequence};
@@ -51,7 +51,7 @@ void reply_sandbox_failed(std::string_view what) {
 
 [[noreturn]] void fail(const PlanFailure& failure) { fail(failure.kind, failure.reason, failure.detail); }
 
-// A touch of GPU memory is said; any other fault ends the process as it would have without us.
+// An access to GPU memory is reported. Any other fault ends the process as it would without this handler.
 void on_fault(int number, siginfo_t* info, void*) {
   if (Recorder::get().find(info->si_addr))
     fail_plan("host_read",
@@ -105,7 +105,7 @@ Entry load(const RecorderRequest& request, const Mapping& arena, Fd file) {
   return reinterpret_cast<Entry>(entry);
 }
 
-// What earlier calls left on the stack would lie in the gaps of structures that are passed by value.
+// Clears the stack, because the padding of structures that are passed by value would contain data of earlier calls.
 [[gnu::noinline]] void clear_stack() {
   char below[256 << 10];
   std::memset(below, 0, sizeof below);

@@ -22,7 +22,7 @@ constexpr int kMaxConstant = 65536;
 
 int persisting_l2(const GpuTarget& target) { return target.l2_bytes / 4 * 3; }
 
-// What launchers ask for; all else is 0.
+// The attributes that launchers query. All others are 0.
 std::map<int, int> attributes_of(const GpuTarget& t) {
   return {
       {cudaDevAttrMaxThreadsPerBlock, t.max_threads_per_block},
@@ -141,7 +141,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return cudaSuccess;
 }
 
-// Nothing has begun, and so all is done.
+// Recorded work does not run, so there is nothing to wait for.
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return is_default(stream) ? cudaSuccess : error(kInvalidResourceHandle, "there is one stream, 0");

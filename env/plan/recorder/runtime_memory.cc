@@ -1,5 +1,5 @@
-// The CUDA runtime as a candidate sees it: memory. Allocations are workspaces of the plan, memsets and copies
-// on the GPU are steps of it; what would show the host data, or bring data from it, is none.
+// The memory functions of the CUDA runtime that a candidate sees. Allocations become workspaces of the plan, and
+// memsets and copies on the GPU become its steps. Copies from or to the host are refused.
 
 #include <cuda_runtime_api.h>
 
