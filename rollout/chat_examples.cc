@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr JsonLimits kLimits{.bytes = 64 << 20};  // of one line
+constexpr JsonLimits kLimits{.bytes = 64 << 20};  // limits of one line
 
 void check_keys(const Json& message) {
   for (const auto& [key, value] : message.items())

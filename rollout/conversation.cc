@@ -104,7 +104,7 @@ void Conversation::add_summary(const std::vector<int32_t>& ids, const std::vecto
   std::copy(log_probs.begin(), log_probs.end(), row.log_probs.begin() + summary.begin);
 }
 
-// What closes an answer, and the user's turn.
+// The ids that close an answer, followed by the user's turn with the feedback.
 std::vector<int32_t> Conversation::feedback_ids(const std::string& text, bool stopped) const {
   std::vector<int32_t> ids;
   if (!stopped) ids.push_back(format_->stop_id());

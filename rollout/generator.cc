@@ -13,7 +13,7 @@
 namespace temper {
 namespace {
 
-constexpr size_t kPrefillTokens = 4096;  // of one call, which bounds its activations
+constexpr size_t kPrefillTokens = 4096;  // most tokens per call, which bounds the activations
 
 struct Sequence {
   GenerationRequest request;
@@ -22,7 +22,7 @@ struct Sequence {
   bool done = false;
 };
 
-// Whose keys a slot keeps, though nothing runs in it.
+// A request whose keys a slot keeps although nothing runs in it.
 struct Kept {
   uint64_t id;
   int64_t slot;
@@ -90,7 +90,7 @@ std::optional<int64_t> Generator::Impl::take_kept(uint64_t id) {
   return slot;
 }
 
-// A free slot; else the one that was kept last: whoever kept theirs longer will likely be back sooner.
+// A free slot, or else the most recently kept one, because requests kept for longer will probably return sooner.
 int64_t Generator::Impl::take_room() {
   if (!free_slots.empty()) return free_slots.extract(free_slots.begin()).value();
   const int64_t slot = kept.back().slot;
@@ -114,8 +114,8 @@ bool Generator::Impl::will_admit() const {
   return !waiting.empty() && (!free_slots.empty() || !kept.empty());
 }
 
-// In order: requests whose keys are kept, and as many others as there is room for. So nobody's keys are given
-// up who is there to use them.
+// Admits, in order, requests whose keys are kept, and as many others as there is room for. Keys that a waiting request
+// can use are therefore not evicted.
 std::vector<Sequence> Generator::Impl::admit() {
   std::vector<Sequence> admitted;
   std::deque<GenerationRequest> left;
@@ -146,7 +146,7 @@ void Generator::Impl::borrow_prompt(const Sequence& sequence) {
   }
 }
 
-// Whether a sequence has come to its length with so many new tokens.
+// Whether a sequence reaches its length limit with this many new tokens.
 bool Generator::Impl::ends_behind(const Sequence& sequence, size_t tokens) const {
   return int64_t(tokens) >= sequence.request.max_new_tokens ||
          sequence.request.ids.size() + tokens >= max_tokens;
@@ -158,8 +158,8 @@ double Generator::Impl::next_uniform(const Sequence& sequence) const {
   return ends_behind(sequence, drawn) ? -1 : Rng(sequence.request.rng_key).uniform_at(drawn);
 }
 
-// One token for each sequence that draws behind an extension. `goes_on`: the next call is for the same ones,
-// but for those that end.
+// Draws one token for each sequence after its extension. `goes_on` says that the next call is for the same sequences
+// except those that end.
 void Generator::Impl::sample(const std::vector<Extension>& extensions,
                              const std::vector<std::vector<Sequence*>>& drawing, bool goes_on) {
   std::vector<Draw> draws;

@@ -105,7 +105,7 @@ void Run::open_lines(const std::vector<RolloutRequest>& requests) {
   for (const RolloutRequest& request : requests) all += request.samples;
   const int64_t rank = policy_.ranks().rank(), size = policy_.ranks().size();
   const int64_t begin = rank * all / size, end = (rank + 1) * all / size;
-  std::map<std::string, int64_t> samples;  // a task asked for twice goes on counting
+  std::map<std::string, int64_t> samples;  // samples so far; a task that is requested twice continues its count
   for (const RolloutRequest& request : requests) {
     for (int64_t n = 0; n < request.samples; ++n, ++line) {
       const int64_t sample = samples[request.task->name]++;
@@ -148,7 +148,7 @@ void Run::moved() {
   made_progress();
 }
 
-// Whether there is more to do, and sense in waiting for it.
+// Whether there is work left that is worth waiting for.
 bool Run::goes_on() {
   if (turns_left_ == 0 || stats_.given_up) return false;
   if (!interrupted()) return true;
@@ -158,7 +158,7 @@ bool Run::goes_on() {
   return !stats_.given_up;
 }
 
-// Asked while another process holds the GPU. Nothing of this run is under way that could be waited for.
+// Whether to give up while another process holds the GPU and no work of this run is in progress.
 bool Run::gives_up_gpu() {
   if (!interrupted()) return false;
   if (!interrupted_s_) interrupted_s_ = now_s();
@@ -166,8 +166,8 @@ bool Run::gives_up_gpu() {
   return waits_.stops_when_interrupted || now_s() - start > std::min(waits_.patience_s, kGpuPatience_s);
 }
 
-// Where candidates are timed on the policy's own GPU, policy and judge take turns: all that can be generated
-// is, and then all that can be judged.
+// If candidates are timed on the policy's own GPU, policy and judge take turns: first everything that can be generated
+// is generated, then everything that can be judged is judged.
 bool Run::may_generate() {
   if (generator_->idle()) return false;
   if (gpu_ || !waits_.shares_gpu) return true;

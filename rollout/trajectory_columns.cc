@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char *kFormat = "temper trajectories", *kVersion = "2";
-// Of the turns: a line of JSON for each, or one list as CBOR.
+// The columns of verdicts: one line of JSON per turn, or one list as CBOR.
 constexpr const char *kVerdicts = "turn.verdict", *kBinaryVerdicts = "turn.verdict.cbor";
 
 // As many as there are turns, and no deeper than one is.
@@ -141,7 +141,7 @@ void require(bool holds, const char* table, size_t row, const char* what) {
   if (!holds) throw ConfigError("{} {}: {}", table, row, what);
 }
 
-// Of tables whose rows are told apart by these names: as many numbers in each column.
+// Checks that all columns of a table have the same length. Tables are distinguished by the prefix of the name.
 void check_lengths(Tables& t) {
   std::map<std::string, size_t> rows;
   t.visit([&](const std::string& name, const auto& numbers) {

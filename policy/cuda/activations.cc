@@ -18,7 +18,7 @@ GpuBlock lay_out_inside(Arena& a, const ModelConfig& c, int64_t rows) {
   return b;
 }
 
-// Of what has a gradient that is a sum over rows.
+// The width of the widest vector whose gradient is a sum over rows.
 int64_t widest_vector(const ModelConfig& c) {
   const int64_t qkv = (c.num_attention_heads + 2 * c.num_key_value_heads) * c.head_dim;
   return std::max(

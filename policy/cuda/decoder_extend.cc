@@ -35,9 +35,9 @@ void CudaDecoder::extend_block(const BlockWeights<bf16>& w, const cuda::Pages& p
 // New tokens of some sequences, one after another.
 struct CudaDecoder::NewTokens {
   std::vector<int32_t> ids, positions;
-  std::vector<int32_t> row;     // of the page table
-  std::vector<int32_t> starts;  // of each sequence's new tokens, and the end
-  std::vector<int32_t> last;    // of each sequence, its last token's row
+  std::vector<int32_t> row;     // row of the page table
+  std::vector<int32_t> starts;  // where each sequence's new tokens begin, and the end
+  std::vector<int32_t> last;    // the row of each sequence's last token
   std::vector<int32_t> table;   // [sequences, max_pages]
 
   void add(const Extension& extension, GpuCache& cache);

@@ -1,5 +1,5 @@
-// CudaDecoder's decode steps: one token of each sequence. Where the next draws are known, the next step is
-// launched before the host has read this one: the GPU does not wait for it.
+// CudaDecoder's decode steps, which compute one token of each sequence. If the next draws are known, the next step is
+// launched before the host has read this one, so that the GPU does not wait for the host.
 
 #include <algorithm>
 #include <map>
@@ -42,7 +42,7 @@ bool CudaDecoder::is_step(std::span<const Extension> extensions, std::span<const
   return true;
 }
 
-// What a decode step does on the GPU.
+// Enqueues the work of a decode step.
 void CudaDecoder::enqueue_step(const Weights& w, const GpuCache& cache, const StepBuffers& s, int64_t rows) {
   const int64_t d = config_.hidden_size, v = config_.vocab_size;
   cuda::embedding(DType::kBF16, w.embedding, s.device.ids, rows, d, s.rows.x, stream_);
@@ -56,7 +56,7 @@ void CudaDecoder::enqueue_step(const Weights& w, const GpuCache& cache, const St
                     s.device.log_probs, stream_);
 }
 
-// `first`: the host says the tokens; otherwise they are what the step before drew.
+// With `first` the host provides the tokens; otherwise they are those that the previous step drew.
 void CudaDecoder::launch(const Weights& w, GpuCache& cache, DecodeStep step, bool first) {
   const auto rows = int64_t(step.rows.size());
   const StepBuffers& s = graphs_.buffers(rows, cache.layout());
@@ -96,8 +96,8 @@ std::vector<int32_t> CudaDecoder::begin_step(const Weights& w, GpuCache& cache,
   return places;
 }
 
-// The step behind `now`, for the sequences that may go on; each stays in its row. None where a smaller batch
-// would do.
+// Launches the step after `now` for the sequences that may continue; each stays in its row. Launches none if a smaller
+// batch would suffice.
 void CudaDecoder::begin_next(const Weights& w, GpuCache& cache, const DecodeStep& now,
                              std::span<const int32_t> places, std::span<const Draw> draws) {
   DecodeStep next{

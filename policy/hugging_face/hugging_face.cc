@@ -183,7 +183,8 @@ void write_shape(const ModelConfig& config, at::ScalarType type, const Tokenizer
   tokenizer.save(dir);
 }
 
-// Of pieces that several threads write; the first in the order of the parameters is named.
+// Counts numbers that are not finite in pieces that several threads write, and names the first one in the order of the
+// parameters.
 class NotFiniteNumbers {
  public:
   NotFiniteListener of(const ParameterInfo& parameter, const SafetensorsFile& file) {

@@ -20,7 +20,7 @@ constexpr const char* kEmbedding = "model.embed_tokens.weight";
 
 // Before parameters are listed: a config of another model may describe any number of them.
 void check_size(const fs::path& dir, const std::set<std::string>& files, const ModelConfig& config) {
-  constexpr uint64_t kLeastBytes = 2;  // of a stored parameter
+  constexpr uint64_t kLeastBytes = 2;  // size of the smallest stored parameter
   uint64_t bytes = 0;
   for (const std::string& name : files)
     if (__builtin_add_overflow(bytes, open_input_file(dir / name).bytes, &bytes)) bytes = UINT64_MAX;

@@ -65,7 +65,7 @@ std::string digest_name(const std::vector<ParameterUnit>& units, size_t digest) 
   return digest < units.size() ? unit : unit + " of the reference policy";
 }
 
-// Whose digests are like those of fewest others; of equally few the last.
+// The rank whose digests agree with the fewest others; the last one if there are several.
 size_t odd_one(const std::vector<std::vector<uint64_t>>& all) {
   size_t odd = 0;
   int64_t fewest = std::ssize(all) + 1;

@@ -18,7 +18,7 @@ std::atomic<const char*> g_phase{"start-up"};
 std::atomic<const char*> g_collective{nullptr};
 std::atomic<uint64_t> g_progress{0};
 std::function<void()> g_listener;  // the main thread's
-int g_depth = 0;                   // of its phases
+int g_depth = 0;                   // nesting of its phases
 
 bool is_place(const std::string& wanted, std::string_view place) {
   return place == wanted || place.starts_with(wanted + " of ");

@@ -223,7 +223,7 @@ void Communicator::same_calls(const char* what) {
           other, mine.calls, mine.last);
 }
 
-// What ranks of a machine share, they share with all of them: their places stay those among all.
+// A communicator of the first ranks. Ranks keep their local ranks among all, because they share a machine with all.
 std::unique_ptr<Communicator> Communicator::first(int count, const char* what) {
   auto part = std::make_unique<Communicator>();
   part->rank_ = rank_;

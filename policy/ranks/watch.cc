@@ -29,12 +29,12 @@ using Json = nlohmann::json;
 
 constexpr double kBeat_s = 1;
 constexpr int kTick_ms = 200;
-constexpr double kLastWords_s = 1;      // for the others to hear the end
-constexpr double kBetterReason_s = 10;  // for whoever knows why a rank was lost
-constexpr double kReports_s = 2.5;      // within which every rank that lives has said what it called
+constexpr double kLastWords_s = 1;      // time for the others to receive the end
+constexpr double kBetterReason_s = 10;  // time for a better reason why a rank was lost to arrive
+constexpr double kReports_s = 2.5;      // time within which every live rank has reported its calls
 constexpr double kAskAgain_s = 0.5;
 
-// Who a rank is, told once.
+// A rank's identity, which is sent once.
 struct Identity {
   std::string host;
   int pid = 0;
@@ -50,7 +50,7 @@ std::string process_space() {
 }
 
 void say_on_terminal(const std::string& text) {
-  std::fputs((text + "\n").c_str(), stderr);  // whoever read it may be gone: no reason to stay
+  std::fputs((text + "\n").c_str(), stderr);  // the reader may be gone, which is no reason to stay
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ struct Watch::Impl {
     connect(ranks, patience_s);
     for (Watched& one : watched) one.heard_s = one.moved_s = now_s();
     thread = std::thread([this] { run(); });
-    // Whoever dies in a phase has said so before: it can say nothing afterwards.
+    // The phase is sent before it begins, because a rank that dies in it can send nothing afterwards.
     listen_to_phases([this] { send_all(status()); });
   }
 
@@ -111,7 +111,7 @@ struct Watch::Impl {
 
   // The thread.
 
-  // What this thread meets that nobody foresaw ends this rank with words, and the others see it go.
+  // An unexpected error in this thread ends this rank with a message, and the others notice that.
   void run() try {
     double beat_s = 0, said_s = now_s();
     while (!stopping) {
@@ -228,7 +228,7 @@ struct Watch::Impl {
       if (socket) send_message(socket.get(), text);
   }
 
-  // What the main thread handed in.
+  // Sends the failure that the main thread reported.
   void tell_failure() {
     const std::scoped_lock lock(failing);
     if (!failure || failure->told) return;
@@ -267,8 +267,8 @@ struct Watch::Impl {
     ::_exit(kExitWorld);
   }
 
-  // In front of the end, on rank 0: a rank that failed, hangs or was lost may be so because another one has
-  // made other calls. All who can are asked for their calls, and are waited for in reason.
+  // Before the end, on rank 0. A rank that failed, hangs or was lost may be so because another one has made other
+  // calls. All ranks that can answer are asked for their calls, and are waited for within limits.
 
   struct Inquiry {
     Trouble trouble;  // what ends the ranks if their calls do not differ
@@ -340,7 +340,7 @@ struct Watch::Impl {
     if (whose == 0) first_left = true;
   }
 
-  // On rank 0: says why, once, and ends all ranks.
+  // On rank 0: prints the reason, once, and ends all ranks.
   [[noreturn]] void end_all(const Trouble& trouble, int code) {
     say_of(trouble.rank, trouble.what, trouble.other);
     const int kill = trouble.alive ? trouble.rank : -1;
@@ -356,7 +356,7 @@ struct Watch::Impl {
     ::_exit(end.at("code"));
   }
 
-  // A stopped or hung rank does not hear that all end.
+  // Kills a stopped or hung rank, which does not receive the message that all end.
   void end_process(int whose) const {
     if (whose < 0 || whose == rank || whose >= size) return;
     const Identity &its = identities[size_t(whose)], &mine = identities[size_t(rank)];

@@ -62,7 +62,7 @@ void BytePairs::merge_short(std::string_view piece, std::vector<int32_t>& ids) c
   ids.insert(ids.end(), token.begin(), token.begin() + count);
 }
 
-// The same with a heap of candidates. A candidate is stale where one of its tokens has changed since.
+// Merges a long piece with a heap of candidates. A candidate is stale if one of its tokens has changed since.
 void BytePairs::merge_long(std::string_view piece, std::vector<int32_t>& ids) const {
   struct Symbol {
     int32_t id;

@@ -54,7 +54,7 @@ class Sentences : public sentencepiece::SentenceIterator {
 };
 
 constexpr char kUnigram = 1;
-constexpr int kRounds = 2;  // of cutting the texts and counting
+constexpr int kRounds = 2;  // rounds of cutting the texts and counting
 
 // Turns a serialized model into a unigram one with these scores, one per piece. The library hides its
 // protobuf classes, and what changes keeps its length, so it is changed in place.

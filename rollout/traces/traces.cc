@@ -16,7 +16,7 @@
 namespace temper {
 namespace {
 
-constexpr double kMainWay = 0.6;  // of slow answers, the commonest
+constexpr double kMainWay = 0.6;  // share of slow answers that are written in the most common way
 
 std::vector<Recipe> write_recipes(const std::vector<Task>& tasks, uint64_t seed) {
   std::vector<Recipe> recipes;

@@ -119,7 +119,7 @@ void clear_dropped(TurnValues& values) {
         if (!turn.kept) turn.plan = turn.code = 0;
 }
 
-// Of each segment.
+// Spreads the turns' advantages over the tokens of each segment.
 std::vector<RowAdvantages> spread(const Trajectory& trajectory, const SampleValues& turns,
                                   bool mask_overlong) {
   TEMPER_CHECK_EQ(trajectory.turns.size(), turns.size());

@@ -22,7 +22,7 @@ void add_clipped(const LossOptions& options, const TokenTerms& terms, TokenLoss&
   const double a = terms.advantage, plain = loss.ratio * a;
   double objective = std::min(plain, std::clamp(loss.ratio, 1 - options.clip_low, 1 + options.clip_high) * a);
   if (options.dual_clip > 0 && a < 0) objective = std::max(objective, options.dual_clip * a);
-  // What is not a number is not clipped: its gradient is none either, and the update is skipped and counted.
+  // A NaN does not count as clipped. Its gradient is also NaN, so that the update is skipped and counted.
   loss.clipped = objective < plain || objective > plain;
   loss.value -= terms.importance * objective;
   if (!loss.clipped) loss.d_log_prob -= terms.importance * plain;

@@ -14,7 +14,7 @@ struct Mismatch {
   double min_ratio = 1;
 };
 
-// `train_log_probs`: of the trajectory's segments.
+// `train_log_probs` points to those of the trajectory's segments.
 Mismatch mismatch(const Trajectory& trajectory, const std::vector<float>* train_log_probs) {
   double sum = 0, lowest = 0;
   int64_t count = 0;
@@ -40,7 +40,7 @@ double keep_probability(const RejectionOptions& options, const Verdict& verdict)
   return std::clamp((verdict.profile_share - options.profile_start) / options.profile_width, 0.0, 1.0);
 }
 
-// Of the profiled turns of a group; 1 if there are none.
+// The mean over the profiled turns of a group; 1 if there are none.
 double mean_keep_probability(const RejectionOptions& options, const Group& group) {
   double sum = 0;
   int64_t count = 0;

@@ -63,7 +63,7 @@ const RewardRecipe& find_reward(const std::string& name) {
   return *recipe;
 }
 
-// With the speedup that counts as its speedup; that against torch.compile has the same interval, in ratios.
+// Replaces the verdict's speedup by the one that counts. The speedup against torch.compile is scaled by the same ratio.
 Verdict counted(const RewardOptions& options, Verdict verdict) {
   const double speedup = counted_speedup(options, verdict);
   if (verdict.speedup_compiled && verdict.speedup > 0)

@@ -106,7 +106,7 @@ class Ranks {
     }
   }
 
-  // Ends all ranks where what they say of themselves differs.
+  // Ends all ranks if their identities differ.
   void compare(const RankIdentity& mine) {
     const auto all = communicator_.all_gather(to_text(mine), "comparison");
     const RankIdentity first = nlohmann::json::parse(all[0]);
@@ -121,7 +121,7 @@ class Ranks {
   }
 
  private:
-  static constexpr double kPatience = 20;  // of a wait itself: the watch gives up long before
+  static constexpr double kPatience = 20;  // limit of a single wait; the watch gives up long before it
 
   static WatchOptions watch_options(const RankOptions& options) {
     return {.silence_s = options.silence_s, .timeout_s = options.timeout_s};

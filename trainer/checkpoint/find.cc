@@ -18,7 +18,7 @@ constexpr const char* kStep = "step_";
 constexpr const char* kColdStart = "cold_start_";
 constexpr const char* kReplaced = ".replaced";
 
-// −1: not a number behind this prefix.
+// The number after the prefix, or −1 if the name has another form.
 int64_t number_behind(const std::string& prefix, const std::string& name) {
   if (!name.starts_with(prefix)) return -1;
   const std::string digits = name.substr(prefix.size());
@@ -36,7 +36,8 @@ void put_back_replaced(const fs::path& folder) {
     if (const fs::path dir = fs::path(path).replace_extension(); !fs::exists(dir)) rename_path(path, dir);
 }
 
-// Later moments have larger ones: steps come after all updates of the cold start. Of other names: {-1, -1}.
+// The moment of a checkpoint by its name; later moments compare larger, and steps come after all updates of the cold
+// start. Other names give {−1, −1}.
 std::pair<int, int64_t> moment_of(const std::string& name) {
   if (const int64_t step = number_behind(kStep, name); step >= 0) return {1, step};
   if (const int64_t updates = number_behind(kColdStart, name); updates >= 0) return {0, updates};

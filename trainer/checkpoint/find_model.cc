@@ -12,7 +12,7 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
-// Whatever it is: whoever reads it says what is wrong with it.
+// Whether the folder looks like a model. What is wrong with it is reported when it is read.
 bool holds_model(const fs::path& dir) {
   std::error_code error;
   return fs::symlink_status(dir / "config.json", error).type() != fs::file_type::not_found;

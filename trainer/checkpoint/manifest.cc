@@ -69,7 +69,7 @@ ColdStartPlace place_from(const Json& json) {
   return {integers_at(json, "updates"), integers_at(json, "tokens"), json.at("seconds"), json.at("examples")};
 }
 
-// As deep as ours are, and some: dump() calls itself for each level.
+// Refuses nesting much deeper than that of our manifests, because dump() is recursive.
 bool is_shallow(int depth, Json::parse_event_t, Json&) {
   if (depth > 12) throw ConfigError("manifest.json nests more than 12 deep");
   return true;

@@ -56,14 +56,14 @@ struct Kept {
   double metric;
 };
 
-// Those that are whole, the newest first.
+// The complete checkpoints, newest first.
 std::vector<Kept> whole_checkpoints(const fs::path& folder) {
   std::vector<Kept> whole;
   for (const fs::path& dir : list_checkpoints(folder)) {
     try {
       whole.push_back({dir, read_checkpoint(dir).manifest.metric});
     } catch (const std::exception&) {
-      continue;  // whoever resumes will name it
+      continue;  // it will be named when the run resumes
     }
   }
   return whole;

@@ -73,7 +73,7 @@ double accumulate(Policy& policy, const Update& update, int64_t micro_batch_toke
   return policy.ranks().sum(loss, "statistics of loss");
 }
 
-// Of the time limit; 0 without one.
+// The share of the time limit that has passed; 0 without a limit.
 double clock_share(double seconds, double max_seconds) {
   return max_seconds > 0 ? std::min(1.0, seconds / max_seconds) : 0;
 }

@@ -100,7 +100,7 @@ size_t end_of_literal(std::string_view code, size_t at) {
   return code.size();
 }
 
-// Those of one task, the best first, each code once.
+// Selects the answers of one task, the best first and each code once.
 void select_of_task(std::vector<GoodAnswer> answers, const Task& task, const Tokenizer& tokenizer,
                     const CollectOptions& options, int64_t seed, Collected& collected) {
   std::ranges::stable_sort(answers,

@@ -37,7 +37,7 @@ LearnedRow render(const ChatExample& example, const ChatFormat& format) {
   return row;
 }
 
-// Of each segment.
+// Makes a row of each segment.
 std::vector<LearnedRow> make_rows(Trajectory trajectory, double repaired_weight) {
   std::vector<LearnedRow> rows(trajectory.segments.size());
   for (size_t i = 0; i < trajectory.turns.size(); ++i) {

@@ -23,7 +23,7 @@ std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge, Communicat
   return traces;
 }
 
-// What a cold start learns from: the conversations of a file, or else traces.
+// The data of a cold start: the conversations of a file, or else traces.
 struct Source {
   std::vector<ChatExample> examples;
   std::vector<Trace> traces;
@@ -93,7 +93,7 @@ LearnedRows rows_of(const RunConfig& config, const Source& source, const std::ve
              : rows_of_examples(config.cold_start.data, source.examples, model.tokenizer, max_tokens);
 }
 
-// Where the run's checkpoint stands, if it has one; the model is as it was there.
+// The state of the cold start at the run's checkpoint, if it has one. The model is restored to that state.
 ColdStartStats take_up(const Run& run, const RunConfig& config, const std::string& examples) {
   if (!run.checkpoint()) return {};
   if (run.checkpoint()->manifest.cold_start->examples != examples)

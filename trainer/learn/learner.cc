@@ -53,7 +53,7 @@ struct Learner::Row {
   std::vector<float> trainer = {};         // log-probs before the first update; for importance sampling only
   std::vector<float> reference = {};       // log-probs; with a KL term only
   std::vector<float> sequence_ratio = {};  // logarithms; GSPO only
-  std::vector<double> weights = {};        // of the normalisation
+  std::vector<double> weights = {};        // from normalisation_weights
   bool computed = true;                    // false: it moves nothing
 
   float sampled(int32_t t) const { return of.row().log_probs[t]; }
@@ -180,8 +180,8 @@ std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {
   return packed;
 }
 
-// What stays the same over all updates of the batch. The reference is not cut down by top-k and top-p: it has
-// a probability for whatever the policy draws, and the KL to it is finite.
+// Scores what stays the same over all updates of the batch. The reference is not truncated by top-k and top-p, so that
+// it has a probability for every token that the policy draws, and the KL to it is finite.
 void Learner::score_given(const std::vector<Row*>& rows) {
   const auto score = [&](std::vector<float> Row::*log_probs, const SamplingParams& sampling) {
     auto scores = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, sampling);
@@ -318,7 +318,8 @@ std::vector<Learner::Part> Learner::deal(std::vector<Row>& rows) const {
   return parts;
 }
 
-// What each rank computes its part of: it must be the same on all, or the sum is of nothing.
+// Notes digests of the data of which each rank computes a part. They must be the same on all ranks, or the sum of the
+// ranks' gradients would be meaningless.
 void Learner::note_alike(const Batch& batch, const TokenAdvantages& advantages) const {
   Communicator& ranks = policy_.ranks();
   if (ranks.size() == 1) return;

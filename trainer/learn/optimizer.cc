@@ -59,7 +59,7 @@ std::vector<std::string> find_not_finite(ParameterStore& store) {
   return found;
 }
 
-// Of all ranks.
+// Describes which gradients are not finite, over all ranks.
 std::string describe_not_finite(ParameterStore& store) {
   const std::vector<std::string> mine = find_not_finite(store);
   Communicator& ranks = store.ranks();

@@ -12,23 +12,23 @@ namespace temper {
 namespace {
 
 constexpr double kF32Bytes = 4, kBF16Bytes = 2;
-// Of a GPU's roofs, as an 8B shape was measured on an H200: README, "Measured".
-constexpr double kDecodeShare = 0.60;  // of the memory's bandwidth
-constexpr double kLearnShare = 0.50;   // of the arithmetic
+// Shares of a GPU's peak rates that an 8B shape reached on an H200.
+constexpr double kDecodeShare = 0.60;  // decoding: share of the memory's bandwidth
+constexpr double kLearnShare = 0.50;   // learning: share of the peak arithmetic
 constexpr double kPrefillShare = 0.70;
 constexpr double kLinkShare = 0.75;
 constexpr double kVerdictCoreSeconds = 0.55;
 // A token on the disk: id, role, log-prob.
 constexpr int64_t kTokenBytes = 9;
 
-// Of a trajectory at most, summaries included.
+// The most tokens that a trajectory generates, including summaries.
 int64_t generated_tokens(const RolloutOptions& r) {
   const int64_t answers = r.turns * r.max_response_tokens;
   if (r.context.appends()) return std::min(answers, r.max_context_tokens);
   return answers + (r.context.summarises() ? (r.turns - 1) * r.context.summary_tokens : 0);
 }
 
-// Of a trajectory's rows at most: each turn has its own where context is not appended to.
+// The most tokens in a trajectory's rows. Each turn has its own row unless context is only appended.
 int64_t row_tokens(const RolloutOptions& r) {
   return r.max_context_tokens * (r.context.appends() ? 1 : r.turns);
 }

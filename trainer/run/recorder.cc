@@ -23,7 +23,7 @@ namespace {
 constexpr double kRounding = 1e-3;  // more than f32 sums in another order make of a log-prob
 constexpr double kGigabyte = 1e9;
 
-// Of this rank: the host's with its judge, and its GPU's.
+// Adds this rank's memory in use: the host's, including its judge, and its GPU's.
 void add_memory(bool on_gpu, Metrics& metrics) {
   metrics["perf/cpu_memory_used_gb"] = double(tree_usage().memory_bytes) / kGigabyte;
   if (!on_gpu) return;
@@ -74,7 +74,7 @@ void StepRecorder::restore(const Checkpoint& checkpoint) {
   steps_done_ = step_of_checkpoint_ = manifest.step;
 }
 
-// Snapshots what training changes; the rest is written while it goes on.
+// Copies what training changes; the checkpoint is written while training continues.
 void StepRecorder::save() {
   if (!run_.shared()) return;
   const Phase phase("save");
@@ -137,7 +137,7 @@ void StepRecorder::evaluate_as(const std::string& name, int64_t step) {
   step_start_s_ = now_s();
 }
 
-// A damaged share is passed on to all with the next update: from then on nobody could tell.
+// Must happen before an update, which would spread a damaged share to all ranks, after which it could not be noticed.
 void StepRecorder::check_replicas() const {
   const int64_t every = config_.ranks.check_every;
   if (every > 0 && steps_done_ % every == 0)

@@ -54,7 +54,7 @@ void make_directories(const fs::path& dir) {
   }
 }
 
-// What cannot be written is said once: it is on the terminal, or no loss of rank 0's.
+// Reports only once that the log cannot be written, since its lines are also on the terminal.
 class LogSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit LogSink(const fs::path& path) : file_(path) {}
@@ -144,7 +144,7 @@ void Run::own() {
   if (ranks_.rank() > 0 && fs::exists(dir_ / "run.epoch")) epoch_ = RunEpoch(dir_, text);
 }
 
-// What of the directory is known before a checkpoint is chosen.
+// Makes those parts of the directory that are known before a checkpoint is chosen.
 void Run::make(const RunConfig& config, RunStart::Kind kind) {
   const bool fresh = !fs::exists(dir_);
   try {
@@ -192,7 +192,7 @@ void Run::note_refused(const std::vector<RefusedCheckpoint>& refused) {
     said_at_start_.push_back(fmt::format("checkpoint {} is not used: {}", dir.filename().string(), reason));
 }
 
-// Of the other run nothing is changed, and none of its records is taken along.
+// Begins a fork. The other run is not changed, and none of its records is copied.
 void Run::begin_fork(const RunConfig& config, const std::vector<RefusedCheckpoint>& refused) {
   note_refused(refused);
   for (const std::string& line : fork_lines(config, *checkpoint_)) said_at_start_.push_back(line);

@@ -29,7 +29,8 @@ constexpr double kBeginPatience_s = 10, kHoldPatience_s = 60;
 
 enum class Locked { kYes, kByOther, kUnknown };  // the last: a file system without locks
 
-// Of the open file, so that it counts between threads, containers and hosts, and goes with it.
+// Locks the open file description, so that the lock works between threads, containers and hosts, and ends with the
+// file.
 Locked lock(const Fd& file, short kind, double patience_s) {
   const double until_s = now_s() + patience_s;
   for (;;) {
@@ -52,7 +53,7 @@ std::string read_epoch(const Fd& file) {
   return all.substr(0, all.find('\n'));
 }
 
-// What of it ends with a line's end.
+// The complete lines of the text.
 std::string whole_lines(std::string text) {
   text.resize(text.rfind('\n') + 1);
   return text;
@@ -80,7 +81,7 @@ bool same_folder(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, ignored);
 }
 
-// A run goes on, or begins again, only where nothing of another config is lost.
+// Refuses to resume or restart a run if results of another config would be lost.
 void check_same_config(const RunConfig& config, const fs::path& dir) {
   if (!fs::exists(dir / "config.yaml")) return;
   const std::string changes =
@@ -92,12 +93,12 @@ void check_same_config(const RunConfig& config, const fs::path& dir) {
         dir.string(), changes);
 }
 
-// A note that this program left; empty where it is damaged.
+// Reads a small JSON file of this program; empty if it is damaged.
 nlohmann::json note_in(const fs::path& path) try { return read_json(path); } catch (const ConfigError&) {
   return nlohmann::json::object();
 }
 
-// Where the run in the directory came to its end and this config does not prolong it.
+// Throws RunIsComplete if the run in the directory has finished and this config does not prolong it.
 void check_unfinished(const RunConfig& config, const fs::path& dir) {
   if (!came_to_its_end(dir)) return;
   const nlohmann::json json = note_in(dir / kFinished), said = json.value("seconds", nlohmann::json());
@@ -114,7 +115,7 @@ void check_unfinished(const RunConfig& config, const fs::path& dir) {
                   dir.string(), step, seconds, step < config.run.steps ? "run.max_seconds" : "run.steps"));
 }
 
-// Errors where none of them can be used, as far as their manifests tell.
+// Throws if none of the checkpoints can be used, judging by their manifests.
 void check_some_fit(const RunConfig& config, const fs::path& dir, const std::vector<fs::path>& checkpoints) {
   std::vector<std::string> reasons;
   for (const fs::path& path : checkpoints) {
@@ -226,7 +227,7 @@ int64_t number_in(const std::string& name) {
   return digit == std::string::npos ? -1 : std::atoll(name.c_str() + digit);
 }
 
-// Of steps taken after the checkpoint and of evaluations that it does not know.
+// Whether a file is of a step after the checkpoint, or of an evaluation that the checkpoint does not know.
 bool is_later(const std::string& name, const Manifest& manifest) {
   if (name.starts_with("step_")) return number_in(name) > manifest.step;
   for (const auto& evaluation : manifest.evaluations)

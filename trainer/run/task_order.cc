@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kOrderKey = 0x7A5C, kDrawKey = 0x7A5D;
 constexpr double kUnknown = 0.5;  // the pass rate of a task not visited yet
-constexpr double kMemory = 0.5;   // of what was known, after a visit
+constexpr double kMemory = 0.5;   // weight that earlier results keep when a task is visited again
 
 }  // namespace
 

@@ -42,7 +42,8 @@ void for_each_head(const HeadShape& shape, const int32_t* starts, int64_t sequen
   });
 }
 
-// Of one key head: its keys and values as products read them best, and one block of queries against them.
+// The working memory of one key head: its keys and values in the layout that products read best, and one block of
+// queries.
 template <class T>
 struct Scratch {
   T *k, *v;                // [keys, hd]

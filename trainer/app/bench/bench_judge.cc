@@ -29,7 +29,7 @@ struct JudgeBench {
 // Means or sums, in ms.
 struct StageTimes {
   double compile = 0, plan = 0, run = 0;  // a core, the same core, a GPU or a core
-  double check = 0, time = 0, doubt = 0;  // … of the GPU's
+  double check = 0, time = 0, doubt = 0;  // the same for the parts of a GPU's work
 
   void add(const Verdict& v, double share = 1) {
     compile += share * (v.compile_ms - v.plan_ms);
@@ -47,7 +47,7 @@ struct StageTimes {
 
 struct Measured {
   std::vector<double> latency_s;
-  std::vector<double> run_ms;  // of those that came to run
+  std::vector<double> run_ms;  // for candidates that were run
   double seconds = 0;
   std::map<std::string, int64_t> kinds;
   std::vector<std::string> unexpected;    // "NAME: KIND (reason)" of files that name another verdict
@@ -77,15 +77,15 @@ nlohmann::json longest(std::vector<nlohmann::json> all) {
   return all;
 }
 
-// What a judge is given, and how much of it at a time.
+// The candidates of a benchmark, and how many of them are submitted at a time.
 struct Load {
   Candidates candidates;
   int64_t in_flight = 1;
   bool same_hosts = false;
 };
 
-// A comment makes it new to the judge's cache: behind it, and to what the judge knows of host halves, too; or
-// in the body of a kernel, and to no more than that.
+// Adds a comment to the source, which makes it new to the judge's cache. A comment at its end also makes its host half
+// new; one in the body of a kernel does not.
 std::string renewed(const std::string& source, int64_t number, bool same_host) {
   const size_t kernel = same_host ? source.find("__global__") : std::string::npos;
   const size_t body = kernel == std::string::npos ? kernel : source.find('{', kernel);
@@ -125,7 +125,7 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
   m.seconds += now_s() - start_s;
 }
 
-// Of the GPUs that this process sees, in MiB, as nvidia-smi says; -1: it says nothing.
+// Memory in use on the GPUs that this process sees, in MiB, from nvidia-smi; −1 if it reports nothing.
 int64_t gpu_memory_mib() {
   std::istringstream said(output_of("nvidia-smi ${CUDA_VISIBLE_DEVICES:+-i \"$CUDA_VISIBLE_DEVICES\"} "
                                     "--query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null")
@@ -135,7 +135,7 @@ int64_t gpu_memory_mib() {
   return all;
 }
 
-// Of this process and its judge at rest: the lanes prepare their next boxes for a moment after a verdict.
+// The usage of this process and its judge at rest. Lanes prepare their next boxes for a moment after a verdict.
 TreeUsage usage_at_rest() {
   std::this_thread::sleep_for(std::chrono::seconds(1));
   return tree_usage();
@@ -213,7 +213,7 @@ double relative_deviation(const std::vector<double>& values) {
   return std::sqrt(squares / double(values.size())) / mean;
 }
 
-// What repeats of one candidate, judged many times over.
+// How well the speedup of one candidate repeats when it is judged many times.
 struct Repeated {
   std::map<std::string, int64_t> kinds;
   std::vector<double> speedups, us, baseline_us, device_us;

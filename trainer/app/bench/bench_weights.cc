@@ -26,7 +26,7 @@ struct WeightBenchWords {
   std::string model, write, device = "auto";
 };
 
-// From here on the process's peak counts anew, where the kernel allows it.
+// Resets the process's peak memory, if the kernel allows it.
 void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 // VmHWM or VmRSS of this process.

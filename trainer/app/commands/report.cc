@@ -32,7 +32,7 @@ std::vector<RunRecord> read_all(const std::vector<std::string>& paths) {
   return runs;
 }
 
-// Beside what it tells of: in the run, or the folder of runs; of several places in the folder one stands in.
+// Where the report is written: in the run or the folder of runs, or in the working directory if there are several.
 fs::path place_of(const ReportWords& words) {
   if (!words.out.empty()) return words.out;
   return words.runs.size() == 1 ? fs::path(words.runs[0]) / "report.html" : fs::path("report.html");

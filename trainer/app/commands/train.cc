@@ -28,8 +28,8 @@ std::vector<Task> judged_tasks(const RunConfig& config) {
   return with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed));
 }
 
-// All that can be found out before anything is begun, and what the run will take. `goes_on`: a checkpoint is
-// there to go on from, at whose first start the rest was found to be right.
+// Makes all checks that are possible before anything is begun, and plans what the run will take. `goes_on` says that
+// there is a checkpoint to resume from, so that the other checks passed at the run's first start.
 Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
   share_machine(config, ranks);
   const ModelConfig shape = starting_shape(config);
@@ -57,14 +57,14 @@ bool prepare(RunConfig& config, Communicator& ranks, Plan& plan) {
   return false;
 }
 
-// The config, which reads back, on standard output; what is said of it on standard error.
+// Prints the config on standard output, from where it can be read back, and remarks on standard error.
 void print_plan(const RunConfig& config, const Plan& plan) {
   fmt::print("{}", to_yaml(config));  // written when the command ends, which tells whether all of it was
   fmt::print(stderr, "{}", to_text(plan));
   if (const std::string why = misfit(plan); !why.empty()) throw ConfigError("{}", why);
 }
 
-// What is in the directory is no reason to refuse a plan.
+// Prints how the run would begin. Errors about the directory are not a reason to refuse a plan.
 void say_how_it_would_begin(const RunConfig& config) try {
   const RunStart start = check_run_directory(config);
   if (start.kind == RunStart::Kind::kFork)

@@ -40,7 +40,7 @@ Json readable_data(const ReadableConversation& conversation) {
           {"turns", turns}};
 }
 
-// Of all runs of a group together, each in its own tokenizer's words.
+// The conversations of all runs of a group, each decoded by its run's tokenizer.
 class GroupConversations {
  public:
   explicit GroupConversations(const RunGroup& group) {

@@ -69,7 +69,7 @@ std::map<std::string, Outcomes> outcomes_of(const std::vector<const Trajectory*>
   return tasks;
 }
 
-// Bytes that are not UTF-8 are left to whoever writes the text down; cutting makes none of them.
+// Cuts the text without splitting a UTF-8 character. Bytes that are not UTF-8 are handled when the text is written.
 std::string bounded(std::string text) {
   if (text.size() <= kPassageBytes) return text;
   const auto is_inside = [&](size_t at) { return (text[at] & 0xC0) == 0x80; };

@@ -13,7 +13,7 @@ namespace temper {
 namespace fs = std::filesystem;
 namespace {
 
-// A number of a step that a double holds exactly; none where the line has no such number.
+// The line's step, if it is a number that a double holds exactly.
 std::optional<int64_t> step_of(const nlohmann::json& json) {
   constexpr double kMost = 9007199254740992;  // 2^53
   const auto found = json.find("step");

@@ -70,7 +70,7 @@ void take_event(std::string_view event, Moments& moments) {
   moments.first_figures = at;
 }
 
-// Of all but the first events only the moment is read: there may be many, and they are long.
+// After the first events only the time of each is read, because there may be many long ones.
 Moments moments_of(const fs::path& path) {
   Moments moments;
   std::ifstream file(path, std::ios::binary | std::ios::ate);

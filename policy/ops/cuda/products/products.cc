@@ -14,8 +14,8 @@
 namespace temper::cuda {
 namespace {
 
-constexpr size_t kResidualBytes = size_t(32) << 20;  // of residuals that the output replaces
-constexpr double kTimingSeconds = 4;  // of all shapes of decoding together; then the library's first choice
+constexpr size_t kResidualBytes = size_t(32) << 20;  // residuals that are copied at a time, if the output replaces them
+constexpr double kTimingSeconds = 4;  // for timing all shapes of decoding; after that the library's choice is taken
 constexpr double kLargeFlops = 4e11;  // 0.6 ms
 
 int common_alignment(const ProductOperands& o) {
