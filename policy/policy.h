@@ -19,45 +19,6 @@ class Communicator;
 class ParameterStore;
 struct CacheStorage;
 
-struct PolicyOptions {
-  DType dtype = DType::kF32;   // f32 or f64 on the CPU, bf16 on a GPU
-  std::string device = "cpu";  // or cuda, cuda:N
-  bool recompute = false;      // keep only each block's input for the backward
-  int64_t logits_chunk = 512;  // rows of the [T, V] logits that exist at once
-  int64_t zero_stage = 0;      // parameter_store.h's, with several ranks
-  // Ids from here on, up to vocab_size, are rows without a token: their probability is 0 in sampling and in
-  // training, and their gradient too. 0: every row has a token.
-  int64_t token_count = 0;
-  Communicator* ranks =
-      nullptr;  // ranks that train the policy together, each with the same weights; null: only this process
-
-  bool on_gpu() const { return device.starts_with("cuda"); }
-};
-
-// Many sequences end to end, no padding. T = ids.size(), S = starts.size() - 1.
-struct PackedTokens {
-  std::vector<int32_t> ids;     // [T]
-  std::vector<int32_t> starts;  // [S + 1], first 0, last T; positions count from each start
-  // [T]: 1 where the token's log-prob is wanted (never a sequence's first token). The head runs for these
-  // only.
-  std::vector<uint8_t> scored;
-};
-
-// For each token log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, in nats; both
-// are 0 for tokens that are not scored. The distribution is the one from which a draw with the same SamplingParams is
-// made: at their temperature, and truncated by top-k and top-p under the present weights. A token that truncation
-// excludes has −inf.
-struct TokenScores {
-  std::vector<double> log_prob, entropy;  // [T]
-};
-
-// Given log-probs and entropies of the scored tokens [begin, end) in scored order, writes dLoss/dlog_prob and
-// dLoss/dentropy. Called chunk by chunk, each scored token once. `scored index` k is the k-th scored token of
-// the pack.
-using ScoreGradient =
-    std::function<void(int64_t begin, std::span<const double> log_prob, std::span<const double> entropy,
-                       std::span<double> d_log_prob, std::span<double> d_entropy)>;
-
 // Keys and values of the sequences being generated. A slot is one sequence.
 class KvCache {
  public:
@@ -75,23 +36,6 @@ class KvCache {
  private:
   friend class Policy;
   std::unique_ptr<CacheStorage> storage_;
-};
-
-// New tokens of one sequence, which are appended to its slot.
-struct Extension {
-  int64_t slot;
-  std::span<const int32_t> ids;
-};
-
-// A token to be drawn after an extension's last token. Several draws may follow the same extension, such as the
-// samples of a group.
-struct Draw {
-  int64_t extension;  // index
-  SamplingParams params;
-  double u;  // uniform in [0, 1)
-  // The uniform number of the draw after this one, if the sequence continues; a device may then begin that draw at
-  // once. Negative if the sequence ends or the number is not known.
-  double next_u = -1;
 };
 
 class Policy {
@@ -121,18 +65,18 @@ class Policy {
     return forward_backward(tokens, gradient, SamplingParams{.temperature = temperature});
   }
 
-  // Appends to the cache. Returns the logits [B, V] f32 after the last new token of each extension, including columns
-  // that stand for no token; they are valid until the next call. Prefill, the feedback of a second turn after the
-  // first turn's keys, and a decode step of one token are all this call.
+  // Appends to the cache; returns the logits [B, V] f32 after the last new token of each extension, rows
+  // without a token among them, valid until the next call. Prefill, turn 2's feedback behind turn 1's keys
+  // and a decode step of one token are all this call.
   std::span<const float> extend(KvCache& cache, std::span<const Extension> extensions);
 
-  // Extends and draws. On a GPU logits and draws stay on the device. A token's log-prob has the same bits that forward
-  // computes for it, if check_exactness() confirmed that for the device.
+  // Extends and draws. On a GPU neither logits nor choices wait for the host; a token's log-prob has the very
+  // bits that forward computes for it, if the self-check of the device says so.
   std::vector<SampledToken> sample(KvCache& cache, std::span<const Extension> extensions,
                                    std::span<const Draw> draws);
 
-  // Describes how log-probs of sampling and of training agree on this device, found out on a random case; empty if
-  // there is nothing to find out.
+  // What the device promises of log-probs while sampling and while training, found out on a random case;
+  // empty where there is nothing to find out.
   std::string check_exactness();
 
   // Bytes of activations that forward_backward needs for `tokens` tokens.

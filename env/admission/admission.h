@@ -36,7 +36,7 @@ using AdmissionProgress = std::function<void(int64_t, int64_t)>;
 
 // Returns one row per task, in order. A task whose reference does not run, or ignores an input, is not tried further.
 // Tasks for GPUs are tried on a GPU if there is one, and else on the CPU without being timed. Known short-cuts
-// (env/oracle/mutants.h) must be refused within `mutant_draws` draws of the check shapes, and of the timed one; with 0
+// (env/admission/trial/mutants.h) must be refused within `mutant_draws` draws of the check shapes, and of the timed one; with 0
 // they are not tried.
 // Errors: WorldError if a solver cannot be judged; ConfigError if the judge's options contradict each other.
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,

@@ -10,7 +10,7 @@
 namespace temper {
 
 // Copies the inputs from `pristine` (the oracle's arena) and fills the outputs and everything between the buffers
-// (env/fill.h) by their words' places in the arena. It also fills `beyond` bytes after the layout, a multiple of 4,
+// (env/call/fill.h) by their words' places in the arena. It also fills `beyond` bytes after the layout, a multiple of 4,
 // which are not checked later.
 void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout, Fill fill,
                   int64_t beyond = 0);

@@ -1,4 +1,4 @@
-// temper-broker: one lane of a judge. On descriptor 3 it first receives the tasks and limits (env/lane_messages.h), and
+// temper-broker: one lane of a judge. On descriptor 3 it first receives the tasks and limits (env/judge/lane_messages.h), and
 // then one candidate after another.
 
 #include <memory>

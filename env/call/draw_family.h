@@ -3,7 +3,7 @@
 // values. If inputs always had the same distribution, a policy could learn kernels that are right for that
 // distribution alone; a family of draws leaves only the task itself to be learned.
 //
-// The form of a draw is made on the host (env/draw_forms.h) from the draw's key. The functions here turn an
+// The form of a draw is made on the host (env/call/draw_forms.h) from the draw's key. The functions here turn an
 // element's plain random value into the drawn one, on the host and on the GPU. They keep no state: each element
 // is a function of the form, its index and its plain value.
 

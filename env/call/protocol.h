@@ -57,10 +57,10 @@ struct OracleRequest {
   int32_t perturb = 0;     // kDraw: 1 = draw 1.. repeat draw 0 with one element changed by much (the spike test)
   double magnitude = 1;    // kDraw: the magnitude of scaled normal inputs
   uint64_t seed = 0;       // kDraw: secret, made after the candidate was compiled
-  uint64_t turn_key = 0;   // kDraw: the verdict's key; its draws have numbers turn, turn + 1, … (env/draw_forms.h)
+  uint64_t turn_key = 0;   // kDraw: the verdict's key; its draws have numbers turn, turn + 1, … (env/call/draw_forms.h)
   int32_t turn = -1;       // kDraw: the number of the first draw; −1: all draws are plain
   int32_t timed = 0;       // kDraw: 1 if the calls on these draws are timed (DrawTurn)
-  uint32_t fill_call = 0;  // kCompare: the fill of the call (env/fill.h), for what was left unwritten
+  uint32_t fill_call = 0;  // kCompare: the fill of the call (env/call/fill.h), for what was left unwritten
   uint64_t fill_key = 0;
 };
 
@@ -95,7 +95,7 @@ struct RunnerReply {
   char error[256] = {};  // ends with 0; of kLoadFailed: the candidate's words
 };
 
-// The hand-over page for calls (env/handover.h). The broker writes the arguments, sets `go` to a new call number and
+// The hand-over page for calls (env/call/handover.h). The broker writes the arguments, sets `go` to a new call number and
 // wakes the box; the box makes the call and sets `done` to that number. A runner's page is not trusted: `done` only
 // ends the broker's wait, and the outputs are judged as they are at that moment.
 // A candidate is called with its tensors' addresses, inputs then outputs, and then its dimensions, in the task's order.

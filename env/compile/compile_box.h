@@ -44,7 +44,7 @@ struct CompileResult {
 CompileResult compile(const Toolchain& tools, const std::string& source, const CompileQuota& quota,
                       uid_t user);
 
-// The long description of a failed compilation (env/details.h), or "" if it has nothing that helps to fix the source.
+// The long description of a failed compilation (env/verdict/details.h), or "" if it has nothing that helps to fix the source.
 std::string compile_failure_details(const CompileResult& result, const CompileQuota& quota,
                                     const std::string& source);
 

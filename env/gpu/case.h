@@ -24,7 +24,7 @@ struct GpuDraw {
   double magnitude = 1;
   uint64_t seed = 0;
   uint64_t turn_key = 0;
-  int32_t turn = -1;  // number of the call under that key (env/draw_forms.h); -1: its inputs are plain
+  int32_t turn = -1;  // number of the call under that key (env/call/draw_forms.h); -1: its inputs are plain
   uint32_t call = 0;  // number of the call, for the fill of memory
   // The oracle's choice for the turn: for each input a kind, and how far it departs, as 1 + an index into kFarSteps;
   // 0 means not at all.

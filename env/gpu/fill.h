@@ -1,6 +1,6 @@
 #pragma once
 // What outputs, workspaces and the guards around all buffers hold in a GPU's memory before a call. The values are
-// like those of env/fill.h, in groups of 16 bytes. Each group is a function of a key, the number of the call and
+// like those of env/call/fill.h, in groups of 16 bytes. Each group is a function of a key, the number of the call and
 // its place, and can be computed on the host and on the GPU.
 
 #include "env/gpu/specs.h"

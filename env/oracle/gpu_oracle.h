@@ -1,7 +1,7 @@
 #pragma once
 // The oracle on a GPU, in a CUDA context of its own. It draws the same inputs as the runner, computes the
 // reference in double precision, and times the eager baseline. It answers the requests of
-// env/cuda/gpu_protocol.h.
+// env/gpu/protocol.h.
 
 #include <ATen/ATen.h>
 

@@ -25,7 +25,7 @@ inline constexpr double kNeighbourhood = 2;
 inline constexpr double kMovements = 2;
 
 // The rounding error of an f32 sum relative to its terms: half a unit in the last place, times the root of the number
-// of terms of the task's longest sum (longest_sum in env/draw_forms.h).
+// of terms of the task's longest sum (longest_sum in env/call/draw_forms.h).
 double summed_rounding(const Task& task, const Shape& shape);
 
 // For each element of each output, the largest movement of the reference when every input element is multiplied by

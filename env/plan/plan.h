@@ -5,7 +5,7 @@
 //
 // A plan is written by a process in which untrusted code ran. Its reader parses it, so that every field is within
 // the limits below, and checks it against the buffers of its shape (check_plan) and the kernels of its cubin
-// (env/cuda/gate.h). After that each pointer lies in a buffer, each kernel exists, and CUDA accepts each launch.
+// (env/plan/gate.h). After that each pointer lies in a buffer, each kernel exists, and CUDA accepts each launch.
 
 #include <cstdint>
 #include <string>

@@ -53,7 +53,7 @@ bool mixes_steps(const std::string& serialized) {
 bool is_index(const TensorSpec& input) { return input.distribution == Distribution::kIndex; }
 bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
 
-// Makes plain those inputs whose kind may set the time of a call (sets_times in env/draw_forms.h).
+// Makes plain those inputs whose kind may set the time of a call (sets_times in env/call/draw_forms.h).
 void without_what_sets_times(const Task& task, GpuDraw& draw) {
   for (size_t i = 0; i < task.inputs.size(); ++i)
     if (sets_times(draw.kind[i])) draw.kind[i] = DrawKind::kPlain, draw.far[i] = 0;

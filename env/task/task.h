@@ -74,7 +74,7 @@ struct TensorSpec {
   bool scaled = true;        // kNormal: multiplied by the case's magnitude
   std::string scale;         // kNormal: also multiplied by this expression of dimensions, unless it is empty
   bool nonfinite = false;    // kNormal: some elements are NaN, +Inf or -Inf
-  bool plain = false;        // draws never depart from the distribution (env/draw_family.h)
+  bool plain = false;        // draws never depart from the distribution (env/call/draw_family.h)
 };
 
 using Shape = std::map<std::string, int64_t>;  // dimension → size

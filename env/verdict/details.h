@@ -1,6 +1,6 @@
 #pragma once
 // The long form of a verdict's message: a description of the failure over several lines, for policies whose
-// context has room for it. Every line is scrubbed like a message (env/message.h).
+// context has room for it. Every line is scrubbed like a message (env/verdict/message.h).
 
 #include <chrono>
 #include <string>

@@ -26,7 +26,7 @@ enum class VerdictKind : uint8_t {
 const char* to_string(VerdictKind kind);                 // "PASS", "FAIL_PARSE", …
 VerdictKind verdict_kind_from(const std::string& text);  // Errors: ConfigError
 
-// The result of a naive judge, which compares one draw loosely and does not check timed calls (env/broker/naive.h).
+// The result of a naive judge, which compares one draw loosely and does not check timed calls (env/procedure/naive.h).
 struct NaiveVerdict {
   bool pass = false;
   double speedup = 0;
@@ -56,16 +56,16 @@ struct Verdict {
   VerdictKind kind = VerdictKind::kInfra;
   std::string reason;  // stable code: guard, input_mutation, floor, signal_11, tolerance, …; empty for PASS
   std::string message;  // for the next turn: plain text, bounded, scrubbed of paths and of chat tokens
-  // A longer description over several lines (env/details.h): all compiler errors, or which elements are wrong. At
+  // A longer description over several lines (env/verdict/details.h): all compiler errors, or which elements are wrong. At
   // most kMaxDetailsBytes; empty if it would add nothing to the message.
   std::string details = {};
 
   // Timed candidates only (PASS, SUSPECT, HACK(floor)); microseconds per call at the timed shape.
   double candidate_us = 0, baseline_us = 0;
   double speedup = 0;                        // Hodges–Lehmann centre of the paired ratios baseline / candidate
-  double speedup_low = 0, speedup_high = 0;  // its 95 % interval, see center_interval in env/timing.h
+  double speedup_low = 0, speedup_high = 0;  // its 95 % interval, see center_interval in env/verdict/timing.h
   int64_t pairs = 0;                         // timed pairs
-  double noise = 0;      // the machine's noise: `spread` (env/timing.h) of the baseline's times
+  double noise = 0;      // the machine's noise: `spread` (env/verdict/timing.h) of the baseline's times
   bool audited = false;  // timed again for longer, because the times looked too good or unsteady
   bool judged_again = false;  // passed and was judged a second time with other keys (option env.again)
   bool overturned = false;    // did not pass the second time; this is the second verdict

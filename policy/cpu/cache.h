@@ -1,5 +1,5 @@
 #pragma once
-// The storage of a KvCache, which each device implements in its own way.
+// Keys and values on the CPU.
 
 #include <ATen/core/Tensor.h>
 
@@ -11,19 +11,9 @@
 
 namespace temper {
 
-struct CacheStorage {
-  CacheStorage(int64_t slots, int64_t most) : max_tokens(most), lengths(size_t(slots), 0) {}
-  virtual ~CacheStorage() = default;
-  virtual void truncate(int64_t slot, int64_t length) { lengths[size_t(slot)] = length; }
-  virtual void copy_prefix(int64_t from, int64_t to, int64_t length) = 0;
-
-  int64_t max_tokens;
-  std::vector<int64_t> lengths;  // [slots]
-};
-
-// Per slot and layer, K heads of [capacity, hd] keys (in tiles, see ops/cached_attention.h) and as many
-// values. Beyond a slot's length the memory holds old data: the scores of a tile's unwritten keys are computed but
-// never used.
+// Per slot and layer, K heads of [capacity, hd] keys (in tiles, see ops/cpu/cached_attention.h) and as many
+// values. Behind a slot's length lies what the memory held before: the scores of a tile's unwritten keys are
+// computed, and never looked at.
 struct CpuCache : CacheStorage {
   CpuCache(const ModelConfig& config, DType dtype, int64_t slots, int64_t max_tokens);
   void copy_prefix(int64_t from, int64_t to, int64_t length) override;

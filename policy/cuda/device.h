@@ -1,6 +1,6 @@
 #pragma once
-// The interface between CUDA and the rest of the policy, without CUDA's headers. If Temper was built without its code
-// for GPUs, or finds no GPU, the functions that need one throw. Those that memory plans need (cuda_plan.cc) work
+// What the rest of the policy knows of CUDA: declarations alone. Where Temper is built without its code for
+// GPUs, or finds no GPU, what computes or asks a GPU throws; what a plan asks (plan.h) is answered
 // everywhere.
 
 #include <ATen/core/Tensor.h>
@@ -15,14 +15,14 @@
 
 namespace temper::cuda {
 
-// The number of GPUs; 0 if there is none, no suitable driver, or no code for GPUs in this build.
+// 0 where there is none, or no driver that fits, or Temper is built without that code.
 int gpu_count();
 // Why gpu_count() is 0, for people.
 std::string no_gpu_reason();
 
-// Name and version of CUDA's libraries in use. Touches no GPU; empty in a build without code for GPUs.
+// Of the libraries in use: name and version. Touches no GPU; empty where Temper is built without that code.
 std::vector<std::pair<std::string, std::string>> library_versions();
-std::vector<std::string> gpu_names();  // names of the visible GPUs
+std::vector<std::string> gpu_names();  // of those that are visible
 // "cuda:0 is a NVIDIA A100 of compute capability 8.0: must be 9.0 (H100, H200)"; "" where the policy can
 // compute there.
 std::string unfit_gpu(int ordinal);
@@ -34,32 +34,9 @@ struct Gpu {
 };
 Gpu describe_gpu(int ordinal);
 
-// Memory that the decoder allows for attention's backward and for what libraries allocate themselves.
-int64_t attention_bytes(const Gpu& gpu);
-constexpr int64_t kLibraryBytes = int64_t(2) << 30;  // contexts, kernels, workspaces of products
-
 // Makes it the calling thread's device and gives that thread a stream of its own. Once per process.
 // Errors: ConfigError if there is no such GPU; WorldError if it cannot be used.
 void use_gpu(int ordinal);
-
-// Names a field of the shape that the GPU path does not support, with its value and what it must be; empty if it
-// supports the shape.
-// A sliding window is known where no row is longer than it: `longest` is the longest row there will be, in
-// tokens, 0: one of max_position_embeddings.
-std::string unknown_to_gpu(const ModelConfig& config, int64_t longest = 0);
-
-// Errors: ConfigError naming the window if a row of `tokens` would leave it.
-void refuse_window(const ModelConfig& config, int64_t tokens);
-
-// Errors: ConfigError with unknown_to_gpu's text. Of a window the decoder and the cache refuse the rows that
-// leave it.
-std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
-std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slots, int64_t max_tokens);
-
-// Counted by the layouts that hand the memory out, without a GPU; policy/layouts.h.
-int64_t activation_bytes(const ModelConfig& config, int64_t tokens, int64_t scored, int64_t chunk,
-                         bool recompute);
-int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens);
 
 // Until the GPU has done all that this thread's stream was given.
 void synchronize();

@@ -1,5 +1,4 @@
-// What memory plans need to know about a GPU: which shapes it supports and how much memory they take. This is computed
-// without CUDA, so that a machine without GPUs can plan for another one.
+#include "policy/cuda/plan.h"
 
 #include <algorithm>
 

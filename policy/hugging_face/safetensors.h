@@ -56,7 +56,7 @@ struct MadeTensor {
 };
 
 // Writes the tensors in map order, with `threads` threads, and syncs the file. Returns the digest of the file's
-// pieces (policy/piece_digest.h) if it is wanted. Errors: WorldError naming the path.
+// pieces (policy/parameters/piece_digest.h) if it is wanted. Errors: WorldError naming the path.
 std::string write_safetensors(const std::filesystem::path& path,
                               const std::map<std::string, MadeTensor>& tensors, int threads,
                               bool digest = false);

@@ -41,10 +41,10 @@ enum class Defect {
   kNoSync,      // a barrier forgotten
   kNoGuard,     // every thread adds what one should
   kHalfWarp,    // a reduction of 16 lanes
-  kWarpOnly,    // reduces over a thread's own warp instead of all warps of the block
+  kWarpOnly,    // of a block's warps only the own
   kHalfBlock,   // half of the partial results left out
   kNoRescale,   // an online softmax whose sum keeps the old maximum
-  kNoCarry,     // a scan that restarts in each chunk
+  kNoCarry,     // a scan that begins anew in each chunk
   kNarrowSum,   // added up in bf16 or f16
   kLastTile,    // the rest of the inner dimension left out
   // Not C++:
@@ -58,7 +58,7 @@ using Defects = std::bitset<kDefects>;
 enum class Way {
   kNone,          // C++
   kFlat,          // map: a thread an element
-  kColumnsFirst,  // map: a thread per element, with neighbouring threads in a column
+  kColumnsFirst,  // map: likewise, neighbours in a column
   kChunk,         // map: a thread 32 neighbours
   kGridStride,    // map, full: a fixed number of blocks
   kBlockRow,      // map: a block a row
@@ -83,18 +83,12 @@ struct Style {
   Way way = Way::kNone;
   Order order = Order::kRows;
   Accumulate accumulate = Accumulate::kPlain;
-  bool passes = false;      // the outermost operation, or the scanned values, have a pass of their own
+  bool passes = false;      // the outermost operation, or what is scanned, in a pass of its own
   bool twice = false;       // softmax: exp computed again instead of kept
   bool restricted = false;  // __restrict__ pointers
   bool unrolled = false;    // CUDA: the inner loop
   bool fast = false;        // belongs to the fast ways
   Defects defects = {};
 };
-
-// The ways to write a program that compute the same; the commonest slow one first.
-std::vector<Style> styles(const Program& program);
-
-// One sentence that names the choices of the style, but not its defects.
-std::string plan_sentence(const Program& program, const Style& style);
 
 }  // namespace temper

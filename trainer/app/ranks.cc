@@ -106,7 +106,7 @@ class Ranks {
     }
   }
 
-  // Ends all ranks if their identities differ.
+  // Ends all ranks where what they say of themselves differs.
   void compare(const RankIdentity& mine) {
     const auto all = communicator_.all_gather(to_text(mine), "comparison");
     const RankIdentity first = nlohmann::json::parse(all[0]);
@@ -121,7 +121,7 @@ class Ranks {
   }
 
  private:
-  static constexpr double kPatience = 20;  // limit of a single wait; the watch gives up long before it
+  static constexpr double kPatience = 20;  // of a wait itself: the watch gives up long before
 
   static WatchOptions watch_options(const RankOptions& options) {
     return {.silence_s = options.silence_s, .timeout_s = options.timeout_s};
@@ -209,27 +209,6 @@ int run_on_several(const RankPlace& place, const RankedCommand& command) {
 }
 
 }  // namespace
-
-void RankOptions::visit(OptionVisitor& v) {
-  v.option("start_s", start_s, {.help = "time limit for all ranks to connect", .unit = "s", .min = 1});
-  v.option("silence_s", silence_s,
-           {.help = "time without a sign of life after which a rank counts as lost", .unit = "s", .min = 3});
-  v.option("timeout_s", timeout_s,
-           {.help = "time without progress, while others wait for it, after which a rank counts as "
-                    "hung",
-            .unit = "s",
-            .min = 3});
-  v.option("check_every", check_every,
-           {.help = "steps between comparisons of the ranks' weights, which must be equal to the "
-                    "bit. Each save compares them, too; 0 compares only at saves",
-            .min = 0});
-  v.option("env", env,
-           {.help = "number of ranks, the last ones, that hold no policy and judge for all others, "
-                    "which then judge nothing themselves. If one of them is lost, the others "
-                    "continue",
-            .min = 0,
-            .max = 4096});
-}
 
 int run_ranked(const RankedCommand& command) {
   const RankPlace place = find_rank_place();

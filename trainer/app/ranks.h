@@ -13,27 +13,18 @@ namespace temper {
 class Communicator;
 struct RunConfig;
 
-struct RankOptions {
-  double start_s = 60;      // for all ranks to meet
-  double silence_s = 20;    // without a sign of life
-  double timeout_s = 600;   // without progress while others wait
-  int64_t check_every = 1;  // steps
-  int64_t env = 0;          // number of ranks with role env
-  void visit(OptionVisitor& v);
-};
-
 // A command whose config every rank reads for itself. The last ranks.env ranks have the role env: they hold
 // no policy, see nothing of prepare and run, and judge for the others, whose config.env.servers names them.
 struct RankedCommand {
   std::function<RunConfig()> read;
   std::function<std::vector<Task>(const RunConfig&)> tasks;  // that are judged
-  // Called before anything is begun, for checks that need this machine, above all for mistakes of the user.
+  // What only a look at this machine can tell, the user's mistakes above all; before anything is begun.
   std::function<void(RunConfig&, Communicator&)> prepare;
   std::function<int(RunConfig&, Communicator&)> run;  // the exit code
 };
 
-// Runs the command on this rank. If ranks differ (program, config, environment), cannot begin, or one fails later, one
-// of them reports which and why, once, and all end. Errors: with a single rank, the command's own.
+// Runs the command on this rank. Where ranks differ (program, config, environment) or cannot begin, one of
+// them says which and why, once, and all end; likewise where one fails later. Errors: a single rank's own.
 int run_ranked(const RankedCommand& command);
 
 // The ranks of a machine share its cores: env.lanes and run.threads that are 0 become this rank's part.

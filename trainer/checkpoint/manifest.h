@@ -26,9 +26,9 @@ struct FileDigest {
 
 // One rank's part of a checkpoint.
 struct RankRecord {
-  FileDigest share;            // its file, policy/parameter_share.h
+  FileDigest share;            // its file, policy/parameters/parameter_share.h
   ShareBegins begins;          // where the parts in it begin
-  uint64_t verdict_bytes = 0;  // size of its journal (env/verdict_journal.h) at that moment
+  uint64_t verdict_bytes = 0;  // size of its journal (env/verdict/verdict_journal.h) at that moment
 };
 
 // How far a cold start was.

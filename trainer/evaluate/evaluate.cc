@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kEvalStream = 0xE7A1;  // keeps evaluation's random numbers apart from training's
 
-// pass@k for powers of two, over the tasks that have enough samples. INFRA does not count as a sample.
+// Of the tasks that have the samples; INFRA is none.
 std::map<int64_t, double> pass_at_powers(const Batch& batch) {
   std::map<int64_t, double> sums;
   std::map<int64_t, int64_t> tasks;
@@ -65,34 +65,6 @@ void add_metrics(const std::string& prefix, const TurnScores& scores, Metrics& m
 }
 
 }  // namespace
-
-void EvalOptions::visit(OptionVisitor& v) {
-  v.option("split", split, {.help = "split whose tasks are evaluated", .choices = {"heldout", "train"}});
-  v.option("samples", samples,
-           {.help = "sampled trajectories per task, in addition to one greedy trajectory", .min = 1});
-  v.option("turns", turns, {.help = "turns per trajectory; 0 for rollout.turns", .min = 0});
-  v.option("top_p", top_p,
-           {.help = "sample from the most likely tokens with this total probability; 0 for "
-                    "rollout.top_p",
-            .min = 0,
-            .max = 1});
-  v.option("top_k", top_k,
-           {.help = "sample from this many most likely tokens; 0 for all, -1 for rollout.top_k", .min = -1});
-  v.option("before", before, {.help = "also evaluate before reinforcement learning"});
-  v.option("every", every,
-           {.help = "steps between evaluations during reinforcement learning; 0 for none",
-            .unit = "steps",
-            .min = 0});
-  v.section("scaling", scaling, "spending more answers on a task; `temper eval` only");
-}
-
-RolloutOptions EvalOptions::rollout(const RolloutOptions& trained) const {
-  RolloutOptions options = trained;
-  if (turns > 0) options.turns = turns;
-  if (top_p > 0) options.top_p = top_p;
-  if (top_k >= 0) options.top_k = top_k;
-  return options;
-}
 
 Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config, std::vector<Trajectory>* kept,
                     const std::function<void(int64_t, int64_t)>& progress) {

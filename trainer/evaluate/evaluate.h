@@ -21,25 +21,11 @@ namespace temper {
 struct Model;
 struct RunConfig;
 
-struct EvalOptions {
-  std::string split = "heldout";
-  int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
-  int64_t turns = 0;    // 0: as in the rollout
-  double top_p = 0;     // for sampled answers; 0 for the rollout's
-  int64_t top_k = -1;   // −1: as in the rollout
-  bool before = true;   // also before reinforcement learning
-  int64_t every = 0;    // steps; 0 evaluates only before and after
-  ScalingOptions scaling;
-  void visit(OptionVisitor& v);
-
-  RolloutOptions rollout(const RolloutOptions& trained) const;
-};
-
 // The verdicts of one way of sampling.
 struct TurnScores {
   std::vector<Score> by_turn;  // [turn]
-  Score last;                  // over the last turn of each trajectory
-  Score best;                  // over the best turn of each trajectory: a right one with the highest reward
+  Score last;                  // of each trajectory, its last turn: what the policy ends with
+  Score best;                  // of each trajectory, the best turn: a right one with the highest reward
   std::map<int64_t, double> pass_at;  // k = 1, 2, 4, … and all samples: mean over tasks, of last turns
 };
 
@@ -48,9 +34,10 @@ struct Evaluation {
   double seconds = 0;
 };
 
-// Rolls out every task of eval.split, eval.samples times sampled and once greedy. On rank 0 `kept` gets the
-// trajectories unless it is null. Deterministic in the seed except for decisions that depend on measured times.
-// `progress` is called with (turns judged, turns in all). Errors: ConfigError if the split has no task; Interrupted.
+// Rolls out every task of eval.split, eval.samples times sampled and once greedy. Rank 0's `kept`
+// gets the trajectories unless it is null. Deterministic in the seed but for what timing decides; `progress`
+// is told (turns judged, turns in all). Errors: ConfigError if the split has no task;
+// Interrupted.
 Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
                     std::vector<Trajectory>* kept = nullptr,
                     const std::function<void(int64_t, int64_t)>& progress = {});

@@ -41,31 +41,6 @@ ScalingCurve curve_of(const std::string& way, const std::vector<Search>& searche
 
 }  // namespace
 
-void ScalingOptions::visit(OptionVisitor& v) {
-  v.option("ways", ways,
-           {.help = "methods of spending more answers on a task, which are evaluated side by side",
-            .choices = {"parallel", "sequential", "beam"}});
-  v.option("budget", budget, {.help = "answers per task", .min = 1});
-  v.option("shown", shown,
-           {.help = "sequential and beam: number of the best earlier turns that the next answer "
-                    "sees",
-            .min = 0});
-  v.option("width", width, {.help = "beam: number of chains; must divide the budget", .min = 1});
-  v.option("keep", keep,
-           {.help = "beam: number of chains that are selected and copied to fill the width", .min = 1});
-  v.option("every", every,
-           {.help = "beam: answers of a chain between two selections; Kevin's beam has 4", .min = 1});
-}
-
-void ScalingOptions::check(Problems& problems) const {
-  if (std::ranges::find(ways, "beam") == ways.end()) return;
-  if (budget % width != 0)
-    problems.add("eval.scaling.width",
-                 fmt::format("{} does not divide eval.scaling.budget, {}", width, budget));
-  if (keep > width)
-    problems.add("eval.scaling.keep", fmt::format("{} is more than eval.scaling.width, {}", keep, width));
-}
-
 std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const RunConfig& config,
                                              std::vector<Trajectory>* kept,
                                              const std::function<void(int64_t, int64_t)>& progress) {

@@ -19,30 +19,20 @@ namespace temper {
 struct Model;
 struct RunConfig;
 
-struct ScalingOptions {
-  std::vector<std::string> ways = {};  // any of parallel, sequential, beam
-  int64_t budget = 16;                 // answers to a task, in each way
-  int64_t shown = 4;                   // number of a chain's best turns that its next answer sees
-  int64_t width = 4, keep = 1;         // chains of the beam, and those that are selected
-  int64_t every = 1;                   // rounds between two selections
-  void visit(OptionVisitor& v);
-  void check(Problems& problems) const;
-};
-
 // One way's scores after 1, 2, 4, … answers of the budget.
 struct ScalingCurve {
   struct Point {
     int64_t answers;
-    Score best;  // over each search's best answer so far, the one with the highest reward
+    Score best;  // of the answers so far, the one with the highest reward
     Score last;
   };
   std::string way;
   std::vector<Point> points;
 };
 
-// Searches for every task of eval.split, eval.samples times. On rank 0 `kept` gets the rows unless it is null.
-// Deterministic in the seed except for decisions that depend on measured times. `progress` is called with (answers
-// judged, answers in all). Errors: Interrupted.
+// Every task of eval.split, eval.samples times. Rank 0's `kept` gets the rows unless it is null.
+// Deterministic in the seed but for what timing decides; `progress` is told (answers judged, answers in all).
+// Errors: Interrupted.
 std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const RunConfig& config,
                                              std::vector<Trajectory>* kept = nullptr,
                                              const std::function<void(int64_t, int64_t)>& progress = {});

@@ -49,30 +49,6 @@ void say_chances(const std::string& name, const TurnScores& scores) {
 
 }  // namespace
 
-void use_terminal(bool ours) { g_terminal = ours; }
-
-void say_line(const std::string& line) {
-  if (g_terminal) {
-    std::fputs((line + "\n").c_str(), stdout);  // the reader may be gone, which does not end the run
-    std::fflush(stdout);
-  }
-  if (spdlog::default_logger_raw()->name() == kRunLog) spdlog::info("{}", line);
-}
-
-void say_beside(const std::string& line) {
-  if (g_terminal) std::fputs((line + "\n").c_str(), stderr);
-}
-
-ProgressFunction progress_bar(const std::string& title, bool keep) {
-  if (!g_terminal) return {};
-  auto bar = std::make_shared<std::unique_ptr<Progress>>();
-  return [=](int64_t done, int64_t total) {
-    if (!*bar) *bar = std::make_unique<Progress>(title, total);
-    (*bar)->set(done);
-    if (done >= total) (*bar)->finish(keep);
-  };
-}
-
 std::function<void(const ColdStartStats&)> cold_start_bar() {
   if (!terminal_is_ours()) return [](const ColdStartStats&) {};
   auto bar = std::make_shared<std::unique_ptr<Progress>>();

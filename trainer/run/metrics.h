@@ -20,7 +20,7 @@ class MetricsWriter {
  public:
   // Opens metrics.jsonl and a new event file in `dir`. Errors: WorldError naming the file.
   explicit MetricsWriter(const std::filesystem::path& dir);
-  // Writes what started the run (trainer/provenance.h) as the file's first line: {"start": {…}, "step": 0}. Does
+  // Writes what started the run (trainer/run/provenance.h) as the file's first line: {"start": {…}, "step": 0}. Does
   // nothing if the file already has a line.
   void begin(const nlohmann::json& start);
   // Adds one line and one record; both are on disk when this returns. Numbers that are not finite are written

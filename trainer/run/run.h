@@ -8,7 +8,7 @@
 //   trajectories/        step_000001.safetensors, …, eval_before.safetensors, eval_after.safetensors
 //   checkpoints/         step_000010, cold_start_000500, …: what the run can resume from;
 //                        cold_start, final: Hugging Face directories
-//   verdicts/            the journal of each rank, env/verdict_journal.h
+//   verdicts/            the journal of each rank, env/verdict/verdict_journal.h
 //   log/rank_N.txt       the terminal's output with times; for ranks other than 0, what they would have printed
 //   run.lock, run.epoch  which process owns the directory
 //   fork.json            only in a fork: the checkpoint it began from, and the options that were changed

@@ -37,7 +37,7 @@ class TrialCases {
   // its inputs, or is further from itself in double precision than a candidate may be.
   TrialCase make(const Shape& shape, double magnitude, uint64_t seed);
 
-  // A case whose inputs have the forms of that turn (env/draw_forms.h), departing as far as this task allows.
+  // A case whose inputs have the forms of that turn (env/call/draw_forms.h), departing as far as this task allows.
   TrialCase make_far(const Shape& shape, double magnitude, DrawTurn turn);
 
   Tensors draw(const Shape& shape, double magnitude, uint64_t seed) const;  // plainly
