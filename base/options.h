@@ -1,6 +1,6 @@
 #pragma once
 // Options, each declared once. A struct lists its options in `visit`; reading YAML and key=value overrides,
-// --help, the README's table and the saved config.yaml are visitors over that one list.
+// --help, the table of docs/reference/options.md and the saved config.yaml are visitors over that one list.
 //
 //   struct OptimizerOptions {
 //     double lr = 1e-6;
@@ -95,6 +95,6 @@ std::map<std::string, std::string> options_to_map(
 // For --help: those that are wanted, lines no longer than `width` where their words allow it.
 using WantOption = std::function<bool(const std::string& key, std::string_view help)>;
 std::string options_to_help(const VisitOptions& visit, const WantOption& wanted = {}, size_t width = 100);
-std::string options_to_markdown(const VisitOptions& visit);  // one table, for the README
+std::string options_to_markdown(const VisitOptions& visit);  // docs/reference/options.md
 
 }  // namespace temper

@@ -1,6 +1,6 @@
 #pragma once
-// Trajectories as columns (rollout/columns.h; docs/trajectories.md lists them). Four tables: trajectories,
-// the segments of each, the tokens of each segment, the turns of each trajectory.
+// Trajectories as columns (rollout/columns.h; docs/reference/trajectories.md lists them). Four tables:
+// trajectories, the segments of each, the tokens of each segment, the turns of each trajectory.
 
 #include <span>
 #include <string>

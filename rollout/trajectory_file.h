@@ -10,9 +10,9 @@
 
 namespace temper {
 
-// Trajectories in a file of columns (docs/trajectories.md). Writing replaces an existing file; `compress` compresses
-// all columns by zstd. Errors: WorldError naming the path; on reading also ConfigError if the file was cut short or
-// is of another kind.
+// A file of columns (docs/reference/trajectories.md), in place of one that may be there; `compress`: all of
+// them by zstd. Errors: WorldError naming the path; on reading also ConfigError of a file that was broken
+// off or is no such file.
 inline constexpr const char* kTrajectoryFile = ".safetensors";
 void write_trajectories(const std::filesystem::path& path, std::span<const Trajectory* const> trajectories,
                         bool compress = false);

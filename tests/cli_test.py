@@ -490,14 +490,14 @@ tasks:
         self.check(temper("judge", "--admit", env={**os.environ, "PATH": "/nowhere", "CXX": ""}), 3, "no C++ compiler")
 
 
-class Readme(Program):
+class OptionsPage(Program):
     def test_option_table(self):
         table = self.check(temper("options", "--markdown"), 0)
-        text = (ROOT / "README.md").read_text()
+        text = (ROOT / "docs/reference/options.md").read_text()
         written = text.split("<!-- options:begin -->\n")[1].split("<!-- options:end -->")[0]
         mend = ("build/temper options --markdown | sed -i -e '/options:begin/r /dev/stdin' "
-                "-e '/options:begin/,/options:end/{//!d}' README.md")
-        self.assertEqual(written, table, f"the README's options are not the program's; write them anew with\n  {mend}\n")
+                "-e '/options:begin/,/options:end/{//!d}' docs/reference/options.md")
+        self.assertEqual(written, table, f"the options of docs/reference/options.md are not the program's; write them anew with\n  {mend}\n")
 
 
 class Plans(Program):

@@ -1,4 +1,4 @@
-"""Reads a run's trajectories with the very code of docs/trajectories.md and with the safetensors package, and compares them with what
+"""Reads a run's trajectories with the very code of docs/reference/trajectories.md and with the safetensors package, and compares them with what
 `temper show --json` says: python3 tests/trajectories_reference.py build/temper. Ends with 77 where a package is missing."""
 
 import json
@@ -20,7 +20,7 @@ except ImportError as error:
 import cli_test
 
 READER = {}
-for code in re.findall(r"```python\n(.*?)```", (cli_test.ROOT / "docs/trajectories.md").read_text(), re.S):
+for code in re.findall(r"```python\n(.*?)```", (cli_test.ROOT / "docs/reference/trajectories.md").read_text(), re.S):
     exec(code, READER)
 
 

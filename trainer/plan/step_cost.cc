@@ -12,9 +12,9 @@ namespace temper {
 namespace {
 
 constexpr double kF32Bytes = 4, kBF16Bytes = 2;
-// Shares of a GPU's peak rates that an 8B shape reached on an H200.
-constexpr double kDecodeShare = 0.60;  // decoding: share of the memory's bandwidth
-constexpr double kLearnShare = 0.50;   // learning: share of the peak arithmetic
+// Shares of a GPU's roofs that an 8B shape reached on an H200: docs/measured/gpu.md.
+constexpr double kDecodeShare = 0.60;  // of the memory's bandwidth
+constexpr double kLearnShare = 0.50;   // of the arithmetic
 constexpr double kPrefillShare = 0.70;
 constexpr double kLinkShare = 0.75;
 constexpr double kVerdictCoreSeconds = 0.55;

@@ -61,7 +61,7 @@ void add_eval(CLI::App& app, int& exit_code) {
   declare_config(*command, *words);
   command->add_flag("--json", *json, "every figure as JSON");
   command->add_option("--trajectories", *trajectories,
-                      "write what the policy wrote to this file, docs/trajectories.md");
+                      "write what the policy wrote to this file, docs/reference/trajectories.md");
   command->callback([=, &exit_code] {
     exit_code = run_ranked({[=] { return read_with_model(*words); }, evaluated_tasks, prepare_evaluation,
                             [=](RunConfig& config, Communicator& ranks) {

@@ -62,7 +62,7 @@ void add_options(CLI::App& app, int& exit_code) {
   const auto markdown = std::make_shared<bool>(false);
   const auto pattern = std::make_shared<std::string>();
   command->add_option("pattern", *pattern, "a section, or part of a name or of what it does; default: all");
-  command->add_flag("--markdown", *markdown, "the README's table");
+  command->add_flag("--markdown", *markdown, "as the table of docs/reference/options.md");
   command->callback([=, &exit_code] { exit_code = run_options(*pattern, *markdown); });
 }
 
