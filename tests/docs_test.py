@@ -172,6 +172,17 @@ class Docs(unittest.TestCase):
                     problems.append(f"{page.relative_to(ROOT)}: there is no {word}")
         self.check(problems)
 
+    def test_pages_that_sources_name(self):
+        problems = []
+        for top in ("base", "configs", "env", "policy", "rollout", "tests", "tools", "trainer"):
+            for path in sorted((ROOT / top).rglob("*")):
+                if path.suffix not in (".h", ".cc", ".cu", ".cuh", ".py", ".yaml", "") or not path.is_file() or "corpus" in path.parts:
+                    continue
+                for page in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(errors="replace")):
+                    if not (ROOT / page).exists():
+                        problems.append(f"{path.relative_to(ROOT)}: there is no {page}")
+        self.check(problems)
+
     def test_tree_of_the_readme(self):
         """The annotated tree has every folder of the second level."""
         named, top = set(), ""
