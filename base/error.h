@@ -22,7 +22,8 @@ class ConfigError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   template <class... Args>
-  requires(sizeof...(Args) > 0) explicit ConfigError(fmt::format_string<Args...> text, Args&&... args)
+    requires(sizeof...(Args) > 0)
+  explicit ConfigError(fmt::format_string<Args...> text, Args&&... args)
       : std::runtime_error(fmt::format(text, std::forward<Args>(args)...)) {}
 };
 
@@ -31,7 +32,8 @@ class WorldError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   template <class... Args>
-  requires(sizeof...(Args) > 0) explicit WorldError(fmt::format_string<Args...> text, Args&&... args)
+    requires(sizeof...(Args) > 0)
+  explicit WorldError(fmt::format_string<Args...> text, Args&&... args)
       : std::runtime_error(fmt::format(text, std::forward<Args>(args)...)) {}
 };
 

@@ -18,7 +18,8 @@ namespace temper {
 
 // How much of a verdict's details (env/verdict/details.h) a turn's feedback carries.
 struct FeedbackLimit {
-  size_t bytes = 0;     // bytes of text; up to kMaxMessageBytes it is the verdict's short message, without details
+  size_t bytes =
+      0;  // bytes of text; up to kMaxMessageBytes it is the verdict's short message, without details
   int64_t answers = 1;  // answers to come, which share the row's remaining room with the details
 };
 

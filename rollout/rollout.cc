@@ -105,7 +105,8 @@ void Run::open_lines(const std::vector<RolloutRequest>& requests) {
   for (const RolloutRequest& request : requests) all += request.samples;
   const int64_t rank = policy_.ranks().rank(), size = policy_.ranks().size();
   const int64_t begin = rank * all / size, end = (rank + 1) * all / size;
-  std::map<std::string, int64_t> samples;  // samples so far; a task that is requested twice continues its count
+  std::map<std::string, int64_t>
+      samples;  // samples so far; a task that is requested twice continues its count
   for (const RolloutRequest& request : requests) {
     for (int64_t n = 0; n < request.samples; ++n, ++line) {
       const int64_t sample = samples[request.task->name]++;

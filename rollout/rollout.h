@@ -46,10 +46,10 @@ struct RolloutRequest {
 };
 
 struct RolloutStats {
-  double generate_s = 0;           // wall time in the generator
-  double wait_s = 0;               // wall time with nothing to generate, waiting for verdicts
-  int64_t tokens = 0;              // generated, on all ranks
-  int64_t judged = 0, cached = 0;  // on all ranks
+  double generate_s = 0;              // wall time in the generator
+  double wait_s = 0;                  // wall time with nothing to generate, waiting for verdicts
+  int64_t tokens = 0;                 // generated, on all ranks
+  int64_t judged = 0, cached = 0;     // on all ranks
   int64_t again = 0, overturned = 0;  // PASSes that were judged once more, and those that fell; on all ranks
   // Interrupted while it waited for what may never come; the same on all ranks. The batch is not whole then:
   // answers lack, or have the verdict INFRA.

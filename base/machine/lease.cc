@@ -47,8 +47,7 @@ bool try_lock(const Fd& lock, const std::string& part) {
 }
 
 std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c < ' ' || c > '~'; }, ' ');
+  std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, ' ');
   text.resize(std::min(text.size(), kHolderBytes));
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;

@@ -10,9 +10,9 @@ struct GpuAdmissionOptions {
   int gpu = 0;                                      // among those that are visible
   int64_t most_elements = int64_t{8} << 20;         // without a GPU: up to here the timed shape is tried
   int64_t most_elements_on_gpu = int64_t{1} << 40;  // with one: always
-  int64_t mutant_draws = 0;                         // draws of each shape for known short-cuts; with 0 none are tried
-  bool eager = true;                                // whether it is timed, where there is a GPU
-  int64_t processes = 0;                            // 0: one per core; on a GPU not more than some
+  int64_t mutant_draws = 0;  // draws of each shape for known short-cuts; with 0 none are tried
+  bool eager = true;         // whether it is timed, where there is a GPU
+  int64_t processes = 0;     // 0: one per core; on a GPU not more than some
 };
 
 // The time in microseconds that an H200 needs for the least bytes and arithmetic that the task declares.

@@ -15,7 +15,7 @@ namespace temper {
 
 struct CallTime {
   std::chrono::nanoseconds wall{0};
-  std::chrono::nanoseconds cpu{0};     // CPU time of the called process, all its threads together
+  std::chrono::nanoseconds cpu{0};  // CPU time of the called process, all its threads together
   // While it or the caller was ready to run, and others had the core: where that was asked, see CallWatch.
   std::chrono::nanoseconds waited{0};
   // The processor's time, which neighbours on the core do not make longer. The wall's where the process neither

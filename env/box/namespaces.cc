@@ -164,7 +164,8 @@ void BoxProcess::signal(int number) const {
 void BoxProcess::stop() const {
   signal(SIGSTOP);
   siginfo_t told;
-  while (running() && ::waitid(P_PID, id_t(pid_), &told, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  while (running() && ::waitid(P_PID, id_t(pid_), &told, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
   }
 }
 

@@ -39,7 +39,7 @@ class BoxProcess {
   std::optional<int> wait(std::chrono::milliseconds timeout);
   void signal(int number) const;
   void stop() const;  // and wait until it has stopped, or ended
-  void kill();  // SIGKILL and reap; nothing if it has ended
+  void kill();        // SIGKILL and reap; nothing if it has ended
 
  private:
   pid_t pid_ = -1;

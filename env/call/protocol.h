@@ -40,24 +40,25 @@ struct MessageHeader {
 // dim[0] = draw runs the reference eagerly in f32 on that draw's inputs, in one thread, and keeps the outputs inside
 // the oracle; a call with null_call does nothing. Errors are reported in the reply.
 enum class OracleOp : uint32_t {
-  kDraw = 1,     // draw inputs for draws [0, count) under `seed` into the arena
-  kServe,        // answer calls on the control page until kStopServing, then reply: the timed baseline
-  kCompare,      // compute the fp64 reference of draw `draw` and hold the outputs in the arena against it
-  kNull,         // reply at once
-  kReference,    // write the f32 reference of draw `draw` into the outputs in the arena (the naive judge's)
+  kDraw = 1,   // draw inputs for draws [0, count) under `seed` into the arena
+  kServe,      // answer calls on the control page until kStopServing, then reply: the timed baseline
+  kCompare,    // compute the fp64 reference of draw `draw` and hold the outputs in the arena against it
+  kNull,       // reply at once
+  kReference,  // write the f32 reference of draw `draw` into the outputs in the arena (the naive judge's)
 };
 
 struct OracleRequest {
   MessageHeader header;
   OracleOp op = OracleOp::kNull;
-  uint32_t task = 0;       // index into the task list both sides loaded
-  int32_t shape = -1;      // check shape index, or -1 for the timed shape
-  int32_t count = 0;       // kDraw: number of draws, ≤ kMaxTimedDraws
-  int32_t draw = 0;        // kCompare
-  int32_t perturb = 0;     // kDraw: 1 = draw 1.. repeat draw 0 with one element changed by much (the spike test)
-  double magnitude = 1;    // kDraw: the magnitude of scaled normal inputs
-  uint64_t seed = 0;       // kDraw: secret, made after the candidate was compiled
-  uint64_t turn_key = 0;   // kDraw: the verdict's key; its draws have numbers turn, turn + 1, … (env/call/draw_forms.h)
+  uint32_t task = 0;    // index into the task list both sides loaded
+  int32_t shape = -1;   // check shape index, or -1 for the timed shape
+  int32_t count = 0;    // kDraw: number of draws, ≤ kMaxTimedDraws
+  int32_t draw = 0;     // kCompare
+  int32_t perturb = 0;  // kDraw: 1 = draw 1.. repeat draw 0 with one element changed by much (the spike test)
+  double magnitude = 1;  // kDraw: the magnitude of scaled normal inputs
+  uint64_t seed = 0;     // kDraw: secret, made after the candidate was compiled
+  uint64_t turn_key =
+      0;  // kDraw: the verdict's key; its draws have numbers turn, turn + 1, … (env/call/draw_forms.h)
   int32_t turn = -1;       // kDraw: the number of the first draw; −1: all draws are plain
   int32_t timed = 0;       // kDraw: 1 if the calls on these draws are timed (DrawTurn)
   uint32_t fill_call = 0;  // kCompare: the fill of the call (env/call/fill.h), for what was left unwritten
@@ -73,9 +74,9 @@ struct OracleReply {
   int32_t tensor = 0;
   int64_t index = 0;  // flat
   double got = 0, expected = 0, allowed = 0;
-  int64_t wrong = 0;  // number of elements out of bounds
+  int64_t wrong = 0;      // number of elements out of bounds
   MismatchReport report;  // details of all outputs
-  char error[512] = {};  // kError; ends with 0
+  char error[512] = {};   // kError; ends with 0
 };
 
 // ---- broker ⇄ runner ------------------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ struct RunnerReply {
   MessageHeader header;
   RunnerStatus status = RunnerStatus::kSandboxFailed;
   uint32_t user_dropped = 0;  // kReady
-  char error[256] = {};  // ends with 0; of kLoadFailed: the candidate's words
+  char error[256] = {};       // ends with 0; of kLoadFailed: the candidate's words
 };
 
 // The hand-over page for calls (env/call/handover.h). The broker writes the arguments, sets `go` to a new call number and

@@ -37,7 +37,8 @@ std::string read_prefix(int file, int64_t limit) {
   return content;
 }
 
-constexpr int kNotStarted = 126;  // a tool could not be started, which is our fault; no compiler uses this code
+constexpr int kNotStarted =
+    126;  // a tool could not be started, which is our fault; no compiler uses this code
 
 void tell(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 

@@ -23,7 +23,8 @@ struct CompileStep {
 // What a compile box does: it writes `files`, then the candidate as `source`, runs `steps` one after another in that
 // folder, and returns those of `object`, `cubin`, its `ptx` and `stubs` that have a name.
 struct Toolchain {
-  std::string version;  // versions of the compilers in one line: part of every verdict's digest, like the steps
+  std::string
+      version;  // versions of the compilers in one line: part of every verdict's digest, like the steps
   std::string source;
   std::vector<std::pair<std::string, std::string>> files;  // name, content
   std::vector<CompileStep> steps;

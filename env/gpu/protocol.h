@@ -141,19 +141,19 @@ enum class GpuOracleStatus : uint32_t {
 struct GpuOracleReply {
   MessageHeader header;
   GpuOracleStatus status = GpuOracleStatus::kError;
-  double baseline_us[kMaxBatch] = {};  // for each draw
+  double baseline_us[kMaxBatch] = {};          // for each draw
   DrawKind kind[kMaxBatch][kMaxTensors] = {};  // to settle: as in GpuDraw
   uint8_t far[kMaxBatch][kMaxTensors] = {};
-  int32_t exact = 0;                   // draws for which the reference was asked in double precision
-  int32_t draw = 0;                    // kMismatch, kSealBroken: the first
+  int32_t exact = 0;  // draws for which the reference was asked in double precision
+  int32_t draw = 0;   // kMismatch, kSealBroken: the first
   // kMismatch: the worst element
   int32_t tensor = 0;
   uint32_t unwritten = 0;
   int64_t index = 0;  // flat
   double got = 0, expected = 0;
-  int64_t wrong = 0;     // number of elements out of bounds
+  int64_t wrong = 0;      // number of elements out of bounds
   MismatchReport report;  // details of all outputs
-  char error[512] = {};  // in a first reply with kOk: the other processes that compute on the GPU
+  char error[512] = {};   // in a first reply with kOk: the other processes that compute on the GPU
 };
 
 }  // namespace temper

@@ -6,7 +6,8 @@
 namespace temper {
 namespace {
 
-constexpr int64_t kLargestPart = 16;  // an entry has at most 1/16 of all bytes, so that it displaces few others
+constexpr int64_t kLargestPart =
+    16;  // an entry has at most 1/16 of all bytes, so that it displaces few others
 
 }  // namespace
 

@@ -38,10 +38,11 @@ struct JudgeOptions {
   // the GPU that is used if `gpus` is empty.
   int64_t first_lane = 0;
   int64_t first_gpu = 0;
-  std::vector<std::string> servers = {};  // addresses of judge servers (judge_server.h), which then do all judging
-  std::string broker = "";                // program of a lane; empty: temper-broker beside this program
-  double patience_s = 60;  // a lane counts as hung if a candidate takes this much longer than its timeouts
-  double restart_s = 1;    // the pause after a lane's failed start; it doubles with each further failure
+  std::vector<std::string> servers =
+      {};                   // addresses of judge servers (judge_server.h), which then do all judging
+  std::string broker = "";  // program of a lane; empty: temper-broker beside this program
+  double patience_s = 60;   // a lane counts as hung if a candidate takes this much longer than its timeouts
+  double restart_s = 1;     // the pause after a lane's failed start; it doubles with each further failure
   void visit(OptionVisitor& v);
 };
 
@@ -60,8 +61,8 @@ struct HostHalfCounts {
 struct JudgeStats {  // since construction
   int64_t submitted = 0, cached = 0, infra = 0, restarts = 0;
   int64_t again = 0, overturned = 0;  // PASSes that were judged once more, and those that fell
-  double compile_s = 0, run_s = 0;  // summed over lanes
-  HostHalfCounts host_halves = {};  // none where others judge
+  double compile_s = 0, run_s = 0;    // summed over lanes
+  HostHalfCounts host_halves = {};    // none where others judge
 };
 
 class Workers;

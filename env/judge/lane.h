@@ -12,9 +12,10 @@
 namespace temper {
 
 struct LaneOptions {
-  std::string program;    // the broker's program; empty: temper-broker beside this program
-  double patience_s = 0;  // limit for judging one candidate, without the time that it waits for other processes
-  double restart_s = 1;   // the pause after a failed start; it doubles with each further failure
+  std::string program;  // the broker's program; empty: temper-broker beside this program
+  double patience_s =
+      0;  // limit for judging one candidate, without the time that it waits for other processes
+  double restart_s = 1;  // the pause after a failed start; it doubles with each further failure
 };
 
 class Lane {

@@ -42,7 +42,7 @@ struct LaneRequest {  // judge → broker
 
 struct LaneAnswer {
   Verdict verdict = {};
-  std::string waits = {};     // if not empty, there is no answer yet: "core-3, which is held by …" is waited for
+  std::string waits = {};  // if not empty, there is no answer yet: "core-3, which is held by …" is waited for
   std::string prepared = "";  // if not empty, there is no verdict yet: this is to be sent to a GPU's lane
   HostOrigin host = HostOrigin::kNone;
   HostHalf made = {};  // if not empty, a new host half for the judge to cache

@@ -40,9 +40,8 @@ std::string translation_unit(const Task& task, const std::string& source) {
   unit += "template <class... T> constexpr bool temper_calls = requires(T... t) { kernel(t...); };\n";
   unit += fmt::format("static_assert(temper_calls<{}>, \"the function must be: {}\");\n",
                       fmt::join(types, ", "), escaped(task.signature()));
-  unit += fmt::format(
-      "extern \"C\" __attribute__((visibility(\"default\"))) void {}({}) {{ kernel({}); }}\n",
-      kCpp.entry_symbol, fmt::join(parameters, ", "), fmt::join(arguments, ", "));
+  unit += fmt::format("extern \"C\" __attribute__((visibility(\"default\"))) void {}({}) {{ kernel({}); }}\n",
+                      kCpp.entry_symbol, fmt::join(parameters, ", "), fmt::join(arguments, ", "));
   return unit;
 }
 

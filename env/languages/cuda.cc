@@ -64,8 +64,7 @@ std::string translation_unit(const Task& task, const std::string& source) {
   unit += "static auto temper_entry = &launch;\n";
   unit += kFits;
   unit += "static_assert(TemperEntry<void(" + list +
-          "), decltype(temper_entry)>::known, \"the launcher must be: " +
-          escaped(signature) + "\");\n";
+          "), decltype(temper_entry)>::known, \"the launcher must be: " + escaped(signature) + "\");\n";
   return unit;
 }
 

@@ -20,8 +20,8 @@ struct Language {
   std::string name;
   std::vector<std::string> compiler_flags;  // ours alone: nothing in a candidate changes them
   std::vector<std::string> newer_flags;     // beside them, for what does not compile without; or none
-  std::string entry_point;   // what a source must mention
-  std::string entry_symbol;  // what its object must define
+  std::string entry_point;                  // what a source must mention
+  std::string entry_symbol;                 // what its object must define
   // The text that the compiler reads.
   std::string (*translation_unit)(const Task& task, const std::string& source);
   // Rejects what can be seen without a compiler; empty if nothing speaks against the source.

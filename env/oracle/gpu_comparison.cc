@@ -69,13 +69,13 @@ CompareSpec GpuOracle::strict_spec(const Case& drawn, size_t output) {
 at::Tensor GpuOracle::excused(const Case& drawn, size_t output, Right& right, const CompareSpec& spec) {
   const Task& task = tasks_[task_];
   if (right.movements.empty())
-    right.movements = movements([&](const Tensors& inputs) { return expected(task_, inputs); },
-                                drawn.inputs, right.expected,
-                                summed_rounding(task, shape_of(task, drawn.draw.shape)), kRoundingSeed);
+    right.movements =
+        movements([&](const Tensors& inputs) { return expected(task_, inputs); }, drawn.inputs,
+                  right.expected, summed_rounding(task, shape_of(task, drawn.draw.shape)), kRoundingSeed);
   const at::Tensor got = exchanged(drawn, output), wanted = right.expected[output].to(at::kDouble);
   const at::Tensor moved = kMovements * right.movements[output].to(at::kDouble);
-  const at::Tensor allowed = spec.relative * (wanted.abs() + spec.scale) +
-                             at::where(moved.isfinite(), moved, 0.0);
+  const at::Tensor allowed =
+      spec.relative * (wanted.abs() + spec.scale) + at::where(moved.isfinite(), moved, 0.0);
   const at::Tensor inside = (got.to(at::kDouble) - wanted).abs() <= allowed;
   return at::where(inside, wanted.to(got.scalar_type()), got).contiguous();
 }
@@ -83,9 +83,8 @@ at::Tensor GpuOracle::excused(const Case& drawn, size_t output, Right& right, co
 // The most that a baseline's elements are off, in units of |expected| and the output's scale.
 double GpuOracle::error_of(const at::Tensor& baseline, const at::Tensor& wanted, CompareSpec spec) {
   constexpr GpuType kTypes[] = {GpuType::kF32, GpuType::kBF16, GpuType::kF16};
-  spec.type = *std::ranges::find_if(kTypes, [&](GpuType type) {
-    return dtype_of(ElementType(type)) == baseline.scalar_type();
-  });
+  spec.type = *std::ranges::find_if(
+      kTypes, [&](GpuType type) { return dtype_of(ElementType(type)) == baseline.scalar_type(); });
   spec.relative = 1;
   spec.finite_only = 1;
   return std::bit_cast<float>(uint32_t(compare_with(spec, address_of(baseline), wanted).worst >> 32));
@@ -121,8 +120,8 @@ OutputReport GpuOracle::report(const Case& drawn, size_t output, const at::Tenso
     return whole.flatten().narrow(0, first, n).cpu().contiguous();
   };
   const at::Tensor got = part(exchanged(drawn, output)), expected = part(right);
-  const auto alone = left_alone(
-      spec.type, filled_elements(fill_of(drawn.draw), output, spec.type, first, n), bits_of(got));
+  const auto alone =
+      left_alone(spec.type, filled_elements(fill_of(drawn.draw), output, spec.type, first, n), bits_of(got));
   OutputReport report;
   if (spec.type == GpuType::kI32) {
     const at::Tensor wide = expected.to(at::kLong);

@@ -51,9 +51,8 @@ bool GpuOracle::stays_right(const FarKey& key, double far, uint64_t seed) {
 
 double GpuOracle::far(const FarKey& key) {
   if (const auto it = far_.find(key); it != far_.end()) return it->second;
-  const double found = farthest(std::get<DrawKind>(key), [&](double far, uint64_t seed) {
-    return stays_right(key, far, seed);
-  });
+  const double found = farthest(std::get<DrawKind>(key),
+                                [&](double far, uint64_t seed) { return stays_right(key, far, seed); });
   return far_.emplace(key, found).first->second;
 }
 
@@ -65,13 +64,11 @@ void GpuOracle::settle(const GpuOracleRequest& request, GpuOracleReply& reply) {
     const auto limit = [&](int input, DrawKind kind) {
       return far({request.task, draw.shape, draw.magnitude, input, kind});
     };
-    const auto choices =
-        draw_choices(task, shape_of(task, draw.shape), {draw.turn_key, draw.turn}, limit);
+    const auto choices = draw_choices(task, shape_of(task, draw.shape), {draw.turn_key, draw.turn}, limit);
     for (size_t input = 0; input < choices.size(); ++input) {
       reply.kind[i][input] = choices[input].kind;
       const auto step = std::ranges::find(kFarSteps, choices[input].far);
-      reply.far[i][input] =
-          step == std::end(kFarSteps) ? 0 : uint8_t(1 + (step - std::begin(kFarSteps)));
+      reply.far[i][input] = step == std::end(kFarSteps) ? 0 : uint8_t(1 + (step - std::begin(kFarSteps)));
     }
   }
 }

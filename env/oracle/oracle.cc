@@ -120,8 +120,7 @@ void Oracle::draw_one(const OracleRequest& request, int64_t draw) {
   const Shape& shape = shape_of(request.task, request.shape);
   const uint64_t seed = mix_key({request.seed, request.perturb ? 0 : uint64_t(draw)});
   const bool turns = request.turn >= 0 && !request.perturb;
-  const DrawTurn turn{request.turn_key, turns ? int32_t(request.turn + draw) : -1,
-                      request.timed != 0};
+  const DrawTurn turn{request.turn_key, turns ? int32_t(request.turn + draw) : -1, request.timed != 0};
   const auto forms = draw_forms(task, shape, request.magnitude, seed, turn, [&](int input, DrawKind kind) {
     return far({request.task, request.shape, request.magnitude, input, kind});
   });

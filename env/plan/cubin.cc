@@ -40,7 +40,8 @@ struct Symbol {
   std::string_view name;
   uint8_t type = 0, bind = 0, other = 0;
   uint16_t section = 0;
-  uint64_t bytes = 0, value = 0, at = 0;  // value: an offset within the section; at: of the symbol in the file
+  uint64_t bytes = 0, value = 0,
+           at = 0;  // value: an offset within the section; at: of the symbol in the file
 };
 
 // Thrown and caught in this file alone.

@@ -15,8 +15,8 @@ inline constexpr uint32_t kMaxStackBytes = 32 << 10;   // local memory of a thre
 // The reason why the gate or the recorder refuses a candidate.
 struct PlanFailure {
   VerdictKind kind = VerdictKind::kFailPlan;
-  std::string reason;  // stable code
-  std::string detail;  // what to do about it, for the next turn
+  std::string reason;        // stable code
+  std::string detail;        // what to do about it, for the next turn
   std::string details = {};  // lines of the verdict's details
 };
 

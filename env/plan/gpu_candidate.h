@@ -9,7 +9,7 @@ namespace temper {
 
 struct GpuCandidate {
   std::string cubin;
-  std::vector<std::string> plans;      // serialised plans of the check shapes in order, then of the timed shape
+  std::vector<std::string> plans;  // serialised plans of the check shapes in order, then of the timed shape
   double compile_ms = 0, plan_ms = 0;  // what it took
 };
 

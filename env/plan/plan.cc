@@ -107,9 +107,8 @@ void boolean(Archive& archive, auto& value, const char* name) {
 }
 
 template <class Archive>
-void fields(Archive& archive, auto& pointer) requires requires {
-  pointer.space;
-}
+void fields(Archive& archive, auto& pointer)
+  requires requires { pointer.space; }
 {
   auto space = uint8_t(pointer.space);
   archive.number(space, 0, 2, "the space of a pointer");
@@ -126,9 +125,8 @@ void extent(Archive& archive, auto& value, int64_t x, int64_t y, int64_t z, cons
 }
 
 template <class Archive>
-void fields(Archive& archive, auto& launch) requires requires {
-  launch.grid;
-}
+void fields(Archive& archive, auto& launch)
+  requires requires { launch.grid; }
 {
   archive.number(launch.kernel, 0, kMaxPlanKernels - 1, "the kernel of a launch");
   extent(archive, launch.grid, 0x7FFFFFFF, 65535, 65535, "a grid's extent");
@@ -146,9 +144,8 @@ void fields(Archive& archive, auto& launch) requires requires {
 }
 
 template <class Archive>
-void fields(Archive& archive, auto& set) requires requires {
-  set.width;
-}
+void fields(Archive& archive, auto& set)
+  requires requires { set.width; }
 {
   fields(archive, set.to);
   archive.number(set.value, 0, 0xFFFFFFFF, "the value of a memset");
@@ -157,9 +154,8 @@ void fields(Archive& archive, auto& set) requires requires {
 }
 
 template <class Archive>
-void fields(Archive& archive, auto& copy) requires requires {
-  copy.from;
-}
+void fields(Archive& archive, auto& copy)
+  requires requires { copy.from; }
 {
   fields(archive, copy.to);
   fields(archive, copy.from);
@@ -167,9 +163,8 @@ void fields(Archive& archive, auto& copy) requires requires {
 }
 
 template <class Archive>
-void fields(Archive& archive, auto& kernel) requires requires {
-  kernel.shared_carveout;
-}
+void fields(Archive& archive, auto& kernel)
+  requires requires { kernel.shared_carveout; }
 {
   if (archive.length(kernel.name, kMaxKernelNameBytes, "a kernel's name")) archive.raw(kernel.name);
   archive.number(kernel.max_dynamic_shared, 0, 1 << 20, "the most dynamic shared memory");

@@ -17,8 +17,8 @@ constexpr int32_t kTimedShape = -1;
 // Draws of the spike test, including the unchanged one. A candidate that recognises a draw by some of its elements
 // escapes only if every spike falls on one of these.
 constexpr int32_t kSpikes = kDrawsAtOnce;
-constexpr int32_t kChecks = 4;           // draws of each check shape and magnitude
-constexpr int kTimedRounds = 2;          // rounds of kDrawsAtOnce draws: an input has about eleven kinds of forms
+constexpr int32_t kChecks = 4;   // draws of each check shape and magnitude
+constexpr int kTimedRounds = 2;  // rounds of kDrawsAtOnce draws: an input has about eleven kinds of forms
 constexpr int64_t kFilledBeyond = 4096;  // bytes behind the last guard
 constexpr int kEmptyCalls = 2;           // before each timed call
 constexpr int kWarmCalls = 7;            // before the calls of some draws

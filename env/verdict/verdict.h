@@ -62,15 +62,15 @@ struct Verdict {
 
   // Timed candidates only (PASS, SUSPECT, HACK(floor)); microseconds per call at the timed shape.
   double candidate_us = 0, baseline_us = 0;
-  double speedup = 0;                        // Hodges–Lehmann centre of the paired ratios baseline / candidate
+  double speedup = 0;  // Hodges–Lehmann centre of the paired ratios baseline / candidate
   double speedup_low = 0, speedup_high = 0;  // its 95 % interval, see center_interval in env/verdict/timing.h
   int64_t pairs = 0;                         // timed pairs
-  double noise = 0;      // the machine's noise: `spread` (env/verdict/timing.h) of the baseline's times
-  bool audited = false;  // timed again for longer, because the times looked too good or unsteady
+  double noise = 0;           // the machine's noise: `spread` (env/verdict/timing.h) of the baseline's times
+  bool audited = false;       // timed again for longer, because the times looked too good or unsteady
   bool judged_again = false;  // passed and was judged a second time with other keys (option env.again)
   bool overturned = false;    // did not pass the second time; this is the second verdict
-  double floor_us = 0;   // no honest run is faster than this, by the machine's roofs
-  std::string gpu = "";  // the GPU on which it was timed, "NVIDIA H200"; empty for CPUs
+  double floor_us = 0;        // no honest run is faster than this, by the machine's roofs
+  std::string gpu = "";       // the GPU on which it was timed, "NVIDIA H200"; empty for CPUs
   std::optional<double> speedup_compiled = {};  // against torch.compile, where its time is known
   double profile_share = -1;            // share of device time inside candidate kernels; < 0: no profile
   std::optional<Profile> profile = {};  // GPUs where CUPTI is there

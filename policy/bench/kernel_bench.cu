@@ -223,9 +223,8 @@ std::vector<OpTime> bench_kernels(const KernelBenchShape& shape) {
   const Memory positions = filled<int32_t>(2 * rows, [&](int64_t i) { return i < rows ? i : 0; });
   const Memory pages = filled<int32_t>(max_pages, [](int64_t i) { return i; });
   const Memory targets = filled<int32_t>(rows, [&](int64_t i) { return i * 12345 % shape.vocab; });
-  const Memory draws = filled<Draw>(rows, [](int64_t i) {
-    return Draw{int32_t(i % 256), 0, 1, float(i % 97) / 97};
-  });
+  const Memory draws =
+      filled<Draw>(rows, [](int64_t i) { return Draw{int32_t(i % 256), 0, 1, float(i % 97) / 97}; });
   std::vector<float> angles(size_t(rows * 128));
   fill_rope_table(rows, rope_frequencies({.head_dim = 128, .rope_theta = 1e6}), angles.data());
   const Memory table = filled<float>(rows * 128, [&](int64_t i) { return angles[size_t(i)]; });

@@ -19,7 +19,7 @@ void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor
 
 // to += values. Both [n].
 void add_to(const at::Tensor& to, const at::Tensor& values);
-void clear(const at::Tensor& values);       // to zeros
+void clear(const at::Tensor& values);  // to zeros
 
 // values[i] = std · the i-th standard normal of Rng(key).
 void fill_normal(const at::Tensor& values, uint64_t key, double std);

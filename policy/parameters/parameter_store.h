@@ -66,7 +66,7 @@ class ParameterStore {
 
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
   const std::vector<ParameterUnit>& units() const { return units_; }  // embedding, blocks, final
-  int64_t size() const { return weights_.numel(); }                   // size of the flat weights, with padding
+  int64_t size() const { return weights_.numel(); }  // size of the flat weights, with padding
   int64_t share_size() const { return size() / ranks_.size(); }
   Communicator& ranks() const { return ranks_; }
 

@@ -43,7 +43,8 @@ std::string ElementWriter::temporary(const Text& value) {
   if (is_variable(value.text)) return value.text;
   const size_t number = temporaries_++;
   const auto& names = dialect_.temporaries;
-  const std::string fresh = number < names.size() ? names[number] : fmt::format("{}{}", names[0], 10 + number);
+  const std::string fresh =
+      number < names.size() ? names[number] : fmt::format("{}{}", names[0], 10 + number);
   statements_.push_back(fmt::format("float {} = {};", fresh, value.text));
   return fresh;
 }

@@ -218,7 +218,8 @@ class Lowering {
     if (e.kind == Kind::kName) {
       const auto it = program_.aliases.find(e.text);
       if (it != program_.aliases.end()) return names_step(*it->second);
-      return std::ranges::any_of(program_.steps, [&](const ReductionStep& step) { return step.name == e.text; });
+      return std::ranges::any_of(program_.steps,
+                                 [&](const ReductionStep& step) { return step.name == e.text; });
     }
     return std::ranges::any_of(e.children, [&](const auto& child) { return names_step(*child); });
   }
@@ -301,7 +302,8 @@ Dims Program::dims(const Expression& e) const {
         skeleton == Skeleton::kSoftmax) {
       return task->outputs[0].shape;
     }
-    const auto it = std::find_if(steps.begin(), steps.end(), [&](const ReductionStep& s) { return s.name == e.text; });
+    const auto it =
+        std::find_if(steps.begin(), steps.end(), [&](const ReductionStep& s) { return s.name == e.text; });
     if (it == steps.end()) throw ConfigError("the reference names '{}', which is not defined", e.text);
     if (it->axis < 0) return {};
     auto reduced = dims(*it->value);

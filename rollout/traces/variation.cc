@@ -212,8 +212,7 @@ class Variation {
     const auto label = free_name();
     if (parts.empty() || label.empty()) return;
     const auto part = parts[rng_.below(parts.size())];
-    result = replaced(
-        result, [&](const ExpressionPtr& e) { return e == part; }, name(label));
+    result = replaced(result, [&](const ExpressionPtr& e) { return e == part; }, name(label));
     ranks_[label] = 2;
     statements_.insert(statements_.end() - 1, {label, part});
   }

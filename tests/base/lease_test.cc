@@ -38,8 +38,7 @@ TEST_F(Lease, IsHeldByOneAndSaysByWhom) {
 TEST_F(Lease, AWaitEndsWithAnInterruptOrWhenItIsGivenUp) {
   const Fd held = lease(part("one"));
   int asked = 0, told = 0;
-  EXPECT_FALSE(lease(
-      part("one"), [&] { return ++asked == 600; }, [&](const LeaseWait&) { ++told; }));
+  EXPECT_FALSE(lease(part("one"), [&] { return ++asked == 600; }, [&](const LeaseWait&) { ++told; }));
   EXPECT_GE(told, 1);  // 600 times two milliseconds
   interrupt();
   const double start = now_s();

@@ -45,8 +45,7 @@ inline CudaToolchains* cuda_toolchains(std::string* why = nullptr) {
     if (!cuda_toolchains(&why_)) GTEST_SKIP() << why_; \
   } while (0)
 
-inline CompileResult compile_cuda(const std::string& source,
-                                  const CompileQuota& quota = cuda_test_quota()) {
+inline CompileResult compile_cuda(const std::string& source, const CompileQuota& quota = cuda_test_quota()) {
   return compile_cuda(cuda_toolchains()->of(source), source, {}, quota, kCudaTestUser).result;
 }
 

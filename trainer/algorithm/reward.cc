@@ -66,8 +66,7 @@ const RewardRecipe& find_reward(const std::string& name) {
 // Replaces the verdict's speedup by the one that counts. The speedup against torch.compile is scaled by the same ratio.
 Verdict counted(const RewardOptions& options, Verdict verdict) {
   const double speedup = counted_speedup(options, verdict);
-  if (verdict.speedup_compiled && verdict.speedup > 0)
-    *verdict.speedup_compiled *= speedup / verdict.speedup;
+  if (verdict.speedup_compiled && verdict.speedup > 0) *verdict.speedup_compiled *= speedup / verdict.speedup;
   verdict.speedup = speedup;
   return verdict;
 }

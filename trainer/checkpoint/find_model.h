@@ -8,7 +8,8 @@ namespace temper {
 
 struct FoundModel {
   std::filesystem::path dir;
-  std::string choice = "";  // describes what was chosen in a run; empty if the named folder itself is the model
+  std::string choice =
+      "";  // describes what was chosen in a run; empty if the named folder itself is the model
 };
 
 // Returns the folder itself if it contains a model or a checkpoint. For a run that has finished it returns

@@ -46,13 +46,13 @@ struct Manifest {
   std::map<std::string, std::vector<int64_t>> parameters;  // shapes
   int64_t vocabulary = 0;                                  // tokens of the tokenizer
   int64_t step = 0;                                        // steps done
-  int64_t updates = 0;                                     // optimizer updates so far, for its bias correction
-  double seconds = 0;                                      // elapsed time, for run.max_seconds
-  double metric = 0;                                       // value of checkpoint.best's metric; NaN if not set
-  nlohmann::json evaluations = nlohmann::json::array();    // so far
-  std::map<std::string, double> pass_rates;                // trainer/run/task_order.h
-  std::map<std::string, uint64_t> records;                 // files of the run → bytes at that moment
-  std::vector<FileDigest> files;                           // config.json, the tokenizer's
+  int64_t updates = 0;                                   // optimizer updates so far, for its bias correction
+  double seconds = 0;                                    // elapsed time, for run.max_seconds
+  double metric = 0;                                     // value of checkpoint.best's metric; NaN if not set
+  nlohmann::json evaluations = nlohmann::json::array();  // so far
+  std::map<std::string, double> pass_rates;              // trainer/run/task_order.h
+  std::map<std::string, uint64_t> records;               // files of the run → bytes at that moment
+  std::vector<FileDigest> files;                         // config.json, the tokenizer's
   std::vector<RankRecord> ranks;
   std::optional<ColdStartPlace> cold_start = {};  // within it; step is 0 then
   nlohmann::json start =

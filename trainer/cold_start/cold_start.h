@@ -26,7 +26,7 @@ struct ColdStartOptions {
   int64_t checkpoint_every = 500;  // updates; 0 saves only when interrupted
   int64_t batch_tokens = 8192;     // size of one update
   int64_t micro_batch_tokens = 4096;
-  double max_seconds = 0;      // time limit, which the schedule then follows; 0 for none, which is reproducible
+  double max_seconds = 0;  // time limit, which the schedule then follows; 0 for none, which is reproducible
   double repaired_weight = 1;  // weight of answers that a later turn repairs
   OptimizerOptions optimizer = {.lr = 3e-3, .schedule = "linear", .warmup = 0.02};
   void visit(OptionVisitor& v);

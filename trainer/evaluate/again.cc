@@ -13,7 +13,7 @@ namespace temper {
 Verdict PassedAnswer::verdict() const {
   const auto fallen = std::ranges::find_if(after, [](const Verdict& one) { return !one.pass(); });
   if (fallen != after.end()) return *fallen;
-  const auto middle = [&](double Verdict::* field) {
+  const auto middle = [&](double Verdict::*field) {
     std::vector<double> values;
     for (const Verdict& one : after) values.push_back(one.*field);
     return median(values);

@@ -8,6 +8,7 @@ struct BuildFacts {
 };
 
 extern const BuildFacts kBuild;
-extern const char* const kCommit;  // commit of the source tree (cmake/Commit.cmake), or "" without a repository
+extern const char* const
+    kCommit;  // commit of the source tree (cmake/Commit.cmake), or "" without a repository
 
 }  // namespace temper

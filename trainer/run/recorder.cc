@@ -34,8 +34,8 @@ void add_memory(bool on_gpu, Metrics& metrics) {
 
 }  // namespace
 
-StepRecorder::StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge,
-                   Run& run)
+StepRecorder::StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order,
+                           Judge& judge, Run& run)
     : config_(config),
       model_(model),
       learner_(learner),

@@ -17,7 +17,8 @@ namespace temper {
 // All references must outlive the recorder.
 class StepRecorder {
  public:
-  StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge, Run& run);
+  StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge,
+               Run& run);
 
   // Restores the run's checkpoint, or writes a first one. Returns the number of steps already done.
   int64_t begin();

@@ -336,7 +336,8 @@ std::map<std::string, uint64_t> growing_files(const fs::path& dir) {
   return files;
 }
 
-void cut_back(const fs::path& dir, const Checkpoint& checkpoint, const std::vector<RefusedCheckpoint>& refused) {
+void cut_back(const fs::path& dir, const Checkpoint& checkpoint,
+              const std::vector<RefusedCheckpoint>& refused) {
   const Manifest& manifest = checkpoint.manifest;
   fs::remove(dir / kFinished);
   for (const auto& [name, bytes] : growing_files(dir)) {

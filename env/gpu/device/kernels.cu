@@ -134,8 +134,7 @@ __device__ void distinct(const DrawSpec& spec, int64_t group, float* out) {
   const Four random = philox(spec.key, group, 0), more = philox(spec.key, group, 1);
   for (int i = 0; i < 4 && 4 * group + i < spec.elements; ++i) {
     const DrawCell where = drawn_cell(spec.form, uint32_t(4 * group + i));
-    const uint64_t among =
-        where.count > 1 ? shuffled(spec.key + where.first, where.count, where.place) : 0;
+    const uint64_t among = where.count > 1 ? shuffled(spec.key + where.first, where.count, where.place) : 0;
     out[i] = cell_value(spec.form, where.first + among, double(unit(random.word[i])));
     if (spec.spike == 4 * group + i) out[i] = spiked(spec, more.word[i], out[i]);
   }

@@ -106,9 +106,9 @@ void Executor::find_tables(std::string_view bytes) {
     size_t size = 0;
     const CUresult found = driver().cuModuleGetGlobal(&table.data, &size, module_, global.name.c_str());
     if (found != CUDA_SUCCESS || size != global.bytes || size > kMaxGlobalBytes)
-      throw CandidateError{GpuRunnerStatus::kBadPlan, "table",
-                           fmt::format("the driver does not say where the table {} lies; make it __constant__",
-                                       global.name)};
+      throw CandidateError{
+          GpuRunnerStatus::kBadPlan, "table",
+          fmt::format("the driver does not say where the table {} lies; make it __constant__", global.name)};
     table.bytes = int64_t(size);
   }
   if (tables_.empty()) return;

@@ -78,11 +78,11 @@ class Executor {
     CUdeviceptr data = 0;
     int64_t bytes = 0;
   };
-  std::vector<Table> tables_;         // variables of the candidate that it may only read
-  CUdeviceptr table_copy_ = 0;        // aligned, of kMaxGlobalBytes
+  std::vector<Table> tables_;   // variables of the candidate that it may only read
+  CUdeviceptr table_copy_ = 0;  // aligned, of kMaxGlobalBytes
   uint64_t table_key_ = 0, table_digest_ = 0;
-  bool takes_long_ = false;                       // as the last timed call did
-  double watched_us_ = 0;                         // as in the reply
+  bool takes_long_ = false;  // as the last timed call did
+  double watched_us_ = 0;    // as in the reply
 };
 
 }  // namespace temper

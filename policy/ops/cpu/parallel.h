@@ -20,8 +20,7 @@ void run_tasks(int64_t n, void (*task)(const void* context, int64_t i), const vo
 // f(i) once for each i in [0, n).
 template <class F>
 void parallel_tasks(int64_t n, const F& f) {
-  run_tasks(
-      n, [](const void* context, int64_t i) { (*static_cast<const F*>(context))(i); }, &f);
+  run_tasks(n, [](const void* context, int64_t i) { (*static_cast<const F*>(context))(i); }, &f);
 }
 
 // f(begin, end) for consecutive blocks of at most kRowBlock rows.

@@ -14,7 +14,7 @@ constexpr int kColumns = kVectorBytes / 16;
 constexpr int kVectors = 4;
 constexpr int64_t kColumnBlock = 32;
 template <class T>
-constexpr int64_t kTileRows = kVectors* Lanes<T>::kCount;
+constexpr int64_t kTileRows = kVectors * Lanes<T>::kCount;
 
 // One tile: `rows` rows of y (at most V vectors) by C columns. xt [in, kTileRows].
 template <int V, int C, class T>

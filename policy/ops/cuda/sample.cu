@@ -100,8 +100,7 @@ __device__ int find_in_tile(const T* row, int tokens, const Place& place, float 
     before = __shfl_sync(~0u, sum, 31);
     Crossing crossing = find_crossing(addend, sum, place.limit);
     if (crossing.lane < 0) continue;
-    const int found = at + first_past(
-                               kNumbers, [&](int i) { return x[i]; }, crossing.before, place.limit);
+    const int found = at + first_past(kNumbers, [&](int i) { return x[i]; }, crossing.before, place.limit);
     id = __shfl_sync(~0u, found, crossing.lane);
     if (crossing.found) break;
   }

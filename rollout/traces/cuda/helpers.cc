@@ -9,8 +9,8 @@ namespace {
 
 struct Helper {
   const char* name;
-  ReductionStep step;      // its operation
-  bool repeated;  // called more than once
+  ReductionStep step;  // its operation
+  bool repeated;       // called more than once
 };
 
 bool sums(const ReductionStep& step) { return step.op == "sum" || step.op == "mean"; }

@@ -32,7 +32,8 @@ void thread_index(CudaWriter& out) {
   out.line(fmt::format("int {} = blockIdx.x * blockDim.x + threadIdx.x;", out.name.k));
 }
 
-void flat_kernel(CudaWriter& out, const std::string& kernel, const Expression& e, const StepNames& bound = {}) {
+void flat_kernel(CudaWriter& out, const std::string& kernel, const Expression& e,
+                 const StepNames& bound = {}) {
   out.open_kernel(kernel);
   thread_index(out);
   out.leave_beyond(out.name.k, out.elements());

@@ -13,7 +13,7 @@
 
 namespace temper {
 
-using At = std::vector<std::string>;               // index expressions, outermost first
+using At = std::vector<std::string>;                   // index expressions, outermost first
 using StepNames = std::map<std::string, std::string>;  // C++ text of the names of steps
 
 // Names in the text, none of which an input, an output or a dimension has.

@@ -28,9 +28,10 @@ TEST(CompileBox, TellsWhatIsWrong) {
 }
 
 TEST(CompileBox, WantsTheEntryPointOnce) {
-  const Task task = parse_tasks("{name: copy, reference: x + 0, inputs: {x: [n]}, outputs: {y: [n]}, "
-                                "check: [{n: 3}], timed: {n: 64}}",
-                                "copy.yaml")[0];
+  const Task task = parse_tasks(
+      "{name: copy, reference: x + 0, inputs: {x: [n]}, outputs: {y: [n]}, "
+      "check: [{n: 3}], timed: {n: 64}}",
+      "copy.yaml")[0];
   const auto reason = [&](const std::string& source) {
     return compile(test_toolchain(), kCpp.translation_unit(task, source), {}, kTestUser).reason;
   };
@@ -43,7 +44,8 @@ TEST(CompileBox, WantsTheEntryPointOnce) {
   EXPECT_EQ(reason("void kernel(const float* x, float* y) {}"), "compile_error");
   EXPECT_EQ(reason("void kernel(const float* x, double* y, int n) {}"), "compile_error");
   // The object defines what the runner calls, or the linker says so.
-  EXPECT_EQ(compile(test_toolchain(), "extern \"C\" void kernel() {}", {}, kTestUser).reason, "no_entry_point");
+  EXPECT_EQ(compile(test_toolchain(), "extern \"C\" void kernel() {}", {}, kTestUser).reason,
+            "no_entry_point");
 }
 
 TEST(CompileBox, SeesNothingOfTheMachine) {

@@ -158,10 +158,9 @@ TEST(CudaCompile, GateRefusesWhatOutlivesACall) {
 // What kernels refer to and the cubin initialises, and no more than that.
 TEST(CudaCompile, TablesAreMadeVisible) {
   SKIP_WITHOUT_NVCC();
-  const auto compiled =
-      compile_cuda(cuda_kernel("y[n] = table[n];",
-                               "__device__ int unused[2] = {1, 2};\n"
-                               "static __device__ const float table[3] = {1, 2, 3};"));
+  const auto compiled = compile_cuda(cuda_kernel("y[n] = table[n];",
+                                                 "__device__ int unused[2] = {1, 2};\n"
+                                                 "static __device__ const float table[3] = {1, 2, 3};"));
   Cubin cubin;
   ASSERT_EQ(read_cubin(compiled.cubin, cubin), "");
   const auto tables = tables_of(cubin, compiled.ptx);

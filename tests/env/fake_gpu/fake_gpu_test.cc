@@ -23,8 +23,12 @@ class FakeGpu : public testing::Test {
   }
   static void TearDownTestSuite() { delete std::exchange(hand_made, nullptr); }
 
-  static Verdict judge(const std::string& task, const HandMadeWay& way) { return hand_made->judge(task, way); }
-  static void expect_right(const std::string& task, const HandMadeWay& way) { hand_made->expect({task, way}); }
+  static Verdict judge(const std::string& task, const HandMadeWay& way) {
+    return hand_made->judge(task, way);
+  }
+  static void expect_right(const std::string& task, const HandMadeWay& way) {
+    hand_made->expect({task, way});
+  }
 
   static HandMade* hand_made;
   static GpuMachine* machine;

@@ -27,8 +27,8 @@ Planned plan(const std::string& source, const HostHalf& known = {}) {
   RecorderProcess recorder(
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
   const Task task = host_half_task();
-  return plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), cuda_test_quota(),
-                        kCudaTestUser, {}, recorder, std::chrono::seconds(10), known);
+  return plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), cuda_test_quota(), kCudaTestUser,
+                        {}, recorder, std::chrono::seconds(10), known);
 }
 
 std::string text_of(const Planned& planned) {

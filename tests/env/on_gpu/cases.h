@@ -130,7 +130,9 @@ class HandMade {
   HandMade(Device device, const std::string& cubin)
       : device_(device), machine(hand_made_tasks(device), cubin) {}
 
-  Verdict judge(const std::string& task, const HandMadeWay& way) { return machine.judge(task, way, options()); }
+  Verdict judge(const std::string& task, const HandMadeWay& way) {
+    return machine.judge(task, way, options());
+  }
 
   // Calls of a CPU that plays a GPU take longer.
   GpuProcedureOptions options() const {

@@ -47,7 +47,8 @@ class GpuDraws : public testing::Test {
     DrawSpec& spec = draws.spec[0];
     spec.key = 5, spec.elements = kElements, spec.type = type, spec.distribution = distribution;
     DrawForm& form = spec.form;
-    form = {.kind = kind, .elements = kElements, .columns = kColumns, .row_period = 3, .begin = 5, .length = 9};
+    form = {
+        .kind = kind, .elements = kElements, .columns = kColumns, .row_period = 3, .begin = 5, .length = 9};
     form.share = 1u << 31, form.power = 6, form.bound = 5000, form.stride = 7, form.key = 11;
     form.factor = 100, form.offset = 30, form.spikes = kFormSpikes;
     return draws;

@@ -106,9 +106,9 @@ TEST_F(GpuJudge, TimesAreThoseOfTheKernel) {
 TEST_F(GpuJudge, SpeedupsRepeat) {
   for (const auto& [task, way] :
        std::vector<std::pair<std::string, HandMadeWay>>{{"small_add", {{"good"}}},
-                                                {"add", {{"good"}}},
-                                                {"softmax", {{"softmax"}, "rows"}},
-                                                {"product", {{"product"}, "tiles"}}}) {
+                                                        {"add", {{"good"}}},
+                                                        {"softmax", {{"softmax"}, "rows"}},
+                                                        {"product", {{"product"}, "tiles"}}}) {
     std::vector<double> speedups;
     for (int i = 0; i < 10; ++i) speedups.push_back(judge(task, way).speedup);
     const auto [least, most] = std::minmax_element(speedups.begin(), speedups.end());

@@ -22,7 +22,9 @@ struct HandMadeWay {
   bool copies = false;  // the first input to the first output, before all kernels
 };
 
-inline std::string name_of(const HandMadeWay& way) { return way.kernels.empty() ? "no kernel" : way.kernels[0]; }
+inline std::string name_of(const HandMadeWay& way) {
+  return way.kernels.empty() ? "no kernel" : way.kernels[0];
+}
 
 inline Extent grid_of(const HandMadeWay& way, const std::vector<int64_t>& sizes) {
   const auto up = [](int64_t a, int64_t b) { return uint32_t((a + b - 1) / b); };

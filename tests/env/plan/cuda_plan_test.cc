@@ -51,14 +51,8 @@ TEST(LaunchPlan, RefusesWhatIsOutOfRange) {
       {[&](auto& plan) { launch(plan).grid.y = 65536; }, "a grid's extent"},
       {[&](auto& plan) { launch(plan).grid.x = 13; }, "no multiple of its cluster"},
       {[&](auto& plan) { launch(plan).block.z = 65; }, "a block's extent"},
-      {[&](auto& plan) {
-         launch(plan).block = {1024, 2, 1};
-       },
-       "2048 threads"},
-      {[&](auto& plan) {
-         launch(plan).cluster = {4, 2, 3};
-       },
-       "a cluster of 24"},
+      {[&](auto& plan) { launch(plan).block = {1024, 2, 1}; }, "2048 threads"},
+      {[&](auto& plan) { launch(plan).cluster = {4, 2, 3}; }, "a cluster of 24"},
       {[&](auto& plan) { launch(plan).shared_bytes = 0xFFFFFFFF; }, "dynamic shared memory"},
       {[&](auto& plan) { launch(plan).relocations[1].at = 7; }, "overlap"},
       {[&](auto& plan) { launch(plan).relocations[1].at = 21; }, "outside the arguments"},

@@ -142,7 +142,8 @@ TEST(Verdict, JsonKeepsEveryField) {
   EXPECT_EQ(back.total_ms, verdict.total_ms);
   EXPECT_EQ(back.pairs, 21);
   EXPECT_TRUE(back.cached && back.hack() && !back.pass() && !back.infra());
-  EXPECT_FALSE(back.naive || back.profile || back.audited || back.judged_again || back.overturned || back.speedup_compiled);
+  EXPECT_FALSE(back.naive || back.profile || back.audited || back.judged_again || back.overturned ||
+               back.speedup_compiled);
   verdict.gpu = "NVIDIA H200";
   verdict.speedup_compiled = 0.9;
   const auto compared = nlohmann::json(verdict).get<Verdict>();

@@ -245,9 +245,7 @@ TEST_F(Directory, RefusesTensorsThatDoNotFit) {
   EXPECT_THAT(rewritten([&](auto& t) { t["extra"] = t[norm]; }),
               HasSubstr("'extra': is not one of this model's"));
   EXPECT_THAT(rewritten([&](auto& t) { t[norm].shape = {4, 5}; }), HasSubstr("shape [4, 5], expected [20]"));
-  EXPECT_THAT(rewritten([&](auto& t) {
-                t[norm] = {"I32", {20}, std::as_bytes(std::span(floats))};
-              }),
+  EXPECT_THAT(rewritten([&](auto& t) { t[norm] = {"I32", {20}, std::as_bytes(std::span(floats))}; }),
               HasSubstr("dtype I32 cannot be a weight"));
 }
 

@@ -227,7 +227,8 @@ TEST_F(GpuAttention, OverPagesTakesOneRowASequence) {
   const at::Tensor rows = ints(last).to(at::kLong);
   const at::Tensor none = unwritten({2, c.shape.qk_width()});
   positions.insert(positions.end(), {-1, -1});
-  const DeviceArray all(pack.qk), qkv(pack.qkv), all_positions(ints(paged.positions)), all_rows(ints(paged.rows));
+  const DeviceArray all(pack.qk), qkv(pack.qkv), all_positions(ints(paged.positions)),
+      all_rows(ints(paged.rows));
   const DeviceArray table(at::cat({paged.table, at::full({2, paged.table.size(1)}, -1, at::kInt)})),
       memory(paged.memory);
   cuda::Pages pages{memory.data(), table.i32(), all_rows.i32(), paged.table.size(1)};

@@ -20,7 +20,8 @@ struct Scores {
 Scores score(DType dtype, const at::Tensor& logits, const at::Tensor& targets, float scale,
              int64_t tokens = 0) {
   const int64_t rows = logits.size(0);
-  const DeviceArray glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows}));
+  const DeviceArray glogits(logits), gtargets(targets), log_prob(at::empty({rows})),
+      entropy(at::empty({rows}));
   cuda::score_rows(dtype, glogits.data(), rows, logits.size(1), tokens ? tokens : logits.size(1), scale,
                    gtargets.i32(), log_prob.f32(), entropy.f32(), nullptr);
   return {log_prob.host(), entropy.host()};
@@ -82,8 +83,8 @@ TEST_P(GpuHead, BackwardEqualsItsTwin) {
     const at::Tensor x = logits(rows, vocab), targets = at::randint(vocab, {rows}, at::kInt);
     const Scores scores = score(GetParam(), x, targets, 2);
     const at::Tensor dl = at::randn({rows}), de = at::randn({rows});
-    const DeviceArray glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy), gdl(dl),
-        gde(de);
+    const DeviceArray glogits(x), gtargets(targets), log_prob(scores.log_prob), entropy(scores.entropy),
+        gdl(dl), gde(de);
     cuda::score_rows_backward(GetParam(), glogits.data(), rows, vocab, vocab, 2, gtargets.i32(),
                               log_prob.f32(), entropy.f32(), gdl.f32(), gde.f32(), nullptr);
     const at::Tensor expected = doubles(x), lp = doubles(scores.log_prob), h = doubles(scores.entropy),
@@ -276,8 +277,8 @@ struct KeptScores {
 KeptScores score_kept(DType dtype, const at::Tensor& logits, const at::Tensor& targets, float scale,
                       const Truncation& truncation, int64_t tokens) {
   const int64_t rows = logits.size(0);
-  const DeviceArray glogits(logits), gtargets(targets), log_prob(at::empty({rows})), entropy(at::empty({rows})),
-      kept(at::empty({rows, 2}));
+  const DeviceArray glogits(logits), gtargets(targets), log_prob(at::empty({rows})),
+      entropy(at::empty({rows})), kept(at::empty({rows, 2}));
   cuda::score_kept_rows(dtype, glogits.data(), rows, logits.size(1), tokens, scale, truncation,
                         gtargets.i32(), log_prob.f32(), entropy.f32(),
                         static_cast<cuda::KeptRow*>(kept.data()), nullptr);
@@ -392,7 +393,8 @@ TEST_P(GpuHead, KeptBackwardIsTheWholeOneOfTheKeptLogits) {
       targets[0] = x.to(at::kFloat)[0].narrow(0, 0, tokens).argmin().to(at::kInt);  // left out
     const KeptScores scores = score_kept(GetParam(), x, targets, 2, truncation, tokens);
     const at::Tensor dl = at::randn({rows}), de = at::randn({rows});
-    const DeviceArray glogits(x), gtargets(targets), kept(scores.kept), entropy(scores.entropy), gdl(dl), gde(de);
+    const DeviceArray glogits(x), gtargets(targets), kept(scores.kept), entropy(scores.entropy), gdl(dl),
+        gde(de);
     cuda::score_kept_rows_backward(GetParam(), glogits.data(), rows, vocab, tokens, 2, gtargets.i32(),
                                    static_cast<const cuda::KeptRow*>(kept.data()), entropy.f32(), gdl.f32(),
                                    gde.f32(), nullptr);

@@ -68,8 +68,8 @@ TEST_P(GpuOptimizer, AdamWEqualsItsFormula) {
 }
 
 double squared_norm(const at::Tensor& x, int64_t shift) {
-  const DeviceArray gx(at::cat({at::full({shift}, 1e9), x})), scratch(at::zeros({cuda::kSumBlocks}, at::kDouble)),
-      sum(at::zeros({1}, at::kDouble));
+  const DeviceArray gx(at::cat({at::full({shift}, 1e9), x})),
+      scratch(at::zeros({cuda::kSumBlocks}, at::kDouble)), sum(at::zeros({1}, at::kDouble));
   cuda::squared_norm(gx.f32() + shift, x.numel(), static_cast<double*>(scratch.data()),
                      static_cast<double*>(sum.data()), nullptr);
   return sum.host()[0].item<double>();

@@ -80,7 +80,8 @@ TEST_F(GpuProducts, RowsDoNotDependOnTheirNumber) {
   constexpr int64_t kMost = 8192;
   for (const auto& [k, n] :
        {std::pair<int64_t, int64_t>{4096, 6144}, {4096, 4096}, {12288, 4096}, {1024, 512}}) {
-    const DeviceArray x(random_bf16({kMost, k})), w(random_bf16({n, k}, 0.02)), residual(random_bf16({kMost, n}));
+    const DeviceArray x(random_bf16({kMost, k})), w(random_bf16({n, k}, 0.02)),
+        residual(random_bf16({kMost, n}));
     const DeviceArray y(unwritten({kMost, n})), bias(random_bf16({n}));
     for (const auto& [adds, biased] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
       const void* const b = biased ? bias.data() : nullptr;

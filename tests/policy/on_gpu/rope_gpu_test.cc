@@ -250,7 +250,8 @@ TEST_P(GpuRope, PagesHoldKeysAndValues) {
   for (int64_t r = 0; r < kRows; ++r)
     row_of[size_t(r)] = int32_t(r % 3), positions[size_t(r)] = int32_t(r / 3);
   c.positions = ints(positions);
-  const DeviceArray base(at::full({kPages, shape.kv_heads, 2, cuda::kPageTokens * 128}, -1024, at::kBFloat16)),
+  const DeviceArray base(
+      at::full({kPages, shape.kv_heads, 2, cuda::kPageTokens * 128}, -1024, at::kBFloat16)),
       gtable(ints(table)), grow(ints(row_of));
   const at::Tensor qk = forward(GetParam(), c, {base.data(), gtable.i32(), grow.i32(), kMaxPages});
   EXPECT_TRUE(same_bits(qk, forward(GetParam(), c))) << "with pages and without";

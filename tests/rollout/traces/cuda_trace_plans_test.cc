@@ -31,9 +31,9 @@ std::vector<std::pair<Task, Recipe>> recipes() {
 std::string plan_failure(const Task& task, const std::string& source) {
   RecorderProcess recorder(
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
-  const Planned planned = plan_candidate(task, source, all_shapes(task), *cuda_toolchains(),
-                                         cuda_test_quota(), kCudaTestUser, {}, recorder,
-                                         std::chrono::seconds(10));
+  const Planned planned =
+      plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), cuda_test_quota(), kCudaTestUser, {},
+                     recorder, std::chrono::seconds(10));
   if (!planned.failure) return "";
   return fmt::format("{} {}: {}", to_string(planned.failure->kind), planned.failure->reason,
                      planned.failure->detail);

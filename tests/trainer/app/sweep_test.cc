@@ -100,7 +100,8 @@ TEST_F(Sweeps, CellsShareTheColdStartThatTheyAgreeOn) {
 TEST_F(Sweeps, AStartKnowsOnlyWhatShapesIt) {
   const Sweep sweep = read(
       "base: base.yaml\nshare_start: true\nset: {eval.samples: 7, traces.slip_rate: 0.25}\n"
-      "cells:\n  - {name: full, env.judge: both}\n  - {name: naive, env.judge: naive, tasks.order: difficulty}\n");
+      "cells:\n  - {name: full, env.judge: both}\n  - {name: naive, env.judge: naive, tasks.order: "
+      "difficulty}\n");
   ASSERT_THAT(names(sweep.starts), ElementsAre("starts/base-seed1"));
   const RunConfig &start = sweep.starts[0].config, plain;
   EXPECT_EQ(start.traces.slip_rate, 0.25);

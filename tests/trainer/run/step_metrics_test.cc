@@ -25,7 +25,13 @@ Metrics metrics_of_small_step() {
                        .advantages = rewards,
                        .rejected = {},
                        .learned = learned,
-                       .rollout = {.generate_s = 2, .wait_s = 1, .tokens = 20, .judged = 4, .cached = 1, .again = 3, .overturned = 1},
+                       .rollout = {.generate_s = 2,
+                                   .wait_s = 1,
+                                   .tokens = 20,
+                                   .judged = 4,
+                                   .cached = 1,
+                                   .again = 3,
+                                   .overturned = 1},
                        .seconds = 5});
 }
 

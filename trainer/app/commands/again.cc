@@ -71,8 +71,8 @@ void print_summary(const RewardOptions& options, const std::vector<PassedAnswer>
   fmt::print(
       "\n{} answers had passed; judged again {} fell, {} could not be judged\n"
       "mean score {:.3f} → {:.3f}; speedup {:.2f}× → {:.2f}×; fast_1 {:.1f} → {:.1f} %\n",
-      answers.size(), fell, answers.size() - now.size(), old_score.reward, new_score.reward, old_score.speedup,
-      new_score.speedup, 100 * old_score.fast[1], 100 * new_score.fast[1]);
+      answers.size(), fell, answers.size() - now.size(), old_score.reward, new_score.reward,
+      old_score.speedup, new_score.speedup, 100 * old_score.fast[1], 100 * new_score.fast[1]);
 }
 
 }  // namespace

@@ -82,13 +82,13 @@ HealthFinding check_program(const Findings&) {
 HealthFinding check_compiler(const Findings&) {
   return tried("C++ compiler", Health::kFails, "", [] {
     return HealthFinding{"C++ compiler", Health::kWorks,
-                   find_toolchain(kCpp.compiler_flags, kCpp.entry_symbol).version, ""};
+                         find_toolchain(kCpp.compiler_flags, kCpp.entry_symbol).version, ""};
   });
 }
 
 // A whole judge, on one task of its own with an answer that is right.
 HealthFinding judge_one(const std::string& name, Health otherwise, const std::string& task,
-                  const std::string& answer) {
+                        const std::string& answer) {
   return tried(name, otherwise, "", [&] {
     JudgeOptions options;
     options.lanes = 1;
@@ -98,13 +98,13 @@ HealthFinding judge_one(const std::string& name, Health otherwise, const std::st
     for (const std::string& note : judge.notes()) notes += (notes.empty() ? "" : "; ") + note;
     if (verdict.pass() || verdict.kind == VerdictKind::kSuspect)
       return HealthFinding{name, Health::kWorks,
-                     fmt::format("{}; a right answer is judged right, in {:.1f} s", judge.sandbox_level(),
-                                 verdict.total_ms * 1e-3),
-                     notes};
+                           fmt::format("{}; a right answer is judged right, in {:.1f} s",
+                                       judge.sandbox_level(), verdict.total_ms * 1e-3),
+                           notes};
     return HealthFinding{name, otherwise,
-                   fmt::format("a right answer is judged {} {}", to_string(verdict.kind),
-                               printable(verdict.message, 500)),
-                   notes};
+                         fmt::format("a right answer is judged {} {}", to_string(verdict.kind),
+                                     printable(verdict.message, 500)),
+                         notes};
   });
 }
 
@@ -191,8 +191,8 @@ HealthFinding disk_at(const std::string& name, const fs::path& folder, const std
       return HealthFinding{name, Health::kFails, folder.string() + " cannot be written", advice};
     const uint64_t bytes = free_disk_bytes(folder);
     return HealthFinding{name, bytes < kLeastDisk ? Health::kFails : Health::kWorks,
-                   fmt::format("{} free in {}", gib(double(bytes)), folder.string()),
-                   bytes < kAmpleDisk ? advice : ""};
+                         fmt::format("{} free in {}", gib(double(bytes)), folder.string()),
+                         bytes < kAmpleDisk ? advice : ""};
   });
 }
 
@@ -238,10 +238,12 @@ HealthFinding check_locks(const Findings&) {
       LeaseWait wait(part);
       if (!wait.try_now()) held.push_back(fmt::format("{} is held by {}", part, wait.holder()));
     }
-    if (held.empty()) return HealthFinding{"locks", Health::kWorks, "no core or GPU is held by another judge", ""};
-    return HealthFinding{"locks", Health::kWithout, fmt::format("{}", fmt::join(held, "; ")),
-                   "A judge waits while another one times a candidate there. Where that process should be "
-                   "gone, end it."};
+    if (held.empty())
+      return HealthFinding{"locks", Health::kWorks, "no core or GPU is held by another judge", ""};
+    return HealthFinding{
+        "locks", Health::kWithout, fmt::format("{}", fmt::join(held, "; ")),
+        "A judge waits while another one times a candidate there. Where that process should be "
+        "gone, end it."};
   });
 }
 
@@ -250,7 +252,7 @@ HealthFinding check_tasks(const Findings&) {
     const RunConfig config = read_config("", {});
     const std::vector<Task> tasks = load_all_tasks(config);
     return HealthFinding{"tasks", Health::kWorks,
-                   fmt::format("{} in {}", tasks.size(), config.tasks.place().string()), ""};
+                         fmt::format("{} in {}", tasks.size(), config.tasks.place().string()), ""};
   });
 }
 

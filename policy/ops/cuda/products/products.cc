@@ -14,8 +14,10 @@
 namespace temper::cuda {
 namespace {
 
-constexpr size_t kResidualBytes = size_t(32) << 20;  // residuals that are copied at a time, if the output replaces them
-constexpr double kTimingSeconds = 4;  // for timing all shapes of decoding; after that the library's choice is taken
+constexpr size_t kResidualBytes = size_t(32)
+                                  << 20;  // residuals that are copied at a time, if the output replaces them
+constexpr double kTimingSeconds =
+    4;  // for timing all shapes of decoding; after that the library's choice is taken
 constexpr double kLargeFlops = 4e11;  // 0.6 ms
 
 int common_alignment(const ProductOperands& o) {
