@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fails on an include that goes against the arrows between rooms, on a vendor header outside its one home, on a circle of many
-modules, on a flat folder of many files, and on a CMake file that filters lists of sources.
+modules, on a flat folder of many files, on a type name that one namespace defines
+twice, and on a CMake file that filters lists of sources.
 
 trainer → rollout → {policy, env} → base; policy and env never meet. Inside a folder ROOMS says who knows whom.
 """
@@ -127,29 +128,49 @@ def check_includes(relative, headers):
             yield f"{relative}: includes {header}, which belongs in {', '.join(HOMES[name])}"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    folders = [root / name for name in (*ALLOWED, "tests")]
-    files = [p for f in folders for p in sorted(f.rglob("*")) if p.suffix in SUFFIXES]
-    if not files:
-        sys.exit(f"{root}: no sources found")
-    problems = [problem for path in files for problem in check_file(root, path)]
-    problems += doubled_types(root, files)
-    base_files = len([p for p in (root / "base").iterdir() if p.suffix in SUFFIXES])
-    if base_files > 10:
-        yield f"base/: {base_files} files; at most ten"
+def circles(graph):
+    """The sets of modules that reach each other, by Tarjan's algorithm, without recursion."""
+    index, low, stack, on_stack, found = {}, {}, [], set(), []
+    for root in graph:
+        work = [] if root in index else [(root, iter(sorted(graph[root])))]
+        if work:
+            index[root] = low[root] = len(index)
+            stack.append(root)
+            on_stack.add(root)
+        while work:
+            node, others = work[-1]
+            for other in others:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    stack.append(other)
+                    on_stack.add(other)
+                    work.append((other, iter(sorted(graph[other]))))
+                    break
+                if other in on_stack:
+                    low[node] = min(low[node], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    at = stack.index(node)
+                    found.append(sorted(stack[at:]))
+                    on_stack.difference_update(stack[at:])
+                    del stack[at:]
+    return found
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    files = [p for name in (*FOLDERS, "tests") for p in sorted((root / name).rglob("*")) if p.suffix in SUFFIXES]
-    if not files:
-        sys.exit(f"{root}: no sources found")
-    includes = {p.relative_to(root).as_posix(): INCLUDE.findall(p.read_text(encoding="utf-8", errors="replace")) for p in files}
-    problems = [problem for relative, headers in includes.items() for problem in check_includes(relative, headers)]
-    problems += [*check_circles(includes), *check_folders(root)]
-    print("\n".join(problems) or f"{len(files)} files, no wrong arrow")
-    sys.exit(1 if problems else 0)
+def check_circles(includes):
+    graph = collections.defaultdict(set)
+    for relative, headers in includes.items():
+        if relative.split("/")[0] not in FOLDERS:
+            continue
+        module = relative.rsplit(".", 1)[0]
+        graph[module] |= {h.rsplit(".", 1)[0] for h in headers if h in includes} - {module}
+    graph = {module: {other for other in others if other in graph} for module, others in graph.items()}
+    for circle in circles(graph):
+        if len(circle) > MOST_IN_CIRCLE:
+            yield f"{len(circle)} modules include each other, at most {MOST_IN_CIRCLE} may: {', '.join(circle)}"
 
 
 # What may hide braces and semicolons: comments, raw strings, strings, characters. A ' within a number separates digits.
@@ -195,6 +216,35 @@ def doubled_types(root, files):
     for name, places in sorted(homes.items()):
         if len(places) > 1:
             yield f"{name} is defined more than once: {', '.join(sorted(places))}"
+
+
+def check_folders(root):
+    for top in (*FOLDERS, "tests", "tools", "cmake"):
+        for folder in (root / top, *(p for p in sorted((root / top).rglob("*")) if p.is_dir())):
+            relative = folder.relative_to(root).as_posix()
+            if relative.startswith(DATA) or "__pycache__" in relative:
+                continue
+            count = sum(p.is_file() for p in folder.iterdir())
+            if count > MOST_FILES:
+                yield f"{relative}/: {count} files; at most {MOST_FILES}"
+        for path in (*(root / top).rglob("CMakeLists.txt"), *(root / top).rglob("*.cmake")):
+            if FILTER.search(path.read_text(encoding="utf-8")):
+                yield f"{path.relative_to(root).as_posix()}: filters a list of sources by a pattern; name the files or make a room"
+    base_files = len([p for p in (root / "base").iterdir() if p.suffix in SUFFIXES])
+    if base_files > 10:
+        yield f"base/: {base_files} files; at most ten"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    files = [p for name in (*FOLDERS, "tests") for p in sorted((root / name).rglob("*")) if p.suffix in SUFFIXES]
+    if not files:
+        sys.exit(f"{root}: no sources found")
+    includes = {p.relative_to(root).as_posix(): INCLUDE.findall(p.read_text(encoding="utf-8", errors="replace")) for p in files}
+    problems = [problem for relative, headers in includes.items() for problem in check_includes(relative, headers)]
+    problems += [*check_circles(includes), *check_folders(root), *doubled_types(root, files)]
+    print("\n".join(problems) or f"{len(files)} files, no wrong arrow")
+    sys.exit(1 if problems else 0)
 
 
 if __name__ == "__main__":
