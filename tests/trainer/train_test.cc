@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/parameters/parameter_store.h"
+#include "trainer/evaluate/evaluate.h"
 
 namespace temper {
 namespace {
