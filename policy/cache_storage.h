@@ -1,5 +1,5 @@
 #pragma once
-// What lies behind a KvCache: on each device in its own way.
+// The storage of a KvCache, which each device implements in its own way.
 
 #include <cstdint>
 #include <vector>

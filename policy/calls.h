@@ -38,10 +38,10 @@ struct PackedTokens {
   std::vector<uint8_t> scored;
 };
 
-// Per token: log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, in nats; 0
-// where not scored. The distribution is the one that a draw with the same SamplingParams is made from: at
-// their temperature, and what top-k and top-p leave under the present weights; −inf for a token that they
-// leave out.
+// For each token log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, in nats; both
+// are 0 for tokens that are not scored. The distribution is the one from which a draw with the same SamplingParams is
+// made: at their temperature, and truncated by top-k and top-p under the present weights. A token that truncation
+// excludes has −inf.
 struct TokenScores {
   std::vector<double> log_prob, entropy;  // [T]
 };
@@ -53,19 +53,20 @@ using ScoreGradient =
     std::function<void(int64_t begin, std::span<const double> log_prob, std::span<const double> entropy,
                        std::span<double> d_log_prob, std::span<double> d_entropy)>;
 
-// New tokens of one sequence, behind what its slot holds.
+// New tokens of one sequence, which are appended to its slot.
 struct Extension {
   int64_t slot;
   std::span<const int32_t> ids;
 };
 
-// A token to be drawn behind what an extension leaves; a group's samples draw from the same one.
+// A token to be drawn after an extension's last token. Several draws may follow the same extension, such as the
+// samples of a group.
 struct Draw {
   int64_t extension;  // index
   SamplingParams params;
   double u;  // uniform in [0, 1)
-  // That of the next draw, if the sequence goes on with the token drawn: a device may begin it at once.
-  // Negative: it ends, or nobody knows.
+  // The uniform number of the draw after this one, if the sequence continues; a device may then begin that draw at
+  // once. Negative if the sequence ends or the number is not known.
   double next_u = -1;
 };
 

@@ -65,18 +65,18 @@ class Policy {
     return forward_backward(tokens, gradient, SamplingParams{.temperature = temperature});
   }
 
-  // Appends to the cache; returns the logits [B, V] f32 after the last new token of each extension, rows
-  // without a token among them, valid until the next call. Prefill, turn 2's feedback behind turn 1's keys
-  // and a decode step of one token are all this call.
+  // Appends to the cache. Returns the logits [B, V] f32 after the last new token of each extension, including columns
+  // that stand for no token; they are valid until the next call. Prefill, the feedback of a second turn after the
+  // first turn's keys, and a decode step of one token are all this call.
   std::span<const float> extend(KvCache& cache, std::span<const Extension> extensions);
 
-  // Extends and draws. On a GPU neither logits nor choices wait for the host; a token's log-prob has the very
-  // bits that forward computes for it, if the self-check of the device says so.
+  // Extends and draws. On a GPU logits and draws stay on the device. A token's log-prob has the same bits that forward
+  // computes for it, if check_exactness() confirmed that for the device.
   std::vector<SampledToken> sample(KvCache& cache, std::span<const Extension> extensions,
                                    std::span<const Draw> draws);
 
-  // What the device promises of log-probs while sampling and while training, found out on a random case;
-  // empty where there is nothing to find out.
+  // Describes how log-probs of sampling and of training agree on this device, found out on a random case; empty if
+  // there is nothing to find out.
   std::string check_exactness();
 
   // Bytes of activations that forward_backward needs for `tokens` tokens.

@@ -18,7 +18,7 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
   // Reads the whole text. Errors: ConfigError where it is not JSON, begins with a byte order mark, holds a
   // NUL or lies deeper than allowed.
   void read(std::string_view text);
-  // The same of CBOR, whose texts may be any bytes.
+  // Parses CBOR, whose texts may be any bytes.
   void read_cbor(std::string_view bytes);
 
   bool null() final;

@@ -28,10 +28,10 @@ double allowed_error(double strict, ElementType type, double baseline_error);
 
 // The strict error, and in addition four times the error of a baseline that keeps all intermediate values in f32.
 // Outputs in 16 bits may also have once the error of the eager baseline on top of that. The sum is bounded by what
-// the outputs' precision can excuse. An honest
-// candidate may round intermediate values to 16 bits as eager does, so it may be as wrong as eager, but no more:
-// four times eager's error would admit other functions. x·σ(1.702 x) differs from tanh-GELU by 5e-2, and a mean
-// square over three quarters of a row from that over the whole row by 4e-2, where eager is off by 7e-3 and 9e-3.
+// the outputs' precision can excuse. An honest candidate may round intermediate values to 16 bits as eager does, so it
+// may be as wrong as eager, but no more: four times eager's error would admit other functions. x·σ(1.702 x) differs
+// from tanh-GELU by 5e-2, and a mean square over three quarters of a row from that over the whole row by 4e-2, where
+// eager is off by 7e-3 and 9e-3.
 double allowed_error(double strict, ElementType type, double single_error, double eager_error);
 
 // How many times its scale an output may grow while few elements make it grow, without a plain sum in f32

@@ -12,8 +12,8 @@
 namespace temper {
 
 // Per slot and layer, K heads of [capacity, hd] keys (in tiles, see ops/cpu/cached_attention.h) and as many
-// values. Behind a slot's length lies what the memory held before: the scores of a tile's unwritten keys are
-// computed, and never looked at.
+// values. Beyond a slot's length the memory holds old data: the scores of a tile's unwritten keys are computed but
+// never used.
 struct CpuCache : CacheStorage {
   CpuCache(const ModelConfig& config, DType dtype, int64_t slots, int64_t max_tokens);
   void copy_prefix(int64_t from, int64_t to, int64_t length) override;

@@ -15,12 +15,12 @@
 
 namespace temper::cuda {
 
-// 0 where there is none, or no driver that fits, or Temper is built without that code.
+// The number of GPUs; 0 if there is none, no suitable driver, or no code for GPUs in this build.
 int gpu_count();
 // Why gpu_count() is 0, for people.
 std::string no_gpu_reason();
 
-// Of the libraries in use: name and version. Touches no GPU; empty where Temper is built without that code.
+// Name and version of CUDA's libraries in use. Touches no GPU; empty in a build without code for GPUs.
 std::vector<std::pair<std::string, std::string>> library_versions();
 std::vector<std::string> gpu_names();  // of those that are visible
 // "cuda:0 is a NVIDIA A100 of compute capability 8.0: must be 9.0 (H100, H200)"; "" where the policy can

@@ -1,6 +1,6 @@
 #pragma once
-// What a plan asks of a GPU: which shapes it knows and how much memory they take. Counted without CUDA, so
-// that a machine without GPUs plans for one that has some.
+// What memory plans need to know about a GPU: which shapes it supports and how much memory they take. This is computed
+// without CUDA, so that a machine without GPUs can plan for another one.
 
 #include <cstdint>
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace temper::cuda {
 
-// What the decoder allows attention's backward, and libraries take besides.
+// Memory that the decoder allows for attention's backward and for what libraries allocate themselves.
 int64_t attention_bytes(const Gpu& gpu);
 constexpr int64_t kLibraryBytes = int64_t(2) << 30;  // contexts, kernels, workspaces of products
 
-// The field of a shape that the GPU path does not know, its value, and what it must be; empty: it knows all.
+// Names a field of the shape that the GPU path does not support, with its value and what it must be; empty if it
+// supports the shape.
 // A sliding window is known where no row is longer than it: `longest` is the longest row there will be, in
 // tokens, 0: one of max_position_embeddings.
 std::string unknown_to_gpu(const ModelConfig& config, int64_t longest = 0);

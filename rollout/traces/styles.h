@@ -12,7 +12,7 @@ namespace temper {
 // The ways to write a program that compute the same; the commonest slow one first.
 std::vector<Style> styles(const Program& program);
 
-// One sentence naming the choices; defects are not told.
+// One sentence that names the choices of the style, but not its defects.
 std::string plan_sentence(const Program& program, const Style& style);
 
 }  // namespace temper

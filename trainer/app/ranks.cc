@@ -106,7 +106,7 @@ class Ranks {
     }
   }
 
-  // Ends all ranks where what they say of themselves differs.
+  // Ends all ranks if their identities differ.
   void compare(const RankIdentity& mine) {
     const auto all = communicator_.all_gather(to_text(mine), "comparison");
     const RankIdentity first = nlohmann::json::parse(all[0]);

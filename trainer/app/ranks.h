@@ -18,13 +18,13 @@ struct RunConfig;
 struct RankedCommand {
   std::function<RunConfig()> read;
   std::function<std::vector<Task>(const RunConfig&)> tasks;  // that are judged
-  // What only a look at this machine can tell, the user's mistakes above all; before anything is begun.
+  // Called before anything is begun, for checks that need this machine, above all for mistakes of the user.
   std::function<void(RunConfig&, Communicator&)> prepare;
   std::function<int(RunConfig&, Communicator&)> run;  // the exit code
 };
 
-// Runs the command on this rank. Where ranks differ (program, config, environment) or cannot begin, one of
-// them says which and why, once, and all end; likewise where one fails later. Errors: a single rank's own.
+// Runs the command on this rank. If ranks differ (program, config, environment), cannot begin, or one fails later, one
+// of them reports which and why, once, and all end. Errors: with a single rank, the command's own.
 int run_ranked(const RankedCommand& command);
 
 // The ranks of a machine share its cores: env.lanes and run.threads that are 0 become this rank's part.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kEvalStream = 0xE7A1;  // keeps evaluation's random numbers apart from training's
 
-// Of the tasks that have the samples; INFRA is none.
+// pass@k for powers of two, over the tasks that have enough samples. INFRA does not count as a sample.
 std::map<int64_t, double> pass_at_powers(const Batch& batch) {
   std::map<int64_t, double> sums;
   std::map<int64_t, int64_t> tasks;

@@ -34,10 +34,9 @@ struct Evaluation {
   double seconds = 0;
 };
 
-// Rolls out every task of eval.split, eval.samples times sampled and once greedy. Rank 0's `kept`
-// gets the trajectories unless it is null. Deterministic in the seed but for what timing decides; `progress`
-// is told (turns judged, turns in all). Errors: ConfigError if the split has no task;
-// Interrupted.
+// Rolls out every task of eval.split, eval.samples times sampled and once greedy. On rank 0 `kept` gets the
+// trajectories unless it is null. Deterministic in the seed except for decisions that depend on measured times.
+// `progress` is called with (turns judged, turns in all). Errors: ConfigError if the split has no task; Interrupted.
 Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
                     std::vector<Trajectory>* kept = nullptr,
                     const std::function<void(int64_t, int64_t)>& progress = {});

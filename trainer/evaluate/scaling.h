@@ -30,9 +30,9 @@ struct ScalingCurve {
   std::vector<Point> points;
 };
 
-// Every task of eval.split, eval.samples times. Rank 0's `kept` gets the rows unless it is null.
-// Deterministic in the seed but for what timing decides; `progress` is told (answers judged, answers in all).
-// Errors: Interrupted.
+// Searches for every task of eval.split, eval.samples times. On rank 0 `kept` gets the rows unless it is null.
+// Deterministic in the seed except for decisions that depend on measured times. `progress` is called with (answers
+// judged, answers in all). Errors: Interrupted.
 std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const RunConfig& config,
                                              std::vector<Trajectory>* kept = nullptr,
                                              const std::function<void(int64_t, int64_t)>& progress = {});

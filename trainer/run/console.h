@@ -19,7 +19,7 @@ std::function<void(const ColdStartStats&)> cold_start_bar();
 
 void say_start(const RunConfig& config, const Judge& judge, const Communicator& ranks);
 void say_memory(const Plan& plan);
-// Of the GPU, at the end of a run: ours never gives back what it has taken.
+// Prints the GPU's memory that is in use. Called at the end of a run, when this process still holds what it took.
 void say_memory_in_use(const PolicyOptions& options);
 void say_model(const ModelConfig& config, bool fresh, const std::string& device);
 // step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what); INFRA …

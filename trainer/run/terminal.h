@@ -10,16 +10,16 @@
 
 namespace temper {
 
-// The name of the logger that writes a run's log; without a run there is none.
+// The name of the logger that writes a run's log. The logger exists only during a run.
 constexpr const char* kRunLog = "run";
 
-// Whether the terminal is ours: of several ranks it is the first one's.
+// Sets whether this process writes to the terminal. Of several ranks only the first does.
 void use_terminal(bool ours);
 bool terminal_is_ours();
 
 // One line, on the terminal and in the run's log.
 void say_line(const std::string& line);
-// One line on standard error, where it is in nobody's way who reads what a command prints.
+// Prints one line on standard error, so that it is not mixed with a command's output.
 void say_beside(const std::string& line);
 template <class... Args>
 void say(fmt::format_string<Args...> text, Args&&... args) {
