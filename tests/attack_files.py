@@ -259,7 +259,7 @@ def header_cases():
     for name, value in {"a list": [1], "null": None, "a text": "x"}.items():
         bad_header(f"__metadata__ is {name}", "__metadata__ is", good | {"__metadata__": value})
     for name, value in {"a number": 1, "a list": ["a"], "an object": {}}.items():
-        bad_header(f"__metadata__ holds {name}", "not a text|no text", good | {"__metadata__": {"k": value}})
+        bad_header(f"__metadata__ holds {name}", "not text|not a text", good | {"__metadata__": {"k": value}})
     bad_header("__metadata__ twice", "twice", b'{"__metadata__":{},"__metadata__":{},' + text_of(good)[1:])
     # names
     bad_header("a name of 50 MB", "not one of this model's",
