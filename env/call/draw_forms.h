@@ -36,7 +36,7 @@ double longest_sum(const Task& task, const Shape& shape);
 // in the same direction, so that a plain f32 sum may be off by up to terms · 2^-25 of itself, where other terms leave
 // the root of that. The longer the sum, the less similar a form therefore makes its elements.
 DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
-                   uint64_t key, double terms = 1);
+                   uint64_t key, double terms);
 
 // The values of `far` that are tried in order until right answers are judged right. If none suits, it is 0.
 inline constexpr double kFarSteps[] = {1, 0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5, 0x1p-6, 0x1p-9};

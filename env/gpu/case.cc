@@ -63,12 +63,14 @@ const Shape& shape_of(const Task& task, int32_t shape) {
 
 std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw) {
   std::vector<DrawSpec> specs;
+  const Shape& shape = shape_of(task, draw.shape);
+  const double terms = longest_sum(task, shape);
   for (const TensorSpec& input : task.inputs) {
-    DrawSpec spec = draw_spec(input, shape_of(task, draw.shape), draw.magnitude);
+    DrawSpec spec = draw_spec(input, shape, draw.magnitude);
     const size_t i = specs.size();
     spec.key = mix_key({draw.seed, i});
-    spec.form = draw_form(input, shape_of(task, draw.shape), draw.magnitude, draw.kind[i],
-                          far_of(draw.far[i]), mix_key({draw.seed, i}));
+    spec.form = draw_form(input, shape, draw.magnitude, draw.kind[i], far_of(draw.far[i]),
+                          mix_key({draw.seed, i}), terms);
     if (draw.spike == int32_t(specs.size()))
       spec.spike = int64_t(mix_key({spec.key, 1}) % uint64_t(spec.elements));
     specs.push_back(spec);

@@ -154,7 +154,8 @@ void fill_random(uint64_t key, uint32_t* out, int64_t n) {
 }
 
 void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* out) {
-  draw_input(input, shape, magnitude, draw_form(input, shape, magnitude, DrawKind::kPlain, 0, key), key, out);
+  draw_input(input, shape, magnitude, draw_form(input, shape, magnitude, DrawKind::kPlain, 0, key, 1), key,
+             out);
 }
 
 void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, const DrawForm& form,

@@ -35,7 +35,7 @@ std::vector<float> drawn(const DrawForm& form) {
 }
 
 DrawForm form_of(const TensorSpec& input, DrawKind kind, uint64_t key, double far = 1, double magnitude = 1) {
-  return draw_form(input, kDrawShape, magnitude, kind, far, key);
+  return draw_form(input, kDrawShape, magnitude, kind, far, key, 1);
 }
 
 // How many elements are not their plain values.
@@ -214,7 +214,7 @@ TEST(DrawFamily, DistinctElementsHaveACellEachAndAnotherRangeEachTime) {
 TEST(DrawFamily, DistinctElementsStayDistinctAtTheirLargestNumber) {
   TensorSpec spec = family_task("{x: {shape: [n, m], distinct: [-1, 1]}}").inputs[0];
   for (uint64_t key = 0; key < 10; ++key) {
-    const DrawForm form = draw_form(spec, {{"n", 2048}, {"m", 2048}}, 1, DrawKind::kPlain, 1, key);
+    const DrawForm form = draw_form(spec, {{"n", 2048}, {"m", 2048}}, 1, DrawKind::kPlain, 1, key, 1);
     for (const uint64_t cell : {uint64_t(1), uint64_t(1) << 21, (uint64_t(1) << 22) - 1})
       EXPECT_LT(cell_value(form, cell - 1, 0.999), cell_value(form, cell, 0.001))
           << form.low << " " << form.width;

@@ -89,6 +89,16 @@ TEST(GpuCase, ATurnsKindsMakeForms) {
   EXPECT_LT(std::abs(nearer.offset), std::abs(one.offset));
 }
 
+// As on CPUs (DrawForms.LongSumsInPlainOrderStayRight): few elements of a long row may be equal.
+TEST(GpuCase, FormsKnowTheLongestSum) {
+  const Task task = parse_tasks(
+      "{name: sums, language: cuda, reference: x.sum(-1), inputs: {x: [n, m]}, outputs: {y: [n]}, "
+      "check: [{n: 3, m: 5}], timed: {n: 4, m: 65536}}",
+      "test")[0];
+  const GpuDraw draw{.seed = 7, .kind = {DrawKind::kZeros}, .far = {1}};
+  EXPECT_LE(draw_specs(task, draw)[0].form.share, 0x1p32 * 128 / 65536);
+}
+
 // Half of a guard is like the buffer before it, and half like the one behind.
 TEST(GpuCase, EveryByteThatIsNoInputIsFilled) {
   const GpuBufferTypes types{{GpuType::kBF16}, {GpuType::kI32}};
