@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails on an include that goes against the arrows between rooms, on a vendor header outside its one home, on a circle of many
-modules, on a flat folder of many files, on a type name that one namespace defines
-twice, and on a CMake file that filters lists of sources.
+modules, on a flat folder of many files, on a type name that one namespace defines twice, and on a CMake file that filters lists
+of sources.
 
 trainer → rollout → {policy, env} → base; policy and env never meet. Inside a folder ROOMS says who knows whom.
 """

@@ -18,9 +18,10 @@ constexpr uint32_t kRowOffsetPower = 3;
 constexpr double kMostRangeOffset = 8;  // in units of the range's width
 constexpr double kToldApart =
     0x1p21;  // cells of a range as wide as it is far from 0, with a bit to spare in f32
-constexpr double kMostTerms =
-    0x1p16;                          // of a sum in plain order: with more, any draw leaves it too few digits
-constexpr double kEqualTerms = 128;  // · 2^-25 is under half the tolerance of nearly all tasks
+// A plain sum of more terms has too few digits left on any draw.
+constexpr double kMostTerms = 0x1p16;
+// So many terms · 2^-25 are under half the tolerance of nearly all tasks.
+constexpr double kEqualTerms = 128;
 constexpr double kNearestEnd = 0x1p-10;
 
 // Numbers of a form, from its key alone.
@@ -30,7 +31,7 @@ struct FormMaker {
   double far;
   Rng rng;
   int outermost;  // of this sign; 0: anywhere
-  double terms;   // of the longest sum
+  double terms;   // of the longest sum, kMostTerms at most
   DrawForm form;
 
   double uniform(double low, double high) { return low + (high - low) * rng.uniform(); }
@@ -41,8 +42,8 @@ struct FormMaker {
   uint32_t rows() const { return form.elements / form.columns; }
 
   // Elements that differ by this much of themselves differ by eight last places of their sum.
-  double least_spread() const { return std::min(1.0, std::min(terms, kMostTerms) * 0x1p-20); }
-  double equal_share() const { return std::min(1.0, kEqualTerms / std::min(terms, kMostTerms)); }
+  double least_spread() const { return std::min(1.0, terms * 0x1p-20); }
+  double equal_share() const { return std::min(1.0, kEqualTerms / terms); }
 
   // A size that the type holds beside what is drawn plainly.
   double held(double size) const {
@@ -224,10 +225,10 @@ std::vector<DrawKind> normal_kinds(const TensorSpec& input, uint32_t rows, uint3
 DrawForm make_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
                    uint64_t key, double terms, int outermost) {
   const auto sizes = tensor_sizes(input, shape);
-  const int64_t elements = tensor_bytes(input, shape) / int64_t(element_size(input.type));
+  const int64_t elements = tensor_elements(input, shape);
   TEMPER_CHECK(elements > 0 && elements < int64_t{1} << 32, "{} elements", elements);
-  FormMaker maker{
-      input, normal_scale(input, shape, magnitude), far, Rng({key, uint64_t(kind)}), outermost, terms, {}};
+  FormMaker maker{input,     normal_scale(input, shape, magnitude), far, Rng({key, uint64_t(kind)}),
+                  outermost, std::min(terms, kMostTerms),           {}};
   maker.form.elements = uint32_t(elements);
   maker.form.columns = sizes.empty() ? 1 : uint32_t(sizes.back());
   maker.form.key = mix_key({key, 2});
@@ -322,7 +323,7 @@ std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& sh
   using enum DrawKind;
   const TensorSpec& spec = task.inputs[input];
   const auto sizes = tensor_sizes(spec, shape);
-  const int64_t elements = tensor_bytes(spec, shape) / int64_t(element_size(spec.type));
+  const int64_t elements = tensor_elements(spec, shape);
   const int64_t columns = sizes.empty() ? 1 : sizes.back();
   if (spec.plain) return {kPlain};
   if (spec.distribution == Distribution::kUniform) return {kPlain, kLowEnd, kHighEnd, kBothEnds};
@@ -339,14 +340,12 @@ std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& sh
 
 double longest_sum(const Task& task, const Shape& shape) {
   double longest = 1, largest = 1, smallest = 1e18;
-  const auto count = [&](const TensorSpec& tensor) {
-    return double(tensor_bytes(tensor, shape)) / double(element_size(tensor.type));
-  };
   for (const auto& input : task.inputs) {
     for (const int64_t size : tensor_sizes(input, shape)) longest = std::max(longest, double(size));
-    largest = std::max(largest, count(input));
+    largest = std::max(largest, double(tensor_elements(input, shape)));
   }
-  for (const auto& output : task.outputs) smallest = std::min(smallest, count(output));
+  for (const auto& output : task.outputs)
+    smallest = std::min(smallest, double(tensor_elements(output, shape)));
   return std::max(longest, largest / smallest);
 }
 

@@ -18,7 +18,7 @@ int64_t aligned(int64_t offset) { return (offset + kGpuBufferAlign - 1) / kGpuBu
 
 DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude) {
   DrawSpec spec;
-  spec.elements = tensor_bytes(input, shape) / int64_t(element_size(input.type));
+  spec.elements = tensor_elements(input, shape);
   spec.type = GpuType(input.type);
   spec.scale = float(normal_scale(input, shape, magnitude));
   spec.nonfinite = input.nonfinite;

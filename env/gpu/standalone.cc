@@ -117,10 +117,6 @@ void time_launcher() {
 int main() { standalone::time_launcher(); }
 )";
 
-int64_t elements(const TensorSpec& tensor, const Shape& shape) {
-  return tensor_bytes(tensor, shape) / int64_t(element_size(tensor.type));
-}
-
 std::string input_text(const TensorSpec& tensor, const DrawSpec& spec, size_t number) {
   const char* kind = spec.distribution == GpuDistribution::kNormal  ? "kNormal"
                      : spec.distribution == GpuDistribution::kIndex ? "kIndex"
@@ -146,7 +142,7 @@ std::string set_text(const Task& task) {
   for (size_t i = 0; i < task.inputs.size(); ++i)
     add(task.inputs[i], input_text(task.inputs[i], specs[i], i));
   for (const TensorSpec& output : task.outputs)
-    add(output, fmt::format("allocate<{}>({}ll)", c_name(output.type), elements(output, shape)));
+    add(output, fmt::format("allocate<{}>({}ll)", c_name(output.type), tensor_elements(output, shape)));
   for (const std::string& dim : task.dims) arguments.push_back(std::to_string(shape.at(dim)));
   return fmt::format(
       "\nstruct Set {{\n{}}};\n\nSet make_set([[maybe_unused]] unsigned seed) {{\n  Set "

@@ -174,7 +174,7 @@ void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, c
 
 void spike_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* data) {
   Rng rng(key);
-  const int64_t n = tensor_bytes(input, shape) / int64_t(element_size(input.type));
+  const int64_t n = tensor_elements(input, shape);
   const uint64_t at = rng.below(uint64_t(n));
   if (input.distribution == Distribution::kIndex) {
     const uint64_t bound = index_bound(input, shape);

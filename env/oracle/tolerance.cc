@@ -25,15 +25,11 @@ Precision precision_of(ElementType type) {
   return {0, 1e-2};
 }
 
-double count(const TensorSpec& tensor, const Shape& shape) {
-  return double(tensor_bytes(tensor, shape)) / double(element_size(tensor.type));
-}
-
 // As many terms as the largest input has elements for each output element.
 double terms(const Task& task, size_t output, const Shape& shape) {
   double largest = 1;
-  for (const auto& input : task.inputs) largest = std::max(largest, count(input, shape));
-  return std::max(1.0, largest / count(task.outputs[output], shape));
+  for (const auto& input : task.inputs) largest = std::max(largest, double(tensor_elements(input, shape)));
+  return std::max(1.0, largest / double(tensor_elements(task.outputs[output], shape)));
 }
 
 double summing_error(const Task& task, size_t output, const Shape& shape) {
@@ -58,7 +54,7 @@ at::ScalarType dtype_of(ElementType type) {
 
 std::vector<double> output_scales(const Task& task, const Shape& shape, const OutputsOfDraw& outputs_of) {
   double fewest = kScaleElements;
-  for (const auto& output : task.outputs) fewest = std::min(fewest, count(output, shape));
+  for (const auto& output : task.outputs) fewest = std::min(fewest, double(tensor_elements(output, shape)));
   const auto draws = uint64_t(std::clamp(kScaleElements / fewest, kLeastDraws, kMostDraws));
   std::vector<at::Tensor> sums(task.outputs.size());
   for (uint64_t draw = 0; draw < draws; ++draw) {

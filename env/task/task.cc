@@ -150,10 +150,14 @@ double normal_scale(const TensorSpec& input, const Shape& shape, double magnitud
   return input.scaled ? factor * magnitude : factor;
 }
 
+int64_t tensor_elements(const TensorSpec& tensor, const Shape& shape) {
+  int64_t elements = 1;
+  for (const int64_t size : tensor_sizes(tensor, shape)) elements *= size;
+  return elements;
+}
+
 int64_t tensor_bytes(const TensorSpec& tensor, const Shape& shape) {
-  auto bytes = int64_t(element_size(tensor.type));
-  for (const int64_t size : tensor_sizes(tensor, shape)) bytes *= size;
-  return bytes;
+  return int64_t(element_size(tensor.type)) * tensor_elements(tensor, shape);
 }
 
 }  // namespace temper

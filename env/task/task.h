@@ -122,6 +122,7 @@ const Task& find_task(const std::vector<Task>& tasks, const std::string& name);
 
 // The sizes of a tensor at a shape. Checked at load: every dimension is defined.
 std::vector<int64_t> tensor_sizes(const TensorSpec& tensor, const Shape& shape);
+int64_t tensor_elements(const TensorSpec& tensor, const Shape& shape);
 int64_t tensor_bytes(const TensorSpec& tensor, const Shape& shape);
 
 // The standard deviation of a normal input in a case of that magnitude.

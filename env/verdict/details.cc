@@ -68,10 +68,6 @@ std::string kinds_text(const OutputReport& report) {
   return text;
 }
 
-int64_t elements_of(const TensorSpec& tensor, const Shape& shape) {
-  return tensor_bytes(tensor, shape) / int64_t(element_size(tensor.type));
-}
-
 std::string summary_line(const std::string& name, const OutputReport& report, int64_t elements) {
   std::string text = fmt::format("{}: {} of {} elements are wrong", name, report.wrong, elements);
   if (report.seen < elements) text += fmt::format(" (what follows is of {} of them)", report.seen);
@@ -84,7 +80,7 @@ std::string summary_line(const std::string& name, const OutputReport& report, in
 
 std::string element_line(const char* word, const Task& task, const Shape& shape, int64_t tensor,
                          const WrongElement& element) {
-  const int64_t elements = elements_of(task.outputs[size_t(tensor)], shape);
+  const int64_t elements = tensor_elements(task.outputs[size_t(tensor)], shape);
   if (element.index < 0 || element.index >= elements) return "";
   Mismatch place = locate_mismatch(task, shape, tensor, element.index);
   place.got = element.got;
@@ -133,7 +129,7 @@ std::string mismatch_details(const Task& task, const Shape& shape, const Mismatc
       text += fmt::format("{}: right\n", output.name);
       continue;
     }
-    text += summary_line(output.name, report.output[i], elements_of(output, shape));
+    text += summary_line(output.name, report.output[i], tensor_elements(output, shape));
     text += element_lines(task, shape, int64_t(i), report.output[i]);
   }
   return text;

@@ -19,8 +19,7 @@ constexpr uint64_t kSpikes = 4;  // elements of an input that are changed, one a
 int64_t elements_at(const Task& task, const Shape& shape) {
   int64_t elements = 0;
   for (const auto* tensors : {&task.inputs, &task.outputs})
-    for (const auto& tensor : *tensors)
-      elements += tensor_bytes(tensor, shape) / int64_t(element_size(tensor.type));
+    for (const auto& tensor : *tensors) elements += tensor_elements(tensor, shape);
   return elements;
 }
 
