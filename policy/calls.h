@@ -23,8 +23,8 @@ struct PolicyOptions {
   // Ids from here on, up to vocab_size, are rows without a token: their probability is 0 in sampling and in
   // training, and their gradient too. 0: every row has a token.
   int64_t token_count = 0;
-  Communicator* ranks =
-      nullptr;  // that train the policy together, each with the same weights; null: this one alone
+  // The ranks that train the policy together, each with the same weights. Null: this process alone.
+  Communicator* ranks = nullptr;
 
   bool on_gpu() const { return device.starts_with("cuda"); }
 };

@@ -39,7 +39,7 @@ struct CompileResult {
   std::string diagnostics;        // the tools' words, cut at the quota
 };
 
-// Compiles the source in a box; no source makes it throw. `user` is the user as which the tools run if we are root.
+// Compiles the source in a box; no source makes it throw. If this process is root, the compiler's processes run as `user`.
 // Errors: WorldError if the sandbox cannot be made.
 CompileResult compile(const Toolchain& tools, const std::string& source, const CompileQuota& quota,
                       uid_t user);

@@ -17,7 +17,7 @@ struct WatchOptions {
   double report_s = 60;    // after this much waiting, the rank that is waited for is reported
 };
 
-// What rank 0 knows about a rank.
+// What rank 0 has last heard from one of the ranks that it watches, and when.
 struct Watched {
   Activity activity;
   double heard_s = 0;                        // when it last gave a sign of life
