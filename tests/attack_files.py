@@ -25,6 +25,8 @@ import threading
 import time
 from pathlib import Path
 
+from patience import sanitized
+
 ROOT = Path(__file__).resolve().parent.parent
 MORE_SECONDS, MEBIBYTES = 1.0, 700
 # A program that sanitizers watch takes many times as long, and its memory says nothing. A header of 10^6 names takes 9 times
@@ -774,11 +776,6 @@ for line in sys.stdin:
 
 def words_for(command, folder):
     return [word.replace("DIR", str(folder.path)).replace("OUT", str(folder.path) + "_out") for word in command]
-
-
-def sanitized(program):
-    content = Path(program).read_bytes()
-    return b"__asan_init" in content or b"__tsan_init" in content
 
 
 def problems_of(one, result, usual, times, watched):

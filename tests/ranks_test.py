@@ -15,6 +15,8 @@ import time
 import unittest
 from pathlib import Path
 
+import patience
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path()
 WORK = Path()
@@ -79,9 +81,13 @@ class Ended:
         self.text, self.codes = text, codes
 
 
+def patient():
+    return patience.patience(BUILD / "temper")
+
+
 def run_mpi(count, *command, timeout=120, **environment):
     done = subprocess.run([*MPIRUN, "-np", str(count), *map(str, command)], capture_output=True, text=True,
-                          errors="replace", timeout=timeout, env=plain_environment(**environment), cwd=ROOT)
+                          errors="replace", timeout=timeout * patient(), env=plain_environment(**environment), cwd=ROOT)
     return Ended(done.stdout + done.stderr, [done.returncode])
 
 
@@ -133,7 +139,7 @@ def taught():
 
 
 def wait_all(processes, timeout=120):
-    texts = [p.communicate(timeout=timeout)[0] for p in processes]
+    texts = [p.communicate(timeout=timeout * patient())[0] for p in processes]
     return Ended("".join(texts), [p.returncode for p in processes])
 
 
@@ -403,8 +409,8 @@ class Failures(Ranks):
         directory = WORK / "failing"
         shutil.rmtree(directory, ignore_errors=True)
         start = time.monotonic()
-        ranks = start_temper(count, f"run.dir={directory}", "ranks.timeout_s=4", "ranks.silence_s=3",
-                             "ranks.start_s=30", *words, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
+        ranks = start_temper(count, f"run.dir={directory}", f"ranks.timeout_s={4 * patient()}", f"ranks.silence_s={3 * patient()}",
+                             f"ranks.start_s={30 * patient()}", *words, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
         pids = [process.pid for process in ranks]
         ended = wait_all(ranks, 60)
         took = time.monotonic() - start
@@ -415,7 +421,7 @@ class Failures(Ranks):
         self.assertEqual(ended.text.count("; all ranks end"), 1, ended.text)
         for text in (who, *texts):
             self.assertIn(text, ended.text)
-        self.assertLess(took, within, ended.text)
+        self.assertLess(took, within * patient(), ended.text)
         self.assert_nothing_left(pids)
 
     def fail_unsaved(self, rank, fault, *texts, within=20, **rest):

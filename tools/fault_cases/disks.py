@@ -193,7 +193,7 @@ def pipe_behind_the_output_unplugged(folder):
     """The run goes on to its end: who watched it may leave."""
     run = start(folder / "run", "run.steps=8")
     run[0].stdout.close()
-    expect(run[0].wait(60) == 0 and (folder / "run/finished.json").exists())
+    expect(run[0].wait(60 * ranks_test.patient()) == 0 and (folder / "run/finished.json").exists())
 
 
 @case

@@ -46,7 +46,7 @@ def end_now(processes):
 
 
 def wait_until(happened, processes, what, patience=60):
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + patience * ranks_test.patient()
     while time.monotonic() < deadline and all(process.poll() is None for process in processes):
         if happened():
             return
@@ -121,7 +121,7 @@ def temper(*words, code=None, said="", within=60, **more):
     since = time.monotonic()
     process = popen(*words, **more)
     try:
-        text = process.communicate(timeout=within)[0] or ""
+        text = process.communicate(timeout=within * ranks_test.patient())[0] or ""
     except subprocess.TimeoutExpired:
         raise AssertionError(f"still there after {within} s\n{end_now([process])}")
     done = Done(process.returncode, text, time.monotonic() - since)
