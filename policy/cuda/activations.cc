@@ -86,10 +86,10 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   return all;
 }
 
-ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
+BlockRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
   const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
                 k = c.num_key_value_heads;
-  ExtendRows r{};
+  BlockRows r{};
   r.x = a.take<bf16>(rows * d);
   r.middle = a.take<bf16>(rows * d);
   r.normed = a.take<bf16>(rows * d);
@@ -98,7 +98,20 @@ ExtendRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {
   r.mixed = a.take<bf16>(rows * h * c.head_dim);
   r.gate_up = a.take<bf16>(rows * 2 * f);
   r.gated = a.take<bf16>(rows * f);
+  r.x_out = r.x;
   return r;
+}
+
+BlockRows block_rows(const GpuBlock& b, const GpuScratch& s, bf16* x_out) {
+  return {.x = b.x,
+          .middle = b.middle,
+          .normed = s.normed,
+          .qkv = b.qkv,
+          .qk = s.qk,
+          .mixed = b.mixed,
+          .gate_up = b.gate_up,
+          .gated = s.gated,
+          .x_out = x_out};
 }
 
 int64_t step_rows(int64_t sequences) {

@@ -76,9 +76,9 @@ constexpr int64_t kRowUnit = 32;  // below it products fall off a cliff
 GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
                                        int64_t scored, int64_t chunk, Keep keep);
 
-// Activations of rows on their way through the blocks while generating.
-struct ExtendRows {
-  at::BFloat16* x;        // [R, D]
+// The activations of R rows on their way through one block, whichever buffers they lie in.
+struct BlockRows {
+  at::BFloat16* x;        // [R, D] the block's input
   at::BFloat16* middle;   // [R, D] x after attention; a sum in place would cost a copy
   at::BFloat16* normed;   // [R, D]
   at::BFloat16* qkv;      // [R, (H+2K)·hd]
@@ -86,8 +86,14 @@ struct ExtendRows {
   at::BFloat16* mixed;    // [R, H·hd]
   at::BFloat16* gate_up;  // [R, 2F]
   at::BFloat16* gated;    // [R, F]
+  at::BFloat16* x_out;    // [R, D] the block's output, which may take x's place; null: not wanted
 };
-ExtendRows lay_out_rows(Arena& arena, const ModelConfig& config, int64_t rows);
+
+// Buffers for rows that are extended: every block's output takes its input's place.
+BlockRows lay_out_rows(Arena& arena, const ModelConfig& config, int64_t rows);
+
+// Those of a pack: what the backward reads lies in `block`, the rest in `scratch`.
+BlockRows block_rows(const GpuBlock& block, const GpuScratch& scratch, at::BFloat16* x_out);
 
 // A batch is filled up to one of few sizes, so that few graphs are captured.
 int64_t step_rows(int64_t sequences);

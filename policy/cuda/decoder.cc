@@ -138,19 +138,8 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
 // x_out null: only what the backward reads.
 void CudaDecoder::block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
                                 const GpuBlock& b, const GpuScratch& s, bf16* x_out) {
-  const int64_t d = config_.hidden_size, f = config_.intermediate_size, rows = round_up(tokens, kRowUnit);
-  const double eps = config_.rms_norm_eps;
-  cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
-  products_.linear(s.normed, w.qkv, w.qkv_bias, nullptr, rows, d, shape_.qkv_width(), b.qkv, stream_);
-  cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, rope_table_.data_ptr<float>(), b.qkv,
-                     pack.positions, tokens, {}, s.qk, stream_);
-  attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_);
-  products_.linear(b.mixed, w.o, w.o_bias, b.x, rows, shape_.q_width(), d, b.middle, stream_);
-  cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, eps, tokens, d, s.normed, stream_);
-  products_.linear(s.normed, w.gate_up, w.gate_up_bias, nullptr, rows, d, 2 * f, b.gate_up, stream_);
-  if (!x_out) return;
-  cuda::swiglu(DType::kBF16, b.gate_up, tokens, f, s.gated, stream_);
-  products_.linear(s.gated, w.down, w.down_bias, b.middle, rows, f, d, x_out, stream_);
+  block(w, {tokens, pack.positions, {}}, block_rows(b, s, x_out),
+        [&] { attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_); });
 }
 
 // s.dx holds the gradient at the block's output, and then that at its input.

@@ -3,9 +3,12 @@
 //
 // Training, prefill and generation run the same ops on the same weights. Products add over k in the same order for
 // any number of rows; packs use cuDNN's attention, and tokens that follow cached keys an attention with the same
-// arithmetic. A token's log-prob therefore has the same bits in all three.
+// arithmetic. A token's log-prob therefore has the same bits in all three. The ops of a block are called in one
+// place, `block`, so that no second copy of them can come to differ.
 
 #include <cuda_runtime_api.h>
+
+#include <functional>
 
 #include "policy/cuda/activations.h"
 #include "policy/cuda/cache.h"
@@ -38,6 +41,17 @@ class CudaDecoder : public Decoder {
   using Weights = ModelWeights<bf16>;
   using Gradients = ModelWeights<float>;
   struct HeadChunk;
+
+  // The rows of a block. Keys and values go into `pages`, if these have a base.
+  struct BlockTokens {
+    int64_t count = 0;
+    const int32_t* positions = nullptr;  // [count]
+    cuda::Pages pages;
+  };
+  // From r.x to r.x_out, or to r.gate_up if x_out is null. `attend` enqueues the attention, from r.qk and r.qkv to
+  // r.mixed.
+  void block(const BlockWeights<bf16>& w, const BlockTokens& tokens, const BlockRows& r,
+             const std::function<void()>& attend);
 
   void check_window(const PackedTokens& pack) const;
 
@@ -83,7 +97,7 @@ class CudaDecoder : public Decoder {
   void prefill_rows(const Weights& w, const GpuCache& cache, const NewTokens& tokens, bool fresh,
                     const Prefill& p, bf16* normed);
   void extend_block(const BlockWeights<bf16>& w, const cuda::Pages& pages, const int32_t* positions,
-                    int64_t rows, bool fresh, const ExtendRows& r);
+                    int64_t rows, bool fresh, const BlockRows& r);
   std::vector<SampledToken> draw(const Logits& logits, std::span<const Draw> draws);
   std::vector<float> logits_on_host(const bf16* logits, int64_t rows);
 

@@ -13,23 +13,14 @@ namespace temper {
 // One block for new tokens of several sequences. `fresh`: they begin their sequences, which lie packed as
 // attention_ knows.
 void CudaDecoder::extend_block(const BlockWeights<bf16>& w, const cuda::Pages& pages,
-                               const int32_t* positions, int64_t rows, bool fresh, const ExtendRows& r) {
-  const int64_t d = config_.hidden_size, f = config_.intermediate_size, padded = round_up(rows, kRowUnit);
-  const double eps = config_.rms_norm_eps;
-  cuda::rms_norm(DType::kBF16, r.x, nullptr, w.input_norm, eps, rows, d, r.normed, stream_);
-  products_.linear(r.normed, w.qkv, w.qkv_bias, nullptr, padded, d, shape_.qkv_width(), r.qkv, stream_);
-  cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, rope_table_.data_ptr<float>(), r.qkv,
-                     positions, rows, pages, r.qk, stream_);
-  if (fresh) {
-    attention_.forward(r.qk, r.qkv, r.mixed, nullptr, stream_);
-  } else {
-    cuda::paged_attention(shape_, r.qk, positions, rows, pages, r.mixed, stream_);
-  }
-  products_.linear(r.mixed, w.o, w.o_bias, r.x, padded, shape_.q_width(), d, r.middle, stream_);
-  cuda::rms_norm(DType::kBF16, r.middle, nullptr, w.post_norm, eps, rows, d, r.normed, stream_);
-  products_.linear(r.normed, w.gate_up, w.gate_up_bias, nullptr, padded, d, 2 * f, r.gate_up, stream_);
-  cuda::swiglu(DType::kBF16, r.gate_up, rows, f, r.gated, stream_);
-  products_.linear(r.gated, w.down, w.down_bias, r.middle, padded, f, d, r.x, stream_);
+                               const int32_t* positions, int64_t rows, bool fresh, const BlockRows& r) {
+  block(w, {rows, positions, pages}, r, [&] {
+    if (fresh) {
+      attention_.forward(r.qk, r.qkv, r.mixed, nullptr, stream_);
+    } else {
+      cuda::paged_attention(shape_, r.qk, positions, rows, pages, r.mixed, stream_);
+    }
+  });
 }
 
 // New tokens of some sequences, one after another.
@@ -60,7 +51,7 @@ void CudaDecoder::NewTokens::add(const Extension& extension, GpuCache& cache) {
 
 struct CudaDecoder::Prefill {
   int32_t *ids, *positions, *row, *last, *table;
-  ExtendRows rows;
+  BlockRows rows;
   bf16 *normed, *logits;  // [extensions, D], [extensions, V]
 
   static Prefill lay_out(Arena& a, const ModelConfig& c, int64_t tokens, int64_t sequences,

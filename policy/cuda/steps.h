@@ -30,7 +30,7 @@ struct StepWords {
 
 struct StepBuffers {
   StepWords host[2], device;  // of one step the host still hears while it tells of the next
-  ExtendRows rows;
+  BlockRows rows;
   at::BFloat16* logits;  // [R, V]
 };
 
