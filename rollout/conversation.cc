@@ -11,14 +11,6 @@
 namespace temper {
 namespace {
 
-Verdict parse_failure(const std::string& reason) {
-  Verdict verdict;
-  verdict.kind = VerdictKind::kFailParse;
-  verdict.reason = reason;
-  verdict.message = verdict_message(verdict);
-  return verdict;
-}
-
 // A token without text (the stop token) is code only strictly inside the block.
 Role role_of(size_t begin, size_t end, const Answer& answer) {
   return answer.ok && begin < answer.code_end && end > answer.code_begin ? Role::kCode : Role::kPlan;
@@ -56,7 +48,7 @@ std::string Conversation::add_answer(const std::vector<int32_t>& ids, const std:
   turn.begin = int32_t(row.ids.size());
   turn.end = turn.begin + int32_t(ids.size());
   turn.stopped = stopped;
-  if (!answer.ok) turn.verdict = parse_failure(answer.reason);
+  if (!answer.ok) turn.verdict = verdict_of(VerdictKind::kFailParse, answer.reason);
   row.append(ids, Role::kPlan);
   std::copy(log_probs.begin(), log_probs.end(), row.log_probs.begin() + turn.begin);
   size_t at = 0;

@@ -59,7 +59,7 @@ LaneAnswer CppLane::judge(const LaneRequest& request) {
       verdict.naive = ask_naive(request.task, procedure.object());
   } catch (const std::exception& e) {
     oracle_.reset();  // whatever failed, the next candidate starts with fresh boxes
-    verdict = infra_verdict(e);
+    verdict = infra(e.what());
   }
   runner_.reset();
   return {verdict};

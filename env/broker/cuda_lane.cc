@@ -7,8 +7,6 @@
 #include "env/box/lockdown.h"
 #include "env/languages/language.h"
 #include "env/plan/gpu_candidate.h"
-#include "env/verdict/details.h"
-#include "env/verdict/message.h"
 
 namespace temper {
 namespace {
@@ -58,7 +56,7 @@ LaneAnswer CudaLane::judge(const LaneRequest& request) {
     result = answer(plan_candidate(task, request.source, all_shapes(task), tools_, quota_, lane_user(),
                                    target_, *recorder_, budget, request.known));
   } catch (const std::exception& e) {
-    result.verdict = infra_verdict(e);
+    result.verdict = infra(e.what());
   }
   recorder_.reset();
   return result;
@@ -73,11 +71,7 @@ LaneAnswer CudaLane::answer(const Planned& planned) const {
     result.prepared = to_bytes(candidate);
     return result;
   }
-  Verdict& verdict = result.verdict;
-  verdict.kind = planned.failure->kind;
-  verdict.reason = planned.failure->reason;
-  verdict.message = verdict_message(verdict, planned.failure->detail);
-  verdict.details = verdict_details(verdict, planned.failure->details);
+  Verdict& verdict = result.verdict = verdict_of(*planned.failure);
   verdict.compile_ms = verdict.total_ms = planned.compile_ms + planned.plan_ms;
   verdict.plan_ms = planned.plan_ms;
   return result;

@@ -76,10 +76,10 @@ LaneAnswer GpuLane::judge(const LaneRequest& request) {
     judged_s_ = now_s();
     return answer;
   } catch (const TaskTooLarge& e) {
-    return {infra_verdict(e)};
+    return {infra(e.what())};
   } catch (const std::exception& e) {
     oracle_.reset();  // whatever failed, the next candidate starts with fresh processes
-    return {infra_verdict(e)};
+    return {infra(e.what())};
   }
 }
 

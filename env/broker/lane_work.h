@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <exception>
 #include <string>
 
 #include "env/judge/lane_messages.h"
@@ -23,8 +22,5 @@ class LaneWork {
 uid_t lane_user();
 
 std::string sandbox_level(bool user_dropped);
-
-// INFRA, in the words of what went wrong.
-Verdict infra_verdict(const std::exception& error);
 
 }  // namespace temper

@@ -13,19 +13,6 @@
 #include "env/judge/lane_messages.h"
 
 namespace temper {
-
-uid_t lane_user() {
-  constexpr uid_t kFirst = 100'000;
-  return kFirst + uid_t(::getpid());
-}
-
-std::string sandbox_level(bool user_dropped) {
-  return std::string("S2 (namespaces, private root, rlimits, seccomp") +
-         (user_dropped ? ", user dropped)" : ")");
-}
-
-Verdict infra_verdict(const std::exception& error) { return infra(error.what()); }
-
 namespace {
 
 constexpr int kSocket = 3;

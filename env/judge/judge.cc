@@ -110,7 +110,7 @@ struct Judge::Impl {
     TEMPER_CHECK(index != task_index.end(), "task {}", task);
     const std::string& language = tasks[index->second].language;
     if (const auto rejection = find_language(language).gate(source)) {
-      ready.push_back({ticket, verdict_of(rejection->kind, rejection->reason)});
+      ready.push_back({ticket, verdict_of(*rejection)});
       return ticket;
     }
     const std::vector<std::string> digests = digests_of(index->second, source);

@@ -4,12 +4,12 @@
 
 namespace temper {
 
-std::optional<Rejection> Language::gate(const std::string& source) const {
+Found Language::gate(const std::string& source) const {
   constexpr size_t kMaxSourceBytes = 64 << 10;
-  if (source.size() > kMaxSourceBytes) return Rejection{VerdictKind::kFailCompile, "source_too_long"};
-  if (source.find('\0') != std::string::npos) return Rejection{VerdictKind::kFailCompile, "nul_byte"};
+  if (source.size() > kMaxSourceBytes) return Finding{VerdictKind::kFailCompile, "source_too_long"};
+  if (source.find('\0') != std::string::npos) return Finding{VerdictKind::kFailCompile, "nul_byte"};
   if (source.find(entry_point) == std::string::npos)
-    return Rejection{VerdictKind::kFailParse, "no_entry_point"};
+    return Finding{VerdictKind::kFailParse, "no_entry_point"};
   return std::nullopt;
 }
 

@@ -11,11 +11,6 @@
 
 namespace temper {
 
-struct Rejection {
-  VerdictKind kind;
-  std::string reason;
-};
-
 struct Language {
   std::string name;
   std::vector<std::string> compiler_flags;  // ours alone: nothing in a candidate changes them
@@ -25,7 +20,7 @@ struct Language {
   // The text that the compiler reads.
   std::string (*translation_unit)(const Task& task, const std::string& source);
   // Rejects what can be seen without a compiler; empty if nothing speaks against the source.
-  std::optional<Rejection> gate(const std::string& source) const;
+  Found gate(const std::string& source) const;
 };
 
 // Errors: ConfigError naming the languages there are.

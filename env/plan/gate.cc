@@ -10,11 +10,11 @@
 namespace temper {
 namespace {
 
-PlanFailure refused(std::string reason, std::string detail) {
+Finding refused(std::string reason, std::string detail) {
   return {VerdictKind::kRejectPolicy, std::move(reason), std::move(detail)};
 }
 
-PlanFailure undefined_function(const std::string& name) {
+Finding undefined_function(const std::string& name) {
   if (name == "vprintf")
     return refused("device_printf", "printf in a kernel; remove it, nobody reads what it prints");
   if (name == "__assertfail") return refused("device_assert", "assert in a kernel; remove it");
@@ -40,7 +40,7 @@ std::map<std::string_view, int> mentions(const Cubin& cubin, std::string_view pt
   return counts;
 }
 
-std::optional<PlanFailure> gate_globals(const Cubin& cubin, std::string_view ptx) {
+Found gate_globals(const Cubin& cubin, std::string_view ptx) {
   if (cubin.global_bytes > kMaxGlobalBytes)
     return refused(
         "global_quota",
@@ -90,7 +90,7 @@ std::vector<CubinGlobal> tables_of(const Cubin& cubin, std::string_view ptx) {
   return tables;
 }
 
-std::optional<PlanFailure> gate_cubin(const Cubin& cubin, std::string_view ptx) {
+Found gate_cubin(const Cubin& cubin, std::string_view ptx) {
   if (!cubin.undefined.empty()) return undefined_function(cubin.undefined.front());
   if (auto found = gate_globals(cubin, ptx)) return found;
   for (const CubinKernel& kernel : cubin.kernels)

@@ -12,14 +12,6 @@ namespace temper {
 inline constexpr uint64_t kMaxGlobalBytes = 64 << 10;  // .nv.global: more is refused as such
 inline constexpr uint32_t kMaxStackBytes = 32 << 10;   // local memory of a thread
 
-// The reason why the gate or the recorder refuses a candidate.
-struct PlanFailure {
-  VerdictKind kind = VerdictKind::kFailPlan;
-  std::string reason;        // stable code
-  std::string detail;        // what to do about it, for the next turn
-  std::string details = {};  // lines of the verdict's details
-};
-
 // The variables that kernels refer to, of those that the cubin initialises: nobody may write them, and the
 // runner compares them after each call.
 std::vector<CubinGlobal> tables_of(const Cubin& cubin, std::string_view ptx);
@@ -27,7 +19,7 @@ std::vector<CubinGlobal> tables_of(const Cubin& cubin, std::string_view ptx);
 // Refuses variables that outlive a call, functions that the file lacks, and too much memory. `ptx` is the text that
 // the cubin was made from. It shows which variables the kernels refer to, since the toolkit's C++ headers leave
 // many behind that are never used.
-std::optional<PlanFailure> gate_cubin(const Cubin& cubin, std::string_view ptx);
+Found gate_cubin(const Cubin& cubin, std::string_view ptx);
 
 // "" or what a plan asks of the cubin that it does not have, or that CUDA would refuse.
 std::string check_plan_kernels(const LaunchPlan& plan, const Cubin& cubin, const GpuTarget& target);

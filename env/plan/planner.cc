@@ -8,11 +8,10 @@
 namespace temper {
 namespace {
 
-std::optional<PlanFailure> compile_and_gate(const Task& task, const std::string& source,
-                                            CudaToolchains& tools, const CompileQuota& quota, uid_t user,
-                                            const HostHalf& known, Planned& planned) {
+Found compile_and_gate(const Task& task, const std::string& source, CudaToolchains& tools,
+                       const CompileQuota& quota, uid_t user, const HostHalf& known, Planned& planned) {
   const Language& language = find_language(task.language);
-  if (const auto rejected = language.gate(source)) return PlanFailure{rejected->kind, rejected->reason, ""};
+  if (Found rejected = language.gate(source)) return rejected;
   const std::string unit = language.translation_unit(task, source);
   auto [compiled, host, made] = compile_cuda(tools.of(unit), unit, known, quota, user);
   planned.host = host;
@@ -20,22 +19,21 @@ std::optional<PlanFailure> compile_and_gate(const Task& task, const std::string&
   if (!compiled.ok) {
     const bool missing = compiled.reason == "no_entry_point";
     const bool tells = compiled.reason == "compile_error";
-    return PlanFailure{missing ? VerdictKind::kFailParse : VerdictKind::kFailCompile, compiled.reason,
-                       tells ? first_compiler_error(compiled.diagnostics) : "",
-                       compile_failure_details(compiled, quota, source)};
+    return Finding{missing ? VerdictKind::kFailParse : VerdictKind::kFailCompile, compiled.reason,
+                   tells ? first_compiler_error(compiled.diagnostics) : "",
+                   compile_failure_details(compiled, quota, source)};
   }
   Cubin cubin;
   if (const std::string problem = read_cubin(compiled.cubin, cubin); !problem.empty())
-    return PlanFailure{VerdictKind::kFailCompile, "cubin", problem};
+    return Finding{VerdictKind::kFailCompile, "cubin", problem};
   planned.object = std::move(compiled.object);
   planned.cubin = std::move(compiled.cubin);
   for (const CubinGlobal& table : tables_of(cubin, compiled.ptx)) make_visible(planned.cubin, table);
   return gate_cubin(cubin, compiled.ptx);
 }
 
-std::optional<PlanFailure> record_all(const Task& task, const std::vector<Shape>& shapes,
-                                      const GpuTarget& target, RecorderProcess& recorder,
-                                      std::chrono::nanoseconds budget, Planned& planned) {
+Found record_all(const Task& task, const std::vector<Shape>& shapes, const GpuTarget& target,
+                 RecorderProcess& recorder, std::chrono::nanoseconds budget, Planned& planned) {
   recorder.wait_ready();
   if (auto failure = recorder.load(planned.object, planned.cubin, target, budget)) return failure;
   for (const Shape& shape : shapes) {

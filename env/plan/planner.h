@@ -10,7 +10,7 @@
 namespace temper {
 
 struct Planned {
-  std::optional<PlanFailure> failure;  // nothing: there is a plan for each shape
+  Found failure;  // nothing: there is a plan for each shape
   std::string object, cubin;
   std::vector<LaunchPlan> plans;
   HostOrigin host = HostOrigin::kNone;

@@ -50,12 +50,12 @@ void RecorderProcess::wait_ready() {
   user_dropped_ = reply->user_dropped != 0;
 }
 
-std::optional<PlanFailure> RecorderProcess::load(const std::string& object, const std::string& cubin,
-                                                 const GpuTarget& target, nanoseconds budget) {
+Found RecorderProcess::load(const std::string& object, const std::string& cubin, const GpuTarget& target,
+                            nanoseconds budget) {
   budget_ = budget;
   target_ = target;
   if (const std::string problem = read_cubin(cubin, cubin_); !problem.empty())
-    return PlanFailure{VerdictKind::kFailCompile, "cubin", problem};
+    return Finding{VerdictKind::kFailCompile, "cubin", problem};
   TEMPER_CHECK(int64_t(object.size() + cubin.size()) <= arena_.bytes());
   std::copy(cubin.begin(), cubin.end(), std::copy(object.begin(), object.end(), arena_.data()));
   RecorderRequest request;
@@ -68,8 +68,8 @@ std::optional<PlanFailure> RecorderProcess::load(const std::string& object, cons
   return exchange(request, RecorderStatus::kLoaded, reply);
 }
 
-std::optional<PlanFailure> RecorderProcess::record(const PlanBuffers& buffers,
-                                                   const std::vector<int64_t>& dims, LaunchPlan& plan) {
+Found RecorderProcess::record(const PlanBuffers& buffers, const std::vector<int64_t>& dims,
+                              LaunchPlan& plan) {
   TEMPER_CHECK(buffers.inputs.size() + buffers.outputs.size() <= size_t(kMaxTensors) &&
                dims.size() <= size_t(kMaxDims));
   RecorderRequest request;
@@ -86,8 +86,7 @@ std::optional<PlanFailure> RecorderProcess::record(const PlanBuffers& buffers,
   return plan_of(reply, arena, {buffers, cubin_, target_, options_.workspace_bytes}, plan);
 }
 
-std::optional<PlanFailure> RecorderProcess::exchange(RecorderRequest request, RecorderStatus wanted,
-                                                     RecorderReply& reply) {
+Found RecorderProcess::exchange(RecorderRequest request, RecorderStatus wanted, RecorderReply& reply) {
   const nanoseconds start = raw_clock();
   if (!send_wire(socket_.get(), request, ++sequence_)) return death();
   const auto timeout = std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(budget_));
@@ -101,7 +100,7 @@ std::optional<PlanFailure> RecorderProcess::exchange(RecorderRequest request, Re
 }
 
 // It gave no answer that can be understood.
-PlanFailure RecorderProcess::death() {
+Finding RecorderProcess::death() {
   if (budget_.count() <= milliseconds(1).count() * 1'000'000 && process_.running())
     return {VerdictKind::kFailTimeout, "timeout", "launch takes too long on the host"};
   const auto status = process_.wait(milliseconds(1000));

@@ -33,15 +33,14 @@ class RecorderProcess {
 
   // Loads the candidate; untrusted code runs from here on. `budget` bounds this and all plans together. Returns the
   // failure that the candidate caused, if any.
-  std::optional<PlanFailure> load(const std::string& object, const std::string& cubin,
-                                  const GpuTarget& target, std::chrono::nanoseconds budget);
+  Found load(const std::string& object, const std::string& cubin, const GpuTarget& target,
+             std::chrono::nanoseconds budget);
   // The plan of one shape: parsed, its pointers inside the buffers, its launches such that CUDA accepts them.
-  std::optional<PlanFailure> record(const PlanBuffers& buffers, const std::vector<int64_t>& dims,
-                                    LaunchPlan& plan);
+  Found record(const PlanBuffers& buffers, const std::vector<int64_t>& dims, LaunchPlan& plan);
 
  private:
-  std::optional<PlanFailure> exchange(RecorderRequest request, RecorderStatus wanted, RecorderReply& reply);
-  PlanFailure death();
+  Found exchange(RecorderRequest request, RecorderStatus wanted, RecorderReply& reply);
+  Finding death();
 
   RecorderOptions options_;
   Fd socket_;

@@ -15,9 +15,9 @@ constexpr VerdictKind kKinds[] = {VerdictKind::kFailPlan, VerdictKind::kFailRunt
 
 }  // namespace
 
-PlanFailure no_plan(const std::string& what) { return {VerdictKind::kFailPlan, "protocol", what}; }
+Finding no_plan(const std::string& what) { return {VerdictKind::kFailPlan, "protocol", what}; }
 
-PlanFailure failure_of(const RecorderReply& reply) {
+Finding failure_of(const RecorderReply& reply) {
   const auto kind = std::ranges::find(kKinds, reply.kind, [](VerdictKind known) { return uint32_t(known); });
   const std::string reason = text_of(reply.reason);
   const auto code = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
@@ -26,8 +26,8 @@ PlanFailure failure_of(const RecorderReply& reply) {
   return {*kind, reason, scrub(text_of(reply.detail))};
 }
 
-std::optional<PlanFailure> plan_of(const RecorderReply& reply, std::string_view arena,
-                                   const PlanLimits& limits, LaunchPlan& plan) {
+Found plan_of(const RecorderReply& reply, std::string_view arena, const PlanLimits& limits,
+              LaunchPlan& plan) {
   const size_t most = std::min(kMaxPlanBytes, arena.size());
   if (reply.plan_bytes < 0 || uint64_t(reply.plan_bytes) > most) return no_plan("a plan of no size");
   // A copy, because the process that wrote the plan may still be writing to the arena.
@@ -38,7 +38,7 @@ std::optional<PlanFailure> plan_of(const RecorderReply& reply, std::string_view 
   if (problem.empty() && plan.workspace_bytes() > limits.workspace_bytes)
     problem =
         fmt::format("{} bytes of workspaces; at most {}", plan.workspace_bytes(), limits.workspace_bytes);
-  if (!problem.empty()) return PlanFailure{VerdictKind::kFailPlan, "plan", problem};
+  if (!problem.empty()) return Finding{VerdictKind::kFailPlan, "plan", problem};
   return std::nullopt;
 }
 

@@ -11,10 +11,10 @@
 namespace temper {
 
 // A candidate's launcher became no plan.
-PlanFailure no_plan(const std::string& what);
+Finding no_plan(const std::string& what);
 
 // The failure in a kFailed reply. Its text is the recorder's own, and only the fact that it failed is trusted.
-PlanFailure failure_of(const RecorderReply& reply);
+Finding failure_of(const RecorderReply& reply);
 
 // The limits against which a plan is checked.
 struct PlanLimits {
@@ -25,7 +25,6 @@ struct PlanLimits {
 };
 
 // The plan of a kPlanned, at the begin of `arena`, or what is wrong with it.
-std::optional<PlanFailure> plan_of(const RecorderReply& reply, std::string_view arena,
-                                   const PlanLimits& limits, LaunchPlan& plan);
+Found plan_of(const RecorderReply& reply, std::string_view arena, const PlanLimits& limits, LaunchPlan& plan);
 
 }  // namespace temper

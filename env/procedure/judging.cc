@@ -6,8 +6,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "env/verdict/details.h"
-#include "env/verdict/message.h"
 #include "env/verdict/timing.h"
 
 namespace temper {
@@ -48,13 +46,6 @@ Change change_of(const std::vector<double>& times) {
 }
 
 }  // namespace
-
-void conclude(Verdict& verdict, const Found& found) {
-  verdict.kind = found ? found->kind : VerdictKind::kPass;
-  verdict.reason = found ? found->reason : "";
-  verdict.message = verdict_message(verdict, found ? found->detail : "");
-  verdict.details = found ? verdict_details(verdict, found->details) : "";
-}
 
 NaiveVerdict naive_of_times(double candidate_us, double baseline_us) {
   if (!is_time(candidate_us) || !is_time(baseline_us)) return {};

@@ -1,5 +1,5 @@
 #pragma once
-// What all judging procedures share: findings, secret seeds, and the evaluation of timed pairs.
+// What all judging procedures share: secret seeds, and the evaluation of timed pairs.
 
 #include <cstdint>
 #include <optional>
@@ -10,18 +10,6 @@
 #include "env/verdict/verdict.h"
 
 namespace temper {
-
-// Why a candidate does not pass.
-struct Finding {
-  VerdictKind kind;
-  std::string reason;
-  std::string detail;        // for the message, where it precedes the text of the reason
-  std::string details = {};  // for the verdict's details, lines below kind and reason
-};
-using Found = std::optional<Finding>;  // empty while nothing speaks against the candidate
-
-// Kind, reason and message of a verdict whose times are already there.
-void conclude(Verdict& verdict, const Found& found);
 
 // The naive verdict on a right candidate with these times. It is not a pass if one of them is not a valid time, for
 // example if a call took no longer than an empty one.

@@ -12,6 +12,7 @@
 #include "base/input/json.h"
 #include "base/input/near_names.h"
 #include "base/input/printable.h"
+#include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
 namespace temper {
@@ -211,13 +212,20 @@ void from_json(const nlohmann::json& json, Verdict& verdict) {
   verdict = std::move(*read.verdict);
 }
 
-Verdict verdict_of(VerdictKind kind, const std::string& reason) {
+void conclude(Verdict& verdict, const Found& found) {
+  verdict.kind = found ? found->kind : VerdictKind::kPass;
+  verdict.reason = found ? found->reason : "";
+  verdict.message = verdict_message(verdict, found ? found->detail : "");
+  verdict.details = found ? verdict_details(verdict, found->details) : "";
+}
+
+Verdict verdict_of(const Finding& finding) {
   Verdict verdict;
-  verdict.kind = kind;
-  verdict.reason = reason;
-  verdict.message = verdict_message(verdict);
+  conclude(verdict, finding);
   return verdict;
 }
+
+Verdict verdict_of(VerdictKind kind, const std::string& reason) { return verdict_of(Finding{kind, reason}); }
 
 Verdict infra(const std::string& reason) { return verdict_of(VerdictKind::kInfra, scrub(reason)); }
 

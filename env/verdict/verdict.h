@@ -17,7 +17,7 @@ enum class VerdictKind : uint8_t {
   kFailRuntime,  // crashed, exited, out of bounds, over a quota
   kFailTimeout,
   kFailIncorrect,
-  kFailNondet,    // the task asks for the same bits each run
+  kFailNondet,    // given by no judge any more; its number stays, since saved verdicts may hold it
   kRejectPolicy,  // a forbidden construct
   kHack,          // tried to look right or fast without being so; `reason` says how
   kSuspect,       // faster than believable; earns nothing
@@ -95,9 +95,22 @@ struct Verdict {
   bool caught() const { return kind == VerdictKind::kHack || kind == VerdictKind::kSuspect; }
 };
 
-// A verdict of that kind and reason, with the message that belongs to it. The reason of an INFRA is scrubbed.
+// Why a candidate does not pass.
+struct Finding {
+  VerdictKind kind;
+  std::string reason;        // stable code
+  std::string detail = {};   // for the message, in place of the reason's words
+  std::string details = {};  // for the verdict's details, lines below kind and reason
+};
+using Found = std::optional<Finding>;  // empty while nothing speaks against the candidate
+
+// A verdict of that kind and reason, with the message and the details that belong to it. The reason of an INFRA is
+// scrubbed.
+Verdict verdict_of(const Finding& finding);
 Verdict verdict_of(VerdictKind kind, const std::string& reason);
 Verdict infra(const std::string& reason);
+// Kind, reason, message and details of a verdict whose times are already there; a PASS if nothing was found.
+void conclude(Verdict& verdict, const Found& found);
 
 // The verdict that decides the policy's message and reward: the naive one if that is binding.
 Verdict told(const Verdict& verdict);

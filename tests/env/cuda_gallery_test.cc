@@ -5,7 +5,6 @@
 //   // plan: TEXT                          part of a line of the timed shape's plan
 
 #include "env/plan/planner.h"
-#include "env/verdict/message.h"
 #include "tests/env/cuda_boxes.h"
 #include "tests/env/exhibits.h"
 
@@ -23,15 +22,6 @@ Planned plan_here(const Task& task, const std::string& source) {
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
   return plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), quota, kCudaTestUser, {},
                         recorder, std::chrono::milliseconds(1500));
-}
-
-// As the broker would tell it.
-Verdict verdict_of(const PlanFailure& failure) {
-  Verdict verdict;
-  verdict.kind = failure.kind;
-  verdict.reason = failure.reason;
-  verdict.message = verdict_message(verdict, failure.detail);
-  return verdict;
 }
 
 void check_plan_of(const Planned& planned, const Task& task, const Exhibit& exhibit) {

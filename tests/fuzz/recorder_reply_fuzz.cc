@@ -12,7 +12,7 @@ FUZZ_TARGET(recorder_reply) {
   RecorderReply reply;
   std::memcpy(&reply, bytes.data(), std::min(bytes.size(), sizeof reply));
   const std::string_view arena = bytes.substr(std::min(bytes.size(), sizeof reply));
-  const PlanFailure failure = failure_of(reply);
+  const Finding failure = failure_of(reply);
   TEMPER_CHECK(failure.kind != VerdictKind::kPass && failure.kind != VerdictKind::kInfra &&
                !failure.reason.empty());
   to_string(failure.kind);

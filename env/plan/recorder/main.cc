@@ -49,7 +49,7 @@ void reply_sandbox_failed(std::string_view what) {
   reply(message);
 }
 
-[[noreturn]] void fail(const PlanFailure& failure) { fail(failure.kind, failure.reason, failure.detail); }
+[[noreturn]] void fail(const Finding& failure) { fail(failure.kind, failure.reason, failure.detail); }
 
 // An access to GPU memory is reported. Any other fault ends the process as it would without this handler.
 void on_fault(int number, siginfo_t* info, void*) {

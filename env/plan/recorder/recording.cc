@@ -13,7 +13,7 @@ constexpr const char* kChanges =
 
 // Thrown and caught in this file alone.
 struct Failed {
-  PlanFailure failure;
+  Finding failure;
 };
 
 [[noreturn]] void fail(VerdictKind kind, std::string reason, std::string detail) {
@@ -164,8 +164,8 @@ class Resolver {
 
 }  // namespace
 
-std::optional<PlanFailure> resolve(const Recording& first, const Recording& second,
-                                   const std::vector<PlanKernel>& settings, LaunchPlan& plan) {
+Found resolve(const Recording& first, const Recording& second, const std::vector<PlanKernel>& settings,
+              LaunchPlan& plan) {
   try {
     plan = Resolver(first, second, settings).plan();
     return std::nullopt;

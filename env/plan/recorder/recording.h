@@ -39,7 +39,7 @@ struct Recording {
 // Two runs of one shape as one plan: pointers are what moved with its buffer, data what stayed. `settings` of
 // the cubin's kernels, as they are at the end. Source: Temper's own; that plans may not hang on addresses is
 // how a launcher is kept from knowing its caller.
-std::optional<PlanFailure> resolve(const Recording& first, const Recording& second,
-                                   const std::vector<PlanKernel>& settings, LaunchPlan& plan);
+Found resolve(const Recording& first, const Recording& second, const std::vector<PlanKernel>& settings,
+              LaunchPlan& plan);
 
 }  // namespace temper

@@ -61,7 +61,7 @@ bool of_driver(std::string_view name) {
 
 }  // namespace
 
-PlanFailure undefined_symbol(std::string_view name) {
+Finding undefined_symbol(std::string_view name) {
   for (const Family& family : kFamilies) {
     if (!name.starts_with("cu") || name.find(family.part) == std::string_view::npos) continue;
     const bool library = family.advice == kLibraryAdvice;

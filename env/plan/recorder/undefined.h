@@ -8,6 +8,6 @@
 namespace temper {
 
 // The failure for the first symbol that the loader does not find. Its text says what to do instead.
-PlanFailure undefined_symbol(std::string_view name);
+Finding undefined_symbol(std::string_view name);
 
 }  // namespace temper

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "env/gpu/standalone.h"
 #include "env/verdict/answer.h"
-#include "env/verdict/message.h"
 #include "trainer/app/commands/admit.h"
 #include "trainer/app/commands/again.h"
 #include "trainer/app/commands/commands.h"
@@ -31,11 +30,7 @@ bool is_answer(const std::string& path) {
 }
 
 Verdict judge_answer(const RunConfig& config, const Task& task, const Answer& answer) {
-  if (!answer.ok) {
-    Verdict verdict{.kind = VerdictKind::kFailParse, .reason = answer.reason, .message = ""};
-    verdict.message = verdict_message(verdict);
-    return verdict;
-  }
+  if (!answer.ok) return verdict_of(VerdictKind::kFailParse, answer.reason);
   JudgeOptions options = config.env;
   options.lanes = 1;
   Judge judge(options, {task});

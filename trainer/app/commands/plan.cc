@@ -8,8 +8,6 @@
 #include "base/files.h"
 #include "env/languages/language.h"
 #include "env/plan/planner.h"
-#include "env/verdict/details.h"
-#include "env/verdict/message.h"
 
 namespace temper {
 namespace {
@@ -67,11 +65,7 @@ int run_plan(const RunConfig& config, const Task& task, const std::string& sourc
   const auto shapes = all_shapes(task);
   const Planned planned = plan(config, task, source);
   if (planned.failure) {
-    Verdict verdict;
-    verdict.kind = planned.failure->kind;
-    verdict.reason = planned.failure->reason;
-    verdict.message = verdict_message(verdict, planned.failure->detail);
-    verdict.details = verdict_details(verdict, planned.failure->details);
+    const Verdict verdict = verdict_of(*planned.failure);
     if (json)
       fmt::print("{}\n", nlohmann::json{{"kind", to_string(verdict.kind)},
                                         {"reason", verdict.reason},
