@@ -19,7 +19,7 @@ ROOMS = {
     "env/languages": "env/task env/verdict",
     "env/judge": "env/task env/verdict env/languages",
     "env/box": "env/task env/call",
-    "env/compile": "env/verdict env/languages env/judge env/box",
+    "env/compile": "env/verdict env/languages env/box",
     "env/plan": "env/task env/call env/verdict env/languages env/box env/compile",
     "env/gpu": "env/task env/call env/verdict env/languages env/box env/plan",
     "env/gpu/device": "env/plan env/gpu",

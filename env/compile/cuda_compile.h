@@ -2,7 +2,7 @@
 // A CUDA candidate's two halves, one after another.
 
 #include "env/compile/compile_box.h"
-#include "env/judge/host_half.h"
+#include "env/languages/host_half.h"
 
 namespace temper {
 

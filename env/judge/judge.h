@@ -53,7 +53,7 @@ struct Judged {
   Verdict verdict;
 };
 
-// How many candidates' host halves were compiled, and how many were known from others (host_half.h).
+// How many candidates' host halves were compiled, and how many were known from others (languages/host_half.h).
 struct HostHalfCounts {
   int64_t made = 0, known = 0;
 };

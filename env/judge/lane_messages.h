@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "env/judge/host_half.h"
+#include "env/languages/host_half.h"
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 

@@ -1,4 +1,4 @@
-#include "env/judge/host_half.h"
+#include "env/languages/host_half.h"
 
 #include <gtest/gtest.h>
 
