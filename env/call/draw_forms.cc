@@ -338,15 +338,19 @@ std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& sh
   return normal_kinds(spec, uint32_t(elements / columns), uint32_t(columns), !picks(task));
 }
 
+double terms_of_output(const Task& task, size_t output, const Shape& shape) {
+  double largest = 1;
+  for (const auto& input : task.inputs) largest = std::max(largest, double(tensor_elements(input, shape)));
+  return std::max(1.0, largest / double(tensor_elements(task.outputs[output], shape)));
+}
+
 double longest_sum(const Task& task, const Shape& shape) {
-  double longest = 1, largest = 1, smallest = 1e18;
-  for (const auto& input : task.inputs) {
+  double longest = 1;
+  for (const auto& input : task.inputs)
     for (const int64_t size : tensor_sizes(input, shape)) longest = std::max(longest, double(size));
-    largest = std::max(largest, double(tensor_elements(input, shape)));
-  }
-  for (const auto& output : task.outputs)
-    smallest = std::min(smallest, double(tensor_elements(output, shape)));
-  return std::max(longest, largest / smallest);
+  for (size_t i = 0; i < task.outputs.size(); ++i)
+    longest = std::max(longest, terms_of_output(task, i, shape));
+  return longest;
 }
 
 DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,

@@ -26,8 +26,12 @@ struct DrawTurn {
 // have no equal elements.
 std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& shape);
 
+// The number of terms of a sum that adds up the largest input for an output: its elements for each element of that
+// output, at least 1.
+double terms_of_output(const Task& task, size_t output, const Shape& shape);
+
 // The number of terms that the longest sum of a right answer may have in plain order: the longest dimension or, if
-// larger, the elements of the largest input for each output element.
+// larger, the terms of the output with the most.
 double longest_sum(const Task& task, const Shape& shape);
 
 // A form of that kind. `far` in [0, 1] is how far the form may depart from a plain one. kPlain does not depart,

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "env/call/draw_forms.h"
 
 namespace temper {
 namespace {
@@ -25,15 +26,8 @@ Precision precision_of(ElementType type) {
   return {0, 1e-2};
 }
 
-// As many terms as the largest input has elements for each output element.
-double terms(const Task& task, size_t output, const Shape& shape) {
-  double largest = 1;
-  for (const auto& input : task.inputs) largest = std::max(largest, double(tensor_elements(input, shape)));
-  return std::max(1.0, largest / double(tensor_elements(task.outputs[output], shape)));
-}
-
 double summing_error(const Task& task, size_t output, const Shape& shape) {
-  return kRounding * std::sqrt(terms(task, output, shape));
+  return kRounding * std::sqrt(terms_of_output(task, output, shape));
 }
 
 }  // namespace
@@ -79,7 +73,7 @@ double strict_error(const Task& task, size_t output, const Shape& shape) {
 // is when G n > 2^24, and then at most n 2^-25 of itself.
 double most_growth(const Task& task, size_t output, const Shape& shape) {
   constexpr double kSpare = 8;
-  const double n = terms(task, output, shape);
+  const double n = terms_of_output(task, output, shape);
   if (n * 0x1p-25 < strict_error(task, output, shape)) return std::numeric_limits<double>::infinity();
   return std::max(1.0, 0x1p24 / kSpare / n);
 }

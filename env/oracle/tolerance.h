@@ -18,8 +18,7 @@ using OutputsOfDraw = std::function<std::vector<at::Tensor>(uint64_t draw)>;
 std::vector<double> output_scales(const Task& task, const Shape& shape, const OutputsOfDraw& outputs_of);
 
 // Relative to |expected| and the output's scale (compare.h): the task's tolerance, the rounding of the
-// output's type, and the rounding of a sum over as many terms as the largest input has elements for each
-// output element.
+// output's type, and the rounding of a sum over terms_of_output (env/call/draw_forms.h) terms.
 double strict_error(const Task& task, size_t output, const Shape& shape);
 
 // The strict error, and in addition four times the error of the baseline at its precision, up to what that
