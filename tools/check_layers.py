@@ -13,10 +13,10 @@ import sys
 
 # Room → the rooms whose headers it may include, besides itself and base.
 ROOMS = {
-    "env/task": "",
+    "env/languages": "",
+    "env/task": "env/languages",
     "env/call": "env/task",
-    "env/verdict": "env/task env/call",
-    "env/languages": "env/task env/verdict",
+    "env/verdict": "env/languages env/task env/call",
     "env/judge": "env/task env/verdict env/languages",
     "env/box": "env/task env/call",
     "env/compile": "env/verdict env/languages env/box",
@@ -44,7 +44,7 @@ ROOMS = {
     "policy/hugging_face": "policy policy/ranks policy/parameters policy/text",
 
     "rollout": "env/task env/verdict env/judge policy policy/ranks policy/text",
-    "rollout/traces": "env/task env/verdict env/judge policy/ranks policy/ops/cpu",
+    "rollout/traces": "env/languages env/task env/verdict env/judge policy/ranks policy/ops/cpu",
 
     "trainer": "env/judge trainer/cold_start trainer/run",
     "trainer/algorithm": "rollout",
@@ -52,13 +52,13 @@ ROOMS = {
                      "trainer/cold_start",
     "trainer/cold_start": "env/task env/verdict env/judge policy policy/ranks policy/parameters policy/text policy/ops/cpu rollout "
                           "rollout/traces trainer/config trainer/learn trainer/run trainer/checkpoint",
-    "trainer/config": "env/task env/judge policy policy/ranks policy/text policy/cuda policy/ops/cpu rollout rollout/traces "
-                      "trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
-    "trainer/plan": "env/task env/languages env/oracle policy policy/ranks policy/text policy/cuda policy/parameters "
+    "trainer/config": "env/languages env/task env/judge policy policy/ranks policy/text policy/cuda policy/ops/cpu rollout "
+                      "rollout/traces trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
+    "trainer/plan": "env/task env/oracle policy policy/ranks policy/text policy/cuda policy/parameters "
                     "policy/hugging_face rollout/traces trainer/config trainer/checkpoint trainer/cold_start",
-    "trainer/evaluate": "env/verdict env/judge policy/ranks rollout trainer/algorithm trainer/config trainer/run",
+    "trainer/evaluate": "env/task env/verdict env/judge policy/ranks rollout trainer/algorithm trainer/config trainer/run",
     "trainer/checkpoint": "env/task policy policy/ranks policy/parameters policy/hugging_face trainer/config trainer/run",
-    "trainer/run": "policy policy/ranks policy/text policy/cuda policy/parameters policy/hugging_face policy/ops/cpu rollout "
+    "trainer/run": "env/task policy policy/ranks policy/text policy/cuda policy/parameters policy/hugging_face policy/ops/cpu rollout "
                    "trainer/algorithm trainer/learn trainer/cold_start trainer/config trainer/plan trainer/evaluate "
                    "trainer/checkpoint",
     "trainer/app": "env policy rollout rollout/traces trainer",

@@ -206,7 +206,7 @@ void name_living_mutants(Admission& row, int64_t draws) {
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
                              const AdmissionProgress& progress, int64_t mutant_draws) {
   std::vector<Task> cpu, gpu;
-  for (const Task& task : tasks) (task.language == "cuda" ? gpu : cpu).push_back(task);
+  for (const Task& task : tasks) (task.on_gpu() ? gpu : cpu).push_back(task);
   const GpuAdmissionOptions gpu_options{
       .gpu = int(options.gpus.empty() ? options.first_gpu : options.gpus[0]), .mutant_draws = mutant_draws};
   auto cpu_rows = cpu.empty() ? std::vector<Admission>() : admit_cpu_tasks(options, cpu, progress);
@@ -214,8 +214,7 @@ std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task
   auto gpu_rows = admit_gpu_tasks(gpu_options, gpu, progress);
   std::vector<Admission> rows;
   auto next_cpu = cpu_rows.begin(), next_gpu = gpu_rows.begin();
-  for (const Task& task : tasks)
-    rows.push_back(std::move(*(task.language == "cuda" ? next_gpu : next_cpu)++));
+  for (const Task& task : tasks) rows.push_back(std::move(*(task.on_gpu() ? next_gpu : next_cpu)++));
   for (Admission& row : rows) name_living_mutants(row, mutant_draws);
   return rows;
 }

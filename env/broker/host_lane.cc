@@ -7,13 +7,13 @@ namespace temper {
 
 HostLane::HostLane(const LaneSetup& setup) {
   LaneSetup cpp = setup, cuda = setup;
-  std::erase_if(cpp.tasks, [](const Task& task) { return task.language != "cpp"; });
-  std::erase_if(cuda.tasks, [](const Task& task) { return task.language != "cuda"; });
+  std::erase_if(cpp.tasks, [](const Task& task) { return task.on_gpu(); });
+  std::erase_if(cuda.tasks, [](const Task& task) { return !task.on_gpu(); });
   if (!cpp.tasks.empty()) cpp_ = std::make_unique<CppLane>(cpp);
   if (!cuda.tasks.empty()) cuda_ = std::make_unique<CudaLane>(cuda);
   uint32_t of_cpp = 0, of_cuda = 0;
   for (const Task& task : setup.tasks)
-    places_.push_back(task.language == "cpp" ? Place{cpp_.get(), of_cpp++} : Place{cuda_.get(), of_cuda++});
+    places_.push_back(task.on_gpu() ? Place{cuda_.get(), of_cuda++} : Place{cpp_.get(), of_cpp++});
 }
 
 LaneReady HostLane::ready() const {

@@ -11,6 +11,7 @@
 #include "env/languages/language.h"
 #include "env/verdict/compiled_baselines.h"
 #include "env/verdict/message.h"
+#include "env/verdict/source_gate.h"
 #include "env/verdict/verdict_cache.h"
 #include "env/verdict/verdict_journal.h"
 
@@ -109,7 +110,7 @@ struct Judge::Impl {
     const auto index = task_index.find(task);
     TEMPER_CHECK(index != task_index.end(), "task {}", task);
     const std::string& language = tasks[index->second].language;
-    if (const auto rejection = find_language(language).gate(source)) {
+    if (const auto rejection = gate_source(find_language(language), source)) {
       ready.push_back({ticket, verdict_of(*rejection)});
       return ticket;
     }

@@ -15,7 +15,6 @@
 #include "base/machine/scratch_folder.h"
 #include "env/judge/lane.h"
 #include "env/judge/workers.h"
-#include "env/languages/cuda_text.h"
 #include "env/languages/language.h"
 #include "env/verdict/message.h"
 
@@ -44,7 +43,7 @@ class Lanes : public Workers {
   Lanes(const JudgeOptions& options, const std::vector<Task>& tasks)
       : options_(options), tasks_(tasks), cpu_(cpu_model()) {
     uint32_t of_gpus = 0;
-    for (const Task& task : tasks) gpu_index_.push_back(task.language == "cuda" ? of_gpus++ : 0);
+    for (const Task& task : tasks) gpu_index_.push_back(task.on_gpu() ? of_gpus++ : 0);
     start(tasks);
   }
 
@@ -53,7 +52,8 @@ class Lanes : public Workers {
   std::string machine(const std::string& language) const override {
     const LaneReady& host = cores_.lanes[0].ready();
     const std::string asked = options_.judge == "full" ? "" : options_.judge;
-    if (language == "cuda") return gpus_.lanes[0].ready().machine + " " + host.cuda_machine + asked;
+    if (find_language(language).on_gpu)
+      return gpus_.lanes[0].ready().machine + " " + host.cuda_machine + asked;
     return cpu_ + host.machine + asked;
   }
 
@@ -70,8 +70,10 @@ class Lanes : public Workers {
   void submit(WorkOrder order) override {
     const Task& task = tasks_[order.task];
     asked_.insert(order.task);
-    const bool cuda = task.language == kCuda.name;
-    std::string host = cuda ? sha256(host_text(kCuda.translation_unit(task, order.source))) : "";
+    const Language& language = find_language(task.language);
+    std::string host;
+    if (language.host_text)
+      host = sha256(language.host_text(language.translation_unit(task.parameters(), order.source)));
     jobs_.push_back({.order = std::move(order), .host = std::move(host)});
     cores_.queue.push_back(std::prev(jobs_.end()));
     dispatch();
@@ -189,7 +191,7 @@ class Lanes : public Workers {
 
   void start_gpus(LaneSetup setup, const LaneOptions& lane) {
     gpus_.gpu = true;
-    std::erase_if(setup.tasks, [](const Task& task) { return task.language != "cuda"; });
+    std::erase_if(setup.tasks, [](const Task& task) { return !task.on_gpu(); });
     if (setup.tasks.empty()) return;
     gpu_numbers_ = options_.gpus.empty() ? std::vector<int64_t>{options_.first_gpu} : options_.gpus;
     for (const int64_t gpu : gpu_numbers_) {

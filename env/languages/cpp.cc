@@ -6,18 +6,20 @@
 #include <fmt/ranges.h>
 
 #include "env/languages/language.h"
-#include "env/task/c_names.h"
 
 namespace temper {
 namespace {
 
 // What the entry point is called with, by type. Inputs have no const: a pointer without one becomes either.
-std::vector<std::string> argument_types(const Task& task) {
+std::vector<std::string> argument_types(const std::vector<CallParameter>& parameters) {
   std::vector<std::string> types;
-  for (const auto* tensors : {&task.inputs, &task.outputs})
-    for (const TensorSpec& tensor : *tensors) types.push_back(std::string(c_name(tensor.type)) + "*");
-  types.insert(types.end(), task.dims.size(), "int");
+  for (const CallParameter& one : parameters)
+    types.push_back(one.type + (one.role == CallParameter::Role::kSize ? "" : "*"));
   return types;
+}
+
+std::string signature(const std::vector<CallParameter>& parameters) {
+  return c_signature(kCpp.entry_point, parameters);
 }
 
 std::string escaped(const std::string& text) {
@@ -28,8 +30,8 @@ std::string escaped(const std::string& text) {
 
 // The runner calls a function of ours that calls the candidate's, so that the compiler knows how. Another
 // signature is an error instead of a crash; what follows the source is on lines of its own "file".
-std::string translation_unit(const Task& task, const std::string& source) {
-  const std::vector<std::string> types = argument_types(task);
+std::string translation_unit(const std::vector<CallParameter>& asked, const std::string& source) {
+  const std::vector<std::string> types = argument_types(asked);
   std::vector<std::string> parameters, arguments;
   for (const std::string& type : types) {
     arguments.push_back(fmt::format("temper_{}", arguments.size()));
@@ -39,7 +41,7 @@ std::string translation_unit(const Task& task, const std::string& source) {
   unit += "#line 1 \"entry_point\"\n";
   unit += "template <class... T> constexpr bool temper_calls = requires(T... t) { kernel(t...); };\n";
   unit += fmt::format("static_assert(temper_calls<{}>, \"the function must be: {}\");\n",
-                      fmt::join(types, ", "), escaped(task.signature()));
+                      fmt::join(types, ", "), escaped(signature(asked)));
   unit += fmt::format("extern \"C\" __attribute__((visibility(\"default\"))) void {}({}) {{ kernel({}); }}\n",
                       kCpp.entry_symbol, fmt::join(parameters, ", "), fmt::join(arguments, ", "));
   return unit;
@@ -55,6 +57,7 @@ const Language kCpp{
     .newer_flags = {"-std=c++20"},
     .entry_point = "kernel",
     .entry_symbol = "temper_kernel",
+    .signature = signature,
     .translation_unit = translation_unit,
 };
 

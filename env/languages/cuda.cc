@@ -12,9 +12,12 @@
 namespace temper {
 namespace {
 
+std::string signature(const std::vector<CallParameter>& parameters) {
+  return c_signature(kCuda.entry_point, parameters);
+}
+
 // "(const float* x, float* y, int n)" of the signature, without the brackets.
-std::string parameters(const Task& task) {
-  const std::string signature = task.signature();
+std::string list_of(const std::string& signature) {
   const size_t open = signature.find('(');
   return signature.substr(open + 1, signature.size() - open - 2);
 }
@@ -55,8 +58,8 @@ template <class Asked, class... Gs> struct TemperEntry<Asked, void (*)(Gs...) no
 )";
 
 // Another signature is an error instead of a crash; what follows the source is on lines of its own "file".
-std::string translation_unit(const Task& task, const std::string& source) {
-  const std::string signature = task.signature(), list = parameters(task);
+std::string translation_unit(const std::vector<CallParameter>& asked, const std::string& source) {
+  const std::string declaration = signature(asked), list = list_of(declaration);
   std::string unit;
   if (list.find("__nv_bfloat16") != std::string::npos) unit += "#include <cuda_bf16.h>\n";
   if (list.find("__half") != std::string::npos) unit += "#include <cuda_fp16.h>\n";
@@ -64,7 +67,7 @@ std::string translation_unit(const Task& task, const std::string& source) {
   unit += "static auto temper_entry = &launch;\n";
   unit += kFits;
   unit += "static_assert(TemperEntry<void(" + list +
-          "), decltype(temper_entry)>::known, \"the launcher must be: " + escaped(signature) + "\");\n";
+          "), decltype(temper_entry)>::known, \"the launcher must be: " + escaped(declaration) + "\");\n";
   return unit;
 }
 
@@ -72,13 +75,17 @@ std::string translation_unit(const Task& task, const std::string& source) {
 
 const Language kCuda{
     .name = "cuda",
+    .on_gpu = true,
+    .short_floats = true,
     // The last: <cmath> need not bring Bessel functions and their like, a fifth of the time.
     .compiler_flags = {"-std=c++17", "--expt-relaxed-constexpr", "-w", "-DNDEBUG", "-DCCCL_DISABLE_NVTX",
                        "-D_GLIBCXX_BITS_SPECFUN_H"},
     .newer_flags = {},
     .entry_point = "launch",
     .entry_symbol = "launch",
+    .signature = signature,
     .translation_unit = translation_unit,
+    .host_text = host_text,
 };
 
 }  // namespace temper

@@ -1,26 +1,39 @@
 #include "env/languages/language.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace temper {
+namespace {
 
-Found Language::gate(const std::string& source) const {
-  constexpr size_t kMaxSourceBytes = 64 << 10;
-  if (source.size() > kMaxSourceBytes) return Finding{VerdictKind::kFailCompile, "source_too_long"};
-  if (source.find('\0') != std::string::npos) return Finding{VerdictKind::kFailCompile, "nul_byte"};
-  if (source.find(entry_point) == std::string::npos)
-    return Finding{VerdictKind::kFailParse, "no_entry_point"};
-  return std::nullopt;
+constexpr const Language* kLanguages[] = {&kCpp, &kCuda};
+
+}  // namespace
+
+std::span<const Language* const> languages() { return kLanguages; }
+
+std::vector<std::string> language_names() {
+  std::vector<std::string> names;
+  for (const Language* language : kLanguages) names.push_back(language->name);
+  return names;
 }
 
 const Language& find_language(const std::string& name) {
-  static const Language* const kLanguages[] = {&kCpp, &kCuda};
-  std::string known;
-  for (const Language* language : kLanguages) {
-    if (language->name == name) return *language;
-    known += " " + language->name;
-  }
-  throw ConfigError("language: '{}' is unknown; there is:{}", name, known);
+  const auto* const found = std::ranges::find(kLanguages, name, &Language::name);
+  if (found != std::end(kLanguages)) return **found;
+  throw ConfigError("language: '{}' is unknown; there is: {}", name, fmt::join(language_names(), " "));
+}
+
+std::string c_signature(const std::string& entry_point, const std::vector<CallParameter>& parameters) {
+  using enum CallParameter::Role;
+  std::vector<std::string> arguments;
+  for (const CallParameter& one : parameters)
+    arguments.push_back((one.role == kInput ? "const " : "") + one.type + (one.role == kSize ? " " : "* ") +
+                        one.name);
+  return fmt::format("extern \"C\" void {}({})", entry_point, fmt::join(arguments, ", "));
 }
 
 }  // namespace temper

@@ -1,30 +1,50 @@
 #pragma once
-// The differences between candidates' languages before anything runs. Each language has one file, and one line in the
-// table of language.cc.
+// What depends on a candidate's language. Each language has one file, and one line in the table of language.cc; others
+// ask for a property instead of comparing names.
 
-#include <optional>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "env/task/task.h"
-#include "env/verdict/verdict.h"
-
 namespace temper {
 
-struct Language {
+// An argument of a candidate's entry point.
+struct CallParameter {
+  enum class Role : uint8_t { kInput, kOutput, kSize } role;
+  std::string type;  // "float", "__nv_bfloat16": a tensor's is that of its elements
   std::string name;
+};
+
+struct Language {
+  std::string name;  // of the key `language` in task files, and of the fence around an answer's code
+  // Whether candidates are judged on a GPU, where a core has compiled them and made their plans. All others are judged
+  // on a core.
+  bool on_gpu = false;
+  bool short_floats = false;                // tensors may be bf16 and f16
   std::vector<std::string> compiler_flags;  // ours alone: nothing in a candidate changes them
   std::vector<std::string> newer_flags;     // beside them, for what does not compile without; or none
   std::string entry_point;                  // what a source must mention
   std::string entry_symbol;                 // what its object must define
+  // The declaration that the entry point must have.
+  std::string (*signature)(const std::vector<CallParameter>& parameters) = nullptr;
   // The text that the compiler reads.
-  std::string (*translation_unit)(const Task& task, const std::string& source);
-  // Rejects what can be seen without a compiler; empty if nothing speaks against the source.
-  Found gate(const std::string& source) const;
+  std::string (*translation_unit)(const std::vector<CallParameter>& parameters,
+                                  const std::string& source) = nullptr;
+  // The part of that text on which the host's half of the object depends. Candidates that share it share the half. Null
+  // if there is no such half.
+  std::string (*host_text)(const std::string& unit) = nullptr;
 };
+
+// All languages. Where any would do, the first is taken.
+std::span<const Language* const> languages();
+std::vector<std::string> language_names();
 
 // Errors: ConfigError naming the languages there are.
 const Language& find_language(const std::string& name);
+
+// 'extern "C" void kernel(const float* x, const int* idx, float* y, int n)'
+std::string c_signature(const std::string& entry_point, const std::vector<CallParameter>& parameters);
 
 extern const Language kCpp, kCuda;
 

@@ -4,6 +4,7 @@
 #include "env/call/case.h"
 #include "env/languages/language.h"
 #include "env/verdict/message.h"
+#include "env/verdict/source_gate.h"
 
 namespace temper {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 Found compile_and_gate(const Task& task, const std::string& source, CudaToolchains& tools,
                        const CompileQuota& quota, uid_t user, const HostHalf& known, Planned& planned) {
   const Language& language = find_language(task.language);
-  if (Found rejected = language.gate(source)) return rejected;
-  const std::string unit = language.translation_unit(task, source);
+  if (Found rejected = gate_source(language, source)) return rejected;
+  const std::string unit = language.translation_unit(task.parameters(), source);
   auto [compiled, host, made] = compile_cuda(tools.of(unit), unit, known, quota, user);
   planned.host = host;
   planned.made = std::move(made);

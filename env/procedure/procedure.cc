@@ -91,7 +91,7 @@ Verdict Procedure::judge(const std::string& source) {
 
 Found Procedure::compile_source(const std::string& source) {
   const Language& language = find_language(task_.language);
-  const std::string unit = language.translation_unit(task_, source);
+  const std::string unit = language.translation_unit(task_.parameters(), source);
   CompileResult compiled;
   for (const Toolchain& tools : tools_) {
     compiled = compile(tools, unit, options_.compile, options_.user);

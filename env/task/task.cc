@@ -104,15 +104,17 @@ size_t element_size(ElementType type) {
   return type == ElementType::kBF16 || type == ElementType::kF16 ? 2 : 4;
 }
 
-std::string Task::signature() const {
-  std::vector<std::string> arguments;
-  for (const auto& input : inputs)
-    arguments.push_back(fmt::format("const {}* {}", c_name(input.type), input.name));
-  for (const auto& output : outputs)
-    arguments.push_back(fmt::format("{}* {}", c_name(output.type), output.name));
-  for (const auto& dim : dims) arguments.push_back("int " + dim);
-  return fmt::format("extern \"C\" void {}({})", language == "cuda" ? "launch" : "kernel",
-                     fmt::join(arguments, ", "));
+std::string Task::signature() const { return find_language(language).signature(parameters()); }
+
+bool Task::on_gpu() const { return find_language(language).on_gpu; }
+
+std::vector<CallParameter> Task::parameters() const {
+  using enum CallParameter::Role;
+  std::vector<CallParameter> all;
+  for (const auto& input : inputs) all.push_back({kInput, c_name(input.type), input.name});
+  for (const auto& output : outputs) all.push_back({kOutput, c_name(output.type), output.name});
+  for (const auto& dim : dims) all.push_back({kSize, "int", dim});
+  return all;
 }
 
 std::string Task::prompt() const {

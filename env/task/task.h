@@ -48,6 +48,9 @@
 #include <string>
 #include <vector>
 
+#include "env/languages/language.h"
+#include "env/task/split.h"
+
 namespace temper {
 
 enum class ElementType : uint8_t { kF32, kI32, kBF16, kF16 };
@@ -81,9 +84,9 @@ using Shape = std::map<std::string, int64_t>;  // dimension → size
 
 struct Task {
   std::string name;      // unique, [a-z0-9_]+
-  std::string language;  // "cpp" or "cuda"
+  std::string language;  // the name of one of env/languages
   std::string family;    // elementwise, reduction, …
-  std::string split;     // "train" or "heldout", or kGenerated
+  std::string split;     // one of Split
   // PyTorch source of one function `reference`, TorchScript subset, from the inputs to the outputs.
   std::string reference;
   std::vector<std::string> dims;  // dimension names in the order the candidate receives them
@@ -96,9 +99,10 @@ struct Task {
   double min_flops = 0;
   double max_speedup = 0;  // a faster candidate is SUSPECT
 
-  // The split of tasks that the program varies from others, for practice: no task file may name it.
-  static constexpr const char* kGenerated = "traces";
-  bool generated() const { return split == kGenerated; }
+  bool held_out() const { return split == Split::kHeldOut; }
+  bool generated() const { return split == Split::kGenerated; }
+  bool on_gpu() const;                            // Language::on_gpu
+  std::vector<CallParameter> parameters() const;  // inputs, outputs, dimensions
 
   // The declaration a candidate defines: inputs, outputs, dimensions.
   //   cpp:  extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)

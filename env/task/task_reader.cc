@@ -1,6 +1,7 @@
 #include "env/task/task_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -87,21 +88,23 @@ Task TaskReader::read() {
   return task_;
 }
 
+// The first of those allowed where there is none or another one.
+std::string TaskReader::one_of(const char* key, const std::vector<std::string>& allowed,
+                               const char* expected) {
+  std::string word = value<std::string>(find(key), key, allowed.front(), expected);
+  if (std::ranges::count(allowed, word) != 0) return word;
+  problem(find(key), key,
+          fmt::format("'{}' is not allowed; allowed: {}", printable(word), fmt::join(allowed, ", ")));
+  return allowed.front();
+}
+
 void TaskReader::read_scalars() {
   if (!is_task_name(task_.name)) {
     problem(find("name"), "name", fmt::format("'{}' is not allowed; [a-z0-9_]+", printable(task_.name)));
   }
-  task_.language = value<std::string>(find("language"), "language", "cpp", "a word");
-  if (task_.language != "cpp" && task_.language != "cuda") {
-    problem(find("language"), "language",
-            fmt::format("'{}' is not allowed; allowed: cpp, cuda", printable(task_.language)));
-  }
+  task_.language = one_of("language", language_names(), "a word");
   task_.family = value<std::string>(find("family"), "family", "other", "a word");
-  task_.split = value<std::string>(find("split"), "split", "train", "train or heldout");
-  if (task_.split != "train" && task_.split != "heldout") {
-    problem(find("split"), "split",
-            fmt::format("'{}' is not allowed; allowed: train, heldout", printable(task_.split)));
-  }
+  task_.split = one_of("split", {Split::kTrain, Split::kHeldOut}, "train or heldout");
   task_.tolerance = value<double>(find("tolerance"), "tolerance", 1e-5, "a number in (0, 0.1]");
   if (!(task_.tolerance > 0 && task_.tolerance <= 0.1)) {
     problem(find("tolerance"), "tolerance", fmt::format("{} is not allowed; (0, 0.1]", task_.tolerance));
@@ -164,12 +167,12 @@ TensorSpec TaskReader::read_tensor(const std::string& name, const YAML::Node& no
 void TaskReader::read_tensor_options(TensorSpec& tensor, const YAML::Node& node, const std::string& field,
                                      bool input) {
   check_keys(node, input ? kInputKeys : kOutputKeys, field + ".");
-  const bool gpu = task_.language == "cuda";
-  const char* const allowed = gpu ? "f32, i32, bf16, f16" : "f32, i32";
+  const bool short_floats = find_language(task_.language).short_floats;
+  const char* const allowed = short_floats ? "f32, i32, bf16, f16" : "f32, i32";
   const auto type = value<std::string>(node["type"], field + ".type", "f32", allowed);
   const auto known = kTypes.find(type);
   if (known != kTypes.end()) tensor.type = known->second;
-  if (known == kTypes.end() || (!gpu && element_size(tensor.type) == 2)) {
+  if (known == kTypes.end() || (!short_floats && element_size(tensor.type) == 2)) {
     problem(node, field + ".type", fmt::format("'{}' is not allowed; allowed: {}", printable(type), allowed));
   }
   if (input) read_distribution(tensor, node, field);

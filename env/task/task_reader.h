@@ -43,6 +43,7 @@ class TaskReader {
   // The value of `node` as T, or `fallback` and a problem that says what is allowed.
   template <class T>
   T value(const YAML::Node& node, const std::string& field, T fallback, const char* allowed);
+  std::string one_of(const char* key, const std::vector<std::string>& allowed, const char* expected);
   YAML::Node find(const char* key) const;
   YamlProblem to_problems();
   void problem(const YAML::Node& node, const std::string& field, const std::string& text);

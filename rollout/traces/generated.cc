@@ -54,7 +54,7 @@ std::vector<Task> generate_tasks(const std::vector<Task>& tasks, int64_t count, 
   std::vector<const Task*> parents;
   for (const auto& task : tasks) {
     taken.insert(canonical_task(task));
-    if (task.split == "train" && can_vary(task)) parents.push_back(&task);
+    if (task.split == Split::kTrain && can_vary(task)) parents.push_back(&task);
   }
   std::vector<Task> generated;
   Rng rng{seed, 0x67656E};
@@ -64,7 +64,7 @@ std::vector<Task> generate_tasks(const std::vector<Task>& tasks, int64_t count, 
     if (task.inputs.size() > kInputs || !can_vary(task)) continue;
     if (!taken.insert(canonical_task(task)).second) continue;
     task.name = fmt::format("gen_{}", generated.size());
-    task.split = Task::kGenerated;
+    task.split = Split::kGenerated;
     generated.push_back(std::move(task));
   }
   return generated;

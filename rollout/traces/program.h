@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "env/languages/language.h"
 #include "env/task/task.h"
 #include "rollout/traces/reference.h"
 
@@ -41,7 +42,7 @@ struct Program {
   bool log_softmax = false;                      // kSoftmax: the logarithm is asked for
   bool softmax = false;                          // kRow: steps 0 and 1 are the maximum and sum of a softmax
 
-  bool cuda() const { return task->language == "cuda"; }
+  bool cuda() const { return task->language == kCuda.name; }
 
   // The dimensions of an expression, outermost first; "?" where a slice changed them.
   std::vector<std::string> dims(const Expression& e) const;

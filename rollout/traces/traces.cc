@@ -21,7 +21,7 @@ constexpr double kMainWay = 0.6;  // share of slow answers that are written in t
 std::vector<Recipe> write_recipes(const std::vector<Task>& tasks, uint64_t seed) {
   std::vector<Recipe> recipes;
   for (size_t k = 0; k < tasks.size(); ++k) {
-    if (tasks[k].split == "heldout") continue;
+    if (tasks[k].held_out()) continue;
     auto recipe = write_recipe(tasks[k], mix_key({seed, k}));
     if (!recipe.variants.empty()) recipes.push_back(std::move(recipe));
   }

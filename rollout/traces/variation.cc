@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "env/languages/language.h"
 #include "rollout/traces/formula.h"
 #include "rollout/traces/program.h"
 #include "rollout/traces/retype.h"
@@ -122,7 +123,7 @@ class Variation {
     return task;
   }
 
-  bool cuda() const { return parent_.language == "cuda"; }
+  bool cuda() const { return parent_.language == kCuda.name; }
 
   size_t rank(const Expression& e) const {
     if (e.kind == Kind::kNumber) return 0;
@@ -430,7 +431,7 @@ bool can_vary(const Task& task) {
 
 Task vary(const Task& parent, Rng& rng) {
   Task task = Variation(parent, rng).run();
-  if (task.language != "cuda") return task;
+  if (task.language != kCuda.name) return task;
   while (rng.uniform() < kAgain && can_vary(task)) task = Variation(task, rng).run();
   if (rng.uniform() < kRetype) task = with_other_type(std::move(task), rng);
   return rng.uniform() < kRespell && can_vary(task) ? respelled(std::move(task), rng) : task;

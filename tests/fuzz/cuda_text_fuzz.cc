@@ -1,5 +1,6 @@
 #include "env/languages/cuda_text.h"
 #include "env/languages/language.h"
+#include "env/verdict/source_gate.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
@@ -9,5 +10,5 @@ FUZZ_TARGET(cuda_text) {
   const std::string unit(bytes), text = host_text(unit);
   TEMPER_CHECK(text.size() <= unit.size());
   TEMPER_CHECK(host_text(text).size() <= text.size());
-  for (const Language* language : {&kCpp, &kCuda}) language->gate(unit);
+  for (const Language* language : {&kCpp, &kCuda}) gate_source(*language, unit);
 }

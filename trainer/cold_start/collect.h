@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "env/judge/judge.h"
+#include "env/task/split.h"
 #include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
 #include "rollout/context.h"
@@ -23,12 +24,12 @@ struct Model;
 struct RunConfig;
 
 struct CollectOptions {
-  std::string keep = "passes";  // or fast, or shortest
-  double min_speedup = 1;       // `fast` only: the smallest speedup that is kept
-  int64_t per_task = 0;         // most conversations per task; 0 for all, or for one with `shortest`
-  std::string split = "train";  // tasks that are asked
-  int64_t samples = 0;          // samples per task; 0 for rollout.samples_per_task
-  ContextOptions context = {};  // which the answers were sampled with; `collect` takes the rollout's
+  std::string keep = "passes";        // or fast, or shortest
+  double min_speedup = 1;             // `fast` only: the smallest speedup that is kept
+  int64_t per_task = 0;               // most conversations per task; 0 for all, or for one with `shortest`
+  std::string split = Split::kTrain;  // tasks that are asked
+  int64_t samples = 0;                // samples per task; 0 for rollout.samples_per_task
+  ContextOptions context = {};        // which the answers were sampled with; `collect` takes the rollout's
 };
 
 struct Collected {

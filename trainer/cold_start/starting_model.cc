@@ -39,7 +39,7 @@ Source read_source(const RunConfig& config, Judge& judge, Communicator& ranks) {
 std::vector<std::string> texts_of(const Source& source, const std::vector<Task>& tasks) {
   std::vector<std::string> texts;
   for (const Task& task : tasks)
-    if (task.split != "heldout") texts.push_back(task.prompt());
+    if (!task.held_out()) texts.push_back(task.prompt());
   for (const Trace& trace : source.traces)
     for (const TraceTurn& turn : trace.turns) {
       texts.push_back(turn.answer);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/input/printable.h"
+#include "env/languages/language.h"
 #include "policy/text/chat_format.h"
 #include "trainer/config/other_names.h"
 
@@ -15,6 +16,12 @@ constexpr size_t kMostNameBytes = 200;
 
 VisitOptions visitor_of(RunConfig& config) {
   return [&config](OptionVisitor& v) { config.visit(v); };
+}
+
+std::vector<std::string> language_choices() {
+  std::vector<std::string> choices = language_names();
+  choices.insert(choices.begin(), "auto");
+  return choices;
 }
 
 void check_lengths(const RunConfig& c, Problems& problems) {
@@ -147,12 +154,12 @@ void TaskOptions::visit(OptionVisitor& v) {
   v.option("language", language,
            {.help = "language of the tasks taken from path; auto chooses cpp if there are tasks in "
                     "it. Tasks given by `names` may have any language",
-            .choices = {"auto", "cpp", "cuda"}});
+            .choices = language_choices()});
   v.option("names", names, {.help = "use only these tasks; if empty, use all"});
   v.option("learn", learn,
            {.help = "splits that reinforcement learning draws tasks from; traces are the generated "
                     "tasks",
-            .choices = {"train", Task::kGenerated}});
+            .choices = {Split::kTrain, Split::kGenerated}});
   v.option("order", order,
            {.help = "order in which tasks are drawn. dealt: all tasks in turn; difficulty: prefers "
                     "tasks that answers sometimes pass",
@@ -258,8 +265,9 @@ std::vector<Task> load_tasks(const RunConfig& config) {
   const auto has = [&](const std::string& language) {
     return std::ranges::any_of(tasks, [&](const Task& task) { return task.language == language; });
   };
-  const std::string& wish = config.tasks.language;
-  const std::string language = wish != "auto" ? wish : has("cpp") ? "cpp" : tasks.front().language;
+  std::string language = config.tasks.language;
+  for (const std::string& name : language_names())
+    if (language == "auto" && has(name)) language = name;
   if (!has(language))
     throw ConfigError("tasks.language: no task of tasks.path {} is {}", config.tasks.path, language);
   std::erase_if(tasks, [&](const Task& task) { return task.language != language; });
@@ -269,7 +277,7 @@ std::vector<Task> load_tasks(const RunConfig& config) {
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
   Problems problems;
   auto learned = int64_t(tasks_to_learn(config.tasks, tasks).size());
-  if (std::ranges::count(config.tasks.learn, Task::kGenerated) > 0) learned += config.traces.generated;
+  if (std::ranges::count(config.tasks.learn, Split::kGenerated) > 0) learned += config.traces.generated;
   if (config.rollout.tasks_per_step > learned)
     problems.add("rollout.tasks_per_step",
                  fmt::format("{} is more than the {} tasks to learn from, tasks.path {}",

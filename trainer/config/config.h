@@ -59,7 +59,7 @@ struct TaskOptions {
   std::string path = "env/tasks";
   std::string language = "auto";
   std::vector<std::string> names = {};  // empty: all
-  std::vector<std::string> learn = {"train"};
+  std::vector<std::string> learn = {Split::kTrain};
   std::string order = "dealt";
   double least_weight = 0.2;
   void visit(OptionVisitor& v);
@@ -112,7 +112,7 @@ std::vector<Task> load_tasks(const RunConfig& config);
 // Errors: ConfigError where a step or an evaluation would have too few tasks.
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks);
 
-// The tasks of a split ("train", "heldout", "traces"), in the order loaded.
+// The tasks of a split (see Split), in the order loaded.
 std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split);
 
 // The tasks that reinforcement learning draws from.

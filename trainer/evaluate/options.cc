@@ -33,7 +33,7 @@ void ScalingOptions::check(Problems& problems) const {
 }
 
 void EvalOptions::visit(OptionVisitor& v) {
-  v.option("split", split, {.help = "tasks to evaluate on", .choices = {"heldout", "train"}});
+  v.option("split", split, {.help = "tasks to evaluate on", .choices = {Split::kHeldOut, Split::kTrain}});
   v.option("samples", samples, {.help = "sampled trajectories per task; one greedy one is added", .min = 1});
   v.option("turns", turns, {.help = "turns per trajectory; 0: rollout.turns", .min = 0});
   v.option("top_p", top_p,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "env/task/split.h"
 #include "rollout/rollout.h"
 
 namespace temper {
@@ -21,7 +22,7 @@ struct ScalingOptions {
 };
 
 struct EvalOptions {
-  std::string split = "heldout";
+  std::string split = Split::kHeldOut;
   int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
   int64_t turns = 0;    // 0: as in the rollout
   double top_p = 0;     // of sampled answers; 0: as in the rollout

@@ -24,7 +24,7 @@ void check_model(const RunConfig& config, const ModelConfig& shape) {
 
 // The cold start of a new policy learns from traces of train tasks, and so does its tokenizer.
 void check_traces(const RunConfig& config, const std::vector<Task>& tasks) {
-  const std::vector<const Task*> train = tasks_of_split(tasks, "train");
+  const std::vector<const Task*> train = tasks_of_split(tasks, Split::kTrain);
   if (train.empty())
     throw ConfigError("tasks.path: no task of {} is train; a new policy has nothing to be taught on",
                       config.tasks.path);

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "env/languages/language.h"
 #include "policy/layouts.h"
 #include "policy/parameters/parameter_store.h"
 #include "trainer/plan/step_cost.h"
@@ -170,7 +169,7 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite
 }
 
 bool judged_on_gpu(const std::vector<Task>& tasks) {
-  return std::ranges::any_of(tasks, [](const Task& task) { return task.language == kCuda.name; });
+  return std::ranges::any_of(tasks, [](const Task& task) { return task.on_gpu(); });
 }
 
 std::string misfit(const Plan& plan) {

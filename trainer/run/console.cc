@@ -62,7 +62,7 @@ std::function<void(const ColdStartStats&)> cold_start_bar() {
 void say_start(const RunConfig& config, const Judge& judge, const Communicator& ranks) {
   say("run {} in {}", config.run.name, config.run.path().string());
   say("tasks: {} to learn from, {} held out", tasks_to_learn(config.tasks, judge.tasks()).size(),
-      tasks_of_split(judge.tasks(), "heldout").size());
+      tasks_of_split(judge.tasks(), Split::kHeldOut).size());
   say("judge: sandbox {}", judge.sandbox_level());
   for (const std::string& note : judge.notes()) say("judge: {}", note);
   if (ranks.size() > 1)

@@ -34,7 +34,7 @@ TEST(CompileBox, WantsTheEntryPointOnce) {
       "check: [{n: 3}], timed: {n: 64}}",
       "copy.yaml")[0];
   const auto reason = [&](const std::string& source) {
-    return compile(test_toolchain(), kCpp.translation_unit(task, source), {}, kTestUser).reason;
+    return compile(test_toolchain(), kCpp.translation_unit(task.parameters(), source), {}, kTestUser).reason;
   };
   const std::string parameters = "(const float* x, float* y, int n) {}";
   EXPECT_EQ(reason("void kernel" + parameters), "");

@@ -105,7 +105,7 @@ TEST(Traces, GeneratedTasksAreNewAndDeterministic) {
   std::set<std::string> given;
   for (const auto& task : native_tasks()) given.insert(canonical_reference(task.reference));
   for (size_t k = 0; k < tasks.size(); ++k) {
-    EXPECT_EQ(tasks[k].split, Task::kGenerated);
+    EXPECT_EQ(tasks[k].split, Split::kGenerated);
     EXPECT_EQ(tasks[k].reference, again[k].reference);
     EXPECT_TRUE(given.insert(canonical_reference(tasks[k].reference)).second) << tasks[k].reference;
     EXPECT_FALSE(write_recipe(tasks[k], 1).variants.empty()) << tasks[k].reference;

@@ -272,7 +272,7 @@ nlohmann::json each(Judge& judge, const Candidates& candidates, int64_t times) {
 }
 
 int64_t gpus_of(const RunConfig& config, const std::vector<Task>& tasks) {
-  const bool any = std::ranges::any_of(tasks, [](const Task& task) { return task.language == "cuda"; });
+  const bool any = std::ranges::any_of(tasks, [](const Task& task) { return task.on_gpu(); });
   return any ? std::max<int64_t>(1, std::ssize(config.env.gpus)) : 0;
 }
 

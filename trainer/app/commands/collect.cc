@@ -26,7 +26,7 @@ struct CollectWords {
 
 std::vector<Task> asked_tasks(const RunConfig& config, const CollectWords& words) {
   std::vector<Task> tasks = load_tasks(config);
-  return words.traces || words.options.split == Task::kGenerated
+  return words.traces || words.options.split == Split::kGenerated
              ? with_trace_tasks(config.traces, std::move(tasks), uint64_t(config.run.seed))
              : tasks;
 }
@@ -112,7 +112,7 @@ void add_collect(CLI::App& app, int& exit_code) {
   command
       ->add_option("--split", words->options.split,
                    "split of the tasks that are sampled: train, heldout, or traces")
-      ->check(one_of({"train", "heldout", "traces"}));
+      ->check(one_of({Split::kTrain, Split::kHeldOut, Split::kGenerated}));
   command
       ->add_option("--samples", words->options.samples, "samples per task; default: rollout.samples_per_task")
       ->check(at_least(1));

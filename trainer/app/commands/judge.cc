@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "env/gpu/standalone.h"
+#include "env/languages/language.h"
 #include "env/verdict/answer.h"
 #include "trainer/app/commands/admit.h"
 #include "trainer/app/commands/again.h"
@@ -64,7 +65,7 @@ void print_verdict(const Verdict& v) {
 }
 
 int print_standalone(const Task& task, const std::string& source) {
-  if (task.language != "cuda")
+  if (task.language != kCuda.name)
     throw ConfigError("judge --standalone: task {} is {}; such a program is made of cuda candidates",
                       task.name, task.language);
   fmt::print("{}", standalone_program(task, source));

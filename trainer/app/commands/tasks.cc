@@ -43,7 +43,7 @@ void print_table(const std::vector<Task>& tasks) {
     name = std::max(name, task.name.size()), family = std::max(family, task.family.size());
   for (const Task& task : tasks)
     fmt::print("{:<{}}  {:<4}  {:<{}}  {}\n", task.name, name, task.language, task.family, family,
-               task.split == "heldout" ? "held out" : task.split);
+               task.held_out() ? "held out" : task.split);
 }
 
 void print_lines(const std::vector<Task>& tasks) {
