@@ -50,6 +50,15 @@ class UniformVisitor : public PathVisitor {
   Derived& self() { return static_cast<Derived&>(*this); }
 };
 
+struct MayChange : UniformVisitor<MayChange> {
+  std::set<std::string> keys;
+
+  template <class T>
+  void visit(std::string_view name, T&, const OptionInfo& info) {
+    if (info.may_change) keys.insert(key(name));
+  }
+};
+
 template <class T>
 constexpr std::string_view kTypeName = "";
 template <>
@@ -424,6 +433,12 @@ std::map<std::string, std::string> options_to_map(const VisitOptions& visit) {
   MapWriter writer;
   visit(writer);
   return writer.values;
+}
+
+std::set<std::string> options_that_may_change(const VisitOptions& visit) {
+  MayChange reader;
+  visit(reader);
+  return reader.keys;
 }
 
 std::string options_to_help(const VisitOptions& visit, const WantOption& wanted, size_t width) {

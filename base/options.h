@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ struct OptionInfo {
   double min = -std::numeric_limits<double>::infinity();  // inclusive, numbers (and each number of a list)
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // strings (and each string of a list); empty: anything
+  // Whether a resumed run may have another value: the option changes neither what is learned nor from what, but how
+  // long, where, how fast or in how much memory.
+  bool may_change = false;
 };
 
 class OptionVisitor {
@@ -91,7 +95,8 @@ void read_options(const VisitOptions& visit, const std::string& path,
 
 std::string options_to_yaml(const VisitOptions& visit);  // reads back to the same values
 std::map<std::string, std::string> options_to_map(
-    const VisitOptions& visit);  // dotted key → value as in YAML
+    const VisitOptions& visit);                                            // dotted key → value as in YAML
+std::set<std::string> options_that_may_change(const VisitOptions& visit);  // dotted keys
 // For --help: those that are wanted, lines no longer than `width` where their words allow it.
 using WantOption = std::function<bool(const std::string& key, std::string_view help)>;
 std::string options_to_help(const VisitOptions& visit, const WantOption& wanted = {}, size_t width = 100);

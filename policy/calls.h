@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/memory_options.h"
 #include "policy/model_config.h"
 #include "policy/sampler.h"
 
@@ -17,9 +18,7 @@ class Communicator;
 struct PolicyOptions {
   DType dtype = DType::kF32;   // f32 or f64 on the CPU, bf16 on a GPU
   std::string device = "cpu";  // or cuda, cuda:N
-  bool recompute = false;      // keep only each block's input for the backward
-  int64_t logits_chunk = 512;  // rows of the [T, V] logits that exist at once
-  int64_t zero_stage = 0;      // parameter_store.h's, with several ranks
+  MemoryOptions memory = {};
   // Ids from here on, up to vocab_size, are rows without a token: their probability is 0 in sampling and in
   // training, and their gradient too. 0: every row has a token.
   int64_t token_count = 0;
@@ -27,6 +26,7 @@ struct PolicyOptions {
   Communicator* ranks = nullptr;
 
   bool on_gpu() const { return device.starts_with("cuda"); }
+  int64_t chunk_rows() const { return memory.logits_chunk > 0 ? memory.logits_chunk : on_gpu() ? 8192 : 512; }
 };
 
 // Many sequences end to end, no padding. T = ids.size(), S = starts.size() - 1.

@@ -9,8 +9,8 @@
 namespace temper {
 
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
-  if (options.logits_chunk < 1)
-    throw ConfigError("logits_chunk: {} is too small: at least 1", options.logits_chunk);
+  if (options.memory.logits_chunk < 0)
+    throw ConfigError("logits_chunk: {} is too small: at least 0", options.memory.logits_chunk);
   if (options.on_gpu()) return cuda::make_decoder(config, options);
   if (options.device != "cpu")
     throw ConfigError("device: '{}' is not supported: must be cpu, cuda or cuda:N", options.device);
@@ -32,7 +32,7 @@ struct Policy::Impl {
         options(std::move(o)),
         decoder(make_decoder(config, options)),
         parameters(config, options.dtype, at::Device(options.device),
-                   options.ranks ? *options.ranks : alone(), options.zero_stage) {}
+                   options.ranks ? *options.ranks : alone(), options.memory.zero_stage) {}
 
   ModelConfig config;
   PolicyOptions options;

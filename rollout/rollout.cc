@@ -344,7 +344,8 @@ void RolloutOptions::visit(OptionVisitor& v) {
                     "is not begun",
             .unit = "tokens",
             .min = 2});
-  v.option("max_sequences", max_sequences, {.help = "sequences generated at once", .min = 1});
+  v.option("max_sequences", max_sequences,
+           {.help = "sequences generated at once", .min = 1, .may_change = true});
   v.option("feedback_bytes", feedback_bytes,
            {.help = "largest length of a verdict in the next turn's prompt, reduced if needed to "
                     "leave room for later answers. Up to 400 it is one short message; above that it "

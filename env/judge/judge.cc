@@ -35,7 +35,8 @@ void JudgeOptions::visit(OptionVisitor& v) {
            {.help = "number of candidates that a rank judges at a time; 0 for one per core, with "
                     "the machine's cores shared by its ranks",
             .min = 0,
-            .max = 1024});
+            .max = 1024,
+            .may_change = true});
   v.option("min_sandbox", min_sandbox,
            {.help = "lowest sandbox level at which candidates may run; S2 has namespaces, a private "
                     "root, limits and a system-call filter",
@@ -58,7 +59,8 @@ void JudgeOptions::visit(OptionVisitor& v) {
            {.help = "numbers of the GPUs that judge candidates in CUDA; if empty, each rank uses "
                     "its own",
             .min = 0,
-            .max = 1023});
+            .max = 1023,
+            .may_change = true});
   v.option("gpu_far_inputs", gpu_far_inputs,
            {.help = "test candidates in CUDA on unusual inputs (spikes, offsets, equal indices and "
                     "others), as candidates in C++ always are. This finds more short-cuts and takes "
@@ -71,7 +73,8 @@ void JudgeOptions::visit(OptionVisitor& v) {
             .max = 1});
   v.option("cache", cache,
            {.help = "SQLite database that keeps verdicts between runs and is shared by ranks, "
-                    "sweeps and other runs of a machine; if empty, verdicts are kept in memory"});
+                    "sweeps and other runs of a machine; if empty, verdicts are kept in memory",
+            .may_change = true});
   v.option("compiled_baselines", compiled_baselines,
            {.help = "file written by tools/compiled_baselines; verdicts on a GPU that it covers "
                     "also contain the speedup against torch.compile"});

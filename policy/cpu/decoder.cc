@@ -30,9 +30,9 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
       std::count_if(pack.scored.begin(), pack.scored.end(), [](uint8_t s) { return s != 0; });
   if (scored == 0 && gradient) store.finish_without_backward();
   if (scored == 0) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
-  const Keep keep = !gradient ? Keep::kNothing : options_.recompute ? Keep::kInputs : Keep::kAll;
+  const Keep keep = !gradient ? Keep::kNothing : options_.memory.recompute ? Keep::kInputs : Keep::kAll;
   const auto a = workspace_.plan([&](Arena& arena) {
-    return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.logits_chunk), keep);
+    return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.chunk_rows()), keep);
   });
   const ModelWeights<T>& w = weights_.of(store, config_);
   positions_ = positions_of(pack);

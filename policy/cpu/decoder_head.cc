@@ -35,8 +35,8 @@ TokenScores CpuDecoder<T>::head(const ModelWeights<T>& w, const ModelWeights<T>*
                                 const ScoreGradient* gradient) {
   const std::vector<int32_t> scored = scored_tokens(pack);
   TokenScores all{std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
-  for (size_t begin = 0; begin < scored.size(); begin += size_t(options_.logits_chunk)) {
-    const size_t rows = std::min(scored.size() - begin, size_t(options_.logits_chunk));
+  for (size_t begin = 0; begin < scored.size(); begin += size_t(options_.chunk_rows())) {
+    const size_t rows = std::min(scored.size() - begin, size_t(options_.chunk_rows()));
     HeadChunk chunk(pack, std::span(scored).subspan(begin, rows));
     head_forward(w, a, params, chunk);
     for (size_t r = 0; r < rows; ++r) {

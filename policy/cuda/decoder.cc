@@ -106,10 +106,10 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   const std::vector<int32_t> scored = scored_tokens(pack);
   if (scored.empty() && gradient) store.finish_without_backward();
   if (scored.empty()) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
-  const Keep keep = !gradient ? Keep::kNothing : options_.recompute ? Keep::kInputs : Keep::kAll;
+  const Keep keep = !gradient ? Keep::kNothing : options_.memory.recompute ? Keep::kInputs : Keep::kAll;
   const auto a = training_.plan([&](Arena& arena) {
     return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
-                                   std::min(int64_t(scored.size()), options_.logits_chunk), keep);
+                                   std::min(int64_t(scored.size()), options_.chunk_rows()), keep);
   });
   const Weights& w = weights_.of(store, config_);
   const int64_t distinct = upload(pack, scored, a.pack, gradient != nullptr);

@@ -19,8 +19,8 @@ TokenScores CudaDecoder::head(const Weights& w, const Gradients* g, const Packed
                               const std::vector<int32_t>& scored, const GpuActivations& a,
                               const SamplingParams& params, const ScoreGradient* gradient) {
   TokenScores all{std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
-  for (size_t begin = 0; begin < scored.size(); begin += size_t(options_.logits_chunk)) {
-    HeadChunk chunk(int64_t(begin), std::min(scored.size() - begin, size_t(options_.logits_chunk)));
+  for (size_t begin = 0; begin < scored.size(); begin += size_t(options_.chunk_rows())) {
+    HeadChunk chunk(int64_t(begin), std::min(scored.size() - begin, size_t(options_.chunk_rows())));
     head_forward(w, a, params, chunk);
     for (size_t r = 0; r < chunk.log_prob.size(); ++r) {
       all.log_prob[size_t(scored[begin + r])] = chunk.log_prob[r];

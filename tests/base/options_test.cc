@@ -20,7 +20,7 @@ struct Inner {
   std::vector<int64_t> sizes = {1, 2};
   void visit(OptionVisitor& v) {
     v.option("lr", lr, {.help = "learning rate", .min = 0, .max = 1});
-    v.option("sizes", sizes, {.help = "sizes", .unit = "tokens", .min = 1});
+    v.option("sizes", sizes, {.help = "sizes", .unit = "tokens", .min = 1, .may_change = true});
   }
 };
 
@@ -32,7 +32,7 @@ struct Outer {
   Inner inner;
   void visit(OptionVisitor& v) {
     v.option("steps", steps, {.help = "steps", .min = 1});
-    v.option("fast", fast, {.help = "be fast"});
+    v.option("fast", fast, {.help = "be fast", .may_change = true});
     v.option("name", name, {.help = "name"});
     v.option("kind", kind, {.help = "kind", .choices = {"x", "y"}});
     v.section("inner", inner, "the inner ones");
@@ -212,6 +212,11 @@ TEST(Options, StringsThatYamlWouldReadOtherwiseSurvive) {
     problems.throw_if_any();
     EXPECT_EQ(again.name, name);
   }
+}
+
+TEST(Options, ThoseThatMayChangeAreNamedWithTheirSections) {
+  Outer options;
+  EXPECT_EQ(options_that_may_change(visit(options)), (std::set<std::string>{"fast", "inner.sizes"}));
 }
 
 TEST(Options, HelpAndTableShowDefaultUnitAndRange) {

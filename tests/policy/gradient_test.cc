@@ -45,10 +45,11 @@ TEST_P(Gradient, OfEveryParameterEqualsFiniteDifferences) {
   config.hidden_size = 6;
   config.intermediate_size = 7;
   config.head_dim = 4;
-  Policy policy = random_policy(
-      config,
-      {.dtype = DType::kF64, .recompute = GetParam().recompute, .logits_chunk = GetParam().logits_chunk}, 1,
-      0.5);
+  Policy policy =
+      random_policy(config,
+                    {.dtype = DType::kF64,
+                     .memory = {.recompute = GetParam().recompute, .logits_chunk = GetParam().logits_chunk}},
+                    1, 0.5);
   const PackedTokens pack = random_pack({5, 1, 8, 3}, config.vocab_size, 2);
   policy.forward_backward(pack, loss_gradient, kTemperature);
   double* weights = policy.parameters().weights().data_ptr<double>();
@@ -72,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(Policy, Gradient,
 
 // Cut down by top-k and top-p, where the same tokens stay kept: those that are not have no part in it.
 TEST(Gradient, OfATruncatedDistributionEqualsFiniteDifferences) {
-  Policy policy = random_policy(small_config(), {.dtype = DType::kF64, .logits_chunk = 5}, 1, 0.3);
+  Policy policy =
+      random_policy(small_config(), {.dtype = DType::kF64, .memory = {.logits_chunk = 5}}, 1, 0.3);
   const PackedTokens pack = random_pack({9, 1, 20, 13}, 37, 2);
   const SamplingParams params = {.temperature = kTemperature, .top_p = 0.97, .top_k = 25};
   const auto kept = [](double log_prob) { return std::isfinite(log_prob); };

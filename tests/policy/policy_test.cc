@@ -84,7 +84,7 @@ TEST(Policy, ScoresOnlyWhatIsAsked) {
 TEST(Policy, RecomputingChangesNoBit) {
   const PackedTokens pack = random_pack({70, 33, 5, 150}, 37, 4);
   Policy plain = random_policy(small_config(false), {}, 3);
-  Policy recomputing = random_policy(small_config(false), {.recompute = true}, 3);
+  Policy recomputing = random_policy(small_config(false), {.memory = {.recompute = true}}, 3);
   const TokenScores a = plain.forward_backward(pack, loss_gradient, 0.9);
   const TokenScores b = recomputing.forward_backward(pack, loss_gradient, 0.9);
   EXPECT_EQ(a.log_prob, b.log_prob);
@@ -95,8 +95,8 @@ TEST(Policy, RecomputingChangesNoBit) {
 
 TEST(Policy, HeadInChunksEqualsHeadAtOnce) {
   const PackedTokens pack = random_pack({70, 33, 5, 150}, 37, 4);
-  Policy whole = random_policy(small_config(), {.dtype = DType::kF64, .logits_chunk = 1000}, 3);
-  Policy chunks = random_policy(small_config(), {.dtype = DType::kF64, .logits_chunk = 7}, 3);
+  Policy whole = random_policy(small_config(), {.dtype = DType::kF64, .memory = {.logits_chunk = 1000}}, 3);
+  Policy chunks = random_policy(small_config(), {.dtype = DType::kF64, .memory = {.logits_chunk = 7}}, 3);
   const TokenScores a = whole.forward_backward(pack, loss_gradient, 0.9);
   int64_t calls = 0, next = 0;
   const ScoreGradient counting = [&](int64_t begin, auto lp, auto h, auto d_lp, auto d_h) {
@@ -121,7 +121,7 @@ TEST(Policy, ForwardAloneEqualsForwardWithBackward) {
 
 TEST(Policy, WorkspaceIsWhatWasPlanned) {
   for (bool recompute : {false, true}) {
-    Policy policy = random_policy(small_config(), {.recompute = recompute}, 3);
+    Policy policy = random_policy(small_config(), {.memory = {.recompute = recompute}}, 3);
     const PackedTokens pack = random_pack({70, 33}, 37, 4);
     const int64_t scored = std::count(pack.scored.begin(), pack.scored.end(), 1);
     policy.forward_backward(pack, loss_gradient);
@@ -239,7 +239,7 @@ TEST(KvCache, BytesAreThoseAllocated) {
 TEST(Policy, RefusesWhatIsNotThere) {
   EXPECT_THROW(Policy(small_config(), {.device = "cuda"}), ConfigError);
   EXPECT_THROW(Policy(small_config(), {.dtype = DType::kBF16}), ConfigError);
-  EXPECT_THROW(Policy(small_config(), {.logits_chunk = 0}), ConfigError);
+  EXPECT_THROW(Policy(small_config(), {.memory = {.logits_chunk = -1}}), ConfigError);
 }
 
 TEST(Policy, CountsTrainingFlops) {

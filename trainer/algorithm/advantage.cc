@@ -20,13 +20,14 @@ struct AdvantageStep {
 struct AdvantageRecipe {
   const char* name;
   std::vector<AdvantageStep> steps;
+  int64_t least_samples = 1;  // with fewer to compare there is nothing to learn from
 };
 
 const std::vector<AdvantageRecipe>& recipes() {
   static const std::vector<AdvantageRecipe> table = {
-      {"grpo", {{Pool::kOption, normalise}}},
-      {"dr_grpo", {{Pool::kOption, centre}}},
-      {"rloo", {{Pool::kOption, leave_one_out}}},
+      {"grpo", {{Pool::kOption, normalise}}, 2},
+      {"dr_grpo", {{Pool::kOption, centre}}, 2},
+      {"rloo", {{Pool::kOption, leave_one_out}}, 2},
       {"trloo", {{Pool::kTurn, leave_one_out}}},
       {"reinforce++", {{Pool::kBatch, nullptr}}},
       {"reinforce++_baseline", {{Pool::kOption, centre}, {Pool::kBatch, nullptr}}},
@@ -163,6 +164,11 @@ void AdvantageOptions::visit(OptionVisitor& v) {
             .choices = {"tokens", "turns"}});
   v.option("plan_weight", plan_weight,
            {.help = "hrd: weight of the plan's advantage relative to the code's", .min = 0});
+}
+
+int64_t least_samples(const AdvantageOptions& options) {
+  const auto recipe = std::ranges::find(recipes(), options.name, &AdvantageRecipe::name);
+  return recipe == recipes().end() ? 1 : recipe->least_samples;
 }
 
 bool imitates(const AdvantageOptions& options) { return options.name == "rft"; }

@@ -20,6 +20,9 @@ struct AdvantageOptions {
   void visit(OptionVisitor& v);
 };
 
+// How many answers the estimator must compare at least.
+int64_t least_samples(const AdvantageOptions& options);
+
 // Whether the estimator imitates answers by their own rewards, for which loss.objective must be likelihood.
 bool imitates(const AdvantageOptions& options);
 

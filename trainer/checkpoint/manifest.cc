@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -16,34 +17,6 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "temper checkpoint";
 constexpr const char* kPieces = "sha256_of_64_mib_pieces";
-
-// Options that change neither what is learned nor from what: how long, where, how fast, in how much memory.
-bool may_change(const std::string& key) {
-  for (const char* section : {"checkpoint.", "ranks."})
-    if (key.starts_with(section)) return true;
-  for (const char* option : {"run.name",
-                             "run.dir",
-                             "run.overwrite",
-                             "run.steps",
-                             "run.max_seconds",
-                             "run.threads",
-                             "run.trajectories",
-                             "model.device",
-                             "model.recompute",
-                             "model.logits_chunk",
-                             "model.zero_stage",
-                             "model.allow_not_finite",
-                             "env.lanes",
-                             "env.gpus",
-                             "env.cache",
-                             "rollout.max_sequences",
-                             "learner.micro_batch_tokens",
-                             "learner.max_skipped_updates",
-                             "cold_start.micro_batch_tokens",
-                             "cold_start.checkpoint_every"})
-    if (key == option) return true;
-  return false;
-}
 
 Json to_json(const ColdStartPlace& place) {
   return {{"updates", place.updates},
@@ -183,9 +156,10 @@ std::vector<OptionChange> option_changes(const std::map<std::string, std::string
 }
 
 std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now) {
+  const std::set<std::string> may_change = keys_that_may_change();
   std::vector<std::string> changes;
   for (const OptionChange& change : option_changes(before, now))
-    if (!may_change(change.key)) changes.push_back(change.text());
+    if (!may_change.contains(change.key)) changes.push_back(change.text());
   return fmt::format("{}", fmt::join(changes, "; "));
 }
 

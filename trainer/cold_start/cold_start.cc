@@ -105,10 +105,14 @@ void ColdStartOptions::visit(OptionVisitor& v) {
            {.help = "updates between checkpoints within the cold start; 0 saves only when "
                     "interrupted",
             .unit = "updates",
-            .min = 0});
+            .min = 0,
+            .may_change = true});
   v.option("batch_tokens", batch_tokens, {.help = "size of one update", .unit = "tokens", .min = 1});
   v.option("micro_batch_tokens", micro_batch_tokens,
-           {.help = "tokens packed into one forward and backward pass", .unit = "tokens", .min = 1});
+           {.help = "tokens packed into one forward and backward pass",
+            .unit = "tokens",
+            .min = 1,
+            .may_change = true});
   v.option("max_seconds", max_seconds,
            {.help = "time limit; the learning rate then follows the clock. 0 for none: the schedule "
                     "follows the updates and is reproducible",

@@ -47,11 +47,10 @@ void check_learning(const RunConfig& c, Problems& problems) {
   if (c.run.steps > 0 && r.temperature == 0)
     problems.add("rollout.temperature", "0 samples nothing to learn from; set it above 0, or run.steps to 0");
   const int64_t compared = r.samples_per_task * (c.advantage.pool == "task" ? r.turns : 1);
-  if (compared < 2 &&
-      (c.advantage.name == "grpo" || c.advantage.name == "dr_grpo" || c.advantage.name == "rloo"))
+  if (compared < least_samples(c.advantage))
     problems.add("rollout.samples_per_task",
-                 fmt::format("1 leaves advantage.name {} nothing to compare with: must be at least 2",
-                             c.advantage.name));
+                 fmt::format("{} leaves advantage.name {} nothing to compare with: must be at least {}",
+                             r.samples_per_task, c.advantage.name, least_samples(c.advantage)));
   if (imitates(c.advantage) && c.loss.objective == "cispo")
     problems.add("loss.objective", "cispo weighs by the ratio; advantage.name rft takes likelihood");
   if ((imitates(c.advantage) || c.loss.objective == "likelihood") &&
@@ -86,24 +85,31 @@ void check_judge(const RunConfig& c, Problems& problems) {
 }  // namespace
 
 void RunOptions::visit(OptionVisitor& v) {
-  v.option("name", name, {.help = "name of the run; if empty, the config file's name without .yaml"});
-  v.option("dir", dir, {.help = "run directory; if empty, runs/NAME"});
-  v.option("overwrite", overwrite, {.help = "delete a run that already exists in the run directory"});
+  v.option("name", name,
+           {.help = "name of the run; if empty, the config file's name without .yaml", .may_change = true});
+  v.option("dir", dir, {.help = "run directory; if empty, runs/NAME", .may_change = true});
+  v.option("overwrite", overwrite,
+           {.help = "delete a run that already exists in the run directory", .may_change = true});
   v.option("seed", seed, {.help = "seed of initialisation, traces, task order and sampling", .min = 0});
-  v.option("steps", steps, {.help = "steps of reinforcement learning; 0 runs the cold start only", .min = 0});
+  v.option(
+      "steps", steps,
+      {.help = "steps of reinforcement learning; 0 runs the cold start only", .min = 0, .may_change = true});
   v.option("max_seconds", max_seconds,
            {.help = "time limit after which reinforcement learning ends early; 0 for no limit",
             .unit = "s",
-            .min = 0});
+            .min = 0,
+            .may_change = true});
   v.option("threads", threads,
            {.help = "CPU threads of a rank's policy; 0 shares the machine's cores equally among its "
                     "ranks",
             .min = 0,
-            .max = 1024});
+            .max = 1024,
+            .may_change = true});
   v.option("trajectories", trajectories,
            {.help = "format of the columns of recorded trajectories: raw can be mapped into memory; "
                     "zstd takes less disk and more time",
-            .choices = {"raw", "zstd"}});
+            .choices = {"raw", "zstd"},
+            .may_change = true});
 }
 
 std::filesystem::path RunOptions::path() const {
@@ -121,31 +127,18 @@ void ModelOptions::visit(OptionVisitor& v) {
   shape.visit(v);
   v.option("device", device,
            {.help = "cpu, cuda or cuda:N; auto chooses a GPU if there is one that supports the "
-                    "model's shape"});
-  v.option("recompute", recompute,
-           {.help = "keep only each block's input for the backward and recompute the rest; this "
-                    "takes less memory and more time"});
-  v.option("logits_chunk", logits_chunk,
-           {.help = "rows of logits that exist at once; 0 chooses 512 on the CPU and 8192 on a GPU",
-            .unit = "tokens",
-            .min = 0});
-  v.option("zero_stage", zero_stage,
-           {.help = "ZeRO stage with several ranks. 1: every rank keeps the whole gradient, which "
-                    "is reduced once per update. 2: it is reduced block by block after each "
-                    "micro-batch, which takes less memory. 0: chooses 1 if the gradient is at most "
-                    "1 GiB, else 2",
-            .min = 0,
-            .max = 2});
+                    "model's shape",
+            .may_change = true});
+  memory.visit(v);
   v.option("allow_not_finite", allow_not_finite,
            {.help = "accept starting weights that contain infinities or NaNs, which are refused "
-                    "otherwise"});
+                    "otherwise",
+            .may_change = true});
 }
 
 PolicyOptions ModelOptions::policy() const {
-  PolicyOptions options{.device = device == "auto" ? "cpu" : device, .recompute = recompute};
+  PolicyOptions options{.device = device == "auto" ? "cpu" : device, .memory = memory};
   if (options.on_gpu()) options.dtype = DType::kBF16;
-  options.zero_stage = zero_stage;
-  options.logits_chunk = logits_chunk > 0 ? logits_chunk : options.on_gpu() ? 8192 : 512;
   return options;
 }
 
@@ -215,6 +208,11 @@ RunConfig read_config(const std::string& path, const std::vector<std::string>& o
 std::string to_yaml(const RunConfig& config) {
   RunConfig copy = config;
   return options_to_yaml(visitor_of(copy));
+}
+
+std::set<std::string> keys_that_may_change() {
+  RunConfig defaults;
+  return options_that_may_change(visitor_of(defaults));
 }
 
 std::map<std::string, std::string> to_map(const RunConfig& config) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,7 @@ struct ModelOptions {
   std::string chat_format = "auto";
   ModelConfig shape;
   std::string device = "auto";
-  bool recompute = false;
-  int64_t logits_chunk = 0;
-  int64_t zero_stage = 0;
+  MemoryOptions memory;
   bool allow_not_finite = false;
   void visit(OptionVisitor& v);
   // model.device must be decided: trainer/config/device.h.
@@ -97,6 +96,7 @@ struct RunConfig {
 RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides);
 
 std::string to_yaml(const RunConfig& config);                        // reads back to the same values
+std::set<std::string> keys_that_may_change();                        // OptionInfo::may_change
 std::map<std::string, std::string> to_map(const RunConfig& config);  // "optimizer.lr" → "1e-06"
 
 // `path`, which is relative, where it is here; else beside the program, as that is built or installed; else

@@ -137,14 +137,18 @@ struct Learner::Sums {
 
 void LearnerOptions::visit(OptionVisitor& v) {
   v.option("micro_batch_tokens", micro_batch_tokens,
-           {.help = "tokens packed into one forward and backward pass", .unit = "tokens", .min = 1});
+           {.help = "tokens packed into one forward and backward pass",
+            .unit = "tokens",
+            .min = 1,
+            .may_change = true});
   v.option("updates_per_batch", updates_per_batch,
            {.help = "parts into which a batch is divided, with one optimizer step each", .min = 1});
   v.option("epochs", epochs, {.help = "number of passes over a batch", .min = 1});
   v.option("max_skipped_updates", max_skipped_updates,
            {.help = "number of consecutive updates with a gradient that is not finite after which "
                     "the run ends; 0 for no limit",
-            .min = 0});
+            .min = 0,
+            .may_change = true});
 }
 
 Learner::Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,

@@ -38,7 +38,7 @@ std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelCon
   items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
   if (ranks > 1)
     items.push_back({fmt::format("gradients not yet summed over {} ranks", ranks),
-                     unsummed_gradient_bytes(shape, config.model.zero_stage)});
+                     unsummed_gradient_bytes(shape, config.model.memory.zero_stage)});
   if (config.loss.kl_coefficient > 0) items.push_back({"reference weights", weight_bytes * parameters});
   return items;
 }
@@ -105,8 +105,8 @@ class Advice {
   std::string text() {
     if (const int64_t most = most_sequences(); most > 0)
       return fmt::format("rollout.max_sequences may be up to {}", most);
-    if (!config_.model.recompute) {
-      config_.model.recompute = true;
+    if (!config_.model.memory.recompute) {
+      config_.model.memory.recompute = true;
       if (const int64_t most = most_sequences(); most > 0)
         return fmt::format("model.recompute=true and rollout.max_sequences of at most {} make it fit", most);
     }

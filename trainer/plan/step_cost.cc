@@ -65,7 +65,7 @@ double sent_bytes(const RunConfig& config, const ModelConfig& shape, int64_t ran
   const int64_t pack = std::max(config.learner.micro_batch_tokens, config.rollout.max_context_tokens);
   const int64_t updates = config.learner.updates_per_batch * config.learner.epochs;
   const int64_t packs = std::max(updates, ceil_div(learned, ranks * pack));
-  const int64_t sums = zero_stage_for(shape, config.model.zero_stage) == 1 ? updates : packs;
+  const int64_t sums = zero_stage_for(shape, config.model.memory.zero_stage) == 1 ? updates : packs;
   return others * parameters * (kF32Bytes * double(sums) + kBF16Bytes * double(updates));
 }
 
@@ -85,7 +85,7 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   step.record_bytes = kTokenBytes * step.trajectories * row_tokens(r);
   step.checkpoint_bytes = checkpoint_bytes(shape);
   if (!site.gpu) return step;
-  const double again = config.model.recompute ? 4.0 / 3 : 1;
+  const double again = config.model.memory.recompute ? 4.0 / 3 : 1;
   step.generate_s = generate_s(config, shape, site);
   step.judge_s = double(step.verdicts) * kVerdictCoreSeconds / double(site.cores * site.ranks);
   step.learn_s = again * learning / (kLearnShare * site.gpu->flops * double(site.ranks));

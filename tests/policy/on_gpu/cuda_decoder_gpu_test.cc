@@ -63,9 +63,9 @@ TEST_F(CudaDecoder, RecomputingAndChunkingChangeNoBits) {
   const PackedTokens pack = random_pack(kLengths, 1000, 6);
   Twins plain(gpu_config());
   PolicyOptions options = on_gpu();
-  options.recompute = true;
+  options.memory.recompute = true;
   Twins recomputing(gpu_config(), options);
-  options.logits_chunk = 100;
+  options.memory.logits_chunk = 100;
   Twins chunked(gpu_config(), options);
   const TokenScores scores = plain.gpu.forward_backward(pack, loss_gradient);
   EXPECT_EQ(recomputing.gpu.forward_backward(pack, loss_gradient).log_prob, scores.log_prob);

@@ -24,7 +24,9 @@ inline ModelConfig gpu_config(bool tied = true) {
   return c;
 }
 
-inline PolicyOptions on_gpu() { return {.dtype = DType::kBF16, .device = "cuda", .logits_chunk = 4096}; }
+inline PolicyOptions on_gpu() {
+  return {.dtype = DType::kBF16, .device = "cuda", .memory = {.logits_chunk = 4096}};
+}
 
 // Both with the same weights, which bf16 holds; biases lie around zero.
 struct Twins {

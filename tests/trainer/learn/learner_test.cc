@@ -20,7 +20,7 @@ namespace {
 Policy tiny_policy(DType dtype = DType::kF64) {
   PolicyOptions options;
   options.dtype = dtype;
-  options.logits_chunk = 5;
+  options.memory.logits_chunk = 5;
   Policy policy(small_config(), options);
   policy.parameters().init_random(3);
   policy.parameters().weights().mul_(6);  // far from uniform, so that every term matters

@@ -77,7 +77,7 @@ TEST_F(PaperPlan, SaysWhatWouldFit) {
   config.rollout.max_sequences = most + 1;
   EXPECT_THAT(misfit(make_plan(config, shape, site_, true)), HasSubstr(fmt::format("may be up to {}", most)));
   EXPECT_THROW(check_fits(make_plan(config, shape, site_, true)), ConfigError);
-  config.model.recompute = false;
+  config.model.memory.recompute = false;
   config.learner.micro_batch_tokens = 40960;
   EXPECT_THAT(make_plan(config, shape, site_, true).advice, HasSubstr("model.recompute=true"));
   const Plan large = make_plan(config, *published_shape("Qwen3-14B"), site_named("1xH100-80"), true);

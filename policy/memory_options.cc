@@ -1,0 +1,25 @@
+#include "policy/memory_options.h"
+
+namespace temper {
+
+void MemoryOptions::visit(OptionVisitor& v) {
+  v.option("recompute", recompute,
+           {.help = "keep only each block's input for the backward and recompute the rest; this "
+                    "takes less memory and more time",
+            .may_change = true});
+  v.option("logits_chunk", logits_chunk,
+           {.help = "rows of logits that exist at once; 0 chooses 512 on the CPU and 8192 on a GPU",
+            .unit = "tokens",
+            .min = 0,
+            .may_change = true});
+  v.option("zero_stage", zero_stage,
+           {.help = "ZeRO stage with several ranks. 1: every rank keeps the whole gradient, which "
+                    "is reduced once per update. 2: it is reduced block by block after each "
+                    "micro-batch, which takes less memory. 0: chooses 1 if the gradient is at most "
+                    "1 GiB, else 2",
+            .min = 0,
+            .max = 2,
+            .may_change = true});
+}
+
+}  // namespace temper
