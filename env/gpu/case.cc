@@ -19,12 +19,10 @@ int64_t aligned(int64_t offset) { return (offset + kGpuBufferAlign - 1) / kGpuBu
 DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude) {
   DrawSpec spec;
   spec.elements = tensor_elements(input, shape);
-  spec.type = GpuType(input.type);
+  spec.type = input.type;
   spec.scale = float(normal_scale(input, shape, magnitude));
   spec.nonfinite = input.nonfinite;
-  if (input.distribution == Distribution::kUniform) spec.distribution = GpuDistribution::kUniform;
-  if (input.distribution == Distribution::kDistinct) spec.distribution = GpuDistribution::kDistinct;
-  if (input.distribution == Distribution::kIndex) spec.distribution = GpuDistribution::kIndex;
+  spec.distribution = input.distribution;
   return spec;
 }
 
@@ -41,7 +39,7 @@ FillType guard_type(FillType type) {
 std::vector<FillType> fill_types(const GpuLayout& layout, const GpuBufferTypes& types) {
   std::vector<FillType> all;
   for (const auto* some : {&types.inputs, &types.outputs})
-    for (const GpuType type : *some) all.push_back(FillType(type));
+    for (const ElementType type : *some) all.push_back(FillType(type));
   all.resize(all.size() + layout.workspaces.size(), FillType::kF32);
   return all;
 }
@@ -143,10 +141,10 @@ GpuFill fill_of(const GpuDraw& draw) { return {mix_key({draw.turn_key, kFill}), 
 
 uint32_t output_fill_key(const GpuFill& fill, size_t output) { return zone_key(fill, output); }
 
-std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, GpuType type, int64_t first,
+std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, ElementType type, int64_t first,
                                       int64_t count) {
   const uint32_t key = output_fill_key(fill, output);
-  const bool narrow = type == GpuType::kBF16 || type == GpuType::kF16;
+  const bool narrow = type == ElementType::kBF16 || type == ElementType::kF16;
   const int64_t in_word = narrow ? 2 : 1, in_group = 4 * in_word;
   std::vector<uint32_t> elements;
   elements.reserve(size_t(count));
@@ -160,10 +158,12 @@ std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, GpuTyp
   return elements;
 }
 
-std::vector<bool> left_alone(GpuType type, const std::vector<uint32_t>& filled,
+std::vector<bool> left_alone(ElementType type, const std::vector<uint32_t>& filled,
                              const std::vector<uint32_t>& found) {
   constexpr size_t kNear = 16;
-  const auto shows = [type](uint32_t bits) { return type == GpuType::kI32 ? bits >> 30 == 1 : bits != 0; };
+  const auto shows = [type](uint32_t bits) {
+    return type == ElementType::kI32 ? bits >> 30 == 1 : bits != 0;
+  };
   std::vector<bool> alone(filled.size(), false);
   size_t next = 0, shown = filled.size();  // the last one that shows it, up to kNear behind i
   for (size_t i = 0; i < filled.size(); ++i) {

@@ -71,17 +71,17 @@ struct GpuFill {
 GpuFill fill_of(const GpuDraw& draw);
 uint32_t output_fill_key(const GpuFill& fill, size_t output);
 // The fill of elements [first, first + count) of an output as bits; 16-bit floats are in the low half.
-std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, GpuType type, int64_t first,
+std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, ElementType type, int64_t first,
                                       int64_t count);
 
 // Which elements nobody has written: those that hold what they were filled with. Zeros, and integers that
 // could be anybody's, count beside others that show it.
-std::vector<bool> left_alone(GpuType type, const std::vector<uint32_t>& filled,
+std::vector<bool> left_alone(ElementType type, const std::vector<uint32_t>& filled,
                              const std::vector<uint32_t>& found);
 
 // The guard zones around a call's buffers, and the buffers that are filled. `base` is the layout's address.
 struct GpuBufferTypes {
-  std::vector<GpuType> inputs, outputs;
+  std::vector<ElementType> inputs, outputs;
 };
 Zones guard_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
 Zones filled_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);

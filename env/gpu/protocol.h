@@ -49,7 +49,7 @@ struct GpuCall {
   int32_t inputs = 0, outputs = 0;
   DrawSpec input[kMaxTensors];
   int64_t output_bytes[kMaxTensors] = {};
-  GpuType output_type[kMaxTensors] = {};
+  ElementType output_type[kMaxTensors] = {};
   GpuFill fill;       // the fill of outputs, workspaces and guards
   uint64_t seal = 0;  // the key of the first output's digest, and one more for each of the others
 };

@@ -125,7 +125,7 @@ GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws) {
     for (const DrawSpec& spec : draw_specs(task, draw)) call.input[call.inputs++] = spec;
     call.fill = fill_of(draw);
     for (const int64_t bytes : buffer_bytes(task.outputs, shape_of(task, draw.shape))) {
-      call.output_type[call.outputs] = GpuType(task.outputs[size_t(call.outputs)].type);
+      call.output_type[call.outputs] = task.outputs[size_t(call.outputs)].type;
       call.output_bytes[call.outputs++] = bytes;
     }
   }

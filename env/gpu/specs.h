@@ -8,17 +8,15 @@
 #include <cstdint>
 
 #include "env/call/draw_family.h"
+#include "env/task/element_type.h"
 
 namespace temper {
-
-enum class GpuType : uint32_t { kF32 = 0, kI32, kBF16, kF16 };  // as ElementType
-enum class GpuDistribution : uint32_t { kNormal = 0, kUniform, kIndex, kDistinct };
 
 struct DrawSpec {
   uint64_t key = 0;
   int64_t elements = 0;
-  GpuType type = GpuType::kF32;
-  GpuDistribution distribution = GpuDistribution::kNormal;
+  ElementType type = ElementType::kF32;
+  Distribution distribution = Distribution::kNormal;
   float scale = 1;         // kNormal
   uint32_t nonfinite = 0;  // kNormal: about one element in 64 is NaN, +Inf or -Inf
   int64_t spike = -1;      // the element that is changed by much; −1 if there is none
@@ -37,7 +35,7 @@ static_assert(sizeof(Draws) <= 4096);  // a kernel's argument
 // An element may be off by relative · (|expected| + scale) + tiny.
 struct CompareSpec {
   int64_t elements = 0;
-  GpuType type = GpuType::kF32;
+  ElementType type = ElementType::kF32;
   uint32_t finite_only = 0;  // 1: pass over elements where either is not finite, for the error of a baseline
   uint32_t all_finite = 0;   // 1: nothing that is not finite is inside its bound
   uint32_t narrow = 0;       // 1: what is expected comes in the same type, not in f64 or i64

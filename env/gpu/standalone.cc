@@ -118,12 +118,12 @@ int main() { standalone::time_launcher(); }
 )";
 
 std::string input_text(const TensorSpec& tensor, const DrawSpec& spec, size_t number) {
-  const char* kind = spec.distribution == GpuDistribution::kNormal  ? "kNormal"
-                     : spec.distribution == GpuDistribution::kIndex ? "kIndex"
-                                                                    : "kUniform";
-  const double a = spec.distribution == GpuDistribution::kNormal  ? double(spec.scale)
-                   : spec.distribution == GpuDistribution::kIndex ? double(spec.form.bound)
-                                                                  : double(spec.form.low);
+  const char* kind = spec.distribution == Distribution::kNormal  ? "kNormal"
+                     : spec.distribution == Distribution::kIndex ? "kIndex"
+                                                                 : "kUniform";
+  const double a = spec.distribution == Distribution::kNormal  ? double(spec.scale)
+                   : spec.distribution == Distribution::kIndex ? double(spec.form.bound)
+                                                               : double(spec.form.low);
   return fmt::format("input<{}>({}ll, seed + {}, {}, float({}), float({}))", c_name(tensor.type),
                      spec.elements, number, kind, a, double(spec.form.width));
 }

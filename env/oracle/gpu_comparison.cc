@@ -57,7 +57,7 @@ CompareSpec GpuOracle::strict_spec(const Case& drawn, size_t output) {
   const Task& task = tasks_[task_];
   const GpuDraw& draw = drawn.draw;
   const at::Tensor got = exchanged(drawn, output);
-  CompareSpec spec{.elements = got.numel(), .type = GpuType(task.outputs[output].type)};
+  CompareSpec spec{.elements = got.numel(), .type = task.outputs[output].type};
   if (!is_float(task.outputs[output].type)) return spec;
   spec.scale = scales({task_, draw.shape, draw.magnitude})[output];
   spec.relative = strict_error(task, output, shape_of(task, draw.shape));
@@ -82,9 +82,9 @@ at::Tensor GpuOracle::excused(const Case& drawn, size_t output, Right& right, co
 
 // The most that a baseline's elements are off, in units of |expected| and the output's scale.
 double GpuOracle::error_of(const at::Tensor& baseline, const at::Tensor& wanted, CompareSpec spec) {
-  constexpr GpuType kTypes[] = {GpuType::kF32, GpuType::kBF16, GpuType::kF16};
+  constexpr ElementType kTypes[] = {ElementType::kF32, ElementType::kBF16, ElementType::kF16};
   spec.type = *std::ranges::find_if(
-      kTypes, [&](GpuType type) { return dtype_of(ElementType(type)) == baseline.scalar_type(); });
+      kTypes, [&](ElementType type) { return dtype_of(type) == baseline.scalar_type(); });
   spec.relative = 1;
   spec.finite_only = 1;
   return std::bit_cast<float>(uint32_t(compare_with(spec, address_of(baseline), wanted).worst >> 32));
@@ -123,7 +123,7 @@ OutputReport GpuOracle::report(const Case& drawn, size_t output, const at::Tenso
   const auto alone =
       left_alone(spec.type, filled_elements(fill_of(drawn.draw), output, spec.type, first, n), bits_of(got));
   OutputReport report;
-  if (spec.type == GpuType::kI32) {
+  if (spec.type == ElementType::kI32) {
     const at::Tensor wide = expected.to(at::kLong);
     report = report_i32(got.const_data_ptr<int32_t>(), wide.const_data_ptr<int64_t>(), n, first,
                         unwritten_bits(alone, got).data());
@@ -165,7 +165,7 @@ bool GpuOracle::unwritten(const Case& drawn, size_t output, const CompareResult&
   const at::Tensor all = exchanged(drawn, output).flatten();
   const int64_t first = std::max<int64_t>(index - kUnwrittenNear, 0),
                 count = std::min(index + kUnwrittenNear + 1, all.numel()) - first;
-  const auto type = GpuType(tasks_[task_].outputs[output].type);
+  const ElementType type = tasks_[task_].outputs[output].type;
   return left_alone(type, filled_elements(fill_of(drawn.draw), output, type, first, count),
                     bits_of(all.narrow(0, first, count).cpu()))[size_t(index - first)];
 }

@@ -25,7 +25,7 @@ bool GpuOracle::stays_right(const FarKey& key, size_t output, const at::Tensor& 
     return false;
   const at::Tensor mine = got.to(dtype_of(spec.type)).contiguous();
   const CompareSpec bound{.elements = mine.numel(),
-                          .type = GpuType(spec.type),
+                          .type = spec.type,
                           .relative = kNeighbourhood * strict_error(task, output, sizes),
                           .scale = scale};
   return compare_with(bound, CUdeviceptr(mine.data_ptr()), right.to(at::kDouble).contiguous()).wrong == 0;

@@ -49,22 +49,14 @@
 #include <vector>
 
 #include "env/languages/language.h"
+#include "env/task/element_type.h"
 #include "env/task/split.h"
 
 namespace temper {
 
-enum class ElementType : uint8_t { kF32, kI32, kBF16, kF16 };
 size_t element_size(ElementType type);                     // bytes
 inline constexpr int64_t kMaxDistinct = int64_t{1} << 22;  // elements that f32 can tell apart in any range
 inline bool is_float(ElementType type) { return type != ElementType::kI32; }
-
-// How the oracle draws an input.
-enum class Distribution : uint8_t {
-  kNormal,    // N(0, 1) times the case's magnitude
-  kUniform,   // U(low, high)
-  kIndex,     // integers in [0, high dimension)
-  kDistinct,  // as kUniform, no two elements equal
-};
 
 struct TensorSpec {
   std::string name;

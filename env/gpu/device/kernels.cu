@@ -70,14 +70,14 @@ __device__ float nonfinite(uint32_t word, float otherwise) {
 }
 
 __device__ float spiked(const DrawSpec& spec, uint32_t word, float value) {
-  if (spec.distribution != GpuDistribution::kNormal)
+  if (spec.distribution != Distribution::kNormal)
     return value < spec.form.low + spec.form.width / 2 ? spec.form.low + spec.form.width : spec.form.low;
   return word % 2 ? kSpike * spec.scale : -kSpike * spec.scale;
 }
 
 __device__ void floats(const DrawSpec& spec, int64_t group, float* out) {
   const Four random = philox(spec.key, group, 0);
-  if (spec.distribution == GpuDistribution::kUniform) {
+  if (spec.distribution == Distribution::kUniform) {
     for (int i = 0; i < 4; ++i) out[i] = spec.form.low + spec.form.width * unit(random.word[i]);
   } else {
     normals(spec, random, out);
@@ -102,9 +102,9 @@ __device__ void indices(const DrawSpec& spec, int64_t group, int32_t* out) {
   }
 }
 
-__device__ uint32_t bits(float value, GpuType type) {
-  if (type == GpuType::kBF16) return __bfloat16_as_ushort(__float2bfloat16_rn(value));
-  if (type == GpuType::kF16) return __half_as_ushort(__float2half_rn(value));
+__device__ uint32_t bits(float value, ElementType type) {
+  if (type == ElementType::kBF16) return __bfloat16_as_ushort(__float2bfloat16_rn(value));
+  if (type == ElementType::kF16) return __half_as_ushort(__float2half_rn(value));
   return __float_as_uint(value);
 }
 
@@ -143,12 +143,12 @@ __device__ void distinct(const DrawSpec& spec, int64_t group, float* out) {
 // The four elements of a group as bits, those of short floats in the low half.
 __device__ Four drawn(const DrawSpec& spec, int64_t group) {
   Four result;
-  if (spec.distribution == GpuDistribution::kIndex) {
+  if (spec.distribution == Distribution::kIndex) {
     indices(spec, group, reinterpret_cast<int32_t*>(result.word));
     return result;
   }
   float values[4] = {};
-  if (spec.distribution == GpuDistribution::kDistinct)
+  if (spec.distribution == Distribution::kDistinct)
     distinct(spec, group, values);
   else
     floats(spec, group, values);
@@ -156,7 +156,7 @@ __device__ Four drawn(const DrawSpec& spec, int64_t group) {
   return result;
 }
 
-__device__ bool is_short(GpuType type) { return type == GpuType::kBF16 || type == GpuType::kF16; }
+__device__ bool is_short(ElementType type) { return type == ElementType::kBF16 || type == ElementType::kF16; }
 
 // A group in memory. Buffers are aligned to whole ones.
 __device__ void store(const DrawSpec& spec, int64_t group, const Four& four, void* out) {
@@ -207,9 +207,9 @@ __device__ uint8_t byte_of(const FilledGroup& four, uint64_t place) {
 }
 
 // The reference's value as an output of that type would hold it.
-__device__ double rounded(double value, GpuType type) {
-  if (type == GpuType::kBF16) return __bfloat162float(__double2bfloat16(value));
-  if (type == GpuType::kF16) return __half2float(__double2half(value));
+__device__ double rounded(double value, ElementType type) {
+  if (type == ElementType::kBF16) return __bfloat162float(__double2bfloat16(value));
+  if (type == ElementType::kF16) return __half2float(__double2half(value));
   return float(value);
 }
 
@@ -232,7 +232,7 @@ template <class Real>
 __device__ bool surely_inside(float got, Real expected, const CompareSpec& spec) {
   constexpr Real kSurely = 0.999f;
   const Real most =
-      spec.type == GpuType::kF16 ? Real(65504) : Real(0x1.FEp127);  // bf16's, and less than f32's
+      spec.type == ElementType::kF16 ? Real(65504) : Real(0x1.FEp127);  // bf16's, and less than f32's
   const Real size = expected < 0 ? -expected : expected, off = Real(got) - expected;
   const Real bound = kSurely * Real(spec.relative) * (size + Real(spec.scale));
   return size <= most && off <= bound && -off <= bound;
@@ -387,9 +387,9 @@ extern "C" __global__ void temper_wait(int64_t cycles) {
 extern "C" __global__ void temper_compare(const __grid_constant__ CompareSpec spec, const void* got,
                                           const void* expected, CompareResult* result) {
   Seen seen;
-  if (spec.type == GpuType::kBF16)
+  if (spec.type == ElementType::kBF16)
     compare_floats<__nv_bfloat16>(spec, got, expected, seen);
-  else if (spec.type == GpuType::kF16)
+  else if (spec.type == ElementType::kF16)
     compare_floats<__half>(spec, got, expected, seen);
   else
     compare_floats<float>(spec, got, expected, seen);

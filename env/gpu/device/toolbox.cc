@@ -97,7 +97,7 @@ void GpuToolbox::flush_l2() {
 void GpuToolbox::wait(int64_t cycles) { launch(wait_, 1, 1, cycles); }
 
 void GpuToolbox::compare(const CompareSpec& spec, CUdeviceptr got, CUdeviceptr expected, CUdeviceptr result) {
-  launch(spec.type == GpuType::kI32 ? compare_integers_ : compare_, spec.elements, 1, spec, got, expected,
+  launch(spec.type == ElementType::kI32 ? compare_integers_ : compare_, spec.elements, 1, spec, got, expected,
          result);
 }
 

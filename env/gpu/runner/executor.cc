@@ -63,9 +63,7 @@ Zones guards_of(const GpuCall& call, const PlacedPlan& placed) {
 PlanBuffers plan_buffers(const GpuCall& call) {
   PlanBuffers buffers;
   for (int32_t i = 0; i < call.inputs; ++i)
-    buffers.inputs.push_back(
-        call.input[i].elements *
-        (call.input[i].type == GpuType::kF32 || call.input[i].type == GpuType::kI32 ? 4 : 2));
+    buffers.inputs.push_back(call.input[i].elements * int64_t(element_size(call.input[i].type)));
   buffers.outputs.assign(call.output_bytes, call.output_bytes + call.outputs);
   return buffers;
 }

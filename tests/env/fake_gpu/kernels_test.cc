@@ -49,7 +49,7 @@ TEST(GpuKernels, BoundsAreSharp) {
 
 // In whole groups and what is left, and where groups are not aligned.
 template <class Got, class Right>
-void expect_each_wrong_one_is_named(GpuType type) {
+void expect_each_wrong_one_is_named(ElementType type) {
   alignas(16) Got got[20] = {};
   alignas(16) Right right[20] = {};
   for (int shift = 0; shift < 2; ++shift) {
@@ -68,10 +68,10 @@ void expect_each_wrong_one_is_named(GpuType type) {
 }
 
 TEST(GpuKernels, EveryElementIsCompared) {
-  expect_each_wrong_one_is_named<float, float>(GpuType::kF32);
-  expect_each_wrong_one_is_named<float, double>(GpuType::kF32);
-  expect_each_wrong_one_is_named<__nv_bfloat16, __nv_bfloat16>(GpuType::kBF16);
-  expect_each_wrong_one_is_named<__half, double>(GpuType::kF16);
+  expect_each_wrong_one_is_named<float, float>(ElementType::kF32);
+  expect_each_wrong_one_is_named<float, double>(ElementType::kF32);
+  expect_each_wrong_one_is_named<__nv_bfloat16, __nv_bfloat16>(ElementType::kBF16);
+  expect_each_wrong_one_is_named<__half, double>(ElementType::kF16);
 }
 
 TEST(GpuKernels, WhatIsNotFiniteIsTheSame) {
@@ -86,7 +86,7 @@ TEST(GpuKernels, WhatIsNotFiniteIsTheSame) {
 }
 
 TEST(GpuKernels, WhatOverflowsItsTypeIsNotFinite) {
-  CompareSpec spec{.elements = 1, .type = GpuType::kF16, .relative = 0.1};
+  CompareSpec spec{.elements = 1, .type = ElementType::kF16, .relative = 0.1};
   for (const auto& [got, outside] : {std::pair{__float2half(kInf_), 0}, std::pair{__float2half(65504), 1}}) {
     CompareResult result;
     const double right = 70'000;
@@ -95,7 +95,7 @@ TEST(GpuKernels, WhatOverflowsItsTypeIsNotFinite) {
   }
 }
 
-Draws draw_of(int64_t elements, GpuType type, void* at) {
+Draws draw_of(int64_t elements, ElementType type, void* at) {
   Draws draws;
   draws.count = 1;
   draws.spec[0] = {.key = 7, .elements = elements, .type = type, .form = {.elements = uint32_t(elements)}};
@@ -110,8 +110,8 @@ TEST(GpuKernels, EveryChangedElementOfADrawIsSeen) {
     launch<&temper_check_draws>(draws, &seen);
     return seen;
   };
-  for (const GpuType type : {GpuType::kF32, GpuType::kBF16}) {
-    const size_t bytes = type == GpuType::kF32 ? 4 : 2;
+  for (const ElementType type : {ElementType::kF32, ElementType::kBF16}) {
+    const size_t bytes = type == ElementType::kF32 ? 4 : 2;
     alignas(16) uint8_t data[4 * kElements + 1] = {};
     const Draws draws = draw_of(kElements, type, data);
     launch<&temper_draw>(draws);
@@ -128,7 +128,7 @@ TEST(GpuKernels, EveryChangedElementOfADrawIsSeen) {
 TEST(GpuKernels, DrawsAreNormal) {
   constexpr int64_t kElements = 1 << 16;
   std::vector<float> data(kElements);
-  launch<&temper_draw>(draw_of(kElements, GpuType::kF32, data.data()));
+  launch<&temper_draw>(draw_of(kElements, ElementType::kF32, data.data()));
   double sum = 0, squares = 0, products = 0, largest = 0;
   for (size_t i = 0; i < data.size(); ++i) {
     sum += data[i];
@@ -242,7 +242,8 @@ TEST(GpuKernels, OverFourCallsEachElementHoldsNanZeroAndLargeNumbers) {
 TEST(GpuKernels, TheHostKnowsWhatOutputsWereFilledWith) {
   alignas(16) uint8_t data[1024];
   const GpuFill fill{.key = 3, .call = 9};
-  for (const auto& [type, bytes] : {std::pair{GpuType::kF32, 4}, {GpuType::kI32, 4}, {GpuType::kF16, 2}}) {
+  for (const auto& [type, bytes] :
+       {std::pair{ElementType::kF32, 4}, {ElementType::kI32, 4}, {ElementType::kF16, 2}}) {
     Zones zones = zone_of(data, data + sizeof data, FillType(type), FillType(type));
     zones.key[0] = output_fill_key(fill, 1);
     zones.call = fill.call;
@@ -264,7 +265,7 @@ TEST(GpuKernels, DrawsDepartAsTheirFormsSay) {
   DrawForm form{.elements = kElements, .columns = 9, .row_period = 3, .begin = 2, .length = 4};
   form.factor = 100, form.offset = 1000, form.share = 1u << 31, form.power = 3;
   form.spikes = 1, form.place[0] = 77, form.spike[0] = 12345;
-  Draws draws = draw_of(kElements, GpuType::kF32, plain);
+  Draws draws = draw_of(kElements, ElementType::kF32, plain);
   launch<&temper_draw>(draws);
   draws.at[0] = reinterpret_cast<uint64_t>(other);
   for (uint32_t kind = uint32_t(DrawKind::kSpikes); kind <= uint32_t(DrawKind::kDenormals); ++kind) {
@@ -288,8 +289,8 @@ TEST(GpuKernels, DistinctDrawsStayDistinct) {
   alignas(16) static float data[kElements];
   for (const DrawKind kind :
        {DrawKind::kPlain, DrawKind::kAscending, DrawKind::kDescending, DrawKind::kLargestTogether}) {
-    Draws draws = draw_of(kElements, GpuType::kF32, data);
-    draws.spec[0].distribution = GpuDistribution::kDistinct;
+    Draws draws = draw_of(kElements, ElementType::kF32, data);
+    draws.spec[0].distribution = Distribution::kDistinct;
     draws.spec[0].form = {.kind = kind, .elements = kElements, .columns = 24, .begin = 8, .length = 5};
     launch<&temper_draw>(draws);
     const std::set<float> values(data, data + kElements);

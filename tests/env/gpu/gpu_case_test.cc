@@ -54,16 +54,16 @@ TEST(GpuCase, DrawsFollowTheTaskAndTheSeed) {
   const GpuDraw draw{.shape = 0, .spike = 1, .magnitude = 30, .seed = 7};
   const auto specs = draw_specs(task, draw);
   ASSERT_EQ(specs.size(), 3u);
-  EXPECT_EQ(specs[0].type, GpuType::kBF16);
+  EXPECT_EQ(specs[0].type, ElementType::kBF16);
   EXPECT_EQ(specs[0].elements, 5);
   EXPECT_EQ(specs[0].scale, 30);
   EXPECT_EQ(specs[0].spike, -1);
-  EXPECT_EQ(specs[1].distribution, GpuDistribution::kUniform);
+  EXPECT_EQ(specs[1].distribution, Distribution::kUniform);
   EXPECT_EQ(specs[1].form.low, 1);
   EXPECT_EQ(specs[1].form.width, 2);
   EXPECT_GE(specs[1].spike, 0);
   EXPECT_LT(specs[1].spike, 5);
-  EXPECT_EQ(specs[2].distribution, GpuDistribution::kIndex);
+  EXPECT_EQ(specs[2].distribution, Distribution::kIndex);
   EXPECT_EQ(specs[2].form.bound, 5u);
   GpuDraw other = draw;
   other.seed = 8;
@@ -101,7 +101,7 @@ TEST(GpuCase, FormsKnowTheLongestSum) {
 
 // Half of a guard is like the buffer before it, and half like the one behind.
 TEST(GpuCase, EveryByteThatIsNoInputIsFilled) {
-  const GpuBufferTypes types{{GpuType::kBF16}, {GpuType::kI32}};
+  const GpuBufferTypes types{{ElementType::kBF16}, {ElementType::kI32}};
   const GpuLayout layout = gpu_layout({10}, {2000}, {100});
   const Zones guards = guard_zones(layout, types, {.key = 1, .call = 2}, 512),
               filled = filled_zones(layout, types, {.key = 1, .call = 2}, 512);
@@ -121,16 +121,16 @@ TEST(GpuCase, EveryByteThatIsNoInputIsFilled) {
 TEST(GpuCase, WhatNobodyHasWrittenIsToldFromZeros) {
   std::vector<uint32_t> filled(100, 0), found(100, 0);
   filled[40] = 0x7FC00001;
-  EXPECT_EQ(left_alone(GpuType::kF32, filled, found), std::vector<bool>(100, false));
+  EXPECT_EQ(left_alone(ElementType::kF32, filled, found), std::vector<bool>(100, false));
   found[40] = filled[40];
-  const auto alone = left_alone(GpuType::kF32, filled, found);
+  const auto alone = left_alone(ElementType::kF32, filled, found);
   for (size_t i = 0; i < 100; ++i) EXPECT_EQ(alone[i], i >= 24 && i <= 56) << i;
   found[41] = 1;
-  EXPECT_FALSE(left_alone(GpuType::kF32, filled, found)[41]);
+  EXPECT_FALSE(left_alone(ElementType::kF32, filled, found)[41]);
   filled[40] = found[40] = 0x40000007;
-  EXPECT_TRUE(left_alone(GpuType::kI32, filled, found)[39]);
+  EXPECT_TRUE(left_alone(ElementType::kI32, filled, found)[39]);
   filled[40] = found[40] = ~0u;
-  EXPECT_FALSE(left_alone(GpuType::kI32, filled, found)[40]);
+  EXPECT_FALSE(left_alone(ElementType::kI32, filled, found)[40]);
 }
 
 TEST(GpuCase, TheExchangeHoldsTheLargestOutputsOfABatch) {

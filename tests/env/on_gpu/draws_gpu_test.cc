@@ -40,7 +40,7 @@ class GpuDraws : public testing::Test {
     return 1e3 * double(milliseconds) / kCalls;
   }
 
-  Draws draws(GpuDistribution distribution, DrawKind kind, GpuType type = GpuType::kF32) const {
+  Draws draws(Distribution distribution, DrawKind kind, ElementType type = ElementType::kF32) const {
     Draws draws;
     draws.count = 1;
     draws.at[0] = data_;
@@ -55,7 +55,7 @@ class GpuDraws : public testing::Test {
   }
 
   // Draws one kind, prints what it costs, and finds it again.
-  double cost(GpuDistribution distribution, DrawKind kind, GpuType type = GpuType::kF32) {
+  double cost(Distribution distribution, DrawKind kind, ElementType type = ElementType::kF32) {
     const Draws all = draws(distribution, kind, type);
     const double drawn_us = time([&] { tools_->draw(all); }),
                  checked_us = time([&] { tools_->check_draws(all, changed_); });
@@ -74,8 +74,8 @@ class GpuDraws : public testing::Test {
 };
 
 TEST_F(GpuDraws, EachKindIsFoundAgain) {
-  using enum GpuDistribution;
-  const auto from_to = [&](GpuDistribution distribution, DrawKind from, DrawKind to) {
+  using enum Distribution;
+  const auto from_to = [&](Distribution distribution, DrawKind from, DrawKind to) {
     cost(distribution, DrawKind::kPlain);
     for (auto kind = uint32_t(from); kind <= uint32_t(to); ++kind) cost(distribution, DrawKind(kind));
   };
@@ -83,8 +83,8 @@ TEST_F(GpuDraws, EachKindIsFoundAgain) {
   from_to(kUniform, DrawKind::kLowEnd, DrawKind::kBothEnds);
   from_to(kIndex, DrawKind::kEqual, DrawKind::kCrowded);
   from_to(kDistinct, DrawKind::kAscending, DrawKind::kLargestTogether);
-  cost(kNormal, DrawKind::kPlain, GpuType::kBF16);
-  cost(kNormal, DrawKind::kRowScales, GpuType::kBF16);
+  cost(kNormal, DrawKind::kPlain, ElementType::kBF16);
+  cost(kNormal, DrawKind::kRowScales, ElementType::kBF16);
 }
 
 TEST_F(GpuDraws, WhatIsFilledIsFoundAgain) {
@@ -93,7 +93,8 @@ TEST_F(GpuDraws, WhatIsFilledIsFoundAgain) {
   const double memset_us =
       time([&] { TEMPER_GPU(cuMemsetD8Async, data_, 0xFF, 4 * size_t(kElements), nullptr); });
   std::printf("   memset of 32 MiB: %.1f us\n", memset_us);
-  for (const GpuType type : {GpuType::kF32, GpuType::kI32, GpuType::kBF16, GpuType::kF16}) {
+  for (const ElementType type :
+       {ElementType::kF32, ElementType::kI32, ElementType::kBF16, ElementType::kF16}) {
     const Zones zones = filled_zones(layout, {{}, {type}}, {.key = 3, .call = 4}, data_);
     const double filled_us = time([&] { tools_->fill_zones(zones); });
     tools_->check_zones(zones, changed_);
