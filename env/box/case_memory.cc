@@ -6,19 +6,7 @@
 namespace temper {
 namespace {
 
-// Calls `zone(begin, end)` for each stretch outside the buffers, in order.
-template <class Zone>
-void for_guards(const CaseLayout& layout, Zone zone) {
-  int64_t end = 0;
-  for (const auto* buffers : {&layout.inputs, &layout.outputs})
-    for (const Buffer& buffer : *buffers) {
-      zone(end, buffer.offset);
-      end = buffer.offset + buffer.bytes;
-    }
-  zone(end, layout.bytes);
-}
-
-bool inputs_unchanged(const uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout) {
+bool inputs_unchanged(const uint8_t* arena, const uint8_t* pristine, const CallLayout& layout) {
   return std::all_of(layout.inputs.begin(), layout.inputs.end(), [&](const Buffer& input) {
     return std::memcmp(arena + input.offset, pristine + input.offset, size_t(input.bytes)) == 0;
   });
@@ -31,23 +19,21 @@ const uint32_t* words(const uint8_t* arena, int64_t offset) {
   return reinterpret_cast<const uint32_t*>(arena + offset);
 }
 
-bool guards_intact(const uint8_t* arena, const CaseLayout& layout, Fill fill) {
-  bool intact = true;
-  for_guards(layout, [&](int64_t begin, int64_t end) {
-    intact = intact &&
-             filled_words(fill, FillKind::kGuard, begin / kWord, (end - begin) / kWord, words(arena, begin));
+bool guards_intact(const uint8_t* arena, const CallLayout& layout, Fill fill) {
+  return std::ranges::all_of(layout.guards, [&](const Buffer& guard) {
+    return filled_words(fill, FillKind::kGuard, guard.offset / kWord, guard.bytes / kWord,
+                        words(arena, guard.offset));
   });
-  return intact;
 }
 
 }  // namespace
 
-void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& layout, Fill fill,
+void prepare_case(uint8_t* arena, const uint8_t* pristine, const CallLayout& layout, Fill fill,
                   int64_t beyond) {
   const auto write = [&](FillKind kind, int64_t begin, int64_t bytes) {
     fill_words(fill, kind, begin / kWord, bytes / kWord, words(arena, begin));
   };
-  for_guards(layout, [&](int64_t begin, int64_t end) { write(FillKind::kGuard, begin, end - begin); });
+  for (const Buffer& guard : layout.guards) write(FillKind::kGuard, guard.offset, guard.bytes);
   write(FillKind::kGuard, layout.bytes, beyond);
   for (const Buffer& output : layout.outputs)
     write(output.integers ? FillKind::kIntegers : FillKind::kFloats, output.offset, output.bytes);
@@ -55,7 +41,7 @@ void prepare_case(uint8_t* arena, const uint8_t* pristine, const CaseLayout& lay
     std::memcpy(arena + input.offset, pristine + input.offset, size_t(input.bytes));
 }
 
-std::string collect_case(const uint8_t* arena, uint8_t* oracle, const CaseLayout& layout, Fill fill) {
+std::string collect_case(const uint8_t* arena, uint8_t* oracle, const CallLayout& layout, Fill fill) {
   if (!inputs_unchanged(arena, oracle, layout)) return "input_mutation";
   if (!guards_intact(arena, layout, fill)) return "guard";
   for (const Buffer& output : layout.outputs)

@@ -3,27 +3,13 @@
 #include "base/error.h"
 
 namespace temper {
-namespace {
 
-int64_t aligned(int64_t offset) { return (offset + kBufferAlign - 1) / kBufferAlign * kBufferAlign; }
-
-std::vector<Buffer> place(const std::vector<TensorSpec>& tensors, const Shape& shape, int64_t& end) {
-  std::vector<Buffer> buffers;
-  for (const auto& tensor : tensors) {
-    buffers.push_back({aligned(end + kGuardBytes), tensor_bytes(tensor, shape), !is_float(tensor.type)});
-    end = buffers.back().offset + buffers.back().bytes;
-  }
-  return buffers;
-}
-
-}  // namespace
-
-CaseLayout case_layout(const Task& task, const Shape& shape) {
-  CaseLayout layout;
-  int64_t end = 0;
-  layout.inputs = place(task.inputs, shape, end);
-  layout.outputs = place(task.outputs, shape, end);
-  layout.bytes = aligned(end + kGuardBytes);
+CallLayout case_layout(const Task& task, const Shape& shape) {
+  CallLayout layout = lay_out_call({.guard_bytes = kGuardBytes, .align = kBufferAlign},
+                                   buffer_bytes(task.inputs, shape), buffer_bytes(task.outputs, shape), {});
+  for (size_t i = 0; i < task.inputs.size(); ++i) layout.inputs[i].integers = !is_float(task.inputs[i].type);
+  for (size_t i = 0; i < task.outputs.size(); ++i)
+    layout.outputs[i].integers = !is_float(task.outputs[i].type);
   return layout;
 }
 

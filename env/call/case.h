@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "env/call/layout.h"
 #include "env/task/task.h"
 
 namespace temper {
@@ -13,18 +14,8 @@ inline constexpr int64_t kGuardBytes = 256;  // on both sides of every buffer
 inline constexpr int64_t kBufferAlign = 64;
 inline constexpr uint8_t kPoisonByte = 0xFF;  // a GPU's outputs before each call: NaN as f32, -1 as i32
 
-struct Buffer {
-  int64_t offset = 0;  // from the start of the arena; the guard zones lie outside [offset, offset + bytes)
-  int64_t bytes = 0;
-  bool integers = false;
-};
-
-struct CaseLayout {
-  std::vector<Buffer> inputs, outputs;
-  int64_t bytes = 0;  // the whole arena, guards included
-};
-
-CaseLayout case_layout(const Task& task, const Shape& shape);
+// In an arena of layout.bytes; there are no workspaces.
+CallLayout case_layout(const Task& task, const Shape& shape);
 
 // The dimension arguments of the candidate's entry point, in order.
 std::vector<int64_t> dim_arguments(const Task& task, const Shape& shape);

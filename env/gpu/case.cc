@@ -14,8 +14,6 @@ constexpr int64_t kBatchInputs = int64_t(512) << 20, kBatchOutputs = kBatchInput
 constexpr uint64_t kSeal = 0x5EA1, kFill = 0xF111;
 constexpr size_t kGuardKeys = 1000, kWorkspaceKeys = 2000;  // behind the outputs' own
 
-int64_t aligned(int64_t offset) { return (offset + kGpuBufferAlign - 1) / kGpuBufferAlign * kGpuBufferAlign; }
-
 DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude) {
   DrawSpec spec;
   spec.elements = tensor_elements(input, shape);
@@ -36,7 +34,7 @@ FillType guard_type(FillType type) {
 }
 
 // The fill types of all buffers, in order.
-std::vector<FillType> fill_types(const GpuLayout& layout, const GpuBufferTypes& types) {
+std::vector<FillType> fill_types(const CallLayout& layout, const GpuBufferTypes& types) {
   std::vector<FillType> all;
   for (const auto* some : {&types.inputs, &types.outputs})
     for (const ElementType type : *some) all.push_back(FillType(type));
@@ -76,37 +74,16 @@ std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw) {
   return specs;
 }
 
-std::vector<int64_t> buffer_bytes(const std::vector<TensorSpec>& tensors, const Shape& shape) {
-  std::vector<int64_t> bytes;
-  for (const TensorSpec& tensor : tensors) bytes.push_back(tensor_bytes(tensor, shape));
-  return bytes;
-}
-
-GpuLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
-                     const std::vector<int64_t>& workspaces) {
-  GpuLayout layout;
-  int64_t end = 0;
-  const auto place = [&](const std::vector<int64_t>& sizes, std::vector<GpuBuffer>& buffers) {
-    for (const int64_t bytes : sizes) {
-      const int64_t begin = aligned(end + kGpuGuardBytes);
-      layout.guards.push_back({end, begin - end});
-      buffers.push_back({begin, bytes});
-      end = begin + bytes;
-    }
-  };
-  place(inputs, layout.inputs);
-  place(outputs, layout.outputs);
-  place(workspaces, layout.workspaces);
-  layout.bytes = aligned(end + kGpuGuardBytes);
-  layout.guards.push_back({end, layout.bytes - end});
-  return layout;
+CallLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                      const std::vector<int64_t>& workspaces) {
+  return lay_out_call({.guard_bytes = kGpuGuardBytes, .align = kGpuBufferAlign}, inputs, outputs, workspaces);
 }
 
 std::vector<int64_t> exchange_offsets(const std::vector<int64_t>& outputs, int64_t& end) {
   std::vector<int64_t> offsets;
   for (const int64_t bytes : outputs) {
     offsets.push_back(end);
-    end = aligned(end + bytes);
+    end = aligned(end + bytes, kGpuBufferAlign);
   }
   return offsets;
 }
@@ -176,7 +153,7 @@ std::vector<bool> left_alone(ElementType type, const std::vector<uint32_t>& fill
 }
 
 // Half of each is like the buffer before it, and half like the one behind.
-Zones guard_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base) {
+Zones guard_zones(const CallLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base) {
   const std::vector<FillType> all = fill_types(layout, types);
   Zones zones;
   zones.call = fill.call;
@@ -184,17 +161,18 @@ Zones guard_zones(const GpuLayout& layout, const GpuBufferTypes& types, const Gp
     const auto like = [&](size_t buffer) {
       return guard_type(all.empty() ? FillType::kF32 : all[std::min(buffer, all.size() - 1)]);
     };
-    const GpuBuffer& guard = layout.guards[i];
+    const Buffer& guard = layout.guards[i];
     add_zone(zones, base + uint64_t(guard.offset), guard.bytes, zone_key(fill, kGuardKeys + i),
              like(i > 0 ? i - 1 : 0), like(i));
   }
   return zones;
 }
 
-Zones filled_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base) {
+Zones filled_zones(const CallLayout& layout, const GpuBufferTypes& types, const GpuFill& fill,
+                   uint64_t base) {
   Zones zones;
   zones.call = fill.call;
-  const auto add = [&](const GpuBuffer& buffer, uint32_t key, FillType type) {
+  const auto add = [&](const Buffer& buffer, uint32_t key, FillType type) {
     add_zone(zones, base + uint64_t(buffer.offset), buffer.bytes, key, type, type);
   };
   for (size_t i = 0; i < layout.outputs.size(); ++i)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "env/call/layout.h"
 #include "env/gpu/specs.h"
 #include "env/task/task.h"
 
@@ -36,20 +37,9 @@ struct GpuDraw {
 
 const Shape& shape_of(const Task& task, int32_t shape);
 std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw);
-std::vector<int64_t> buffer_bytes(const std::vector<TensorSpec>& tensors, const Shape& shape);
 
-struct GpuBuffer {
-  int64_t offset = 0, bytes = 0;
-};
-
-// Inputs, outputs, workspaces, with guard zones before, between and after them.
-struct GpuLayout {
-  std::vector<GpuBuffer> inputs, outputs, workspaces;
-  std::vector<GpuBuffer> guards;
-  int64_t bytes = 0;
-};
-GpuLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
-                     const std::vector<int64_t>& workspaces);
+CallLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                      const std::vector<int64_t>& workspaces);
 
 // The offsets of one call's outputs in the memory that runner and oracle share. They begin at `end`, the end of the
 // previous call's outputs, and move it.
@@ -83,7 +73,7 @@ std::vector<bool> left_alone(ElementType type, const std::vector<uint32_t>& fill
 struct GpuBufferTypes {
   std::vector<ElementType> inputs, outputs;
 };
-Zones guard_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
-Zones filled_zones(const GpuLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
+Zones guard_zones(const CallLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
+Zones filled_zones(const CallLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
 
 }  // namespace temper

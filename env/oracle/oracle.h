@@ -39,7 +39,7 @@ class Oracle {
     size_t task = 0;
     int32_t shape = -1;
     double magnitude = 1;
-    CaseLayout layout;
+    CallLayout layout;
     std::vector<std::vector<at::Tensor>> inputs;  // views of the arena, by draw
     std::vector<bool> far;                        // by draw: whether an input departs from a plain one
   };

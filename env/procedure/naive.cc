@@ -98,7 +98,7 @@ class Naive {
   OracleProcess& oracle_;
   RunnerProcess& runner_;
   const Task& task_;
-  CaseLayout layout_;
+  CallLayout layout_;
   CallArguments arguments_;
 };
 

@@ -32,7 +32,7 @@ VerdictKind kind_of_call_failure(const std::string& reason) {
 
 // The bytes that any right answer must read and write. If indices choose what is read, they may all be equal, and then
 // little more than the indices themselves must be read.
-double least_bytes(const Task& task, const CaseLayout& layout) {
+double least_bytes(const Task& task, const CallLayout& layout) {
   const auto is_index = [](const TensorSpec& input) { return input.distribution == Distribution::kIndex; };
   const bool picked = std::ranges::any_of(task.inputs, is_index);
   if (task.min_bytes > 0 && !picked) return task.min_bytes;

@@ -93,7 +93,7 @@ class Procedure {
   std::array<Fill, kDrawsAtOnce> fills_;  // the fill of the last call on each draw
   int32_t shape_index_ = 0;               // the shape of the calls being made, by index
   const Shape* shape_ = nullptr;          // that shape
-  CaseLayout layout_;
+  CallLayout layout_;
   CallArguments arguments_;
   EmptyCall empty_runner_, empty_oracle_;
   double handover_us_ = 0;  // hand-over time of the candidate's next call

@@ -42,7 +42,7 @@ CUdeviceptr new_memory(int64_t bytes) {
 
 Draws draws_of(const GpuCall& call, const PlacedPlan& placed) {
   Draws draws;
-  for (const GpuBuffer& input : placed.layout.inputs) {
+  for (const Buffer& input : placed.layout.inputs) {
     draws.spec[draws.count] = call.input[draws.count];
     draws.at[draws.count++] = placed.base + uint64_t(input.offset);
   }
@@ -153,7 +153,7 @@ void Executor::free_arena() {
 }
 
 // Another place each time: what a call leaves in caches, or in memory, is not where the next one looks.
-CUdeviceptr Executor::place(const GpuLayout& layout) {
+CUdeviceptr Executor::place(const CallLayout& layout) {
   places_ = std::clamp<int64_t>(kRotations * facts_.l2_bytes / layout.bytes, 1, kMostPlaces);
   if (places_ * layout.bytes > arena_bytes_) {
     free_arena();
@@ -172,12 +172,12 @@ PlacedPlan Executor::lay_out(const GpuCall& call) {
   const PlanBuffers buffers = plan_buffers(call);
   if (const std::string wrong = check_plan(plan, buffers); !wrong.empty())
     throw CandidateError{GpuRunnerStatus::kBadPlan, "plan", wrong};
-  const GpuLayout layout = gpu_layout(buffers.inputs, buffers.outputs, plan.workspaces);
+  const CallLayout layout = gpu_layout(buffers.inputs, buffers.outputs, plan.workspaces);
   return {plan, kernels_[size_t(call.plan)], layout, place_for(plan, layout)};
 }
 
 // A layout that does not fit without any workspaces is too large because of the task, not because of the candidate.
-CUdeviceptr Executor::place_for(const LaunchPlan& plan, const GpuLayout& layout) {
+CUdeviceptr Executor::place_for(const LaunchPlan& plan, const CallLayout& layout) {
   try {
     return place(layout);
   } catch (CandidateError& error) {
@@ -190,14 +190,14 @@ CUdeviceptr Executor::place_for(const LaunchPlan& plan, const GpuLayout& layout)
 // From the oracle; the naive judge's only call.
 void Executor::take_outputs(const PlacedPlan& placed) {
   int64_t end = 0;
-  for (const GpuBuffer& own : placed.layout.outputs)
+  for (const Buffer& own : placed.layout.outputs)
     TEMPER_GPU(cuMemcpyDtoDAsync, placed.base + CUdeviceptr(own.offset),
                exchange_ + CUdeviceptr(exchange_offsets({own.bytes}, end)[0]), size_t(own.bytes), stream_);
 }
 
 // Copies the outputs to the oracle's memory after `end` and seals them, because later calls can reach that memory.
 void Executor::give_outputs(const PlacedPlan& placed, uint64_t seal, int64_t& end, CUdeviceptr digest) {
-  for (const GpuBuffer& own : placed.layout.outputs) {
+  for (const Buffer& own : placed.layout.outputs) {
     const CUdeviceptr there = exchange_ + CUdeviceptr(exchange_offsets({own.bytes}, end)[0]);
     if (end > exchange_bytes_) throw WorldError("a bad request");
     tools_.digest(seal++, placed.base + CUdeviceptr(own.offset), there, own.bytes, digest);

@@ -48,8 +48,8 @@ class Executor {
   void find_tables(std::string_view cubin);
   void digest_tables(CUdeviceptr sum);
   void free_arena();
-  CUdeviceptr place(const GpuLayout& layout);
-  CUdeviceptr place_for(const LaunchPlan& plan, const GpuLayout& layout);
+  CUdeviceptr place(const CallLayout& layout);
+  CUdeviceptr place_for(const LaunchPlan& plan, const CallLayout& layout);
   PlacedPlan lay_out(const GpuCall& call);
   void queue(const GpuRunnerRequest& request, int32_t call, int64_t& exchange_end);
   void fill(const GpuCall& call, const PlacedPlan& placed);

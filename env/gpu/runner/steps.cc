@@ -51,7 +51,7 @@ void check_candidate(CUresult code, const char* call, GpuRunnerStatus status, co
   throw CandidateError{status, error.reason(), fmt::format("{}: {}", what, error.words())};
 }
 
-PlacedPlan::PlacedPlan(const LaunchPlan& what, const std::vector<CUfunction>& functions, GpuLayout how,
+PlacedPlan::PlacedPlan(const LaunchPlan& what, const std::vector<CUfunction>& functions, CallLayout how,
                        CUdeviceptr where)
     : plan(what), kernels(functions), layout(std::move(how)), base(where) {
   for (const Step& step : plan.steps) {

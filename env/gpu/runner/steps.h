@@ -24,11 +24,11 @@ void check_candidate(CUresult code, const char* call, GpuRunnerStatus status, co
 struct PlacedPlan {
   const LaunchPlan& plan;
   const std::vector<CUfunction>& kernels;  // as LaunchPlan::kernels
-  GpuLayout layout;
+  CallLayout layout;
   CUdeviceptr base = 0;
   std::vector<std::vector<uint8_t>> arguments;  // arguments of each step; empty if it is not a launch
 
-  PlacedPlan(const LaunchPlan& what, const std::vector<CUfunction>& functions, GpuLayout how,
+  PlacedPlan(const LaunchPlan& what, const std::vector<CUfunction>& functions, CallLayout how,
              CUdeviceptr where);
   CUdeviceptr address(const DevicePointer& pointer) const;
 };

@@ -31,13 +31,13 @@ Task two_by_one() {
 
 struct Memory {
   Task task = two_by_one();
-  CaseLayout layout = case_layout(task, task.timed_shape);
+  CallLayout layout = case_layout(task, task.timed_shape);
   std::vector<uint8_t> oracle = std::vector<uint8_t>(size_t(layout.bytes), 7), arena = oracle;
 };
 
 TEST(Case, KeepsBuffersApart) {
   const Task task = two_by_one();
-  const CaseLayout layout = case_layout(task, task.timed_shape);
+  const CallLayout layout = case_layout(task, task.timed_shape);
   std::vector<Buffer> buffers = layout.inputs;
   buffers.insert(buffers.end(), layout.outputs.begin(), layout.outputs.end());
   int64_t end = 0;

@@ -26,23 +26,23 @@ Task gpu_task(const std::string& more) {
 }
 
 TEST(GpuCase, BuffersLieApartWithGuardsEverywhereElse) {
-  const GpuLayout layout = gpu_layout({10, 4000}, {2}, {100'000});
-  std::vector<GpuBuffer> all = layout.guards;
+  const CallLayout layout = gpu_layout({10, 4000}, {2}, {100'000});
+  std::vector<Buffer> all = layout.guards;
   for (const auto* buffers : {&layout.inputs, &layout.outputs, &layout.workspaces}) {
-    for (const GpuBuffer& buffer : *buffers) {
+    for (const Buffer& buffer : *buffers) {
       EXPECT_EQ(buffer.offset % kGpuBufferAlign, 0);
       all.push_back(buffer);
     }
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   int64_t end = 0;
-  for (const GpuBuffer& part : all) {
+  for (const Buffer& part : all) {
     EXPECT_EQ(part.offset, end);
     end += part.bytes;
   }
   EXPECT_EQ(end, layout.bytes);
   ASSERT_EQ(layout.guards.size(), 5u);
-  for (const GpuBuffer& guard : layout.guards) {
+  for (const Buffer& guard : layout.guards) {
     EXPECT_GE(guard.bytes, kGpuGuardBytes);
     EXPECT_EQ((guard.offset + guard.bytes) % 8,
               0);  // the kernel that looks at them reads words up to the end
@@ -102,7 +102,7 @@ TEST(GpuCase, FormsKnowTheLongestSum) {
 // Half of a guard is like the buffer before it, and half like the one behind.
 TEST(GpuCase, EveryByteThatIsNoInputIsFilled) {
   const GpuBufferTypes types{{ElementType::kBF16}, {ElementType::kI32}};
-  const GpuLayout layout = gpu_layout({10}, {2000}, {100});
+  const CallLayout layout = gpu_layout({10}, {2000}, {100});
   const Zones guards = guard_zones(layout, types, {.key = 1, .call = 2}, 512),
               filled = filled_zones(layout, types, {.key = 1, .call = 2}, 512);
   ASSERT_EQ(guards.count, 4u);

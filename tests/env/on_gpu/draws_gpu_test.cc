@@ -88,7 +88,7 @@ TEST_F(GpuDraws, EachKindIsFoundAgain) {
 }
 
 TEST_F(GpuDraws, WhatIsFilledIsFoundAgain) {
-  GpuLayout layout;
+  CallLayout layout;
   layout.outputs = {{0, 4 * int64_t(kElements)}};
   const double memset_us =
       time([&] { TEMPER_GPU(cuMemsetD8Async, data_, 0xFF, 4 * size_t(kElements), nullptr); });

@@ -112,7 +112,7 @@ class OracleTest : public ::testing::Test {
 
   std::vector<uint8_t> arena_ = std::vector<uint8_t>(size_t(kArenaBytes));
   OracleRequest request_;
-  CaseLayout layout_;
+  CallLayout layout_;
 };
 
 void softmax(const float* x, float* y, int n, int m, bool shifted, float scale = 1) {
