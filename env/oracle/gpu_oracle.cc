@@ -40,10 +40,6 @@ Draws draws_of(const std::vector<DrawSpec>& specs, const std::vector<at::Tensor>
   return draws;
 }
 
-bool same_bits(const at::Tensor& a, const at::Tensor& b) {
-  return a.view(at::kByte).equal(b.view(at::kByte));
-}
-
 // What a reference needs beside its buffers shows when it runs.
 std::string no_room(const Task& task) {
   size_t free = 0, all = 0;
@@ -140,25 +136,10 @@ void GpuOracle::prove(size_t task) {
 
 void GpuOracle::prove_influence(size_t task) {
   const Task& asked = tasks_[task];
-  std::vector<bool> matters(asked.inputs.size(), false);
-  for (int32_t shape = int32_t(asked.check_shapes.size()); shape-- > -1;) {
-    const GpuDraw fixed{.shape = shape, .magnitude = asked.magnitudes[0], .seed = kFixedSeed};
-    const Tensors one = drawn(asked, fixed), before = expected(task, one);
-    GpuDraw another = fixed;
-    ++another.seed;
-    const Tensors other = drawn(asked, another);
-    for (size_t input = 0; input < one.size(); ++input) {
-      if (matters[input]) continue;
-      Tensors mixed = one;
-      mixed[input] = other[input];
-      const Tensors after = expected(task, mixed);
-      matters[input] = !std::equal(before.begin(), before.end(), after.begin(), same_bits);
-    }
-    if (std::find(matters.begin(), matters.end(), false) == matters.end()) return;
-  }
-  const auto idle = std::find(matters.begin(), matters.end(), false) - matters.begin();
-  throw ConfigError("task {}, reference: input {} has no influence on any output", asked.name,
-                    asked.inputs[size_t(idle)].name);
+  const auto draw = [&](int32_t shape, uint64_t seed) {
+    return drawn(asked, {.shape = shape, .magnitude = asked.magnitudes[0], .seed = kFixedSeed + seed});
+  };
+  check_influence(asked, {draw, [&](const Tensors& inputs) { return expected(task, inputs); }});
 }
 
 GpuOracleReply GpuOracle::answer(const GpuOracleRequest& request) {
@@ -310,8 +291,7 @@ std::vector<double> GpuOracle::measure_scales(const ScaleKey& key) {
 }
 
 const std::vector<double>& GpuOracle::scales(const ScaleKey& key) {
-  const auto it = scales_.find(key);
-  return it != scales_.end() ? it->second : scales_.emplace(key, measure_scales(key)).first->second;
+  return scales_.of(key, [&] { return measure_scales(key); });
 }
 
 at::Tensor GpuOracle::exchanged(const Case& drawn, size_t output) const {

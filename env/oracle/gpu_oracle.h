@@ -5,15 +5,14 @@
 
 #include <ATen/ATen.h>
 
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "env/call/draw_forms.h"
 #include "env/gpu/device/memory.h"
 #include "env/gpu/device/toolbox.h"
 #include "env/gpu/protocol.h"
+#include "env/oracle/measured.h"
 #include "env/oracle/reference.h"
 
 namespace temper {
@@ -30,8 +29,6 @@ class GpuOracle {
   GpuOracleReply answer(const GpuOracleRequest& request);
 
  private:
-  using ScaleKey = std::tuple<size_t, int32_t, double>;
-  using FarKey = std::tuple<size_t, int32_t, double, int, DrawKind>;
   using Tensors = std::vector<at::Tensor>;
   struct Case {
     GpuDraw draw;
@@ -98,8 +95,8 @@ class GpuOracle {
   std::vector<Reference> references_;
   std::vector<bool> quick_;           // by task: whether launching its baseline takes the host much less
   std::vector<std::string> refused_;  // by task: why it does not fit into memory; "" if it does
-  std::map<ScaleKey, std::vector<double>> scales_;
-  std::map<FarKey, double> far_;
+  Measured<ScaleKey, std::vector<double>> scales_;
+  Measured<FarKey, double> far_;
   CUdeviceptr exchange_;
   GpuToolbox tools_;
   CUevent begin_[kMaxBatch] = {}, end_[kMaxBatch] = {};

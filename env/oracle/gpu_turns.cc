@@ -50,10 +50,8 @@ bool GpuOracle::stays_right(const FarKey& key, double far, uint64_t seed) {
 }
 
 double GpuOracle::far(const FarKey& key) {
-  if (const auto it = far_.find(key); it != far_.end()) return it->second;
-  const double found = farthest(std::get<DrawKind>(key),
-                                [&](double far, uint64_t seed) { return stays_right(key, far, seed); });
-  return far_.emplace(key, found).first->second;
+  const auto right = [&](double far, uint64_t seed) { return stays_right(key, far, seed); };
+  return far_.of(key, [&] { return farthest(std::get<DrawKind>(key), right); });
 }
 
 void GpuOracle::settle(const GpuOracleRequest& request, GpuOracleReply& reply) {

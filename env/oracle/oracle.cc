@@ -23,10 +23,6 @@ OracleReply error_reply(const std::string& text) {
   return reply;
 }
 
-bool same_bits(const at::Tensor& a, const at::Tensor& b) {
-  return std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
-}
-
 std::vector<at::Tensor> copies(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> result;
   for (const auto& tensor : tensors) result.push_back(tensor.clone());
@@ -164,8 +160,7 @@ std::vector<double> Oracle::measure_scales(const ScaleKey& key) const {
 }
 
 const std::vector<double>& Oracle::scales(const ScaleKey& key) {
-  const auto it = scales_.find(key);
-  return it != scales_.end() ? it->second : scales_.emplace(key, measure_scales(key)).first->second;
+  return scales_.of(key, [&] { return measure_scales(key); });
 }
 
 bool Oracle::stays_right(const FarKey& key, double far, uint64_t seed) {
@@ -194,12 +189,8 @@ bool Oracle::stays_right(const FarKey& key, double far, uint64_t seed) {
 }
 
 double Oracle::far(const FarKey& key) {
-  const auto it = far_.find(key);
-  if (it != far_.end()) return it->second;
-  const auto& spec_kind = std::get<DrawKind>(key);
-  const double found =
-      farthest(spec_kind, [&](double far, uint64_t seed) { return stays_right(key, far, seed); });
-  return far_.emplace(key, found).first->second;
+  const auto right = [&](double far, uint64_t seed) { return stays_right(key, far, seed); };
+  return far_.of(key, [&] { return farthest(std::get<DrawKind>(key), right); });
 }
 
 const at::Tensor& Oracle::movement(size_t output, Right& right) const {
@@ -284,25 +275,12 @@ OracleReply Oracle::compare(const OracleRequest& request) {
   return reply;
 }
 
-bool Oracle::matters(size_t task, size_t input, int32_t shape) const {
-  const Shape& sizes = shape_of(task, shape);
-  auto inputs = draw_tensors(task, sizes, tasks_[task].magnitudes[0], kFixedSeed);
-  const auto before = references_[task].wide(inputs);
-  inputs[input] = draw_tensors(task, sizes, tasks_[task].magnitudes[0], kFixedSeed + 1)[input];
-  const auto after = references_[task].wide(inputs);
-  return !std::equal(before.begin(), before.end(), after.begin(), same_bits);
-}
-
 void Oracle::prove_influence(size_t task) const {
   const Task& asked = tasks_[task];
-  for (size_t input = 0; input < asked.inputs.size(); ++input) {
-    bool found = false;
-    for (int32_t shape = int32_t(asked.check_shapes.size()); shape-- > -1 && !found;)
-      found = matters(task, input, shape);
-    if (found) continue;
-    throw ConfigError("task {}, reference: input {} has no influence on any output", asked.name,
-                      asked.inputs[input].name);
-  }
+  const auto draw = [&](int32_t shape, uint64_t seed) {
+    return draw_tensors(task, shape_of(task, shape), asked.magnitudes[0], kFixedSeed + seed);
+  };
+  check_influence(asked, {draw, [&](const auto& inputs) { return references_[task].wide(inputs); }});
 }
 
 }  // namespace temper

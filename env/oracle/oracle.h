@@ -5,9 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "env/call/case.h"
@@ -15,6 +13,7 @@
 #include "env/call/fill.h"
 #include "env/call/protocol.h"
 #include "env/oracle/compare.h"
+#include "env/oracle/measured.h"
 #include "env/oracle/reference.h"
 #include "env/task/task.h"
 
@@ -43,8 +42,6 @@ class Oracle {
     std::vector<std::vector<at::Tensor>> inputs;  // views of the arena, by draw
     std::vector<bool> far;                        // by draw: whether an input departs from a plain one
   };
-  using ScaleKey = std::tuple<size_t, int32_t, double>;
-  using FarKey = std::tuple<size_t, int32_t, double, int, DrawKind>;
 
   // What is right for a draw, and what is asked of it only where a candidate is not.
   struct Right {
@@ -75,14 +72,13 @@ class Oracle {
                                        const std::vector<DrawForm>& forms) const;
   void prove(size_t task) const;            // runs, with the right sizes, and leaves its inputs alone
   void prove_influence(size_t task) const;  // checks that every input matters at one shape at least
-  bool matters(size_t task, size_t input, int32_t shape) const;
   std::vector<at::Tensor> run_named(size_t task, const std::vector<at::Tensor>& inputs) const;
   const Shape& shape_of(size_t task, int32_t shape) const;
 
   std::vector<Task> tasks_;
   std::vector<Reference> references_;
-  std::map<ScaleKey, std::vector<double>> scales_;
-  std::map<FarKey, double> far_;
+  Measured<ScaleKey, std::vector<double>> scales_;
+  Measured<FarKey, double> far_;
   uint8_t* arena_;
   int64_t arena_bytes_;
   Current current_;

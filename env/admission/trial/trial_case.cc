@@ -174,12 +174,8 @@ TrialCase TrialCases::make_far(const Shape& shape, double magnitude, DrawTurn tu
 }
 
 double TrialCases::far(const FarKey& key) {
-  const auto it = far_.find(key);
-  if (it != far_.end()) return it->second;
-  const double found = farthest(std::get<DrawKind>(key), [&](double distance, uint64_t seed) {
-    return stays_right(key, distance, seed);
-  });
-  return far_.emplace(key, found).first->second;
+  const auto right = [&](double distance, uint64_t seed) { return stays_right(key, distance, seed); };
+  return far_.of(key, [&] { return farthest(std::get<DrawKind>(key), right); });
 }
 
 // As the judge's oracle measures it.

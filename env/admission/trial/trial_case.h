@@ -11,6 +11,7 @@
 
 #include "env/admission/trial/trivial.h"
 #include "env/call/draw_forms.h"
+#include "env/oracle/measured.h"
 #include "env/oracle/reference.h"
 #include "env/task/task.h"
 
@@ -72,7 +73,7 @@ class TrialCases {
   Reference reference_;
   double most_allowed_ = 0;
   std::map<std::pair<const Shape*, double>, std::vector<double>> scales_;
-  std::map<FarKey, double> far_;
+  Measured<FarKey, double> far_;
 };
 
 }  // namespace temper
