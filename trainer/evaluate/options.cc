@@ -8,19 +8,18 @@ namespace temper {
 
 void ScalingOptions::visit(OptionVisitor& v) {
   v.option("ways", ways,
-           {.help = "ways to spend more answers on a task, side by side",
+           {.help = "ways of spending more answers on a task, which are compared with each other",
             .choices = {"parallel", "sequential", "beam"}});
-  v.option("budget", budget, {.help = "answers to a task", .min = 1});
+  v.option("budget", budget, {.help = "number of answers to each task", .min = 1});
   v.option(
       "shown", shown,
-      {.help =
-           "sequential and beam: of the turns so far, so many of the best stand in front of the next answer",
-       .min = 0});
-  v.option("width", width, {.help = "beam: chains; divides the budget", .min = 1});
+      {.help = "sequential and beam: how many of the best turns so far the next answer is shown", .min = 0});
+  v.option("width", width, {.help = "beam: number of chains, which must divide the budget", .min = 1});
   v.option("keep", keep,
-           {.help = "beam: chains that go on when they are chosen, copied to the width", .min = 1});
-  v.option("every", every,
-           {.help = "beam: answers of a chain between two choices; Kevin's beam has 4", .min = 1});
+           {.help = "beam: how many chains are chosen to go on; copies of them fill the width", .min = 1});
+  v.option(
+      "every", every,
+      {.help = "beam: how many answers each chain gives between two choices; Kevin's beam has 4", .min = 1});
 }
 
 void ScalingOptions::check(Problems& problems) const {
@@ -33,19 +32,26 @@ void ScalingOptions::check(Problems& problems) const {
 }
 
 void EvalOptions::visit(OptionVisitor& v) {
-  v.option("split", split, {.help = "tasks to evaluate on", .choices = {Split::kHeldOut, Split::kTrain}});
-  v.option("samples", samples, {.help = "sampled trajectories per task; one greedy one is added", .min = 1});
-  v.option("turns", turns, {.help = "turns per trajectory; 0: rollout.turns", .min = 0});
-  v.option("top_p", top_p,
-           {.help = "sample from the likeliest tokens of this total probability; 0: rollout.top_p",
-            .min = 0,
-            .max = 1});
+  v.option("split", split,
+           {.help = "which tasks to evaluate on", .choices = {Split::kHeldOut, Split::kTrain}});
+  v.option("samples", samples,
+           {.help = "number of sampled trajectories for each task; a greedy one is added", .min = 1});
+  v.option("turns", turns, {.help = "number of turns in a trajectory; 0 takes rollout.turns", .min = 0});
+  v.option(
+      "top_p", top_p,
+      {.help = "sample from the likeliest tokens whose probabilities add up to this; 0 takes rollout.top_p",
+       .min = 0,
+       .max = 1});
   v.option("top_k", top_k,
-           {.help = "sample from so many likeliest tokens; 0: all; -1: rollout.top_k", .min = -1});
-  v.option("before", before, {.help = "evaluate before reinforcement learning too"});
-  v.option("every", every,
-           {.help = "also during it, every so many steps; 0: not", .unit = "steps", .min = 0});
-  v.section("scaling", scaling, "spending more answers on a task; `temper eval` only");
+           {.help = "sample from this many of the likeliest tokens; 0 takes all, -1 takes rollout.top_k",
+            .min = -1});
+  v.option("before", before, {.help = "evaluate also before reinforcement learning begins"});
+  v.option(
+      "every", every,
+      {.help = "evaluate also during reinforcement learning, each time after this many steps; 0 does not",
+       .unit = "steps",
+       .min = 0});
+  v.section("scaling", scaling, "spending more answers on a task, in `temper eval` alone");
 }
 
 RolloutOptions EvalOptions::rollout(const RolloutOptions& trained) const {
