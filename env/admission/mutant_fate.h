@@ -9,12 +9,13 @@ namespace temper {
 
 struct MutantFate {
   std::string mutant;
+  std::string kind;  // what it has changed: operations, inputs, memory
   // The index of the draw that refused it, or −1 if it survived.
   int64_t check_draw = -1, timed_draw = -1;
   bool timed_tried = false;
   bool lives() const { return check_draw < 0 || (timed_tried && timed_draw < 0); }
 };
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MutantFate, mutant, check_draw, timed_draw, timed_tried)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MutantFate, mutant, kind, check_draw, timed_draw, timed_tried)
 
 }  // namespace temper

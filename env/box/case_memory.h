@@ -9,13 +9,19 @@
 
 namespace temper {
 
-// Copies the inputs from `pristine` (the oracle's arena) and fills the outputs and everything between the buffers
-// (env/call/fill.h) by their words' places in the arena. It also fills `beyond` bytes after the layout, a multiple of 4,
-// which are not checked later.
-void prepare_case(uint8_t* arena, const uint8_t* pristine, const CallLayout& layout, Fill fill,
+// Where a candidate's buffers lie: case_layout, or the same buffers apart.
+struct LaidCase {
+  uint8_t* arena;
+  const CallLayout& layout;
+};
+
+// Copies the inputs from `pristine` (the oracle's arena), where they lie as in `packed`, and fills the outputs and
+// all guards (env/call/fill.h): outputs by their words' places in `packed`, guards by those in the runner's arena. It
+// also fills `beyond` bytes after the layout, a multiple of 4, which are not checked later.
+void prepare_case(const LaidCase& mine, const uint8_t* pristine, const CallLayout& packed, Fill fill,
                   int64_t beyond = 0);
 
 // Copies the outputs to the oracle's arena. "" or what the call broke: input_mutation, guard.
-std::string collect_case(const uint8_t* arena, uint8_t* oracle, const CallLayout& layout, Fill fill);
+std::string collect_case(const LaidCase& mine, uint8_t* oracle, const CallLayout& packed, Fill fill);
 
 }  // namespace temper

@@ -18,15 +18,26 @@ namespace {
 
 constexpr std::chrono::milliseconds kTimeout{60'000};
 
+template <class Bytes>
+int64_t most_of_shapes(const std::vector<Task>& tasks, Bytes bytes) {
+  int64_t most = 0;
+  for (const auto& task : tasks) {
+    most = std::max(most, bytes(case_layout(task, task.timed_shape)));
+    for (const auto& shape : task.check_shapes) most = std::max(most, bytes(case_layout(task, shape)));
+  }
+  return most;
+}
+
 }  // namespace
 
 int64_t largest_case(const std::vector<Task>& tasks) {
-  int64_t bytes = 0;
-  for (const auto& task : tasks) {
-    bytes = std::max(bytes, case_layout(task, task.timed_shape).bytes);
-    for (const auto& shape : task.check_shapes) bytes = std::max(bytes, case_layout(task, shape).bytes);
-  }
-  return bytes;
+  return most_of_shapes(tasks, [](const CallLayout& packed) { return packed.bytes; });
+}
+
+int64_t largest_laid_case(const std::vector<Task>& tasks) {
+  return most_of_shapes(tasks, [](const CallLayout& packed) {
+    return std::max(packed.bytes, apart(packed, Placement::kEndAtGap).bytes);
+  });
 }
 
 OracleProcess::OracleProcess(const std::string& program, const std::vector<Task>& tasks) {

@@ -62,7 +62,8 @@ class OracleProcess {
   uint32_t sequence_ = 0, number_ = 0;
 };
 
-// The most bytes that one case of any task takes.
+// The most bytes that one case of any task takes: packed, as an oracle has it, and laid in any way.
 int64_t largest_case(const std::vector<Task>& tasks);
+int64_t largest_laid_case(const std::vector<Task>& tasks);
 
 }  // namespace temper

@@ -98,6 +98,8 @@ std::string RunnerProcess::call(const CallArguments& arguments) {
   shared.dims = uint32_t(arguments.dims.size());
   std::copy(arguments.tensor_offsets.begin(), arguments.tensor_offsets.end(), shared.tensor_offset);
   std::copy(arguments.dims.begin(), arguments.dims.end(), shared.dim);
+  shared.gaps = uint32_t(arguments.gaps.size());
+  std::copy(arguments.gaps.begin(), arguments.gaps.end(), shared.gap_offset);
   shared.done.store(0, std::memory_order_relaxed);
   // All that the candidate's process ever runs lies between the two readings, whatever woke it.
   // It is asked before it may run, and has stopped before the second reading: else what waking and stopping

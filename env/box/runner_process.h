@@ -22,7 +22,8 @@ struct RunnerOptions {
 };
 
 struct CallArguments {
-  std::vector<int64_t> tensor_offsets, dims;
+  std::vector<int64_t> tensor_offsets = {}, dims = {};
+  std::vector<int64_t> gaps = {};  // CallLayout::gaps
 };
 
 class RunnerProcess {

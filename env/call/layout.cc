@@ -8,10 +8,14 @@ CallLayout lay_out_call(const LayoutRules& rules, const std::vector<int64_t>& in
                         const std::vector<int64_t>& outputs, const std::vector<int64_t>& workspaces) {
   CallLayout layout;
   int64_t end = 0;
+  const auto add_guard = [&](int64_t until) {
+    const size_t placed = layout.guards.size();
+    layout.guards.push_back({{end, until - end}, placed > 0 ? placed - 1 : 0, placed});
+  };
   const auto place = [&](const std::vector<int64_t>& sizes, std::vector<Buffer>& buffers) {
     for (const int64_t bytes : sizes) {
       const int64_t begin = aligned(end + rules.guard_bytes, rules.align);
-      layout.guards.push_back({end, begin - end});
+      add_guard(begin);
       buffers.push_back({begin, bytes});
       end = begin + bytes;
     }
@@ -20,7 +24,7 @@ CallLayout lay_out_call(const LayoutRules& rules, const std::vector<int64_t>& in
   place(outputs, layout.outputs);
   place(workspaces, layout.workspaces);
   layout.bytes = aligned(end + rules.guard_bytes, rules.align);
-  layout.guards.push_back({end, layout.bytes - end});
+  add_guard(layout.bytes);
   return layout;
 }
 

@@ -14,11 +14,18 @@ struct Buffer {
   bool integers = false;
 };
 
+// What lies beside buffers. On a GPU its first half is filled like the buffer `before` it, the second like that behind
+// it, both counted over inputs, outputs and workspaces.
+struct Guard : Buffer {
+  size_t before = 0, behind = 0;
+};
+
 // Inputs, outputs, workspaces, with guard zones before, between and after them.
 struct CallLayout {
   std::vector<Buffer> inputs, outputs, workspaces;
-  std::vector<Buffer> guards;  // in order: the first before the first buffer, the last behind the last one
-  int64_t bytes = 0;           // guards included
+  std::vector<Guard> guards;
+  std::vector<int64_t> gaps;  // rising offsets of kGapBytes (case.h) each that a candidate cannot touch
+  int64_t bytes = 0;          // guards and gaps included
 };
 
 struct LayoutRules {

@@ -107,6 +107,10 @@ struct ControlPage {
   uint32_t tensors = 0, dims = 0;
   int64_t tensor_offset[kMaxTensors] = {};
   int64_t dim[kMaxDims] = {};
+  // Stretches of kGapBytes of the arena that are out of reach during the call; an access to one faults. None is for
+  // the oracle.
+  uint32_t gaps = 0;
+  int64_t gap_offset[kMaxTensors + 1] = {};
 };
 
 inline constexpr uint32_t kStopServing = 0xFFFFFFFF;  // as `go`

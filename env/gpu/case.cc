@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "env/call/draw_forms.h"
 #include "env/gpu/fill.h"
+#include "env/plan/plan.h"
 
 namespace temper {
 namespace {
@@ -13,6 +14,9 @@ namespace {
 constexpr int64_t kBatchInputs = int64_t(512) << 20, kBatchOutputs = kBatchInputs / 2;  // bytes
 constexpr uint64_t kSeal = 0x5EA1, kFill = 0xF111;
 constexpr size_t kGuardKeys = 1000, kWorkspaceKeys = 2000;  // behind the outputs' own
+
+// Apart, each tensor may have two guards; workspaces have one more than there are.
+static_assert(2 * kMaxDraws + kMaxPlanWorkspaces + 1 <= kMaxZones);
 
 DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude) {
   DrawSpec spec;
@@ -77,6 +81,47 @@ std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw) {
 CallLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
                       const std::vector<int64_t>& workspaces) {
   return lay_out_call({.guard_bytes = kGpuGuardBytes, .align = kGpuBufferAlign}, inputs, outputs, workspaces);
+}
+
+bool fits_windows(const Task& task, const Shape& shape) {
+  for (const auto* tensors : {&task.inputs, &task.outputs})
+    for (const TensorSpec& tensor : *tensors)
+      if (aligned(tensor_bytes(tensor, shape), kGpuBufferAlign) + kGpuGuardBytes > kGpuWindowBytes)
+        return false;
+  return true;
+}
+
+CallLayout gpu_layout_apart(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                            const GpuWindowSizes& windows, Placement placement) {
+  CallLayout layout;
+  size_t placed = 0;
+  const auto add_guard = [&](int64_t begin, int64_t end) {
+    if (begin < end) layout.guards.push_back({{begin, end - begin}, placed, placed});
+  };
+  const auto place = [&](const std::vector<int64_t>& sizes, std::vector<Buffer>& buffers) {
+    for (const int64_t bytes : sizes) {
+      const int64_t first = int64_t(placed) * windows.stride, last = first + windows.bytes;
+      const int64_t begin =
+                        placement == Placement::kEndAtGap ? last - aligned(bytes, kGpuBufferAlign) : first,
+                    end = begin + bytes;
+      buffers.push_back({begin, bytes});
+      add_guard(std::max(first, begin - kGpuGuardBytes), begin);
+      add_guard(end, std::min(last, end + kGpuGuardBytes));
+      ++placed;
+    }
+  };
+  place(inputs, layout.inputs);
+  place(outputs, layout.outputs);
+  return layout;
+}
+
+void add_workspaces(CallLayout& layout, const CallLayout& workspaces, int64_t offset) {
+  const size_t before = layout.inputs.size() + layout.outputs.size();
+  for (const Buffer& own : workspaces.workspaces)
+    layout.workspaces.push_back({own.offset + offset, own.bytes});
+  for (const Guard& guard : workspaces.guards)
+    layout.guards.push_back(
+        {{guard.offset + offset, guard.bytes}, guard.before + before, guard.behind + before});
 }
 
 std::vector<int64_t> exchange_offsets(const std::vector<int64_t>& outputs, int64_t& end) {
@@ -152,18 +197,17 @@ std::vector<bool> left_alone(ElementType type, const std::vector<uint32_t>& fill
   return alone;
 }
 
-// Half of each is like the buffer before it, and half like the one behind.
 Zones guard_zones(const CallLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base) {
   const std::vector<FillType> all = fill_types(layout, types);
+  const auto like = [&all](size_t buffer) {
+    return guard_type(all.empty() ? FillType::kF32 : all[std::min(buffer, all.size() - 1)]);
+  };
   Zones zones;
   zones.call = fill.call;
   for (size_t i = 0; i < layout.guards.size(); ++i) {
-    const auto like = [&](size_t buffer) {
-      return guard_type(all.empty() ? FillType::kF32 : all[std::min(buffer, all.size() - 1)]);
-    };
-    const Buffer& guard = layout.guards[i];
+    const Guard& guard = layout.guards[i];
     add_zone(zones, base + uint64_t(guard.offset), guard.bytes, zone_key(fill, kGuardKeys + i),
-             like(i > 0 ? i - 1 : 0), like(i));
+             like(guard.before), like(guard.behind));
   }
   return zones;
 }

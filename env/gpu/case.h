@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "env/call/layout.h"
+#include "env/call/case.h"
 #include "env/gpu/specs.h"
 #include "env/task/task.h"
 
@@ -31,6 +31,7 @@ struct GpuDraw {
   // 0 means not at all.
   DrawKind kind[kMaxDraws] = {};
   uint8_t far[kMaxDraws] = {};
+  Placement placement = Placement::kPacked;  // the runner's own matter
   bool operator==(const GpuDraw&) const = default;
   bool plain() const { return std::ranges::count(kind, DrawKind::kPlain) == kMaxDraws; }
 };
@@ -40,6 +41,20 @@ std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw);
 
 CallLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
                       const std::vector<int64_t>& workspaces);
+
+// Windows of mapped memory at equal distances, with none between them, before the first and behind the last. Mapping
+// takes longer than a call, so a runner maps them once, and only buffers that fit lie apart.
+struct GpuWindowSizes {
+  int64_t bytes = 0, stride = 0;  // of one, and from its begin to the next one's
+};
+inline constexpr int64_t kGpuWindowBytes = int64_t(2) << 20;
+bool fits_windows(const Task& task, const Shape& shape);  // all tensors, each with a guard on one side
+
+// Each input and output in a window of its own, from the first one's begin. `bytes` is not set.
+CallLayout gpu_layout_apart(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                            const GpuWindowSizes& windows, Placement placement);
+// Adds workspaces whose layout, of them alone, begins `offset` bytes from where `layout` does.
+void add_workspaces(CallLayout& layout, const CallLayout& workspaces, int64_t offset);
 
 // The offsets of one call's outputs in the memory that runner and oracle share. They begin at `end`, the end of the
 // previous call's outputs, and move it.

@@ -52,6 +52,7 @@ struct GpuCall {
   ElementType output_type[kMaxTensors] = {};
   GpuFill fill;       // the fill of outputs, workspaces and guards
   uint64_t seal = 0;  // the key of the first output's digest, and one more for each of the others
+  Placement placement = Placement::kPacked;  // apart: every buffer fits a window (GpuWindowSizes)
 };
 
 struct GpuRunnerRequest {

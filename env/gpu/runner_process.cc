@@ -124,6 +124,7 @@ GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws) {
     call.seal = seal_of(draw);
     for (const DrawSpec& spec : draw_specs(task, draw)) call.input[call.inputs++] = spec;
     call.fill = fill_of(draw);
+    call.placement = draw.placement;
     for (const int64_t bytes : buffer_bytes(task.outputs, shape_of(task, draw.shape))) {
       call.output_type[call.outputs] = task.outputs[size_t(call.outputs)].type;
       call.output_bytes[call.outputs++] = bytes;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "base/error.h"
+#include "base/rng.h"
 #include "env/box/core_lease.h"
 #include "env/box/wire.h"
 #include "env/call/draw_forms.h"
@@ -33,6 +35,8 @@ constexpr int kChecks = 2;            // draws of each check shape and magnitude
 constexpr int kTimedShapeChecks = 4;  // … of the timed shape, beside those of the pairs
 constexpr int64_t kAuditPairs = 3;    // times the most pairs
 constexpr int64_t kMorePairs = 4;     // at once, where the first ones were not enough
+constexpr uint64_t kPlacements = 0x9A95;
+constexpr const char* kIllegalAddress = "illegal_address";  // the driver's word
 constexpr nanoseconds kUnloadPatience{2'000'000'000};
 
 double sum(const std::vector<int64_t>& values) {
@@ -151,6 +155,10 @@ GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest requ
   if (calls.found && !draws.empty()) {
     const GpuDraw& failed = draws[std::min(calls.draws.size(), draws.size() - 1)];
     calls.found->details = call_details(task_, failed.shape, calls.found->reason, options_.run_budget);
+    if (failed.placement != Placement::kPacked && calls.found->reason == kIllegalAddress) {
+      calls.found->detail += ", " + gap_text(failed.placement);
+      calls.found->details += gap_text(failed.placement) + "\n";
+    }
   }
   return calls;
 }
@@ -213,8 +221,36 @@ Found GpuProcedure::check_shapes() {
     for (int32_t input = 0; shape == 0 && input < int32_t(task_.inputs.size()); ++input)
       draws.push_back(next_draw({.shape = shape, .spike = input}));
   }
-  const Found found = check_all(std::move(draws));
-  return found || !options_.far_inputs ? found : check_timed_shape();
+  Draws apart = take_apart(draws);
+  Found found = check_all(std::move(draws));
+  if (!found && options_.far_inputs) found = check_timed_shape();
+  return found ? found : check_all(std::move(apart));
+}
+
+// Takes the last two draws of each check shape, or its only one, to be laid apart after all others: a fault costs the
+// context, and what guards and outputs tell says more. Some end at a gap and some begin at one, in turn, and the key
+// says which is first.
+GpuProcedure::Draws GpuProcedure::take_apart(Draws& draws) const {
+  const auto of_shape = [&draws](int32_t shape) {
+    return std::ranges::count_if(draws, [shape](const GpuDraw& draw) { return draw.shape == shape; });
+  };
+  bool ends = mix_key({turn_key_, kPlacements}) % 2 == 1;
+  int32_t shape = -1;
+  int64_t left = 0;
+  for (GpuDraw& draw : draws | std::views::reverse) {
+    if (draw.shape != shape) {
+      shape = draw.shape;
+      left = fits_windows(task_, shape_of(task_, shape)) ? std::clamp<int64_t>(of_shape(shape) - 1, 1, 2) : 0;
+    }
+    if (left-- <= 0) continue;
+    draw.placement = ends ? Placement::kEndAtGap : Placement::kBeginAtGap;
+    ends = !ends;
+  }
+  const auto is_packed = [](const GpuDraw& draw) { return draw.placement == Placement::kPacked; };
+  const auto taken = std::ranges::stable_partition(draws, is_packed);
+  Draws apart(taken.begin(), taken.end());
+  draws.erase(taken.begin(), taken.end());
+  return apart;
 }
 
 // Checks further draws at the timed shape, for errors that appear only at full size and only in few forms of

@@ -55,6 +55,7 @@ class GpuProcedure {
   Found check_shapes();
   Found check_timed_shape();
   Found check_all(Draws draws);
+  Draws take_apart(Draws& draws) const;
   GpuDraw next_draw(GpuDraw draw);
   GpuDraw plain_draw();
   Found check_draws(Draws draws);

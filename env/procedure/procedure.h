@@ -72,10 +72,12 @@ class Procedure {
   bool time_is_up() const;
   Found weigh_times();
 
-  void prepare(int32_t draw);
-  Found call_candidate(int32_t draw);
+  void prepare(int32_t draw, const CallLayout& laid);
+  Found call_candidate(int32_t draw, Placement placement = Placement::kPacked);
+  Placement placement_of(const DrawRequest& request, int32_t draw) const;
   Found compare_outputs(int32_t draw);
   Finding call_failure(VerdictKind kind, const std::string& reason) const;
+  Finding fault_beside_gap(const std::string& reason, Placement placement) const;
   void use_shape(int32_t shape);
   uint8_t* oracle_case(int32_t draw) const { return oracle_.arena() + draw * layout_.bytes; }
 
@@ -93,8 +95,7 @@ class Procedure {
   std::array<Fill, kDrawsAtOnce> fills_;  // the fill of the last call on each draw
   int32_t shape_index_ = 0;               // the shape of the calls being made, by index
   const Shape* shape_ = nullptr;          // that shape
-  CallLayout layout_;
-  CallArguments arguments_;
+  CallLayout layout_;                     // packed
   EmptyCall empty_runner_, empty_oracle_;
   double handover_us_ = 0;  // hand-over time of the candidate's next call
   int64_t unmeasured_ = 0;  // pairs with a call that took no longer than an empty one

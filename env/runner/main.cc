@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "env/box/candidate_box.h"
 #include "env/box/shared_memory.h"
 #include "env/box/wire.h"
+#include "env/call/case.h"
 #include "env/call/handover.h"
 
 namespace temper {
@@ -39,13 +41,20 @@ using Entry = void (*)(Argument, Argument, Argument, Argument, Argument, Argumen
                        Argument, Argument, Argument, Argument, Argument, Argument, Argument, Argument);
 static_assert(kMaxTensors + kMaxDims == 24);
 
+void protect_gaps(const ControlPage& page, uint8_t* arena, int access) {
+  for (uint32_t i = 0; i < std::min<uint32_t>(page.gaps, kMaxTensors + 1); ++i)
+    if (::mprotect(arena + page.gap_offset[i], kGapBytes, access) != 0) ::_exit(1);
+}
+
 void call(Entry entry, const ControlPage& page, uint8_t* arena) {
   Argument a[kMaxTensors + kMaxDims] = {};
   const uint32_t tensors = std::min<uint32_t>(page.tensors, kMaxTensors);
   for (uint32_t i = 0; i < tensors; ++i) a[i] = Argument(arena + page.tensor_offset[i]);
   for (uint32_t i = 0; i < std::min<uint32_t>(page.dims, kMaxDims); ++i) a[tensors + i] = page.dim[i];
+  protect_gaps(page, arena, PROT_NONE);
   entry(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15],
         a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23]);
+  protect_gaps(page, arena, PROT_READ | PROT_WRITE);
 }
 
 // Answers calls after `last` until told to stop. Without an entry point it only hands the core back.

@@ -46,13 +46,6 @@ const std::map<std::string, const char*, std::less<>>& reason_words() {
   return words;
 }
 
-std::string words_of(const std::string& reason) {
-  if (const auto it = reason_words().find(reason); it != reason_words().end()) return it->second;
-  if (!reason.starts_with("signal_")) return reason;
-  const char* name = ::sigdescr_np(std::atoi(reason.c_str() + 7));
-  return name ? name : reason;
-}
-
 bool ends_path(char c) { return std::strchr(" \t\n\"'`:;,()<>[]", c) != nullptr; }
 
 // Is there an absolute path of a file at `at`? A quotient ("a/b", "1 / n") is none.
@@ -169,6 +162,19 @@ std::string first_compiler_error(std::string_view diagnostics) {
     diagnostics.remove_prefix(newline == std::string_view::npos ? diagnostics.size() : newline + 1);
   }
   return scrub(of_ours.empty() ? undefined : of_ours);
+}
+
+std::string words_of(const std::string& reason) {
+  if (const auto it = reason_words().find(reason); it != reason_words().end()) return it->second;
+  if (!reason.starts_with("signal_")) return reason;
+  const char* name = ::sigdescr_np(std::atoi(reason.c_str() + 7));
+  return name ? name : reason;
+}
+
+std::string gap_text(Placement placement) {
+  return placement == Placement::kEndAtGap
+             ? "in a call with no memory right behind its buffers: look for accesses past an end"
+             : "in a call with no memory right in front of its buffers: look for accesses before a begin";
 }
 
 std::string profile_text(const Profile& profile) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "env/call/case.h"
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 
@@ -32,6 +33,13 @@ std::string mismatch_text(const Mismatch& mismatch);
 
 // The compiler's first error without the file's name: "line 3: expected ';' before '}' token".
 std::string first_compiler_error(std::string_view diagnostics);
+
+// "Segmentation fault" of signal_11. A reason without words is its own.
+std::string words_of(const std::string& reason);
+
+// What to add to a fault in a call whose buffers lay apart. It is likely, and not known, that an access outside a
+// buffer was the cause.
+std::string gap_text(Placement placement);
 
 // "45 % of the memory roof; sum 13.1 us 92 %, scale 1.1 us 8 %": how far the candidate still is from what the
 // GPU can do, and which of its kernels, if there are several, takes how much; the longest three.

@@ -33,7 +33,9 @@ class MutantTrial {
       : task_(task), cases_(cases), draws_(draws) {
     for (Mutant& mutant : mutants_of(task)) {
       suspects_.push_back({std::move(mutant), {}, false, false});
-      suspects_.back().fate.mutant = suspects_.back().mutant.name;
+      Suspect& suspect = suspects_.back();
+      suspect.fate.mutant = suspect.mutant.name;
+      suspect.fate.kind = name_of(suspect.mutant.kind);
     }
   }
 
@@ -73,16 +75,17 @@ class MutantTrial {
   }
 
   void judge(Suspect& suspect, TrialCase& one, Draw draw, int64_t number) {
-    const auto outputs = answer(suspect, one.inputs, one.shape, one.magnitude);
+    const auto outputs = answer(suspect, {one.inputs, one.shape, one.magnitude, fill_of_call(number)});
     if (!outputs || cases_.passes(one, *outputs)) return;
     suspect.differs = true;
     suspect.fate.*draw = number;
   }
 
-  std::optional<Tensors> answer(Suspect& suspect, const Tensors& inputs, const Shape& shape,
-                                double magnitude) {
+  static Fill fill_of_call(int64_t number) { return {kMutantSeed, uint32_t(number)}; }
+
+  std::optional<Tensors> answer(Suspect& suspect, const MutantCall& call) {
     try {
-      return suspect.mutant.answer(inputs, shape, magnitude);
+      return suspect.mutant.answer(call);
     } catch (const std::exception&) {
       suspect.failed = true;
       return std::nullopt;
@@ -98,7 +101,7 @@ class MutantTrial {
       const Tensors right = cases_.reference().wide(inputs, at::kFloat);
       for (Suspect& suspect : suspects_) {
         if (suspect.differs || suspect.failed) continue;
-        const auto outputs = answer(suspect, inputs, shape, magnitude);
+        const auto outputs = answer(suspect, {inputs, shape, magnitude, fill_of_call(0)});
         suspect.differs = outputs && !same_bits_of(*outputs, right);
       }
     }

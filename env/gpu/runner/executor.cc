@@ -75,7 +75,8 @@ Executor::Executor(const GpuFacts& facts, const SharedGpuMemory& exchange)
       exchange_(exchange.data()),
       exchange_bytes_(exchange.bytes()),
       stream_(new_stream()),
-      tools_(facts, stream_) {
+      tools_(facts, stream_),
+      windows_(kMaxTensors, kGpuWindowBytes) {
   for (CUevent* events : {begin_, end_, done_})
     for (int call = 0; call < kMaxBatch; ++call) TEMPER_GPU(cuEventCreate, &events[call], CU_EVENT_DEFAULT);
   left_ = new_memory(kMaxBatch * sizeof(Left));
@@ -172,8 +173,25 @@ PlacedPlan Executor::lay_out(const GpuCall& call) {
   const PlanBuffers buffers = plan_buffers(call);
   if (const std::string wrong = check_plan(plan, buffers); !wrong.empty())
     throw CandidateError{GpuRunnerStatus::kBadPlan, "plan", wrong};
+  const std::vector<CUfunction>& kernels = kernels_[size_t(call.plan)];
+  if (call.placement != Placement::kPacked)
+    return {plan, kernels, lay_apart(plan, buffers, call.placement), windows_.data()};
   const CallLayout layout = gpu_layout(buffers.inputs, buffers.outputs, plan.workspaces);
-  return {plan, kernels_[size_t(call.plan)], layout, place_for(plan, layout)};
+  return {plan, kernels, layout, place_for(plan, layout)};
+}
+
+// Workspaces lie in the arena, with guards: they may be many, and of any size.
+CallLayout Executor::lay_apart(const LaunchPlan& plan, const PlanBuffers& buffers, Placement placement) {
+  const auto fits = [this](int64_t bytes) { return bytes <= windows_.sizes().bytes; };
+  const bool all_fit =
+      std::ranges::all_of(buffers.inputs, fits) && std::ranges::all_of(buffers.outputs, fits);
+  if (!all_fit || std::ssize(buffers.inputs) + std::ssize(buffers.outputs) > windows_.count())
+    throw WorldError("a bad request");
+  CallLayout layout = gpu_layout_apart(buffers.inputs, buffers.outputs, windows_.sizes(), placement);
+  if (plan.workspaces.empty()) return layout;
+  const CallLayout workspaces = gpu_layout({}, {}, plan.workspaces);
+  add_workspaces(layout, workspaces, int64_t(place_for(plan, workspaces) - windows_.data()));
+  return layout;
 }
 
 // A layout that does not fit without any workspaces is too large because of the task, not because of the candidate.

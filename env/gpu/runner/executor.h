@@ -51,6 +51,7 @@ class Executor {
   CUdeviceptr place(const CallLayout& layout);
   CUdeviceptr place_for(const LaunchPlan& plan, const CallLayout& layout);
   PlacedPlan lay_out(const GpuCall& call);
+  CallLayout lay_apart(const LaunchPlan& plan, const PlanBuffers& buffers, Placement placement);
   void queue(const GpuRunnerRequest& request, int32_t call, int64_t& exchange_end);
   void fill(const GpuCall& call, const PlacedPlan& placed);
   void prepare(const GpuRunnerRequest& how, const GpuCall& call, const PlacedPlan& placed);
@@ -68,6 +69,7 @@ class Executor {
   CUstream stream_ = nullptr;
   CUevent begin_[kMaxBatch] = {}, end_[kMaxBatch] = {}, done_[kMaxBatch] = {};
   GpuToolbox tools_;
+  GpuWindows windows_;     // for buffers that lie apart
   CUdeviceptr left_ = 0;   // a Left for each call of a batch
   CUdeviceptr arena_ = 0;  // places for buffers, used in turn
   int64_t arena_bytes_ = 0, turn_ = 0, places_ = 1;

@@ -48,7 +48,7 @@ MutantFate mutant_fate(const std::string& mutant, const std::string& keys) {
 at::Tensor mutant_answer(const std::string& mutant, const std::string& keys, const at::Tensor& x) {
   const Task task = mutated_task(keys);
   for (const Mutant& one : mutants_of(task))
-    if (one.name == mutant) return one.answer({x}, task.check_shapes[0], 1)[0];
+    if (one.name == mutant) return one.answer({{x}, task.check_shapes[0]})[0];
   ADD_FAILURE() << mutant << " is no short-cut of " << keys;
   return x;
 }
@@ -98,12 +98,49 @@ TEST(Mutants, OfIndicesMeetRepetitions) {
   const at::Tensor x = at::arange(8, at::kFloat).reshape({4, 2}), r = at::full({40}, 2, at::kInt);
   const auto rows_of = [&](const std::string& name) {
     for (const Mutant& mutant : mutants_of(task))
-      if (mutant.name == name) return mutant.answer({x, r}, task.check_shapes[0], 1)[0].select(1, 0);
+      if (mutant.name == name) return mutant.answer({{x, r}, task.check_shapes[0]})[0].select(1, 0);
     return at::Tensor();
   };
   EXPECT_EQ(rows_of("dropped overflow of r").ne(4).sum().item<int64_t>(), 0);  // room for 40
   EXPECT_EQ(rows_of("r without repetitions").ne(4).sum().item<int64_t>(), 39);
   EXPECT_EQ(rows_of("a neighbour of an index of r").ne(4).sum().item<int64_t>(), 1);
+}
+
+// Of each word any four calls show all that it may hold.
+TEST(Mutants, OfMemoryTakeWhatTheJudgeLeavesThere) {
+  const std::vector<std::string> names{"added onto what y holds",
+                                       "no less than what y holds",
+                                       "y without its last block",
+                                       "y added onto a workspace",
+                                       "one behind x added",
+                                       "one in front of x added",
+                                       "the larger of x's last and one behind"};
+  const at::Tensor x = at::arange(15, at::kFloat).reshape({3, 5}) - 20;
+  for (const std::string language : {"cpp", "cuda"}) {
+    const Task task = mutated_task("reference: x * 2, language: " + language);
+    for (const Mutant& mutant : mutants_of(task)) {
+      if (std::ranges::count(names, mutant.name) == 0) continue;
+      EXPECT_EQ(mutant.kind, MutantKind::kMemory);
+      std::vector<at::Tensor> changes;
+      for (uint32_t call = 0; call < 4; ++call) {
+        const at::Tensor got = mutant.answer({{x}, task.check_shapes[0], 1, {5, call}})[0];
+        changes.push_back(got.eq(x * 2).logical_not());
+      }
+      const at::Tensor ever = at::stack(changes).any(0).flatten();
+      const int64_t changed = ever.sum().item<int64_t>();
+      const bool at_an_end = mutant.name.find("one") != std::string::npos;
+      EXPECT_EQ(changed, at_an_end ? 1 : 15) << language << ": " << mutant.name;
+      EXPECT_TRUE(ever[mutant.name.starts_with("one in front") ? 0 : 14].item<bool>()) << mutant.name;
+    }
+    EXPECT_THAT(mutant_names("reference: x * 2, language: " + language), IsSupersetOf(names));
+  }
+}
+
+TEST(Mutants, ZerosLeftOutAreRefusedWhereThereAreZeros) {
+  const std::string name = "zeros of y left out";
+  EXPECT_FALSE(mutant_fate(name, "reference: torch.relu(x)").lives());
+  EXPECT_THAT(mutant_fates("reference: 'x * x + 1'"),
+              Not(Contains(testing::Field(&MutantFate::mutant, name))));
 }
 
 TEST(Mutants, WhatDrawsRefuseIsToldFromWhatLives) {

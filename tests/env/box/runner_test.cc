@@ -7,6 +7,7 @@
 #include <random>
 
 #include "env/box/wire.h"
+#include "env/call/case.h"
 #include "tests/env/boxes.h"
 #include "tests/patience.h"
 
@@ -38,6 +39,27 @@ TEST(Runner, CallsTheCandidateOnSharedMemory) {
     x[2] = float(call) / 50;
     ASSERT_EQ(runner.call({{4096, 8192}, {3}}), "");
     EXPECT_FLOAT_EQ(y[2], std::exp(x[2]));
+  }
+}
+
+TEST(Runner, GapsAreOutOfReachWhileACallHasThem) {
+  const auto compiled = compile_here(kernel("y[0] = x[n];"));
+  ASSERT_TRUE(compiled.ok) << compiled.diagnostics;
+  const std::vector<int64_t> gaps{1 << 20, 1 << 21};
+  for (const int64_t at : {gaps[0] - 4, gaps[0], gaps[1] + kGapBytes - 4, gaps[1] + kGapBytes}) {
+    RunnerProcess runner(test_runner_options());
+    runner.wait_ready();
+    std::string detail;
+    ASSERT_EQ(runner.load(compiled.object, std::chrono::seconds(2), detail), "") << detail;
+    const auto call = [&](const std::vector<int64_t>& beside) {
+      return runner.call({{4096, 8192}, {(at - 4096) / 4}, beside});
+    };
+    EXPECT_EQ(call({}), "");
+    const bool inside = at == gaps[0] || at == gaps[1] + kGapBytes - 4;
+    EXPECT_EQ(call(gaps), inside ? "signal_11" : "") << at;
+    if (!inside) {
+      EXPECT_EQ(runner.call({{4096, 8192}, {(gaps[0] - 4096) / 4}}), "");  // and no longer
+    }
   }
 }
 

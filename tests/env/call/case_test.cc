@@ -33,6 +33,7 @@ struct Memory {
   Task task = two_by_one();
   CallLayout layout = case_layout(task, task.timed_shape);
   std::vector<uint8_t> oracle = std::vector<uint8_t>(size_t(layout.bytes), 7), arena = oracle;
+  LaidCase mine() { return {arena.data(), layout}; }
 };
 
 TEST(Case, KeepsBuffersApart) {
@@ -56,7 +57,7 @@ constexpr Fill kFill{11, 3};
 TEST(Case, FillsOutputsAndCopiesInputs) {
   Memory memory;
   const Buffer output = memory.layout.outputs[0];
-  prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill);
+  prepare_case(memory.mine(), memory.oracle.data(), memory.layout, kFill);
   EXPECT_EQ(memory.arena[size_t(memory.layout.inputs[0].offset)], 7);
   const auto filled = [&](const std::vector<uint8_t>& memory_of_words) {
     const auto* words = reinterpret_cast<const uint32_t*>(memory_of_words.data() + output.offset);
@@ -64,14 +65,14 @@ TEST(Case, FillsOutputsAndCopiesInputs) {
   };
   EXPECT_FALSE(filled(memory.oracle));
   EXPECT_TRUE(filled(memory.arena));
-  EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill), "");
+  EXPECT_EQ(collect_case(memory.mine(), memory.oracle.data(), memory.layout, kFill), "");
   EXPECT_TRUE(filled(memory.oracle));
 }
 
 TEST(Case, FillsWhatLiesBehindItAsFarAsWished) {
   Memory memory;
   memory.arena.resize(size_t(memory.layout.bytes) + 8, 7);
-  prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill, 4);
+  prepare_case(memory.mine(), memory.oracle.data(), memory.layout, kFill, 4);
   const auto* end = reinterpret_cast<const uint32_t*>(memory.arena.data() + memory.layout.bytes);
   EXPECT_TRUE(filled_words(kFill, FillKind::kGuard, memory.layout.bytes / 4, 1, end));
   EXPECT_EQ(end[1], 0x07070707u);
@@ -117,19 +118,64 @@ TEST(Case, SeesOneByteOutsideABuffer) {
   const Buffer output = memory.layout.outputs[0];
   for (const int64_t at :
        {output.offset - 1, output.offset + output.bytes, int64_t(0), memory.layout.bytes - 1}) {
-    prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill);
+    prepare_case(memory.mine(), memory.oracle.data(), memory.layout, kFill);
     memory.arena[size_t(at)] ^= 1;
-    EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill), "guard") << at;
+    EXPECT_EQ(collect_case(memory.mine(), memory.oracle.data(), memory.layout, kFill), "guard") << at;
   }
+}
+
+// Each in pages of its own, and nothing but guards beside it.
+TEST(Case, ApartBuffersEndOrBeginAtGaps) {
+  const Task task = two_by_one();
+  const CallLayout packed = case_layout(task, task.timed_shape);
+  for (const Placement placement : {Placement::kEndAtGap, Placement::kBeginAtGap}) {
+    const CallLayout laid = apart(packed, placement);
+    ASSERT_EQ(laid.gaps.size(), 4u);
+    EXPECT_EQ(laid.gaps.back() + kGapBytes, laid.bytes);
+    std::vector<Buffer> buffers = laid.inputs;
+    buffers.insert(buffers.end(), laid.outputs.begin(), laid.outputs.end());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      EXPECT_EQ(laid.gaps[i] % 4096, 0);
+      EXPECT_EQ(buffers[i].offset % kBufferAlign, 0);
+      const int64_t end = buffers[i].offset + buffers[i].bytes;
+      EXPECT_TRUE(placement == Placement::kBeginAtGap
+                      ? buffers[i].offset == laid.gaps[i] + kGapBytes
+                      : end <= laid.gaps[i + 1] && end + kBufferAlign > laid.gaps[i + 1])
+          << i;
+    }
+  }
+}
+
+TEST(Case, ApartIsFilledAndCollectedAsPackedIs) {
+  Memory memory;
+  const CallLayout laid = apart(memory.layout, Placement::kEndAtGap);
+  std::vector<uint8_t> arena(size_t(laid.bytes), 9);
+  const LaidCase mine{arena.data(), laid};
+  const auto prepare = [&] { prepare_case(mine, memory.oracle.data(), memory.layout, kFill); };
+  prepare();
+  for (const int64_t gap : laid.gaps) EXPECT_EQ(arena[size_t(gap)], 9);
+  EXPECT_EQ(arena[size_t(laid.inputs[1].offset)], 7);
+  EXPECT_EQ(collect_case(mine, memory.oracle.data(), memory.layout, kFill), "");
+  const Buffer output = memory.layout.outputs[0];
+  EXPECT_TRUE(filled_words(kFill, FillKind::kFloats, output.offset / 4, output.bytes / 4,
+                           reinterpret_cast<uint32_t*>(memory.oracle.data() + output.offset)));
+  const Buffer own = laid.outputs[0];
+  for (const int64_t at : {own.offset - 1, own.offset + own.bytes, laid.gaps[0] + kGapBytes}) {
+    prepare();
+    arena[size_t(at)] ^= 1;
+    EXPECT_EQ(collect_case(mine, memory.oracle.data(), memory.layout, kFill), "guard") << at;
+  }
+  prepare();
+  arena[size_t(laid.inputs[0].offset)] ^= 1;
+  EXPECT_EQ(collect_case(mine, memory.oracle.data(), memory.layout, kFill), "input_mutation");
 }
 
 TEST(Case, SeesAChangedInput) {
   Memory memory;
   for (const Buffer& input : memory.layout.inputs) {
-    prepare_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill);
+    prepare_case(memory.mine(), memory.oracle.data(), memory.layout, kFill);
     memory.arena[size_t(input.offset + input.bytes - 1)] ^= 1;
-    EXPECT_EQ(collect_case(memory.arena.data(), memory.oracle.data(), memory.layout, kFill),
-              "input_mutation");
+    EXPECT_EQ(collect_case(memory.mine(), memory.oracle.data(), memory.layout, kFill), "input_mutation");
   }
 }
 

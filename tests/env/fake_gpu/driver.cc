@@ -10,6 +10,8 @@
 #include "tests/env/on_gpu/candidates.cu"
 
 #include <cuda.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -30,6 +32,7 @@ using fake::Work;
 
 CUresult lost = CUDA_SUCCESS;  // of the context
 bool events_lie = false;
+CUmemGenericAllocationHandle imported = 0;
 uint8_t* mapped = nullptr;  // memory that is shared with another process
 
 void lose(CUresult how) { lost = how; }
@@ -110,6 +113,9 @@ const std::map<std::string, Call>& kernels() {
       FAKE_KERNEL(one_byte_past),
       FAKE_KERNEL(row_past),
       FAKE_KERNEL(before_the_output),
+      FAKE_KERNEL(reads_past),
+      FAKE_KERNEL(reads_before),
+      FAKE_KERNEL(reads_whole_groups),
       FAKE_KERNEL(input_changed),
       FAKE_KERNEL(second_input_changed),
       FAKE_KERNEL(input_zeroed),
@@ -150,6 +156,20 @@ struct Function {
 
 constexpr int kMostShared = 227 << 10;
 constexpr size_t kMemoryBytes = 64 << 20;
+
+// Addresses that are reserved and not mapped are no memory of this process either.
+sigjmp_buf at_fault;
+void run(const Function& function, void** addresses, const char* packed) {
+  struct sigaction leave {
+  }, before{};
+  leave.sa_handler = [](int) { siglongjmp(at_fault, 1); };
+  ::sigaction(SIGSEGV, &leave, &before);
+  if (sigsetjmp(at_fault, 1) == 0)
+    function.call(addresses, packed);
+  else
+    lose(CUDA_ERROR_ILLEGAL_ADDRESS);
+  ::sigaction(SIGSEGV, &before, nullptr);
+}
 
 template <class Memory>
 CUresult memset(CUdeviceptr to, Memory value, size_t count) {
@@ -252,7 +272,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocat
                   unsigned long long) {
   void* const place = ::mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_FIXED, int(handle), 0);
-  mapped = static_cast<uint8_t*>(place);
+  if (handle == imported) mapped = static_cast<uint8_t*>(place);
   return place == MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) { return CUDA_SUCCESS; }
@@ -264,7 +284,7 @@ CUresult cuMemExportToShareableHandle(void* handle, CUmemGenericAllocationHandle
 }
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shared,
                                         CUmemAllocationHandleType) {
-  return *handle = CUmemGenericAllocationHandle(intptr_t(shared)), CUDA_SUCCESS;
+  return imported = *handle = CUmemGenericAllocationHandle(intptr_t(shared)), CUDA_SUCCESS;
 }
 
 // Everything is done at once, in the order of the calls: there is one stream.
@@ -319,7 +339,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void*
   fake::grid_dim = {config->gridDimX, config->gridDimY, config->gridDimZ};
   fake::block_dim = {config->blockDimX, config->blockDimY, config->blockDimZ};
   const auto begin = Clock::now();
-  function.call(addresses, extra != nullptr ? static_cast<const char*>(extra[1]) : nullptr);
+  run(function, addresses, extra != nullptr ? static_cast<const char*>(extra[1]) : nullptr);
   fake::trace(Work::kKernel, begin,
               {{config->gridDimX, config->gridDimY, config->gridDimZ},
                {config->blockDimX, config->blockDimY, config->blockDimZ}});

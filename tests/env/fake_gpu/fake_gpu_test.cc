@@ -75,6 +75,36 @@ TEST_F(FakeGpu, TheMessageSaysWhichElement) {
   EXPECT_TRUE(verdict.message.ends_with("; 1 of 1000 wrong")) << verdict.message;
 }
 
+// Buffers of some calls end, or begin, where memory does.
+TEST_F(FakeGpu, WhatReadsOutsideIsToldWhere) {
+  const Verdict past = judge("add", {{"reads_past"}}), before = judge("add", {{"reads_before"}});
+  EXPECT_EQ(
+      past.message,
+      "FAIL_RUNTIME words, in a call with no memory right behind its buffers: look for accesses past an end");
+  EXPECT_NE(past.details.find("right behind its buffers"), std::string::npos) << past.details;
+  EXPECT_EQ(
+      before.message,
+      "FAIL_RUNTIME words, in a call with no memory right in front of its buffers: look for accesses before "
+      "a begin");
+  const Verdict crash = judge("add", {{"wild"}});
+  EXPECT_EQ(crash.message, "FAIL_RUNTIME words");
+  expect_right("add", {{"good"}});
+}
+
+TEST_F(FakeGpu, WhatDoesNotFitAWindowLiesAmongGuards) {
+  Task& task = machine->tasks[0];
+  const int64_t most = (kGpuWindowBytes - kGpuGuardBytes) / 4;
+  const auto shapes = task.check_shapes;
+  const auto judge_at = [&](int64_t n) {
+    task.check_shapes = {{{"n", n}}};
+    return judge("add", {{"reads_past"}});
+  };
+  const Verdict fits = judge_at(most), larger = judge_at(most + 1);
+  task.check_shapes = shapes;
+  EXPECT_EQ(fits.reason, "illegal_address") << fits.message;
+  EXPECT_TRUE(hand_made->right(larger)) << larger.message;
+}
+
 TEST_F(FakeGpu, EndlessKernelsCostTheirBudgetAndNoMore) {
   GpuProcedureOptions options;
   options.run_budget = std::chrono::milliseconds(300);

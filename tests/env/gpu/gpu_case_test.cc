@@ -27,7 +27,7 @@ Task gpu_task(const std::string& more) {
 
 TEST(GpuCase, BuffersLieApartWithGuardsEverywhereElse) {
   const CallLayout layout = gpu_layout({10, 4000}, {2}, {100'000});
-  std::vector<Buffer> all = layout.guards;
+  std::vector<Buffer> all(layout.guards.begin(), layout.guards.end());
   for (const auto* buffers : {&layout.inputs, &layout.outputs, &layout.workspaces}) {
     for (const Buffer& buffer : *buffers) {
       EXPECT_EQ(buffer.offset % kGpuBufferAlign, 0);
@@ -47,6 +47,55 @@ TEST(GpuCase, BuffersLieApartWithGuardsEverywhereElse) {
     EXPECT_EQ((guard.offset + guard.bytes) % 8,
               0);  // the kernel that looks at them reads words up to the end
   }
+}
+
+constexpr GpuWindowSizes kWindows{1 << 20, 3 << 20};
+
+TEST(GpuCase, BuffersApartEndOrBeginWhereTheirWindowsDo) {
+  for (const Placement placement : {Placement::kEndAtGap, Placement::kBeginAtGap}) {
+    const CallLayout layout =
+        gpu_layout_apart({4000, kWindows.bytes - kGpuGuardBytes}, {2}, kWindows, placement);
+    std::vector<Buffer> all = layout.inputs;
+    all.insert(all.end(), layout.outputs.begin(), layout.outputs.end());
+    ASSERT_EQ(all.size(), 3u);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const int64_t first = int64_t(i) * kWindows.stride, last = first + kWindows.bytes;
+      EXPECT_EQ(all[i].offset % kGpuBufferAlign, 0);
+      const int64_t end = all[i].offset + all[i].bytes;
+      EXPECT_TRUE(placement == Placement::kBeginAtGap ? all[i].offset == first
+                                                      : end <= last && end + kGpuBufferAlign > last)
+          << i;
+      int64_t guarded = 0;
+      for (const Guard& guard : layout.guards) {
+        if (guard.before != i) continue;
+        EXPECT_EQ(guard.behind, i);
+        EXPECT_TRUE(guard.offset == end || guard.offset + guard.bytes == all[i].offset);
+        EXPECT_TRUE(guard.offset >= first && guard.offset + guard.bytes <= last);
+        guarded += guard.bytes;
+      }
+      EXPECT_GE(guarded, kGpuGuardBytes);
+    }
+  }
+}
+
+TEST(GpuCase, WhatFitsAWindowHasAGuardInIt) {
+  const Task task = gpu_task("");
+  const int64_t most = (kGpuWindowBytes - kGpuGuardBytes) / 12;  // of the output, 3 elements of f32 each
+  EXPECT_TRUE(fits_windows(task, {{"n", most}}));
+  EXPECT_FALSE(fits_windows(task, {{"n", most + kGpuBufferAlign / 12}}));
+}
+
+TEST(GpuCase, WorkspacesAreAddedWithTheirGuards) {
+  CallLayout layout = gpu_layout_apart({4000}, {2}, kWindows, Placement::kEndAtGap);
+  const size_t guards = layout.guards.size();
+  const CallLayout own = gpu_layout({}, {}, {500, 70});
+  add_workspaces(layout, own, -10'000);
+  ASSERT_EQ(layout.workspaces.size(), 2u);
+  EXPECT_EQ(layout.workspaces[1].offset, own.workspaces[1].offset - 10'000);
+  ASSERT_EQ(layout.guards.size(), guards + 3);
+  EXPECT_EQ(layout.guards[guards + 1].offset, own.guards[1].offset - 10'000);
+  EXPECT_EQ(layout.guards[guards + 1].before, 2u);
+  EXPECT_EQ(layout.guards[guards + 1].behind, 3u);
 }
 
 TEST(GpuCase, DrawsFollowTheTaskAndTheSeed) {

@@ -50,6 +50,23 @@ __global__ void before_the_output(const float* x, const float* z, float* y, int 
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = 2 * x[i] + z[i];
   if (index() == 0) y[-1] = 1;
 }
+// What lies outside is never as large, nor is it written.
+__global__ void reads_past(const float* x, const float* z, float* y, int n) {
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x)
+    y[i] = 2 * x[i] + z[i] + (x[i + 63] > 1e37f ? 1.0f : 0.0f);
+}
+__global__ void reads_before(const float* x, const float* z, float* y, int n) {
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x)
+    y[i] = 2 * x[i] + z[i] + (z[i - 1] > 1e37f ? 1.0f : 0.0f);
+}
+// … of sixteen bytes, the last of which may hold less.
+__global__ void reads_whole_groups(const float* x, const float* z, float* y, int n) {
+  for (int i = index(); 4 * i < n; i += gridDim.x * blockDim.x) {
+    const float4 a = reinterpret_cast<const float4*>(x)[i], b = reinterpret_cast<const float4*>(z)[i];
+    const float sums[4] = {2 * a.x + b.x, 2 * a.y + b.y, 2 * a.z + b.z, 2 * a.w + b.w};
+    for (int k = 0; k < 4 && 4 * i + k < n; ++k) y[4 * i + k] = sums[k];
+  }
+}
 __global__ void input_changed(float* x, const float* z, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) {
     y[i] = 2 * x[i] + z[i];

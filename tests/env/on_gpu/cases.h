@@ -72,6 +72,7 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
        {{"add", {{"good"}}},
         {"add", {{"good"}, "flat", false, 0, 1024}},
         {"add", {{"through_workspace", "from_workspace"}, "flat", true}},
+        {"add", {{"reads_whole_groups"}}},
         {"small_add", {{"good"}}},
         {"copy", {{"copied"}}},
         {"distinct", {{"good"}}},  // no two elements are equal …
@@ -102,6 +103,8 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
         {"add", {{"row_past"}}, kFailRuntime, "guard", kFake, true},
         {"add", {{"before_the_output"}}, kFailRuntime, "guard", kFake, true},
         {"add", {{"past_workspace"}, "flat", true}, kFailRuntime, "guard", kFake, true},
+        {"add", {{"reads_past"}}, kFailRuntime, "illegal_address", kFake, true},
+        {"add", {{"reads_before"}}, kFailRuntime, "illegal_address", kFake, true},
         {"add", {{"input_changed"}}, kHack, "input_mutation", kFake, true},
         {"add", {{"second_input_changed"}}, kHack, "input_mutation", kFake, true},
         {"add", {{"input_zeroed"}}, kHack, "input_mutation"}}},

@@ -81,25 +81,32 @@ void print_table(const std::vector<Task>& tasks, const std::vector<Admission>& r
   }
 }
 
-struct FamilyOfMutants {
+struct Fates {
   int64_t all = 0, living = 0, at_first = 0, later = 0;
+  void add(const MutantFate& fate) {
+    const bool first = fate.check_draw == 0 && (!fate.timed_tried || fate.timed_draw == 0);
+    ++all;
+    ++(fate.lives() ? living : first ? at_first : later);
+  }
 };
 
-void print_mutants(const std::vector<Task>& tasks, const std::vector<Admission>& rows) {
-  std::map<std::string, FamilyOfMutants> families;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (const MutantFate& fate : rows[i].mutants) {
-      FamilyOfMutants& family = families[tasks[i].family];
-      const bool first = fate.check_draw == 0 && (!fate.timed_tried || fate.timed_draw == 0);
-      ++family.all;
-      ++(fate.lives() ? family.living : first ? family.at_first : family.later);
-    }
-  }
-  fmt::print("\n{:<16}  {:>10}  {:>6}  {:>23}  {:>15}\n", "family", "short-cuts", "living",
+void print_fates(const char* of, const std::map<std::string, Fates>& by_name) {
+  fmt::print("\n{:<16}  {:>10}  {:>6}  {:>23}  {:>15}\n", of, "short-cuts", "living",
              "refused by the first draw", "by a later one");
-  for (const auto& [name, family] : families)
-    fmt::print("{:<16}  {:>10}  {:>6}  {:>25}  {:>15}\n", name, family.all, family.living, family.at_first,
-               family.later);
+  for (const auto& [name, fates] : by_name)
+    fmt::print("{:<16}  {:>10}  {:>6}  {:>25}  {:>15}\n", name, fates.all, fates.living, fates.at_first,
+               fates.later);
+}
+
+void print_mutants(const std::vector<Task>& tasks, const std::vector<Admission>& rows) {
+  std::map<std::string, Fates> families, kinds;
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (const MutantFate& fate : rows[i].mutants) {
+      families[tasks[i].family].add(fate);
+      kinds[fate.kind].add(fate);
+    }
+  print_fates("family", families);
+  print_fates("changed", kinds);
 }
 
 }  // namespace
