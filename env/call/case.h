@@ -24,7 +24,7 @@ enum class Placement : uint8_t {
   kEndAtGap,    // each ends where its mapped memory ends, but for what its alignment leaves
   kBeginAtGap,  // each begins where its mapped memory begins
 };
-inline constexpr int64_t kGapBytes = 64 << 10;  // whole pages; on either side of every buffer
+inline constexpr int64_t kGapBytes = 16 << 10;  // whole pages; on either side of every buffer
 
 // The buffers of `packed`, each in pages of its own with gaps around them. Guards fill what the pages hold besides, at
 // least kGuardBytes on the side away from the gap.
