@@ -40,21 +40,25 @@ class MutantTrial {
   }
 
   std::vector<MutantFate> run(bool timed) {
-    try_at(task_.check_shapes, &MutantFate::check_draw);
-    if (timed) try_at({task_.timed_shape}, &MutantFate::timed_draw);
+    try_at(task_.check_shapes, &MutantFate::check_draw, &MutantFate::check_idle);
+    if (timed) try_at({task_.timed_shape}, &MutantFate::timed_draw, &MutantFate::timed_idle);
     for (const double scale : kWildScales) compare_bits(scale);
     std::vector<MutantFate> fates;
     for (Suspect& suspect : suspects_) {
-      suspect.fate.timed_tried = timed;
-      if (suspect.differs && !suspect.failed) fates.push_back(std::move(suspect.fate));
+      MutantFate& fate = suspect.fate;
+      fate.timed_tried = timed;
+      const bool idle = fate.check_idle && (!timed || fate.timed_idle);
+      if (suspect.differs && !suspect.failed && !idle) fates.push_back(std::move(fate));
     }
     return fates;
   }
 
  private:
   using Draw = int64_t MutantFate::*;
+  using Idle = bool MutantFate::*;
 
-  void try_at(const std::vector<Shape>& shapes, Draw draw) {
+  void try_at(const std::vector<Shape>& shapes, Draw draw, Idle idle) {
+    for (Suspect& suspect : suspects_) suspect.fate.*idle = suspect.mutant.kind == MutantKind::kMemory;
     for (int64_t i = 0; i < draws_; ++i) {
       const double magnitude = magnitude_of(draw, i);
       for (const Shape& shape : shapes) {
@@ -62,7 +66,7 @@ class MutantTrial {
         if (std::ranges::none_of(suspects_, lives)) return;
         TrialCase one = cases_.make_far(shape, magnitude, {kMutantSeed, int32_t(i)});
         for (Suspect& suspect : suspects_)
-          if (lives(suspect)) judge(suspect, one, draw, i);
+          if (lives(suspect)) judge(suspect, one, draw, idle, i);
       }
     }
   }
@@ -74,9 +78,14 @@ class MutantTrial {
     return task_.magnitudes[mix_key({kMutantSeed, uint64_t(number), 1}) % task_.magnitudes.size()];
   }
 
-  void judge(Suspect& suspect, TrialCase& one, Draw draw, int64_t number) {
+  void judge(Suspect& suspect, TrialCase& one, Draw draw, Idle idle, int64_t number) {
     const auto outputs = answer(suspect, {one.inputs, one.shape, one.magnitude, fill_of_call(number)});
-    if (!outputs || cases_.passes(one, *outputs)) return;
+    if (!outputs) return;
+    const bool refused = !cases_.passes(one, *outputs);
+    if (suspect.fate.*idle)
+      suspect.fate.*idle =
+          !refused && same_bits_of(*outputs, cases_.reference().wide(one.inputs, at::kFloat));
+    if (!refused) return;
     suspect.differs = true;
     suspect.fate.*draw = number;
   }

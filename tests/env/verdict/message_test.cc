@@ -67,6 +67,13 @@ TEST(Message, SaysKindThenSpeedupOrDetailOrReason) {
   EXPECT_EQ(verdict_message(verdict, "line 2: oops"), "FAIL_COMPILE line 2: oops");
 }
 
+TEST(Message, SaysOnWhichSideOfTheBuffersNoMemoryLay) {
+  EXPECT_EQ(words_of("signal_11"), "Segmentation fault");
+  EXPECT_EQ(words_of("illegal_address"), "illegal_address");
+  EXPECT_NE(gap_text(Placement::kEndAtGap).find("right behind its buffers"), std::string::npos);
+  EXPECT_NE(gap_text(Placement::kBeginAtGap).find("right in front of its buffers"), std::string::npos);
+}
+
 TEST(Message, SaysHowFarTheRoofIsAndWhichKernelTakesHowMuch) {
   Verdict verdict;
   verdict.kind = VerdictKind::kPass;
