@@ -251,6 +251,16 @@ TEST_F(Checkpoints, OptionsThatChangeWhatIsLearnedAreNamed) {
   EXPECT_EQ(changed_options({}, before), "");
 }
 
+// How a run is saved, and how its ranks watch each other, decides nothing of what is learned.
+TEST_F(Checkpoints, AllOptionsOfCheckpointsAndRanksMayChange) {
+  const std::set<std::string> may_change = keys_that_may_change();
+  for (const auto& [key, value] : to_map(read_config("", {})))
+    if (key.starts_with("checkpoint.") || key.starts_with("ranks.")) {
+      EXPECT_TRUE(may_change.contains(key)) << key;
+    }
+  EXPECT_FALSE(may_change.contains("optimizer.lr"));
+}
+
 TEST_F(Checkpoints, AnotherShapeIsNamed) {
   ASSERT_EQ(save(1), 0);
   Checkpoint checkpoint = read_checkpoint(folder_ / "step_000001");
