@@ -40,26 +40,34 @@ struct VerdictCache::Impl {
     check(result, "open");
     sqlite3_extended_result_codes(opened, 1);
     check(sqlite3_busy_timeout(opened, kPatience_ms), "open");
-    if (const std::string why = foreign(); !why.empty())
-      throw ConfigError(
-          "env.cache: {} is not a cache of verdicts ({}) and is left unchanged; name another file", path,
-          why);
+    make_ours();
     run("PRAGMA journal_mode = WAL");  // where the file system cannot, SQLite keeps to what it can
     run("PRAGMA synchronous = NORMAL");
-    run("CREATE TABLE IF NOT EXISTS verdicts (digest TEXT PRIMARY KEY, verdict TEXT NOT NULL) WITHOUT ROWID");
-    run(fmt::format("PRAGMA application_id = {}", kApplication));
     found = prepare("SELECT verdict FROM verdicts WHERE digest = ?");
     added = prepare("INSERT OR REPLACE INTO verdicts VALUES (?, ?)");
     counted = prepare("SELECT count(*) FROM verdicts");
   }
 
-  // Why the database is not ours; "": it is, or it is empty.
+  // In one transaction: a process that opens the database meanwhile would find tables without the number that makes
+  // them ours.
+  void make_ours() {
+    if (const std::string why = foreign(); !why.empty())
+      throw ConfigError(
+          "env.cache: {} is not a cache of verdicts ({}) and is left unchanged; name another file", path,
+          why);
+    run("CREATE TABLE IF NOT EXISTS verdicts (digest TEXT PRIMARY KEY, verdict TEXT NOT NULL) WITHOUT ROWID");
+    run(fmt::format("PRAGMA application_id = {}", kApplication));
+    run("COMMIT");
+  }
+
+  // Begins to write. Why the database is not ours; "": it is, or it is empty.
   std::string foreign() {
     const auto number = [&](const char* pragma) {
       const Statement statement = prepare(pragma);
       return step(statement) ? sqlite3_column_int(statement.get(), 0) : 0;
     };
     try {
+      run("BEGIN IMMEDIATE");
       const int application = number("PRAGMA application_id");
       if (application == kApplication || number("SELECT count(*) FROM sqlite_schema") == 0) return "";
       return fmt::format("a database of application {}", application);
