@@ -91,16 +91,17 @@ TEST_F(FakeGpu, WhatReadsOutsideIsToldWhere) {
   expect_right("add", {{"good"}});
 }
 
+// On a machine of its own, which knows how large their outputs are.
 TEST_F(FakeGpu, WhatDoesNotFitAWindowLiesAmongGuards) {
-  Task& task = machine->tasks[0];
   const int64_t most = (kGpuWindowBytes - kGpuGuardBytes) / 4;
-  const auto shapes = task.check_shapes;
-  const auto judge_at = [&](int64_t n) {
-    task.check_shapes = {{{"n", n}}};
-    return judge("add", {{"reads_past"}});
-  };
-  const Verdict fits = judge_at(most), larger = judge_at(most + 1);
-  task.check_shapes = shapes;
+  const Task& add = machine->tasks[0];
+  std::vector<Task> tasks{add, add};
+  tasks[0].check_shapes = {{{"n", most}}};
+  tasks[1].check_shapes = {{{"n", most + 1}}};
+  tasks[1].name = "add_more";
+  GpuMachine wide(tasks, "a cubin that this driver does not read");
+  const Verdict fits = wide.judge("add", {{"reads_past"}}, hand_made->options()),
+                larger = wide.judge("add_more", {{"reads_past"}}, hand_made->options());
   EXPECT_EQ(fits.reason, "illegal_address") << fits.message;
   EXPECT_TRUE(hand_made->right(larger)) << larger.message;
 }
