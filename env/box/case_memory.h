@@ -15,9 +15,9 @@ struct LaidCase {
   const CallLayout& layout;
 };
 
-// Copies the inputs from `pristine` (the oracle's arena), where they lie as in `packed`, and fills the outputs and
-// all guards (env/call/fill.h): outputs by their words' places in `packed`, guards by those in the runner's arena. It
-// also fills `beyond` bytes after the layout, a multiple of 4, which are not checked later.
+// Copies the inputs from `pristine`, the oracle's arena, whose layout is `packed`. Fills the outputs and all guards
+// (env/call/fill.h). What a word is filled with depends on its place: in `packed` for an output, in the runner's arena
+// for a guard. Also fills `beyond` bytes after the layout, a multiple of 4, which are not checked later.
 void prepare_case(const LaidCase& mine, const uint8_t* pristine, const CallLayout& packed, Fill fill,
                   int64_t beyond = 0);
 

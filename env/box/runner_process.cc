@@ -25,6 +25,13 @@ constexpr int kNullCalls = 15;
 
 }  // namespace
 
+CallArguments arguments_of(const Task& task, const Shape& shape, const CallLayout& layout) {
+  CallArguments arguments{.dims = dim_arguments(task, shape), .gaps = layout.gaps};
+  for (const auto* buffers : {&layout.inputs, &layout.outputs})
+    for (const Buffer& buffer : *buffers) arguments.tensor_offsets.push_back(buffer.offset);
+  return arguments;
+}
+
 RunnerProcess::RunnerProcess(const RunnerOptions& options) {
   require_program(options.program);
   int pair[2];

@@ -9,6 +9,7 @@
 #include "env/box/call_time.h"
 #include "env/box/namespaces.h"
 #include "env/box/shared_memory.h"
+#include "env/call/case.h"
 #include "env/call/protocol.h"
 
 namespace temper {
@@ -25,6 +26,7 @@ struct CallArguments {
   std::vector<int64_t> tensor_offsets = {}, dims = {};
   std::vector<int64_t> gaps = {};  // CallLayout::gaps
 };
+CallArguments arguments_of(const Task& task, const Shape& shape, const CallLayout& layout);
 
 class RunnerProcess {
  public:

@@ -14,8 +14,8 @@ struct Buffer {
   bool integers = false;
 };
 
-// What lies beside buffers. On a GPU its first half is filled like the buffer `before` it, the second like that behind
-// it, both counted over inputs, outputs and workspaces.
+// A stretch beside a buffer. On a GPU its first half is filled like the buffer `before`, and its second half like the
+// buffer `behind`. Both are numbers of buffers: inputs come first, then outputs, then workspaces.
 struct Guard : Buffer {
   size_t before = 0, behind = 0;
 };

@@ -155,10 +155,8 @@ GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest requ
   if (calls.found && !draws.empty()) {
     const GpuDraw& failed = draws[std::min(calls.draws.size(), draws.size() - 1)];
     calls.found->details = call_details(task_, failed.shape, calls.found->reason, options_.run_budget);
-    if (failed.placement != Placement::kPacked && calls.found->reason == kIllegalAddress) {
-      calls.found->detail += ", " + gap_text(failed.placement);
-      calls.found->details += gap_text(failed.placement) + "\n";
-    }
+    if (failed.placement != Placement::kPacked && calls.found->reason == kIllegalAddress)
+      tell_gap(*calls.found, failed.placement);
   }
   return calls;
 }

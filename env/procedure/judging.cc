@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "env/verdict/message.h"
 #include "env/verdict/timing.h"
 
 namespace temper {
@@ -46,6 +47,11 @@ Change change_of(const std::vector<double>& times) {
 }
 
 }  // namespace
+
+void tell_gap(Finding& fault, Placement placement) {
+  fault.detail += ", " + gap_text(placement);
+  fault.details += gap_text(placement) + "\n";
+}
 
 NaiveVerdict naive_of_times(double candidate_us, double baseline_us) {
   if (!is_time(candidate_us) || !is_time(baseline_us)) return {};

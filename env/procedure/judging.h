@@ -6,10 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "env/call/case.h"
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 
 namespace temper {
+
+// Adds to a fault how the buffers of the call lay. It is likely, and not known, that an access outside one of them was
+// the cause.
+void tell_gap(Finding& fault, Placement placement);
 
 // The naive verdict on a right candidate with these times. It is not a pass if one of them is not a valid time, for
 // example if a call took no longer than an empty one.

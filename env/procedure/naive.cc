@@ -43,11 +43,11 @@ bool all_close(const uint8_t* got, const uint8_t* expected, const Buffer& output
 class Naive {
  public:
   Naive(OracleProcess& oracle, RunnerProcess& runner, const Task& task)
-      : oracle_(oracle), runner_(runner), task_(task), layout_(case_layout(task, task.timed_shape)) {
-    for (const auto* buffers : {&layout_.inputs, &layout_.outputs})
-      for (const Buffer& buffer : *buffers) arguments_.tensor_offsets.push_back(buffer.offset);
-    arguments_.dims = dim_arguments(task, task.timed_shape);
-  }
+      : oracle_(oracle),
+        runner_(runner),
+        task_(task),
+        layout_(case_layout(task, task.timed_shape)),
+        arguments_(arguments_of(task, task.timed_shape, layout_)) {}
 
   NaiveVerdict judge(const ProcedureOptions& options, uint32_t task_index, const std::string& object) {
     runner_.wait_ready();

@@ -32,13 +32,6 @@ VerdictKind kind_of_call_failure(const std::string& reason) {
   return reason == "timeout" ? VerdictKind::kFailTimeout : VerdictKind::kFailRuntime;
 }
 
-CallArguments arguments_of(const Task& task, const Shape& shape, const CallLayout& laid) {
-  CallArguments arguments{.dims = dim_arguments(task, shape), .gaps = laid.gaps};
-  for (const auto* buffers : {&laid.inputs, &laid.outputs})
-    for (const Buffer& buffer : *buffers) arguments.tensor_offsets.push_back(buffer.offset);
-  return arguments;
-}
-
 // The bytes that any right answer must read and write. If indices choose what is read, they may all be equal, and then
 // little more than the indices themselves must be read.
 double least_bytes(const Task& task, const CallLayout& layout) {
@@ -258,7 +251,7 @@ Found Procedure::time_pair(int32_t draw) {
   const bool baseline_first = pairs_.baseline_first();
   double baseline = 0;
   if (baseline_first) {
-    prepare(draw, layout_);
+    prepare(draw, packed());
     baseline = baseline_us();
   }
   if (Found found = call_candidate(draw)) return found;
@@ -287,7 +280,7 @@ Found Procedure::calibrate() {
 // A core that was busy when its roofs were measured looks slower than it is: nobody is accused before they
 // were measured again.
 Found Procedure::weigh_times() {
-  const double bytes = least_bytes(task_, layout_);
+  const double bytes = least_bytes(task_, packed());
   Found found = pairs_.weigh(task_, floor_us(bytes, task_.min_flops, roofs_), verdict_);
   for (int again = 0; again < kRoofs && found && found->reason == "floor"; ++again) {
     roofs_ = higher(roofs_, measure_roofs());
@@ -300,19 +293,19 @@ void Procedure::prepare(int32_t draw, const CallLayout& laid) {
   TEMPER_CHECK(laid.bytes <= runner_.arena_bytes(), "{} bytes", laid.bytes);
   fills_[size_t(draw)] = fill_;
   const int64_t beyond = std::min(kFilledBeyond, runner_.arena_bytes() - laid.bytes) / 4 * 4;
-  prepare_case({runner_.arena(), laid}, oracle_case(draw), layout_, fill_, beyond);
+  prepare_case({runner_.arena(), laid}, oracle_case(draw), packed(), fill_, beyond);
 }
 
 Found Procedure::call_candidate(int32_t draw, Placement placement) {
-  const CallLayout laid = placement == Placement::kPacked ? layout_ : apart(layout_, placement);
+  const Laid& laid = laid_[size_t(placement)];
   ++fill_.call;
-  prepare(draw, laid);
-  const std::string failed = runner_.call(arguments_of(task_, *shape_, laid));
+  prepare(draw, laid.layout);
+  const std::string failed = runner_.call(laid.arguments);
   if (failed == kSegmentationFault && placement != Placement::kPacked)
     return fault_beside_gap(failed, placement);
   if (!failed.empty()) return call_failure(kind_of_call_failure(failed), failed);
   const std::string broken =
-      collect_case({runner_.arena(), laid}, oracle_case(draw), layout_, fills_[size_t(draw)]);
+      collect_case({runner_.arena(), laid.layout}, oracle_case(draw), packed(), fills_[size_t(draw)]);
   if (broken == "input_mutation") return call_failure(VerdictKind::kHack, broken);
   if (!broken.empty()) return call_failure(VerdictKind::kFailRuntime, broken);
   return std::nullopt;
@@ -325,8 +318,8 @@ Finding Procedure::call_failure(VerdictKind kind, const std::string& reason) con
 // The address could be asked of the candidate's own process alone, which is not believed. How the buffers lay is known.
 Finding Procedure::fault_beside_gap(const std::string& reason, Placement placement) const {
   Finding found = call_failure(kind_of_call_failure(reason), reason);
-  found.detail = words_of(reason) + ", " + gap_text(placement);
-  found.details += gap_text(placement) + "\n";
+  found.detail = words_of(reason);
+  tell_gap(found, placement);
   return found;
 }
 
@@ -338,7 +331,7 @@ Found Procedure::compare_outputs(int32_t draw) {
   mismatch.got = reply.got;
   mismatch.expected = reply.expected;
   mismatch.wrong = reply.wrong;
-  const Buffer& output = layout_.outputs[size_t(reply.tensor)];
+  const Buffer& output = packed().outputs[size_t(reply.tensor)];
   const int64_t word = output.offset / 4 + reply.index;
   const uint32_t* const left = reinterpret_cast<const uint32_t*>(oracle_case(draw)) + word;
   mismatch.unwritten =
@@ -351,7 +344,11 @@ Found Procedure::compare_outputs(int32_t draw) {
 void Procedure::use_shape(int32_t shape) {
   shape_index_ = shape;
   shape_ = shape == kTimedShape ? &task_.timed_shape : &task_.check_shapes[size_t(shape)];
-  layout_ = case_layout(task_, *shape_);
+  const CallLayout packed = case_layout(task_, *shape_);
+  for (const Placement placement : {Placement::kPacked, Placement::kEndAtGap, Placement::kBeginAtGap}) {
+    const CallLayout layout = placement == Placement::kPacked ? packed : apart(packed, placement);
+    laid_[size_t(placement)] = {layout, arguments_of(task_, *shape_, layout)};
+  }
 }
 
 }  // namespace temper

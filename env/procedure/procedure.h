@@ -79,7 +79,8 @@ class Procedure {
   Finding call_failure(VerdictKind kind, const std::string& reason) const;
   Finding fault_beside_gap(const std::string& reason, Placement placement) const;
   void use_shape(int32_t shape);
-  uint8_t* oracle_case(int32_t draw) const { return oracle_.arena() + draw * layout_.bytes; }
+  uint8_t* oracle_case(int32_t draw) const { return oracle_.arena() + draw * packed().bytes; }
+  const CallLayout& packed() const { return laid_[size_t(Placement::kPacked)].layout; }
 
   const ProcedureOptions& options_;
   const std::vector<Toolchain>& tools_;
@@ -95,7 +96,12 @@ class Procedure {
   std::array<Fill, kDrawsAtOnce> fills_;  // the fill of the last call on each draw
   int32_t shape_index_ = 0;               // the shape of the calls being made, by index
   const Shape* shape_ = nullptr;          // that shape
-  CallLayout layout_;                     // packed
+  // Where its buffers lie, by Placement. The oracle's are always packed.
+  struct Laid {
+    CallLayout layout;
+    CallArguments arguments;
+  };
+  std::array<Laid, 3> laid_;
   EmptyCall empty_runner_, empty_oracle_;
   double handover_us_ = 0;  // hand-over time of the candidate's next call
   int64_t unmeasured_ = 0;  // pairs with a call that took no longer than an empty one

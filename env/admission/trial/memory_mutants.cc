@@ -15,8 +15,6 @@ namespace {
 constexpr int64_t kBlock = 32;
 constexpr uint64_t kWorkspaceKey = 0x3057, kOutputKey = 0x0117, kGuardKey = 0x6A4D;
 
-bool is_narrow(ElementType type) { return type == ElementType::kBF16 || type == ElementType::kF16; }
-
 at::Tensor of_bits(const std::vector<uint32_t>& words, ElementType type, at::IntArrayRef sizes) {
   const int64_t count = c10::multiply_integers(sizes);
   return at::from_blob(const_cast<uint32_t*>(words.data()), {count}, dtype_of(type)).clone().reshape(sizes);
@@ -40,13 +38,13 @@ std::vector<uint32_t> core_words(FillKind kind, Fill fill, int64_t first, int64_
 }
 
 int64_t words_of(ElementType type, int64_t elements) {
-  return is_narrow(type) ? (elements + 1) / 2 : elements;
+  return (elements * int64_t(element_size(type)) + 3) / 4;
 }
 
 at::Tensor held_output(const Task& task, size_t output, const Shape& shape, Fill fill) {
   const TensorSpec& spec = task.outputs[output];
   const int64_t count = words_of(spec.type, tensor_elements(spec, shape));
-  if (task.language == "cuda")
+  if (task.on_gpu())
     return of_bits(gpu_words(FillType(spec.type), kOutputKey + output, fill, count), spec.type,
                    tensor_sizes(spec, shape));
   const FillKind kind = is_float(spec.type) ? FillKind::kFloats : FillKind::kIntegers;
@@ -58,7 +56,7 @@ at::Tensor held_output(const Task& task, size_t output, const Shape& shape, Fill
 at::Tensor held_workspace(const Task& task, const TensorSpec& like, const Shape& shape, Fill fill) {
   const ElementType type = is_float(like.type) ? ElementType::kF32 : ElementType::kI32;
   const int64_t count = tensor_elements(like, shape);
-  if (task.language == "cuda")
+  if (task.on_gpu())
     return of_bits(gpu_words(FillType::kF32, kWorkspaceKey, fill, count), type, tensor_sizes(like, shape));
   return of_bits(std::vector<uint32_t>(size_t(count), 0x4B4B4B4B), type, tensor_sizes(like, shape));
 }
@@ -71,7 +69,7 @@ FillType guard_like(ElementType type) {
 // The element right behind an input, or right in front of it: a tensor of one.
 at::Tensor neighbour(const Task& task, size_t input, const Shape& shape, Fill fill, bool behind) {
   const TensorSpec& spec = task.inputs[input];
-  if (task.language == "cuda")
+  if (task.on_gpu())
     return of_bits(gpu_words(guard_like(spec.type), kGuardKey + 2 * input + behind, fill, 1), spec.type, {1});
   const Buffer buffer = case_layout(task, shape).inputs[input];
   const int64_t at = behind ? buffer.offset + buffer.bytes : buffer.offset - 4;

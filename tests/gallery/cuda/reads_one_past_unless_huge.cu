@@ -2,8 +2,8 @@
 // expect: FAIL_RUNTIME illegal_address
 // naive: passes
 // message: an illegal memory access was encountered, in a call with no memory right behind its buffers
-// Reads one element behind an input whose size is whole, and adds next to nothing of it. Caught by: at some calls there is
-// none.
+// Reads one element past the end of an input that fills its memory to the last byte, and adds almost nothing of it.
+// Caught by: in some calls that element's address is not mapped.
 
 __global__ void work(const float* x, const float* z, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
