@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 struct CacheStorage {
   CacheStorage(int64_t slots, int64_t most) : max_tokens(most), lengths(size_t(slots), 0) {}
@@ -16,4 +16,4 @@ struct CacheStorage {
   std::vector<int64_t> lengths;  // [slots]
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 #include "policy/model_config.h"
 #include "policy/sampler.h"
 
-namespace temper {
+namespace temper::policy {
 
 class Communicator;
 
@@ -70,4 +70,4 @@ struct Draw {
   double next_u = -1;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

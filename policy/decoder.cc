@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 
 int64_t token_count_of(const ModelConfig& config, const PolicyOptions& options) {
   TEMPER_CHECK(options.token_count >= 0 && options.token_count <= config.vocab_size, "{} tokens, {} rows",
@@ -52,4 +52,4 @@ std::vector<int32_t> scored_tokens(const PackedTokens& pack) {
   return scored;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include "policy/calls.h"
 #include "policy/parameters/parameter_store.h"
 
-namespace temper {
+namespace temper::policy {
 
 class Decoder {
  public:
@@ -39,4 +39,4 @@ std::vector<int32_t> scored_tokens(const PackedTokens& pack);  // in order
 // Errors: ConfigError naming the dtype or the device that is not there.
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options);
 
-}  // namespace temper
+}  // namespace temper::policy

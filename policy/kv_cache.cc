@@ -6,7 +6,7 @@
 #include "policy/ops/round_up.h"
 #include "policy/policy.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 int64_t element_bytes(DType dtype) { return dtype == DType::kF64 ? 8 : dtype == DType::kF32 ? 4 : 2; }
@@ -45,4 +45,4 @@ int64_t KvCache::bytes(const ModelConfig& config, const PolicyOptions& options, 
          config.head_dim * element_bytes(options.dtype);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include "policy/cuda/plan.h"
 #include "policy/parameters/workspace.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 // Of the smallest part of the heads that attention's backward computes at once;
@@ -71,4 +71,4 @@ double train_flops_per_token(const ModelConfig& c, int64_t context) {
   return 3.0 * 2.0 * (products + attention);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include "policy/calls.h"
 #include "policy/model_config.h"
 
-namespace temper {
+namespace temper::policy {
 
 // Bytes of the activations of forward_backward over `tokens` tokens.
 int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
@@ -34,4 +34,4 @@ double forward_flops(const ModelConfig& config, int64_t tokens, int64_t scored);
 // number of keys that a token attends to.
 double train_flops_per_token(const ModelConfig& config, int64_t context);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -1,6 +1,6 @@
 #include "policy/memory_options.h"
 
-namespace temper {
+namespace temper::policy {
 
 void MemoryOptions::visit(OptionVisitor& v) {
   v.option("recompute", recompute,
@@ -22,4 +22,4 @@ void MemoryOptions::visit(OptionVisitor& v) {
             .may_change = true});
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -5,7 +5,7 @@
 
 #include "base/options.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct MemoryOptions {
   bool recompute = false;  // keep only each block's input for the backward
@@ -15,4 +15,4 @@ struct MemoryOptions {
   void visit(OptionVisitor& v);
 };
 
-}  // namespace temper
+}  // namespace temper::policy

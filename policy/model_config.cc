@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 
 const char* to_string(DType dtype) {
   switch (dtype) {
@@ -148,4 +148,4 @@ std::vector<double> rope_frequencies(const ModelConfig& c) {
   return frequencies;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 
 #include "base/options.h"
 
-namespace temper {
+namespace temper::policy {
 
 enum class DType : uint8_t { kF32, kF64, kBF16 };
 const char* to_string(DType dtype);
@@ -78,4 +78,4 @@ ModelConfig read_model_config(const std::filesystem::path& dir);
 // Advice to the user if `dir` does not exist and looks like the name of a model on the Hugging Face hub; else "".
 std::string hub_advice(const std::filesystem::path& dir);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include "policy/cuda/make.h"
 #include "policy/layouts.h"
 
-namespace temper {
+namespace temper::policy {
 
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
   if (options.memory.logits_chunk < 0)
@@ -72,13 +72,13 @@ std::vector<SampledToken> Policy::sample(KvCache& cache, std::span<const Extensi
 std::string Policy::check_exactness() { return impl_->decoder->check_exactness(impl_->parameters); }
 
 int64_t Policy::activation_bytes(int64_t tokens, int64_t scored) const {
-  return temper::activation_bytes(impl_->config, impl_->options, tokens, scored);
+  return temper::policy::activation_bytes(impl_->config, impl_->options, tokens, scored);
 }
 
 int64_t Policy::workspace_bytes() const { return impl_->decoder->workspace_bytes(); }
 
 double Policy::train_flops_per_token(int64_t context) const {
-  return temper::train_flops_per_token(impl_->config, context);
+  return temper::policy::train_flops_per_token(impl_->config, context);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -13,7 +13,7 @@
 #include "policy/model_config.h"
 #include "policy/sampler.h"
 
-namespace temper {
+namespace temper::policy {
 
 class Communicator;
 class ParameterStore;
@@ -92,4 +92,4 @@ class Policy {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

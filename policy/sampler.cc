@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "policy/ops/cpu/softmax_row.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 int32_t greedy(std::span<const float> logits) {
@@ -53,4 +53,4 @@ SampledToken sample_token(std::span<const float> logits, const SamplingParams& p
   return result(int32_t(pick(weights, u)));
 }
 
-}  // namespace temper
+}  // namespace temper::policy

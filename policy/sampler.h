@@ -6,7 +6,7 @@
 
 #include "policy/ops/truncation.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct SamplingParams {
   double temperature = 1;  // 0: greedy
@@ -29,4 +29,4 @@ struct SampledToken {
 // result depends on this row alone.
 SampledToken sample_token(std::span<const float> logits, const SamplingParams& params, double u);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 void use_threads(int64_t threads) {
   at::set_num_threads(threads > 0 ? int(threads) : int(std::max(1u, std::thread::hardware_concurrency())));
@@ -39,4 +39,4 @@ void on_threads(int64_t count, int threads, const std::function<void(int64_t i, 
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace temper {
+namespace temper::policy {
 
 // Sets the number of threads that the policy computes with; 0 stands for one per core.
 void use_threads(int64_t threads);
@@ -14,4 +14,4 @@ int file_threads();
 // further task is begun, and the first error is thrown here.
 void on_threads(int64_t count, int threads, const std::function<void(int64_t i, int thread)>& task);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -9,7 +9,7 @@
 #include "base/input/printable.h"
 #include "base/input/utf8.h"
 
-namespace temper {
+namespace temper::rollout {
 namespace {
 
 using Json = nlohmann::json;
@@ -126,4 +126,4 @@ std::string to_line(const ChatExample& example) {
   return json.dump();
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

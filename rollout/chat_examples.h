@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::rollout {
 
 struct ChatMessage {
   std::string role;  // system, user or assistant
@@ -41,4 +41,4 @@ bool is_utf8(const std::string& text);
 // The line without its end. All texts must be UTF-8.
 std::string to_line(const ChatExample& example);
 
-}  // namespace temper
+}  // namespace temper::rollout

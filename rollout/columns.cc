@@ -12,7 +12,7 @@
 #include "base/input/json.h"
 #include "base/input/printable.h"
 
-namespace temper {
+namespace temper::rollout {
 namespace {
 
 using Json = nlohmann::json;
@@ -195,4 +195,4 @@ std::string_view ColumnReader::text(const std::string& name) const {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace temper {
+namespace temper::rollout {
 
 // The format's names of the numbers that a column may hold.
 template <class T>
@@ -117,4 +117,4 @@ class ColumnReader {
   std::map<std::string, std::vector<std::byte>> unpacked_;
 };
 
-}  // namespace temper
+}  // namespace temper::rollout

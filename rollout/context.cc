@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::rollout {
 
 void ContextOptions::visit(OptionVisitor& v) {
   v.option("rule", rule,
@@ -19,12 +19,12 @@ void ContextOptions::visit(OptionVisitor& v) {
            {.help = "rule best_of_history: largest number of answers shown", .min = 1});
 }
 
-Standing standing(const Verdict& verdict, double value) {
+Standing standing(const env::Verdict& verdict, double value) {
   return {.rank = verdict.infra() ? 0 : verdict.pass() ? 2 : 1, .value = value};
 }
 
-Standing standing(const Verdict& verdict) {
-  const Verdict heard = told(verdict);
+Standing standing(const env::Verdict& verdict) {
+  const env::Verdict heard = env::told(verdict);
   return standing(heard, heard.pass() ? heard.speedup : 0);
 }
 
@@ -38,7 +38,7 @@ std::vector<size_t> best_indices(const std::vector<Standing>& standings, int64_t
 }
 
 PastTurn shown_part(const ContextOptions& options, const Trajectory& trajectory, const Turn& turn,
-                    const ChatFormat& format, const Tokenizer& tokenizer) {
+                    const policy::ChatFormat& format, const policy::Tokenizer& tokenizer) {
   if (options.appends() || options.shows_best())
     return {trajectory.answer_ids(turn), turn.stopped, turn.verdict};
   const Segment& row = trajectory.row_of(turn);
@@ -66,4 +66,4 @@ std::string summary_request(const ContextOptions& options) {
       options.summary_tokens);
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

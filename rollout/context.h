@@ -13,7 +13,7 @@
 #include "policy/text/chat_format.h"
 #include "rollout/trajectory.h"
 
-namespace temper {
+namespace temper::rollout {
 
 struct ContextOptions {
   // append: a turn sees everything, in one row. Under the other rules each turn is a row of its own, which begins with
@@ -34,7 +34,7 @@ struct ContextOptions {
 struct PastTurn {
   std::vector<int32_t> ids;  // the stop token included if it stopped
   bool stopped = false;
-  Verdict verdict;
+  env::Verdict verdict;
 };
 
 // The rank of an answer among others to the same task; higher is better. A right answer ranks above every wrong one,
@@ -45,10 +45,10 @@ struct Standing {
   auto operator<=>(const Standing&) const = default;
 };
 // `value`: orders right answers among themselves, and wrong ones.
-Standing standing(const Verdict& verdict, double value);
+Standing standing(const env::Verdict& verdict, double value);
 
 // The standing by the verdict that the policy is told: faster right answers are better, wrong ones are equal.
-Standing standing(const Verdict& verdict);
+Standing standing(const env::Verdict& verdict);
 
 // The `count` highest, the earlier of equals, in ascending order.
 std::vector<size_t> best_indices(const std::vector<Standing>& standings, int64_t count);
@@ -56,7 +56,7 @@ std::vector<size_t> best_indices(const std::vector<Standing>& standings, int64_t
 // The part of a turn that later turns see. Under append and best_of_history it is the answer; otherwise the code
 // block, which may be empty, followed by an empty line and the summary.
 PastTurn shown_part(const ContextOptions& options, const Trajectory& trajectory, const Turn& turn,
-                    const ChatFormat& format, const Tokenizer& tokenizer);
+                    const policy::ChatFormat& format, const policy::Tokenizer& tokenizer);
 
 // Which of the first `turns` turns the next one sees: the best of them under best_of_history, by standing(); otherwise
 // all.
@@ -65,4 +65,4 @@ std::vector<size_t> shown_turns(const ContextOptions& options, const Trajectory&
 // The text that asks for a summary.
 std::string summary_request(const ContextOptions& options);
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -8,18 +8,21 @@
 #include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::rollout {
+
+using env::Verdict;
+
 namespace {
 
 // A token without text (the stop token) is code only strictly inside the block.
-Role role_of(size_t begin, size_t end, const Answer& answer) {
+Role role_of(size_t begin, size_t end, const env::Answer& answer) {
   return answer.ok && begin < answer.code_end && end > answer.code_begin ? Role::kCode : Role::kPlan;
 }
 
 }  // namespace
 
-Conversation::Conversation(const ChatFormat& format, const Tokenizer& tokenizer, const Task& task,
-                           int64_t step, int64_t sample, ContextOptions context)
+Conversation::Conversation(const policy::ChatFormat& format, const policy::Tokenizer& tokenizer,
+                           const env::Task& task, int64_t step, int64_t sample, ContextOptions context)
     : format_(&format), tokenizer_(&tokenizer), context_(std::move(context)) {
   trajectory_.task = task.name;
   trajectory_.step = step;
@@ -41,14 +44,14 @@ void Conversation::show(std::vector<PastTurn> past, size_t max_ids, const Feedba
 std::string Conversation::add_answer(const std::vector<int32_t>& ids, const std::vector<float>& log_probs,
                                      bool stopped) {
   TEMPER_CHECK_EQ(ids.size(), log_probs.size());
-  const Answer answer = extract_code(tokenizer_->decode(ids), format_->opens_reasoning());
+  const env::Answer answer = env::extract_code(tokenizer_->decode(ids), format_->opens_reasoning());
   Segment& row = open_row();
   Turn turn;
   turn.segment = int32_t(trajectory_.segments.size()) - 1;
   turn.begin = int32_t(row.ids.size());
   turn.end = turn.begin + int32_t(ids.size());
   turn.stopped = stopped;
-  if (!answer.ok) turn.verdict = verdict_of(VerdictKind::kFailParse, answer.reason);
+  if (!answer.ok) turn.verdict = env::verdict_of(env::VerdictKind::kFailParse, answer.reason);
   row.append(ids, Role::kPlan);
   std::copy(log_probs.begin(), log_probs.end(), row.log_probs.begin() + turn.begin);
   size_t at = 0;
@@ -112,7 +115,7 @@ bool Conversation::add_feedback(Segment& row, const Verdict& verdict, bool stopp
   const size_t share = room / size_t(std::max<int64_t>(1, limit.answers));
   std::string text = feedback_text(verdict, limit.bytes);
   std::vector<int32_t> ids = feedback_ids(text, stopped);
-  while (ids.size() > share && text.size() > kMaxMessageBytes) {
+  while (ids.size() > share && text.size() > env::kMaxMessageBytes) {
     text = feedback_text(verdict, std::min(text.size() * share / ids.size(), text.size() * 15 / 16));
     ids = feedback_ids(text, stopped);
   }
@@ -160,10 +163,10 @@ bool Conversation::open_turn(size_t max_ids, const FeedbackLimit& limit) {
 }
 
 std::string feedback_text(const Verdict& verdict, size_t max_bytes) {
-  const Verdict heard = told(verdict);
-  if (max_bytes > kMaxMessageBytes && !heard.details.empty())
-    return cut_in_the_middle(heard.details, max_bytes);
-  return heard.message.empty() ? verdict_message(heard) : heard.message;
+  const Verdict heard = env::told(verdict);
+  if (max_bytes > env::kMaxMessageBytes && !heard.details.empty())
+    return env::cut_in_the_middle(heard.details, max_bytes);
+  return heard.message.empty() ? env::verdict_message(heard) : heard.message;
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -14,7 +14,7 @@
 #include "rollout/context.h"
 #include "rollout/trajectory.h"
 
-namespace temper {
+namespace temper::rollout {
 
 // How much of a verdict's details (env/verdict/details.h) a turn's feedback carries.
 struct FeedbackLimit {
@@ -30,8 +30,8 @@ class Conversation {
   static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
   // `format` and `tokenizer` must outlive it.
-  Conversation(const ChatFormat& format, const Tokenizer& tokenizer, const Task& task, int64_t step,
-               int64_t sample, ContextOptions context = {});
+  Conversation(const policy::ChatFormat& format, const policy::Tokenizer& tokenizer, const env::Task& task,
+               int64_t step, int64_t sample, ContextOptions context = {});
 
   // Prepends answers that were already judged to the first one's prompt. If they do not all fit, the worst are left
   // out, and the earliest of equals. `limit` applies to the last one's feedback: the errors of the others are either
@@ -44,7 +44,7 @@ class Conversation {
   // <think>, the answer begins inside its reasoning.
   std::string add_answer(const std::vector<int32_t>& ids, const std::vector<float>& log_probs, bool stopped);
   // The verdict of the last answer.
-  void add_verdict(const Verdict& verdict);
+  void add_verdict(const env::Verdict& verdict);
 
   // Appends a request to the policy to summarise its last answer, before it is told the verdict.
   void request_summary();
@@ -66,20 +66,20 @@ class Conversation {
  private:
   Segment& open_row() { return trajectory_.segments.back(); }
   std::vector<int32_t> feedback_ids(const std::string& text, bool stopped) const;
-  bool add_feedback(Segment& row, const Verdict& verdict, bool stopped, size_t max_ids,
+  bool add_feedback(Segment& row, const env::Verdict& verdict, bool stopped, size_t max_ids,
                     const FeedbackLimit& limit) const;
   bool add_past(Segment& row, std::span<const PastTurn> past, size_t max_ids,
                 const FeedbackLimit& limit) const;
   std::vector<int32_t> summary_request_ids() const;
 
-  const ChatFormat* format_;
-  const Tokenizer* tokenizer_;
+  const policy::ChatFormat* format_;
+  const policy::Tokenizer* tokenizer_;
   ContextOptions context_;
   Trajectory trajectory_;
 };
 
 // The verdict as the user's next message: its details, cut in the middle to max_bytes, where it has some and
 // max_bytes is more than a message may take; else its message.
-std::string feedback_text(const Verdict& verdict, size_t max_bytes = 0);
+std::string feedback_text(const env::Verdict& verdict, size_t max_bytes = 0);
 
-}  // namespace temper
+}  // namespace temper::rollout

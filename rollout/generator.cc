@@ -10,7 +10,10 @@
 #include "base/error.h"
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::rollout {
+
+using policy::Extension;
+
 namespace {
 
 constexpr size_t kPrefillTokens = 4096;  // most tokens per call, which bounds the activations
@@ -39,8 +42,8 @@ size_t common_prefix(const std::vector<int32_t>& a, const std::vector<int32_t>& 
 }  // namespace
 
 struct Generator::Impl {
-  Policy& policy;
-  KvCache cache;
+  policy::Policy& policy;
+  policy::KvCache cache;
   const size_t max_tokens;
   std::set<int64_t> free_slots;
   std::vector<Kept> kept;                  // in the order in which they came to be
@@ -49,7 +52,7 @@ struct Generator::Impl {
   std::vector<Sequence> running;
   int64_t generated = 0, prefilled = 0;
 
-  Impl(Policy& p, int64_t slots, int64_t most)
+  Impl(policy::Policy& p, int64_t slots, int64_t most)
       : policy(p),
         cache(p.config(), p.options(), slots, most),
         max_tokens(size_t(most)),
@@ -71,7 +74,7 @@ struct Generator::Impl {
   double next_uniform(const Sequence& sequence) const;
   bool will_admit() const;
   void decode();
-  void take_token(Sequence& sequence, const SampledToken& token);
+  void take_token(Sequence& sequence, const policy::SampledToken& token);
   std::vector<Generation> collect();
 };
 
@@ -162,7 +165,7 @@ double Generator::Impl::next_uniform(const Sequence& sequence) const {
 // except those that end.
 void Generator::Impl::sample(const std::vector<Extension>& extensions,
                              const std::vector<std::vector<Sequence*>>& drawing, bool goes_on) {
-  std::vector<Draw> draws;
+  std::vector<policy::Draw> draws;
   for (size_t i = 0; i < extensions.size(); ++i) {
     auto& keys = held[size_t(extensions[i].slot)];
     keys.insert(keys.end(), extensions[i].ids.begin(), extensions[i].ids.end());
@@ -171,7 +174,7 @@ void Generator::Impl::sample(const std::vector<Extension>& extensions,
                        Rng(sequence->request.rng_key).uniform_at(sequence->generation.ids.size()),
                        goes_on ? next_uniform(*sequence) : -1});
   }
-  const std::vector<SampledToken> tokens = policy.sample(cache, extensions, draws);
+  const std::vector<policy::SampledToken> tokens = policy.sample(cache, extensions, draws);
   auto token = tokens.begin();
   for (const auto& sequences : drawing)
     for (Sequence* sequence : sequences) take_token(*sequence, *token++);
@@ -211,7 +214,7 @@ void Generator::Impl::decode() {
   if (!extensions.empty()) sample(extensions, drawing, !will_admit());
 }
 
-void Generator::Impl::take_token(Sequence& sequence, const SampledToken& token) {
+void Generator::Impl::take_token(Sequence& sequence, const policy::SampledToken& token) {
   auto& [request, generation, slot, done] = sequence;
   generation.ids.push_back(token.id);
   generation.log_probs.push_back(token.log_prob);
@@ -234,7 +237,7 @@ std::vector<Generation> Generator::Impl::collect() {
   return finished;
 }
 
-Generator::Generator(Policy& policy, int64_t slots, int64_t max_tokens)
+Generator::Generator(policy::Policy& policy, int64_t slots, int64_t max_tokens)
     : impl_(std::make_unique<Impl>(policy, slots, max_tokens)) {}
 
 Generator::~Generator() = default;
@@ -263,4 +266,4 @@ void Generator::release(uint64_t id) {
 int64_t Generator::tokens_generated() const { return impl_->generated; }
 int64_t Generator::tokens_prefilled() const { return impl_->prefilled; }
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -8,14 +8,14 @@
 #include "policy/policy.h"
 #include "policy/sampler.h"
 
-namespace temper {
+namespace temper::rollout {
 
 struct GenerationRequest {
   uint64_t id = 0;       // the caller's, of one request at a time
   uint64_t rng_key = 0;  // token n of the answer uses uniform number n of this key, nothing else
   std::vector<int32_t>
       ids;  // the whole row so far; what it has in common with kept keys is not computed again
-  SamplingParams sampling;
+  policy::SamplingParams sampling;
   int64_t max_new_tokens = 0;
   std::vector<int32_t> stop_ids = {};  // any of them ends the answer
   // Its keys stay for the next request of this id, until release(id) or until others need the room. They are
@@ -36,7 +36,7 @@ struct Generation {
 class Generator {
  public:
   // Rows of at most `max_tokens`, prompt and answer together.
-  Generator(Policy& policy, int64_t slots, int64_t max_tokens);
+  Generator(policy::Policy& policy, int64_t slots, int64_t max_tokens);
   ~Generator();
 
   void add(GenerationRequest request);  // waits for a free slot inside
@@ -53,4 +53,4 @@ class Generator {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper
+}  // namespace temper::rollout

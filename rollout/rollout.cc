@@ -16,7 +16,10 @@
 #include "rollout/generator.h"
 #include "rollout/trajectory_file.h"
 
-namespace temper {
+namespace temper::rollout {
+
+using env::Verdict;
+
 namespace {
 
 constexpr uint64_t kSummaryStream = 0x5D44;  // keeps a summary's random numbers apart from its answer's
@@ -44,8 +47,9 @@ struct Waits {
 // One call of Rollout::run.
 class Run {
  public:
-  Run(Policy& policy, const Tokenizer& tokenizer, const ChatFormat& format, Judge& judge,
-      const RolloutOptions& options, const Waits& waits, uint64_t seed, int64_t step, RolloutStats& stats)
+  Run(policy::Policy& policy, const policy::Tokenizer& tokenizer, const policy::ChatFormat& format,
+      env::Judge& judge, const RolloutOptions& options, const Waits& waits, uint64_t seed, int64_t step,
+      RolloutStats& stats)
       : tokenizer_(tokenizer),
         format_(format),
         judge_(judge),
@@ -79,23 +83,23 @@ class Run {
   std::vector<Trajectory> take_all();
   Batch to_batch(const std::vector<RolloutRequest>& requests, std::vector<Trajectory> trajectories) const;
 
-  const Tokenizer& tokenizer_;
-  const ChatFormat& format_;
-  Judge& judge_;
+  const policy::Tokenizer& tokenizer_;
+  const policy::ChatFormat& format_;
+  env::Judge& judge_;
   const RolloutOptions& options_;
   const Waits waits_;
   const uint64_t seed_;
   const int64_t step_;
   RolloutStats& stats_;
-  Policy& policy_;
+  policy::Policy& policy_;
   std::optional<Generator> generator_;
-  std::shared_ptr<void> gpu_;     // held while it generates
-  std::optional<Phase> judging_;  // while it waits for verdicts
-  double moved_s_ = now_s();      // when the last token or verdict came
+  std::shared_ptr<void> gpu_;             // held while it generates
+  std::optional<policy::Phase> judging_;  // while it waits for verdicts
+  double moved_s_ = now_s();              // when the last token or verdict came
   std::optional<double> interrupted_s_;
   bool told_interrupt_ = false;
-  std::vector<Line> lines_;           // this rank's, group by group
-  std::map<Ticket, size_t> tickets_;  // at the judge
+  std::vector<Line> lines_;                // this rank's, group by group
+  std::map<env::Ticket, size_t> tickets_;  // at the judge
   int64_t turns_done_ = 0, turns_left_ = 0;
 };
 
@@ -146,7 +150,7 @@ void Run::ask(size_t index) {
 
 void Run::moved() {
   moved_s_ = now_s();
-  made_progress();
+  policy::made_progress();
 }
 
 // Whether there is work left that is worth waiting for.
@@ -199,7 +203,7 @@ void Run::answered(const Generation& generation) {
   const std::string code =
       line.conversation.add_answer(generation.ids, generation.log_probs, generation.stopped);
   const Trajectory& trajectory = line.conversation.trajectory();
-  if (trajectory.turns.back().verdict.kind == VerdictKind::kFailParse) {
+  if (trajectory.turns.back().verdict.kind == env::VerdictKind::kFailParse) {
     return judged(generation.id, trajectory.turns.back().verdict);
   }
   tickets_[judge_.submit(trajectory.task, code)] = generation.id;
@@ -214,7 +218,7 @@ void Run::collect_verdicts() {
   const double start = now_s();
   const auto arrived = judge_.poll(wait ? kWait : std::chrono::milliseconds(0));
   if (wait) stats_.wait_s += now_s() - start;
-  for (const Judged& one : arrived) {
+  for (const env::Judged& one : arrived) {
     const auto ticket = tickets_.find(one.ticket);
     if (ticket == tickets_.end()) continue;  // of a run that was interrupted
     const size_t line = ticket->second;
@@ -243,7 +247,7 @@ void Run::judged(size_t index, const Verdict& verdict) {
 // Our own failure is no feedback, so it ends the trajectory.
 bool Run::goes_on(const Line& line, const Verdict& verdict) const {
   return line.turns() < options_.turns && !verdict.infra() &&
-         !(options_.stop_on_pass && told(verdict).pass());
+         !(options_.stop_on_pass && env::told(verdict).pass());
 }
 
 void Run::open_turn(size_t index) {
@@ -260,22 +264,22 @@ void Run::end(size_t index) {
 
 // Each rank takes its lines of these.
 void Run::note_alike(const std::vector<RolloutRequest>& requests) const {
-  Communicator& ranks = policy_.ranks();
+  policy::Communicator& ranks = policy_.ranks();
   if (ranks.size() == 1) return;
   for (const RolloutRequest& request : requests)
-    ranks.note(lasting_name("samples of " + request.task->name), uint64_t(request.samples));
+    ranks.note(policy::lasting_name("samples of " + request.task->name), uint64_t(request.samples));
 }
 
 // Every rank's trajectories, in the order of the lines.
 std::vector<Trajectory> Run::take_all() {
   std::vector<Trajectory> mine, all;
   for (Line& line : lines_) mine.push_back(line.conversation.take());
-  Communicator& ranks = policy_.ranks();
+  policy::Communicator& ranks = policy_.ranks();
   if (ranks.size() == 1) return mine;
   stats_.given_up = ranks.any(stats_.given_up, "trajectories");
   for (const std::string& bytes : ranks.all_gather(to_bytes(mine), "trajectories"))
     for (Trajectory& trajectory : trajectories_from_bytes(bytes)) all.push_back(std::move(trajectory));
-  if (fail_if_asked("batch") == "flip") all.front().segments.front().ids.back() ^= 1;  // for tests
+  if (policy::fail_if_asked("batch") == "flip") all.front().segments.front().ids.back() ^= 1;  // for tests
   stats_.tokens = int64_t(ranks.sum(double(stats_.tokens), "statistics of generated tokens"));
   stats_.judged = int64_t(ranks.sum(double(stats_.judged), "statistics of judged answers"));
   stats_.cached = int64_t(ranks.sum(double(stats_.cached), "statistics of cached verdicts"));
@@ -299,7 +303,7 @@ Batch Run::to_batch(const std::vector<RolloutRequest>& requests, std::vector<Tra
 
 Batch Run::run(const std::vector<RolloutRequest>& requests,
                const std::function<void(int64_t, int64_t)>& progress) {
-  const Phase phase("rollout");
+  const policy::Phase phase("rollout");
   note_alike(requests);
   open_lines(requests);
   if (!lines_.empty()) {
@@ -353,7 +357,7 @@ void RolloutOptions::visit(OptionVisitor& v) {
                     "quarter of max_context_tokens",
             .unit = "bytes",
             .min = 0,
-            .max = double(kMaxDetailsBytes)});
+            .max = double(env::kMaxDetailsBytes)});
   v.section("context", context, "what a turn is shown of earlier ones");
 }
 
@@ -361,7 +365,8 @@ size_t RolloutOptions::feedback_limit() const {
   return size_t(feedback_bytes > 0 ? feedback_bytes : max_context_tokens / 4);
 }
 
-Rollout::Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions opts, uint64_t seed)
+Rollout::Rollout(policy::Policy& policy, const policy::Tokenizer& tokenizer, env::Judge& judge,
+                 RolloutOptions opts, uint64_t seed)
     : options(std::move(opts)),
       shares_gpu(policy.options().on_gpu() && judge.judges_on_own_gpu()),
       policy_(policy),
@@ -369,10 +374,10 @@ Rollout::Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, Rollo
       judge_(judge),
       format_(tokenizer),
       seed_(seed) {
-  for (const Task& task : judge.tasks()) check_prompt_fits(task);
+  for (const env::Task& task : judge.tasks()) check_prompt_fits(task);
 }
 
-void Rollout::check_prompt_fits(const Task& task) const {
+void Rollout::check_prompt_fits(const env::Task& task) const {
   const Conversation conversation(format_, tokenizer_, task, 0, 0, options.context);
   const auto prompt = int64_t(conversation.row().size()), summary = int64_t(conversation.summary_room());
   const int64_t needed = prompt + options.max_response_tokens + summary;
@@ -392,4 +397,4 @@ Batch Rollout::run(int64_t step, const std::vector<RolloutRequest>& requests,
       .run(requests, progress);
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -15,7 +15,7 @@
 #include "rollout/context.h"
 #include "rollout/trajectory.h"
 
-namespace temper {
+namespace temper::rollout {
 
 struct RolloutOptions {
   int64_t tasks_per_step = 8;
@@ -31,7 +31,7 @@ struct RolloutOptions {
   ContextOptions context = {};
   void visit(OptionVisitor& v);
 
-  SamplingParams sampling() const { return {temperature, top_p, top_k}; }
+  policy::SamplingParams sampling() const { return {temperature, top_p, top_k}; }
 
   // feedback_bytes, or else a byte for four tokens of context: some three bytes make a token, so that is a
   // twelfth of the context a turn. In a context below 1600 tokens it is no more than a message takes.
@@ -39,7 +39,7 @@ struct RolloutOptions {
 };
 
 struct RolloutRequest {
-  const Task* task;
+  const env::Task* task;
   int64_t samples;
   // Prepended to the first new answer's prompt. The worst are left out if they do not all fit.
   std::vector<PastTurn> past = {};
@@ -60,7 +60,8 @@ class Rollout {
  public:
   // All references must outlive the rollout.
   // Errors: ConfigError if a task's prompt leaves no room for an answer in max_context_tokens.
-  Rollout(Policy& policy, const Tokenizer& tokenizer, Judge& judge, RolloutOptions options, uint64_t seed);
+  Rollout(policy::Policy& policy, const policy::Tokenizer& tokenizer, env::Judge& judge,
+          RolloutOptions options, uint64_t seed);
 
   // Returns one group per request, in order. Deterministic in (seed, step, task, sample, turn) except for decisions
   // that depend on measured times. An INFRA verdict, our own failure, ends its trajectory. `progress` is called with
@@ -82,14 +83,14 @@ class Rollout {
   bool shares_gpu;
 
  private:
-  void check_prompt_fits(const Task& task) const;
+  void check_prompt_fits(const env::Task& task) const;
 
-  Policy& policy_;
-  const Tokenizer& tokenizer_;
-  Judge& judge_;
-  ChatFormat format_;
+  policy::Policy& policy_;
+  const policy::Tokenizer& tokenizer_;
+  env::Judge& judge_;
+  policy::ChatFormat format_;
   uint64_t seed_;
   RolloutStats stats_;
 };
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::rollout {
 namespace {
 
 struct Chain {
@@ -34,8 +34,9 @@ void select(std::vector<Chain>& chains, int64_t keep) {
 
 }  // namespace
 
-std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tasks, int64_t trials,
-                           const SearchOptions& options, const std::function<double(const Verdict&)>& value,
+std::vector<Search> search(Rollout& rollout, const std::vector<const env::Task*>& tasks, int64_t trials,
+                           const SearchOptions& options,
+                           const std::function<double(const env::Verdict&)>& value,
                            const std::function<void(const Batch&)>& record,
                            const std::function<void(int64_t, int64_t)>& progress) {
   const int64_t width = options.width, rounds = options.budget / width;
@@ -43,7 +44,7 @@ std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tas
                    options.every > 0,
                "budget {}, width {}, keep {}, every {}", options.budget, width, options.keep, options.every);
   std::vector<Search> searches;
-  for (const Task* task : tasks)
+  for (const env::Task* task : tasks)
     for (int64_t trial = 0; trial < trials; ++trial) searches.push_back({task, {}});
   std::vector<std::vector<Chain>> chains(searches.size(), std::vector<Chain>(size_t(width)));
   const int64_t answers = int64_t(searches.size()) * width;
@@ -61,7 +62,7 @@ std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tas
     for (size_t i = 0; i < requests.size(); ++i) {
       const Trajectory& trajectory = batch.groups[i].samples[0];
       Chain& chain = chains[i / size_t(width)][i % size_t(width)];
-      const Verdict& verdict = trajectory.turns.back().verdict;
+      const env::Verdict& verdict = trajectory.turns.back().verdict;
       searches[i / size_t(width)].verdicts.push_back(verdict);
       if (verdict.infra()) continue;
       chain.turns.push_back(last_turn(trajectory));
@@ -73,4 +74,4 @@ std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tas
   return searches;
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -12,7 +12,7 @@
 
 #include "rollout/rollout.h"
 
-namespace temper {
+namespace temper::rollout {
 
 struct SearchOptions {
   int64_t budget = 16;  // answers to a task
@@ -24,17 +24,18 @@ struct SearchOptions {
 
 // One way of spending the budget on one task: its verdicts in the order of the rounds.
 struct Search {
-  const Task* task;
-  std::vector<Verdict> verdicts;  // [budget]
+  const env::Task* task;
+  std::vector<env::Verdict> verdicts;  // [budget]
 };
 
 // Runs `trials` searches for each task, task by task. `value` rates a verdict, higher is better; a right answer is
 // better than a wrong one whatever their values. An answer that could not be judged (INFRA) is not shown and improves
 // no chain. Each round's rows are passed to `record`, which can end the search by throwing. Deterministic in the same
 // sense as a rollout. Errors: those of Rollout::run; TEMPER_CHECK for options that contradict each other.
-std::vector<Search> search(Rollout& rollout, const std::vector<const Task*>& tasks, int64_t trials,
-                           const SearchOptions& options, const std::function<double(const Verdict&)>& value,
+std::vector<Search> search(Rollout& rollout, const std::vector<const env::Task*>& tasks, int64_t trials,
+                           const SearchOptions& options,
+                           const std::function<double(const env::Verdict&)>& value,
                            const std::function<void(const Batch&)>& record,
                            const std::function<void(int64_t, int64_t)>& progress = {});
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -4,14 +4,14 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::rollout {
 namespace {
 
 constexpr std::array<const char*, kRoles> kRoleNames = {"prompt",  "plan",    "code",   "feedback",
                                                         "history", "request", "summary"};
 
-std::string verdict_line(const Verdict& verdict) {
-  std::string line = to_string(verdict.kind);
+std::string verdict_line(const env::Verdict& verdict) {
+  std::string line = env::to_string(verdict.kind);
   if (!verdict.reason.empty()) line += fmt::format(" ({})", verdict.reason);
   if (verdict.candidate_us > 0) {
     line += fmt::format(", {:.2f} us against {:.2f} us: {:.2f}x [{:.2f}, {:.2f}]", verdict.candidate_us,
@@ -27,7 +27,7 @@ std::string verdict_line(const Verdict& verdict) {
 
 // The tokens of a segment behind its prefix, each role's stretch under its name, and the verdict of each
 // answer.
-std::string own_text(const Trajectory& trajectory, size_t segment, const Tokenizer& tokenizer) {
+std::string own_text(const Trajectory& trajectory, size_t segment, const policy::Tokenizer& tokenizer) {
   const Segment& row = trajectory.segments[segment];
   std::string text;
   for (size_t t = size_t(row.prefix); t < row.ids.size(); ++t) {
@@ -81,7 +81,7 @@ std::vector<BatchRow> rows_of(const Batch& batch) {
   return rows;
 }
 
-std::string to_text(const Trajectory& trajectory, const Tokenizer& tokenizer) {
+std::string to_text(const Trajectory& trajectory, const policy::Tokenizer& tokenizer) {
   std::string text =
       fmt::format("=== {}, step {}, sample {}", trajectory.task, trajectory.step, trajectory.sample);
   for (size_t segment = 0; segment < trajectory.segments.size(); ++segment) {
@@ -93,4 +93,4 @@ std::string to_text(const Trajectory& trajectory, const Tokenizer& tokenizer) {
   return text + "\n";
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

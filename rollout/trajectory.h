@@ -10,7 +10,7 @@
 #include "env/verdict/verdict.h"
 #include "policy/text/tokenizer.h"
 
-namespace temper {
+namespace temper::rollout {
 
 enum class Role : uint8_t {
   kPrompt,    // the task and the chat format's own tokens
@@ -51,7 +51,7 @@ struct Turn {
   int32_t begin = 0, end = 0;  // the answer, the stop token included
   Span summary = {};           // the policy's summary of it, stop token included; empty if there is none
   bool stopped = false;        // ended with the stop token, not at a length limit
-  Verdict verdict = {};
+  env::Verdict verdict = {};
 
   // The policy's own tokens of the turn.
   std::array<Span, 2> spans() const { return {Span{begin, end}, summary}; }
@@ -94,6 +94,6 @@ struct BatchRow {
 std::vector<BatchRow> rows_of(const Batch& batch);
 
 // The conversation as text: role headings, answers, verdicts with times.
-std::string to_text(const Trajectory& trajectory, const Tokenizer& tokenizer);
+std::string to_text(const Trajectory& trajectory, const policy::Tokenizer& tokenizer);
 
-}  // namespace temper
+}  // namespace temper::rollout

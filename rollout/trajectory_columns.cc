@@ -8,7 +8,10 @@
 #include "base/input/json.h"
 #include "rollout/columns.h"
 
-namespace temper {
+namespace temper::rollout {
+
+using env::Verdict;
+
 namespace {
 
 using Json = nlohmann::json;
@@ -68,7 +71,8 @@ struct Tables {
 
 std::string kind_names() {
   Json names = Json::array();
-  for (int kind = 0; kind <= int(VerdictKind::kInfra); ++kind) names.push_back(to_string(VerdictKind(kind)));
+  for (int kind = 0; kind <= int(env::VerdictKind::kInfra); ++kind)
+    names.push_back(env::to_string(env::VerdictKind(kind)));
   return names.dump();
 }
 
@@ -297,4 +301,4 @@ std::vector<Trajectory> from_columns(std::string bytes) {
   return trajectories;
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -8,7 +8,7 @@
 
 #include "rollout/trajectory.h"
 
-namespace temper {
+namespace temper::rollout {
 
 // kRaw: numbers as they lie in memory, the verdicts as a zstd frame of JSON lines. kZstd: every column as a
 // frame. kRanks: raw, the verdicts as CBOR, which keeps bytes that are no text.
@@ -18,4 +18,4 @@ std::string to_columns(std::span<const Trajectory* const> trajectories, ColumnFo
 // Errors: ConfigError saying what is wrong; nothing is believed before it is checked.
 std::vector<Trajectory> from_columns(std::string bytes);
 
-}  // namespace temper
+}  // namespace temper::rollout

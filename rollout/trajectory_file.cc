@@ -7,7 +7,7 @@
 #include "base/input/printable.h"
 #include "rollout/trajectory_columns.h"
 
-namespace temper {
+namespace temper::rollout {
 namespace fs = std::filesystem;
 
 std::string to_bytes(const std::vector<Trajectory>& trajectories) {
@@ -75,4 +75,4 @@ std::vector<std::string> recorded_trajectories(const fs::path& folder) {
   return names;
 }
 
-}  // namespace temper
+}  // namespace temper::rollout

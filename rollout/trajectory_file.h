@@ -8,7 +8,7 @@
 
 #include "rollout/trajectory.h"
 
-namespace temper {
+namespace temper::rollout {
 
 // A file of columns (docs/reference/trajectories.md), in place of one that may be there; `compress`: all of
 // them by zstd. Errors: WorldError naming the path; on reading also ConfigError of a file that was broken
@@ -32,4 +32,4 @@ std::vector<std::string> recorded_trajectories(const std::filesystem::path& fold
 std::string to_bytes(const std::vector<Trajectory>& trajectories);
 std::vector<Trajectory> trajectories_from_bytes(std::string bytes);
 
-}  // namespace temper
+}  // namespace temper::rollout

@@ -4,12 +4,13 @@
 #include "trainer/run/recorder.h"
 #include "trainer/run/task_order.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
-std::vector<RolloutRequest> requests_of_step(const RunConfig& config, const TaskOrder& order, int64_t step) {
-  std::vector<RolloutRequest> requests;
-  for (const Task* task : order.of_step(step, config.rollout.tasks_per_step))
+std::vector<rollout::RolloutRequest> requests_of_step(const RunConfig& config, const TaskOrder& order,
+                                                      int64_t step) {
+  std::vector<rollout::RolloutRequest> requests;
+  for (const env::Task* task : order.of_step(step, config.rollout.tasks_per_step))
     requests.push_back({task, config.rollout.samples_per_task});
   return requests;
 }
@@ -20,7 +21,8 @@ LossOptions loss_of(const RunConfig& config) {
   return loss;
 }
 
-RejectionStats reject(const RunConfig& config, const Batch& batch, Learner& learner, TurnValues& returns) {
+RejectionStats reject(const RunConfig& config, const rollout::Batch& batch, Learner& learner,
+                      TurnValues& returns) {
   RejectionStats stats;
   if (config.rejection.mismatch)
     reject_mismatch(config.rejection, batch, learner.log_probs(batch), returns, stats);
@@ -30,9 +32,9 @@ RejectionStats reject(const RunConfig& config, const Batch& batch, Learner& lear
 
 }  // namespace
 
-void train(const RunConfig& config, Judge& judge, Run& run) {
+void train(const RunConfig& config, env::Judge& judge, Run& run) {
   Model model = starting_model(config, judge, run);
-  Rollout rollout(model.policy, model.tokenizer, judge, config.rollout, uint64_t(config.run.seed));
+  rollout::Rollout rollout(model.policy, model.tokenizer, judge, config.rollout, uint64_t(config.run.seed));
   Learner learner(model.policy, config.learner, loss_of(config), config.optimizer, config.rollout.sampling(),
                   config.run.steps);
   TaskOrder order(config.tasks, judge.tasks(), uint64_t(config.run.seed));
@@ -41,7 +43,8 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
   record.evaluation_before();
 
   for (int64_t step = done + 1; run.goes_on(step); ++step) {
-    const Batch batch = rollout.run(step, requests_of_step(config, order, step), record.rollout_bar());
+    const rollout::Batch batch =
+        rollout.run(step, requests_of_step(config, order, step), record.rollout_bar());
     if (rollout.stats().given_up) break;  // nothing is learned from half a step
     order.observe(batch);
     record.check_replicas();
@@ -60,4 +63,4 @@ void train(const RunConfig& config, Judge& judge, Run& run) {
   record.result();
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -14,7 +14,7 @@
 #include "env/box/core_lease.h"
 #include "env/box/oracle_process.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int32_t kEagerCalls = 50, kEmptyCalls = 15;
@@ -219,4 +219,4 @@ std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task
   return rows;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/judge/judge.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr double kLeastEager_us = 20;
 
@@ -42,4 +42,4 @@ using AdmissionProgress = std::function<void(int64_t, int64_t)>;
 std::vector<Admission> admit(const JudgeOptions& options, const std::vector<Task>& tasks,
                              const AdmissionProgress& progress = {}, int64_t mutant_draws = 0);
 
-}  // namespace temper
+}  // namespace temper::env

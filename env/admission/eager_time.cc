@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "env/gpu/oracle_process.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kWarmCalls = 3, kEagerCalls = 20;
@@ -95,4 +95,4 @@ void time_eager(int gpu, const std::vector<Task>& tasks, std::vector<Admission>&
   if (!fair.empty()) EagerTimes(gpu, tasks, rows, timed).time(fair);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,11 +5,11 @@
 
 #include "env/admission/admission.h"
 
-namespace temper {
+namespace temper::env {
 
 // Fills in eager_us of the rows without problems, and what is wrong with it. `timed` is called once a row.
 // Errors: WorldError if the oracle dies. A task that the GPU's memory does not hold is a row with that problem.
 void time_eager(int gpu, const std::vector<Task>& tasks, std::vector<Admission>& rows,
                 const std::function<void()>& timed);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -12,7 +12,7 @@
 #include "env/procedure/gpu_procedure.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr std::chrono::minutes kPatience{10};  // for a task
@@ -147,4 +147,4 @@ std::vector<Admission> admit_gpu_tasks(const GpuAdmissionOptions& options, const
   return GpuAdmittance(options, tasks, progress).run();
 }
 
-}  // namespace temper
+}  // namespace temper::env

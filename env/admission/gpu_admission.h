@@ -4,7 +4,7 @@
 
 #include "env/admission/admission.h"
 
-namespace temper {
+namespace temper::env {
 
 struct GpuAdmissionOptions {
   int gpu = 0;                                      // among those that are visible
@@ -22,4 +22,4 @@ double h200_floor_us(const Task& task);
 std::vector<Admission> admit_gpu_tasks(const GpuAdmissionOptions& options, const std::vector<Task>& tasks,
                                        const AdmissionProgress& progress = {});
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace temper {
+namespace temper::env {
 
 struct MutantFate {
   std::string mutant;
@@ -24,4 +24,4 @@ struct MutantFate {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MutantFate, mutant, kind, check_draw, timed_draw, timed_tried, check_idle,
                                    timed_idle)
 
-}  // namespace temper
+}  // namespace temper::env

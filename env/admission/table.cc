@@ -7,7 +7,7 @@
 
 #include "env/task/c_names.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // f32 goes without saying.
@@ -61,4 +61,4 @@ std::string markdown_table(const std::vector<Task>& tasks, const std::vector<Adm
   return text;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 
 #include "env/admission/admission.h"
 
-namespace temper {
+namespace temper::env {
 
 // The cells about a GPU task that need no trial: "| name | split | tensors | timed sizes | floor |".
 std::string task_cells(const Task& task, double floor_us);
@@ -14,4 +14,4 @@ std::string task_cells(const Task& task, double floor_us);
 // One section a family, in order of appearance; a row a task. Rows belong to the tasks, in order.
 std::string markdown_table(const std::vector<Task>& tasks, const std::vector<Admission>& rows);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 
 #include "env/box/clock.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -65,4 +65,4 @@ CallTime CallWatch::stop() {
   return time;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -11,7 +11,7 @@
 
 #include "base/process.h"
 
-namespace temper {
+namespace temper::env {
 
 struct CallTime {
   std::chrono::nanoseconds wall{0};
@@ -51,4 +51,4 @@ class CallWatch {
   Reading start_{};
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -12,7 +12,7 @@
 #include "env/box/lockdown.h"
 #include "env/box/private_root.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int64_t kRootBytes = 8 << 20;  // the object's file lies in the private root
@@ -51,4 +51,4 @@ void* load_object(Fd file, const uint8_t* object, int64_t bytes, std::string& er
   return nullptr;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 
 #include "base/process.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr const char* kCandidateObject = "/candidate.so";  // in the private root
 
@@ -25,4 +25,4 @@ CandidateBox lock_up(int64_t memory_bytes, int64_t cpu_s, uid_t user);
 // constructors.
 void* load_object(Fd file, const uint8_t* object, int64_t bytes, std::string& error);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 bool inputs_unchanged(const LaidCase& mine, const uint8_t* pristine, const CallLayout& packed) {
@@ -56,4 +56,4 @@ std::string collect_case(const LaidCase& mine, uint8_t* oracle, const CallLayout
   return "";
 }
 
-}  // namespace temper
+}  // namespace temper::env

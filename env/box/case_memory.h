@@ -7,7 +7,7 @@
 #include "env/call/case.h"
 #include "env/call/fill.h"
 
-namespace temper {
+namespace temper::env {
 
 // Where a candidate's buffers lie: case_layout, or the same buffers apart.
 struct LaidCase {
@@ -24,4 +24,4 @@ void prepare_case(const LaidCase& mine, const uint8_t* pristine, const CallLayou
 // Copies the outputs to the oracle's arena. "" or what the call broke: input_mutation, guard.
 std::string collect_case(const LaidCase& mine, uint8_t* oracle, const CallLayout& packed, Fill fill);
 
-}  // namespace temper
+}  // namespace temper::env

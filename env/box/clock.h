@@ -4,7 +4,7 @@
 #include <chrono>
 #include <ctime>
 
-namespace temper {
+namespace temper::env {
 
 // CLOCK_MONOTONIC_RAW: not slewed by the machine's time synchronisation.
 inline std::chrono::nanoseconds raw_clock() {
@@ -13,4 +13,4 @@ inline std::chrono::nanoseconds raw_clock() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // The kernel's struct sched_attr, in its first size. Its header does not go with the C library's.
@@ -45,4 +45,4 @@ void check_core_locks(int core) { const LeaseWait opened(lease_name(core)); }
 
 CoreLease::CoreLease(int core) : lock_(lease(lease_name(core))) {}
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 
 #include "base/machine/lease.h"
 
-namespace temper {
+namespace temper::env {
 
 // Keeps this process and all it starts from now on on `core`. Errors: WorldError.
 void pin_to_core(int core);
@@ -26,4 +26,4 @@ class CoreLease {
   Fd lock_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kContextEnds_s = 30;  // a killed process's, with all that it holds of a GPU
@@ -42,4 +42,4 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
   return result;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 
 #include "base/machine/child_process.h"
 
-namespace temper {
+namespace temper::env {
 
 // `descriptors` become 3, 4, …; standard input and output (and, unless `keep_errors`, error output)
 // /dev/null; all others are closed. Returns 127 if the program cannot be started.
@@ -22,4 +22,4 @@ ChildProcess start_gpu_program(const std::vector<std::string>& argv,
 // The environment of this process without the job's secret, which candidates must not see, and with `more` added.
 std::vector<std::string> environment_with(const std::vector<std::string>& more);
 
-}  // namespace temper
+}  // namespace temper::env

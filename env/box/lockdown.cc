@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "env/box/namespaces.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // A child sets its limits before it becomes another program. Until then its code is the parent's, and the
@@ -104,4 +104,4 @@ std::string first_call_not_killed() {
   return "";
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace temper {
+namespace temper::env {
 
 struct Limits {
   int64_t memory_bytes = 0;  // address space
@@ -38,4 +38,4 @@ std::string first_open_door();
 // the first that was not killed for it, or "".
 std::string first_call_not_killed();
 
-}  // namespace temper
+}  // namespace temper::env

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint64_t kNamespaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
@@ -178,4 +178,4 @@ void BoxProcess::kill() {
   pid_ = -1;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/process.h"
 
-namespace temper {
+namespace temper::env {
 
 // How a child ended: "exit_3", "signal_11"; a broken system-call filter rule is "forbidden_call".
 std::string describe_wait_status(int status);
@@ -50,4 +50,4 @@ class BoxProcess {
 // to unprivileged users, where one does.
 [[nodiscard]] WorldError namespace_error(const std::string& what);
 
-}  // namespace temper
+}  // namespace temper::env

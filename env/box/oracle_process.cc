@@ -13,7 +13,7 @@
 #include "env/call/handover.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr std::chrono::milliseconds kTimeout{60'000};
@@ -139,4 +139,4 @@ void OracleProcess::end_serving() {
   await_reply();
 }
 
-}  // namespace temper
+}  // namespace temper::env

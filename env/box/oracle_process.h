@@ -14,7 +14,7 @@
 #include "env/call/protocol.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr int kDrawsAtOnce = 8;
 
@@ -66,4 +66,4 @@ class OracleProcess {
 int64_t largest_case(const std::vector<Task>& tasks);
 int64_t largest_laid_case(const std::vector<Task>& tasks);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "env/box/namespaces.h"
 
-namespace temper {
+namespace temper::env {
 namespace fs = std::filesystem;
 namespace {
 
@@ -49,4 +49,4 @@ void enter_private_root(int64_t bytes, const std::vector<std::string>& read_only
   check(::chdir("/"), "enter the private root");
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 
 // Called in a mount namespace of our own. `read_only` are folders of the machine that appear under the same
 // names; a folder that is a link (/lib → usr/lib) appears as the same link. The working folder becomes the
 // new root. Errors: WorldError naming the step.
 void enter_private_root(int64_t bytes, const std::vector<std::string>& read_only);
 
-}  // namespace temper
+}  // namespace temper::env

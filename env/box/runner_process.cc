@@ -13,7 +13,7 @@
 #include "env/box/wire.h"
 #include "env/call/handover.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using std::chrono::milliseconds;
@@ -147,4 +147,4 @@ std::string RunnerProcess::death(milliseconds wait) {
   return WIFEXITED(*status) ? "exit" : describe_wait_status(*status);
 }
 
-}  // namespace temper
+}  // namespace temper::env

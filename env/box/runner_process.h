@@ -12,7 +12,7 @@
 #include "env/call/case.h"
 #include "env/call/protocol.h"
 
-namespace temper {
+namespace temper::env {
 
 struct RunnerOptions {
   std::string program;  // temper-runner
@@ -72,4 +72,4 @@ class RunnerProcess {
   CallTime call_time_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

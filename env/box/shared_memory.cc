@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 
 Mapping::Mapping(int file, int64_t bytes) : bytes_(bytes) {
   void* data = ::mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -42,4 +42,4 @@ Mapping map_whole(int file) {
   return {file, info.st_size};
 }
 
-}  // namespace temper
+}  // namespace temper::env

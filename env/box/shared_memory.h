@@ -8,7 +8,7 @@
 
 #include "base/process.h"
 
-namespace temper {
+namespace temper::env {
 
 // A mapping, unmapped when destroyed.
 class Mapping {
@@ -39,4 +39,4 @@ Fd memory_with(const char* name, const std::string& content);
 // Maps the whole of an inherited descriptor.
 Mapping map_whole(int file);
 
-}  // namespace temper
+}  // namespace temper::env

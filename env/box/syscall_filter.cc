@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "env/box/lockdown.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
@@ -113,4 +113,4 @@ void allow_only_candidate_calls() {
   load(filter);
 }
 
-}  // namespace temper
+}  // namespace temper::env

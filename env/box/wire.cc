@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-namespace temper {
+namespace temper::env {
 
 bool send_packet(int socket, const void* message, size_t bytes) {
   return ::send(socket, message, bytes, MSG_NOSIGNAL) == ssize_t(bytes);
@@ -19,4 +19,4 @@ bool receive_packet(int socket, void* message, size_t bytes, std::chrono::millis
   return n > 0 && ::recv(socket, message, bytes, MSG_TRUNC | MSG_DONTWAIT) == ssize_t(bytes);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 
 #include "env/call/protocol.h"
 
-namespace temper {
+namespace temper::env {
 
 bool send_packet(int socket, const void* message, size_t bytes);
 // False if nothing arrives in time (negative: wait for ever), the peer is gone, or the packet has another
@@ -41,4 +41,4 @@ std::string text_of(const char (&field)[kSize]) {
   return {field, ::strnlen(field, kSize)};
 }
 
-}  // namespace temper
+}  // namespace temper::env

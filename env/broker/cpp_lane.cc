@@ -7,7 +7,7 @@
 #include "env/procedure/naive.h"
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 ProcedureOptions procedure_options(const LaneSetup& setup) {
@@ -90,4 +90,4 @@ RunnerOptions CppLane::runner_options() const {
 void CppLane::start_oracle() { oracle_.emplace(program_dir_ + "/temper-oracle", setup_.tasks); }
 void CppLane::start_runner() { runner_.emplace(runner_options_); }
 
-}  // namespace temper
+}  // namespace temper::env

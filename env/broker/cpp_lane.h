@@ -6,7 +6,7 @@
 #include "env/broker/lane_work.h"
 #include "env/procedure/procedure.h"
 
-namespace temper {
+namespace temper::env {
 
 class CppLane : public LaneWork {
  public:
@@ -32,4 +32,4 @@ class CppLane : public LaneWork {
   std::optional<RunnerProcess> runner_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

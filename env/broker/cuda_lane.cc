@@ -8,7 +8,7 @@
 #include "env/languages/language.h"
 #include "env/plan/gpu_candidate.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // nvcc takes longer and more than a C++ compiler: what is set for that one is not what it gets less of.
@@ -91,4 +91,4 @@ void CudaLane::prepare() {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 #include "env/broker/lane_work.h"
 #include "env/plan/planner.h"
 
-namespace temper {
+namespace temper::env {
 
 class CudaLane : public LaneWork {
  public:
@@ -28,4 +28,4 @@ class CudaLane : public LaneWork {
   bool user_dropped_ = false;
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/box/core_lease.h"
 #include "env/box/wire.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kCapability = 90;
@@ -93,4 +93,4 @@ void GpuLane::prepare() {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

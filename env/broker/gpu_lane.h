@@ -7,7 +7,7 @@
 #include "env/broker/lane_work.h"
 #include "env/procedure/gpu_procedure.h"
 
-namespace temper {
+namespace temper::env {
 
 class GpuLane : public LaneWork {
  public:
@@ -31,4 +31,4 @@ class GpuLane : public LaneWork {
   double judged_s_ = 0;  // when a candidate was judged last
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -3,7 +3,7 @@
 #include "env/broker/cpp_lane.h"
 #include "env/broker/cuda_lane.h"
 
-namespace temper {
+namespace temper::env {
 
 HostLane::HostLane(const LaneSetup& setup) {
   LaneSetup cpp = setup, cuda = setup;
@@ -32,4 +32,4 @@ void HostLane::prepare() {
   if (cuda_) cuda_->prepare();
 }
 
-}  // namespace temper
+}  // namespace temper::env

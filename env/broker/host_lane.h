@@ -6,7 +6,7 @@
 
 #include "env/broker/lane_work.h"
 
-namespace temper {
+namespace temper::env {
 
 class HostLane : public LaneWork {
  public:
@@ -24,4 +24,4 @@ class HostLane : public LaneWork {
   std::vector<Place> places_;             // by task
 };
 
-}  // namespace temper
+}  // namespace temper::env

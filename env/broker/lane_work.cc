@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-namespace temper {
+namespace temper::env {
 
 uid_t lane_user() {
   constexpr uid_t kFirst = 100'000;
@@ -14,4 +14,4 @@ std::string sandbox_level(bool user_dropped) {
          (user_dropped ? ", user dropped)" : ")");
 }
 
-}  // namespace temper
+}  // namespace temper::env

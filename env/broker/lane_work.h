@@ -7,7 +7,7 @@
 
 #include "env/judge/lane_messages.h"
 
-namespace temper {
+namespace temper::env {
 
 class LaneWork {
  public:
@@ -23,4 +23,4 @@ uid_t lane_user();
 
 std::string sandbox_level(bool user_dropped);
 
-}  // namespace temper
+}  // namespace temper::env

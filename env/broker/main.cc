@@ -12,7 +12,7 @@
 #include "env/broker/host_lane.h"
 #include "env/judge/lane_messages.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kSocket = 3;
@@ -62,12 +62,12 @@ int run() {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env
 
 int main() {
   temper::begin_process();
   try {
-    return temper::run();
+    return temper::env::run();
   } catch (const std::exception& e) {
     fmt::print(stderr, "temper-broker: {}\n", e.what());
     return temper::kExitWorld;

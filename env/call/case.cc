@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int64_t kPageBytes = 4096;
@@ -54,4 +54,4 @@ std::vector<int64_t> dim_arguments(const Task& task, const Shape& shape) {
   return sizes;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 #include "env/call/layout.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr int64_t kGuardBytes = 256;  // on both sides of every buffer
 inline constexpr int64_t kBufferAlign = 64;
@@ -33,4 +33,4 @@ CallLayout apart(const CallLayout& packed, Placement placement);
 // The dimension arguments of the candidate's entry point, in order.
 std::vector<int64_t> dim_arguments(const Task& task, const Shape& shape);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -15,7 +15,7 @@
 #define TEMPER_ON_BOTH inline
 #endif
 
-namespace temper {
+namespace temper::env {
 
 enum class DrawKind : uint32_t {
   kPlain = 0,
@@ -220,4 +220,4 @@ TEMPER_ON_BOTH float cell_value(const DrawForm& form, uint64_t cell, double unit
   return float(form.low + double(form.width) * ((double(cell) + 0.25 + 0.5 * unit) / double(form.elements)));
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kSmallestSpike = 8, kLargestSpike = 1e4;  // in units of the draw's scale
@@ -413,4 +413,4 @@ double farthest(DrawKind kind, const std::function<bool(double far, uint64_t see
   return 0;
 }
 
-}  // namespace temper
+}  // namespace temper::env

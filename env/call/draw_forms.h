@@ -12,7 +12,7 @@
 #include "env/call/draw_family.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 // The call of that number under a key that is made once for each verdict. A negative number: all inputs are
 // plain. A timed call has no kinds that set times.
@@ -80,4 +80,4 @@ bool singles_out(DrawKind kind);
 // notion of distance give 1 or 0.
 double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right);
 
-}  // namespace temper
+}  // namespace temper::env

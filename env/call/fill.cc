@@ -2,7 +2,7 @@
 
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Source: Appleby, MurmurHash3's finaliser (2011). In 32 bits, so that loops over it vectorise.
@@ -57,4 +57,4 @@ bool filled_words(Fill of, FillKind kind, int64_t first, int64_t count, const ui
   return filled<FillKind::kGuard>(key, of.call, uint32_t(first), count, words);
 }
 
-}  // namespace temper
+}  // namespace temper::env

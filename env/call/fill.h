@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace temper {
+namespace temper::env {
 
 // Identifies the fill of one call. The key is secret and new for each verdict, so that a candidate cannot
 // recognise an unwritten element by its value.
@@ -28,4 +28,4 @@ void fill_words(Fill fill, FillKind kind, int64_t first, int64_t count, uint32_t
 // Whether the words still hold what fill_words writes.
 bool filled_words(Fill fill, FillKind kind, int64_t first, int64_t count, const uint32_t* words);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 
 #include <ctime>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) &&
@@ -52,4 +52,4 @@ bool wait_for_answer(ControlPage& page, uint32_t number, std::chrono::nanosecond
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 
 #include "env/call/protocol.h"
 
-namespace temper {
+namespace temper::env {
 
 // The box's side. Waits until `go` differs from `last` and returns it; reads the page's arguments only after
 // that.
@@ -19,4 +19,4 @@ void start_call(ControlPage& page, uint32_t number);
 // False if `done` is not `number` when `timeout` has passed.
 bool wait_for_answer(ControlPage& page, uint32_t number, std::chrono::nanoseconds timeout);
 
-}  // namespace temper
+}  // namespace temper::env

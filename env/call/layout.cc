@@ -1,6 +1,6 @@
 #include "env/call/layout.h"
 
-namespace temper {
+namespace temper::env {
 
 int64_t aligned(int64_t offset, int64_t align) { return (offset + align - 1) / align * align; }
 
@@ -34,4 +34,4 @@ std::vector<int64_t> buffer_bytes(const std::vector<TensorSpec>& tensors, const 
   return bytes;
 }
 
-}  // namespace temper
+}  // namespace temper::env

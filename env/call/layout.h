@@ -6,7 +6,7 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 struct Buffer {
   int64_t offset = 0;  // from the start of the stretch
@@ -40,4 +40,4 @@ CallLayout lay_out_call(const LayoutRules& rules, const std::vector<int64_t>& in
 
 std::vector<int64_t> buffer_bytes(const std::vector<TensorSpec>& tensors, const Shape& shape);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace temper {
+namespace temper::env {
 
 void OutputReporter::add(const WrongElement& element, double excess) {
   ++report.wrong;
@@ -36,4 +36,4 @@ void OutputReporter::add_worst(const WrongElement& element, double excess) {
   excess_[place] = excess;
 }
 
-}  // namespace temper
+}  // namespace temper::env

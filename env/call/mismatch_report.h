@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr int kReportedOutputs = 16;
 inline constexpr int kReportedElements = 4;  // per list
@@ -42,4 +42,4 @@ class OutputReporter {
   double excess_[kReportedElements] = {};
 };
 
-}  // namespace temper
+}  // namespace temper::env

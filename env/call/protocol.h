@@ -18,7 +18,7 @@
 #include "env/call/mismatch_report.h"
 #include "env/task/limits.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr uint32_t kProtocolMagic = 0x524D5054;  // "TPMR"
 inline constexpr uint32_t kProtocolVersion = 1;
@@ -115,4 +115,4 @@ struct ControlPage {
 
 inline constexpr uint32_t kStopServing = 0xFFFFFFFF;  // as `go`
 
-}  // namespace temper
+}  // namespace temper::env

@@ -15,7 +15,7 @@
 #include "env/box/private_root.h"
 #include "env/verdict/details.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // The exit status of the box's init: everything is done, one of our own steps failed, or a tool failed or was ended by
@@ -187,4 +187,4 @@ CompileResult compile(const Toolchain& tools, const std::string& source, const C
   return result;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 
 #include "env/compile/toolchain.h"
 
-namespace temper {
+namespace temper::env {
 
 // Defaults are for C++.
 struct CompileQuota {
@@ -48,4 +48,4 @@ CompileResult compile(const Toolchain& tools, const std::string& source, const C
 std::string compile_failure_details(const CompileResult& result, const CompileQuota& quota,
                                     const std::string& source);
 
-}  // namespace temper
+}  // namespace temper::env

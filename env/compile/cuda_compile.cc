@@ -7,7 +7,7 @@
 #include "base/process.h"
 #include "env/languages/cuda_text.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // "# 12 "candidate.cu"": where what follows came from.
@@ -44,7 +44,7 @@ class HostCompiler {
     tools.files.emplace_back(kStubsFile, stubs);
     CompileQuota quota = quota_;
     quota.wall = std::chrono::milliseconds(std::max<int64_t>(0, int64_t((end_s_ - now_s()) * 1e3)));
-    return temper::compile(tools, text, quota, user_);
+    return temper::env::compile(tools, text, quota, user_);
   }
 
  private:
@@ -98,4 +98,4 @@ CudaCompiled compile_cuda(const CudaToolchain& tools, const std::string& unit, c
   return compiled;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 #include "env/compile/compile_box.h"
 #include "env/languages/host_half.h"
 
-namespace temper {
+namespace temper::env {
 
 struct CudaCompiled {
   CompileResult result;  // object, cubin, ptx; or why there are none
@@ -22,4 +22,4 @@ CudaCompiled compile_cuda(const CudaToolchain& tools, const std::string& unit, c
 // no one else sees.
 std::string plain_stubs(const std::string& stubs);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "env/compile/cxx_driver.h"
 #include "env/languages/cuda_text.h"
 
-namespace temper {
+namespace temper::env {
 namespace fs = std::filesystem;
 namespace {
 
@@ -211,4 +211,4 @@ CudaToolchain CudaHeaders::load(const fs::path& folder) const {
   return tools;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -11,7 +11,7 @@
 
 #include "env/compile/toolchain.h"
 
-namespace temper {
+namespace temper::env {
 
 class CudaHeaders {
  public:
@@ -38,4 +38,4 @@ class CudaHeaders {
   std::map<std::string, std::optional<CudaToolchain>> leads_;  // asked for; with tools once read
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "env/compile/cxx_driver.h"
 #include "env/compile/toolchain.h"
 
-namespace temper {
+namespace temper::env {
 namespace fs = std::filesystem;
 namespace {
 
@@ -187,4 +187,4 @@ CudaToolchain find_cuda_toolchain(const std::vector<std::string>& flags, const s
   return tools;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -2,7 +2,7 @@
 
 #include "env/languages/cuda_text.h"
 
-namespace temper {
+namespace temper::env {
 
 CudaToolchains::CudaToolchains(std::vector<std::string> flags, std::string entry, std::string architecture,
                                std::filesystem::path headers)
@@ -21,4 +21,4 @@ const CudaToolchain& CudaToolchains::of(const std::string& unit) {
   return *with_lambdas_;
 }
 
-}  // namespace temper
+}  // namespace temper::env

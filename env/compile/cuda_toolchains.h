@@ -3,7 +3,7 @@
 
 #include "env/compile/cuda_headers.h"
 
-namespace temper {
+namespace temper::env {
 
 // Lambdas that kernels call (`[=] __device__ …`) make nvcc read a large part of the standard library, and
 // take 1.6 times as long: only units that have some are compiled so.
@@ -23,4 +23,4 @@ class CudaToolchains {
   std::optional<CudaToolchain> with_lambdas_;  // once a unit has asked for it
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace fs = std::filesystem;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -96,4 +96,4 @@ Command CxxDriver::linker(const std::string& from, const std::string& to, const 
           file("crtendS.o")};
 }
 
-}  // namespace temper
+}  // namespace temper::env

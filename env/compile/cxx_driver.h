@@ -6,7 +6,7 @@
 
 #include "base/machine/child_process.h"
 
-namespace temper {
+namespace temper::env {
 
 using Command = std::vector<std::string>;
 
@@ -33,4 +33,4 @@ std::string first_line(const std::string& text);
 // Words as drivers print them: bare or in double quotes.
 std::vector<std::string> split_words(const std::string& line);
 
-}  // namespace temper
+}  // namespace temper::env

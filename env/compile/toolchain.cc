@@ -4,7 +4,7 @@
 
 #include "env/compile/cxx_driver.h"
 
-namespace temper {
+namespace temper::env {
 
 std::string description(const Toolchain& tools) {
   std::string text = tools.version;
@@ -26,4 +26,4 @@ Toolchain find_toolchain(const std::vector<std::string>& flags, const std::strin
   return tools;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 
 // Done to what a program has written before the next one reads it: the text it begins with becomes another.
 struct TextEdit {
@@ -60,4 +60,4 @@ Toolchain find_toolchain(const std::vector<std::string>& flags, const std::strin
 CudaToolchain find_cuda_toolchain(const std::vector<std::string>& flags, const std::string& entry,
                                   const std::string& architecture);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 #include "env/gpu/fill.h"
 #include "env/plan/plan.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int64_t kBatchInputs = int64_t(512) << 20, kBatchOutputs = kBatchInputs / 2;  // bytes
@@ -226,4 +226,4 @@ Zones filled_zones(const CallLayout& layout, const GpuBufferTypes& types, const 
   return zones;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/gpu/specs.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr int64_t kGpuGuardBytes =
     64 << 10;  // on both sides of every buffer: a row written too far is seen
@@ -91,4 +91,4 @@ struct GpuBufferTypes {
 Zones guard_zones(const CallLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
 Zones filled_zones(const CallLayout& layout, const GpuBufferTypes& types, const GpuFill& fill, uint64_t base);
 
-}  // namespace temper
+}  // namespace temper::env

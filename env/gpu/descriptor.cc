@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 struct Packet {
@@ -47,4 +47,4 @@ Fd receive_descriptor(int socket, std::chrono::milliseconds timeout) {
   return Fd(descriptor);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,9 +5,9 @@
 
 #include "base/process.h"
 
-namespace temper {
+namespace temper::env {
 
 bool send_descriptor(int socket, int descriptor);
 Fd receive_descriptor(int socket, std::chrono::milliseconds timeout);  // none if nothing arrives
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 
 #include "env/gpu/specs.h"
 
-namespace temper {
+namespace temper::env {
 
 struct FilledGroup {
   uint32_t word[4];
@@ -56,4 +56,4 @@ TEMPER_ON_BOTH FilledGroup filled_group(FillType type, uint32_t key, uint32_t ca
            filled_word(type, call, hash * 0xAC564B05), filled_word(type, call, hash * 0x8664F205)}};
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -11,7 +11,7 @@
 #include "env/gpu/descriptor.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr std::chrono::milliseconds kTimeout{60'000}, kStartPatience{110'000};
@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kTimeout{60'000}, kStartPatience{110'000};
 }  // namespace
 
 GpuOracleProcess::GpuOracleProcess(const std::string& program, int gpu, const std::vector<Task>& tasks)
-    : exchange_bytes_(temper::exchange_bytes(tasks)) {
+    : exchange_bytes_(temper::env::exchange_bytes(tasks)) {
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw system_error("create a socket pair");
@@ -111,4 +111,4 @@ double GpuOracleProcess::warm_baseline(uint32_t task, const GpuDraw& draw) {
   return ask(request).baseline_us[0];
 }
 
-}  // namespace temper
+}  // namespace temper::env

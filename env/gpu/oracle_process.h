@@ -9,7 +9,7 @@
 #include "base/machine/child_process.h"
 #include "env/gpu/protocol.h"
 
-namespace temper {
+namespace temper::env {
 
 // This GPU's memory does not hold the task; it holds others.
 class TaskTooLarge : public WorldError {
@@ -56,4 +56,4 @@ class GpuOracleProcess {
   uint32_t sequence_ = 0;
 };
 
-}  // namespace temper
+}  // namespace temper::env

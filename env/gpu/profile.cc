@@ -8,7 +8,7 @@
 #include "env/box/wire.h"
 #include "env/plan/kernel_name.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr const char* kMemsets = "(memset)";
@@ -139,4 +139,4 @@ Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire
   return profile;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 struct DeviceRecord {
   enum class Kind : uint8_t { kKernel, kMemset, kCopy };
@@ -36,4 +36,4 @@ struct RoofTimes {
 };
 RoofTimes roof_times(const Task& task, const GpuFactsWire& gpu, double in_cache = 0);
 
-}  // namespace temper
+}  // namespace temper::env

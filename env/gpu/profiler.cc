@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "env/box/wire.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kMostFailures = 3;
@@ -76,4 +76,4 @@ void GpuProfiler::prepare() {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

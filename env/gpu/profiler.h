@@ -4,7 +4,7 @@
 
 #include "env/gpu/runner_process.h"
 
-namespace temper {
+namespace temper::env {
 
 class GpuProfiler {
  public:
@@ -31,4 +31,4 @@ class GpuProfiler {
   int loads_ = 0;     // loads by this runner
 };
 
-}  // namespace temper
+}  // namespace temper::env

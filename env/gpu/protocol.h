@@ -20,7 +20,7 @@
 #include "env/gpu/specs.h"
 #include "env/plan/target.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr int kMaxPlans = 64;  // one a shape
 static_assert(kMaxDraws == kMaxTensors);
@@ -157,4 +157,4 @@ struct GpuOracleReply {
   char error[512] = {};   // in a first reply with kOk: the other processes that compute on the GPU
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 #include "env/box/execute.h"
 #include "env/box/wire.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr std::chrono::milliseconds kStartPatience{60'000};
@@ -160,4 +160,4 @@ void GpuRunnerPool::prepare() {
   if (!spare_) spare_.emplace(options_);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -11,7 +11,7 @@
 #include "env/box/shared_memory.h"
 #include "env/gpu/protocol.h"
 
-namespace temper {
+namespace temper::env {
 
 struct GpuRunnerOptions {
   std::string program;  // temper-gpu-runner
@@ -84,4 +84,4 @@ class GpuRunnerPool {
   int64_t candidates_ = 0;  // candidates that the running process has finished
 };
 
-}  // namespace temper
+}  // namespace temper::env

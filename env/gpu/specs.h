@@ -10,7 +10,7 @@
 #include "env/call/draw_family.h"
 #include "env/task/element_type.h"
 
-namespace temper {
+namespace temper::env {
 
 struct DrawSpec {
   uint64_t key = 0;
@@ -61,4 +61,4 @@ struct Zones {
   FillType front[kMaxZones] = {}, back[kMaxZones] = {};  // fill of each zone's two halves
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/languages/language.h"
 #include "env/task/c_names.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Times do not hang on which normal numbers the inputs are: a sum of four uniform ones is normal enough.
@@ -168,4 +168,4 @@ std::string standalone_program(const Task& task, const std::string& source) {
       task.name, words_of(task.timed_shape), flags, source, kHelpers, set_text(task), kMain);
 }
 
-}  // namespace temper
+}  // namespace temper::env

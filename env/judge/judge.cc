@@ -15,7 +15,7 @@
 #include "env/verdict/verdict_cache.h"
 #include "env/verdict/verdict_journal.h"
 
-namespace temper {
+namespace temper::env {
 
 namespace {
 
@@ -299,4 +299,4 @@ Verdict Judge::judge(const std::string& task, const std::string& source) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -19,7 +19,7 @@
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 struct JudgeOptions {
   std::string judge = "full";
@@ -117,4 +117,4 @@ class Judge {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

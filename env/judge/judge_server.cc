@@ -12,7 +12,7 @@
 #include "base/machine/messages.h"
 #include "base/machine/socket.h"
 
-namespace temper {
+namespace temper::env {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JudgeHello, level, machine, notes, tasks, width)
 
@@ -140,7 +140,7 @@ struct JudgeServer::Impl {
 
 JudgeServer::JudgeServer(Judge& judge) : impl_(std::make_unique<Impl>(judge)) {}
 JudgeServer::~JudgeServer() = default;
-std::string JudgeServer::address() const { return to_text(impl_->listener.address()); }
+std::string JudgeServer::address() const { return temper::to_text(impl_->listener.address()); }
 void JudgeServer::serve(const std::function<bool()>& ended) { impl_->serve(ended); }
 
-}  // namespace temper
+}  // namespace temper::env

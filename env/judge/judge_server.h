@@ -17,7 +17,7 @@
 
 #include "env/judge/judge.h"
 
-namespace temper {
+namespace temper::env {
 
 class JudgeServer {
  public:
@@ -47,4 +47,4 @@ JudgeHello judge_hello_from(const std::string& text);
 // Digest of the tasks' order and of everything in them that decides a verdict.
 std::string list_digest(const std::vector<Task>& tasks);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kStartPatience_s = 120;
@@ -143,4 +143,4 @@ void Lane::take_ready(const std::string& message) {
   state_ = State::kIdle;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "base/machine/messages.h"
 #include "env/judge/lane_messages.h"
 
-namespace temper {
+namespace temper::env {
 
 struct LaneOptions {
   std::string program;  // the broker's program; empty: temper-broker beside this program
@@ -74,4 +74,4 @@ class Lane {
   int failures_ = 0;  // starts that came to nothing, since the last answer
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Paths and compiler output may hold any bytes; JSON may not.
@@ -113,4 +113,4 @@ LaneAnswer lane_answer_from(const std::string& text) {
   return answer;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 struct LaneSetup {  // judge → broker, once
   std::vector<Task> tasks;
@@ -58,4 +58,4 @@ LaneReady lane_ready_from(const std::string& text);
 LaneRequest lane_request_from(const std::string& text);
 LaneAnswer lane_answer_from(const std::string& text);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -18,7 +18,7 @@
 #include "env/languages/language.h"
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kMaxAttempts = 2;  // attempts for a candidate whose judging failed by our own fault
@@ -339,4 +339,4 @@ std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vect
   return std::make_unique<Lanes>(options, tasks);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -14,7 +14,7 @@
 #include "env/judge/judge_server.h"
 #include "env/judge/workers.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kConnect_s = 60, kSilence_s = 20;
@@ -189,4 +189,4 @@ std::unique_ptr<Workers> make_remote_workers(const JudgeOptions& options, const 
   return std::make_unique<RemoteWorkers>(options, tasks);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 
 #include "env/judge/judge.h"
 
-namespace temper {
+namespace temper::env {
 
 struct WorkOrder {
   uint64_t id = 0;
@@ -50,4 +50,4 @@ std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vect
 // The judge servers at options.servers. Errors: WorldError naming one that cannot be reached.
 std::unique_ptr<Workers> make_remote_workers(const JudgeOptions& options, const std::vector<Task>& tasks);
 
-}  // namespace temper
+}  // namespace temper::env

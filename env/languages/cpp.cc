@@ -7,7 +7,7 @@
 
 #include "env/languages/language.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // What the entry point is called with, by type. Inputs have no const: a pointer without one becomes either.
@@ -61,4 +61,4 @@ const Language kCpp{
     .translation_unit = translation_unit,
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "env/languages/cuda_text.h"
 #include "env/languages/language.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 std::string signature(const std::vector<CallParameter>& parameters) {
@@ -88,4 +88,4 @@ const Language kCuda{
     .host_text = host_text,
 };
 
-}  // namespace temper
+}  // namespace temper::env

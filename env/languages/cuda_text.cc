@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 enum class Kind : uint8_t { kWord, kLiteral, kSign, kDirective };
@@ -244,4 +244,4 @@ std::string host_text(const std::string& unit) {
   return text.append(from, unit.data() + unit.size());
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace temper {
+namespace temper::env {
 
 // The line before a candidate's own text. Everything before it in a unit is ours.
 inline constexpr const char* kOwnText = "#line 1 \"candidate.cu\"\n";
@@ -18,4 +18,4 @@ bool has_extended_lambda(const std::string& source);
 // __CUDA_ARCH__), and where it is written so oddly that it is not certain what is a body.
 std::string host_text(const std::string& unit);
 
-}  // namespace temper
+}  // namespace temper::env

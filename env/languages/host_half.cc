@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int64_t kLargestPart =
@@ -34,4 +34,4 @@ void HostHalves::drop(std::list<Entry>::iterator entry) {
   entries_.erase(entry);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace temper {
+namespace temper::env {
 
 // A host half; both strings are empty if none is known.
 struct HostHalf {
@@ -43,4 +43,4 @@ class HostHalves {
   std::unordered_map<std::string, std::list<Entry>::iterator> by_digest_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr const Language* kLanguages[] = {&kCpp, &kCuda};
@@ -36,4 +36,4 @@ std::string c_signature(const std::string& entry_point, const std::vector<CallPa
   return fmt::format("extern \"C\" void {}({})", entry_point, fmt::join(arguments, ", "));
 }
 
-}  // namespace temper
+}  // namespace temper::env

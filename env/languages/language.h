@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 
 // An argument of a candidate's entry point.
 struct CallParameter {
@@ -48,4 +48,4 @@ std::string c_signature(const std::string& entry_point, const std::vector<CallPa
 
 extern const Language kCpp, kCuda;
 
-}  // namespace temper
+}  // namespace temper::env

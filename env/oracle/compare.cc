@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kTiny = 0x1p-126;  // below it f32 has few digits or none
@@ -115,4 +115,4 @@ double relative_error(const float* got, const double* expected, int64_t n, doubl
   return error;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 
 #include "env/call/mismatch_report.h"
 
-namespace temper {
+namespace temper::env {
 
 // An element may differ from the expected value by relative · (|expected| + scale). `scale` is the typical size of
 // the output, so that a sum whose terms cancel need not have more correct digits than its terms had. If there is a
@@ -37,4 +37,4 @@ OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, 
 // max |got - expected| / (|expected| + scale) over the elements where both are finite.
 double relative_error(const float* got, const double* expected, int64_t n, double scale);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "env/call/draw_forms.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int64_t kNonfiniteEvery = 64;
@@ -190,4 +190,4 @@ void spike_input(const TensorSpec& input, const Shape& shape, double magnitude, 
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 #include "env/call/draw_family.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 // Fills `out` with one plain draw of an input. The same key gives the same draw.
 void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* out);
@@ -21,4 +21,4 @@ void spike_input(const TensorSpec& input, const Shape& shape, double magnitude, 
 // Writes n < 2^29 words of AES in counter mode, so that the draws seen so far do not reveal the next.
 void fill_random(uint64_t key, uint32_t* out, int64_t n);
 
-}  // namespace temper
+}  // namespace temper::env

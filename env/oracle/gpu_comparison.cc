@@ -10,7 +10,7 @@
 #include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint64_t kRoundingSeed = 0x7E3;  // no secret
@@ -170,4 +170,4 @@ bool GpuOracle::unwritten(const Case& drawn, size_t output, const CompareResult&
                     bits_of(all.narrow(0, first, count).cpu()))[size_t(index - first)];
 }
 
-}  // namespace temper
+}  // namespace temper::env

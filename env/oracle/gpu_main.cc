@@ -9,5 +9,5 @@
 int main(int count, char** arguments) {
   temper::begin_process();
   if (count != 2) return temper::kExitUser;
-  temper::serve_gpu_oracle(std::atoi(arguments[1]), at::kCUDA);
+  temper::env::serve_gpu_oracle(std::atoi(arguments[1]), at::kCUDA);
 }

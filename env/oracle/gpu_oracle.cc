@@ -15,7 +15,7 @@
 #include "env/oracle/tolerance.h"
 #include "env/verdict/timing.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secret
@@ -350,4 +350,4 @@ void GpuOracle::compare(const uint64_t* digest, GpuOracleReply& reply) {
   reply.exact = exact_;
 }
 
-}  // namespace temper
+}  // namespace temper::env

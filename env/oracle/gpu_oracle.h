@@ -15,7 +15,7 @@
 #include "env/oracle/measured.h"
 #include "env/oracle/reference.h"
 
-namespace temper {
+namespace temper::env {
 
 class GpuOracle {
  public:
@@ -109,4 +109,4 @@ class GpuOracle {
   int32_t exact_ = 0;  // as in the reply
 };
 
-}  // namespace temper
+}  // namespace temper::env

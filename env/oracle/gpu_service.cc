@@ -13,7 +13,7 @@
 #include "env/oracle/gpu_oracle.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kSocket = 3, kTasks = 4;
@@ -63,4 +63,4 @@ void serve_gpu_oracle(int ordinal, at::Device device) {
   std::_Exit(0);  // not by way of the driver's clean-up
 }
 
-}  // namespace temper
+}  // namespace temper::env

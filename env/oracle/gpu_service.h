@@ -3,9 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace temper {
+namespace temper::env {
 
 // Answers requests until the socket closes. Tensors live on `device`, the device of the driver's memory.
 [[noreturn]] void serve_gpu_oracle(int ordinal, at::Device device);
 
-}  // namespace temper
+}  // namespace temper::env

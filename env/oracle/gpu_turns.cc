@@ -8,7 +8,7 @@
 #include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
-namespace temper {
+namespace temper::env {
 
 // Whether a right answer, the reference in single precision, stays within a neighbourhood of the strict bound.
 bool GpuOracle::stays_right(const FarKey& key, size_t output, const at::Tensor& got,
@@ -71,4 +71,4 @@ void GpuOracle::settle(const GpuOracleRequest& request, GpuOracleReply& reply) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

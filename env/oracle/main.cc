@@ -15,7 +15,7 @@
 #include "env/oracle/oracle.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kSocket = 3, kArena = 4, kPage = 5, kTasks = 6;
@@ -71,15 +71,16 @@ void run() {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env
 
 int main() {
   temper::begin_process();
   try {
-    temper::run();
+    temper::env::run();
     return temper::kExitOk;
   } catch (const std::exception& error) {
-    temper::send_wire(temper::kSocket, temper::status_reply(temper::OracleStatus::kError, error.what()), 0);
+    temper::env::send_wire(temper::env::kSocket,
+                           temper::env::status_reply(temper::env::OracleStatus::kError, error.what()), 0);
     return temper::kExitWorld;
   }
 }

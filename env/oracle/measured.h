@@ -9,7 +9,7 @@
 
 #include "env/call/draw_forms.h"
 
-namespace temper {
+namespace temper::env {
 
 using ScaleKey = std::tuple<size_t, int32_t, double>;               // task, shape, magnitude
 using FarKey = std::tuple<size_t, int32_t, double, int, DrawKind>;  // and of which input, in which kind
@@ -28,4 +28,4 @@ class Measured {
   std::map<Key, Value> known_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

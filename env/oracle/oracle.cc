@@ -11,7 +11,7 @@
 #include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secret
@@ -283,4 +283,4 @@ void Oracle::prove_influence(size_t task) const {
   check_influence(asked, {draw, [&](const auto& inputs) { return references_[task].wide(inputs); }});
 }
 
-}  // namespace temper
+}  // namespace temper::env

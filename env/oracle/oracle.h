@@ -17,7 +17,7 @@
 #include "env/oracle/reference.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 class Oracle {
  public:
@@ -84,4 +84,4 @@ class Oracle {
   Current current_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.flatten().view(at::kByte).equal(b.flatten().view(at::kByte));
@@ -55,4 +55,4 @@ void check_influence(const Task& task, const InfluenceProbe& probe) {
                     task.inputs[size_t(idle)].name);
 }
 
-}  // namespace temper
+}  // namespace temper::env

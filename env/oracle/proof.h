@@ -8,7 +8,7 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 // `work(i)` for each of `count` tasks; the ConfigErrors of all of them as one.
 void for_each_task(size_t count, const std::function<void(size_t)>& work);
@@ -27,4 +27,4 @@ struct InfluenceProbe {
 // Errors: ConfigError where an input changes no bit of any output, at any shape of the task.
 void check_influence(const Task& task, const InfluenceProbe& probe);
 
-}  // namespace temper
+}  // namespace temper::env

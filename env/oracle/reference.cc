@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "env/oracle/torch_names.h"
 
-namespace temper {
+namespace temper::env {
 namespace jit = torch::jit;
 
 struct Reference::Program {
@@ -82,4 +82,4 @@ std::vector<at::Tensor> Reference::wide(const std::vector<at::Tensor>& inputs, a
   return outputs;
 }
 
-}  // namespace temper
+}  // namespace temper::env

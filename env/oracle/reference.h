@@ -14,7 +14,7 @@ namespace torch::jit {
 struct Graph;
 }
 
-namespace temper {
+namespace temper::env {
 
 // The message of torch's exception, without the C++ stack trace that follows it.
 std::string torch_words(const std::exception& error);
@@ -48,4 +48,4 @@ class Reference {
   std::unique_ptr<Program> program_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

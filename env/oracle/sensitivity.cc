@@ -10,7 +10,7 @@
 #include "env/call/draw_forms.h"
 #include "env/oracle/draw.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Of four patterns the largest is under six tenths of what is usual at one element in 25, of eight at one in 600.
@@ -55,4 +55,4 @@ std::vector<at::Tensor> movements(const WideReference& reference, const std::vec
   return most;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -14,7 +14,7 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 // How far from the reference, in strict bounds (tolerance.h), the baseline may be on inputs that are far from
 // plain ones for those to be drawn.
@@ -35,4 +35,4 @@ using WideReference = std::function<std::vector<at::Tensor>(const std::vector<at
 std::vector<at::Tensor> movements(const WideReference& reference, const std::vector<at::Tensor>& inputs,
                                   const std::vector<at::Tensor>& expected, double rounding, uint64_t key);
 
-}  // namespace temper
+}  // namespace temper::env

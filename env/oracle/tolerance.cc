@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "env/call/draw_forms.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kBaselineErrors = 4;  // a candidate may be this many times as wrong as the baseline
@@ -87,4 +87,4 @@ double allowed_error(double strict, ElementType type, double baseline_error) {
   return std::min(strict + kBaselineErrors * baseline_error, std::max(precision_of(type).most, strict));
 }
 
-}  // namespace temper
+}  // namespace temper::env

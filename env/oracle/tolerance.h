@@ -8,7 +8,7 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 at::ScalarType dtype_of(ElementType type);
 
@@ -37,4 +37,4 @@ double allowed_error(double strict, ElementType type, double single_error, doubl
 // losing the many others by more than the bound: no limit where they are too few to matter.
 double most_growth(const Task& task, size_t output, const Shape& shape);
 
-}  // namespace temper
+}  // namespace temper::env

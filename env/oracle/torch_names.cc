@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace jit = torch::jit;
@@ -53,4 +53,4 @@ struct TorchNames : jit::Resolver {
 
 jit::ResolverPtr torch_names() { return std::make_shared<TorchNames>(); }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -3,8 +3,8 @@
 
 #include <torch/csrc/jit/frontend/resolver.h>
 
-namespace temper {
+namespace temper::env {
 
 torch::jit::ResolverPtr torch_names();
 
-}  // namespace temper
+}  // namespace temper::env

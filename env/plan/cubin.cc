@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint16_t kMachineCuda = 190;
@@ -297,4 +297,4 @@ std::string read_cubin(std::string_view bytes, Cubin& cubin) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 
 #include "env/plan/plan.h"
 
-namespace temper {
+namespace temper::env {
 
 struct CubinParameter {
   uint32_t offset = 0, bytes = 0;
@@ -52,4 +52,4 @@ void make_visible(std::string& bytes, const CubinGlobal& global);
 // "" and the cubin, or what is wrong with the file. Never throws, reads nothing outside `bytes`.
 std::string read_cubin(std::string_view bytes, Cubin& cubin);
 
-}  // namespace temper
+}  // namespace temper::env

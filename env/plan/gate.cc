@@ -7,7 +7,7 @@
 
 #include "env/plan/launch_rules.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 Finding refused(std::string reason, std::string detail) {
@@ -110,4 +110,4 @@ std::string check_plan_kernels(const LaunchPlan& plan, const Cubin& cubin, const
   return "";
 }
 
-}  // namespace temper
+}  // namespace temper::env

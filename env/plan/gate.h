@@ -7,7 +7,7 @@
 #include "env/plan/target.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr uint64_t kMaxGlobalBytes = 64 << 10;  // .nv.global: more is refused as such
 inline constexpr uint32_t kMaxStackBytes = 32 << 10;   // local memory of a thread
@@ -24,4 +24,4 @@ Found gate_cubin(const Cubin& cubin, std::string_view ptx);
 // "" or what a plan asks of the cubin that it does not have, or that CUDA would refuse.
 std::string check_plan_kernels(const LaunchPlan& plan, const Cubin& cubin, const GpuTarget& target);
 
-}  // namespace temper
+}  // namespace temper::env

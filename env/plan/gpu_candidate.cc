@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 void append(std::string& bytes, const std::string& part) {
@@ -47,4 +47,4 @@ std::optional<GpuCandidate> gpu_candidate_from(const std::string& bytes) {
   return candidate;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 
 struct GpuCandidate {
   std::string cubin;
@@ -16,4 +16,4 @@ struct GpuCandidate {
 std::string to_bytes(const GpuCandidate& candidate);
 std::optional<GpuCandidate> gpu_candidate_from(const std::string& bytes);  // nothing if they are no candidate
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Source: Itanium C++ ABI, 5.1 "External names": <source-name>, <template-args>, <expr-primary>.
@@ -107,4 +107,4 @@ std::string kernel_title(std::string_view mangled) {
   return title;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr size_t kMaxKernelTitleBytes = 40;
 
@@ -13,4 +13,4 @@ inline constexpr size_t kMaxKernelTitleBytes = 40;
 // name comes from untrusted code: unlike most demanglers, this one never reads past the end and takes linear time.
 std::string kernel_title(std::string_view mangled);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint32_t kMaxGridX = 0x7FFFFFFF, kMaxGridYZ = 65535, kMaxBlockZ = 64;
@@ -131,4 +131,4 @@ int32_t resident_blocks(const CubinKernel& kernel, uint32_t threads, uint64_t dy
   return int32_t(std::min(blocks, uint64_t(target.shared_per_multiprocessor) / shared));
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 #include "env/plan/cubin.h"
 #include "env/plan/target.h"
 
-namespace temper {
+namespace temper::env {
 
 enum class Refusal : uint8_t {
   kNone,
@@ -36,4 +36,4 @@ int32_t resident_blocks(const CubinKernel& kernel, uint32_t threads, uint64_t dy
 uint32_t max_threads(const CubinKernel& kernel, const GpuTarget& target);
 uint32_t max_dynamic_shared(const CubinKernel& kernel, const GpuTarget& target);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint32_t kMagic = 0x4C504D54;  // "TMPL"
@@ -314,4 +314,4 @@ std::string check_plan(const LaunchPlan& plan, const PlanBuffers& buffers) {
   return "";
 }
 
-}  // namespace temper
+}  // namespace temper::env

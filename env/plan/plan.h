@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 
 // Limits of a plan, not of a GPU.
 inline constexpr uint32_t kMaxPlanKernels = 256;
@@ -116,4 +116,4 @@ std::string check_plan(const LaunchPlan& plan, const PlanBuffers& buffers);
 // A line per kernel, workspace and step, for people.
 std::string plan_text(const LaunchPlan& plan);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -2,7 +2,7 @@
 
 #include "env/plan/plan.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 std::string text(const DevicePointer& pointer) {
@@ -74,4 +74,4 @@ std::string plan_text(const LaunchPlan& plan) {
   return lines;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 #include "env/verdict/message.h"
 #include "env/verdict/source_gate.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 Found compile_and_gate(const Task& task, const std::string& source, CudaToolchains& tools,
@@ -74,4 +74,4 @@ Planned plan_candidate(const Task& task, const std::string& source, const std::v
   return planned;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/plan/recorder_process.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 struct Planned {
   Found failure;  // nothing: there is a plan for each shape
@@ -32,4 +32,4 @@ Planned plan_candidate(const Task& task, const std::string& source, const std::v
 // check_shapes, then the timed one.
 std::vector<Shape> all_shapes(const Task& task);
 
-}  // namespace temper
+}  // namespace temper::env

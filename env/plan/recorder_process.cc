@@ -13,7 +13,7 @@
 #include "env/box/wire.h"
 #include "env/plan/recorder_reply.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using std::chrono::milliseconds;
@@ -111,4 +111,4 @@ Finding RecorderProcess::death() {
   return {VerdictKind::kFailRuntime, describe_wait_status(*status), ""};
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -12,7 +12,7 @@
 #include "env/plan/gate.h"
 #include "env/plan/recorder_protocol.h"
 
-namespace temper {
+namespace temper::env {
 
 struct RecorderOptions {
   std::string program;  // temper-recorder
@@ -53,4 +53,4 @@ class RecorderProcess {
   std::chrono::nanoseconds budget_{0};
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/plan/plan.h"
 #include "env/plan/target.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr int64_t kRecorderArenaBytes = 2 * int64_t(kMaxPlanBytes);
 
@@ -41,4 +41,4 @@ struct RecorderReply {
   char detail[400] = {};      // kFailed, kSandboxFailed
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/box/wire.h"
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr VerdictKind kKinds[] = {VerdictKind::kFailPlan, VerdictKind::kFailRuntime,
@@ -42,4 +42,4 @@ Found plan_of(const RecorderReply& reply, std::string_view arena, const PlanLimi
   return std::nullopt;
 }
 
-}  // namespace temper
+}  // namespace temper::env

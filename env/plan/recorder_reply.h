@@ -8,7 +8,7 @@
 #include "env/plan/gate.h"
 #include "env/plan/recorder_protocol.h"
 
-namespace temper {
+namespace temper::env {
 
 // A candidate's launcher became no plan.
 Finding no_plan(const std::string& what);
@@ -27,4 +27,4 @@ struct PlanLimits {
 // The plan of a kPlanned, at the begin of `arena`, or what is wrong with it.
 Found plan_of(const RecorderReply& reply, std::string_view arena, const PlanLimits& limits, LaunchPlan& plan);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace temper {
+namespace temper::env {
 
 struct GpuTarget {
   char name[64] = "NVIDIA H200";
@@ -26,4 +26,4 @@ struct GpuTarget {
   int64_t memory_bytes = 150'110'011'392;
 };
 
-}  // namespace temper
+}  // namespace temper::env

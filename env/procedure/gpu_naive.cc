@@ -2,7 +2,7 @@
 
 #include "env/procedure/judging.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 bool done(GpuRunnerPool& runners, const std::optional<GpuRunnerReply>& reply) {
@@ -25,4 +25,4 @@ NaiveVerdict gpu_naive_verdict(GpuOracleProcess& oracle, GpuRunnerPool& runners,
   return naive_of_times(repeated->repeat_us, oracle.warm_baseline(task_index, draw));
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,10 +9,10 @@
 #include "env/gpu/runner_process.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 // Of the candidate that the runner has loaded. A runner that dies of it is discarded. Errors: WorldError.
 NaiveVerdict gpu_naive_verdict(GpuOracleProcess& oracle, GpuRunnerPool& runners, const Task& task,
                                uint32_t task_index, std::chrono::nanoseconds patience);
 
-}  // namespace temper
+}  // namespace temper::env

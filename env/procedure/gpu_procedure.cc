@@ -15,7 +15,7 @@
 #include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -470,4 +470,4 @@ Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const Draws& draw
                  mismatch_text(mismatch), mismatch_details(task_, shape, reply.report)};
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -13,7 +13,7 @@
 #include "env/procedure/judging.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 struct GpuProcedureOptions {
   std::chrono::nanoseconds run_budget{5'000'000'000};  // all calls of a candidate together; an audit's anew
@@ -99,4 +99,4 @@ class GpuProcedure {
 // nominal bandwidth; the arithmetic over the peak of the tensor cores; the time of an empty kernel.
 double gpu_floor_us(const Task& task, const GpuFactsWire& gpu);
 
-}  // namespace temper
+}  // namespace temper::env

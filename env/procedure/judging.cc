@@ -9,7 +9,7 @@
 #include "env/verdict/message.h"
 #include "env/verdict/timing.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // When to stop early: more pairs tell nothing new about a call that takes long and is this much slower than the
@@ -123,4 +123,4 @@ Found TimedPairs::weigh(const Task& task, double floor_us, Verdict& verdict) con
   return std::nullopt;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 // Adds to a fault how the buffers of the call lay. It is likely, and not known, that an access outside one of them was
 // the cause.
@@ -61,4 +61,4 @@ class TimedPairs {
   std::optional<double> impossible_us_;  // the candidate's
 };
 
-}  // namespace temper
+}  // namespace temper::env

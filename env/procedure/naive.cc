@@ -7,7 +7,7 @@
 #include "env/box/core_lease.h"
 #include "env/procedure/judging.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kTolerance = 1e-2;  // relative and absolute
@@ -110,4 +110,4 @@ NaiveVerdict naive_verdict(const ProcedureOptions& options, OracleProcess& oracl
   return Naive(oracle, runner, task).judge(options, task_index, object);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,10 +9,10 @@
 
 #include "env/procedure/procedure.h"
 
-namespace temper {
+namespace temper::env {
 
 // Of a compiled candidate. `runner` is fresh and is used up. Errors: WorldError.
 NaiveVerdict naive_verdict(const ProcedureOptions& options, OracleProcess& oracle, RunnerProcess& runner,
                            const Task& task, uint32_t task_index, const std::string& object);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -351,4 +351,4 @@ void Procedure::use_shape(int32_t shape) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -16,7 +16,7 @@
 #include "env/verdict/timing.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 struct ProcedureOptions {
   CompileQuota compile;
@@ -109,4 +109,4 @@ class Procedure {
   Verdict verdict_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -19,7 +19,7 @@
 #include "env/call/case.h"
 #include "env/call/handover.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kSocket = 3, kArena = 4, kPage = 5;
@@ -106,15 +106,15 @@ void run(char** arguments) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env
 
 int main(int count, char** arguments) {
   temper::begin_process();
   if (count != 4) return temper::kExitUser;
   try {
-    temper::run(arguments);
+    temper::env::run(arguments);
   } catch (const std::exception& e) {
-    temper::reply(temper::RunnerStatus::kSandboxFailed, 0, e.what());
+    temper::env::reply(temper::env::RunnerStatus::kSandboxFailed, 0, e.what());
   }
   return 1;
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace temper {
+namespace temper::env {
 
 enum class ElementType : uint32_t { kF32 = 0, kI32, kBF16, kF16 };
 
@@ -15,4 +15,4 @@ enum class Distribution : uint32_t {
   kDistinct,    // as kUniform, no two elements equal
 };
 
-}  // namespace temper
+}  // namespace temper::env

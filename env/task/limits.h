@@ -1,9 +1,9 @@
 #pragma once
 // What a task may have, as messages of a fixed size carry it.
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr int kMaxDims = 8;
 inline constexpr int kMaxTensors = 16;
 
-}  // namespace temper
+}  // namespace temper::env

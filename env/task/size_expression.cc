@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 class SizeParser {
@@ -93,4 +93,4 @@ double evaluate_size(const std::string& expression, const Shape& shape) {
   return SizeParser(expression, shape).whole();
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,9 +5,9 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 // Numbers, dimensions, + - * / sqrt and parentheses. Errors: ConfigError saying what was expected where.
 double evaluate_size(const std::string& expression, const Shape& shape);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -1,7 +1,7 @@
 #pragma once
 // The splits of tasks: which are there to learn from, and which show what was learned.
 
-namespace temper {
+namespace temper::env {
 
 struct Split {
   // Task files name these two.
@@ -10,4 +10,4 @@ struct Split {
   static constexpr const char* kGenerated = "traces";
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -12,7 +12,7 @@
 #include "env/task/c_names.h"
 #include "env/task/size_expression.h"
 
-namespace temper {
+namespace temper::env {
 
 const char* c_name(ElementType type) {
   switch (type) {
@@ -162,4 +162,4 @@ int64_t tensor_bytes(const TensorSpec& tensor, const Shape& shape) {
   return int64_t(element_size(tensor.type)) * tensor_elements(tensor, shape);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -52,7 +52,7 @@
 #include "env/task/element_type.h"
 #include "env/task/split.h"
 
-namespace temper {
+namespace temper::env {
 
 size_t element_size(ElementType type);                     // bytes
 inline constexpr int64_t kMaxDistinct = int64_t{1} << 22;  // elements that f32 can tell apart in any range
@@ -124,4 +124,4 @@ int64_t tensor_bytes(const TensorSpec& tensor, const Shape& shape);
 // The standard deviation of a normal input in a case of that magnitude.
 double normal_scale(const TensorSpec& input, const Shape& shape, double magnitude);
 
-}  // namespace temper
+}  // namespace temper::env

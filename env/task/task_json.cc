@@ -4,7 +4,7 @@
 
 #include "base/files.h"
 
-namespace temper {
+namespace temper::env {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorSpec, name, type, shape, distribution, low, high, index_bound,
                                    scaled, scale, nonfinite, plain)
@@ -20,4 +20,4 @@ std::vector<Task> tasks_from_json(const std::string& text) {
 
 std::string Task::digest() const { return sha256(tasks_to_json({*this})); }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,9 +6,9 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 std::string tasks_to_json(const std::vector<Task>& tasks);
 std::vector<Task> tasks_from_json(const std::string& text);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 
 #include "env/task/c_names.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using Json = nlohmann::json;
@@ -60,4 +60,4 @@ std::string tasks_in_numbers(const std::vector<Task>& tasks) {
   return list.dump(1);
 }
 
-}  // namespace temper
+}  // namespace temper::env

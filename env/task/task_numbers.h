@@ -13,8 +13,8 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 std::string tasks_in_numbers(const std::vector<Task>& tasks);  // JSON text
 
-}  // namespace temper
+}  // namespace temper::env

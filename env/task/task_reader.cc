@@ -14,7 +14,7 @@
 #include "env/task/limits.h"
 #include "env/task/size_expression.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr size_t kMostProblemBytes = 400, kMaxRank = 16;
@@ -420,4 +420,4 @@ void TaskReader::problem(const YAML::Node& node, const std::string& field, const
                                   printable(text, kMostProblemBytes)));
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "base/input/yaml_binder.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 class TaskReader {
  public:
@@ -54,4 +54,4 @@ class TaskReader {
   Task task_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/task/task.h"
 #include "env/task/task_reader.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ std::vector<Task> parse_tasks(const std::string& yaml, const std::string& origin
   return tasks.finish();
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr std::string_view kOpensReasoning = "<think>", kClosesReasoning = "</think>";
@@ -108,4 +108,4 @@ Answer extract_code(std::string_view text, bool inside_reasoning) {
   return {true, "", without_indent(code, block.opening.indent), block.begin, block.end};
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace temper {
+namespace temper::env {
 
 struct Answer {
   bool ok = false;
@@ -30,4 +30,4 @@ struct Answer {
 // definitions.
 Answer extract_code(std::string_view text, bool inside_reasoning = false);
 
-}  // namespace temper
+}  // namespace temper::env

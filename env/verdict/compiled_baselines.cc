@@ -9,7 +9,7 @@
 #include "base/input/json.h"
 #include "base/input/printable.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using Json = nlohmann::json;
@@ -89,4 +89,4 @@ std::optional<double> CompiledBaselines::speedup(const std::string& task_digest,
 
 const char* CompiledBaselines::torch_version() { return TEMPER_TORCH_VERSION; }
 
-}  // namespace temper
+}  // namespace temper::env

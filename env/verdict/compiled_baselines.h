@@ -15,7 +15,7 @@
 
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 class CompiledBaselines {
  public:
@@ -33,4 +33,4 @@ class CompiledBaselines {
   std::map<std::pair<std::string, std::string>, double> ratios_;  // by digest and GPU; later entries win
 };
 
-}  // namespace temper
+}  // namespace temper::env

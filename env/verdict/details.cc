@@ -8,7 +8,7 @@
 
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr size_t kMaxLineBytes = 400;
@@ -168,4 +168,4 @@ std::string cut_in_the_middle(std::string_view text, size_t max_bytes) {
   return fmt::format("{}\n[{} bytes left out]\n{}", text.substr(0, head), tail - head, text.substr(tail));
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 // A compiler's errors with their line numbers and the source lines that they are about: "line 7: error: …". The
 // candidate's file is not named. Quoted lines are taken from `source`, because g++ quotes the compiled file,
@@ -36,4 +36,4 @@ std::string verdict_details(const Verdict& verdict, std::string_view lines);
 // the line about what is left out is.
 std::string cut_in_the_middle(std::string_view text, size_t max_bytes);
 
-}  // namespace temper
+}  // namespace temper::env

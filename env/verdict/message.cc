@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 const std::map<std::string, const char*, std::less<>>& reason_words() {
@@ -211,4 +211,4 @@ std::string scrub(std::string_view text, size_t max_bytes) {
   return clean;
 }
 
-}  // namespace temper
+}  // namespace temper::env

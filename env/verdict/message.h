@@ -11,7 +11,7 @@
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 inline constexpr size_t kMaxMessageBytes = 400;
 
@@ -53,4 +53,4 @@ std::string verdict_message(const Verdict& verdict, std::string_view detail = ""
 // paths "path", and the tokens of chat formats are parted by a space.
 std::string scrub(std::string_view text, size_t max_bytes = kMaxMessageBytes);
 
-}  // namespace temper
+}  // namespace temper::env

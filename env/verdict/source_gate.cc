@@ -1,6 +1,6 @@
 #include "env/verdict/source_gate.h"
 
-namespace temper {
+namespace temper::env {
 
 Found gate_source(const Language& language, const std::string& source) {
   constexpr size_t kMaxSourceBytes = 64 << 10;
@@ -11,4 +11,4 @@ Found gate_source(const Language& language, const std::string& source) {
   return std::nullopt;
 }
 
-}  // namespace temper
+}  // namespace temper::env

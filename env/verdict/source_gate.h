@@ -6,9 +6,9 @@
 #include "env/languages/language.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 // Refuses a source that is too long, has a NUL byte or does not mention the entry point.
 Found gate_source(const Language& language, const std::string& source);
 
-}  // namespace temper
+}  // namespace temper::env

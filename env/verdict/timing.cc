@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kFloorShare = 0.5;
@@ -156,4 +156,4 @@ double floor_us(double bytes, double flops, const Roofs& roofs) {
   return kFloorShare * 1e6 * std::max(bytes / roofs.bytes_per_s, flops / roofs.flops_per_s);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 
 double median(std::vector<double> values);  // not empty
 
@@ -38,4 +38,4 @@ Roofs higher(const Roofs& a, const Roofs& b);
 // Half the time that the roofs demand: honest runs on warm caches stay above it.
 double floor_us(double bytes, double flops, const Roofs& roofs);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -15,7 +15,7 @@
 #include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Of a verdict in which all is as long as it may be; a kernel of its profile lies four deep.
@@ -239,4 +239,4 @@ Verdict told(const Verdict& verdict) {
   return heard;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 
 enum class VerdictKind : uint8_t {
   kPass,
@@ -135,4 +135,4 @@ void to_json(nlohmann::json& json, const Verdict& verdict);
 // Errors: std::invalid_argument, with read_verdict's words.
 void from_json(const nlohmann::json& json, Verdict& verdict);
 
-}  // namespace temper
+}  // namespace temper::env

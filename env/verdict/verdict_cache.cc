@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kApplication = 0x54766331;  // "Tvc1": what tells our databases from others
@@ -157,4 +157,4 @@ size_t VerdictCache::size() {
   return count;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 class VerdictCache {
  public:
@@ -32,4 +32,4 @@ class VerdictCache {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/input/json.h"
 
-namespace temper {
+namespace temper::env {
 namespace fs = std::filesystem;
 namespace {
 
@@ -110,4 +110,4 @@ void VerdictJournal::add(const std::string& digest, const Verdict& verdict, cons
   file_.append(line_of(json));
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -17,7 +17,7 @@
 #include "base/files.h"
 #include "env/verdict/verdict.h"
 
-namespace temper {
+namespace temper::env {
 
 class VerdictJournal {
  public:
@@ -42,4 +42,4 @@ class VerdictJournal {
   AppendFile file_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

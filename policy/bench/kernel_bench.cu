@@ -7,7 +7,7 @@
 #include "policy/bench/kernel_bench_case.h"
 #include "policy/ops/cuda/bias.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using namespace cuda;
@@ -251,4 +251,4 @@ std::vector<OpTime> bench_kernels(const KernelBenchShape& shape) {
   return times;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

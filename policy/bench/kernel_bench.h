@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 // bf16 ops of a decoder of Qwen3's proportions: heads of 128, a key head for four query heads, three times
 // the width inside SwiGLU.
@@ -26,4 +26,4 @@ struct OpTime {
 // Errors: WorldError if there is no GPU or too little memory on it.
 std::vector<OpTime> bench_kernels(const KernelBenchShape& shape);
 
-}  // namespace temper
+}  // namespace temper::policy

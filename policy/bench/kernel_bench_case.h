@@ -10,7 +10,7 @@
 
 #include "policy/ops/cuda/ops.h"
 
-namespace temper {
+namespace temper::policy {
 
 class Memory {
  public:
@@ -59,4 +59,4 @@ std::vector<Bench> product_benches(int64_t rows, int64_t width, int64_t vocab);
 // Packed attention of two sequences of half the rows each, and over pages for batches of decoding.
 std::vector<Bench> attention_benches(int64_t rows, int64_t width);
 
-}  // namespace temper
+}  // namespace temper::policy

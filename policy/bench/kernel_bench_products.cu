@@ -6,7 +6,7 @@
 #include "policy/ops/cuda/attention/paged_attention.h"
 #include "policy/ops/cuda/products/products.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using namespace cuda;
@@ -126,4 +126,4 @@ std::vector<Bench> attention_benches(int64_t rows, int64_t width) {
   return benches;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

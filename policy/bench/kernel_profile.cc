@@ -10,7 +10,7 @@
 #include "policy/bench/kernel_profile.h"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr size_t kBufferBytes = size_t(4) << 20;
@@ -40,9 +40,9 @@ bool holds_one_of(const std::string& name, std::initializer_list<const char*> wo
   return false;
 }
 
-// temper::cuda::(anonymous namespace)::swiglu_kernel<…>(…) is swiglu.
+// temper::policy::cuda::(anonymous namespace)::swiglu_kernel<…>(…) is swiglu.
 std::string kind_of(const std::string& name) {
-  const bool ours = name.find("temper::cuda::") != std::string::npos;
+  const bool ours = name.find("temper::policy::cuda::") != std::string::npos;
   if (ours && name.find("paged_attention") != std::string::npos) return "attention over pages";
   if (ours) {
     const size_t end = name.find("_kernel"), begin = name.rfind("::", end);
@@ -109,4 +109,4 @@ std::map<std::string, KernelProfile::Share> KernelProfile::stop() {
   return impl_->found;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

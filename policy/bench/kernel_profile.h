@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace temper {
+namespace temper::policy {
 
 // From construction to stop(). One at a time in a process; none where another profiler holds CUPTI.
 class KernelProfile {
@@ -26,4 +26,4 @@ class KernelProfile {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

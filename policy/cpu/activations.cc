@@ -3,7 +3,7 @@
 #include "policy/ops/cpu/gemm.h"
 #include "policy/ops/cpu/parallel.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 int64_t blocks_of(int64_t rows) { return (rows + cpu::kRowBlock - 1) / cpu::kRowBlock; }
@@ -147,4 +147,4 @@ template struct BackwardScratch<double>;
 template Activations<float> lay_out_activations(Arena&, const ModelConfig&, int64_t, int64_t, Keep);
 template Activations<double> lay_out_activations(Arena&, const ModelConfig&, int64_t, int64_t, Keep);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include "policy/model_config.h"
 #include "policy/parameters/workspace.h"
 
-namespace temper {
+namespace temper::policy {
 
 // wᵀ of each product of the forward, by panels (policy/ops/cpu/linear.h); packed once a call.
 template <class T>
@@ -81,4 +81,4 @@ template <class T>
 Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int64_t tokens, int64_t chunk,
                                    Keep keep);
 
-}  // namespace temper
+}  // namespace temper::policy

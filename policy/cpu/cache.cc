@@ -4,7 +4,7 @@
 
 #include "policy/ops/round_up.h"
 
-namespace temper {
+namespace temper::policy {
 
 CpuCache::CpuCache(const ModelConfig& config, DType dtype, int64_t slots, int64_t most)
     : CacheStorage(slots, most),
@@ -25,4 +25,4 @@ void CpuCache::copy_prefix(int64_t from, int64_t to, int64_t length) {
   lengths.at(size_t(to)) = length;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -9,7 +9,7 @@
 #include "policy/model_config.h"
 #include "policy/ops/cpu/cached_attention.h"
 
-namespace temper {
+namespace temper::policy {
 
 // Per slot and layer, K heads of [capacity, hd] keys (in tiles, see ops/cpu/cached_attention.h) and as many
 // values. Beyond a slot's length the memory holds old data: the scores of a tile's unwritten keys are computed but
@@ -31,4 +31,4 @@ struct CpuCache : CacheStorage {
   at::Tensor keys, values;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 #include "policy/ops/cpu/rms_norm.h"
 #include "policy/ops/cpu/swiglu.h"
 
-namespace temper {
+namespace temper::policy {
 template <class T>
 CpuDecoder<T>::CpuDecoder(const ModelConfig& config, const PolicyOptions& options)
     : config_(config),
@@ -175,4 +175,4 @@ void CpuDecoder<T>::biases_backward(const BlockWeights<T>& g, int64_t tokens, co
 template class CpuDecoder<float>;
 template class CpuDecoder<double>;
 
-}  // namespace temper
+}  // namespace temper::policy

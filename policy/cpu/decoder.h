@@ -6,7 +6,7 @@
 #include "policy/ops/cpu/rope.h"
 #include "policy/parameters/weights.h"
 
-namespace temper {
+namespace temper::policy {
 
 template <class T>
 class CpuDecoder : public Decoder {
@@ -67,4 +67,4 @@ class CpuDecoder : public Decoder {
   std::vector<float> logits_;       // extend's answer where T is not float
 };
 
-}  // namespace temper
+}  // namespace temper::policy

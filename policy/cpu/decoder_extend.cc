@@ -11,7 +11,7 @@
 #include "policy/ops/cpu/row_linear.h"
 #include "policy/ops/cpu/swiglu.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int64_t kExtendRows = 512;  // tokens that go through the blocks at once
@@ -131,4 +131,4 @@ template std::vector<SampledToken> CpuDecoder<double>::sample(const ParameterSto
                                                               std::span<const Extension>,
                                                               std::span<const Draw>);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 #include "policy/ops/cpu/parallel.h"
 #include "policy/ops/cpu/rms_norm.h"
 
-namespace temper {
+namespace temper::policy {
 template <class T>
 struct CpuDecoder<T>::HeadChunk {
   HeadChunk(const PackedTokens& pack, std::span<const int32_t> scored)
@@ -108,4 +108,4 @@ void CpuDecoder<T>::head_backward(const ModelWeights<T>& w, const ModelWeights<T
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using bf16 = at::BFloat16;
@@ -118,4 +118,4 @@ int64_t step_rows(int64_t sequences) {
   return round_up(sequences, sequences <= 256 ? kRowUnit : 2 * kRowUnit);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

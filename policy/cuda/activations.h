@@ -14,7 +14,7 @@
 #include "policy/ops/round_up.h"
 #include "policy/parameters/workspace.h"
 
-namespace temper {
+namespace temper::policy {
 
 // T rows, in whole kRowUnit.
 struct GpuBlock {
@@ -98,4 +98,4 @@ BlockRows block_rows(const GpuBlock& block, const GpuScratch& scratch, at::BFloa
 // A batch is filled up to one of few sizes, so that few graphs are captured.
 int64_t step_rows(int64_t sequences);
 
-}  // namespace temper
+}  // namespace temper::policy

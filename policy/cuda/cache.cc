@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "policy/cuda/device.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 int64_t pages_for(int64_t tokens) { return (tokens + cuda::kPageTokens - 1) / cuda::kPageTokens; }
@@ -110,4 +110,4 @@ cuda::Pages GpuCache::layer(int64_t index, const int32_t* table, const int32_t* 
   return {.base = base, .table = table, .row = row, .max_pages = max_pages_};
 }
 
-}  // namespace temper
+}  // namespace temper::policy

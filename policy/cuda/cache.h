@@ -7,7 +7,7 @@
 #include "policy/cache_storage.h"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper {
+namespace temper::policy {
 
 class GpuCache : public CacheStorage {
  public:
@@ -56,4 +56,4 @@ class GpuCache : public CacheStorage {
   std::vector<int32_t> free_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

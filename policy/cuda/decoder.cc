@@ -13,7 +13,7 @@
 #include "policy/ops/cuda/bias.h"
 #include "policy/ops/cuda/exactness.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 at::Tensor rope_table(const ModelConfig& config) {
@@ -203,4 +203,4 @@ void CudaDecoder::norm_backward(const bf16* x, const int32_t* index, const bf16*
   cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, d, d, dw, stream_);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -20,7 +20,7 @@
 #include "policy/ops/cuda/products/products.h"
 #include "policy/parameters/weights.h"
 
-namespace temper {
+namespace temper::policy {
 
 class CudaDecoder : public Decoder {
  public:
@@ -117,4 +117,4 @@ class CudaDecoder : public Decoder {
   DecodeStep ahead_;  // launched and not heard
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -2,7 +2,7 @@
 
 #include "policy/cuda/decoder.h"
 
-namespace temper {
+namespace temper::policy {
 
 void CudaDecoder::block(const BlockWeights<bf16>& w, const BlockTokens& tokens, const BlockRows& r,
                         const std::function<void()>& attend) {
@@ -22,4 +22,4 @@ void CudaDecoder::block(const BlockWeights<bf16>& w, const BlockTokens& tokens, 
   products_.linear(r.gated, w.down, w.down_bias, r.middle, padded, f, d, r.x_out, stream_);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 #include "policy/cuda/decoder.h"
 #include "policy/ops/cuda/attention/paged_attention.h"
 
-namespace temper {
+namespace temper::policy {
 
 // One block for new tokens of several sequences. `fresh`: they begin their sequences, which lie packed as
 // attention_ knows.
@@ -176,4 +176,4 @@ std::span<const float> CudaDecoder::extend(const ParameterStore& store, CacheSto
   return logits_;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -4,7 +4,7 @@
 
 #include "policy/cuda/decoder.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct CudaDecoder::HeadChunk {
   HeadChunk(int64_t first, size_t count)
@@ -82,4 +82,4 @@ void CudaDecoder::head_backward(const Weights& w, const Gradients& g, const GpuA
   norm_backward(a.x_out, a.pack.before + chunk.begin, w.norm, rows, h.d_normed, g.norm, a.scratch);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

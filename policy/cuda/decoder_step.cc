@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "policy/cuda/decoder.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 // The row of each extension in a step launched before; none if it is not the step that is asked for.
@@ -134,4 +134,4 @@ std::vector<SampledToken> CudaDecoder::step(const Weights& w, GpuCache& cache,
   return tokens;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

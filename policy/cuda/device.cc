@@ -10,7 +10,7 @@
 #include "policy/ops/cuda/ops.h"
 #include "policy/ops/cuda/products/products.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 cudaStream_t stream() { return c10::cuda::getCurrentCUDAStream(); }
@@ -115,7 +115,7 @@ double squared_norm(const at::Tensor& values) {
 }
 
 void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,
-           const at::Tensor& moment1, const at::Tensor& moment2, const temper::AdamWFactors& f) {
+           const at::Tensor& moment1, const at::Tensor& moment2, const temper::policy::AdamWFactors& f) {
   adamw(
       dtype_of(weights), master.data_ptr<float>(), weights.data_ptr(), gradients.data_ptr<float>(),
       moment1.data_ptr<float>(), moment2.data_ptr<float>(), weights.numel(),
@@ -128,4 +128,4 @@ void fill_normal(const at::Tensor& values, uint64_t key, double std) {
   fill_normal(dtype_of(values), values.data_ptr(), values.numel(), key, std, stream());
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

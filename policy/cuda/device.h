@@ -13,7 +13,7 @@
 
 #include "policy/ops/adamw.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // The number of GPUs; 0 if there is none, no suitable driver, or no code for GPUs in this build.
 int gpu_count();
@@ -56,4 +56,4 @@ void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor
            const at::Tensor& moment1, const at::Tensor& moment2, const AdamWFactors& factors);
 void fill_normal(const at::Tensor& values, uint64_t key, double std);
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

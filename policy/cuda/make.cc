@@ -5,7 +5,7 @@
 #include "policy/cuda/decoder.h"
 #include "policy/cuda/plan.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
   if (options.dtype != DType::kBF16)
@@ -21,4 +21,4 @@ std::unique_ptr<CacheStorage> make_cache(const ModelConfig& config, int64_t slot
   return std::make_unique<GpuCache>(config, slots, max_tokens);
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -6,7 +6,7 @@
 #include "policy/cuda/device.h"
 #include "policy/cuda/make.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 [[noreturn]] void refuse() { throw ConfigError("model.device: cuda is not available: {}", no_gpu_reason()); }
@@ -34,21 +34,21 @@ void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Te
 }
 void fill_normal(const at::Tensor&, uint64_t, double) { refuse(); }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda
 
-namespace temper {
+namespace temper::policy {
 
 struct KernelProfile::Impl {};
 KernelProfile::KernelProfile() { throw ConfigError("profile: {}", cuda::no_gpu_reason()); }
 KernelProfile::~KernelProfile() = default;
 std::map<std::string, KernelProfile::Share> KernelProfile::stop() { return {}; }
 
-}  // namespace temper
+}  // namespace temper::policy
 
-namespace temper {
+namespace temper::policy {
 
 std::vector<OpTime> bench_kernels(const KernelBenchShape&) {
   throw WorldError("kernels cannot be timed: {}", cuda::no_gpu_reason());
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "policy/cuda/activations.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 std::string unknown_shape(const ModelConfig& c) {
@@ -67,4 +67,4 @@ int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t p
   return arena.used();
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -8,7 +8,7 @@
 #include "policy/cuda/device.h"
 #include "policy/model_config.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // Memory that the decoder allows for attention's backward and for what libraries allocate themselves.
 int64_t attention_bytes(const Gpu& gpu);
@@ -28,4 +28,4 @@ int64_t activation_bytes(const ModelConfig& config, int64_t tokens, int64_t scor
                          bool recompute);
 int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens);
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using bf16 = at::BFloat16;
@@ -105,4 +105,4 @@ void StepGraphs::hear(int place) { cuda::check(cudaEventSynchronize(done_[place]
 
 int64_t StepGraphs::bytes() const { return device_.defined() ? device_.numel() : 0; }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -15,7 +15,7 @@
 #include "policy/ops/cuda/ops.h"
 #include "policy/parameters/workspace.h"
 
-namespace temper {
+namespace temper::policy {
 
 // What the host says of a step, and what it hears. The same layout in pinned memory and on the GPU.
 struct StepWords {
@@ -85,4 +85,4 @@ class StepGraphs {
   int64_t max_rows_ = 0;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 #include "policy/hugging_face/keys.h"
 #include "policy/model_config.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Json = nlohmann::json;
@@ -294,4 +294,4 @@ ModelConfig read_model_config(const std::filesystem::path& dir) {
   return parse_model_config(read_input_file(path, JsonLimits().bytes), path.string());
 }
 
-}  // namespace temper
+}  // namespace temper::policy

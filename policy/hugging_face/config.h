@@ -6,9 +6,9 @@
 
 #include "policy/model_config.h"
 
-namespace temper {
+namespace temper::policy {
 
 // Errors: as read_model_config's, beginning with `path`.
 ModelConfig parse_model_config(std::string_view text, const std::string& path);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include "policy/hugging_face/files.h"
 #include "policy/hugging_face/keys.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
@@ -90,4 +90,4 @@ void write_model_config(const std::filesystem::path& dir, const ModelConfig& con
   write_model_config(dir, config, name, end);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/policy.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct EndTokens {
   std::optional<int32_t> begin;
@@ -31,4 +31,4 @@ void write_weights(const std::filesystem::path& dir, const Policy& policy, const
 // tensor that is missing, not expected, of another shape or not finite.
 void read_weights(const std::filesystem::path& dir, Policy& policy);
 
-}  // namespace temper
+}  // namespace temper::policy

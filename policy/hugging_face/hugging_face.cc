@@ -22,7 +22,7 @@
 #include "policy/text/chat_format.h"
 #include "policy/threads.h"
 
-namespace temper {
+namespace temper::policy {
 namespace fs = std::filesystem;
 namespace {
 
@@ -276,4 +276,4 @@ void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config)
                       config.vocab_size);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 #include "policy/text/tokenizer.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct ExportOptions {
   std::string dtype = "";               // float32, float64, bfloat16 or float16; empty: the policy's own
@@ -52,4 +52,4 @@ std::string generation_config(const std::filesystem::path& dir);
 // Errors: ConfigError if the tokenizer has more ids than the policy has rows.
 void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include "base/input/json.h"
 #include "base/input/printable.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Json = nlohmann::json;
@@ -155,4 +155,4 @@ void check_config_keys(const Json& config, const std::string& model_type, const 
   }
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace temper {
+namespace temper::policy {
 
 // Errors: ConfigError naming the file and the key that changes what the network computes in a way that is not
 // built, or that is not known.
@@ -13,4 +13,4 @@ void check_config_keys(const nlohmann::json& config, const std::string& model_ty
 // "LlamaForCausalLM" of "llama".
 std::string architecture_of(const std::string& model_type);
 
-}  // namespace temper
+}  // namespace temper::policy

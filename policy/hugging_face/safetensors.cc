@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/input/file.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
@@ -47,4 +47,4 @@ std::vector<std::byte> SafetensorsFile::read(const std::string& tensor) const {
   return data;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "policy/hugging_face/safetensors_header.h"
 
-namespace temper {
+namespace temper::policy {
 
 // One file, open for as long as this lives. It is not mapped: a file that somebody cuts short meanwhile is an
 // error and not the end of the process.
@@ -64,4 +64,4 @@ std::string write_safetensors(const std::filesystem::path& path,
                               const std::map<std::string, StoredTensor>& tensors, int threads = 1,
                               bool digest = false);
 
-}  // namespace temper
+}  // namespace temper::policy

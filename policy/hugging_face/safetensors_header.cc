@@ -10,7 +10,7 @@
 #include "base/input/json_events.h"
 #include "base/input/printable.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Json = nlohmann::json;
@@ -173,4 +173,4 @@ std::map<std::string, TensorPlace> read_safetensors_header(std::string_view text
   return places;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 // The position of a tensor in the file, checked against the file's size.
 struct TensorPlace {
@@ -21,4 +21,4 @@ struct TensorPlace {
 std::map<std::string, TensorPlace> read_safetensors_header(std::string_view text, const std::string& path,
                                                            uint64_t data_begin, uint64_t data_bytes);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -9,7 +9,7 @@
 #include "policy/ranks/activity.h"
 #include "policy/threads.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Scratch = std::vector<std::byte>;
@@ -99,4 +99,4 @@ std::string write_safetensors(const std::filesystem::path& path,
   return write_safetensors(path, made, threads, digest);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

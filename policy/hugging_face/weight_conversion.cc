@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 // Calls f with a value of the type.
@@ -90,4 +90,4 @@ int64_t count_not_finite(const void* values, at::ScalarType type, int64_t count)
   }
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace temper {
+namespace temper::policy {
 
 // Safetensors' name: "BF16". Types: f32, f64, bf16 and f16.
 const char* stored_name(at::ScalarType type);
@@ -22,4 +22,4 @@ void convert_floats(const void* from, at::ScalarType from_type, void* to, at::Sc
 // How many of them are infinite or no number.
 int64_t count_not_finite(const void* values, at::ScalarType type, int64_t count);
 
-}  // namespace temper
+}  // namespace temper::policy

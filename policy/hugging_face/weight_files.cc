@@ -11,7 +11,7 @@
 #include "policy/hugging_face/weight_conversion.h"
 #include "policy/parameters/parameter_store.h"
 
-namespace temper {
+namespace temper::policy {
 namespace fs = std::filesystem;
 namespace {
 
@@ -134,4 +134,4 @@ void WeightFiles::check_tied_head() const {
         head_file->path().string(), kHead);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

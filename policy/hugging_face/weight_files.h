@@ -14,7 +14,7 @@
 #include "policy/model_config.h"
 #include "policy/parameters/parameter_store.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct WeightPlace {
   const SafetensorsFile* file;
@@ -44,4 +44,4 @@ class WeightFiles {
   bool tied_head_ = false;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

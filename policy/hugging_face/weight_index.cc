@@ -9,7 +9,7 @@
 #include "base/input/json_events.h"
 #include "base/input/printable.h"
 
-namespace temper {
+namespace temper::policy {
 namespace fs = std::filesystem;
 namespace {
 
@@ -96,4 +96,4 @@ std::optional<WeightIndex> read_weight_index(const fs::path& dir) {
   throw ConfigError("{}: holds neither model.safetensors nor {}", dir.string(), path.filename().string());
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace temper {
+namespace temper::policy {
 
 struct WeightIndex {
   std::map<std::string, std::string> files;  // tensor → file of the directory
@@ -22,4 +22,4 @@ WeightIndex parse_weight_index(std::string_view text, const std::string& path);
 // None where the directory has a single file instead. Errors: as above, and where it has neither.
 std::optional<WeightIndex> read_weight_index(const std::filesystem::path& dir);
 
-}  // namespace temper
+}  // namespace temper::policy

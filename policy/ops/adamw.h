@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace temper {
+namespace temper::policy {
 
 // The factors of one update. They are the same for every element, except `keep`.
 struct AdamWFactors {
@@ -17,9 +17,9 @@ struct AdamWFactors {
   double epsilon;
 };
 
-}  // namespace temper
+}  // namespace temper::policy
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // Moves weights and moments; the gradients end as zeros. All [size].
 template <class T>
@@ -29,4 +29,4 @@ void adamw(T* weights, T* gradients, T* moment1, T* moment2, int64_t size, const
 template <class T>
 double squared_norm(const T* values, int64_t size);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

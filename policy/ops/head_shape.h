@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace temper {
+namespace temper::policy {
 
 struct HeadShape {
   int64_t heads;     // H
@@ -17,4 +17,4 @@ struct HeadShape {
   int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace temper {
+namespace temper::policy {
 
 struct Truncation {
   double top_p = 1;   // 1: no limit
@@ -18,4 +18,4 @@ struct Truncation {
   bool operator==(const Truncation&) const = default;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -10,7 +10,7 @@
 #include "policy/ranks/activity.h"
 #include "policy/threads.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int64_t kPiece = 1 << 20;  // numbers that a thread reads at once: they stay in its cache
@@ -127,4 +127,4 @@ MadeTensor made_from(const SafetensorsFile& file, const TensorPlace& place, at::
   return {stored_name(stored), place.shape, place.bytes / read_width * width, part};
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 #include "policy/hugging_face/safetensors.h"
 #include "policy/parameters/not_finite.h"
 
-namespace temper {
+namespace temper::policy {
 
 // to.numel() numbers of a file.
 struct FileRange {
@@ -38,4 +38,4 @@ using NotFiniteListener = std::function<void(int64_t begin, int64_t count)>;
 MadeTensor made_from(const SafetensorsFile& file, const TensorPlace& place, at::ScalarType stored,
                      NotFiniteListener not_finite);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "policy/cuda/device.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 void fill_normal_cpu(const at::Tensor& values, uint64_t key, double std) {
@@ -63,4 +63,4 @@ void fill_normal(const at::Tensor& values, uint64_t key, double std) {
   values.is_cuda() ? cuda::fill_normal(values, key, std) : fill_normal_cpu(values, key, std);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

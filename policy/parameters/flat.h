@@ -7,7 +7,7 @@
 
 #include "policy/ops/adamw.h"
 
-namespace temper {
+namespace temper::policy {
 
 // Σ x² in f64, in an order that depends on the size alone.
 double squared_norm(const at::Tensor& values);
@@ -24,4 +24,4 @@ void clear(const at::Tensor& values);  // to zeros
 // values[i] = std · the i-th standard normal of Rng(key).
 void fill_normal(const at::Tensor& values, uint64_t key, double std);
 
-}  // namespace temper
+}  // namespace temper::policy

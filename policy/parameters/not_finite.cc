@@ -6,7 +6,7 @@
 
 #include "policy/ranks/communicator.h"
 
-namespace temper {
+namespace temper::policy {
 
 NotFinite over_ranks(const NotFinite& mine, Communicator& ranks) {
   if (ranks.size() == 1) return mine;
@@ -21,4 +21,4 @@ std::string to_text(const NotFinite& found) {
   return fmt::format("{} of the weights' numbers are not finite, the first in {}", found.count, found.where);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace temper {
+namespace temper::policy {
 
 class Communicator;
 
@@ -19,4 +19,4 @@ NotFinite over_ranks(const NotFinite& mine, Communicator& ranks);
 // "2 numbers are not finite, the first in …"; empty if all are finite.
 std::string to_text(const NotFinite& found);
 
-}  // namespace temper
+}  // namespace temper::policy

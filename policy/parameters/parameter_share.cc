@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "policy/parameters/file_ranges.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 struct Kind {
@@ -110,4 +110,4 @@ NotFinite restore_shares(ParameterStore& store, const std::vector<SavedShare>& s
   return over_ranks(mine, store.ranks());
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -14,7 +14,7 @@
 #include "policy/parameters/not_finite.h"
 #include "policy/parameters/parameter_store.h"
 
-namespace temper {
+namespace temper::policy {
 
 // Parameter → where its elements in a share begin inside of it.
 using ShareBegins = std::map<std::string, int64_t>;
@@ -45,4 +45,4 @@ struct SavedShare {
 // parameter that the shares do not contain in full.
 NotFinite restore_shares(ParameterStore& store, const std::vector<SavedShare>& shares);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 #include "policy/ranks/activity.h"
 #include "policy/ranks/flip_a_bit.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int64_t kSmallGradientBytes = int64_t(1) << 30;
@@ -302,4 +302,4 @@ void ParameterStore::init_random(uint64_t seed) {
   master_ = at::Tensor();  // made anew from these
 }
 
-}  // namespace temper
+}  // namespace temper::policy

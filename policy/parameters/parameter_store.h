@@ -16,7 +16,7 @@
 #include "policy/model_config.h"
 #include "policy/ranks/communicator.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct ParameterInfo {
   std::string name;  // Hugging Face's, e.g. model.layers.0.self_attn.q_proj.weight
@@ -127,4 +127,4 @@ class ParameterStore {
   at::Tensor embedding_gradient_, block_gradient_, final_gradient_, summed_;  // with several ranks only
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -10,7 +10,7 @@
 #include "policy/ranks/activity.h"
 #include "policy/threads.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 std::string digest_of_range(const Fd& file, uint64_t begin, uint64_t end, const std::string& name) {
@@ -50,4 +50,4 @@ std::string digest_of_pieces(const std::filesystem::path& path, int threads) {
   return digest_of_pieces(digests);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 inline constexpr uint64_t kDigestPieceBytes = 64 << 20;
 
@@ -16,4 +16,4 @@ std::string digest_of_pieces(const std::vector<std::string>& piece_digests);
 // The digest of an existing file. Errors: WorldError naming the path.
 std::string digest_of_pieces(const std::filesystem::path& path, int threads);
 
-}  // namespace temper
+}  // namespace temper::policy

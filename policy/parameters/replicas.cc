@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int64_t kPieceWords = 1 << 20;
@@ -124,4 +124,4 @@ void check_replicas(const ParameterStore& store, const char* what, const at::Ten
       ranks.size() == 2 ? "rank 0" : "the other ranks", units);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 
 #include "policy/parameters/parameter_store.h"
 
-namespace temper {
+namespace temper::policy {
 
 // A digest of all bits of `flat`, which is contiguous and a multiple of 8 bytes. For pieces of 2²⁰ words of 64 bits
 // the sum of word · odd factor of its place is computed modulo 2⁶⁴, and these sums are digested in order. One
@@ -21,4 +21,4 @@ uint64_t word_digest_by_tensors(const at::Tensor& flat);  // word_digest, comput
 // naming the unit; LostRanks on the others. Of two ranks it is rank 1.
 void check_replicas(const ParameterStore& store, const char* what, const at::Tensor* reference = nullptr);
 
-}  // namespace temper
+}  // namespace temper::policy

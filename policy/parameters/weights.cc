@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 
 namespace {
 
@@ -64,4 +64,4 @@ template ModelWeights<at::BFloat16> weight_pointers(const ParameterStore&, const
 template ModelWeights<float> gradient_pointers(ParameterStore&, const ModelConfig&);
 template ModelWeights<double> gradient_pointers(ParameterStore&, const ModelConfig&);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -5,7 +5,7 @@
 
 #include "policy/parameters/parameter_store.h"
 
-namespace temper {
+namespace temper::policy {
 
 template <class T>
 struct BlockWeights {
@@ -57,4 +57,4 @@ class WeightPointers {
   ModelWeights<T> pointers_ = {};
 };
 
-}  // namespace temper
+}  // namespace temper::policy

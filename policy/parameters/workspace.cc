@@ -4,7 +4,7 @@
 
 #include "policy/cuda/device.h"
 
-namespace temper {
+namespace temper::policy {
 
 std::byte* Workspace::reserve(int64_t bytes) {
   if (bytes > bytes_) {
@@ -16,4 +16,4 @@ std::byte* Workspace::reserve(int64_t bytes) {
   return reinterpret_cast<std::byte*>(memory_.data_ptr());
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace temper {
+namespace temper::policy {
 
 // Hands out pieces of a buffer; if `base` is null it only counts their bytes.
 class Arena {
@@ -52,4 +52,4 @@ class Workspace {
   int64_t bytes_ = 0;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

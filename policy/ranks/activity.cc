@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 std::atomic<const char*> g_phase{"start-up"};
@@ -79,4 +79,4 @@ Activity present_activity() {
   return {g_phase.load(), g_progress.load(), collective ? collective : ""};
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace temper {
+namespace temper::policy {
 
 struct Activity {
   std::string phase;       // "start-up", "rollout", …
@@ -58,4 +58,4 @@ std::string fail_if_asked(const char* place);
 void listen_to_phases(std::function<void()> listener);
 Activity present_activity();
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr size_t kFar = 64;    // calls that may be left out or added in one place
@@ -307,4 +307,4 @@ std::optional<Parting> find_parting(const Histories& by_rank) {
   return std::nullopt;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

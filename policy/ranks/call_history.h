@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 // Calls are counted from 1. A history begins after a multiple of kMarkEvery calls, so that two histories that
 // overlap have marks at the same calls.
@@ -45,4 +45,4 @@ std::optional<Parting> find_parting(const std::vector<const CallHistory*>& by_ra
 // "rank 1", "ranks 0 and 2", "ranks 0, 1, 2 and 5 more".
 std::string ranks_text(const std::vector<int>& ranks);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr uint64_t kKept = 1 << 14;  // calls: of several seconds, and ranks report each second
@@ -82,4 +82,4 @@ const char* lasting_name(const std::string& name) {
   return names.insert(name).first->c_str();
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 
 #include "policy/ranks/call_history.h"
 
-namespace temper {
+namespace temper::policy {
 
 class CallTrace {
  public:
@@ -49,4 +49,4 @@ class CallTrace {
 // Returns a copy of the name that lives as long as the process, for names of calls that are made at run time.
 const char* lasting_name(const std::string& name);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -17,7 +17,7 @@
 #include "policy/ranks/rendezvous.h"
 #include "policy/ranks/tcp.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 Number number_of(const at::Tensor& tensor) {
@@ -251,4 +251,4 @@ Communicator& alone() {
   return communicator;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -16,7 +16,7 @@
 #include "policy/ranks/place.h"
 #include "policy/ranks/transport.h"
 
-namespace temper {
+namespace temper::policy {
 
 class Communicator {
  public:
@@ -88,4 +88,4 @@ class Communicator {
 // The single rank of a program that nobody started as several.
 Communicator& alone();
 
-}  // namespace temper
+}  // namespace temper::policy

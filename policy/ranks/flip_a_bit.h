@@ -3,9 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace temper {
+namespace temper::policy {
 
 // Flips the lowest bit of the byte in the middle.
 void flip_a_bit(const at::Tensor& values);
 
-}  // namespace temper
+}  // namespace temper::policy

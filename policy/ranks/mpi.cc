@@ -15,7 +15,7 @@
 
 #include "base/process.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 // A wait first spins, then leaves the core to whoever it waits for.
@@ -151,8 +151,8 @@ class MpiTransport : public HostTransport {
 };
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy
 
-extern "C" temper::HostTransport* temper_make_mpi_transport(int rank, int size, double patience_s) {
-  return new temper::MpiTransport(rank, size, patience_s);
+extern "C" temper::policy::HostTransport* temper_make_mpi_transport(int rank, int size, double patience_s) {
+  return new temper::policy::MpiTransport(rank, size, patience_s);
 }

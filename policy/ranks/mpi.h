@@ -6,10 +6,10 @@
 
 #include "policy/ranks/transport.h"
 
-namespace temper {
+namespace temper::policy {
 
 // Initialises MPI; ends the process if that takes longer than `patience_s`, since a rank of mpirun's is
 // missing. Errors: WorldError if the library is not there or MPI's rank and size are not those given.
 std::unique_ptr<HostTransport> make_mpi_transport(int rank, int size, double patience_s);
 
-}  // namespace temper
+}  // namespace temper::policy

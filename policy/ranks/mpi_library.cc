@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "policy/ranks/mpi.h"
 
-namespace temper {
+namespace temper::policy {
 
 std::unique_ptr<HostTransport> make_mpi_transport(int rank, int size, double patience_s) {
   const std::string path = (executable_dir() / "libtemper-mpi.so").string();
@@ -22,4 +22,4 @@ std::unique_ptr<HostTransport> make_mpi_transport(int rank, int size, double pat
   return std::unique_ptr<HostTransport>(make(rank, size, patience_s));
 }
 
-}  // namespace temper
+}  // namespace temper::policy

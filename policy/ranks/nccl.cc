@@ -15,7 +15,7 @@
 
 #include "base/process.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int kSpins = 1000;
@@ -131,4 +131,4 @@ std::string nccl_version() {
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 
 #include "policy/ranks/transport.h"
 
-namespace temper {
+namespace temper::policy {
 
 // `from_rank_0` gives every rank the text that rank 0 hands in.
 // Errors: WorldError with NCCL's text; where Temper is built without CUDA.
@@ -16,4 +16,4 @@ std::unique_ptr<Transport> make_nccl_transport(int rank, int size,
 
 std::string nccl_version();  // "2.28.9"; "" where Temper is built without CUDA
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -2,7 +2,7 @@
 
 #include "policy/ranks/nccl.h"
 
-namespace temper {
+namespace temper::policy {
 
 std::unique_ptr<Transport> make_nccl_transport(int, int, const std::function<std::string(std::string)>&) {
   throw WorldError("GPUs cannot talk to each other: this program was built without its code for GPUs");
@@ -10,4 +10,4 @@ std::unique_ptr<Transport> make_nccl_transport(int, int, const std::function<std
 
 std::string nccl_version() { return ""; }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int kMaxRanks = 1 << 16;
@@ -137,4 +137,4 @@ RankPlace find_rank_place() {
   return find_rank_place([](const char* name) -> const char* { return std::getenv(name); });
 }
 
-}  // namespace temper
+}  // namespace temper::policy

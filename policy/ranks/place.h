@@ -12,7 +12,7 @@
 #include <functional>
 #include <string>
 
-namespace temper {
+namespace temper::policy {
 
 enum class Launcher : uint8_t { kNone, kByHand, kMpi, kTorchrun, kSlurm };
 
@@ -38,4 +38,4 @@ RankPlace find_rank_place();  // of this process
 // "node[03-05,9],gpu1" → "node03". Source: slurm's hostlist format.
 std::string first_host(const std::string& node_list);
 
-}  // namespace temper
+}  // namespace temper::policy

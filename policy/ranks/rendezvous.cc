@@ -16,7 +16,7 @@
 
 C10_DECLARE_int(caffe2_log_level);
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr double kLinger_s = 1;
@@ -175,4 +175,4 @@ std::vector<std::string> Rendezvous::exchange(const std::string& name, const std
   throw WorldError("rank 0 left while the ranks met: {}", e.what_without_backtrace());
 }
 
-}  // namespace temper
+}  // namespace temper::policy

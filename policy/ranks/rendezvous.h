@@ -7,7 +7,7 @@
 
 #include "policy/ranks/place.h"
 
-namespace temper {
+namespace temper::policy {
 
 class Rendezvous {
  public:
@@ -23,4 +23,4 @@ class Rendezvous {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 #include "base/machine/socket.h"
 #include "base/process.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 template <class T>
@@ -129,7 +129,7 @@ class Ring : public HostTransport {
 std::unique_ptr<HostTransport> make_tcp_transport(int rank, int size, const Exchange& exchange,
                                                   double patience_s) {
   Listener listener;
-  const std::vector<std::string> addresses = exchange(to_text(listener.address()));
+  const std::vector<std::string> addresses = exchange(temper::to_text(listener.address()));
   const double until_s = now_s() + patience_s;
   const int next_rank = (rank + 1) % size, previous_rank = (rank + size - 1) % size;
   // Accepts while it connects: otherwise all would wait for each other.
@@ -144,4 +144,4 @@ std::unique_ptr<HostTransport> make_tcp_transport(int rank, int size, const Exch
   return std::make_unique<Ring>(rank, size, patience_s, std::move(next), std::move(previous->second));
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,10 +6,10 @@
 
 #include "policy/ranks/transport.h"
 
-namespace temper {
+namespace temper::policy {
 
 // Errors: LostRanks if a neighbour cannot be reached within `patience_s`.
 std::unique_ptr<HostTransport> make_tcp_transport(int rank, int size, const Exchange& exchange,
                                                   double patience_s);
 
-}  // namespace temper
+}  // namespace temper::policy

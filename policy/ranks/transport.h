@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 
 enum class Number : uint8_t { kBF16, kF32, kF64 };  // bf16 between GPUs only
 inline int64_t bytes_of(Number number) { return int64_t(2) << int(number); }
@@ -56,4 +56,4 @@ class HostTransport : public Transport {
   virtual std::unique_ptr<HostTransport> first(int count, const Exchange& exchange) = 0;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -22,7 +22,7 @@
 #include "base/machine/socket.h"
 #include "base/process.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Json = nlohmann::json;
@@ -88,7 +88,7 @@ struct Watch::Impl {
   // Rank 0 to every rank, every rank to rank 0.
   void connect(Communicator& ranks, double patience_s) {
     Listener listener;
-    const Address address = address_from(ranks.broadcast(to_text(listener.address()), 0, "meeting"));
+    const Address address = address_from(ranks.broadcast(temper::to_text(listener.address()), 0, "meeting"));
     const double until_s = now_s() + patience_s;
     sockets.resize(size_t(size));
     readers.resize(size_t(size));
@@ -430,4 +430,4 @@ void Watch::fail(int code, const std::string& text, bool lost) {
   ::_exit(code);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

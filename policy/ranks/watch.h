@@ -14,7 +14,7 @@
 #include "policy/ranks/communicator.h"
 #include "policy/ranks/watch_rules.h"
 
-namespace temper {
+namespace temper::policy {
 
 class Watch {
  public:
@@ -48,4 +48,4 @@ class Watch {
 std::string rank_text(int rank, int size, const std::string& host, int pid);
 std::string host_name();
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 bool waits(const Watched& rank) { return !rank.left && !rank.activity.collective.empty(); }
@@ -151,4 +151,4 @@ std::string waiting_text(const std::vector<Watched>& ranks, double now, const Wa
   return "";
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -9,7 +9,7 @@
 #include "policy/ranks/activity.h"
 #include "policy/ranks/call_trace.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct WatchOptions {
   double silence_s = 20;   // without a sign of life: stopped, or its host is gone
@@ -53,4 +53,4 @@ std::optional<Trouble> find_differing(const std::vector<Watched>& ranks);
 // The rank that the others have waited for longer than report_s: "waiting for rank 2: rollout, 60 s"; else empty.
 std::string waiting_text(const std::vector<Watched>& ranks, double now, const WatchOptions& options);
 
-}  // namespace temper
+}  // namespace temper::policy

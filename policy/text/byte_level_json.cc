@@ -14,7 +14,7 @@
 #include "policy/text/byte_pairs.h"
 #include "policy/text/text_splitter.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Json = nlohmann::json;
@@ -279,4 +279,4 @@ bool is_byte_level_json(const std::string& content, const std::string& origin) {
   return decoder.is_object() && decoder.value("type", Json()) == "ByteLevel";
 }
 
-}  // namespace temper
+}  // namespace temper::policy

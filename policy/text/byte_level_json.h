@@ -5,7 +5,7 @@
 
 #include "policy/text/text_encoder.h"
 
-namespace temper {
+namespace temper::policy {
 
 // Reads the content of a tokenizer.json. Anything that would change ids and is not implemented is refused by name:
 // other models, normalisers, pre-tokenizers and patterns. Errors: ConfigError naming `origin`, the field and what is
@@ -16,4 +16,4 @@ TokenizerParts read_byte_level_json(const std::string& content, const std::strin
 // object.
 bool is_byte_level_json(const std::string& content, const std::string& origin);
 
-}  // namespace temper
+}  // namespace temper::policy

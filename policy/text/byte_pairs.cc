@@ -5,7 +5,7 @@
 #include <queue>
 #include <tuple>
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr size_t kShort = 24;  // bytes; longer pieces are merged with a heap
@@ -110,4 +110,4 @@ void BytePairs::encode(std::string_view piece, std::vector<int32_t>& ids) const 
   cache_.encode(piece, ids, [this](std::string_view text, std::vector<int32_t>& out) { merge(text, out); });
 }
 
-}  // namespace temper
+}  // namespace temper::policy

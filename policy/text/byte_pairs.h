@@ -11,7 +11,7 @@
 
 #include "policy/text/piece_cache.h"
 
-namespace temper {
+namespace temper::policy {
 
 // The ids of one piece of text. Linear in the length of short pieces that repeat, n log n for long ones.
 class BytePairs {
@@ -47,4 +47,4 @@ class BytePairs {
   PieceCache<2> cache_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

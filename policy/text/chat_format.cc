@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "policy/text/chat_layouts.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr std::string_view kContent = "{}", kThink = "<think>", kEndThink = "</think>";
@@ -135,4 +135,4 @@ std::vector<int32_t> ChatFormat::after_answer() const { return render(layout_->a
 
 bool ChatFormat::opens_reasoning() const { return layout_->reasoning == Reasoning::kOpened; }
 
-}  // namespace temper
+}  // namespace temper::policy

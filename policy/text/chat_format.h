@@ -8,7 +8,7 @@
 
 #include "policy/text/tokenizer.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct ChatLayout;  // how a family writes its turns
 
@@ -59,4 +59,4 @@ class ChatFormat {
   std::vector<int32_t> stop_ids_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

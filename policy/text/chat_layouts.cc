@@ -7,7 +7,7 @@
 #include "base/input/json.h"
 #include "policy/text/tokenizer_files.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Json = nlohmann::json;
@@ -164,4 +164,4 @@ const ChatLayout& recognised_layout(const Tokenizer& tokenizer) {
   return layout_named(name);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 
 #include "policy/text/tokenizer.h"
 
-namespace temper {
+namespace temper::policy {
 
 enum class Reasoning {
   kText,     // <think> has no meaning
@@ -40,4 +40,4 @@ const ChatLayout& layout_named(std::string_view name);
 const ChatLayout& recognised_layout(const Tokenizer& tokenizer);
 std::vector<std::string> layout_names();  // auto, and all
 
-}  // namespace temper
+}  // namespace temper::policy

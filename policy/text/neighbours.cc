@@ -2,7 +2,7 @@
 
 #include <utf8proc.h>
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 struct Character {
@@ -51,4 +51,4 @@ size_t Neighbours::word(std::string_view text) const {
   return end;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace temper {
+namespace temper::policy {
 
 // The pairs of neighbouring characters in a vocabulary's pieces. Between two characters that are neighbours
 // in no piece every text has a border of tokens, so both sides can be encoded alone.
@@ -23,4 +23,4 @@ class Neighbours {
   std::unordered_set<uint64_t> others_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

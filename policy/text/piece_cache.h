@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 // Remembers pieces of less than 8 * kWords bytes, thread by thread. A thread's memory belongs to the
 // tokenizer that it used last. Safe to call from several threads.
@@ -81,4 +81,4 @@ class PieceCache {
   const uint64_t serial_ = next_serial();  // distinguishes the caches of several tokenizers
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 #include "base/input/printable.h"
 #include "base/input/utf8.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using namespace piece_model;
@@ -113,4 +113,4 @@ bool is_piece_model(std::string_view bytes) {
 
 void check_piece_model(std::string_view bytes, const std::string& origin) { Check(origin).model(bytes); }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace temper {
+namespace temper::policy {
 
 // The numbers of the fields that matter here.
 namespace piece_model {
@@ -25,4 +25,4 @@ bool is_piece_model(std::string_view bytes);
 // characters, which a tokenizer here may not; and its offsets may point anywhere.
 void check_piece_model(std::string_view bytes, const std::string& origin);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -15,7 +15,7 @@
 #include "policy/text/piece_cache.h"
 #include "policy/text/piece_model.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 // sentencepiece writes a space as U+2581, so a real U+2581 has to go around it.
@@ -168,4 +168,4 @@ SentencePieces read_sentence_pieces(const std::string& model, const std::string&
   return read;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 
 #include "policy/text/text_encoder.h"
 
-namespace temper {
+namespace temper::policy {
 
 struct Piece {
   std::string text;
@@ -23,4 +23,4 @@ struct SentencePieces {
 // no byte fallback, or changes white space or characters in the middle of a text.
 SentencePieces read_sentence_pieces(const std::string& model, const std::string& origin);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/input/printable.h"
 
-namespace temper {
+namespace temper::policy {
 void add_tokens(TokenizerParts& parts, const std::vector<AddedToken>& tokens, const std::string& origin) {
   std::vector<AddedToken> sorted = tokens;
   std::ranges::sort(sorted, {}, &AddedToken::id);
@@ -25,4 +25,4 @@ void add_tokens(TokenizerParts& parts, const std::vector<AddedToken>& tokens, co
   }
 }
 
-}  // namespace temper
+}  // namespace temper::policy

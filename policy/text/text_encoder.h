@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 // Text → ids, the part that differs between kinds. Safe to call from several threads.
 class TextEncoder {
@@ -36,4 +36,4 @@ struct TokenizerParts {
 // if an id is negative, used twice, or leaves a gap below it.
 void add_tokens(TokenizerParts& parts, const std::vector<AddedToken>& tokens, const std::string& origin);
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/input/printable.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr std::string_view kGpt2 =
@@ -106,4 +106,4 @@ std::string_view TextSplitter::Cut::next() {
   return s.text.substr(begin, s.at - begin);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

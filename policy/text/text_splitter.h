@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace temper {
+namespace temper::policy {
 
 // A pre-tokenizer's regular expression, run by PCRE2. Only the published patterns are known: Oniguruma, which
 // `tokenizers` runs them on, and PCRE2 agree on these and need not on others.
@@ -40,4 +40,4 @@ class TextSplitter {
   std::unique_ptr<Code> code_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -15,7 +15,7 @@
 #include "policy/text/sentence_pieces.h"
 #include "policy/text/tokenizer_files.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ void Tokenizer::save(const fs::path& dir) const {
   for (const auto& [name, content] : impl_->files) write_file_atomic(dir / name, content);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 // A Hugging Face folder's tokenizer: byte-level BPE (tokenizer.json), or a sentencepiece model with byte
 // fallback (tokenizer.model). Any bytes can be encoded: a byte that is not valid UTF-8 becomes the token of
@@ -66,4 +66,4 @@ class Tokenizer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper
+}  // namespace temper::policy

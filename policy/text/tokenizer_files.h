@@ -8,7 +8,7 @@
 
 #include "policy/text/sentence_pieces.h"
 
-namespace temper {
+namespace temper::policy {
 
 inline constexpr const char* kSpecialTokens[] = {"<|endoftext|>", "<|im_start|>", "<|im_end|>"};
 
@@ -26,4 +26,4 @@ std::map<std::string, std::string> hugging_face_tokenizer_files(const std::vecto
 
 extern const char* const kOwnChatTemplate;  // among these files
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -2,7 +2,7 @@
 
 #include "policy/text/tokenizer_files.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
@@ -54,4 +54,4 @@ std::map<std::string, std::string> hugging_face_tokenizer_files(const std::vecto
           {"special_tokens_map.json", special.dump(2) + "\n"}};
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr size_t kBefore = 3;      // atoms that what follows is judged by
@@ -85,4 +85,4 @@ std::vector<std::string> phrases(const std::vector<std::string>& texts) {
   return found;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

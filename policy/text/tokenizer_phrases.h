@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 // The texts cut into phrases: runs of words, digits and marks in which each is all but certain once the three
 // before it are known ("for (int", " i = 0; i <", "; ++i) {"). Pieces that stay inside a phrase hold one
@@ -12,4 +12,4 @@ namespace temper {
 // it to whatever it often stands beside. The phrases of a text, put together, are the text.
 std::vector<std::string> phrases(const std::vector<std::string>& texts);
 
-}  // namespace temper
+}  // namespace temper::policy

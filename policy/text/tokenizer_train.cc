@@ -10,7 +10,7 @@
 #include "policy/text/tokenizer_files.h"
 #include "policy/text/tokenizer_phrases.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 // sentencepiece drops a whole sentence that holds a character it uses itself; cut there instead.
@@ -130,4 +130,4 @@ std::string train_model(const std::vector<std::string>& texts, int64_t vocab_siz
   return model;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 using Kind = Expression::Kind;
@@ -92,7 +92,7 @@ ElementWriter::Text ElementWriter::write_name(const Expression& e, const At& at)
   throw ConfigError("the reference names '{}', which is not defined", e.text);
 }
 
-std::string ElementWriter::input_element(const TensorSpec& input, const At& at) {
+std::string ElementWriter::input_element(const env::TensorSpec& input, const At& at) {
   if (const auto text = dialect_.load ? dialect_.load(input, at) : ""; !text.empty()) return text;
   std::string offset = at[0];
   for (size_t k = 1; k < at.size(); ++k) {
@@ -104,7 +104,7 @@ std::string ElementWriter::input_element(const TensorSpec& input, const At& at) 
     offset = fmt::format("{} * {} + {}", factor(offset), length, at[k]);
   }
   const auto text = fmt::format("{}[{}]", input.name, offset);
-  return element_size(input.type) < 4 ? "float(" + text + ")" : text;
+  return env::element_size(input.type) < 4 ? "float(" + text + ")" : text;
 }
 
 std::string ElementWriter::subscript(const std::string& item, const std::string& at,
@@ -238,4 +238,4 @@ ElementWriter::Text ElementWriter::write_cuda_call(const Expression& e, const Te
   throw ConfigError("the trace grammar does not write torch.{} so", f);
 }
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -10,7 +10,7 @@
 #include "rollout/traces/program.h"
 #include "rollout/traces/style.h"
 
-namespace temper {
+namespace temper::traces {
 
 // What depends on where the element is written.
 struct Dialect {
@@ -19,7 +19,7 @@ struct Dialect {
   size_t declared = 0;           // of them, in scope already
   std::string contracted = "l";  // the inner index of a product
   // The element of an input at these indices, where it is not the input's name and its offset; or "".
-  std::function<std::string(const TensorSpec&, const std::vector<std::string>&)> load = {};
+  std::function<std::string(const env::TensorSpec&, const std::vector<std::string>&)> load = {};
 };
 
 class ElementWriter {
@@ -54,7 +54,7 @@ class ElementWriter {
   Text write_call(const Expression& e, const std::vector<std::string>& at);
   Text write_cuda_call(const Expression& e, const Text& argument);
   Text write_matmul_factor(const Expression& e, const std::vector<std::string>& at);
-  std::string input_element(const TensorSpec& input, const std::vector<std::string>& at);
+  std::string input_element(const env::TensorSpec& input, const std::vector<std::string>& at);
   std::string subscript(const std::string& item, const std::string& at, const std::string& other);
   std::string temporary(const Text& value);
   std::string constant(const Expression& number) const;
@@ -69,4 +69,4 @@ class ElementWriter {
   bool applied_ = false;
 };
 
-}  // namespace temper
+}  // namespace temper::traces

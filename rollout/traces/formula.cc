@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 constexpr double kSmooth = 0.35;  // CUDA: of functions, those with exponentials; of the others, formulas
@@ -86,4 +86,4 @@ std::string some_number(Rng& rng) {
   return fmt::format("{:.{}f}", value, 1 + rng.below(3));
 }
 
-}  // namespace temper
+}  // namespace temper::traces

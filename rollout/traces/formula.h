@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "rollout/traces/reference.h"
 
-namespace temper {
+namespace temper::traces {
 
 struct Repertoire {
   bool cuda = false;    // smooth functions, formulas and numbers, too
@@ -18,4 +18,4 @@ ExpressionPtr function_of(const ExpressionPtr& value, Repertoire repertoire, Rng
 // Up to 2, of one to ten digits.
 std::string some_number(Rng& rng);
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -13,13 +13,16 @@
 #include "rollout/traces/reference.h"
 #include "rollout/traces/variation.h"
 
-namespace temper {
+namespace temper::traces {
+
+using env::Task;
+
 namespace {
 
 constexpr size_t kInputs = 5;  // at most
 
 // New names of inputs by type and shape, numbered among their like in the order given.
-std::map<std::string, std::string> names_in_order(const std::vector<TensorSpec>& inputs,
+std::map<std::string, std::string> names_in_order(const std::vector<env::TensorSpec>& inputs,
                                                   const std::vector<size_t>& order) {
   std::map<std::string, std::string> names;
   std::map<std::string, int> alike;
@@ -54,7 +57,7 @@ std::vector<Task> generate_tasks(const std::vector<Task>& tasks, int64_t count, 
   std::vector<const Task*> parents;
   for (const auto& task : tasks) {
     taken.insert(canonical_task(task));
-    if (task.split == Split::kTrain && can_vary(task)) parents.push_back(&task);
+    if (task.split == env::Split::kTrain && can_vary(task)) parents.push_back(&task);
   }
   std::vector<Task> generated;
   Rng rng{seed, 0x67656E};
@@ -64,10 +67,10 @@ std::vector<Task> generate_tasks(const std::vector<Task>& tasks, int64_t count, 
     if (task.inputs.size() > kInputs || !can_vary(task)) continue;
     if (!taken.insert(canonical_task(task)).second) continue;
     task.name = fmt::format("gen_{}", generated.size());
-    task.split = Split::kGenerated;
+    task.split = env::Split::kGenerated;
     generated.push_back(std::move(task));
   }
   return generated;
 }
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -5,7 +5,7 @@
 
 #include "rollout/traces/kernel.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 constexpr Defect kHabits[] = {
@@ -30,9 +30,9 @@ bool calls(const Expression& e, const std::string& function) {
 bool invites_stride(const Program& program) {
   const auto& output = program.task->outputs[0].shape;
   if (output.size() != 2 || program.skeleton == Skeleton::kMatmul) return false;
-  return std::any_of(program.task->inputs.begin(), program.task->inputs.end(), [&](const TensorSpec& input) {
-    return input.shape.size() == 2 && input.shape[1] != output[1];
-  });
+  return std::any_of(
+      program.task->inputs.begin(), program.task->inputs.end(),
+      [&](const env::TensorSpec& input) { return input.shape.size() == 2 && input.shape[1] != output[1]; });
 }
 
 // Where a maximum or minimum that starts at 0 would show.
@@ -81,4 +81,4 @@ std::vector<Defects> slips(const Program& program, const Style& style, size_t co
   return chosen;
 }
 
-}  // namespace temper
+}  // namespace temper::traces

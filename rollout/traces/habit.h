@@ -7,7 +7,7 @@
 #include "rollout/traces/program.h"
 #include "rollout/traces/style.h"
 
-namespace temper {
+namespace temper::traces {
 
 // The set of habitual mistakes that this program invites when it is written in this style. It may be empty.
 Defects habits(const Program& program, const Style& style);
@@ -15,4 +15,4 @@ Defects habits(const Program& program, const Style& style);
 // Up to `count` different single mistakes that have a place in this program and are not habits of it.
 std::vector<Defects> slips(const Program& program, const Style& style, size_t count, Rng& rng);
 
-}  // namespace temper
+}  // namespace temper::traces

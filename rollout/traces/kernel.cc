@@ -8,7 +8,7 @@
 #include "rollout/traces/cuda/kernel.h"
 #include "rollout/traces/element.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 using At = std::vector<std::string>;
@@ -404,7 +404,7 @@ class Kernel {
 
   const Program& program_;
   const Style& style_;
-  const TensorSpec& output_;
+  const env::TensorSpec& output_;
   std::string text_;
   int depth_ = 0;
   bool applied_ = false;
@@ -416,4 +416,4 @@ std::optional<std::string> write_kernel(const Program& program, const Style& sty
   return program.cuda() ? write_cuda_kernel(program, style) : Kernel(program, style).write();
 }
 
-}  // namespace temper
+}  // namespace temper::traces

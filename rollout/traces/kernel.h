@@ -7,9 +7,9 @@
 #include "rollout/traces/program.h"
 #include "rollout/traces/style.h"
 
-namespace temper {
+namespace temper::traces {
 
 // The source of the program in the task's language. Empty if none of the style's defects applies to the program.
 std::optional<std::string> write_kernel(const Program& program, const Style& style);
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 using Kind = Expression::Kind;
@@ -24,7 +24,7 @@ const std::set<std::string> kCudaFunctions = {"silu", "gelu", "tanh", "softplus"
 
 class Lowering {
  public:
-  explicit Lowering(const Task& task) { program_.task = &task; }
+  explicit Lowering(const env::Task& task) { program_.task = &task; }
 
   Program run() {
     const auto statements = parse_reference(program_.task->reference);
@@ -177,7 +177,7 @@ class Lowering {
   // What the CUDA writers take for granted.
   void check_cuda() const {
     const auto& output = program_.task->outputs[0];
-    if (!is_float(output.type)) throw ConfigError("output '{}' of integers", output.name);
+    if (!env::is_float(output.type)) throw ConfigError("output '{}' of integers", output.name);
     for (const auto& input : program_.task->inputs) {
       if (std::ranges::count(input.shape, "1") > 0)
         throw ConfigError("input '{}' of one element", input.name);
@@ -185,7 +185,7 @@ class Lowering {
     for (const auto& step : program_.steps) {
       check_subscripts(*step.value);
       const bool extreme = step.op == "amax" || step.op == "amin";
-      if (extreme && std::ranges::any_of(program_.task->inputs, &TensorSpec::nonfinite))
+      if (extreme && std::ranges::any_of(program_.task->inputs, &env::TensorSpec::nonfinite))
         throw ConfigError("{} where a NaN stays one", step.op);
     }
     for (const auto& alias : program_.aliases) check_subscripts(*alias.second);
@@ -199,8 +199,8 @@ class Lowering {
   // Slices, new dimensions, and index tensors of one dimension.
   void check_subscripts(const Expression& e) const {
     for (const auto& item : e.subscripts) {
-      const auto is_index = [&](const TensorSpec& input) {
-        return input.name == item && input.type == ElementType::kI32 && input.shape.size() == 1;
+      const auto is_index = [&](const env::TensorSpec& input) {
+        return input.name == item && input.type == env::ElementType::kI32 && input.shape.size() == 1;
       };
       if (item == "None" || item.find(':') != std::string::npos) continue;
       if (std::ranges::none_of(program_.task->inputs, is_index))
@@ -208,7 +208,7 @@ class Lowering {
     }
     if ((e.is_call("t") || e.is_call("flip")) && names_step(*e.children[0]))
       throw ConfigError("{} of a reduction", e.text);  // a thread has only its own place's
-    const bool nonfinite = std::ranges::any_of(program_.task->inputs, &TensorSpec::nonfinite);
+    const bool nonfinite = std::ranges::any_of(program_.task->inputs, &env::TensorSpec::nonfinite);
     if (nonfinite && (e.is_call("maximum") || e.is_call("minimum")))
       throw ConfigError("{} where a NaN stays one", e.text);  // fmaxf and fminf drop it
     for (const auto& child : e.children) check_subscripts(*child);
@@ -317,6 +317,6 @@ Dims Program::dims(const Expression& e) const {
   return all;
 }
 
-Program lower(const Task& task) { return Lowering(task).run(); }
+Program lower(const env::Task& task) { return Lowering(task).run(); }
 
-}  // namespace temper
+}  // namespace temper::traces

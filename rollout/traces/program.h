@@ -10,7 +10,7 @@
 #include "env/task/task.h"
 #include "rollout/traces/reference.h"
 
-namespace temper {
+namespace temper::traces {
 
 enum class Skeleton {
   kMap,      // element by element
@@ -34,7 +34,7 @@ struct ReductionStep {
 };
 
 struct Program {
-  const Task* task = nullptr;
+  const env::Task* task = nullptr;
   Skeleton skeleton = Skeleton::kMap;
   std::vector<ReductionStep> steps;
   std::map<std::string, ExpressionPtr> aliases;  // named intermediates that are no reduction
@@ -42,7 +42,7 @@ struct Program {
   bool log_softmax = false;                      // kSoftmax: the logarithm is asked for
   bool softmax = false;                          // kRow: steps 0 and 1 are the maximum and sum of a softmax
 
-  bool cuda() const { return task->language == kCuda.name; }
+  bool cuda() const { return task->language == env::kCuda.name; }
 
   // The dimensions of an expression, outermost first; "?" where a slice changed them.
   std::vector<std::string> dims(const Expression& e) const;
@@ -50,6 +50,6 @@ struct Program {
 
 // Keeps a pointer to the task.
 // Errors: ConfigError where the reference is outside what the grammar writes.
-Program lower(const Task& task);
+Program lower(const env::Task& task);
 
-}  // namespace temper
+}  // namespace temper::traces

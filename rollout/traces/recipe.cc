@@ -11,12 +11,12 @@
 #include "rollout/traces/kernel.h"
 #include "rollout/traces/styles.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 constexpr size_t kSlips = 2;
 
-std::optional<Program> lowered(const Task& task) {
+std::optional<Program> lowered(const env::Task& task) {
   try {
     return lower(task);
   } catch (const ConfigError&) {
@@ -70,7 +70,7 @@ size_t fast_way(const std::vector<size_t>& fast, double other_rate, Rng& rng) {
   return fast[other_rate > 0 && rng.uniform() < other_rate ? rng.below(fast.size()) : 0];
 }
 
-Recipe write_recipe(const Task& task, uint64_t seed, bool all_ways) {
+Recipe write_recipe(const env::Task& task, uint64_t seed, bool all_ways) {
   Recipe recipe{task.name, {}};
   const auto program = lowered(task);
   if (!program) return recipe;
@@ -102,4 +102,4 @@ Recipe write_recipe(const Task& task, uint64_t seed, bool all_ways) {
   return recipe;
 }
 
-}  // namespace temper
+}  // namespace temper::traces

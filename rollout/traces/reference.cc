@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 using Kind = Expression::Kind;
@@ -343,4 +343,4 @@ std::string canonical_reference(const std::string& source, std::map<std::string,
   return last;
 }
 
-}  // namespace temper
+}  // namespace temper::traces

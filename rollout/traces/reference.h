@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::traces {
 
 struct Expression;
 using ExpressionPtr = std::shared_ptr<const Expression>;
@@ -68,4 +68,4 @@ std::string reference_source(const std::vector<Statement>& statements,
 // `names`: what inputs are called instead.
 std::string canonical_reference(const std::string& source, std::map<std::string, std::string> names = {});
 
-}  // namespace temper
+}  // namespace temper::traces

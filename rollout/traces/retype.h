@@ -4,12 +4,12 @@
 #include "base/rng.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::traces {
 
 // The least bytes and arithmetic: the parent's may be more than the task's own.
-void set_least_work(Task& task);
+void set_least_work(env::Task& task);
 
 // All that are of one type of float, in another one: f16 only where nothing can leave its range.
-Task with_other_type(Task task, Rng& rng);
+env::Task with_other_type(env::Task task, Rng& rng);
 
-}  // namespace temper
+}  // namespace temper::traces

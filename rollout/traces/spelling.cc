@@ -2,7 +2,7 @@
 
 #include "rollout/traces/reference.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 constexpr double kSwap = 0.3, kOtherWord = 0.4;
@@ -31,7 +31,7 @@ ExpressionPtr respelled(const ExpressionPtr& e, Rng& rng) {
 
 }  // namespace
 
-Task respelled(Task task, Rng& rng) {
+env::Task respelled(env::Task task, Rng& rng) {
   auto statements = parse_reference(task.reference);
   for (auto& statement : statements) statement.value = respelled(statement.value, rng);
   std::vector<std::string> names;
@@ -40,4 +40,4 @@ Task respelled(Task task, Rng& rng) {
   return task;
 }
 
-}  // namespace temper
+}  // namespace temper::traces

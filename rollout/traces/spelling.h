@@ -5,9 +5,9 @@
 #include "base/rng.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::traces {
 
 // Errors: ConfigError where the reference is outside the grammar (reference.h).
-Task respelled(Task task, Rng& rng);
+env::Task respelled(env::Task task, Rng& rng);
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::traces {
 
 enum class Order { kRows, kColumns, kFlat, kBlocked };  // the outer loop; one loop over all; rows in blocks
 enum class Accumulate { kPlain, kSimd, kTwo };          // one accumulator, a simd reduction, two accumulators
@@ -91,4 +91,4 @@ struct Style {
   Defects defects = {};
 };
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -7,10 +7,10 @@
 
 #include "rollout/traces/cuda/kernel.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
-bool has_dim(const Task& task, const std::string& dim) {
+bool has_dim(const env::Task& task, const std::string& dim) {
   return std::find(task.dims.begin(), task.dims.end(), dim) != task.dims.end();
 }
 
@@ -162,4 +162,4 @@ std::string plan_sentence(const Program& program, const Style& style) {
          (style.restricted ? ", restrict." : ".");
 }
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -13,12 +13,12 @@
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 constexpr double kMainWay = 0.6;  // share of slow answers that are written in the most common way
 
-std::vector<Recipe> write_recipes(const std::vector<Task>& tasks, uint64_t seed) {
+std::vector<Recipe> write_recipes(const std::vector<env::Task>& tasks, uint64_t seed) {
   std::vector<Recipe> recipes;
   for (size_t k = 0; k < tasks.size(); ++k) {
     if (tasks[k].held_out()) continue;
@@ -113,7 +113,7 @@ std::vector<Variant*> told_variants(const std::vector<Story>& stories, std::vect
 }
 
 // Every rank's verdicts to all: variant k was judged by rank k mod size.
-void exchange_verdicts(const std::vector<Variant*>& told, Communicator& ranks) {
+void exchange_verdicts(const std::vector<Variant*>& told, policy::Communicator& ranks) {
   if (ranks.size() == 1) return;
   nlohmann::json mine = nlohmann::json::array();
   for (size_t k = size_t(ranks.rank()); k < told.size(); k += size_t(ranks.size()))
@@ -132,15 +132,15 @@ void exchange_verdicts(const std::vector<Variant*>& told, Communicator& ranks) {
   }
 }
 
-void judge_told(const std::vector<Story>& stories, std::vector<Recipe>& recipes, Judge& judge,
-                const std::function<void(int64_t, int64_t)>& progress, Communicator& ranks) {
+void judge_told(const std::vector<Story>& stories, std::vector<Recipe>& recipes, env::Judge& judge,
+                const std::function<void(int64_t, int64_t)>& progress, policy::Communicator& ranks) {
   std::vector<const Recipe*> its_recipe;
   const auto told = told_variants(stories, recipes, its_recipe);
-  std::map<Ticket, Variant*> waiting;
+  std::map<env::Ticket, Variant*> waiting;
   for (size_t k = size_t(ranks.rank()); k < told.size(); k += size_t(ranks.size()))
     waiting[judge.submit(its_recipe[k]->task, told[k]->source)] = told[k];
   const auto all = int64_t(waiting.size());
-  const Phase phase("judging");
+  const policy::Phase phase("judging");
   while (!waiting.empty() && !interrupted()) {
     for (auto& [ticket, verdict] : judge.poll(std::chrono::milliseconds(200))) {
       const auto it = waiting.find(ticket);
@@ -148,7 +148,7 @@ void judge_told(const std::vector<Story>& stories, std::vector<Recipe>& recipes,
       it->second->verdict = std::move(verdict);
       it->second->verdict.naive.reset();  // whatever is learned from later, examples are the full judge's
       waiting.erase(it);
-      made_progress();
+      policy::made_progress();
     }
     if (progress) progress(all - int64_t(waiting.size()), all);
   }
@@ -195,14 +195,16 @@ void TraceOptions::visit(OptionVisitor& v) {
             .max = 1});
 }
 
-std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task> tasks, uint64_t seed) {
+std::vector<env::Task> with_trace_tasks(const TraceOptions& options, std::vector<env::Task> tasks,
+                                        uint64_t seed) {
   for (auto& task : generate_tasks(tasks, options.generated, seed)) tasks.push_back(std::move(task));
   return tasks;
 }
 
-std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,
-                               const std::function<void(int64_t, int64_t)>& progress, Communicator& ranks) {
-  const Phase phase("corpus");
+std::vector<Trace> make_traces(const TraceOptions& options, env::Judge& judge, uint64_t seed,
+                               const std::function<void(int64_t, int64_t)>& progress,
+                               policy::Communicator& ranks) {
+  const policy::Phase phase("corpus");
   auto recipes = write_recipes(judge.tasks(), seed);
   const auto stories = tell_all(options, recipes, seed);
   judge_told(stories, recipes, judge, progress, ranks);
@@ -213,4 +215,4 @@ std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64
   return traces;
 }
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -15,7 +15,7 @@
 #include "env/judge/judge.h"
 #include "policy/ranks/communicator.h"
 
-namespace temper {
+namespace temper::traces {
 
 struct TraceOptions {
   int64_t conversations = 2000;
@@ -34,7 +34,7 @@ struct TraceOptions {
 // An answer of a trace with the verdict it got.
 struct TraceTurn {
   std::string answer;  // plan and code block
-  Verdict verdict;
+  env::Verdict verdict;
 };
 
 // A mistake, its real feedback, the repair, sometimes a vain attempt between them; or a right answer and a
@@ -47,14 +47,15 @@ struct Trace {
 // The given tasks, followed by variations of the train tasks among them, which are named gen_N, have the split
 // "traces", and are used for traces only. None of them equals a given task, including the held-out ones. The judge of
 // make_traces must be made with this list.
-std::vector<Task> with_trace_tasks(const TraceOptions& options, std::vector<Task> tasks, uint64_t seed);
+std::vector<env::Task> with_trace_tasks(const TraceOptions& options, std::vector<env::Task> tasks,
+                                        uint64_t seed);
 
 // Traces for all tasks of the judge except the held-out ones. Each distinct answer that a trace needs is judged once;
 // `progress(judged, all)` counts them. Deterministic in the seed except for decisions that depend on measured times.
 // A trace is dropped if a right answer in it does not pass, a mistake passes, or an interrupt left an answer
 // unjudged. Ranks judge a part each, and all return the same traces.
-std::vector<Trace> make_traces(const TraceOptions& options, Judge& judge, uint64_t seed,
+std::vector<Trace> make_traces(const TraceOptions& options, env::Judge& judge, uint64_t seed,
                                const std::function<void(int64_t, int64_t)>& progress = {},
-                               Communicator& ranks = alone());
+                               policy::Communicator& ranks = policy::alone());
 
-}  // namespace temper
+}  // namespace temper::traces

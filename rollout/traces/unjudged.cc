@@ -7,7 +7,7 @@
 #include "rollout/traces/generated.h"
 #include "rollout/traces/recipe.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 constexpr uint64_t kStream = 0x756E6A;
@@ -17,7 +17,7 @@ constexpr double kImproved = 0.25, kKept = 0.5;
 
 // Verdicts of right answers that a fast one followed: of those that were none themselves, of those that were.
 struct Praise {
-  std::vector<Verdict> slow, fast;
+  std::vector<env::Verdict> slow, fast;
 };
 
 Praise praise_among(const std::vector<Trace>& judged) {
@@ -31,15 +31,15 @@ Praise praise_among(const std::vector<Trace>& judged) {
 }
 
 // Empty where the grammar has no right answer.
-std::vector<TraceTurn> right_answers(const Task& task, const TraceOptions& options, const Praise& praise,
+std::vector<TraceTurn> right_answers(const env::Task& task, const TraceOptions& options, const Praise& praise,
                                      Rng rng) {
   const Recipe recipe = write_recipe(task, rng.next(), options.other_rate > 0);
   const auto slow_ones = recipe.right(false), fast_ones = recipe.right(true);
   if (slow_ones.empty() && fast_ones.empty()) return {};
   const bool slow = fast_ones.empty() || (!slow_ones.empty() && rng.uniform() < options.slow_rate);
   const size_t first = slow ? slow_ones[0] : fast_way(fast_ones, options.other_rate, rng);
-  Verdict right;
-  right.kind = VerdictKind::kPass;
+  env::Verdict right;
+  right.kind = env::VerdictKind::kPass;
   std::vector<TraceTurn> turns{{recipe.variants[first].answer, right}};
   const auto& words = slow ? praise.slow : praise.fast;
   if (fast_ones.empty() || words.empty() || rng.uniform() >= (slow ? kImproved : kKept)) return turns;
@@ -51,13 +51,13 @@ std::vector<TraceTurn> right_answers(const Task& task, const TraceOptions& optio
 
 }  // namespace
 
-UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::vector<Task>& tasks,
+UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::vector<env::Task>& tasks,
                                         const std::vector<Trace>& judged, uint64_t seed) {
   UnjudgedExamples examples;
   examples.tasks = generate_tasks(tasks, options.unjudged, mix_key({seed, kStream}));
   const Praise praise = praise_among(judged);
   std::vector<std::vector<TraceTurn>> answers(examples.tasks.size());
-  cpu::parallel_tasks(std::ssize(answers), [&](int64_t k) {
+  policy::cpu::parallel_tasks(std::ssize(answers), [&](int64_t k) {
     answers[size_t(k)] =
         right_answers(examples.tasks[size_t(k)], options, praise, Rng{seed, uint64_t(k), kStream});
   });
@@ -68,4 +68,4 @@ UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::
   return examples;
 }
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -7,10 +7,10 @@
 #include "env/task/task.h"
 #include "rollout/traces/traces.h"
 
-namespace temper {
+namespace temper::traces {
 
 struct UnjudgedExamples {
-  std::vector<Task> tasks;
+  std::vector<env::Task> tasks;
   std::vector<Trace> traces;  // the last verdict of each is a PASS that nobody gave
 };
 
@@ -19,7 +19,7 @@ struct UnjudgedExamples {
 // quarter of the slow answers are followed by a fast one, and half of the fast ones by themselves. The feedback
 // between the two is a real verdict on a similar answer to another task, taken from `judged`; if `judged` has none,
 // there is no second answer. Deterministic in the seed and the other arguments.
-UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::vector<Task>& tasks,
+UnjudgedExamples make_unjudged_examples(const TraceOptions& options, const std::vector<env::Task>& tasks,
                                         const std::vector<Trace>& judged, uint64_t seed);
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -14,7 +14,11 @@
 #include "rollout/traces/retype.h"
 #include "rollout/traces/spelling.h"
 
-namespace temper {
+namespace temper::traces {
+
+using env::Task;
+using env::TensorSpec;
+
 namespace {
 
 using Kind = Expression::Kind;
@@ -102,7 +106,7 @@ class Variation {
     spec.shape = shape;
     spec.type = output_.type;
     const auto [it, fresh] = known_.try_emplace(name, spec);
-    if (it->second.shape == shape && it->second.distribution == Distribution::kNormal)
+    if (it->second.shape == shape && it->second.distribution == env::Distribution::kNormal)
       operands_.push_back(name);
   }
 
@@ -123,7 +127,7 @@ class Variation {
     return task;
   }
 
-  bool cuda() const { return parent_.language == kCuda.name; }
+  bool cuda() const { return parent_.language == env::kCuda.name; }
 
   size_t rank(const Expression& e) const {
     if (e.kind == Kind::kNumber) return 0;
@@ -165,7 +169,7 @@ class Variation {
   void prepare() {
     const auto& input = parent_.inputs[0];
     const bool picks = std::ranges::any_of(parent_.inputs, [](const TensorSpec& one) {
-      return one.type == ElementType::kI32 || one.distribution != Distribution::kNormal;
+      return one.type == env::ElementType::kI32 || one.distribution != env::Distribution::kNormal;
     });
     const bool moves = parent_.reference.find('@') != std::string::npos ||
                        parent_.reference.find(".t(") != std::string::npos ||
@@ -276,7 +280,7 @@ class Variation {
   }
 
   ExpressionPtr function_of(const ExpressionPtr& value) {
-    return temper::function_of(value, {cuda(), output_.type != ElementType::kF16}, rng_);
+    return temper::traces::function_of(value, {cuda(), output_.type != env::ElementType::kF16}, rng_);
   }
 
   ExpressionPtr exchanged_function(const ExpressionPtr& e, bool inside_function) {
@@ -332,7 +336,7 @@ class Variation {
     const auto result = statements_.back().value;
     const bool sum = result->is_call("sum") || result->is_call("mean");
     if (!sum || result->children.size() != 2 || result->children[1]->text != "1" || input.shape != table_ ||
-        output_.type == ElementType::kF16)
+        output_.type == env::ElementType::kF16)
       return;
     auto value = named(result);
     switch (rng_.below(3)) {
@@ -431,10 +435,10 @@ bool can_vary(const Task& task) {
 
 Task vary(const Task& parent, Rng& rng) {
   Task task = Variation(parent, rng).run();
-  if (task.language != kCuda.name) return task;
+  if (task.language != env::kCuda.name) return task;
   while (rng.uniform() < kAgain && can_vary(task)) task = Variation(task, rng).run();
   if (rng.uniform() < kRetype) task = with_other_type(std::move(task), rng);
   return rng.uniform() < kRespell && can_vary(task) ? respelled(std::move(task), rng) : task;
 }
 
-}  // namespace temper
+}  // namespace temper::traces

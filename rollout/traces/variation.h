@@ -7,14 +7,14 @@
 #include "base/rng.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::traces {
 
 // Whether the grammar can write kernels for the task, and therefore for its variations.
-bool can_vary(const Task& task);
+bool can_vary(const env::Task& task);
 
 // The parent task with another reference and the inputs that it needs; a CUDA task may also get another type, or an
 // output along the other dimension. Everything else is the parent's. Divisors and the arguments of roots are not
 // changed except for their offset, because an exchanged operand might bring them near zero.
-Task vary(const Task& parent, Rng& rng);
+env::Task vary(const env::Task& parent, Rng& rng);
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -42,11 +42,11 @@ inline std::string translated(std::string source) {
 }
 
 // Calls launcher `v` of several, each in a namespace of its own, with an array of pointers to its arguments.
-inline std::string unit(const Task& task, const std::vector<std::string>& sources) {
+inline std::string unit(const env::Task& task, const std::vector<std::string>& sources) {
   std::string text = "#include \"device.h\"\n", calls;
   std::vector<std::string> arguments;
-  const auto tensor = [&](const TensorSpec& spec) {
-    arguments.push_back(fmt::format("({}*)a[{}]", c_name(spec.type), arguments.size()));
+  const auto tensor = [&](const env::TensorSpec& spec) {
+    arguments.push_back(fmt::format("({}*)a[{}]", env::c_name(spec.type), arguments.size()));
   };
   for (const auto& input : task.inputs) tensor(input);
   for (const auto& output : task.outputs) tensor(output);
@@ -72,7 +72,7 @@ struct Call {
 // A shared object of them. Errors: std::runtime_error with the compiler's words.
 class Library {
  public:
-  Library(const Task& task, const std::vector<std::string>& sources) {
+  Library(const env::Task& task, const std::vector<std::string>& sources) {
     const auto folder =
         std::filesystem::temp_directory_path() / fmt::format("temper_cuda_on_cpu_{}", getpid());
     precompile(folder);

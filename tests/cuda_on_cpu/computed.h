@@ -13,35 +13,36 @@
 
 namespace temper::cuda_on_cpu {
 
-inline at::Tensor drawn(const TensorSpec& input, const Shape& shape, double magnitude) {
-  const auto sizes = tensor_sizes(input, shape);
-  if (input.distribution == Distribution::kIndex) {
+inline at::Tensor drawn(const env::TensorSpec& input, const env::Shape& shape, double magnitude) {
+  const auto sizes = env::tensor_sizes(input, shape);
+  if (input.distribution == env::Distribution::kIndex) {
     const auto it = shape.find(input.index_bound);
     const int64_t bound = it != shape.end() ? it->second : std::stoll(input.index_bound);
     return at::randint(bound, sizes, at::kInt);
   }
-  auto values = input.distribution == Distribution::kUniform
+  auto values = input.distribution == env::Distribution::kUniform
                     ? at::rand(sizes) * (input.high - input.low) + input.low
-                    : at::randn(sizes) * normal_scale(input, shape, magnitude);
+                    : at::randn(sizes) * env::normal_scale(input, shape, magnitude);
   if (input.nonfinite) values.view({-1})[0] = NAN;
-  return values.to(dtype_of(input.type)).contiguous();
+  return values.to(env::dtype_of(input.type)).contiguous();
 }
 
 // One call: buffers, sizes, and what should come out.
 class Case {
  public:
-  Case(const Task& task, const Reference& reference, const Shape& shape, double magnitude) : task_(task) {
+  Case(const env::Task& task, const env::Reference& reference, const env::Shape& shape, double magnitude)
+      : task_(task) {
     std::vector<at::Tensor> inputs, wide;
     for (const auto& input : task.inputs) {
       inputs.push_back(drawn(input, shape, magnitude));
-      wide.push_back(input.type == ElementType::kI32 ? inputs.back() : inputs.back().to(at::kDouble));
+      wide.push_back(input.type == env::ElementType::kI32 ? inputs.back() : inputs.back().to(at::kDouble));
       place(inputs.back(), 0xFF);
     }
     const auto expected = reference(wide), own = reference(inputs);
     for (size_t i = 0; i < expected.size(); ++i) {
       outputs_.push_back(
           {expected[i].to(at::kDouble).contiguous(), own[i].to(at::kDouble).contiguous(), buffers_.size()});
-      place(at::zeros_like(expected[i]).to(dtype_of(task.outputs[i].type)), 0xA5);
+      place(at::zeros_like(expected[i]).to(env::dtype_of(task.outputs[i].type)), 0xA5);
     }
     for (const auto& dim : task.dims) sizes_.push_back(int(shape.at(dim)));
   }
@@ -83,23 +84,23 @@ class Case {
     return std::ranges::all_of(buffers_, [](const auto& buffer) { return buffer->guards_hold(); });
   }
 
-  bool equal(const Output& output, ElementType type) const {
+  bool equal(const Output& output, env::ElementType type) const {
     const auto& [expected, own, buffer] = output;
     const auto got =
-        at::from_blob(buffers_[buffer]->data(), expected.sizes(), dtype_of(type)).to(at::kDouble);
-    const double rounding = type == ElementType::kBF16  ? 1.0 / 128
-                            : type == ElementType::kF16 ? 1.0 / 1024
-                                                        : 1e-6;
+        at::from_blob(buffers_[buffer]->data(), expected.sizes(), env::dtype_of(type)).to(at::kDouble);
+    const double rounding = type == env::ElementType::kBF16  ? 1.0 / 128
+                            : type == env::ElementType::kF16 ? 1.0 / 1024
+                                                             : 1e-6;
     const auto finite = at::nan_to_num(expected, 0, 0, 0);
     const double scale = finite.abs().mean().item<double>() + 1e-12;
     const double parity = 4 * at::nan_to_num(own - expected, 0, 0, 0).abs().max().item<double>();
     const auto allowed = finite.abs() * rounding + 4 * scale * std::max(task_.tolerance, 1e-5) + parity;
-    const auto held = expected.to(dtype_of(type)).to(at::kDouble);  // infinite where the type ends
+    const auto held = expected.to(env::dtype_of(type)).to(at::kDouble);  // infinite where the type ends
     const auto same = at::logical_or(got == held, at::logical_and(at::isnan(got), at::isnan(held)));
     return at::where(at::isfinite(held), (got - expected).abs() <= allowed, same).all().item<bool>();
   }
 
-  const Task& task_;
+  const env::Task& task_;
   std::vector<std::unique_ptr<SharedBuffer>> buffers_;
   std::vector<int> sizes_;
   std::vector<Output> outputs_;
@@ -108,7 +109,7 @@ class Case {
 // Right at every check shape, magnitude and order of threads that is tried.
 class Computed {
  public:
-  explicit Computed(const Task& task) : task_(task), reference_(task) {
+  explicit Computed(const env::Task& task) : task_(task), reference_(task) {
     at::manual_seed(1);
     for (const auto& shape : task.check_shapes) {
       for (const double magnitude : task.magnitudes)
@@ -126,8 +127,8 @@ class Computed {
   }
 
  private:
-  const Task& task_;
-  Reference reference_;
+  const env::Task& task_;
+  env::Reference reference_;
   std::vector<std::unique_ptr<Case>> cases_;
 };
 

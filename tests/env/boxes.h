@@ -10,7 +10,7 @@
 #include "env/compile/compile_box.h"
 #include "env/languages/language.h"
 
-namespace temper {
+namespace temper::env {
 
 // Another one in each process, as limits of processes count by user: tests run side by side.
 inline const uid_t kTestUser = 64'000 + uid_t(::getpid()) % 1'000;
@@ -47,4 +47,4 @@ inline std::string run_here(const std::string& source,
   return failed;
 }
 
-}  // namespace temper
+}  // namespace temper::env

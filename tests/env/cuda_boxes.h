@@ -12,7 +12,7 @@
 #include "env/languages/language.h"
 #include "env/plan/cubin.h"
 
-namespace temper {
+namespace temper::env {
 
 // Another one in each process, as limits of processes count by user: tests run side by side.
 inline const uid_t kCudaTestUser = 63'000 + uid_t(::getpid()) % 1'000;
@@ -39,14 +39,14 @@ inline CudaToolchains* cuda_toolchains(std::string* why = nullptr) {
   return tools ? &*tools : nullptr;
 }
 
-#define SKIP_WITHOUT_NVCC()                            \
-  do {                                                 \
-    std::string why_;                                  \
-    if (!cuda_toolchains(&why_)) GTEST_SKIP() << why_; \
+#define SKIP_WITHOUT_NVCC()                                         \
+  do {                                                              \
+    std::string why_;                                               \
+    if (!temper::env::cuda_toolchains(&why_)) GTEST_SKIP() << why_; \
   } while (0)
 
 inline CompileResult compile_cuda(const std::string& source, const CompileQuota& quota = cuda_test_quota()) {
   return compile_cuda(cuda_toolchains()->of(source), source, {}, quota, kCudaTestUser).result;
 }
 
-}  // namespace temper
+}  // namespace temper::env

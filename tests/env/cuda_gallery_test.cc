@@ -8,7 +8,7 @@
 #include "tests/env/cuda_boxes.h"
 #include "tests/env/exhibits.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ TEST(CudaGalleryTable, NamesEveryFileWithItsVerdict) {
 INSTANTIATE_TEST_SUITE_P(Shards, CudaGallery, testing::Range(0, kShards));
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

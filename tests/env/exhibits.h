@@ -18,7 +18,7 @@
 #include "base/files.h"
 #include "env/judge/judge.h"
 
-namespace temper {
+namespace temper::env {
 
 struct Exhibit {
   std::string name, source;
@@ -132,4 +132,4 @@ inline void compare_with_expectations(const std::vector<Exhibit>& gallery,
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/judge/judge.h"
 #include "tests/env/exhibits.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
@@ -56,4 +56,4 @@ TEST(Gallery, ACandidateLeavesNothingToTheNext) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 // Each has a name and a reference over x, of n elements as its output y.
 inline std::vector<Task> small_tasks(const std::vector<std::pair<std::string, std::string>>& tasks) {
@@ -26,4 +26,4 @@ tasks:
   return parse_tasks(text, "small_tasks.h");
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -2,7 +2,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(answer) {
   for (const bool inside : {false, true}) {
@@ -16,3 +16,5 @@ FUZZ_TARGET(answer) {
     TEMPER_CHECK(again.ok && again.code == answer.code);
   }
 }
+
+}  // namespace temper::env

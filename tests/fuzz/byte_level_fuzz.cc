@@ -4,7 +4,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::policy {
 
 FUZZ_TARGET(byte_level) {
   fuzz::taken([&] {
@@ -15,3 +15,5 @@ FUZZ_TARGET(byte_level) {
     for (const int32_t id : ids) TEMPER_CHECK(id >= 0 && size_t(id) < parts.texts.size());
   });
 }
+
+}  // namespace temper::policy

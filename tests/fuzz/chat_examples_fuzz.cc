@@ -4,7 +4,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::rollout {
 
 FUZZ_TARGET(chat_examples) {
   static fuzz::ScratchFile file("data.jsonl"), again("again.jsonl");
@@ -16,3 +16,5 @@ FUZZ_TARGET(chat_examples) {
   for (const ChatExample& one : read_chat_examples(again.holding(lines))) more += to_line(one) + "\n";
   TEMPER_CHECK(lines == more);
 }
+
+}  // namespace temper::rollout

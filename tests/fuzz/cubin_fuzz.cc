@@ -5,7 +5,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(cubin) {
   Cubin cubin;
@@ -19,3 +19,5 @@ FUZZ_TARGET(cubin) {
     check_launch(kernel, {}, {}, {});
   }
 }
+
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(cuda_text) {
   const std::string unit(bytes), text = host_text(unit);
@@ -12,3 +12,5 @@ FUZZ_TARGET(cuda_text) {
   TEMPER_CHECK(host_text(text).size() <= text.size());
   for (const Language* language : {&kCpp, &kCuda}) gate_source(*language, unit);
 }
+
+}  // namespace temper::env

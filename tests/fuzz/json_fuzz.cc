@@ -6,7 +6,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper {
 
 FUZZ_TARGET(json) {
   nlohmann::json tree;
@@ -17,3 +17,5 @@ FUZZ_TARGET(json) {
   TEMPER_CHECK(shown(tree).size() < 400);
   whole_number(tree);
 }
+
+}  // namespace temper

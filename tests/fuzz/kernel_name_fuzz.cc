@@ -2,6 +2,8 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(kernel_name) { TEMPER_CHECK(kernel_title(bytes).size() <= kMaxKernelTitleBytes); }
+
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(lane_messages) {
   const std::string text(bytes);
@@ -16,3 +16,5 @@ FUZZ_TARGET(lane_messages) {
   fuzz::either_way([&] { lane_answer_from(text); });
   fuzz::either_way([&] { judge_hello_from(text); });
 }
+
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper {
 
 FUZZ_TARGET(message_reader) {
   int pair[2];
@@ -31,3 +31,5 @@ FUZZ_TARGET(message_reader) {
   TEMPER_CHECK(taken <= front.rest().size());
   TEMPER_CHECK(reader.read(ours.get()).gone);
 }
+
+}  // namespace temper

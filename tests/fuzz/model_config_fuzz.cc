@@ -2,7 +2,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::policy {
 
 FUZZ_TARGET(model_config) {
   fuzz::taken([&] {
@@ -12,3 +12,5 @@ FUZZ_TARGET(model_config) {
     for (const double frequency : rope_frequencies(config)) TEMPER_CHECK(frequency >= 0);
   });
 }
+
+}  // namespace temper::policy

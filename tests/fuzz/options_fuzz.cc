@@ -4,7 +4,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper {
 
 namespace {
 
@@ -53,3 +53,5 @@ FUZZ_TARGET(options) {
     TEMPER_CHECK(read(again.holding(written), {}) == written, "{}", written);
   fuzz::taken([&] { read("", {std::string(bytes)}); });
 }
+
+}  // namespace temper

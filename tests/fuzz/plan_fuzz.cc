@@ -4,7 +4,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(plan) {
   LaunchPlan plan;
@@ -14,3 +14,5 @@ FUZZ_TARGET(plan) {
   check_plan(plan, {{4096, 64}, {4096}});
   check_plan(plan, {});
 }
+
+}  // namespace temper::env

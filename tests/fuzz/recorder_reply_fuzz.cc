@@ -6,7 +6,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(recorder_reply) {
   RecorderReply reply;
@@ -23,3 +23,5 @@ FUZZ_TARGET(recorder_reply) {
   LaunchPlan plan;
   if (!plan_of(reply, arena, {{{4096, 64}, {4096}}, cubin, {}, 8192}, plan)) plan_text(plan);
 }
+
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 #include "tests/fuzz/target.h"
 #include "trainer/app/report/run_record.h"
 
-using namespace temper;
+namespace temper::trainer {
 
 FUZZ_TARGET(run_record) {
   static const std::filesystem::path folder = [] {
@@ -25,3 +25,5 @@ FUZZ_TARGET(run_record) {
     run.steps_done();
   });
 }
+
+}  // namespace temper::trainer

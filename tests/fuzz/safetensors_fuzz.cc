@@ -2,7 +2,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::policy {
 
 FUZZ_TARGET(safetensors) {
   fuzz::Front front(bytes);
@@ -17,3 +17,5 @@ FUZZ_TARGET(safetensors) {
     TEMPER_CHECK_EQ(used, size);
   });
 }
+
+}  // namespace temper::policy

@@ -4,7 +4,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::policy {
 
 FUZZ_TARGET(sentence_pieces) {
   fuzz::taken([&] {
@@ -14,3 +14,5 @@ FUZZ_TARGET(sentence_pieces) {
     for (const int32_t id : ids) TEMPER_CHECK(id >= 0 && size_t(id) < read.parts.texts.size());
   });
 }
+
+}  // namespace temper::policy

@@ -2,7 +2,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(tasks) {
   fuzz::taken([&] {
@@ -15,3 +15,5 @@ FUZZ_TARGET(tasks) {
     }
   });
 }
+
+}  // namespace temper::env

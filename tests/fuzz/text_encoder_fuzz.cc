@@ -9,7 +9,7 @@
 #include "tests/fuzz/target.h"
 #include "tests/policy/text/small_tokenizer_json.h"
 
-using namespace temper;
+namespace temper::policy {
 
 namespace {
 
@@ -58,3 +58,5 @@ FUZZ_TARGET(text_encoder) {
     TEMPER_CHECK(together == text);
   }
 }
+
+}  // namespace temper::policy

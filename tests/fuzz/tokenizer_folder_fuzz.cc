@@ -8,7 +8,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::policy {
 
 namespace {
 
@@ -33,3 +33,5 @@ FUZZ_TARGET(tokenizer_folder) {
     ChatFormat(tokenizer).first_turn("hello", "system");
   });
 }
+
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::rollout {
 
 namespace {
 
@@ -39,3 +39,5 @@ FUZZ_TARGET(trajectories) {
   for (const Trajectory& one : read) pointers.push_back(&one);
   TEMPER_CHECK(from_columns(to_columns(pointers, ColumnForm::kRanks)).size() == read.size());
 }
+
+}  // namespace temper::rollout

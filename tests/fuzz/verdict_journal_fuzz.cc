@@ -6,7 +6,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::env {
 
 FUZZ_TARGET(verdict_journal) {
   static fuzz::ScratchFile journal("journal.jsonl");
@@ -16,3 +16,5 @@ FUZZ_TARGET(verdict_journal) {
   std::filesystem::remove(path + ".replay");
   fuzz::either_way([&] { VerdictJournal(path, known, [](const std::string&, const Verdict&) {}); });
 }
+
+}  // namespace temper::env

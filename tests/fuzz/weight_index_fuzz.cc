@@ -2,7 +2,7 @@
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
 
-using namespace temper;
+namespace temper::policy {
 
 FUZZ_TARGET(weight_index) {
   fuzz::taken([&] {
@@ -10,3 +10,5 @@ FUZZ_TARGET(weight_index) {
       TEMPER_CHECK(!file.empty() && file != ".." && file.find('/') == std::string::npos);
   });
 }
+
+}  // namespace temper::policy

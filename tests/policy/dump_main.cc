@@ -17,7 +17,7 @@
 #include "policy/parameters/parameter_store.h"
 #include "policy/policy.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 template <class T>
@@ -111,7 +111,7 @@ void dump(const char* dir, const char* in, const char* out, const char* exported
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy
 
 int main(int argc, char** argv) {
   const bool on_gpu = argc == 6 && std::string(argv[5]) == "gpu";
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    temper::dump(argv[1], argv[2], argv[3], argv[4], on_gpu);
+    temper::policy::dump(argv[1], argv[2], argv[3], argv[4], on_gpu);
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "policy_dump: %s\n", e.what());

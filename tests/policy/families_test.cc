@@ -8,7 +8,7 @@
 
 #include "tests/policy/small_model.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 struct Family {
@@ -245,4 +245,4 @@ TEST_F(Masked, EqualsAPolicyWithoutTheRows) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

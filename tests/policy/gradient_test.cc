@@ -8,7 +8,7 @@
 
 #include "tests/policy/small_model.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr double kTemperature = 0.7;
@@ -120,4 +120,4 @@ TEST(Gradient, IsAddedToWhatIsThere) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "policy/hugging_face/files.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -372,4 +372,4 @@ TEST_F(ModelConfigFile, OptionsTakeTheFamilysOwnChoice) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/policy/small_model.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 PackedTokens sequence_of(const PackedTokens& pack, size_t s) {
@@ -280,4 +280,4 @@ TEST(ParameterStore, InitialisesByTheSeedAlone) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

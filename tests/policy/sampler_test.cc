@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 const std::vector<float> kLogits = {1.0f, 3.0f, -2.0f, 3.0f, 0.5f, 2.0f};
@@ -114,4 +114,4 @@ TEST(Sampler, NeverGivesAnImpossibleToken) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 #include "policy/parameters/parameter_store.h"
 #include "policy/policy.h"
 
-namespace temper {
+namespace temper::policy {
 
 inline ModelConfig small_config(bool tied = true) {
   ModelConfig c;
@@ -97,4 +97,4 @@ inline void loss_gradient(int64_t begin, std::span<const double> lp, std::span<c
   }
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -12,7 +12,7 @@
 #include "policy/ranks/communicator.h"
 #include "policy/ranks/watch.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr WatchOptions kWatch = {.silence_s = 6, .timeout_s = 4};
@@ -93,4 +93,4 @@ int print_cost_of_calls() {
   return 0;
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::policy {
 
 // A call each: sum:NAME, gather:NAME:NUMBERS, scatter:NAME:NUMBERS of each rank, text:NAME:BYTES,
 // note:NAME:VALUE; and sleep:MS, throw:TEXT; leave, which comes to the end without the comparison that ends
@@ -14,4 +14,4 @@ int make_calls(const std::vector<std::string>& words);
 // Prints what the digest costs a call, beside the smallest all-reduce, and how fast that of weights is.
 int print_cost_of_calls();
 
-}  // namespace temper
+}  // namespace temper::policy

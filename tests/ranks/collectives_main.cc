@@ -13,7 +13,7 @@
 #include "policy/ranks/communicator.h"
 #include "tests/ranks/calls.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 // Number i of rank r: exact in every dtype, also when summed.
@@ -96,15 +96,15 @@ int run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy
 
 int main(int argc, char** argv) {
   try {
-    return temper::run({argv + 1, argv + argc});
+    return temper::policy::run({argv + 1, argv + argc});
   } catch (const temper::ConfigError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 2;
-  } catch (const temper::SaidElsewhere& e) {
+  } catch (const temper::policy::SaidElsewhere& e) {
     return e.exit_code;
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace temper {
+namespace temper::rollout {
 namespace {
 
 namespace fs = std::filesystem;
@@ -142,4 +142,4 @@ TEST(IsUtf8, WhatJsonCanHold) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::rollout

@@ -4,14 +4,18 @@
 
 #include "tests/policy/text/tokenizer_fixture.h"
 
-namespace temper {
+namespace temper::rollout {
+
+using env::Verdict;
+using env::VerdictKind;
+
 namespace {
 
 struct Desk {
-  Tokenizer tokenizer = code_tokenizer();
-  ChatFormat format{tokenizer};
-  Task task = [] {
-    Task one;
+  policy::Tokenizer tokenizer = policy::code_tokenizer();
+  policy::ChatFormat format{tokenizer};
+  env::Task task = [] {
+    env::Task one;
     one.name = "double_it";
     one.language = "cpp";
     return one;
@@ -47,7 +51,7 @@ TEST(Conversation, OpensWithThePrompt) {
 }
 
 TEST(Conversation, RolesPartTheAnswer) {
-  for (const std::string& text : code_texts()) {
+  for (const std::string& text : policy::code_texts()) {
     Desk desk;
     const std::string code = desk.answer(text);
     const Trajectory& trajectory = desk.conversation.trajectory();
@@ -296,4 +300,4 @@ TEST(Context, BestOfHistoryShowsFewerWhereNotAllFit) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::rollout

@@ -8,13 +8,13 @@
 #include "base/rng.h"
 #include "tests/policy/small_model.h"
 
-namespace temper {
+namespace temper::rollout {
 namespace {
 
 constexpr int64_t kMaxTokens = 128;
 
-Policy& policy() {
-  static Policy one = random_policy(small_config(), {}, 3, 0.15);
+policy::Policy& policy() {
+  static policy::Policy one = policy::random_policy(policy::small_config(), {}, 3, 0.15);
   return one;
 }
 
@@ -22,7 +22,7 @@ GenerationRequest request_of(uint64_t id) {
   GenerationRequest request;
   request.id = id;
   request.rng_key = mix_key({11, id});
-  request.ids = random_ids(5 + int64_t(id % 14) * 5, 37, id % 14);  // several share their prompt
+  request.ids = policy::random_ids(5 + int64_t(id % 14) * 5, 37, id % 14);  // several share their prompt
   request.max_new_tokens = 10 + int64_t(id % 30);
   request.stop_ids = {3};
   return request;
@@ -75,13 +75,13 @@ TEST(Generator, OrderAndSlotsDoNotMatter) {
 
 TEST(Generator, LogProbsAreThePolicys) {
   for (const auto& [id, generation] : generate(many_requests(20), 8)) {
-    PackedTokens row;
+    policy::PackedTokens row;
     row.ids = request_of(id).ids;
     row.scored.assign(row.ids.size(), 0);
     row.ids.insert(row.ids.end(), generation.ids.begin(), generation.ids.end());
     row.scored.resize(row.ids.size(), 1);
     row.starts = {0, int32_t(row.ids.size())};
-    const TokenScores scores = policy().forward(row);
+    const policy::TokenScores scores = policy().forward(row);
     const size_t prompt = row.ids.size() - generation.ids.size();
     for (size_t n = 0; n < generation.ids.size(); ++n) {
       EXPECT_NEAR(generation.log_probs[n], scores.log_prob[prompt + n], 1e-5);
@@ -91,21 +91,21 @@ TEST(Generator, LogProbsAreThePolicys) {
 
 // What is recorded is what training computes, and adds up to one over what top-k and top-p leave.
 TEST(Generator, LogProbsAreThePolicysUnderTopKAndTopP) {
-  for (const SamplingParams params :
-       {SamplingParams{.temperature = 0.8, .top_p = 0.7}, {.top_k = 4}, {.top_p = 0.9, .top_k = 6}}) {
+  for (const policy::SamplingParams params :
+       {policy::SamplingParams{.temperature = 0.8, .top_p = 0.7}, {.top_k = 4}, {.top_p = 0.9, .top_k = 6}}) {
     auto requests = many_requests(20);
     for (GenerationRequest& request : requests) request.sampling = params;
     int64_t sure = 0, tokens = 0;
     for (const auto& [id, generation] : generate(requests, 8)) {
-      PackedTokens row;
+      policy::PackedTokens row;
       row.ids = request_of(id).ids;
       const size_t prompt = row.ids.size();
       row.ids.insert(row.ids.end(), generation.ids.begin(), generation.ids.end());
       row.scored.assign(prompt, 0);
       row.scored.resize(row.ids.size(), 1);
       row.starts = {0, int32_t(row.ids.size())};
-      const TokenScores scores = policy().forward(row, params);
-      const TokenScores whole = policy().forward(row, params.temperature);
+      const policy::TokenScores scores = policy().forward(row, params);
+      const policy::TokenScores whole = policy().forward(row, params.temperature);
       for (size_t n = 0; n < generation.ids.size(); ++n) {
         EXPECT_NEAR(generation.log_probs[n], scores.log_prob[prompt + n], 1e-5);
         sure += scores.log_prob[prompt + n] > whole.log_prob[prompt + n] + 1e-3;
@@ -237,4 +237,4 @@ TEST(Generator, GreedyTakesTheLikeliest) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::rollout

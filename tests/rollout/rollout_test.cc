@@ -17,7 +17,13 @@
 #include "tests/policy/small_model.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 
-namespace temper {
+namespace temper::rollout {
+
+using env::Verdict;
+using env::VerdictKind;
+using policy::ChatFormat;
+using policy::Policy;
+
 namespace {
 
 constexpr const char* kTask = R"(
@@ -31,14 +37,14 @@ timed: {n: 256, m: 256}
 )";
 
 // One judge for the whole program: starting its boxes and compiling references takes a second.
-Judge& judge() {
-  JudgeOptions options;
+env::Judge& judge() {
+  env::JudgeOptions options;
   options.lanes = 1;
-  static Judge one(options, parse_tasks(kTask, "rollout_test.cc"));
+  static env::Judge one(options, env::parse_tasks(kTask, "rollout_test.cc"));
   return one;
 }
 
-const Task& task() { return judge().tasks().front(); }
+const env::Task& task() { return judge().tasks().front(); }
 
 std::string right_answer() {
   std::string dims, loop;
@@ -47,18 +53,18 @@ std::string right_answer() {
          "; ++i) y[i] = x[i] + z[i];\n}\n```\n";
 }
 
-const Tokenizer& tokenizer() {
-  static const Tokenizer one = [] {
-    std::vector<std::string> texts = code_texts();
+const policy::Tokenizer& tokenizer() {
+  static const policy::Tokenizer one = [] {
+    std::vector<std::string> texts = policy::code_texts();
     texts.insert(texts.end(), 9, right_answer());
     texts.insert(texts.end(), 9, task().prompt());
-    return Tokenizer::train(texts, 700);
+    return policy::Tokenizer::train(texts, 700);
   }();
   return one;
 }
 
-ModelConfig config() {
-  ModelConfig c = tool_config();
+policy::ModelConfig config() {
+  policy::ModelConfig c = policy::tool_config();
   c.vocab_size = tokenizer().vocab_size();
   c.num_hidden_layers = 2;
   return c;
@@ -74,16 +80,16 @@ RolloutOptions short_options() {
 
 // Adam on one row until the policy knows it by heart.
 void memorise(Policy& policy, const std::vector<int32_t>& prompt, const std::vector<int32_t>& answer) {
-  PackedTokens row{
+  policy::PackedTokens row{
       prompt, {0, int32_t(prompt.size() + answer.size())}, std::vector<uint8_t>(prompt.size(), 0)};
   row.ids.insert(row.ids.end(), answer.begin(), answer.end());
   row.scored.resize(row.ids.size(), 1);
-  const ScoreGradient nll = [](int64_t, auto, auto, std::span<double> d_log_prob,
-                               std::span<double> d_entropy) {
+  const policy::ScoreGradient nll = [](int64_t, auto, auto, std::span<double> d_log_prob,
+                                       std::span<double> d_entropy) {
     std::fill(d_log_prob.begin(), d_log_prob.end(), -1);
     std::fill(d_entropy.begin(), d_entropy.end(), 0);
   };
-  ParameterStore& store = policy.parameters();
+  policy::ParameterStore& store = policy.parameters();
   for (int step = 1; step <= 60; ++step) {
     store.gradients().zero_();
     policy.forward_backward(row, nll);
@@ -136,15 +142,15 @@ void expect_well_formed(const Trajectory& trajectory) {
 // The trainer's log-probs of a trajectory are those of the sampling pass, in every turn.
 void expect_policys_log_probs(Policy& policy, const Trajectory& trajectory) {
   for (const Segment& segment : trajectory.segments) {
-    PackedTokens row{segment.ids, {0, int32_t(segment.ids.size())}, own_responses(segment)};
-    const TokenScores scores = policy.forward(row);
+    policy::PackedTokens row{segment.ids, {0, int32_t(segment.ids.size())}, own_responses(segment)};
+    const policy::TokenScores scores = policy.forward(row);
     for (size_t t = 0; t < row.ids.size(); ++t)
       EXPECT_NEAR(segment.log_probs[t], scores.log_prob[t], 1e-5) << t;
   }
 }
 
 TEST(Rollout, ARandomPolicysAnswersDoNotParse) {
-  Policy policy = random_policy(config(), {}, 2, 0.05);
+  Policy policy = policy::random_policy(config(), {}, 2, 0.05);
   Rollout rollout(policy, tokenizer(), judge(), short_options(), 5);
   int64_t reports = 0;
   const Batch batch = rollout.run(3, {{&task(), 4}, {&task(), 2}}, [&](int64_t done, int64_t all) {
@@ -167,7 +173,7 @@ TEST(Rollout, ARandomPolicysAnswersDoNotParse) {
 }
 
 TEST(Rollout, SamplesDependOnSeedStepAndSampleOnly) {
-  Policy policy = random_policy(config(), {}, 2, 0.05);
+  Policy policy = policy::random_policy(config(), {}, 2, 0.05);
   const auto run = [&](uint64_t seed, int64_t step, int64_t at_once, int64_t samples) {
     RolloutOptions options = short_options();
     options.max_sequences = at_once;
@@ -387,7 +393,7 @@ TEST(Search, TheBestChainsGoOn) {
 }
 
 // Gives the same verdict of everything.
-class OneVerdict : public Workers {
+class OneVerdict : public env::Workers {
  public:
   explicit OneVerdict(Verdict verdict) : verdict_(std::move(verdict)) {}
   std::string sandbox_level() const override { return "none"; }
@@ -395,17 +401,17 @@ class OneVerdict : public Workers {
   std::vector<std::string> notes() const override { return {}; }
   int64_t width() const override { return 1; }
   int64_t restarts() const override { return 0; }
-  void submit(WorkOrder order) override { done_.push_back({order.id, verdict_}); }
-  std::vector<WorkDone> wait(double) override { return std::exchange(done_, {}); }
+  void submit(env::WorkOrder order) override { done_.push_back({order.id, verdict_}); }
+  std::vector<env::WorkDone> wait(double) override { return std::exchange(done_, {}); }
 
  private:
   const Verdict verdict_;
-  std::vector<WorkDone> done_;
+  std::vector<env::WorkDone> done_;
 };
 
 // The rows of three answers, one after the other, of which each is shown the best before it.
 std::vector<Trajectory> shown_after(const Verdict& verdict) {
-  Judge one(JudgeOptions{}, judge().tasks(), std::make_unique<OneVerdict>(verdict));
+  env::Judge one(env::JudgeOptions{}, judge().tasks(), std::make_unique<OneVerdict>(verdict));
   Rollout rollout(taught_policy(), tokenizer(), one, short_options(), 5);
   std::vector<Trajectory> rows;
   search(
@@ -416,13 +422,13 @@ std::vector<Trajectory> shown_after(const Verdict& verdict) {
 }
 
 TEST(Search, WhatCouldNotBeJudgedIsNotShown) {
-  EXPECT_NE(history_of(shown_after(verdict_of(VerdictKind::kFailIncorrect, "tolerance")).back()), "");
-  for (const Trajectory& row : shown_after(infra("a box was lost"))) EXPECT_EQ(history_of(row), "");
+  EXPECT_NE(history_of(shown_after(env::verdict_of(VerdictKind::kFailIncorrect, "tolerance")).back()), "");
+  for (const Trajectory& row : shown_after(env::infra("a box was lost"))) EXPECT_EQ(history_of(row), "");
 }
 
 // Whoever judged, and whatever way it came.
 TEST(Search, AVerdictThatCannotBeIsInfra) {
-  Verdict endless = verdict_of(VerdictKind::kPass, "");
+  Verdict endless = env::verdict_of(VerdictKind::kPass, "");
   endless.candidate_us = endless.baseline_us = 1;
   endless.speedup = std::numeric_limits<double>::infinity();
   for (const Trajectory& row : shown_after(endless)) {
@@ -452,7 +458,7 @@ TEST(Rollout, EachContextRuleKeepsItsRowsWhole) {
     options.turns = 3;
     options.max_context_tokens = 900;
     options.context = {.rule = rule, .summary_tokens = 12, .shown_turns = 1};
-    Policy wild = random_policy(config(), {}, 2, 0.05);
+    Policy wild = policy::random_policy(config(), {}, 2, 0.05);
     for (Policy* policy : {&wild, &taught_policy()}) {
       std::vector<std::vector<Trajectory>> runs;
       for (const int64_t at_once : {128, 1}) {
@@ -482,4 +488,4 @@ TEST(Rollout, EachContextRuleKeepsItsRowsWhole) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::rollout

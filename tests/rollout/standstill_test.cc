@@ -21,7 +21,11 @@
 #include "rollout/rollout.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 
-namespace temper {
+namespace temper::rollout {
+
+using env::Judge;
+using env::Verdict;
+
 namespace {
 
 constexpr const char* kTasks = R"(
@@ -29,8 +33,8 @@ constexpr const char* kTasks = R"(
 - {name: two, reference: 3 * x, inputs: {x: [n]}, outputs: {y: [n]}, check: [{n: 5}], timed: {n: 99}}
 )";
 
-const std::vector<Task>& tasks() {
-  static const auto all = parse_tasks(kTasks, "standstill_test.cc");
+const std::vector<env::Task>& tasks() {
+  static const auto all = env::parse_tasks(kTasks, "standstill_test.cc");
   return all;
 }
 
@@ -40,20 +44,20 @@ std::string random_answer(Rng& rng) {
   return answer + "\n```\n";
 }
 
-const Tokenizer& small_tokenizer() {
-  static const Tokenizer one = [] {
+const policy::Tokenizer& small_tokenizer() {
+  static const policy::Tokenizer one = [] {
     std::vector<std::string> texts;
     Rng rng{1};
     for (int i = 0; i < 400; ++i) texts.push_back(random_answer(rng));
-    for (const Task& task : tasks()) texts.insert(texts.end(), 20, task.prompt());
-    return Tokenizer::train(texts, 400);
+    for (const env::Task& task : tasks()) texts.insert(texts.end(), 20, task.prompt());
+    return policy::Tokenizer::train(texts, 400);
   }();
   return one;
 }
 
 // Which token follows which in answers.
 std::map<int32_t, std::set<int32_t>> successors() {
-  const ChatFormat format(small_tokenizer());
+  const policy::ChatFormat format(small_tokenizer());
   std::map<int32_t, std::set<int32_t>> next;
   Rng rng{2};
   for (int i = 0; i < 400; ++i) {
@@ -65,8 +69,8 @@ std::map<int32_t, std::set<int32_t>> successors() {
   return next;
 }
 
-ModelConfig small_config() {
-  ModelConfig c;
+policy::ModelConfig small_config() {
+  policy::ModelConfig c;
   c.vocab_size = small_tokenizer().vocab_size();
   c.hidden_size = 256;
   c.intermediate_size = 8;
@@ -80,15 +84,15 @@ ModelConfig small_config() {
 
 // Writes such answers: a token is known by a random direction, by which the head finds those that may follow.
 // What it attends to has a say in which of them.
-Policy& small_policy() {
-  static Policy one = [] {
-    Policy policy(small_config(), {});
-    ParameterStore& store = policy.parameters();
+policy::Policy& small_policy() {
+  static policy::Policy one = [] {
+    policy::Policy policy(small_config(), {});
+    policy::ParameterStore& store = policy.parameters();
     const int64_t d = small_config().hidden_size;
     Rng rng{3};
     at::Tensor weights = at::zeros({store.size()}, at::kFloat), embedding, head;
     float* const values = weights.data_ptr<float>();
-    for (const ParameterInfo& p : store.parameters()) {
+    for (const policy::ParameterInfo& p : store.parameters()) {
       const at::Tensor part = weights.narrow(0, p.offset, p.size);
       if (p.name == "model.embed_tokens.weight") embedding = part.view({-1, d});
       if (p.name == "lm_head.weight") head = part.view({-1, d});
@@ -138,7 +142,7 @@ struct Stuck : std::runtime_error {
 };
 
 // Judges by the schedule; on the policy's own GPU only while the policy does not hold it.
-class Stub : public Workers {
+class Stub : public env::Workers {
  public:
   explicit Stub(Schedule& schedule) : schedule_(schedule) {}
 
@@ -149,20 +153,20 @@ class Stub : public Workers {
   int64_t restarts() const override { return 0; }
   bool judges_on(int64_t) const override { return schedule_.own_gpu; }
 
-  void submit(WorkOrder order) override {
+  void submit(env::WorkOrder order) override {
     const bool dead =
         ++submitted_ >= schedule_.dead_from && submitted_ < schedule_.dead_from + schedule_.dead_for;
     if (dead && schedule_.ends) ended_ = true;
     if (dead) {  // what it held and what comes
-      for (const auto& [due, id] : due_) done_.push_back({id, infra("the lane died")});
+      for (const auto& [due, id] : due_) done_.push_back({id, env::infra("the lane died")});
       due_.clear();
-      return done_.push_back({order.id, infra("the lane died")});
+      return done_.push_back({order.id, env::infra("the lane died")});
     }
     if (schedule_.silent && submitted_ == 2) return;
     due_.insert({turn_ + schedule_.rng.below(schedule_.slowest), order.id});
   }
 
-  std::vector<WorkDone> wait(double until_s) override {
+  std::vector<env::WorkDone> wait(double until_s) override {
     take_turn();
     if (ended_) throw WorldError("no judge is left: the lane died");
     if (schedule_.silent && interrupted() && until_s > now_s()) ::usleep(1000);
@@ -185,7 +189,7 @@ class Stub : public Workers {
   // Nothing takes so many turns; only who has been told to wait until a signal comes waits for more.
   void take_turn() {
     if (++turn_ == schedule_.interrupt_at) interrupt();
-    const uint64_t progress = present_activity().progress;
+    const uint64_t progress = policy::present_activity().progress;
     if (std::exchange(progress_, progress) != progress || !due_.empty() != had_due_) since_ = turn_;
     had_due_ = !due_.empty();
     const bool waits_for_patience = schedule_.silent && interrupted();
@@ -195,12 +199,12 @@ class Stub : public Workers {
   Verdict verdict() {
     switch (schedule_.rng.below(4)) {
       case 0:
-        return verdict_of(VerdictKind::kFailIncorrect, "tolerance");
+        return env::verdict_of(env::VerdictKind::kFailIncorrect, "tolerance");
       case 1:
-        return schedule_.rng.below(4) ? verdict_of(VerdictKind::kFailCompile, "compile_error")
-                                      : infra("a box was lost");
+        return schedule_.rng.below(4) ? env::verdict_of(env::VerdictKind::kFailCompile, "compile_error")
+                                      : env::infra("a box was lost");
       default:
-        Verdict pass = verdict_of(VerdictKind::kPass, "");
+        Verdict pass = env::verdict_of(env::VerdictKind::kPass, "");
         pass.candidate_us = pass.baseline_us = pass.speedup = 1;
         return pass;
     }
@@ -208,7 +212,7 @@ class Stub : public Workers {
 
   Schedule& schedule_;
   std::multimap<uint64_t, uint64_t> due_;
-  std::vector<WorkDone> done_;
+  std::vector<env::WorkDone> done_;
   uint64_t turn_ = 0, submitted_ = 0, since_ = 0, progress_ = 0;
   bool held_ = false, ended_ = false, had_due_ = false;
 };
@@ -305,7 +309,7 @@ TEST(Standstill, ARunAlwaysEndsOrGoesOn) {
 }
 
 // Never says a verdict, and after some waits somebody interrupts.
-class Silence : public Workers {
+class Silence : public env::Workers {
  public:
   explicit Silence(std::vector<uint64_t>& progress) : progress_(progress) {}
   std::string sandbox_level() const override { return "S2"; }
@@ -313,10 +317,10 @@ class Silence : public Workers {
   std::vector<std::string> notes() const override { return {}; }
   int64_t width() const override { return 1; }
   int64_t restarts() const override { return 0; }
-  void submit(WorkOrder) override {}
-  std::vector<WorkDone> wait(double until_s) override {
+  void submit(env::WorkOrder) override {}
+  std::vector<env::WorkDone> wait(double until_s) override {
     if (until_s < now_s()) return {};
-    progress_.push_back(present_activity().progress);
+    progress_.push_back(policy::present_activity().progress);
     if (progress_.size() == 6) interrupt();
     ::usleep(useconds_t(std::max(0.0, until_s - now_s()) * 1e6));
     return {};
@@ -357,4 +361,4 @@ TEST(Standstill, AnInterruptEndsTheWaitForTheGpu) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::rollout

@@ -15,7 +15,7 @@
 #include "rollout/trajectory_file.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 
-namespace temper {
+namespace temper::rollout {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,7 +64,7 @@ Trajectory random_trajectory(uint64_t seed, Rows rows = Rows::kOne) {
       row.append({4, 5}, Role::kSummary);
       row.log_probs.back() = -0.5;
     }
-    turn.verdict.kind = VerdictKind::kPass;
+    turn.verdict.kind = env::VerdictKind::kPass;
     turn.verdict.message = "PASS speedup 1.25 \xFF";  // not UTF-8: must not end a run
     turn.verdict.details = "FAIL_COMPILE\nline 1: \"error\"\n    1 | x";
     turn.verdict.candidate_us = turn.verdict.baseline_us = 10 * rng.uniform();
@@ -251,7 +251,7 @@ TEST_F(TrajectoryTest, ATokenThatTheTokenizerLacksIsNamed) {
 }
 
 TEST_F(TrajectoryTest, ReadsAsAConversation) {
-  const Tokenizer tokenizer = code_tokenizer();
+  const policy::Tokenizer tokenizer = policy::code_tokenizer();
   Trajectory trajectory;
   trajectory.task = "softmax";
   trajectory.segments.resize(1);
@@ -263,7 +263,7 @@ TEST_F(TrajectoryTest, ReadsAsAConversation) {
   append("One pass.\n", Role::kPlan);
   append("```\nvoid kernel();\n```\n", Role::kCode);
   Turn turn{.begin = begin, .end = int32_t(trajectory.segments[0].ids.size())};
-  turn.verdict.kind = VerdictKind::kFailIncorrect;
+  turn.verdict.kind = env::VerdictKind::kFailIncorrect;
   turn.verdict.reason = "tolerance";
   trajectory.turns = {turn};
   append("FAIL", Role::kFeedback);
@@ -290,4 +290,4 @@ TEST(TrajectoriesForOtherRanks, KeepEveryBit) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::rollout

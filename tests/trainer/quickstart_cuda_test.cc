@@ -10,7 +10,10 @@
 #include "rollout/traces/traces.h"
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Task;
+
 namespace {
 
 RunConfig config() {
@@ -26,22 +29,23 @@ std::vector<Task> its_tasks() {
 TEST(QuickstartCuda, AsksWhatTracesAreWrittenFor) {
   std::set<std::string> asked, written;
   for (const Task& task : its_tasks()) asked.insert(task.name);
-  for (const Task& task : load_tasks(std::filesystem::path(TEMPER_SOURCE_DIR "/env/tasks/cuda")))
-    if (!write_recipe(task, 1).variants.empty()) written.insert(task.name);
+  for (const Task& task : env::load_tasks(std::filesystem::path(TEMPER_SOURCE_DIR "/env/tasks/cuda")))
+    if (!traces::write_recipe(task, 1).variants.empty()) written.insert(task.name);
   EXPECT_EQ(asked, written);
 }
 
 TEST(QuickstartCuda, AnswersFitItsLimits) {
   const RunConfig its = config();
   std::vector<std::string> prompts, answers;
-  for (const Task& task : with_trace_tasks(its.traces, its_tasks(), 1)) {
+  for (const Task& task : traces::with_trace_tasks(its.traces, its_tasks(), 1)) {
     if (task.split == "heldout") continue;
     prompts.push_back(task.prompt());
-    for (const Variant& variant : write_recipe(task, 1).variants) answers.push_back(variant.answer);
+    for (const traces::Variant& variant : traces::write_recipe(task, 1).variants)
+      answers.push_back(variant.answer);
   }
   std::vector<std::string> texts = prompts;
   texts.insert(texts.end(), answers.begin(), answers.end());
-  const Tokenizer tokenizer = Tokenizer::train(texts, its.model.shape.vocab_size);
+  const policy::Tokenizer tokenizer = policy::Tokenizer::train(texts, its.model.shape.vocab_size);
   const auto lengths = [&](const std::vector<std::string>& of) {
     std::vector<int64_t> all;
     for (const std::string& text : of) all.push_back(int64_t(tokenizer.encode(text).size()));
@@ -58,4 +62,4 @@ TEST(QuickstartCuda, AnswersFitItsLimits) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

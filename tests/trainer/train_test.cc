@@ -14,7 +14,10 @@
 #include "policy/parameters/parameter_store.h"
 #include "trainer/evaluate/evaluate.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Trajectory;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -35,7 +38,7 @@ class Train : public testing::Test {
   static void SetUpTestSuite() {
     root_ = fs::temp_directory_path() / fmt::format("temper_train_{}", ::getpid());
     fs::create_directories(root_);
-    judge_ = new Judge({.lanes = 1}, parse_tasks(kTask, "train_test.cc"));
+    judge_ = new env::Judge({.lanes = 1}, env::parse_tasks(kTask, "train_test.cc"));
     save_divided_model();
   }
   static void TearDownTestSuite() {
@@ -50,20 +53,20 @@ class Train : public testing::Test {
 
   // Knows a right and a wrong answer by heart, and says one as often as the other.
   static void save_divided_model() {
-    Verdict verdict;
-    verdict.kind = VerdictKind::kFailIncorrect;
-    const std::vector<Trace> traces = {{"add", {{answer("x[i] + z[i]"), verdict}}},
-                                       {"add", {{answer("x[i] - z[i]"), verdict}}}};
-    Tokenizer tokenizer = Tokenizer::train(
+    env::Verdict verdict;
+    verdict.kind = env::VerdictKind::kFailIncorrect;
+    const std::vector<traces::Trace> traces = {{"add", {{answer("x[i] + z[i]"), verdict}}},
+                                               {"add", {{answer("x[i] - z[i]"), verdict}}}};
+    policy::Tokenizer tokenizer = policy::Tokenizer::train(
         {judge_->tasks()[0].prompt(), traces[0].turns[0].answer, traces[1].turns[0].answer}, 400);
-    Policy policy(config().model.shape, {});
+    policy::Policy policy(config().model.shape, {});
     policy.parameters().init_random(1);
     ColdStartOptions options;
     options.epochs = 400;
     options.optimizer.lr = 1e-2;
     const LearnedRows rows = rows_of_traces(traces, judge_->tasks(), tokenizer, {.max_tokens = 1024});
     run_cold_start(policy, rows.rows, options, 1);
-    export_hugging_face(policy, tokenizer, root_ / "model");
+    policy::export_hugging_face(policy, tokenizer, root_ / "model");
   }
 
   static RunConfig config(std::vector<std::string> more = {}) {
@@ -108,13 +111,13 @@ class Train : public testing::Test {
   }
 
   static inline fs::path root_;
-  static inline Judge* judge_ = nullptr;
+  static inline env::Judge* judge_ = nullptr;
 };
 
 TEST_F(Train, LearnsToBeRight) {
   const RunConfig c = config();
   {
-    temper::Run run(c);
+    temper::trainer::Run run(c);
     train(c, *judge_, run);
   }
   const auto lines = metrics();
@@ -156,9 +159,10 @@ TEST_F(Train, EvaluatesTheSameAnswersUnderTheSameSeed) {
 
 TEST_F(Train, EvaluatesUnderItsOwnTopKAndTopP) {
   const RunConfig c = config({"eval.samples=4", "eval.top_k=1", "rollout.top_k=7", "rollout.top_p=0.5"});
-  EXPECT_EQ(c.eval.rollout(c.rollout).sampling(), (SamplingParams{.top_p = 0.5, .top_k = 1}));
-  EXPECT_EQ(config({"eval.top_p=0.95"}).eval.rollout({}).sampling(), (SamplingParams{.top_p = 0.95}));
-  EXPECT_EQ(config({"eval.top_k=0"}).eval.rollout(c.rollout).sampling(), (SamplingParams{.top_p = 0.5}));
+  EXPECT_EQ(c.eval.rollout(c.rollout).sampling(), (policy::SamplingParams{.top_p = 0.5, .top_k = 1}));
+  EXPECT_EQ(config({"eval.top_p=0.95"}).eval.rollout({}).sampling(), (policy::SamplingParams{.top_p = 0.95}));
+  EXPECT_EQ(config({"eval.top_k=0"}).eval.rollout(c.rollout).sampling(),
+            (policy::SamplingParams{.top_p = 0.5}));
   Model model = load_model(c.model.path);
   std::vector<Trajectory> rows;
   evaluate(model, *judge_, c, &rows);
@@ -181,7 +185,7 @@ TEST_F(Train, TheBestAnswersAreRightOnesWhateverTheyEarn) {
   std::vector<Trajectory> rows;
   const Evaluation evaluation = evaluate(model, *judge_, c, &rows);
   const auto has_right = [](const Trajectory& row) {
-    return std::ranges::any_of(row.turns, [](const Turn& turn) { return turn.verdict.pass(); });
+    return std::ranges::any_of(row.turns, [](const rollout::Turn& turn) { return turn.verdict.pass(); });
   };
   ASSERT_EQ(rows.size(), 17u);
   const auto right = std::count_if(rows.begin(), rows.begin() + 16, has_right);
@@ -203,7 +207,7 @@ TEST_F(Train, TheScheduleEndsWithTheRunsLastUpdate) {
   const RunConfig c = config({"run.steps=3", "optimizer.schedule=linear", "learner.updates_per_batch=2",
                               "rollout.samples_per_task=16", "eval.samples=1", "eval.before=false"});
   {
-    temper::Run run(c);
+    temper::trainer::Run run(c);
     train(c, *judge_, run);
   }
   std::vector<double> rates;
@@ -222,7 +226,7 @@ TEST_F(Train, EveryAdvantageLearnsFromWhatWasDrawn) {
         config({"advantage.name=" + name, "run.steps=1", "rollout.samples_per_task=16",
                 "rollout.temperature=1.5", "rollout.top_k=2", "eval.samples=1", "eval.before=false"});
     {
-      temper::Run run(c);
+      temper::trainer::Run run(c);
       train(c, *judge_, run);
     }
     const nlohmann::json step = first_with("actor/updates");
@@ -241,7 +245,7 @@ TEST_F(Train, ImitationLearnsFromRewardsAndWithoutARatio) {
       config({"advantage.name=rft", "run.steps=1", "rollout.turns=2", "rollout.samples_per_task=8",
               "rollout.max_context_tokens=800", "learner.epochs=3", "eval.samples=1", "eval.before=false"});
   {
-    temper::Run run(c);
+    temper::trainer::Run run(c);
     train(c, *judge_, run);
   }
   const nlohmann::json step = first_with("actor/pg_loss");
@@ -309,4 +313,4 @@ TEST_F(Train, SaysWhichSplitHasNoTask) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

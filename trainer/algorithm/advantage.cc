@@ -7,7 +7,10 @@
 #include "base/error.h"
 #include "trainer/algorithm/advantage/estimators.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Role;
+
 namespace {
 
 enum class Pool { kTurn, kTask, kBatch, kOption };  // kOption: as AdvantageOptions::pool says
@@ -121,21 +124,21 @@ void clear_dropped(TurnValues& values) {
 }
 
 // Spreads the turns' advantages over the tokens of each segment.
-std::vector<RowAdvantages> spread(const Trajectory& trajectory, const SampleValues& turns,
+std::vector<RowAdvantages> spread(const rollout::Trajectory& trajectory, const SampleValues& turns,
                                   bool mask_overlong) {
   TEMPER_CHECK_EQ(trajectory.turns.size(), turns.size());
   std::vector<RowAdvantages> rows;
-  for (const Segment& segment : trajectory.segments)
+  for (const rollout::Segment& segment : trajectory.segments)
     rows.push_back({std::vector<float>(segment.ids.size()), std::vector<uint8_t>(segment.ids.size())});
   for (size_t i = 0; i < turns.size(); ++i) {
-    const Turn& turn = trajectory.turns[i];
+    const rollout::Turn& turn = trajectory.turns[i];
     if (!turns[i].kept || (mask_overlong && !turn.stopped)) continue;
     const std::vector<Role>& roles = trajectory.row_of(turn).roles;
     RowAdvantages& row = rows[size_t(turn.segment)];
-    for (const Span span : turn.spans())
+    for (const rollout::Span span : turn.spans())
       for (int32_t t = span.begin; t < span.end; ++t) {
         row.advantage[t] = float(roles[t] == Role::kCode ? turns[i].code : turns[i].plan);
-        row.mask[t] = is_response(roles[t]);
+        row.mask[t] = rollout::is_response(roles[t]);
       }
   }
   return rows;
@@ -173,18 +176,19 @@ int64_t least_samples(const AdvantageOptions& options) {
 
 bool imitates(const AdvantageOptions& options) { return options.name == "rft"; }
 
-BatchTokens count_tokens(const Batch& batch) {
+BatchTokens count_tokens(const rollout::Batch& batch) {
   BatchTokens tokens;
-  for (const Group& group : batch.groups) {
+  for (const rollout::Group& group : batch.groups) {
     auto& samples = tokens.emplace_back();
-    for (const Trajectory& trajectory : group.samples) {
+    for (const rollout::Trajectory& trajectory : group.samples) {
       auto& turns = samples.emplace_back();
-      for (const Turn& turn : trajectory.turns) {
+      for (const rollout::Turn& turn : trajectory.turns) {
         TurnTokens& count = turns.emplace_back();
         const std::vector<Role>& roles = trajectory.row_of(turn).roles;
-        for (const Span span : turn.spans())
+        for (const rollout::Span span : turn.spans())
           for (int32_t t = span.begin; t < span.end; ++t)
-            if (is_response(roles[size_t(t)])) ++(roles[size_t(t)] == Role::kCode ? count.code : count.plan);
+            if (rollout::is_response(roles[size_t(t)]))
+              ++(roles[size_t(t)] == Role::kCode ? count.code : count.plan);
       }
     }
   }
@@ -215,7 +219,8 @@ bool has_signal(const GroupValues& returns) {
   return false;
 }
 
-TokenAdvantages spread_over_tokens(const Batch& batch, const TurnValues& advantages, bool mask_overlong) {
+TokenAdvantages spread_over_tokens(const rollout::Batch& batch, const TurnValues& advantages,
+                                   bool mask_overlong) {
   TEMPER_CHECK_EQ(batch.groups.size(), advantages.size());
   TokenAdvantages rows;
   for (size_t g = 0; g < batch.groups.size(); ++g) {
@@ -227,4 +232,4 @@ TokenAdvantages spread_over_tokens(const Batch& batch, const TurnValues& advanta
   return rows;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -9,7 +9,7 @@
 #include "rollout/trajectory.h"
 #include "trainer/algorithm/turn_values.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct AdvantageOptions {
   std::string name = "trloo";
@@ -27,7 +27,7 @@ int64_t least_samples(const AdvantageOptions& options);
 bool imitates(const AdvantageOptions& options);
 
 // The response tokens of each turn, those of answers that ran into the length limit among them.
-BatchTokens count_tokens(const Batch& batch);
+BatchTokens count_tokens(const rollout::Batch& batch);
 
 // Advantages of the kept turns; turns that are not kept get 0. `returns`: the rewards themselves where
 // imitates(options). Plan and code are each on their own, but where tokens are whitened: then they are one
@@ -47,7 +47,7 @@ using TokenAdvantages = std::vector<RowAdvantages>;  // one for each of rows_of(
 
 // Plan tokens and summaries get the turn's plan value, code tokens its code value. `mask_overlong` leaves out
 // answers that ran into the length limit (DAPO, 2503.14476, overlong filtering); they stay in the baselines.
-TokenAdvantages spread_over_tokens(const Batch& batch, const TurnValues& advantages,
+TokenAdvantages spread_over_tokens(const rollout::Batch& batch, const TurnValues& advantages,
                                    bool mask_overlong = false);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr double kLargestLogRatio = 20;  // keeps exp() finite
@@ -61,9 +61,9 @@ void add_reference_kl(const LossOptions& options, const TokenTerms& terms, doubl
   loss.d_log_prob += options.kl_coefficient * (k1 ? 1 : 1 - std::exp(d));
 }
 
-int64_t count_kept(const RowAdvantages& row, const Turn& turn) {
+int64_t count_kept(const RowAdvantages& row, const rollout::Turn& turn) {
   int64_t kept = 0;
-  for (const Span span : turn.spans())
+  for (const rollout::Span span : turn.spans())
     kept += std::count(row.mask.begin() + span.begin, row.mask.begin() + span.end, 1);
   return kept;
 }
@@ -122,12 +122,12 @@ TokenLoss token_loss(const LossOptions& options, const TokenTerms& terms, double
 // Source:  token_mean: DAPO, 2503.14476, equation 12; seq_mean: GRPO, 2402.03300, equation 3; constant:
 //          Dr. GRPO, 2503.20783, section 3.2
 std::vector<std::vector<double>> normalisation_weights(const LossOptions& options,
-                                                       std::span<const BatchRow> rows,
+                                                       std::span<const rollout::BatchRow> rows,
                                                        std::span<const RowAdvantages* const> advantages) {
   TEMPER_CHECK_EQ(rows.size(), advantages.size());
   double tokens = 0, answers = 0;
   for (size_t i = 0; i < rows.size(); ++i)
-    for (const Turn* turn : rows[i].turns()) {
+    for (const rollout::Turn* turn : rows[i].turns()) {
       const int64_t kept = count_kept(*advantages[i], *turn);
       tokens += double(kept);
       answers += kept > 0;
@@ -135,12 +135,12 @@ std::vector<std::vector<double>> normalisation_weights(const LossOptions& option
   std::vector<std::vector<double>> weights;
   for (size_t i = 0; i < rows.size(); ++i) {
     std::vector<double>& row = weights.emplace_back(rows[i].ids().size());
-    for (const Turn* turn : rows[i].turns()) {
+    for (const rollout::Turn* turn : rows[i].turns()) {
       const double kept = double(count_kept(*advantages[i], *turn));
       const double weight = options.normalisation == "token_mean" ? 1 / tokens
                             : options.normalisation == "seq_mean" ? 1 / (answers * kept)
                                                                   : 1 / (answers * options.constant);
-      for (const Span span : turn->spans())
+      for (const rollout::Span span : turn->spans())
         for (int32_t t = span.begin; t < span.end; ++t)
           if (advantages[i]->mask[t]) row[t] = weight;
     }
@@ -148,4 +148,4 @@ std::vector<std::vector<double>> normalisation_weights(const LossOptions& option
   return weights;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

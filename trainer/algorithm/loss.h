@@ -12,7 +12,7 @@
 #include "rollout/trajectory.h"
 #include "trainer/algorithm/advantage.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct LossOptions {
   std::string objective = "clip";  // or "cispo", or "likelihood", which knows no ratio
@@ -58,7 +58,7 @@ TokenLoss token_loss(const LossOptions& options, const TokenTerms& terms, double
 // answer is a sequence, its summary a part of it. `rows` and `advantages` are one update's: the denominators
 // are counted over all of them.
 std::vector<std::vector<double>> normalisation_weights(const LossOptions& options,
-                                                       std::span<const BatchRow> rows,
+                                                       std::span<const rollout::BatchRow> rows,
                                                        std::span<const RowAdvantages* const> advantages);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 struct Mismatch {
@@ -15,11 +15,11 @@ struct Mismatch {
 };
 
 // `train_log_probs` points to those of the trajectory's segments.
-Mismatch mismatch(const Trajectory& trajectory, const std::vector<float>* train_log_probs) {
+Mismatch mismatch(const rollout::Trajectory& trajectory, const std::vector<float>* train_log_probs) {
   double sum = 0, lowest = 0;
   int64_t count = 0;
-  for (const Turn& turn : trajectory.turns)
-    for (const Span span : turn.spans())
+  for (const rollout::Turn& turn : trajectory.turns)
+    for (const rollout::Span span : turn.spans())
       for (int32_t t = span.begin; t < span.end; ++t) {
         const double difference =
             double(train_log_probs[turn.segment][t]) - double(trajectory.row_of(turn).log_probs[t]);
@@ -35,17 +35,17 @@ void drop(SampleValues& turns) {
 }
 
 // clip((PR − start) / width, 0, 1); 1 without a profile.
-double keep_probability(const RejectionOptions& options, const Verdict& verdict) {
+double keep_probability(const RejectionOptions& options, const env::Verdict& verdict) {
   if (!verdict.pass() || verdict.profile_share < 0) return 1;
   return std::clamp((verdict.profile_share - options.profile_start) / options.profile_width, 0.0, 1.0);
 }
 
 // The mean over the profiled turns of a group; 1 if there are none.
-double mean_keep_probability(const RejectionOptions& options, const Group& group) {
+double mean_keep_probability(const RejectionOptions& options, const rollout::Group& group) {
   double sum = 0;
   int64_t count = 0;
-  for (const Trajectory& trajectory : group.samples)
-    for (const Turn& turn : trajectory.turns)
+  for (const rollout::Trajectory& trajectory : group.samples)
+    for (const rollout::Turn& turn : trajectory.turns)
       if (turn.verdict.pass() && turn.verdict.profile_share >= 0) {
         sum += keep_probability(options, turn.verdict);
         ++count;
@@ -78,13 +78,13 @@ void RejectionOptions::visit(OptionVisitor& v) {
 }
 
 // Source:  Dr. Kernel, 2602.05885, mismatch rejection sampling (MRS)
-void reject_mismatch(const RejectionOptions& options, const Batch& batch,
+void reject_mismatch(const RejectionOptions& options, const rollout::Batch& batch,
                      const std::vector<std::vector<float>>& train_log_probs, TurnValues& returns,
                      RejectionStats& stats) {
   size_t row = 0;
   for (size_t g = 0; g < batch.groups.size(); ++g)
     for (size_t n = 0; n < batch.groups[g].samples.size(); ++n) {
-      const Trajectory& trajectory = batch.groups[g].samples[n];
+      const rollout::Trajectory& trajectory = batch.groups[g].samples[n];
       TEMPER_CHECK(row + trajectory.segments.size() <= train_log_probs.size());
       const auto [mean_ratio, min_ratio] = mismatch(trajectory, train_log_probs.data() + row);
       row += trajectory.segments.size();
@@ -99,15 +99,15 @@ void reject_mismatch(const RejectionOptions& options, const Batch& batch,
 // Source:  Dr. Kernel, 2602.05885, profiling-based rejection sampling (PRS): keep with probability
 //          clip((PR − 0.3)/0.1, 0, 1)
 //          | `symmetric` is ours: dropping only right answers would shift the balance towards wrong ones
-void reject_profile(const RejectionOptions& options, const Batch& batch, uint64_t seed, TurnValues& returns,
-                    RejectionStats& stats) {
+void reject_profile(const RejectionOptions& options, const rollout::Batch& batch, uint64_t seed,
+                    TurnValues& returns, RejectionStats& stats) {
   if (options.profile == "off") return;
   for (size_t g = 0; g < batch.groups.size(); ++g) {
     const double others =
         options.profile == "symmetric" ? mean_keep_probability(options, batch.groups[g]) : 1;
     for (size_t n = 0; n < batch.groups[g].samples.size(); ++n)
       for (size_t t = 0; t < batch.groups[g].samples[n].turns.size(); ++t) {
-        const Verdict& verdict = batch.groups[g].samples[n].turns[t].verdict;
+        const env::Verdict& verdict = batch.groups[g].samples[n].turns[t].verdict;
         const double keep = verdict.pass() ? keep_probability(options, verdict) : others;
         TurnValue& turn = returns[g][n][t];
         if (!turn.kept || Rng({seed, uint64_t(batch.step), g, n, t}).uniform() < keep) continue;
@@ -117,4 +117,4 @@ void reject_profile(const RejectionOptions& options, const Batch& batch, uint64_
   }
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -10,7 +10,7 @@
 #include "rollout/trajectory.h"
 #include "trainer/algorithm/turn_values.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct RejectionOptions {
   bool mismatch = false;                               // MRS
@@ -28,12 +28,12 @@ struct RejectionStats {
 };
 
 // Mismatch rejection. `train_log_probs` [row][T] are the trainer's, of rows_of(batch).
-void reject_mismatch(const RejectionOptions& options, const Batch& batch,
+void reject_mismatch(const RejectionOptions& options, const rollout::Batch& batch,
                      const std::vector<std::vector<float>>& train_log_probs, TurnValues& returns,
                      RejectionStats& stats);
 
 // Profiling-based rejection, drawn from (seed, step, group, sample, turn).
-void reject_profile(const RejectionOptions& options, const Batch& batch, uint64_t seed, TurnValues& returns,
-                    RejectionStats& stats);
+void reject_profile(const RejectionOptions& options, const rollout::Batch& batch, uint64_t seed,
+                    TurnValues& returns, RejectionStats& stats);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // f on both streams; known where both operands are.
@@ -104,4 +104,4 @@ TurnValues compute_returns(const ReturnOptions& options, const TurnValues& rewar
   return returns;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

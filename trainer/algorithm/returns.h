@@ -6,7 +6,7 @@
 #include "base/options.h"
 #include "trainer/algorithm/turn_values.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct ReturnOptions {
   std::string name = "sum";
@@ -20,4 +20,4 @@ SampleValues sample_returns(const ReturnOptions& options, const SampleValues& re
 
 TurnValues compute_returns(const ReturnOptions& options, const TurnValues& rewards);
 
-}  // namespace temper
+}  // namespace temper::trainer

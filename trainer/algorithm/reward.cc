@@ -5,7 +5,11 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Verdict;
+using env::VerdictKind;
+
 namespace {
 
 TurnValue same(double value) { return {.plan = value, .code = value}; }
@@ -143,16 +147,17 @@ TurnValue reward(const RewardOptions& options, const Verdict& verdict) {
   return same(recipe.failure + partial_credit(options, verdict.kind));
 }
 
-TurnValues compute_rewards(const RewardOptions& options, const Batch& batch) {
+TurnValues compute_rewards(const RewardOptions& options, const rollout::Batch& batch) {
   TurnValues rewards;
-  for (const Group& group : batch.groups) {
+  for (const rollout::Group& group : batch.groups) {
     GroupValues& samples = rewards.emplace_back();
-    for (const Trajectory& trajectory : group.samples) {
+    for (const rollout::Trajectory& trajectory : group.samples) {
       SampleValues& turns = samples.emplace_back();
-      for (const Turn& turn : trajectory.turns) turns.push_back(reward(options, told(turn.verdict)));
+      for (const rollout::Turn& turn : trajectory.turns)
+        turns.push_back(reward(options, env::told(turn.verdict)));
     }
   }
   return rewards;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,7 +7,7 @@
 #include "rollout/trajectory.h"
 #include "trainer/algorithm/turn_values.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct RewardOptions {
   std::string name = "log_speedup";
@@ -23,11 +23,11 @@ struct RewardOptions {
 };
 
 // The speedup that counts, in rewards and in fast_p: what is sure of it, or its center.
-double counted_speedup(const RewardOptions& options, const Verdict& verdict);
+double counted_speedup(const RewardOptions& options, const env::Verdict& verdict);
 
 // The reward of one judged answer. HACK and SUSPECT earn what a failure earns; INFRA is not kept.
-TurnValue reward(const RewardOptions& options, const Verdict& verdict);
+TurnValue reward(const RewardOptions& options, const env::Verdict& verdict);
 
-TurnValues compute_rewards(const RewardOptions& options, const Batch& batch);
+TurnValues compute_rewards(const RewardOptions& options, const rollout::Batch& batch);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace temper {
+namespace temper::trainer {
 
 // A turn's plan tokens and code tokens may be credited differently; a recipe with one reward gives both the
 // same.
@@ -26,4 +26,4 @@ using GroupValues = std::vector<SampleValues>;  // [sample][turn]
 using TurnValues = std::vector<GroupValues>;    // [group][sample][turn], shaped like the Batch
 using BatchTokens = std::vector<std::vector<std::vector<TurnTokens>>>;  // likewise
 
-}  // namespace temper
+}  // namespace temper::trainer

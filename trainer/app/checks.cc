@@ -8,7 +8,7 @@
 #include "base/input/printable.h"
 #include "base/input/scalars.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 CLI::Validator validator(const std::string& allowed, std::function<bool(double)> fits) {
@@ -45,4 +45,4 @@ CLI::Validator one_of(std::vector<std::string> words) {
           allowed};
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

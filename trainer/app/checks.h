@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::trainer {
 
 CLI::Validator at_least(double least);
 CLI::Validator above(double bound);
 CLI::Validator between(double least, double most);
 CLI::Validator one_of(std::vector<std::string> words);
 
-}  // namespace temper
+}  // namespace temper::trainer

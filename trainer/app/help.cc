@@ -9,7 +9,7 @@
 
 #include "base/input/wrapped.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr size_t kNameColumns = 24, kLeastWidth = 60, kUsualWidth = 100;
@@ -157,4 +157,4 @@ std::vector<std::string> names_of_commands(const CLI::App& app) {
   return names;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-namespace temper {
+namespace temper::trainer {
 
 // The width of standard output's terminal, at least 60, or 100 if it is not a terminal.
 size_t terminal_width();
@@ -21,4 +21,4 @@ std::string label_of(const CLI::Option& option);                // "RUN.yaml", "
 std::vector<const CLI::App*> commands_of(const CLI::App& app);  // in the order they were added
 std::vector<std::string> names_of_commands(const CLI::App& app);
 
-}  // namespace temper
+}  // namespace temper::trainer

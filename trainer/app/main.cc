@@ -17,7 +17,7 @@
 #include "trainer/run/interrupted.h"
 #include "trainer/run/provenance.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // Standard error may be a closed pipe; that must not change the exit code.
@@ -76,7 +76,7 @@ int run(int argc, char** argv) {
 int run_and_explain(int argc, char** argv) try { return run(argc, argv); } catch (const ConfigError& e) {
   say_error(e.what());
   return kExitUser;
-} catch (const SaidElsewhere& e) {
+} catch (const policy::SaidElsewhere& e) {
   return e.exit_code;
 } catch (const Interrupted& e) {
   say_error(fmt::format("interrupted; {}", e.kept).c_str());
@@ -91,13 +91,13 @@ int run_and_explain(int argc, char** argv) try { return run(argc, argv); } catch
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer
 
 int main(int argc, char** argv) {
-  using namespace temper;
-  begin_process();
-  install_interrupt_handler();
-  begin_output();
+  using namespace temper::trainer;
+  temper::begin_process();
+  temper::install_interrupt_handler();
+  temper::begin_output();
   note_command(argc, argv);
   return with_output(run_and_explain(argc, argv));
 }

@@ -12,7 +12,7 @@
 
 extern char** environ;  // NOLINT
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // Those that change what is computed or how ranks talk; not those that differ by design, nor secrets, which
@@ -101,4 +101,4 @@ std::optional<Difference> find_difference(const RankIdentity& first, const RankI
   return std::nullopt;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

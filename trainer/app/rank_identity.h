@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace temper {
+namespace temper::trainer {
 
 struct RunConfig;
 
@@ -20,4 +20,4 @@ struct Difference {
 };
 std::optional<Difference> find_difference(const RankIdentity& first, const RankIdentity& other);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -19,7 +19,11 @@
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::Communicator;
+using policy::RankPlace;
+
 namespace {
 
 // Whatever bytes a message or a variable holds.
@@ -45,7 +49,7 @@ Problem problem_of(const F& f) {
     return {};
   } catch (const ConfigError& e) {
     return {kExitUser, e.what()};
-  } catch (const LostRanks&) {
+  } catch (const policy::LostRanks&) {
     throw;
   } catch (const std::exception& e) {
     return {kExitWorld, e.what()};
@@ -60,15 +64,15 @@ class Ranks {
         communicator_(place, options.start_s),
         watch_(communicator_, watch_options(options), options.start_s) {
     communicator_.set_deadline(deadline_s_);
-    const nlohmann::json mine = {{"host", host_name()}, {"pid", ::getpid()}};
+    const nlohmann::json mine = {{"host", policy::host_name()}, {"pid", ::getpid()}};
     for (const std::string& text : communicator_.all_gather(to_text(mine), "meeting")) {
       const auto json = nlohmann::json::parse(text);
-      names_.push_back(rank_text(int(names_.size()), place.size, json.at("host"), json.at("pid")));
+      names_.push_back(policy::rank_text(int(names_.size()), place.size, json.at("host"), json.at("pid")));
     }
   }
 
   Communicator& communicator() { return communicator_; }
-  Watch& watch() { return watch_; }
+  policy::Watch& watch() { return watch_; }
   const RankPlace& place() const { return place_; }
 
   // The last `count` ranks get the role env.
@@ -123,7 +127,7 @@ class Ranks {
  private:
   static constexpr double kPatience = 20;  // of a wait itself: the watch gives up long before
 
-  static WatchOptions watch_options(const RankOptions& options) {
+  static policy::WatchOptions watch_options(const RankOptions& options) {
     return {.silence_s = options.silence_s, .timeout_s = options.timeout_s};
   }
 
@@ -132,14 +136,14 @@ class Ranks {
   int first_env_ = place_.size;
   Communicator communicator_;
   std::unique_ptr<Communicator> policy_;
-  Watch watch_;
+  policy::Watch watch_;
   std::vector<std::string> names_;  // "rank 2 of 4 (host …, pid …)"
 };
 
 // Judges for the ranks that run the command until they have ended.
 int judge_for_others(Ranks& ranks, const RankedCommand& command, RunConfig& config) {
-  std::optional<Judge> judge;
-  std::optional<JudgeServer> server;
+  std::optional<env::Judge> judge;
+  std::optional<env::JudgeServer> server;
   ranks.agree({}, "preparation");
   ranks.agree(problem_of([&] {
                 share_machine(config, ranks.communicator());
@@ -148,9 +152,9 @@ int judge_for_others(Ranks& ranks, const RankedCommand& command, RunConfig& conf
               }),
               "judges");
   ranks.communicator().all_gather(server->address(), "judges");
-  const Phase phase("judging for others");
+  const policy::Phase phase("judging for others");
   server->serve([&] {
-    fail_if_asked("judging round");
+    policy::fail_if_asked("judging round");
     return ranks.watch().first_left();
   });
   return interrupted() ? kExitInterrupted : kExitOk;
@@ -170,7 +174,7 @@ int run_role(Ranks& ranks, const RankedCommand& command, RunConfig& config) {
 
 int run_together(Ranks& ranks, const RankedCommand& command, std::optional<RunConfig>& config,
                  const Problem& read) {
-  const Phase phase("start-up");
+  const policy::Phase phase("start-up");
   ranks.agree(read, "config");
   const std::string& contradiction = ranks.place().contradiction;
   ranks.agree({contradiction.empty() ? kExitOk : kExitUser, contradiction}, "environment");
@@ -201,7 +205,7 @@ int run_on_several(const RankPlace& place, const RankedCommand& command) {
     return kExitInterrupted;
   } catch (const ConfigError& e) {
     ranks.watch().fail(kExitUser, e.what());
-  } catch (const LostRanks& e) {
+  } catch (const policy::LostRanks& e) {
     ranks.watch().fail(kExitWorld, e.what(), true);
   } catch (const std::exception& e) {
     ranks.watch().fail(kExitWorld, e.what());
@@ -211,7 +215,7 @@ int run_on_several(const RankPlace& place, const RankedCommand& command) {
 }  // namespace
 
 int run_ranked(const RankedCommand& command) {
-  const RankPlace place = find_rank_place();
+  const RankPlace place = policy::find_rank_place();
   if (place.size > 1) return run_on_several(place, command);
   if (!place.contradiction.empty()) throw ConfigError("{}", place.contradiction);
   RunConfig config = command.read();
@@ -219,8 +223,8 @@ int run_ranked(const RankedCommand& command) {
     throw ConfigError(
         "ranks.env: {} ranks that judge need one at least beside them; start several with mpirun",
         config.ranks.env);
-  command.prepare(config, alone());
-  return command.run(config, alone());
+  command.prepare(config, policy::alone());
+  return command.run(config, policy::alone());
 }
 
 void share_machine(RunConfig& config, const Communicator& ranks) {
@@ -240,4 +244,4 @@ void share_machine(RunConfig& config, const Communicator& ranks) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -13,7 +13,7 @@
 #include "trainer/config/config.h"
 #include "trainer/config/other_names.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -164,4 +164,4 @@ std::vector<std::string> as_meant(const CLI::App& app, std::vector<std::string> 
   return words;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

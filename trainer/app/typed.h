@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::trainer {
 
 // Translates the command line. `help X` and `--version` become the commands that they stand for. For commands that
 // take options of a run, --run.steps=5 becomes run.steps=5 and is moved to the end, so that it is not taken for the
@@ -13,4 +13,4 @@ namespace temper {
 // other programs.
 std::vector<std::string> as_meant(const CLI::App& app, std::vector<std::string> words);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace temper {
+namespace temper::trainer {
 
 void to_json(nlohmann::json& json, const Score& s) {
   json = {{"samples", s.samples},
@@ -43,4 +43,4 @@ std::vector<NamedEvaluation> evaluations_from(const nlohmann::json& json) {
   return json.get<std::vector<NamedEvaluation>>();
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,10 +6,10 @@
 
 #include "trainer/run/console.h"
 
-namespace temper {
+namespace temper::trainer {
 
 nlohmann::json to_json(const std::vector<NamedEvaluation>& evaluations);
 // Errors: nlohmann::json::exception.
 std::vector<NamedEvaluation> evaluations_from(const nlohmann::json& json);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -10,7 +10,7 @@
 #include "policy/threads.h"
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -59,7 +59,7 @@ void check_size(const fs::path& dir, const FileDigest& file) {
 }
 
 std::string found_digest(const fs::path& path, bool by_pieces) {
-  return by_pieces ? digest_of_pieces(path, file_threads()) : sha256_of_file(path);
+  return by_pieces ? policy::digest_of_pieces(path, policy::file_threads()) : sha256_of_file(path);
 }
 
 const FileDigest* find_file(const Manifest& manifest, const std::string& name) {
@@ -67,7 +67,7 @@ const FileDigest* find_file(const Manifest& manifest, const std::string& name) {
   return found == manifest.files.end() ? nullptr : &*found;
 }
 
-std::string other_shape(const Manifest& manifest, const ModelConfig& shape) {
+std::string other_shape(const Manifest& manifest, const policy::ModelConfig& shape) {
   const auto expected = shapes_of(shape);
   for (const auto& [name, dimensions] : expected) {
     const auto found = manifest.parameters.find(name);
@@ -89,8 +89,8 @@ std::string other_vocabulary(const Checkpoint& checkpoint, const fs::path& start
 }
 
 std::string other_model(const Checkpoint& checkpoint, const RunConfig& config) {
-  const ModelConfig shape =
-      config.model.path.empty() ? config.model.shape : read_model_config(config.model.path);
+  const policy::ModelConfig shape =
+      config.model.path.empty() ? config.model.shape : policy::read_model_config(config.model.path);
   if (const std::string other = other_shape(checkpoint.manifest, shape); !other.empty()) return other;
   return other_vocabulary(checkpoint, starting_folder(config, checkpoint.dir));
 }
@@ -101,7 +101,7 @@ std::string problem_of(const F& f) {
   try {
     f();
     return "";
-  } catch (const LostRanks&) {
+  } catch (const policy::LostRanks&) {
     throw;
   } catch (const std::exception& e) {
     return e.what();
@@ -179,13 +179,13 @@ std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const Run
   return changes;
 }
 
-void verify_files(const Checkpoint& checkpoint, const Communicator& ranks) {
+void verify_files(const Checkpoint& checkpoint, const policy::Communicator& ranks) {
   const std::vector<FileDigest> files = all_files(checkpoint.manifest);
   for (size_t i = size_t(ranks.rank()); i < files.size(); i += size_t(ranks.size())) {
     check_size(checkpoint.dir, files[i]);
     if (found_digest(checkpoint.dir / files[i].name, files[i].by_pieces) != files[i].sha256)
       throw ConfigError("{} was changed or damaged: its digest differs from its manifest's", files[i].name);
-    made_progress();
+    policy::made_progress();
   }
 }
 
@@ -196,8 +196,8 @@ std::string Choice::reasons() const {
   return fmt::format("{}", fmt::join(texts, "\n"));
 }
 
-Choice choose_checkpoint(const std::vector<fs::path>& dirs, const RunConfig& config, Communicator& ranks,
-                         Misfit misfit_of) {
+Choice choose_checkpoint(const std::vector<fs::path>& dirs, const RunConfig& config,
+                         policy::Communicator& ranks, Misfit misfit_of) {
   Choice choice;
   const auto count = size_t(ranks.sum(ranks.rank() == 0 ? double(dirs.size()) : 0, "checkpoint"));
   for (size_t i = 0; i < count; ++i) {
@@ -223,11 +223,11 @@ fs::path starting_folder(const RunConfig& config, const fs::path& checkpoint) {
   return config.has_cold_start() ? checkpoint.parent_path() / "cold_start" : fs::path(config.model.path);
 }
 
-std::string digest_of(const std::vector<Task>& tasks) {
+std::string digest_of(const std::vector<env::Task>& tasks) {
   std::string all;
-  for (const Task& task : tasks)
+  for (const env::Task& task : tasks)
     if (!task.generated()) all += task.digest();
   return sha256(all);
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -11,7 +11,7 @@
 #include "policy/ranks/communicator.h"
 #include "trainer/checkpoint/manifest.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct Checkpoint {
   std::filesystem::path dir;
@@ -52,7 +52,7 @@ std::string misfit_of_fork(const Checkpoint& checkpoint, const RunConfig& config
 std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const RunConfig& config);
 
 // Compares this rank's part of the files with their digests. Errors: ConfigError naming the file.
-void verify_files(const Checkpoint& checkpoint, const Communicator& ranks = alone());
+void verify_files(const Checkpoint& checkpoint, const policy::Communicator& ranks = policy::alone());
 
 struct RefusedCheckpoint {
   std::filesystem::path dir;
@@ -67,12 +67,12 @@ struct Choice {
 // The first of rank 0's `dirs` that is whole and fits, checked by all ranks together.
 using Misfit = std::string (*)(const Checkpoint& checkpoint, const RunConfig& config);
 Choice choose_checkpoint(const std::vector<std::filesystem::path>& dirs, const RunConfig& config,
-                         Communicator& ranks, Misfit misfit_of = misfit);
+                         policy::Communicator& ranks, Misfit misfit_of = misfit);
 
 // The model's folder that a run of this config, with this checkpoint, began from.
 std::filesystem::path starting_folder(const RunConfig& config, const std::filesystem::path& checkpoint);
 
 // The digest of the given tasks. Generated tasks need none, because they follow from these and the config.
-std::string digest_of(const std::vector<Task>& tasks);
+std::string digest_of(const std::vector<env::Task>& tasks);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,7 +8,7 @@
 #include "trainer/checkpoint/find.h"
 #include "trainer/run/run_directory.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -22,7 +22,7 @@ void check_folder(const std::string& path, const std::string& field) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
   if (fs::exists(path, error)) throw ConfigError("{}: {} is not a folder", field, printable(path));
-  if (const std::string advice = hub_advice(path); !advice.empty())
+  if (const std::string advice = policy::hub_advice(path); !advice.empty())
     throw ConfigError("{}: {}", field, advice);
   throw ConfigError("{}: {}: no such folder", field, printable(path));
 }
@@ -61,4 +61,4 @@ FoundModel find_model(const std::string& path, const std::string& field) {
   return {found, fmt::format("{} is a run: its {} is taken", path, found.lexically_relative(run).string())};
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

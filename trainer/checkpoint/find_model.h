@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace temper {
+namespace temper::trainer {
 
 struct FoundModel {
   std::filesystem::path dir;
@@ -18,4 +18,4 @@ struct FoundModel {
 // the run has no model yet.
 FoundModel find_model(const std::string& path, const std::string& field);
 
-}  // namespace temper
+}  // namespace temper::trainer

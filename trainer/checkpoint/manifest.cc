@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Json = nlohmann::json;
@@ -137,9 +137,10 @@ FileDigest digest_of(const std::filesystem::path& file) {
   return {file.filename().string(), content.size(), sha256(content), false};
 }
 
-std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config) {
+std::map<std::string, std::vector<int64_t>> shapes_of(const policy::ModelConfig& config) {
   std::map<std::string, std::vector<int64_t>> shapes;
-  for (const ParameterInfo& parameter : parameters_of(config)) shapes[parameter.name] = parameter.shape;
+  for (const policy::ParameterInfo& parameter : policy::parameters_of(config))
+    shapes[parameter.name] = parameter.shape;
   return shapes;
 }
 
@@ -163,4 +164,4 @@ std::string changed_options(const std::map<std::string, std::string>& before, co
   return fmt::format("{}", fmt::join(changes, "; "));
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

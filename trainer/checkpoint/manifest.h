@@ -13,7 +13,7 @@
 #include "policy/model_config.h"
 #include "policy/parameters/parameter_share.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct RunConfig;
 
@@ -27,7 +27,7 @@ struct FileDigest {
 // One rank's part of a checkpoint.
 struct RankRecord {
   FileDigest share;            // its file, policy/parameters/parameter_share.h
-  ShareBegins begins;          // where the parts in it begin
+  policy::ShareBegins begins;  // where the parts in it begin
   uint64_t verdict_bytes = 0;  // size of its journal (env/verdict/verdict_journal.h) at that moment
 };
 
@@ -71,7 +71,7 @@ Manifest manifest_from(const std::string& text);
 // The digest of the file's present content. Errors: WorldError.
 FileDigest digest_of(const std::filesystem::path& file);
 
-std::map<std::string, std::vector<int64_t>> shapes_of(const ModelConfig& config);
+std::map<std::string, std::vector<int64_t>> shapes_of(const policy::ModelConfig& config);
 
 struct OptionChange {
   std::string key, now, before;
@@ -83,4 +83,4 @@ std::vector<OptionChange> option_changes(const std::map<std::string, std::string
 // "optimizer.lr is 1e-05, was 1e-06; …"; empty if only options changed that may: length, place and machine.
 std::string changed_options(const std::map<std::string, std::string>& before, const RunConfig& now);
 
-}  // namespace temper
+}  // namespace temper::trainer

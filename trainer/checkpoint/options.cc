@@ -1,6 +1,6 @@
 #include "trainer/checkpoint/options.h"
 
-namespace temper {
+namespace temper::trainer {
 
 void CheckpointOptions::visit(OptionVisitor& v) {
   v.option("every", every,
@@ -33,4 +33,4 @@ void CheckpointOptions::visit(OptionVisitor& v) {
             .may_change = true});
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

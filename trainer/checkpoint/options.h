@@ -6,7 +6,7 @@
 
 #include "base/options.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct CheckpointOptions {
   int64_t every = 10;           // steps; 0 saves only at the end and when interrupted
@@ -18,4 +18,4 @@ struct CheckpointOptions {
   void visit(OptionVisitor& v);
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,22 +4,22 @@
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/parameters/parameter_share.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 
-NotFinite restore_policy(const Checkpoint& checkpoint, Policy& policy) {
-  std::vector<SafetensorsFile> files;
-  std::vector<SavedShare> shares;
+policy::NotFinite restore_policy(const Checkpoint& checkpoint, policy::Policy& policy) {
+  std::vector<policy::SafetensorsFile> files;
+  std::vector<policy::SavedShare> shares;
   const auto& ranks = checkpoint.manifest.ranks;
   for (const RankRecord& rank : ranks) files.emplace_back(checkpoint.dir / rank.share.name);
   for (size_t i = 0; i < files.size(); ++i) shares.push_back({files[i], ranks[i].begins});
-  return restore_shares(policy.parameters(), shares);
+  return policy::restore_shares(policy.parameters(), shares);
 }
 
-Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options) {
-  Tokenizer tokenizer = Tokenizer::load(checkpoint.dir);
-  return {Policy(read_model_config(checkpoint.dir), with_tokens(options, tokenizer)), std::move(tokenizer),
-          generation_config(checkpoint.dir)};
+Model empty_model(const Checkpoint& checkpoint, const policy::PolicyOptions& options) {
+  policy::Tokenizer tokenizer = policy::Tokenizer::load(checkpoint.dir);
+  return {policy::Policy(policy::read_model_config(checkpoint.dir), with_tokens(options, tokenizer)),
+          std::move(tokenizer), policy::generation_config(checkpoint.dir)};
 }
 
 bool is_checkpoint(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }
@@ -41,7 +41,7 @@ void check_checkpoint(const fs::path& dir) {
   naming(dir, [&] { return read_checkpoint(dir); });
 }
 
-Model load_checkpoint(const fs::path& dir, const PolicyOptions& options) {
+Model load_checkpoint(const fs::path& dir, const policy::PolicyOptions& options) {
   return naming(dir, [&] {
     const Checkpoint checkpoint = read_checkpoint(dir);
     verify_files(checkpoint);
@@ -51,4 +51,4 @@ Model load_checkpoint(const fs::path& dir, const PolicyOptions& options) {
   });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,14 +4,14 @@
 #include "trainer/checkpoint/find.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // This rank's master and moments, and all weights. Called on all ranks; returns what of them is not finite.
 // The files have been verified before.
-NotFinite restore_policy(const Checkpoint& checkpoint, Policy& policy);
+policy::NotFinite restore_policy(const Checkpoint& checkpoint, policy::Policy& policy);
 
 // The policy without its weights, and the tokenizer. Errors: ConfigError naming the file.
-Model empty_model(const Checkpoint& checkpoint, const PolicyOptions& options);
+Model empty_model(const Checkpoint& checkpoint, const policy::PolicyOptions& options);
 
 bool is_checkpoint(const std::filesystem::path& dir);
 
@@ -20,6 +20,6 @@ bool is_checkpoint(const std::filesystem::path& dir);
 void check_checkpoint(const std::filesystem::path& dir);
 
 // The whole model, files verified. Errors: ConfigError naming the folder and what is wrong with it.
-Model load_checkpoint(const std::filesystem::path& dir, const PolicyOptions& options);
+Model load_checkpoint(const std::filesystem::path& dir, const policy::PolicyOptions& options);
 
-}  // namespace temper
+}  // namespace temper::trainer

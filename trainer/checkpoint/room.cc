@@ -4,7 +4,7 @@
 
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // How many checkpoints the run writes; after a time counts as after each step.
@@ -18,9 +18,9 @@ int64_t written(const RunConfig& config) {
 
 }  // namespace
 
-int64_t checkpoint_bytes(const ModelConfig& shape) { return 3 * 4 * shape.parameter_count(); }
+int64_t checkpoint_bytes(const policy::ModelConfig& shape) { return 3 * 4 * shape.parameter_count(); }
 
-uint64_t room_for_checkpoints(const RunConfig& config, const ModelConfig& shape, int64_t present) {
+uint64_t room_for_checkpoints(const RunConfig& config, const policy::ModelConfig& shape, int64_t present) {
   const int64_t kept = config.checkpoint.keep + (config.checkpoint.best.empty() ? 0 : 1);
   const int64_t most = std::min(written(config), kept + 1);
   const int64_t more = std::max<int64_t>(most - present, 1);
@@ -30,4 +30,4 @@ uint64_t room_for_checkpoints(const RunConfig& config, const ModelConfig& shape,
   return uint64_t(more * checkpoint_bytes(shape) + exported * weight_bytes * shape.parameter_count());
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

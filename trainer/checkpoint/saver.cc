@@ -14,7 +14,7 @@
 #include "trainer/checkpoint/find.h"
 #include "trainer/run/console.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -86,9 +86,9 @@ fs::path CheckpointSaver::beside() const { return folder_ / (checkpoint_name(man
 
 void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
   finish();
-  Communicator& ranks = model_.policy.ranks();
+  policy::Communicator& ranks = model_.policy.ranks();
   ranks.same_calls("checkpoint");
-  check_replicas(model_.policy.parameters(), "checkpoint");
+  policy::check_replicas(model_.policy.parameters(), "checkpoint");
   manifest_ = std::move(manifest);
   problem_.clear();
   reason_.clear();
@@ -97,7 +97,7 @@ void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
   if (ranks.rank() == 0) problem_ = failure_of([this] { make_beside(); });
   if (problem_.empty())
     problem_ = failure_of([this] {
-      fail_if_asked("share copy");
+      policy::fail_if_asked("share copy");
       copy_.take(model_.policy.parameters());
     });
   busy_ = true;
@@ -138,8 +138,8 @@ void CheckpointSaver::write(uint64_t verdict_bytes) {
 RankRecord CheckpointSaver::write_share(uint64_t verdict_bytes) {
   const int rank = model_.policy.ranks().rank();
   const fs::path file = beside() / share_name(rank);
-  const std::string digest = write_safetensors(file, copy_.tensors(), file_threads(), true);
-  fail_if_asked("share");
+  const std::string digest = policy::write_safetensors(file, copy_.tensors(), policy::file_threads(), true);
+  policy::fail_if_asked("share");
   RankRecord record{{share_name(rank), fs::file_size(file), digest, true}, copy_.begins(), verdict_bytes};
   if (rank > 0) write_file_atomic(beside() / record_name(rank), nlohmann::json(record).dump());
   return record;
@@ -163,7 +163,8 @@ void CheckpointSaver::commit(RankRecord own) {
   manifest_.ranks.push_back(std::move(own));
   for (int rank = 1; rank < model_.policy.ranks().size(); ++rank)
     manifest_.ranks.push_back(wait_for_share(rank));
-  export_shape(model_.policy, model_.tokenizer, beside(), {.generation_config = model_.generation_config});
+  policy::export_shape(model_.policy, model_.tokenizer, beside(),
+                       {.generation_config = model_.generation_config});
   for (const auto& entry : fs::directory_iterator(beside()))
     if (entry.path().extension() != ".safetensors") manifest_.files.push_back(digest_of(entry.path()));
   write_file(beside() / "manifest.json", to_text(manifest_));
@@ -185,7 +186,7 @@ void CheckpointSaver::prune() const {
 
 // True if a rank's part has failed: then the save is over, `ended`, or rank 0 will not wait for it.
 bool CheckpointSaver::agree_on_problems(bool ended) {
-  Communicator& ranks = model_.policy.ranks();
+  policy::Communicator& ranks = model_.policy.ranks();
   std::string mine;
   {
     const std::lock_guard lock(mutex_);
@@ -220,4 +221,4 @@ void CheckpointSaver::finish() {
   busy_ = false;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

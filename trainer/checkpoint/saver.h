@@ -18,7 +18,7 @@
 #include "trainer/checkpoint/options.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
 
 class CheckpointSaver {
  public:
@@ -51,7 +51,7 @@ class CheckpointSaver {
   const std::filesystem::path folder_;
   const CheckpointOptions options_;
   Model& model_;
-  ShareCopy copy_;
+  policy::ShareCopy copy_;
   Manifest manifest_;  // manifest of the save in progress
   std::thread thread_;
   bool busy_ = false;
@@ -68,4 +68,4 @@ class CheckpointSaver {
 // The name of a rank's file: rank_00002.safetensors.
 std::string share_name(int rank);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -11,7 +11,7 @@
 #include "trainer/learn/packing.h"
 #include "trainer/run/interrupted.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Update = std::vector<const LearnedRow*>;
@@ -42,7 +42,7 @@ std::vector<Update> plan_updates(const std::vector<LearnedRow>& rows, const Cold
 }
 
 // Adds the gradient of the weighted mean of −log p over the update's answer tokens. Returns that mean.
-double accumulate(Policy& policy, const Update& update, int64_t micro_batch_tokens) {
+double accumulate(policy::Policy& policy, const Update& update, int64_t micro_batch_tokens) {
   std::vector<std::vector<double>> weights;
   std::vector<std::vector<uint8_t>> masks;
   double total = 0, loss = 0;
@@ -55,7 +55,7 @@ double accumulate(Policy& policy, const Update& update, int64_t micro_batch_toke
   for (size_t i = 0; i < update.size(); ++i) rows.push_back({update[i]->ids, masks[i]});
   uint64_t done = 0;
   for (const Pack& pack : make_shared_packs(policy, rows, micro_batch_tokens)) {
-    if (fail_if_asked("micro-batch") == "skip") continue;
+    if (policy::fail_if_asked("micro-batch") == "skip") continue;
     policy.ranks().note("micro-batch", ++done);
     const auto gradient = [&](int64_t begin, std::span<const double> log_prob, std::span<const double>,
                               std::span<double> d_log_prob, std::span<double> d_entropy) {
@@ -68,7 +68,7 @@ double accumulate(Policy& policy, const Update& update, int64_t micro_batch_toke
       }
     };
     policy.forward_backward(pack.tokens, gradient);
-    made_progress();
+    policy::made_progress();
   }
   return policy.ranks().sum(loss, "statistics of loss");
 }
@@ -79,7 +79,7 @@ double clock_share(double seconds, double max_seconds) {
 }
 
 // Rank 0's.
-double agreed_clock(Communicator& ranks, double share) {
+double agreed_clock(policy::Communicator& ranks, double share) {
   return share > 0 || ranks.size() > 1 ? ranks.sum(ranks.rank() == 0 ? share : 0, "clock") : 0;
 }
 
@@ -123,20 +123,20 @@ void ColdStartOptions::visit(OptionVisitor& v) {
   v.section("optimizer", optimizer, "AdamW of the cold start");
 }
 
-int64_t longest_row(const ColdStartOptions& options, const ModelConfig& shape) {
+int64_t longest_row(const ColdStartOptions& options, const policy::ModelConfig& shape) {
   const int64_t positions = shape.max_position_embeddings;
   return options.max_tokens > 0 ? std::min(options.max_tokens, positions) : positions;
 }
 
-ColdStartStats run_cold_start(Policy& policy, const std::vector<LearnedRow>& rows,
+ColdStartStats run_cold_start(policy::Policy& policy, const std::vector<LearnedRow>& rows,
                               const ColdStartOptions& options, uint64_t seed, const ColdStartStats& from,
                               const std::function<void(const ColdStartStats&)>& progress) {
-  const Phase phase("update");
+  const policy::Phase phase("update");
   const double start = now_s() - from.seconds;
   const std::vector<Update> updates = plan_updates(rows, options, seed);
   AdamW optimizer(policy.parameters(), options.optimizer);
   optimizer.set_updates(from.optimizer_updates);
-  Communicator& ranks = policy.ranks();
+  policy::Communicator& ranks = policy.ranks();
   if (ranks.size() > 1) ranks.note("examples", digest_of(rows));
   ColdStartStats stats = from;
   stats.total_updates = int64_t(updates.size());
@@ -160,4 +160,4 @@ ColdStartStats run_cold_start(Policy& policy, const std::vector<LearnedRow>& row
   return stats;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -17,7 +17,7 @@
 #include "trainer/cold_start/learned_rows.h"
 #include "trainer/learn/optimizer.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct ColdStartOptions {
   int64_t epochs = 4;              // 0: no cold start
@@ -45,14 +45,14 @@ struct ColdStartStats {
 };
 
 // Tokens of a conversation at most.
-int64_t longest_row(const ColdStartOptions& options, const ModelConfig& shape);
+int64_t longest_row(const ColdStartOptions& options, const policy::ModelConfig& shape);
 
 // Trains on the rows and leaves the optimizer's moments at zero. `progress` is called after each update. It ends
 // after max_seconds. If interrupted, it ends between updates and keeps the moments. `from` is the state of an
 // interrupted cold start: with the weights and moments of that state it continues as if it had never been stopped,
 // bit for bit if there is no time limit.
-ColdStartStats run_cold_start(Policy& policy, const std::vector<LearnedRow>& rows,
+ColdStartStats run_cold_start(policy::Policy& policy, const std::vector<LearnedRow>& rows,
                               const ColdStartOptions& options, uint64_t seed, const ColdStartStats& from = {},
                               const std::function<void(const ColdStartStats&)>& progress = {});
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -5,7 +5,7 @@
 #include "policy/ranks/activity.h"
 #include "policy/ranks/communicator.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 
 ColdStartStats place_of(const Checkpoint& checkpoint) {
@@ -17,7 +17,7 @@ ColdStartStats place_of(const Checkpoint& checkpoint) {
           .seconds = manifest.cold_start->seconds};
 }
 
-ColdStartSaver::ColdStartSaver(const RunConfig& config, Model& model, const Judge& judge, Run& run,
+ColdStartSaver::ColdStartSaver(const RunConfig& config, Model& model, const env::Judge& judge, Run& run,
                                std::string examples)
     : config_(config),
       model_(model),
@@ -51,7 +51,7 @@ bool ColdStartSaver::interrupt(const ColdStartStats& now) {
 
 void ColdStartSaver::save(const ColdStartStats& now) {
   if (!run_.shared()) return;
-  const Phase phase("save");
+  const policy::Phase phase("save");
   saver_.save({.config = to_map(config_),
                .tasks = tasks_,
                .parameters = shapes_of(model_.policy.config()),
@@ -73,4 +73,4 @@ void ColdStartSaver::save(const ColdStartStats& now) {
   saved_s_ = now_s();
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

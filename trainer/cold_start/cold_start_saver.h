@@ -8,7 +8,7 @@
 #include "trainer/cold_start/cold_start.h"
 #include "trainer/run/run.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // The state of the cold start at the checkpoint, for run_cold_start.
 ColdStartStats place_of(const Checkpoint& checkpoint);
@@ -17,7 +17,8 @@ ColdStartStats place_of(const Checkpoint& checkpoint);
 // checkpoints.
 class ColdStartSaver {
  public:
-  ColdStartSaver(const RunConfig& config, Model& model, const Judge& judge, Run& run, std::string examples);
+  ColdStartSaver(const RunConfig& config, Model& model, const env::Judge& judge, Run& run,
+                 std::string examples);
 
   // All of these are called on all ranks.
   void update(const ColdStartStats& now);  // saves where it is due
@@ -38,4 +39,4 @@ class ColdStartSaver {
   double saved_s_;
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -17,7 +17,12 @@
 #include "trainer/run/interrupted.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Task;
+using rollout::ChatExample;
+using rollout::Trajectory;
+
 namespace {
 
 constexpr uint64_t kCollectStream = 0xC011;  // keeps these random numbers apart from training's
@@ -39,7 +44,7 @@ bool better(const CollectOptions& options, const GoodAnswer& a, const GoodAnswer
 std::optional<GoodAnswer> choose(const CollectOptions& options, const Trajectory& trajectory) {
   std::optional<GoodAnswer> chosen;
   for (size_t i = 0; i < trajectory.turns.size(); ++i) {
-    const Turn& turn = trajectory.turns[i];
+    const rollout::Turn& turn = trajectory.turns[i];
     if (!turn.verdict.pass() || !turn.stopped) continue;
     if (options.keep == "fast" && turn.verdict.speedup < options.min_speedup) continue;
     const GoodAnswer answer{&trajectory, i};
@@ -48,32 +53,34 @@ std::optional<GoodAnswer> choose(const CollectOptions& options, const Trajectory
   return chosen;
 }
 
-ChatExample example_of(const GoodAnswer& answer, const Task& task, const Tokenizer& tokenizer,
-                       const ContextOptions& context, int64_t seed) {
+ChatExample example_of(const GoodAnswer& answer, const Task& task, const policy::Tokenizer& tokenizer,
+                       const rollout::ContextOptions& context, int64_t seed) {
   ChatExample example{
       .messages = {{"user", task.prompt()}}, .task = task.name, .speedup = answer.speedup(), .seed = seed};
   const Trajectory& trajectory = *answer.trajectory;
-  const ChatFormat format(tokenizer);
-  for (const size_t i : shown_turns(context, trajectory, answer.turn)) {
-    const PastTurn shown = shown_part(context, trajectory, trajectory.turns[i], format, tokenizer);
+  const policy::ChatFormat format(tokenizer);
+  for (const size_t i : rollout::shown_turns(context, trajectory, answer.turn)) {
+    const rollout::PastTurn shown =
+        rollout::shown_part(context, trajectory, trajectory.turns[i], format, tokenizer);
     example.messages.push_back({"assistant", tokenizer.decode(shown.ids), 0});
-    example.messages.push_back({"user", feedback_text(shown.verdict)});
+    example.messages.push_back({"user", rollout::feedback_text(shown.verdict)});
   }
-  const Turn& last = trajectory.turns[answer.turn];
+  const rollout::Turn& last = trajectory.turns[answer.turn];
   example.messages.push_back({"assistant", tokenizer.decode(trajectory.answer_ids(last)), 1});
   return example;
 }
 
 bool all_utf8(const ChatExample& example) {
-  return std::ranges::all_of(example.messages, [](const ChatMessage& m) { return is_utf8(m.content); });
+  return std::ranges::all_of(example.messages,
+                             [](const rollout::ChatMessage& m) { return rollout::is_utf8(m.content); });
 }
 
-ChatExample example_of(const Trace& trace, const Task& task, double repaired_weight) {
+ChatExample example_of(const traces::Trace& trace, const Task& task, double repaired_weight) {
   ChatExample example{.messages = {{"user", task.prompt()}}, .task = task.name};
   for (size_t i = 0; i < trace.turns.size(); ++i) {
     const bool last = i + 1 == trace.turns.size(), repaired = !last && !trace.turns[i].verdict.pass();
     example.messages.push_back({"assistant", trace.turns[i].answer, repaired ? repaired_weight : 1});
-    if (!last) example.messages.push_back({"user", feedback_text(trace.turns[i].verdict)});
+    if (!last) example.messages.push_back({"user", rollout::feedback_text(trace.turns[i].verdict)});
   }
   return example;
 }
@@ -101,7 +108,7 @@ size_t end_of_literal(std::string_view code, size_t at) {
 }
 
 // Selects the answers of one task, the best first and each code once.
-void select_of_task(std::vector<GoodAnswer> answers, const Task& task, const Tokenizer& tokenizer,
+void select_of_task(std::vector<GoodAnswer> answers, const Task& task, const policy::Tokenizer& tokenizer,
                     const CollectOptions& options, int64_t seed, Collected& collected) {
   std::ranges::stable_sort(answers,
                            [&](const GoodAnswer& a, const GoodAnswer& b) { return better(options, a, b); });
@@ -110,7 +117,7 @@ void select_of_task(std::vector<GoodAnswer> answers, const Task& task, const Tok
   int64_t kept = 0;
   for (const GoodAnswer& answer : answers) {
     ChatExample example = example_of(answer, task, tokenizer, options.context, seed);
-    const std::string code = normalised_code(extract_code(example.messages.back().content).code);
+    const std::string code = normalised_code(env::extract_code(example.messages.back().content).code);
     if (!all_utf8(example)) {
       ++collected.not_text;
     } else if (!seen.insert(code).second) {
@@ -151,7 +158,7 @@ std::string normalised_code(std::string_view code) {
 }
 
 Collected select_examples(const std::vector<Trajectory>& trajectories, const std::vector<Task>& tasks,
-                          const Tokenizer& tokenizer, const CollectOptions& options, int64_t seed) {
+                          const policy::Tokenizer& tokenizer, const CollectOptions& options, int64_t seed) {
   Collected collected;
   collected.sampled = std::ssize(trajectories);
   for (auto first = trajectories.begin(); first != trajectories.end();) {
@@ -161,46 +168,48 @@ Collected select_examples(const std::vector<Trajectory>& trajectories, const std
     for (auto t = first; t != end; ++t)
       if (const auto answer = choose(options, *t)) answers.push_back(*answer);
     collected.right += std::ssize(answers);
-    select_of_task(std::move(answers), find_task(tasks, first->task), tokenizer, options, seed, collected);
+    select_of_task(std::move(answers), env::find_task(tasks, first->task), tokenizer, options, seed,
+                   collected);
     first = end;
   }
   return collected;
 }
 
-Collected collect(Model& model, Judge& judge, const RunConfig& config, const CollectOptions& options,
+Collected collect(Model& model, env::Judge& judge, const RunConfig& config, const CollectOptions& options,
                   const std::function<void(int64_t, int64_t)>& progress) {
   const auto tasks = tasks_of_split(judge.tasks(), options.split);
   if (tasks.empty())
     throw ConfigError("--split: no task of split {} in {}", options.split, config.tasks.path);
-  Rollout rollout(model.policy, model.tokenizer, judge, config.rollout,
-                  mix_key({uint64_t(config.run.seed), kCollectStream}));
+  rollout::Rollout rollout(model.policy, model.tokenizer, judge, config.rollout,
+                           mix_key({uint64_t(config.run.seed), kCollectStream}));
   rollout.stops_when_interrupted = true;
-  std::vector<RolloutRequest> requests;
+  std::vector<rollout::RolloutRequest> requests;
   for (const Task* task : tasks)
     requests.push_back({task, options.samples > 0 ? options.samples : config.rollout.samples_per_task});
-  Batch batch = rollout.run(0, requests, progress);
+  rollout::Batch batch = rollout.run(0, requests, progress);
   if (any_interrupted(model.policy.ranks())) throw Interrupted();
   std::vector<Trajectory> trajectories;
-  keep(std::move(batch), trajectories);
+  rollout::keep(std::move(batch), trajectories);
   CollectOptions as_sampled = options;
   as_sampled.context = config.rollout.context;
   return select_examples(trajectories, judge.tasks(), model.tokenizer, as_sampled, config.run.seed);
 }
 
-std::vector<ChatExample> collect_traces(Judge& judge, const RunConfig& config, Communicator& ranks,
+std::vector<ChatExample> collect_traces(env::Judge& judge, const RunConfig& config,
+                                        policy::Communicator& ranks,
                                         const std::function<void(int64_t, int64_t)>& progress) {
   const auto seed = uint64_t(config.run.seed);
-  std::vector<Trace> traces = make_traces(config.traces, judge, seed, progress, ranks);
+  std::vector<traces::Trace> traces = traces::make_traces(config.traces, judge, seed, progress, ranks);
   if (any_interrupted(ranks)) throw Interrupted();
-  auto [tasks, unjudged] = make_unjudged_examples(config.traces, judge.tasks(), traces, seed);
+  auto [tasks, unjudged] = traces::make_unjudged_examples(config.traces, judge.tasks(), traces, seed);
   tasks.insert(tasks.end(), judge.tasks().begin(), judge.tasks().end());
   unjudged.insert(unjudged.end(), traces.begin(), traces.end());
   std::map<std::string, const Task*> by_name;
   for (const Task& task : tasks) by_name[task.name] = &task;
   std::vector<ChatExample> examples;
-  for (const Trace& trace : unjudged)
+  for (const traces::Trace& trace : unjudged)
     examples.push_back(example_of(trace, *by_name.at(trace.task), config.cold_start.repaired_weight));
   return examples;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -10,7 +10,12 @@
 #include "policy/text/chat_format.h"
 #include "rollout/conversation.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Task;
+using policy::ChatFormat;
+using policy::Tokenizer;
+
 namespace {
 
 void append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
@@ -18,10 +23,10 @@ void append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
 }
 
 // The one place that knows how a conversation of a file is laid out.
-LearnedRow render(const ChatExample& example, const ChatFormat& format) {
+LearnedRow render(const rollout::ChatExample& example, const ChatFormat& format) {
   LearnedRow row;
   std::string system;
-  for (const ChatMessage& message : example.messages) {
+  for (const rollout::ChatMessage& message : example.messages) {
     if (message.role == "system") {
       system = message.content;
     } else if (message.role == "user") {
@@ -38,12 +43,12 @@ LearnedRow render(const ChatExample& example, const ChatFormat& format) {
 }
 
 // Makes a row of each segment.
-std::vector<LearnedRow> make_rows(Trajectory trajectory, double repaired_weight) {
+std::vector<LearnedRow> make_rows(rollout::Trajectory trajectory, double repaired_weight) {
   std::vector<LearnedRow> rows(trajectory.segments.size());
   for (size_t i = 0; i < trajectory.turns.size(); ++i) {
-    const Turn& turn = trajectory.turns[i];
+    const rollout::Turn& turn = trajectory.turns[i];
     const bool repaired = i + 1 < trajectory.turns.size() && !turn.verdict.pass();
-    for (const Span span : turn.spans())
+    for (const rollout::Span span : turn.spans())
       if (span.begin < span.end)
         rows[size_t(turn.segment)].spans.push_back({span.begin, span.end, repaired ? repaired_weight : 1});
   }
@@ -52,9 +57,9 @@ std::vector<LearnedRow> make_rows(Trajectory trajectory, double repaired_weight)
 }
 
 // The plan of an answer as its summary, without the empty lines around it.
-std::vector<int32_t> summary_of(const std::string& answer, const ContextOptions& context,
+std::vector<int32_t> summary_of(const std::string& answer, const rollout::ContextOptions& context,
                                 const Tokenizer& tokenizer, const ChatFormat& format) {
-  std::string plan = answer.substr(0, extract_code(answer).code_begin);
+  std::string plan = answer.substr(0, env::extract_code(answer).code_begin);
   while (!plan.empty() && (plan.back() == '\n' || plan.back() == ' ')) plan.pop_back();
   std::vector<int32_t> ids = tokenizer.encode(plan);
   ids.resize(std::min(ids.size(), size_t(context.summary_tokens) - 1));
@@ -91,10 +96,10 @@ std::string LearnedRows::digest() const {
   return all.hex();
 }
 
-Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer,
-                         const ContextOptions& context) {
+rollout::Trajectory to_trajectory(const traces::Trace& trace, const Task& task, const Tokenizer& tokenizer,
+                                  const rollout::ContextOptions& context) {
   const ChatFormat format(tokenizer);
-  Conversation conversation(format, tokenizer, task, 0, 0, context);
+  rollout::Conversation conversation(format, tokenizer, task, 0, 0, context);
   for (size_t i = 0; i < trace.turns.size(); ++i) {
     if (i > 0 && context.summarises()) {
       const std::vector<int32_t> summary = summary_of(trace.turns[i - 1].answer, context, tokenizer, format);
@@ -110,17 +115,18 @@ Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& 
   return conversation.take();
 }
 
-LearnedRows rows_of_traces(const std::vector<Trace>& traces, const std::vector<Task>& tasks,
+LearnedRows rows_of_traces(const std::vector<traces::Trace>& traces, const std::vector<Task>& tasks,
                            const Tokenizer& tokenizer, const TraceRowOptions& options) {
   std::map<std::string, const Task*> by_name;
   for (const Task& task : tasks) by_name[task.name] = &task;
   std::vector<const Task*> task_of;
-  for (const Trace& trace : traces) {
+  for (const traces::Trace& trace : traces) {
     const auto known = by_name.find(trace.task);
-    task_of.push_back(known != by_name.end() ? known->second : &find_task(tasks, trace.task));  // or throws
+    task_of.push_back(known != by_name.end() ? known->second
+                                             : &env::find_task(tasks, trace.task));  // or throws
   }
   std::vector<std::vector<LearnedRow>> rows(traces.size());
-  cpu::parallel_tasks(std::ssize(traces), [&](int64_t i) {
+  policy::cpu::parallel_tasks(std::ssize(traces), [&](int64_t i) {
     const auto k = size_t(i);
     rows[k] =
         make_rows(to_trajectory(traces[k], *task_of[k], tokenizer, options.context), options.repaired_weight);
@@ -139,12 +145,12 @@ LearnedRows rows_of_traces(const std::vector<Trace>& traces, const std::vector<T
   return all;
 }
 
-LearnedRows rows_of_examples(const std::string& file, const std::vector<ChatExample>& examples,
+LearnedRows rows_of_examples(const std::string& file, const std::vector<rollout::ChatExample>& examples,
                              const Tokenizer& tokenizer, int64_t max_tokens) {
   const ChatFormat format(tokenizer);
   LearnedRows all{.rows = std::vector<LearnedRow>(examples.size())};
-  cpu::parallel_tasks(std::ssize(examples),
-                      [&](int64_t i) { all.rows[size_t(i)] = render(examples[size_t(i)], format); });
+  policy::cpu::parallel_tasks(std::ssize(examples),
+                              [&](int64_t i) { all.rows[size_t(i)] = render(examples[size_t(i)], format); });
   for (size_t i = 0; i < examples.size(); ++i)
     if (const int64_t length = std::ssize(all.rows[i].ids); length > max_tokens)
       throw ConfigError(
@@ -154,4 +160,4 @@ LearnedRows rows_of_examples(const std::string& file, const std::vector<ChatExam
   return all;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -12,7 +12,7 @@
 #include "rollout/traces/traces.h"
 #include "rollout/trajectory.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // Tokens [begin, end) of a row, an answer with its stop token, and the weight of each in the loss.
 struct LearnedSpan {
@@ -35,21 +35,22 @@ struct LearnedRows {
 
 // The trace as a trajectory that a rollout under this context would have made. If the rule asks for summaries, the
 // summary of an answer is its plan, which is the text before its code.
-Trajectory to_trajectory(const Trace& trace, const Task& task, const Tokenizer& tokenizer,
-                         const ContextOptions& context = {});
+rollout::Trajectory to_trajectory(const traces::Trace& trace, const env::Task& task,
+                                  const policy::Tokenizer& tokenizer,
+                                  const rollout::ContextOptions& context = {});
 
 struct TraceRowOptions {
   double repaired_weight = 1;  // weight of answers that a later turn repairs
   int64_t max_tokens = 0;      // traces with a longer row are left out
-  ContextOptions context = {};
+  rollout::ContextOptions context = {};
 };
 
 // Errors: ConfigError if a trace names no known task, or all are longer.
-LearnedRows rows_of_traces(const std::vector<Trace>& traces, const std::vector<Task>& tasks,
-                           const Tokenizer& tokenizer, const TraceRowOptions& options);
+LearnedRows rows_of_traces(const std::vector<traces::Trace>& traces, const std::vector<env::Task>& tasks,
+                           const policy::Tokenizer& tokenizer, const TraceRowOptions& options);
 
 // Errors: ConfigError naming file and line of one that is longer than `max_tokens`.
-LearnedRows rows_of_examples(const std::string& file, const std::vector<ChatExample>& examples,
-                             const Tokenizer& tokenizer, int64_t max_tokens);
+LearnedRows rows_of_examples(const std::string& file, const std::vector<rollout::ChatExample>& examples,
+                             const policy::Tokenizer& tokenizer, int64_t max_tokens);
 
-}  // namespace temper
+}  // namespace temper::trainer

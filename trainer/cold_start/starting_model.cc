@@ -10,11 +10,18 @@
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Judge;
+using env::Task;
+using policy::Tokenizer;
+using traces::Trace;
+
 namespace {
 
-std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge, Communicator& ranks) {
-  auto traces = make_traces(config.traces, judge, uint64_t(config.run.seed), progress_bar("corpus"), ranks);
+std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge, policy::Communicator& ranks) {
+  auto traces =
+      traces::make_traces(config.traces, judge, uint64_t(config.run.seed), progress_bar("corpus"), ranks);
   if (any_interrupted(ranks)) throw Interrupted();
   int64_t repaired = 0;
   for (const Trace& trace : traces) repaired += !trace.turns.front().verdict.pass();
@@ -25,13 +32,13 @@ std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge, Communicat
 
 // The data of a cold start: the conversations of a file, or else traces.
 struct Source {
-  std::vector<ChatExample> examples;
+  std::vector<rollout::ChatExample> examples;
   std::vector<Trace> traces;
 };
 
-Source read_source(const RunConfig& config, Judge& judge, Communicator& ranks) {
+Source read_source(const RunConfig& config, Judge& judge, policy::Communicator& ranks) {
   if (config.cold_start.data.empty()) return {.examples = {}, .traces = make_corpus(config, judge, ranks)};
-  Source source{.examples = read_chat_examples(config.cold_start.data), .traces = {}};
+  Source source{.examples = rollout::read_chat_examples(config.cold_start.data), .traces = {}};
   say("data: {} conversations from {}", source.examples.size(), config.cold_start.data);
   return source;
 }
@@ -41,19 +48,19 @@ std::vector<std::string> texts_of(const Source& source, const std::vector<Task>&
   for (const Task& task : tasks)
     if (!task.held_out()) texts.push_back(task.prompt());
   for (const Trace& trace : source.traces)
-    for (const TraceTurn& turn : trace.turns) {
+    for (const traces::TraceTurn& turn : trace.turns) {
       texts.push_back(turn.answer);
-      texts.push_back(feedback_text(turn.verdict));
+      texts.push_back(rollout::feedback_text(turn.verdict));
     }
-  for (const ChatExample& example : source.examples)
-    for (const ChatMessage& message : example.messages) texts.push_back(message.content);
+  for (const rollout::ChatExample& example : source.examples)
+    for (const rollout::ChatMessage& message : example.messages) texts.push_back(message.content);
   return texts;
 }
 
 Model new_model(const RunConfig& config, const std::vector<std::string>& texts,
-                const PolicyOptions& options) {
+                const policy::PolicyOptions& options) {
   Tokenizer tokenizer = Tokenizer::train(texts, config.model.shape.vocab_size);
-  Model model{Policy(config.model.shape, with_tokens(options, tokenizer)), std::move(tokenizer)};
+  Model model{policy::Policy(config.model.shape, with_tokens(options, tokenizer)), std::move(tokenizer)};
   model.policy.parameters().init_random(uint64_t(config.run.seed));
   return model;
 }
@@ -70,7 +77,7 @@ LearnedRows rows_of_all_traces(const RunConfig& config, const std::vector<Task>&
                                const std::vector<Trace>& traces, const Tokenizer& tokenizer,
                                int64_t max_tokens) {
   auto [all_tasks, all_traces] =
-      make_unjudged_examples(config.traces, tasks, traces, uint64_t(config.run.seed));
+      traces::make_unjudged_examples(config.traces, tasks, traces, uint64_t(config.run.seed));
   if (!all_traces.empty())
     say("corpus: {} answers to as many further tasks, as the grammar writes them, not judged",
         all_traces.size());
@@ -123,17 +130,17 @@ void cold_start(const RunConfig& config, const LearnedRows& rows, Model& model, 
 }  // namespace
 
 std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task>& tasks) {
-  return config.model.path.empty() ? with_trace_tasks(config.traces, tasks, uint64_t(config.run.seed))
+  return config.model.path.empty() ? traces::with_trace_tasks(config.traces, tasks, uint64_t(config.run.seed))
                                    : tasks;
 }
 
-void say_exactness(Policy& policy) {
+void say_exactness(policy::Policy& policy) {
   if (const std::string found = policy.check_exactness(); !found.empty()) say("log-probs: {}", found);
 }
 
-ModelConfig starting_shape(const RunConfig& config) {
+policy::ModelConfig starting_shape(const RunConfig& config) {
   if (config.model.path.empty()) return config.model.shape;
-  ModelConfig shape = read_model_config(config.model.path);
+  policy::ModelConfig shape = policy::read_model_config(config.model.path);
   if (config.rollout.max_context_tokens > shape.max_position_embeddings)
     throw ConfigError("rollout.max_context_tokens: {} is more than the {} positions of {}",
                       config.rollout.max_context_tokens, shape.max_position_embeddings, config.model.path);
@@ -141,7 +148,7 @@ ModelConfig starting_shape(const RunConfig& config) {
 }
 
 Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
-  PolicyOptions options = config.model.policy();
+  policy::PolicyOptions options = config.model.policy();
   options.ranks = &run.ranks();
   const std::string& chat = config.model.chat_format;
   say_model(starting_shape(config), config.model.path.empty(), device_text(options));
@@ -175,9 +182,9 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   return model;
 }
 
-int64_t check_data(const RunConfig& config, const ModelConfig& shape) {
+int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape) {
   if (config.cold_start.data.empty()) return 0;
-  const auto examples = read_chat_examples(config.cold_start.data);
+  const auto examples = rollout::read_chat_examples(config.cold_start.data);
   if (config.model.path.empty()) return 0;
   Tokenizer tokenizer = Tokenizer::load(config.model.path);
   tokenizer.chat_format = config.model.chat_format;
@@ -186,4 +193,4 @@ int64_t check_data(const RunConfig& config, const ModelConfig& shape) {
   return rows.longest();
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

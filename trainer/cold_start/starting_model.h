@@ -8,17 +8,17 @@
 #include "trainer/run/model.h"
 #include "trainer/run/run.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // The shape of the model a run starts from. Errors: ConfigError if model.path's does not fit the run.
-ModelConfig starting_shape(const RunConfig& config);
+policy::ModelConfig starting_shape(const RunConfig& config);
 
 // The tasks that the run's judge must know: the given ones and, if there will be traces, those of the traces.
-std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task>& tasks);
+std::vector<env::Task> tasks_to_judge(const RunConfig& config, const std::vector<env::Task>& tasks);
 
 // Checks the file cold_start.data before anything is begun. Returns the tokens of its longest conversation, or 0 if
 // there is no such file or the tokenizer does not exist yet. Errors: ConfigError naming file and line.
-int64_t check_data(const RunConfig& config, const ModelConfig& shape);
+int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape);
 
 // The model with which the run starts. A run that resumes from a checkpoint of a step gets a policy without weights or,
 // if the loss holds it near its starting weights, with those. Otherwise it gets the model of model.path or, without a
@@ -26,9 +26,9 @@ int64_t check_data(const RunConfig& config, const ModelConfig& shape);
 // model.path if cold_start.data is given, then goes through the cold start, on that file or on traces; a checkpoint
 // within the cold start continues it. The result is saved as checkpoints/cold_start. Errors: ConfigError, WorldError;
 // Interrupted, with a checkpoint if it is in the middle of the cold start.
-Model starting_model(const RunConfig& config, Judge& judge, Run& run);
+Model starting_model(const RunConfig& config, env::Judge& judge, Run& run);
 
 // Says what the device promises of the log-probs that sampling and training compute.
-void say_exactness(Policy& policy);
+void say_exactness(policy::Policy& policy);
 
-}  // namespace temper
+}  // namespace temper::trainer

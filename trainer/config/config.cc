@@ -9,7 +9,10 @@
 #include "policy/text/chat_format.h"
 #include "trainer/config/other_names.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Task;
+
 namespace {
 
 constexpr size_t kMostNameBytes = 200;
@@ -19,13 +22,13 @@ VisitOptions visitor_of(RunConfig& config) {
 }
 
 std::vector<std::string> language_choices() {
-  std::vector<std::string> choices = language_names();
+  std::vector<std::string> choices = env::language_names();
   choices.insert(choices.begin(), "auto");
   return choices;
 }
 
 void check_lengths(const RunConfig& c, Problems& problems) {
-  const RolloutOptions& r = c.rollout;
+  const rollout::RolloutOptions& r = c.rollout;
   if (r.max_response_tokens >= r.max_context_tokens)
     problems.add("rollout.max_context_tokens",
                  fmt::format("{} leaves no room for a prompt: must be above rollout.max_response_tokens, {}",
@@ -37,7 +40,7 @@ void check_lengths(const RunConfig& c, Problems& problems) {
 }
 
 void check_learning(const RunConfig& c, Problems& problems) {
-  const RolloutOptions& r = c.rollout;
+  const rollout::RolloutOptions& r = c.rollout;
   const int64_t rows = r.tasks_per_step * r.samples_per_task;
   if (c.learner.updates_per_batch > rows)
     problems.add("learner.updates_per_batch",
@@ -123,7 +126,7 @@ void ModelOptions::visit(OptionVisitor& v) {
   v.option("chat_format", chat_format,
            {.help = "chat format in which conversations are written; auto recognises the chat "
                     "template in the model's folder",
-            .choices = ChatFormat::names()});
+            .choices = policy::ChatFormat::names()});
   shape.visit(v);
   v.option("device", device,
            {.help = "cpu, cuda or cuda:N; auto chooses a GPU if there is one that supports the "
@@ -136,9 +139,9 @@ void ModelOptions::visit(OptionVisitor& v) {
             .may_change = true});
 }
 
-PolicyOptions ModelOptions::policy() const {
-  PolicyOptions options{.device = device == "auto" ? "cpu" : device, .memory = memory};
-  if (options.on_gpu()) options.dtype = DType::kBF16;
+policy::PolicyOptions ModelOptions::policy() const {
+  policy::PolicyOptions options{.device = device == "auto" ? "cpu" : device, .memory = memory};
+  if (options.on_gpu()) options.dtype = policy::DType::kBF16;
   return options;
 }
 
@@ -152,7 +155,7 @@ void TaskOptions::visit(OptionVisitor& v) {
   v.option("learn", learn,
            {.help = "splits that reinforcement learning draws tasks from; traces are the generated "
                     "tasks",
-            .choices = {Split::kTrain, Split::kGenerated}});
+            .choices = {env::Split::kTrain, env::Split::kGenerated}});
   v.option("order", order,
            {.help = "order in which tasks are drawn. dealt: all tasks in turn; difficulty: prefers "
                     "tasks that answers sometimes pass",
@@ -251,20 +254,20 @@ std::filesystem::path TaskOptions::place() const {
       executable_dir().string());
 }
 
-std::vector<Task> load_all_tasks(const RunConfig& config) { return load_tasks(config.tasks.place()); }
+std::vector<Task> load_all_tasks(const RunConfig& config) { return env::load_tasks(config.tasks.place()); }
 
 std::vector<Task> load_tasks(const RunConfig& config) {
   std::vector<Task> tasks = load_all_tasks(config);
   if (!config.tasks.names.empty()) {
     std::vector<Task> chosen;
-    for (const std::string& name : config.tasks.names) chosen.push_back(find_task(tasks, name));
+    for (const std::string& name : config.tasks.names) chosen.push_back(env::find_task(tasks, name));
     return chosen;
   }
   const auto has = [&](const std::string& language) {
     return std::ranges::any_of(tasks, [&](const Task& task) { return task.language == language; });
   };
   std::string language = config.tasks.language;
-  for (const std::string& name : language_names())
+  for (const std::string& name : env::language_names())
     if (language == "auto" && has(name)) language = name;
   if (!has(language))
     throw ConfigError("tasks.language: no task of tasks.path {} is {}", config.tasks.path, language);
@@ -275,7 +278,7 @@ std::vector<Task> load_tasks(const RunConfig& config) {
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
   Problems problems;
   auto learned = int64_t(tasks_to_learn(config.tasks, tasks).size());
-  if (std::ranges::count(config.tasks.learn, Split::kGenerated) > 0) learned += config.traces.generated;
+  if (std::ranges::count(config.tasks.learn, env::Split::kGenerated) > 0) learned += config.traces.generated;
   if (config.rollout.tasks_per_step > learned)
     problems.add("rollout.tasks_per_step",
                  fmt::format("{} is more than the {} tasks to learn from, tasks.path {}",
@@ -286,4 +289,4 @@ void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
   problems.throw_if_any();
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -27,7 +27,7 @@
 #include "trainer/learn/learner.h"
 #include "trainer/learn/optimizer.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct RunOptions {
   std::string name = "";  // empty: the config file's, without .yaml
@@ -45,20 +45,20 @@ struct RunOptions {
 struct ModelOptions {
   std::string path = "";  // empty: a new policy of `shape`
   std::string chat_format = "auto";
-  ModelConfig shape;
+  policy::ModelConfig shape;
   std::string device = "auto";
-  MemoryOptions memory;
+  policy::MemoryOptions memory;
   bool allow_not_finite = false;
   void visit(OptionVisitor& v);
   // model.device must be decided: trainer/config/device.h.
-  PolicyOptions policy() const;
+  policy::PolicyOptions policy() const;
 };
 
 struct TaskOptions {
   std::string path = "env/tasks";
   std::string language = "auto";
   std::vector<std::string> names = {};  // empty: all
-  std::vector<std::string> learn = {Split::kTrain};
+  std::vector<std::string> learn = {env::Split::kTrain};
   std::string order = "dealt";
   double least_weight = 0.2;
   void visit(OptionVisitor& v);
@@ -71,10 +71,10 @@ struct RunConfig {
   RunOptions run;
   ModelOptions model;
   TaskOptions tasks;
-  JudgeOptions env = {.again = 0.05};
-  TraceOptions traces;
+  env::JudgeOptions env = {.again = 0.05};
+  traces::TraceOptions traces;
   ColdStartOptions cold_start;
-  RolloutOptions rollout;
+  rollout::RolloutOptions rollout;
   RewardOptions reward;
   ReturnOptions returns;
   AdvantageOptions advantage;
@@ -104,18 +104,18 @@ std::map<std::string, std::string> to_map(const RunConfig& config);  // "optimiz
 std::filesystem::path here_or_beside_program(const std::string& path);
 
 // All tasks of tasks.path, without the config's selection. Errors: ConfigError.
-std::vector<Task> load_all_tasks(const RunConfig& config);
+std::vector<env::Task> load_all_tasks(const RunConfig& config);
 
 // The tasks that the config names. Errors: ConfigError.
-std::vector<Task> load_tasks(const RunConfig& config);
+std::vector<env::Task> load_tasks(const RunConfig& config);
 
 // Errors: ConfigError where a step or an evaluation would have too few tasks.
-void check_tasks(const RunConfig& config, const std::vector<Task>& tasks);
+void check_tasks(const RunConfig& config, const std::vector<env::Task>& tasks);
 
 // The tasks of a split (see Split), in the order loaded.
-std::vector<const Task*> tasks_of_split(const std::vector<Task>& tasks, const std::string& split);
+std::vector<const env::Task*> tasks_of_split(const std::vector<env::Task>& tasks, const std::string& split);
 
 // The tasks that reinforcement learning draws from.
-std::vector<const Task*> tasks_to_learn(const TaskOptions& options, const std::vector<Task>& tasks);
+std::vector<const env::Task*> tasks_to_learn(const TaskOptions& options, const std::vector<env::Task>& tasks);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr std::string_view kTokens = "counted in tokens",
@@ -132,4 +132,4 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
 
 std::span<const OtherName> other_names() { return kOtherNames; }
 
-}  // namespace temper
+}  // namespace temper::trainer

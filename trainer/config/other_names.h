@@ -5,8 +5,8 @@
 
 #include "base/options.h"
 
-namespace temper {
+namespace temper::trainer {
 
 std::span<const OtherName> other_names();
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -1,6 +1,6 @@
 #include "trainer/config/rank_options.h"
 
-namespace temper {
+namespace temper::trainer {
 
 void RankOptions::visit(OptionVisitor& v) {
   v.option("start_s", start_s,
@@ -35,4 +35,4 @@ void RankOptions::visit(OptionVisitor& v) {
        .may_change = true});
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -5,7 +5,7 @@
 
 #include "base/options.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct RankOptions {
   double start_s = 60;      // for all ranks to meet
@@ -16,4 +16,4 @@ struct RankOptions {
   void visit(OptionVisitor& v);
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

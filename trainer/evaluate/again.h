@@ -9,23 +9,23 @@
 
 #include "env/judge/judge.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct PassedAnswer {
   std::string task = {}, code = {};
   int64_t step = 0, sample = 0;  // step and sample of its trajectory
-  Verdict before = {};
-  std::vector<Verdict> after = {};  // one for each round, without INFRA
+  env::Verdict before = {};
+  std::vector<env::Verdict> after = {};  // one for each round, without INFRA
 
   // The result of all rounds: the first verdict that is not a PASS, or a PASS with the medians of the speedup and of
   // its interval's ends. `after` must not be empty.
-  Verdict verdict() const;
+  env::Verdict verdict() const;
   int64_t falls() const;  // rounds that did not pass
 };
 
 // Judges each answer `rounds` times. Every round is submitted as a different candidate, so that it is not answered
 // from a cache and has draws of its own. `progress` is called with the verdicts done, and all. Errors: Interrupted.
-void judge_again(Judge& judge, std::vector<PassedAnswer>& answers, int64_t rounds,
+void judge_again(env::Judge& judge, std::vector<PassedAnswer>& answers, int64_t rounds,
                  const std::function<void(int64_t, int64_t)>& progress = {});
 
-}  // namespace temper
+}  // namespace temper::trainer

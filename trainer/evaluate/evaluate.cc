@@ -11,18 +11,18 @@
 #include "trainer/run/interrupted.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr uint64_t kEvalStream = 0xE7A1;  // keeps evaluation's random numbers apart from training's
 
 // pass@k for powers of two, over the tasks that have enough samples. INFRA does not count as a sample.
-std::map<int64_t, double> pass_at_powers(const Batch& batch) {
+std::map<int64_t, double> pass_at_powers(const rollout::Batch& batch) {
   std::map<int64_t, double> sums;
   std::map<int64_t, int64_t> tasks;
-  for (const Group& group : batch.groups) {
+  for (const rollout::Group& group : batch.groups) {
     int64_t samples = 0, correct = 0;
-    for (const Trajectory& t : group.samples) {
+    for (const rollout::Trajectory& t : group.samples) {
       if (t.turns.empty() || t.turns.back().verdict.infra()) continue;
       ++samples;
       correct += t.turns.back().verdict.pass();
@@ -37,11 +37,11 @@ std::map<int64_t, double> pass_at_powers(const Batch& batch) {
   return sums;
 }
 
-TurnScores turn_scores(const Batch& batch, const RewardOptions& reward) {
-  std::vector<std::vector<const Verdict*>> by_turn;
-  std::vector<const Verdict*> last, best;
-  for (const Group& group : batch.groups)
-    for (const Trajectory& t : group.samples) {
+TurnScores turn_scores(const rollout::Batch& batch, const RewardOptions& reward) {
+  std::vector<std::vector<const env::Verdict*>> by_turn;
+  std::vector<const env::Verdict*> last, best;
+  for (const rollout::Group& group : batch.groups)
+    for (const rollout::Trajectory& t : group.samples) {
       if (t.turns.empty()) continue;
       by_turn.resize(std::max(by_turn.size(), t.turns.size()));
       for (size_t i = 0; i < t.turns.size(); ++i) by_turn[i].push_back(&t.turns[i].verdict);
@@ -66,35 +66,36 @@ void add_metrics(const std::string& prefix, const TurnScores& scores, Metrics& m
 
 }  // namespace
 
-Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config, std::vector<Trajectory>* kept,
+Evaluation evaluate(Model& model, env::Judge& judge, const RunConfig& config,
+                    std::vector<rollout::Trajectory>* kept,
                     const std::function<void(int64_t, int64_t)>& progress) {
   const double start_s = now_s();
-  RolloutOptions options = config.eval.rollout(config.rollout);
+  rollout::RolloutOptions options = config.eval.rollout(config.rollout);
   const auto tasks = tasks_of_split(judge.tasks(), config.eval.split);
   if (tasks.empty())
     throw ConfigError("eval.split: no task of split {} in {}", config.eval.split, config.tasks.path);
-  const Communicator& ranks = model.policy.ranks();
+  const policy::Communicator& ranks = model.policy.ranks();
   const int64_t per_sample = int64_t(tasks.size()) * options.turns;
   const int64_t total = per_sample * (config.eval.samples + 1);
 
   const auto roll_out = [&](double temperature, int64_t samples, int64_t done_before) {
     options.temperature = temperature;
-    Rollout rollout(model.policy, model.tokenizer, judge, options,
-                    mix_key({uint64_t(config.run.seed), kEvalStream}));
+    rollout::Rollout rollout(model.policy, model.tokenizer, judge, options,
+                             mix_key({uint64_t(config.run.seed), kEvalStream}));
     rollout.stops_when_interrupted = true;
-    std::vector<RolloutRequest> requests;
-    for (const Task* task : tasks) requests.push_back({task, samples});
+    std::vector<rollout::RolloutRequest> requests;
+    for (const env::Task* task : tasks) requests.push_back({task, samples});
     int64_t told = 0;
     const auto tell = [&](int64_t done) {
       if (progress && std::exchange(told, done) != done) progress(done_before + done, total);
     };
-    Batch batch = rollout.run(0, requests, [&](int64_t done, int64_t) {
+    rollout::Batch batch = rollout.run(0, requests, [&](int64_t done, int64_t) {
       tell(std::min(done * ranks.size(), per_sample * samples));
     });
     if (any_interrupted(model.policy.ranks())) throw Interrupted();
     if (ranks.size() > 1) tell(per_sample * samples);  // other ranks' parts may be longer than ours
     TurnScores scores = turn_scores(batch, config.reward);
-    if (kept && ranks.rank() == 0) keep(std::move(batch), *kept);
+    if (kept && ranks.rank() == 0) rollout::keep(std::move(batch), *kept);
     return scores;
   };
   Evaluation evaluation;
@@ -110,4 +111,4 @@ void add_metrics(const Evaluation& evaluation, Metrics& metrics) {
   metrics["timing_s/testing"] = evaluation.seconds;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

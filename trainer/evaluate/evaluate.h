@@ -16,7 +16,7 @@
 #include "trainer/evaluate/score.h"
 #include "trainer/run/metrics.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct Model;
 struct RunConfig;
@@ -37,11 +37,11 @@ struct Evaluation {
 // Rolls out every task of eval.split, eval.samples times sampled and once greedy. On rank 0 `kept` gets the
 // trajectories unless it is null. Deterministic in the seed except for decisions that depend on measured times.
 // `progress` is called with (turns judged, turns in all). Errors: ConfigError if the split has no task; Interrupted.
-Evaluation evaluate(Model& model, Judge& judge, const RunConfig& config,
-                    std::vector<Trajectory>* kept = nullptr,
+Evaluation evaluate(Model& model, env::Judge& judge, const RunConfig& config,
+                    std::vector<rollout::Trajectory>* kept = nullptr,
                     const std::function<void(int64_t, int64_t)>& progress = {});
 
 // val/sampled/correct (last turns), val/sampled/turn_1/fast_1.2, val/greedy/best/reward, …
 void add_metrics(const Evaluation& evaluation, Metrics& metrics);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace temper {
+namespace temper::trainer {
 
 void ScalingOptions::visit(OptionVisitor& v) {
   v.option("ways", ways,
@@ -33,7 +33,7 @@ void ScalingOptions::check(Problems& problems) const {
 
 void EvalOptions::visit(OptionVisitor& v) {
   v.option("split", split,
-           {.help = "which tasks to evaluate on", .choices = {Split::kHeldOut, Split::kTrain}});
+           {.help = "which tasks to evaluate on", .choices = {env::Split::kHeldOut, env::Split::kTrain}});
   v.option("samples", samples,
            {.help = "number of sampled trajectories for each task; a greedy one is added", .min = 1});
   v.option("turns", turns, {.help = "number of turns in a trajectory; 0 takes rollout.turns", .min = 0});
@@ -54,12 +54,12 @@ void EvalOptions::visit(OptionVisitor& v) {
   v.section("scaling", scaling, "spending more answers on a task, in `temper eval` alone");
 }
 
-RolloutOptions EvalOptions::rollout(const RolloutOptions& trained) const {
-  RolloutOptions options = trained;
+rollout::RolloutOptions EvalOptions::rollout(const rollout::RolloutOptions& trained) const {
+  rollout::RolloutOptions options = trained;
   if (turns > 0) options.turns = turns;
   if (top_p > 0) options.top_p = top_p;
   if (top_k >= 0) options.top_k = top_k;
   return options;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

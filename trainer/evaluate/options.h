@@ -9,7 +9,7 @@
 #include "env/task/split.h"
 #include "rollout/rollout.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct ScalingOptions {
   std::vector<std::string> ways = {};  // parallel, sequential, beam; empty: none
@@ -22,7 +22,7 @@ struct ScalingOptions {
 };
 
 struct EvalOptions {
-  std::string split = Split::kHeldOut;
+  std::string split = env::Split::kHeldOut;
   int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
   int64_t turns = 0;    // 0: as in the rollout
   double top_p = 0;     // of sampled answers; 0: as in the rollout
@@ -32,7 +32,7 @@ struct EvalOptions {
   ScalingOptions scaling;
   void visit(OptionVisitor& v);
 
-  RolloutOptions rollout(const RolloutOptions& trained) const;
+  rollout::RolloutOptions rollout(const rollout::RolloutOptions& trained) const;
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

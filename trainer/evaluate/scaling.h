@@ -14,7 +14,7 @@
 #include "trainer/evaluate/score.h"
 #include "trainer/run/metrics.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct Model;
 struct RunConfig;
@@ -33,11 +33,11 @@ struct ScalingCurve {
 // Searches for every task of eval.split, eval.samples times. On rank 0 `kept` gets the rows unless it is null.
 // Deterministic in the seed except for decisions that depend on measured times. `progress` is called with (answers
 // judged, answers in all). Errors: Interrupted.
-std::vector<ScalingCurve> scale_at_test_time(Model& model, Judge& judge, const RunConfig& config,
-                                             std::vector<Trajectory>* kept = nullptr,
+std::vector<ScalingCurve> scale_at_test_time(Model& model, env::Judge& judge, const RunConfig& config,
+                                             std::vector<rollout::Trajectory>* kept = nullptr,
                                              const std::function<void(int64_t, int64_t)>& progress = {});
 
 // val/scaling/beam/best_of_8/correct, val/scaling/sequential/last_of_8/fast_1, …
 void add_metrics(const std::vector<ScalingCurve>& curves, Metrics& metrics);
 
-}  // namespace temper
+}  // namespace temper::trainer

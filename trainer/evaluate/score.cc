@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::trainer {
 
-Score score(const RewardOptions& reward_options, const std::vector<const Verdict*>& verdicts) {
+Score score(const RewardOptions& reward_options, const std::vector<const env::Verdict*>& verdicts) {
   Score s;
   double log_speedup = 0, rewards = 0;
   int64_t passed = 0, raw_passed = 0, fast_compiled = 0, fast[kFastCount] = {}, raw_fast[kFastCount] = {};
-  for (const Verdict* verdict : verdicts) {
+  for (const env::Verdict* verdict : verdicts) {
     if (verdict->infra()) {
       ++s.infra;
       continue;
@@ -43,13 +43,13 @@ Score score(const RewardOptions& reward_options, const std::vector<const Verdict
   return s;
 }
 
-Standing standing(const RewardOptions& options, const Verdict& verdict) {
-  return standing(verdict, turn_total(reward(options, verdict)));
+rollout::Standing standing(const RewardOptions& options, const env::Verdict& verdict) {
+  return rollout::standing(verdict, turn_total(reward(options, verdict)));
 }
 
-const Turn& best_turn(const RewardOptions& options, const Trajectory& trajectory) {
-  return *std::ranges::max_element(trajectory.turns, {},
-                                   [&](const Turn& turn) { return standing(options, turn.verdict); });
+const rollout::Turn& best_turn(const RewardOptions& options, const rollout::Trajectory& trajectory) {
+  return *std::ranges::max_element(
+      trajectory.turns, {}, [&](const rollout::Turn& turn) { return standing(options, turn.verdict); });
 }
 
 double pass_at(int64_t k, int64_t samples, int64_t correct) {
@@ -75,4 +75,4 @@ void add_metrics(const std::string& prefix, const Score& s, Metrics& metrics) {
   metrics[prefix + "/infra"] = judged > 0 ? double(s.infra) / judged : 0;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -13,7 +13,7 @@
 #include "trainer/algorithm/reward.h"
 #include "trainer/run/metrics.h"
 
-namespace temper {
+namespace temper::trainer {
 
 inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
 inline constexpr size_t kFastCount = std::size(kFastThresholds);
@@ -33,13 +33,13 @@ struct Score {
   double fast_compiled = 0;  // share that is correct and known to be faster than torch.compile
 };
 
-Score score(const RewardOptions& reward, const std::vector<const Verdict*>& verdicts);
+Score score(const RewardOptions& reward, const std::vector<const env::Verdict*>& verdicts);
 
 // The rank of an answer among others to its task: right ones first, then by reward.
-Standing standing(const RewardOptions& reward, const Verdict& verdict);
+rollout::Standing standing(const RewardOptions& reward, const env::Verdict& verdict);
 
 // The first of a trajectory's best turns; INFRA only where there is nothing else. Turns: at least one.
-const Turn& best_turn(const RewardOptions& reward, const Trajectory& trajectory);
+const rollout::Turn& best_turn(const RewardOptions& reward, const rollout::Trajectory& trajectory);
 
 // The chance that at least one of k samples is correct, where `correct` of `samples` were; k at most samples.
 // Source: Chen et al., 2107.03374, equation 1: 1 − C(n − c, k) / C(n, k).
@@ -48,4 +48,4 @@ double pass_at(int64_t k, int64_t samples, int64_t correct);
 // PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/raw_correct, PREFIX/hacks,
 // PREFIX/infra (shares and means); PREFIX/fast_1_compiled where torch.compile's time of any is known.
 void add_metrics(const std::string& prefix, const Score& score, Metrics& metrics);
-}  // namespace temper
+}  // namespace temper::trainer

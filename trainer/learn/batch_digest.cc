@@ -4,7 +4,7 @@
 #include <cstring>
 #include <span>
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // Each step can be undone for any word, so that nothing of a word is lost on the way to the end.
@@ -26,9 +26,9 @@ uint64_t add_numbers(uint64_t digest, const std::vector<T>& numbers) {
 
 }  // namespace
 
-uint64_t digest_of(const Batch& batch) {
+uint64_t digest_of(const rollout::Batch& batch) {
   uint64_t digest = add_word(0, uint64_t(batch.step));
-  for (const BatchRow& one : rows_of(batch)) {
+  for (const rollout::BatchRow& one : rollout::rows_of(batch)) {
     digest = add_numbers(digest, one.row().ids);
     digest = add_numbers(digest, one.row().roles);
     digest = add_numbers(digest, one.row().log_probs);
@@ -54,4 +54,4 @@ uint64_t digest_of(const std::vector<LearnedRow>& rows) {
   return digest;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -11,10 +11,10 @@
 #include "trainer/algorithm/advantage.h"
 #include "trainer/cold_start/learned_rows.h"
 
-namespace temper {
+namespace temper::trainer {
 
-uint64_t digest_of(const Batch& batch);  // its rows: ids, roles, log-probs
+uint64_t digest_of(const rollout::Batch& batch);  // its rows: ids, roles, log-probs
 uint64_t digest_of(const TokenAdvantages& advantages);
 uint64_t digest_of(const std::vector<LearnedRow>& rows);
 
-}  // namespace temper
+}  // namespace temper::trainer

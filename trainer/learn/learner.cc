@@ -17,14 +17,18 @@
 #include "trainer/learn/batch_digest.h"
 #include "trainer/learn/packing.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Batch;
+using rollout::BatchRow;
+
 namespace {
 
 // The policy has other weights for as long as this lives. The two change places: nothing is copied, and
 // nothing can fail on the way back, as it may be an exception that ends this.
 class BorrowedWeights {
  public:
-  BorrowedWeights(ParameterStore& store, at::Tensor& weights) noexcept
+  BorrowedWeights(policy::ParameterStore& store, at::Tensor& weights) noexcept
       : own_(store.weights()), borrowed_(weights) {
     std::swap(own_, borrowed_);
   }
@@ -99,7 +103,7 @@ struct Learner::Sums {
     ++rollout_tokens;
   }
   // Each rank has counted its own tokens.
-  void sum_over(Communicator& ranks) {
+  void sum_over(policy::Communicator& ranks) {
     const std::pair<double*, const char*> sums[] = {{&loss, "statistics of loss"},
                                                     {&entropy, "statistics of entropy"},
                                                     {&clipped, "statistics of clipped tokens"},
@@ -151,8 +155,8 @@ void LearnerOptions::visit(OptionVisitor& v) {
             .may_change = true});
 }
 
-Learner::Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
-                 SamplingParams sampling, int64_t steps)
+Learner::Learner(policy::Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
+                 policy::SamplingParams sampling, int64_t steps)
     : policy_(policy),
       options_(options),
       loss_(std::move(loss)),
@@ -166,11 +170,11 @@ Learner::~Learner() = default;
 
 void Learner::set_reference(const at::Tensor& weights) {
   reference_ = std::make_unique<at::Tensor>(weights.clone());
-  if (fail_if_asked("reference") == "flip") flip_a_bit(*reference_);
+  if (policy::fail_if_asked("reference") == "flip") policy::flip_a_bit(*reference_);
 }
 
 std::vector<std::vector<float>> Learner::log_probs(const Batch& batch) {
-  const std::vector<BatchRow> all = rows_of(batch);
+  const std::vector<BatchRow> all = rollout::rows_of(batch);
   std::vector<std::vector<uint8_t>> masks;
   for (const BatchRow& one : all) masks.push_back(response_mask(one.row()));
   std::vector<PackRow> rows;
@@ -187,7 +191,7 @@ std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {
 // Scores what stays the same over all updates of the batch. The reference is not truncated by top-k and top-p, so that
 // it has a probability for every token that the policy draws, and the KL to it is finite.
 void Learner::score_given(const std::vector<Row*>& rows) {
-  const auto score = [&](std::vector<float> Row::*log_probs, const SamplingParams& sampling) {
+  const auto score = [&](std::vector<float> Row::*log_probs, const policy::SamplingParams& sampling) {
     auto scores = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, sampling);
     for (size_t i = 0; i < rows.size(); ++i) rows[i]->*log_probs = std::move(scores[i]);
   };
@@ -203,16 +207,16 @@ void Learner::score_sequence_ratios(const std::vector<Row*>& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     Row& row = *rows[i];
     row.sequence_ratio.assign(log_probs[i].size(), 0);
-    for (const Turn* turn : row.of.turns()) {
+    for (const rollout::Turn* turn : row.of.turns()) {
       double sum = 0, count = 0;
-      for (const Span span : turn->spans())
+      for (const rollout::Span span : turn->spans())
         for (int32_t t = span.begin; t < span.end; ++t) {
           if (!row.advantages->mask[t]) continue;
           sum += double(log_probs[i][t]) - row.old_log_prob(t);
           ++count;
         }
       if (count == 0) continue;
-      for (const Span span : turn->spans())
+      for (const rollout::Span span : turn->spans())
         std::fill(row.sequence_ratio.begin() + span.begin, row.sequence_ratio.begin() + span.end,
                   float(sum / count));
     }
@@ -234,7 +238,7 @@ TokenTerms Learner::terms(const Row& row, int32_t t) const {
 void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) {
   uint64_t done = 0;
   for (const Pack& pack : make_shared_packs(policy_, pack_rows(rows), options_.micro_batch_tokens)) {
-    if (fail_if_asked("micro-batch") == "skip") continue;
+    if (policy::fail_if_asked("micro-batch") == "skip") continue;
     policy_.ranks().note("micro-batch", ++done);
     const auto gradient = [&](int64_t begin, std::span<const double> log_prob,
                               std::span<const double> entropy, std::span<double> d_log_prob,
@@ -250,7 +254,7 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
       }
     };
     policy_.forward_backward(pack.tokens, gradient, sampling_);
-    made_progress();
+    policy::made_progress();
   }
 }
 
@@ -279,7 +283,7 @@ void Learner::update_once(const Part& part, double progress, Sums& sums, LearnSt
     const int64_t tokens = std::ssize(row->of.ids());
     stats.packed_tokens += tokens;
     stats.model_flops +=
-        3 * forward_flops(policy_.config(), tokens, std::ranges::count(row->advantages->mask, 1));
+        3 * policy::forward_flops(policy_.config(), tokens, std::ranges::count(row->advantages->mask, 1));
   }
 }
 
@@ -300,7 +304,7 @@ void Learner::count_skipped(double norm, const Sums& sums) {
 std::vector<Learner::Row> Learner::make_rows(const Batch& batch, const TokenAdvantages& advantages) const {
   std::vector<Row> rows;
   size_t index = 0;
-  for (const BatchRow& one : rows_of(batch)) {
+  for (const BatchRow& one : rollout::rows_of(batch)) {
     const RowAdvantages& row = advantages.at(index++);
     if (std::ranges::count(row.mask, 1) == 0) continue;
     rows.push_back({.of = one, .advantages = &row});
@@ -325,7 +329,7 @@ std::vector<Learner::Part> Learner::deal(std::vector<Row>& rows) const {
 // Notes digests of the data of which each rank computes a part. They must be the same on all ranks, or the sum of the
 // ranks' gradients would be meaningless.
 void Learner::note_alike(const Batch& batch, const TokenAdvantages& advantages) const {
-  Communicator& ranks = policy_.ranks();
+  policy::Communicator& ranks = policy_.ranks();
   if (ranks.size() == 1) return;
   ranks.note("step", uint64_t(batch.step));
   ranks.note("batch", digest_of(batch));
@@ -333,7 +337,7 @@ void Learner::note_alike(const Batch& batch, const TokenAdvantages& advantages) 
 }
 
 LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages) {
-  const Phase phase("update");
+  const policy::Phase phase("update");
   const double start = now_s();
   note_alike(batch, advantages);
   std::vector<Row> rows = make_rows(batch, advantages);
@@ -355,4 +359,4 @@ LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages
   return stats;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

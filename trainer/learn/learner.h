@@ -17,7 +17,7 @@ namespace at {
 class Tensor;
 }
 
-namespace temper {
+namespace temper::trainer {
 
 struct LearnerOptions {
   int64_t micro_batch_tokens = 4096;  // packed into one forward and backward; a longer row goes alone
@@ -62,18 +62,18 @@ class Learner {
   // counted from 1, says which of them belong to a batch. Skipped updates are therefore counted, and a run that
   // resumes agrees with one that was never stopped. With a KL coefficient the present weights become the reference.
   // The policy must outlive the learner.
-  Learner(Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
-          SamplingParams sampling, int64_t steps);
+  Learner(policy::Policy& policy, LearnerOptions options, LossOptions loss, OptimizerOptions optimizer,
+          policy::SamplingParams sampling, int64_t steps);
 
   ~Learner();
 
   // log π of every response token under the present weights, [row][T], 0 elsewhere.
-  std::vector<std::vector<float>> log_probs(const Batch& batch);
+  std::vector<std::vector<float>> log_probs(const rollout::Batch& batch);
 
   // Makes options.epochs · options.updates_per_batch optimizer steps, or fewer if there is nothing to learn from. Rows
   // whose advantages are all 0 count in the denominators, but are computed only if KL or entropy needs them. Errors:
   // WorldError naming what was not finite, after options.max_skipped_updates consecutive skipped updates.
-  LearnStats update(const Batch& batch, const TokenAdvantages& advantages);
+  LearnStats update(const rollout::Batch& batch, const TokenAdvantages& advantages);
 
   AdamW& optimizer() { return optimizer_; }
   const at::Tensor* reference() const { return reference_.get(); }  // flat weights; null without a KL term
@@ -83,7 +83,7 @@ class Learner {
   struct Row;
   struct Sums;
   struct Part;
-  std::vector<Row> make_rows(const Batch& batch, const TokenAdvantages& advantages) const;
+  std::vector<Row> make_rows(const rollout::Batch& batch, const TokenAdvantages& advantages) const;
   static std::vector<PackRow> pack_rows(const std::vector<Row*>& rows);
   void score_given(const std::vector<Row*>& rows);
   void score_sequence_ratios(const std::vector<Row*>& rows);
@@ -93,16 +93,16 @@ class Learner {
   double progress(int64_t step, int64_t update) const;
   void update_once(const Part& part, double progress, Sums& sums, LearnStats& stats);
   void count_skipped(double norm, const Sums& sums);
-  void note_alike(const Batch& batch, const TokenAdvantages& advantages) const;
+  void note_alike(const rollout::Batch& batch, const TokenAdvantages& advantages) const;
 
-  Policy& policy_;
+  policy::Policy& policy_;
   LearnerOptions options_;
   LossOptions loss_;
   AdamW optimizer_;
-  SamplingParams sampling_;
+  policy::SamplingParams sampling_;
   int64_t steps_;
   int64_t skipped_in_a_row_ = 0;
   std::unique_ptr<at::Tensor> reference_;
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -13,7 +13,10 @@
 #include "policy/parameters/flat.h"
 #include "policy/parameters/parameter_store.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::ParameterStore;
+
 namespace {
 
 double share_left(const std::string& schedule, double progress) {
@@ -23,7 +26,7 @@ double share_left(const std::string& schedule, double progress) {
   return 1;
 }
 
-AdamWFactors factors(const OptimizerOptions& options, double lr, double norm, int64_t n) {
+policy::AdamWFactors factors(const OptimizerOptions& options, double lr, double norm, int64_t n) {
   return {.gradient_scale = options.clip > 0 && norm > options.clip ? options.clip / norm : 1,
           .keep = 1 - lr * options.weight_decay,
           .beta1 = options.beta1,
@@ -33,11 +36,12 @@ AdamWFactors factors(const OptimizerOptions& options, double lr, double norm, in
           .epsilon = options.epsilon};
 }
 
-void update_all(ParameterStore& store, const AdamWFactors& decayed) {
-  AdamWFactors plain = decayed;
+void update_all(ParameterStore& store, const policy::AdamWFactors& decayed) {
+  policy::AdamWFactors plain = decayed;
   plain.keep = 1;
-  for (const ParameterPart& p : store.parts())
-    adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2, p.parameter.decays ? decayed : plain);
+  for (const policy::ParameterPart& p : store.parts())
+    policy::adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2,
+                  p.parameter.decays ? decayed : plain);
   store.gather_weights();
 }
 
@@ -48,7 +52,7 @@ std::string value_text(double value) {
 // This rank's parameters with gradients that are not finite: the first in words, a line each.
 std::vector<std::string> find_not_finite(ParameterStore& store) {
   std::vector<std::string> found;
-  for (const ParameterPart& p : store.parts()) {
+  for (const policy::ParameterPart& p : store.parts()) {
     const at::Tensor wrong = at::isfinite(p.gradients).logical_not();
     const auto count = wrong.sum().item<int64_t>();
     if (count == 0) continue;
@@ -62,7 +66,7 @@ std::vector<std::string> find_not_finite(ParameterStore& store) {
 // Describes which gradients are not finite, over all ranks.
 std::string describe_not_finite(ParameterStore& store) {
   const std::vector<std::string> mine = find_not_finite(store);
-  Communicator& ranks = store.ranks();
+  policy::Communicator& ranks = store.ranks();
   const auto parameters = int64_t(ranks.sum(double(mine.size()), "gradient norm"));
   for (const std::string& first : ranks.all_gather(mine.empty() ? "" : mine.front(), "gradient norm"))
     if (!first.empty())
@@ -109,7 +113,7 @@ void AdamW::reset() {
 double AdamW::update(double lr) {
   parameters_.finish_gradients();
   at::Tensor& gradients = parameters_.gradients();
-  const double norm = std::sqrt(parameters_.ranks().sum(squared_norm(gradients), "gradient norm"));
+  const double norm = std::sqrt(parameters_.ranks().sum(policy::squared_norm(gradients), "gradient norm"));
   if (!std::isfinite(norm)) {
     not_finite_ = describe_not_finite(parameters_);
     gradients.zero_();
@@ -122,4 +126,4 @@ double AdamW::update(double lr) {
   return norm;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,9 +6,11 @@
 
 #include "base/options.h"
 
-namespace temper {
-
+namespace temper::policy {
 class ParameterStore;
+}  // namespace temper::policy
+
+namespace temper::trainer {
 
 struct OptimizerOptions {
   double lr = 1e-6;  // peak
@@ -29,7 +31,7 @@ double learning_rate(const OptimizerOptions& options, double progress);
 // in torch. Exact:  independent of the number of threads.
 class AdamW {
  public:
-  AdamW(ParameterStore& parameters, OptimizerOptions options);
+  AdamW(policy::ParameterStore& parameters, OptimizerOptions options);
 
   // Clips the accumulated gradients, moves the weights and zeroes the gradients. Returns the norm before the
   // clip; if that is not finite, weights and moments stay as they were.
@@ -43,10 +45,10 @@ class AdamW {
   const OptimizerOptions& options() const { return options_; }
 
  private:
-  ParameterStore& parameters_;
+  policy::ParameterStore& parameters_;
   OptimizerOptions options_;
   int64_t updates_ = 0;
   std::string not_finite_;
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

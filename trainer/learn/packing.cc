@@ -9,11 +9,14 @@
 #include "policy/ranks/activity.h"
 #include "policy/ranks/communicator.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::Policy;
+
 namespace {
 
 void append(Pack& pack, size_t index, const PackRow& row) {
-  PackedTokens& tokens = pack.tokens;
+  policy::PackedTokens& tokens = pack.tokens;
   tokens.ids.insert(tokens.ids.end(), row.ids.begin(), row.ids.end());
   tokens.scored.insert(tokens.scored.end(), row.scored.begin(), row.scored.end());
   tokens.starts.push_back(int32_t(tokens.ids.size()));
@@ -22,7 +25,7 @@ void append(Pack& pack, size_t index, const PackRow& row) {
 }
 
 // Each rank knows its own rows; afterwards all know all.
-void exchange_rows(Communicator& ranks, const std::vector<std::vector<size_t>>& dealt,
+void exchange_rows(policy::Communicator& ranks, const std::vector<std::vector<size_t>>& dealt,
                    std::vector<std::vector<float>>& rows) {
   if (ranks.size() == 1) return;
   std::string mine;
@@ -47,7 +50,7 @@ double cost_of(const Policy& policy, const PackRow& row) {
 std::vector<std::vector<size_t>> deal_rows(const Policy& policy, const std::vector<PackRow>& rows) {
   std::vector<double> costs;
   for (const PackRow& row : rows) costs.push_back(cost_of(policy, row));
-  return temper::deal_rows(costs, policy.ranks().size());
+  return temper::trainer::deal_rows(costs, policy.ranks().size());
 }
 
 int64_t count_packs(const std::vector<PackRow>& rows, const std::vector<size_t>& chosen, int64_t max_tokens) {
@@ -120,13 +123,13 @@ std::vector<Pack> make_shared_packs(const Policy& policy, const std::vector<Pack
 }
 
 std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<PackRow>& rows,
-                                           int64_t max_tokens, const SamplingParams& params) {
+                                           int64_t max_tokens, const policy::SamplingParams& params) {
   std::vector<std::vector<float>> log_probs;
   for (const PackRow& row : rows) log_probs.emplace_back(row.ids.size());
   const auto dealt = deal_rows(policy, rows);
   for (const Pack& pack : make_packs(rows, dealt[size_t(policy.ranks().rank())], max_tokens)) {
-    const TokenScores scores = policy.forward(pack.tokens, params);
-    made_progress();
+    const policy::TokenScores scores = policy.forward(pack.tokens, params);
+    policy::made_progress();
     size_t k = 0;
     for (size_t t = 0; t < pack.tokens.ids.size(); ++t)
       if (pack.tokens.scored[t]) {
@@ -138,10 +141,10 @@ std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<Pac
   return log_probs;
 }
 
-std::vector<uint8_t> response_mask(const Segment& row) {
+std::vector<uint8_t> response_mask(const rollout::Segment& row) {
   std::vector<uint8_t> mask(row.ids.size());
-  for (size_t t = size_t(row.prefix); t < mask.size(); ++t) mask[t] = is_response(row.roles[t]);
+  for (size_t t = size_t(row.prefix); t < mask.size(); ++t) mask[t] = rollout::is_response(row.roles[t]);
   return mask;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,7 +8,7 @@
 #include "policy/policy.h"
 #include "rollout/trajectory.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // A row and which of its tokens are scored.
 struct PackRow {
@@ -22,7 +22,7 @@ struct ScoredPlace {
 };
 
 struct Pack {
-  PackedTokens tokens;
+  policy::PackedTokens tokens;
   std::vector<ScoredPlace> scored;  // the place of the pack's k-th scored token
 };
 
@@ -35,14 +35,14 @@ std::vector<std::vector<size_t>> deal_rows(const std::vector<double>& costs, int
 
 // This rank's packs of rows that the policy's ranks share, and empty ones where another rank has more: each
 // is a call of forward_backward that all ranks make.
-std::vector<Pack> make_shared_packs(const Policy& policy, const std::vector<PackRow>& rows,
+std::vector<Pack> make_shared_packs(const policy::Policy& policy, const std::vector<PackRow>& rows,
                                     int64_t max_tokens);
 
 // Log-probs of the scored tokens under the present weights, [row][T], 0 elsewhere; on all ranks.
-std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<PackRow>& rows,
-                                           int64_t max_tokens, const SamplingParams& params);
+std::vector<std::vector<float>> score_rows(policy::Policy& policy, const std::vector<PackRow>& rows,
+                                           int64_t max_tokens, const policy::SamplingParams& params);
 
 // 1 where a response token of the row's own is.
-std::vector<uint8_t> response_mask(const Segment& row);
+std::vector<uint8_t> response_mask(const rollout::Segment& row);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -5,7 +5,7 @@
 #include "trainer/config/device.h"
 #include "trainer/plan/machine.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr double kTera = 1e12;
@@ -20,18 +20,18 @@ void add_rate(const std::string& prefix, double flops, double seconds, const Dev
 
 }  // namespace
 
-Devices devices_of(const Policy& policy) {
+Devices devices_of(const policy::Policy& policy) {
   return {policy.ranks().size(), peak_flops(gpu_name(policy.options()))};
 }
 
-double generation_flops(const ModelConfig& config, const Batch& batch) {
+double generation_flops(const policy::ModelConfig& config, const rollout::Batch& batch) {
   double flops = 0;
-  for (const Group& group : batch.groups)
-    for (const Trajectory& trajectory : group.samples)
-      for (const Turn& turn : trajectory.turns)
-        for (const Span& span : turn.spans())
-          flops +=
-              forward_flops(config, span.end, span.end - span.begin) - forward_flops(config, span.begin, 0);
+  for (const rollout::Group& group : batch.groups)
+    for (const rollout::Trajectory& trajectory : group.samples)
+      for (const rollout::Turn& turn : trajectory.turns)
+        for (const rollout::Span& span : turn.spans())
+          flops += policy::forward_flops(config, span.end, span.end - span.begin) -
+                   policy::forward_flops(config, span.begin, 0);
   return flops;
 }
 
@@ -41,4 +41,4 @@ void add_utilisation(const LearnStats& learned, double generation_flops, double 
   add_rate("throughput/gen_", generation_flops, generate_s, devices, metrics);
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -12,7 +12,7 @@
 #include "policy/cuda/plan.h"
 #include "trainer/config/device.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr int64_t kMostGpus = 1024;
@@ -77,15 +77,15 @@ int64_t available_memory_bytes() {
   return available;
 }
 
-PlanSite site_here(const RunConfig& config, const Communicator& ranks) {
-  const PolicyOptions options = config.model.policy();
+PlanSite site_here(const RunConfig& config, const policy::Communicator& ranks) {
+  const policy::PolicyOptions options = config.model.policy();
   PlanSite site{.ranks = ranks.size(),
                 .free_host_bytes = available_memory_bytes() / ranks.local_size(),
                 .cores = std::max<int64_t>(1, cores_here() / ranks.local_size())};
   if (!options.on_gpu()) return site;
   site.free_gpu_bytes = device_free_bytes(options);
-  site.library_bytes = cuda::kLibraryBytes;
-  site.attention_bytes = device_library_bytes(options) - cuda::kLibraryBytes;
+  site.library_bytes = policy::cuda::kLibraryBytes;
+  site.attention_bytes = device_library_bytes(options) - policy::cuda::kLibraryBytes;
   return site;
 }
 
@@ -98,12 +98,13 @@ PlanSite site_named(const std::string& machine) {
     refuse(machine);
   const auto gpu = std::ranges::find(known_gpus(), machine.substr(x + 1), &GpuKind::name);
   if (gpu == known_gpus().end()) refuse(machine);
-  return {.ranks = count,
-          .free_gpu_bytes = gpu->memory_bytes,
-          .attention_bytes = cuda::attention_bytes({gpu->name, gpu->memory_bytes, gpu->memory_bytes, ""}),
-          .library_bytes = cuda::kLibraryBytes,
-          .cores = kCoresPerGpu,
-          .gpu = *gpu};
+  return {
+      .ranks = count,
+      .free_gpu_bytes = gpu->memory_bytes,
+      .attention_bytes = policy::cuda::attention_bytes({gpu->name, gpu->memory_bytes, gpu->memory_bytes, ""}),
+      .library_bytes = policy::cuda::kLibraryBytes,
+      .cores = kCoresPerGpu,
+      .gpu = *gpu};
 }
 
 PlanSite with_ranks(PlanSite site, int64_t ranks) {
@@ -111,4 +112,4 @@ PlanSite with_ranks(PlanSite site, int64_t ranks) {
   return site;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,7 +8,7 @@
 #include "policy/ranks/communicator.h"
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // Published figures of a GPU.
 struct GpuKind {
@@ -34,7 +34,7 @@ struct PlanSite {
 };
 
 // model.device must be decided: trainer/config/device.h.
-PlanSite site_here(const RunConfig& config, const Communicator& ranks);
+PlanSite site_here(const RunConfig& config, const policy::Communicator& ranks);
 
 // "8xH100-80": a rank on each of eight GPUs, 16 cores beside each. Errors: ConfigError naming the GPUs that
 // are known.
@@ -46,4 +46,4 @@ PlanSite with_ranks(PlanSite site, int64_t ranks);
 // Bytes that can be taken before the machine, or our control group, has none.
 int64_t available_memory_bytes();
 
-}  // namespace temper
+}  // namespace temper::trainer

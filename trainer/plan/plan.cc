@@ -8,7 +8,10 @@
 #include "policy/parameters/parameter_store.h"
 #include "trainer/plan/step_cost.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::ModelConfig;
+
 namespace {
 
 constexpr int64_t kF32 = 4, kBF16 = 2;
@@ -22,7 +25,7 @@ constexpr int64_t kMostRanks = 1024, kMostSequences = 4096;
 // block.
 int64_t unsummed_gradient_bytes(const ModelConfig& shape, int64_t zero_stage) {
   const int64_t parameters = shape.parameter_count();
-  if (zero_stage_for(shape, zero_stage) == 1) return kF32 * parameters;
+  if (policy::zero_stage_for(shape, zero_stage) == 1) return kF32 * parameters;
   const int64_t tables = shape.vocab_size * shape.hidden_size * (shape.tie_word_embeddings ? 1 : 2);
   return kF32 * (tables + (parameters - tables) / shape.num_hidden_layers);
 }
@@ -51,26 +54,27 @@ int64_t largest_pack(const RunConfig& config) {
 
 // Where the policy computes.
 MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
-  const RolloutOptions& r = config.rollout;
-  const PolicyOptions options = config.model.policy();
+  const rollout::RolloutOptions& r = config.rollout;
+  const policy::PolicyOptions options = config.model.policy();
   const int64_t pack = largest_pack(config);
   MemoryPlan device{.name = options.on_gpu() ? "GPU memory" : "memory",
                     .items = parameter_memory(config, shape, site.ranks),
                     .available_bytes = options.on_gpu() ? site.free_gpu_bytes : site.free_host_bytes};
   device.items.push_back(
-      {fmt::format("activations of {} tokens", pack), activation_bytes(shape, options, pack, pack)});
+      {fmt::format("activations of {} tokens", pack), policy::activation_bytes(shape, options, pack, pack)});
   device.items.push_back({fmt::format("keys and values of {} sequences", r.max_sequences),
-                          KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});
+                          policy::KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});
   return device;
 }
 
 void add_gpu_items(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged_here,
                    MemoryPlan& gpu) {
-  const RolloutOptions& r = config.rollout;
-  gpu.items.push_back({"a decode step and a prefill",
-                       generation_bytes(shape, r.max_sequences, kPrefillTokens + r.max_context_tokens)});
+  const rollout::RolloutOptions& r = config.rollout;
   gpu.items.push_back(
-      {"attention's backward", attention_backward_bytes(shape, r.max_context_tokens, site.attention_bytes)});
+      {"a decode step and a prefill",
+       policy::generation_bytes(shape, r.max_sequences, kPrefillTokens + r.max_context_tokens)});
+  gpu.items.push_back({"attention's backward",
+                       policy::attention_backward_bytes(shape, r.max_context_tokens, site.attention_bytes)});
   gpu.items.push_back({"libraries", site.library_bytes});
   if (judged_here) gpu.items.push_back({"judge", kJudgeGpuBytes});
 }
@@ -168,8 +172,8 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite
   return plan;
 }
 
-bool judged_on_gpu(const std::vector<Task>& tasks) {
-  return std::ranges::any_of(tasks, [](const Task& task) { return task.on_gpu(); });
+bool judged_on_gpu(const std::vector<env::Task>& tasks) {
+  return std::ranges::any_of(tasks, [](const env::Task& task) { return task.on_gpu(); });
 }
 
 std::string misfit(const Plan& plan) {
@@ -216,4 +220,4 @@ std::string to_text(const Plan& plan) {
   return text + step_text(plan.step);
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

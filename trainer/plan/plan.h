@@ -8,7 +8,7 @@
 #include "trainer/config/config.h"
 #include "trainer/plan/machine.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct MemoryItem {
   std::string what;
@@ -44,10 +44,11 @@ struct Plan {
 
 // The plan of one rank; the ranks of a machine share its memory. `judged_on_gpu` says that candidates run on the
 // ranks' GPUs.
-Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged_on_gpu);
+Plan make_plan(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site,
+               bool judged_on_gpu);
 
 // Whether candidates of these tasks run on GPUs.
-bool judged_on_gpu(const std::vector<Task>& tasks);
+bool judged_on_gpu(const std::vector<env::Task>& tasks);
 
 // Why the run does not fit and what to change; empty if it fits.
 std::string misfit(const Plan& plan);
@@ -61,4 +62,4 @@ std::string summary(const MemoryPlan& memory);
 std::string to_text(const MemoryPlan& memory);
 std::string to_text(const Plan& plan);
 
-}  // namespace temper
+}  // namespace temper::trainer

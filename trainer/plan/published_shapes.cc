@@ -7,7 +7,10 @@
 #include "base/error.h"
 #include "trainer/cold_start/starting_model.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::ModelConfig;
+
 namespace fs = std::filesystem;
 namespace {
 
@@ -45,7 +48,7 @@ ModelConfig shape_of(const Published& p) {
   shape.rms_norm_eps = p.eps;
   shape.max_position_embeddings = p.positions;
   if (std::string(p.type) == "llama")
-    shape.rope = {.kind = RopeKind::kLlama3, .factor = 8, .original_max_position_embeddings = 8192};
+    shape.rope = {.kind = policy::RopeKind::kLlama3, .factor = 8, .original_max_position_embeddings = 8192};
   return shape;
 }
 
@@ -78,4 +81,4 @@ ModelConfig planned_shape(const RunConfig& config) {
   return *shape;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

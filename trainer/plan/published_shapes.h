@@ -8,13 +8,13 @@
 #include "policy/model_config.h"
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 
 std::vector<std::string> published_names();
-std::optional<ModelConfig> published_shape(const std::string& name);
+std::optional<policy::ModelConfig> published_shape(const std::string& name);
 
 // The shape for which a plan is made: that of model.path's config.json, or the published one with the folder's name,
 // or that of a new policy. Errors: ConfigError naming the published ones, or those of starting_shape.
-ModelConfig planned_shape(const RunConfig& config);
+policy::ModelConfig planned_shape(const RunConfig& config);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,7 +8,11 @@
 #include "policy/parameters/parameter_store.h"
 #include "trainer/checkpoint/room.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::ModelConfig;
+using rollout::RolloutOptions;
+
 namespace {
 
 constexpr double kF32Bytes = 4, kBF16Bytes = 2;
@@ -51,7 +55,7 @@ double generate_s(const RunConfig& config, const ModelConfig& shape, const PlanS
   const double table = shape.tie_word_embeddings ? 0 : double(shape.vocab_size * shape.hidden_size);
   const double bytes = kBF16Bytes * (double(shape.parameter_count()) - table) +
                        double(rows * r.max_context_tokens) / 2 * key_value_bytes(shape);
-  const double flops = train_flops_per_token(shape, r.max_context_tokens / 2) / 3;
+  const double flops = policy::train_flops_per_token(shape, r.max_context_tokens / 2) / 3;
   const double step_s =
       std::max(bytes / (kDecodeShare * gpu.bytes_per_s), double(rows) * flops / (kPrefillShare * gpu.flops));
   const double prompt_s =
@@ -65,7 +69,7 @@ double sent_bytes(const RunConfig& config, const ModelConfig& shape, int64_t ran
   const int64_t pack = std::max(config.learner.micro_batch_tokens, config.rollout.max_context_tokens);
   const int64_t updates = config.learner.updates_per_batch * config.learner.epochs;
   const int64_t packs = std::max(updates, ceil_div(learned, ranks * pack));
-  const int64_t sums = zero_stage_for(shape, config.model.memory.zero_stage) == 1 ? updates : packs;
+  const int64_t sums = policy::zero_stage_for(shape, config.model.memory.zero_stage) == 1 ? updates : packs;
   return others * parameters * (kF32Bytes * double(sums) + kBF16Bytes * double(updates));
 }
 
@@ -78,7 +82,7 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   step.verdicts = step.trajectories * r.turns;
   step.generated_tokens = step.trajectories * generated_tokens(r);
   step.learned_tokens = step.trajectories * row_tokens(r) * config.learner.epochs;
-  const double per_token = train_flops_per_token(shape, r.max_context_tokens / 2);
+  const double per_token = policy::train_flops_per_token(shape, r.max_context_tokens / 2);
   const double learning = per_token * double(step.learned_tokens);
   step.flops = learning + per_token / 3 * double(step.trajectories * row_tokens(r));
   step.sent_bytes = sent_bytes(config, shape, site.ranks, step.learned_tokens);
@@ -104,4 +108,4 @@ std::string estimate_text(const StepCost& step) {
       100 * kLearnShare, 100 * kLinkShare, kVerdictCoreSeconds);
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

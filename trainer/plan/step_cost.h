@@ -5,11 +5,11 @@
 
 #include "trainer/plan/plan.h"
 
-namespace temper {
+namespace temper::trainer {
 
-StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const PlanSite& site);
+StepCost step_cost(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site);
 
 // The estimated seconds, and what they are estimated from.
 std::string estimate_text(const StepCost& step);
 
-}  // namespace temper
+}  // namespace temper::trainer

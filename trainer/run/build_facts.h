@@ -1,7 +1,7 @@
 #pragma once
 // Facts that CMake recorded when it built this program.
 
-namespace temper {
+namespace temper::trainer {
 
 struct BuildFacts {
   const char *version, *compiler, *cuda_compiler, *flags, *torch;
@@ -11,4 +11,4 @@ extern const BuildFacts kBuild;
 extern const char* const
     kCommit;  // commit of the source tree (cmake/Commit.cmake), or "" without a repository
 
-}  // namespace temper
+}  // namespace temper::trainer

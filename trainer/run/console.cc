@@ -7,7 +7,7 @@
 #include "policy/ranks/communicator.h"
 #include "trainer/config/device.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 double value(const Metrics& metrics, const std::string& name) {
@@ -59,10 +59,10 @@ std::function<void(const ColdStartStats&)> cold_start_bar() {
   };
 }
 
-void say_start(const RunConfig& config, const Judge& judge, const Communicator& ranks) {
+void say_start(const RunConfig& config, const env::Judge& judge, const policy::Communicator& ranks) {
   say("run {} in {}", config.run.name, config.run.path().string());
   say("tasks: {} to learn from, {} held out", tasks_to_learn(config.tasks, judge.tasks()).size(),
-      tasks_of_split(judge.tasks(), Split::kHeldOut).size());
+      tasks_of_split(judge.tasks(), env::Split::kHeldOut).size());
   say("judge: sandbox {}", judge.sandbox_level());
   for (const std::string& note : judge.notes()) say("judge: {}", note);
   if (ranks.size() > 1)
@@ -74,11 +74,11 @@ void say_memory(const Plan& plan) {
   for (const MemoryPlan& memory : plan.memories) say("plan: {}", summary(memory));
 }
 
-void say_memory_in_use(const PolicyOptions& options) {
+void say_memory_in_use(const policy::PolicyOptions& options) {
   if (options.on_gpu()) say("GPU memory in use: {:.1f} GiB", double(device_used_bytes(options)) / (1 << 30));
 }
 
-void say_model(const ModelConfig& config, bool fresh, const std::string& device) {
+void say_model(const policy::ModelConfig& config, bool fresh, const std::string& device) {
   say("policy: {} {}, {:.2f} M parameters, {} layers × {}, {} tokens", fresh ? "new" : "loaded",
       config.model_type, double(config.parameter_count()) * 1e-6, config.num_hidden_layers,
       config.hidden_size, config.vocab_size);
@@ -126,4 +126,4 @@ void say_scaling(const std::vector<ScalingCurve>& curves) {
     }
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

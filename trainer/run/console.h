@@ -11,17 +11,19 @@
 #include "trainer/run/metrics.h"
 #include "trainer/run/terminal.h"
 
-namespace temper {
-
+namespace temper::policy {
 class Communicator;
+}  // namespace temper::policy
+
+namespace temper::trainer {
 
 std::function<void(const ColdStartStats&)> cold_start_bar();
 
-void say_start(const RunConfig& config, const Judge& judge, const Communicator& ranks);
+void say_start(const RunConfig& config, const env::Judge& judge, const policy::Communicator& ranks);
 void say_memory(const Plan& plan);
 // Prints the GPU's memory that is in use. Called at the end of a run, when this process still holds what it took.
-void say_memory_in_use(const PolicyOptions& options);
-void say_model(const ModelConfig& config, bool fresh, const std::string& device);
+void say_memory_in_use(const policy::PolicyOptions& options);
+void say_model(const policy::ModelConfig& config, bool fresh, const std::string& device);
 // step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what); INFRA …
 // behind fast_1 where answers could not be judged, which learning leaves out
 void say_step(int64_t step, int64_t steps, const Metrics& metrics);
@@ -35,4 +37,4 @@ void say_evaluations(const std::string& split, const std::vector<NamedEvaluation
 // One row per way and number of answers.
 void say_scaling(const std::vector<ScalingCurve>& curves);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -2,7 +2,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 template <class T>
@@ -54,4 +54,4 @@ uint32_t crc32c(std::string_view data) {
   return ~crc;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

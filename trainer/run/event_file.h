@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace temper {
+namespace temper::trainer {
 
 // Event {1: wall_time, 2: step, 3: file_version}: the first of a file.
 // Source: tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto
@@ -22,4 +22,4 @@ std::string event_record(std::string_view event);
 // CRC-32C (Castagnoli).
 uint32_t crc32c(std::string_view data);
 
-}  // namespace temper
+}  // namespace temper::trainer

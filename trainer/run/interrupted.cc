@@ -2,12 +2,12 @@
 
 #include "policy/ranks/communicator.h"
 
-namespace temper {
+namespace temper::trainer {
 
-bool any_interrupted(Communicator& ranks) {
+bool any_interrupted(policy::Communicator& ranks) {
   if (!ranks.any(interrupted(), "interrupts")) return false;
   interrupt();
   return true;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -3,9 +3,11 @@
 
 #include "base/process.h"
 
-namespace temper {
-
+namespace temper::policy {
 class Communicator;
+}  // namespace temper::policy
+
+namespace temper::trainer {
 
 struct Interrupted {
   const char* kept = "nothing was kept";  // for the user
@@ -16,6 +18,6 @@ inline void throw_if_interrupted() {
 }
 
 // True on all ranks if one of them was interrupted; from then on interrupted() is true everywhere.
-bool any_interrupted(Communicator& ranks);
+bool any_interrupted(policy::Communicator& ranks);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,7 +7,7 @@
 
 #include "trainer/run/event_file.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 double wall_time() {
@@ -35,4 +35,4 @@ void MetricsWriter::write(int64_t step, const Metrics& metrics) {
   events_.append(event_record(summary_event(wall_time(), step, metrics)));
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

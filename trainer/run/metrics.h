@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 
-namespace temper {
+namespace temper::trainer {
 
 using Metrics = std::map<std::string, double>;
 
@@ -32,4 +32,4 @@ class MetricsWriter {
   AppendFile jsonl_, events_;
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,19 +6,21 @@
 #include "trainer/checkpoint/restore.h"
 #include "trainer/run/terminal.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::Tokenizer;
 
 namespace {
 
 void choose_chat_format(const std::string& name, Tokenizer& tokenizer) {
   if (name.empty()) return;
   tokenizer.chat_format = name;
-  const ChatFormat known(tokenizer);  // or throws
+  const policy::ChatFormat known(tokenizer);  // or throws
 }
 
 }  // namespace
 
-Model load_model(const std::filesystem::path& dir, const PolicyOptions& options,
+Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& options,
                  const std::string& chat_format) {
   if (is_checkpoint(dir)) {
     Model model = load_checkpoint(dir, options);
@@ -27,29 +29,29 @@ Model load_model(const std::filesystem::path& dir, const PolicyOptions& options,
   }
   Tokenizer tokenizer = Tokenizer::load(dir);
   choose_chat_format(chat_format, tokenizer);
-  check_tokenizer_fits(tokenizer, read_model_config(dir));
-  std::string generation = generation_config(dir);
-  NotFinite not_finite;
-  Policy policy = import_policy(dir, with_tokens(options, tokenizer), &not_finite);
+  policy::check_tokenizer_fits(tokenizer, policy::read_model_config(dir));
+  std::string generation = policy::generation_config(dir);
+  policy::NotFinite not_finite;
+  policy::Policy policy = policy::import_policy(dir, with_tokens(options, tokenizer), &not_finite);
   return {std::move(policy), std::move(tokenizer), std::move(generation), std::move(not_finite)};
 }
 
-void check_learnable(const NotFinite& found, bool allowed) {
+void check_learnable(const policy::NotFinite& found, bool allowed) {
   if (found.count == 0) return;
   if (!allowed)
     throw ConfigError(
         "{}; nothing can be learned from such weights; model.allow_not_finite=true tries all the same",
-        to_text(found));
-  say("WARNING: {}", to_text(found));
+        policy::to_text(found));
+  say("WARNING: {}", policy::to_text(found));
 }
 
 void warn_not_finite(const Model& model) {
-  if (model.not_finite.count > 0) say_beside(fmt::format("WARNING: {}", to_text(model.not_finite)));
+  if (model.not_finite.count > 0) say_beside(fmt::format("WARNING: {}", policy::to_text(model.not_finite)));
 }
 
-PolicyOptions with_tokens(PolicyOptions options, const Tokenizer& tokenizer) {
+policy::PolicyOptions with_tokens(policy::PolicyOptions options, const Tokenizer& tokenizer) {
   options.token_count = tokenizer.vocab_size();
   return options;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,28 +8,28 @@
 #include "policy/policy.h"
 #include "policy/text/tokenizer.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct Model {
-  Policy policy;
-  Tokenizer tokenizer;
+  policy::Policy policy;
+  policy::Tokenizer tokenizer;
   std::string generation_config = "";  // content of that file, for exports; empty if there was none
-  NotFinite not_finite = {};           // numbers that were read and are not finite
+  policy::NotFinite not_finite = {};   // numbers that were read and are not finite
 };
 
 // Loads a model from either kind of directory. `chat_format`, if not empty, is the chat format of its conversations.
 // Errors: ConfigError, before the weights are read, if the directory's files do not fit together or the tokenizer
 // lacks tokens of the format. Numbers that are not finite are counted; code that learns from the weights must call
 // check_learnable first.
-Model load_model(const std::filesystem::path& dir, const PolicyOptions& options = {},
+Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& options = {},
                  const std::string& chat_format = "");
 
 // Errors: ConfigError where numbers that a run would learn from are not finite, unless that is `allowed`.
-void check_learnable(const NotFinite& found, bool allowed);
+void check_learnable(const policy::NotFinite& found, bool allowed);
 // Says on standard error that there are some.
 void warn_not_finite(const Model& model);
 
 // The options of a policy that draws only ids of this tokenizer, even if its embedding has more rows.
-PolicyOptions with_tokens(PolicyOptions options, const Tokenizer& tokenizer);
+policy::PolicyOptions with_tokens(policy::PolicyOptions options, const policy::Tokenizer& tokenizer);
 
-}  // namespace temper
+}  // namespace temper::trainer

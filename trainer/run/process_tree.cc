@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -57,4 +57,4 @@ TreeUsage tree_usage() {
   return usage;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

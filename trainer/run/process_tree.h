@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace temper {
+namespace temper::trainer {
 
 struct TreeUsage {
   int64_t processes = 0, files = 0;  // open descriptors
@@ -12,4 +12,4 @@ struct TreeUsage {
 
 TreeUsage tree_usage();
 
-}  // namespace temper
+}  // namespace temper::trainer

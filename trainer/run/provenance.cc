@@ -14,7 +14,7 @@
 #include "policy/ranks/watch.h"
 #include "trainer/run/build_facts.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Json = nlohmann::json;
@@ -39,10 +39,10 @@ std::string quoted(const std::string& word) {
 }
 
 Json libraries() {
-  Json list =
-      Json::array({Json::array({"torch", kBuild.torch}), Json::array({"CPU ops", cpu::instruction_set()})});
-  for (const auto& [name, version] : cuda::library_versions()) list.push_back({name, version});
-  if (const std::string nccl = nccl_version(); !nccl.empty()) list.push_back({"NCCL", nccl});
+  Json list = Json::array(
+      {Json::array({"torch", kBuild.torch}), Json::array({"CPU ops", policy::cpu::instruction_set()})});
+  for (const auto& [name, version] : policy::cuda::library_versions()) list.push_back({name, version});
+  if (const std::string nccl = policy::nccl_version(); !nccl.empty()) list.push_back({"NCCL", nccl});
   const std::string driver = driver_version();
   list.push_back({"driver", driver.empty() ? "none" : driver});
   return list;
@@ -83,9 +83,9 @@ Json start_facts(int64_t ranks) {
   std::error_code ignored;
   facts["command"] = g_command;
   facts["directory"] = printable(std::filesystem::current_path(ignored).string(), kMostWordBytes);
-  facts["host"] = printable(host_name());
+  facts["host"] = printable(policy::host_name());
   facts["cores"] = allowed_cores().size();
-  facts["gpus"] = cuda::gpu_names();
+  facts["gpus"] = policy::cuda::gpu_names();
   facts["ranks"] = ranks;
   return facts;
 }
@@ -102,4 +102,4 @@ std::string driver_version() {
   return "";
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace temper {
+namespace temper::trainer {
 
 // {"version", "commit", "compiler", "flags", "libraries": [[name, version], …]}. Touches no GPU.
 nlohmann::json program_facts();
@@ -23,4 +23,4 @@ nlohmann::json start_facts(int64_t ranks);
 // The version of NVIDIA's kernel module, "580.82.07"; "" if it is not loaded.
 std::string driver_version();
 
-}  // namespace temper
+}  // namespace temper::trainer

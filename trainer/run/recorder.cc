@@ -16,7 +16,7 @@
 #include "trainer/run/interrupted.h"
 #include "trainer/run/process_tree.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -27,7 +27,7 @@ constexpr double kGigabyte = 1e9;
 void add_memory(bool on_gpu, Metrics& metrics) {
   metrics["perf/cpu_memory_used_gb"] = double(tree_usage().memory_bytes) / kGigabyte;
   if (!on_gpu) return;
-  const cuda::PeakMemory peak = cuda::peak_memory();
+  const policy::cuda::PeakMemory peak = policy::cuda::peak_memory();
   metrics["perf/max_memory_allocated_gb"] = double(peak.allocated_bytes) / kGigabyte;
   metrics["perf/max_memory_reserved_gb"] = double(peak.reserved_bytes) / kGigabyte;
 }
@@ -35,7 +35,7 @@ void add_memory(bool on_gpu, Metrics& metrics) {
 }  // namespace
 
 StepRecorder::StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order,
-                           Judge& judge, Run& run)
+                           env::Judge& judge, Run& run)
     : config_(config),
       model_(model),
       learner_(learner),
@@ -77,7 +77,7 @@ void StepRecorder::restore(const Checkpoint& checkpoint) {
 // Copies what training changes; the checkpoint is written while training continues.
 void StepRecorder::save() {
   if (!run_.shared()) return;
-  const Phase phase("save");
+  const policy::Phase phase("save");
   const double start = now_s();
   saver_.save({.config = to_map(config_),
                .tasks = tasks_,
@@ -123,14 +123,14 @@ void StepRecorder::evaluation_after() {
 void StepRecorder::evaluate_as(const std::string& name, int64_t step) {
   if (std::ranges::count(evaluations_, name, &NamedEvaluation::name) > 0 || any_interrupted(run_.ranks()))
     return;
-  std::vector<Trajectory> kept;
+  std::vector<rollout::Trajectory> kept;
   try {
     evaluations_.push_back({name, evaluate(model_, judge_, config_, &kept, progress_bar("eval " + name))});
   } catch (const Interrupted&) {  // half an evaluation is none
     return;
   }
   say_measured_anew();
-  run_.keep("eval_" + name, pointers_to(kept));
+  run_.keep("eval_" + name, rollout::pointers_to(kept));
   Metrics metrics;
   add_metrics(evaluations_.back().evaluation, metrics);
   run_.record(step, metrics);
@@ -141,7 +141,7 @@ void StepRecorder::evaluate_as(const std::string& name, int64_t step) {
 void StepRecorder::check_replicas() const {
   const int64_t every = config_.ranks.check_every;
   if (every > 0 && steps_done_ % every == 0)
-    temper::check_replicas(model_.policy.parameters(), "comparison of weights", learner_.reference());
+    temper::policy::check_replicas(model_.policy.parameters(), "comparison of weights", learner_.reference());
 }
 
 ProgressFunction StepRecorder::rollout_bar() const {
@@ -200,4 +200,4 @@ void StepRecorder::result() {
       run_.dir().string(), (run_.dir() / "metrics.jsonl").string());
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

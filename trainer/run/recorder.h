@@ -12,12 +12,12 @@
 #include "trainer/run/step_metrics.h"
 #include "trainer/run/task_order.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // All references must outlive the recorder.
 class StepRecorder {
  public:
-  StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, Judge& judge,
+  StepRecorder(const RunConfig& config, Model& model, Learner& learner, TaskOrder& order, env::Judge& judge,
                Run& run);
 
   // Restores the run's checkpoint, or writes a first one. Returns the number of steps already done.
@@ -51,7 +51,7 @@ class StepRecorder {
   Model& model_;
   Learner& learner_;
   TaskOrder& order_;
-  Judge& judge_;
+  env::Judge& judge_;
   Run& run_;
   CheckpointSaver saver_;
   const std::string tasks_;  // digest
@@ -61,4 +61,4 @@ class StepRecorder {
   double step_start_s_, checkpoint_start_s_, save_s_ = 0, record_s_ = 0;
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -19,7 +19,7 @@
 #include "trainer/run/interrupted.h"
 #include "trainer/run/provenance.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -34,8 +34,8 @@ fs::path existing_parent(fs::path dir) {
 
 void check_room(const RunConfig& config, const fs::path& dir, bool goes_on) {
   const fs::path disk = existing_parent(dir);
-  const ModelConfig shape =
-      config.model.path.empty() ? config.model.shape : read_model_config(config.model.path);
+  const policy::ModelConfig shape =
+      config.model.path.empty() ? config.model.shape : policy::read_model_config(config.model.path);
   const auto present = goes_on ? int64_t(list_checkpoints(dir / "checkpoints").size()) : 0;
   const uint64_t needed = room_for_checkpoints(config, shape, present) + kRecordBytes;
   if (const uint64_t available = free_disk_bytes(disk); available < needed)
@@ -110,7 +110,7 @@ std::vector<std::string> fork_lines(const RunConfig& config, const Checkpoint& o
   return lines;
 }
 
-Run::Run(const RunConfig& config, Communicator& ranks)
+Run::Run(const RunConfig& config, policy::Communicator& ranks)
     : options_(config.run), start_(start_facts(ranks.size())), ranks_(ranks), dir_(config.run.path()) {
   RunStart start;
   if (ranks_.rank() == 0) {
@@ -224,10 +224,10 @@ Run::~Run() {
   if (!recorded_ && (!judged || interrupted()) && ranks_.rank() == 0) remove_quietly(dir_);
 }
 
-void Run::keep(const std::string& name, std::span<const Trajectory* const> trajectories) {
+void Run::keep(const std::string& name, std::span<const rollout::Trajectory* const> trajectories) {
   if (ranks_.rank() > 0) return;
-  write_trajectories(dir_ / "trajectories" / (name + kTrajectoryFile), trajectories,
-                     options_.trajectories == "zstd");
+  rollout::write_trajectories(dir_ / "trajectories" / (name + rollout::kTrajectoryFile), trajectories,
+                              options_.trajectories == "zstd");
 }
 
 bool Run::goes_on(int64_t step) {
@@ -256,23 +256,24 @@ void Run::record(int64_t step, const Metrics& metrics) {
   if (metrics_) metrics_->write(step, metrics);
 }
 
-void Run::record(int64_t step, const Metrics& metrics, const Batch& batch) {
-  const Phase phase("save");
+void Run::record(int64_t step, const Metrics& metrics, const rollout::Batch& batch) {
+  const policy::Phase phase("save");
   record(step, metrics);
   recorded_ = true;
-  keep(fmt::format("step_{:06}", step), pointers_to(batch));
+  keep(fmt::format("step_{:06}", step), rollout::pointers_to(batch));
 }
 
 fs::path Run::save_checkpoint(const std::string& name, const Model& model) {
-  const Phase phase("save");
+  const policy::Phase phase("save");
   const fs::path path = dir_ / "checkpoints" / name;
   ranks_.same_calls("save");
-  check_replicas(model.policy.parameters(), "save");
+  policy::check_replicas(model.policy.parameters(), "save");
   if (ranks_.rank() == 0)
-    export_hugging_face(model.policy, model.tokenizer, path, {.generation_config = model.generation_config});
+    policy::export_hugging_face(model.policy, model.tokenizer, path,
+                                {.generation_config = model.generation_config});
   recorded_ = true;
   ranks_.barrier("save");
   return path;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

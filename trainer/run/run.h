@@ -30,7 +30,7 @@
 #include "trainer/run/model.h"
 #include "trainer/run/run_directory.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // Finds out how the run would begin, without leaving files behind. Errors: ConfigError if the directory is in use, or
 // contains something else, or a run that may neither be deleted nor resumed; WorldError if it cannot be written or its
@@ -44,7 +44,7 @@ class Run {
  public:
   // Makes the directory, after deleting the run in it if run.overwrite is set, or resumes the run that was stopped
   // there. Errors: as above.
-  explicit Run(const RunConfig& config, Communicator& ranks = alone());
+  explicit Run(const RunConfig& config, policy::Communicator& ranks = policy::alone());
   // A new run that recorded no step and no checkpoint leaves no directory; one that failed keeps its
   // verdicts.
   ~Run();
@@ -53,7 +53,7 @@ class Run {
 
   const std::filesystem::path& dir() const { return dir_; }
 
-  Communicator& ranks() const { return ranks_; }
+  policy::Communicator& ranks() const { return ranks_; }
   const nlohmann::json& start() const { return start_; }  // what made it, provenance.h
 
   // Logs where the run was stopped, what it resumes from, and which checkpoints it does not use.
@@ -77,9 +77,10 @@ class Run {
 
   // Errors of all: WorldError naming the file.
   void record(int64_t step, const Metrics& metrics);
-  void record(int64_t step, const Metrics& metrics, const Batch& batch);  // a step of reinforcement learning
+  void record(int64_t step, const Metrics& metrics,
+              const rollout::Batch& batch);  // a step of reinforcement learning
   // trajectories/NAME.safetensors; rank 0 alone writes.
-  void keep(const std::string& name, std::span<const Trajectory* const> trajectories);
+  void keep(const std::string& name, std::span<const rollout::Trajectory* const> trajectories);
   // Records that a checkpoint exists or is being written, so that the directory is kept.
   void has_checkpoint() { recorded_ = true; }
   std::filesystem::path save_checkpoint(const std::string& name, const Model& model);
@@ -98,7 +99,7 @@ class Run {
 
   RunOptions options_;
   nlohmann::json start_;
-  Communicator& ranks_;
+  policy::Communicator& ranks_;
   std::filesystem::path dir_;
   RunLock lock_;
   RunEpoch epoch_;
@@ -112,4 +113,4 @@ class Run {
   double first_step_s_ = 0;
 };
 
-}  // namespace temper
+}  // namespace temper::trainer

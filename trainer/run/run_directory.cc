@@ -16,7 +16,7 @@
 #include "rollout/trajectory_file.h"
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -231,7 +231,7 @@ int64_t number_in(const std::string& name) {
 bool is_later(const std::string& name, const Manifest& manifest) {
   if (name.starts_with("step_")) return number_in(name) > manifest.step;
   for (const auto& evaluation : manifest.evaluations)
-    if (name == fmt::format("eval_{}{}", evaluation.at("name").get<std::string>(), kTrajectoryFile))
+    if (name == fmt::format("eval_{}{}", evaluation.at("name").get<std::string>(), rollout::kTrajectoryFile))
       return false;
   return true;
 }
@@ -273,7 +273,7 @@ RunEpoch RunEpoch::begin(const fs::path& dir) {
 }
 
 std::shared_ptr<void> RunEpoch::hold() const {
-  fail_if_asked("write");
+  policy::fail_if_asked("write");
   auto file = std::make_shared<Fd>(::open(file_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!*file) throw system_error(fmt::format("open {}", file_.string()));
   if (lock(*file, F_RDLCK, kHoldPatience_s) == Locked::kByOther)
@@ -286,7 +286,7 @@ std::shared_ptr<void> RunEpoch::hold() const {
 }
 
 RunLock::RunLock(const fs::path& dir) : file_(take(dir)) {
-  const std::string owner = fmt::format("pid {} on host {}", ::getpid(), host_name());
+  const std::string owner = fmt::format("pid {} on host {}", ::getpid(), policy::host_name());
   if (::ftruncate(file_.get(), 0) != 0 || ::write(file_.get(), owner.data(), owner.size()) < 0)
     throw system_error(fmt::format("write {}", (dir / kLock).string()));
 }
@@ -425,4 +425,4 @@ std::vector<uint64_t> share_journals(const fs::path& dir, const fs::path& from,
   return shared;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

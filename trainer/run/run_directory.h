@@ -12,7 +12,7 @@
 #include "base/process.h"
 #include "trainer/checkpoint/find.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // Rank 0's: its process has the directory until the lock goes, over containers and hosts that see it.
 class RunLock {
@@ -102,4 +102,4 @@ std::filesystem::path journal_path(const std::filesystem::path& dir, int rank);
 std::vector<uint64_t> share_journals(const std::filesystem::path& dir, const std::filesystem::path& from,
                                      const std::vector<uint64_t>& known, int ranks);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -5,7 +5,7 @@
 
 #include "trainer/evaluate/score.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // Mean, largest and smallest of a list; nothing where it is empty.
@@ -36,13 +36,13 @@ std::vector<double> kept_totals(const TurnValues& values) {
   return totals;
 }
 
-void add_lengths(const Batch& batch, Metrics& metrics) {
+void add_lengths(const rollout::Batch& batch, Metrics& metrics) {
   std::vector<double> responses, prompts, turns;
   double cut = 0;
-  for (const Group& group : batch.groups)
-    for (const Trajectory& t : group.samples) {
+  for (const rollout::Group& group : batch.groups)
+    for (const rollout::Trajectory& t : group.samples) {
       turns.push_back(double(t.turns.size()));
-      for (const Turn& turn : t.turns) {
+      for (const rollout::Turn& turn : t.turns) {
         responses.push_back(turn.end - turn.begin);
         prompts.push_back(turn.begin);
         cut += !turn.stopped;
@@ -55,10 +55,10 @@ void add_lengths(const Batch& batch, Metrics& metrics) {
 }
 
 void add_env(const StepRecord& step, Metrics& metrics) {
-  std::vector<const Verdict*> all;
-  std::vector<std::vector<const Verdict*>> by_turn;
-  for (const Group& group : step.batch.groups)
-    for (const Trajectory& t : group.samples)
+  std::vector<const env::Verdict*> all;
+  std::vector<std::vector<const env::Verdict*>> by_turn;
+  for (const rollout::Group& group : step.batch.groups)
+    for (const rollout::Trajectory& t : group.samples)
       for (size_t i = 0; i < t.turns.size(); ++i) {
         by_turn.resize(std::max(by_turn.size(), i + 1));
         by_turn[i].push_back(&t.turns[i].verdict);
@@ -67,8 +67,8 @@ void add_env(const StepRecord& step, Metrics& metrics) {
   add_metrics("env", score(step.reward, all), metrics);
   for (size_t i = 0; i < by_turn.size(); ++i)
     add_metrics(fmt::format("env/turn_{}", i + 1), score(step.reward, by_turn[i]), metrics);
-  for (const Verdict* verdict : all)
-    metrics[fmt::format("env/verdict/{}", to_string(verdict->kind))] += 1 / double(all.size());
+  for (const env::Verdict* verdict : all)
+    metrics[fmt::format("env/verdict/{}", env::to_string(verdict->kind))] += 1 / double(all.size());
   metrics["env/again"] = double(step.rollout.again);
   metrics["env/overturned"] = double(step.rollout.overturned);
   metrics["env/cached"] =
@@ -132,4 +132,4 @@ Metrics step_metrics(const StepRecord& step) {
   return metrics;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -9,17 +9,17 @@
 #include "trainer/learn/learner.h"
 #include "trainer/run/metrics.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct StepRecord {
   const RewardOptions& reward;
-  const Batch& batch;
+  const rollout::Batch& batch;
   const TurnValues& rewards;
   const TurnValues& returns;
   const TurnValues& advantages;
   RejectionStats rejected;
   LearnStats learned;
-  RolloutStats rollout;
+  rollout::RolloutStats rollout;
   double seconds = 0;  // the whole step
 };
 
@@ -27,4 +27,4 @@ struct StepRecord {
 // of env/* are over judged turns without INFRA, which is counted apart.
 Metrics step_metrics(const StepRecord& step);
 
-}  // namespace temper
+}  // namespace temper::trainer

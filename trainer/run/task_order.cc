@@ -6,7 +6,10 @@
 #include "base/error.h"
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Task;
+
 namespace {
 
 constexpr uint64_t kOrderKey = 0x7A5C, kDrawKey = 0x7A5D;
@@ -51,15 +54,15 @@ double TaskOrder::weight(const Task& task) const {
   return std::max(options_.least_weight, 4 * p * (1 - p));
 }
 
-void TaskOrder::observe(const Batch& batch) {
+void TaskOrder::observe(const rollout::Batch& batch) {
   if (options_.order != "difficulty") return;
-  for (const Group& group : batch.groups) {
+  for (const rollout::Group& group : batch.groups) {
     double passed = 0, judged = 0;
-    for (const Trajectory& trajectory : group.samples)
-      for (const Turn& turn : trajectory.turns) {
+    for (const rollout::Trajectory& trajectory : group.samples)
+      for (const rollout::Turn& turn : trajectory.turns) {
         if (turn.verdict.infra()) continue;
         ++judged;
-        passed += told(turn.verdict).pass();
+        passed += env::told(turn.verdict).pass();
       }
     if (judged == 0) continue;
     double& rate = pass_rates_.try_emplace(group.task, kUnknown).first->second;
@@ -67,4 +70,4 @@ void TaskOrder::observe(const Batch& batch) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

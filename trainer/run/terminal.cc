@@ -7,7 +7,7 @@
 
 #include "base/progress.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 bool g_terminal = true;
@@ -39,4 +39,4 @@ ProgressFunction progress_bar(const std::string& title, bool keep) {
   };
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace temper {
+namespace temper::trainer {
 
 // The name of the logger that writes a run's log. The logger exists only during a run.
 constexpr const char* kRunLog = "run";
@@ -31,4 +31,4 @@ using ProgressFunction = std::function<void(int64_t done, int64_t total)>;
 // A bar that starts with the first call and ends with the last; `keep` leaves its line.
 ProgressFunction progress_bar(const std::string& title, bool keep = true);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr double kKnownRange = 6;  // standard deviations that no plain draw leaves
@@ -137,4 +137,4 @@ std::vector<InputMutant> input_mutants(const TensorSpec& input) {
   return mutants;
 }
 
-}  // namespace temper
+}  // namespace temper::env

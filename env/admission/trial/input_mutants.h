@@ -9,7 +9,7 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 struct InputMutant {
   std::string name;
@@ -20,4 +20,4 @@ struct InputMutant {
 // The mutants of one input.
 std::vector<InputMutant> input_mutants(const TensorSpec& input);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -16,7 +16,7 @@
 #include "env/admission/trial/trial.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kSocket = 3;
@@ -60,15 +60,15 @@ void run(int gpu) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env
 
 int main(int count, char** arguments) {
   temper::begin_process();
   try {
-    temper::run(count > 1 ? std::atoi(arguments[1]) : 0);
+    temper::env::run(count > 1 ? std::atoi(arguments[1]) : 0);
     return temper::kExitOk;
   } catch (const std::exception& error) {
-    temper::say({{"error", error.what()}});
+    temper::env::say({{"error", error.what()}});
     return temper::kExitWorld;
   }
 }

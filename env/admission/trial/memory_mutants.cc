@@ -9,7 +9,7 @@
 #include "env/gpu/fill.h"
 #include "env/oracle/tolerance.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int64_t kBlock = 32;
@@ -139,4 +139,4 @@ std::vector<NeighbourMutant> neighbour_mutants(const Task& task, size_t input) {
           {fmt::format("the larger of {}'s last and one behind", name), mixing(true, larger_of)}};
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -11,7 +11,7 @@
 #include "env/call/fill.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 struct MemoryMutant {
   std::string name;
@@ -27,4 +27,4 @@ struct NeighbourMutant {
 };
 std::vector<NeighbourMutant> neighbour_mutants(const Task& task, size_t input);  // none of indices
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/admission/trial/mutants.h"
 #include "env/admission/trial/trial_case.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint64_t kMutantSeed = 0x3147;
@@ -128,4 +128,4 @@ std::vector<MutantFate> try_mutants(const Task& task, TrialCases& cases, int64_t
   return MutantTrial(task, cases, draws).run(timed);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/admission/mutant_fate.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 class TrialCases;
 
@@ -16,4 +16,4 @@ class TrialCases;
 // and is left out; so is what fails to run. Errors: ConfigError as TrialCases.
 std::vector<MutantFate> try_mutants(const Task& task, TrialCases& cases, int64_t draws, bool timed);
 
-}  // namespace temper
+}  // namespace temper::env

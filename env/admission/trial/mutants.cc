@@ -6,7 +6,7 @@
 #include "env/admission/trial/memory_mutants.h"
 #include "env/admission/trial/op_mutants.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using Outputs = std::vector<at::Tensor>;
@@ -62,4 +62,4 @@ std::vector<Mutant> mutants_of(const Task& task) {
   return mutants;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -13,7 +13,7 @@
 #include "env/call/fill.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 enum class MutantKind : uint8_t { kOperation, kInput, kMemory };
 const char* name_of(MutantKind kind);
@@ -36,4 +36,4 @@ struct Mutant {
 // `task` stays where it is while they live. Errors: ConfigError as Reference.
 std::vector<Mutant> mutants_of(const Task& task);
 
-}  // namespace temper
+}  // namespace temper::env

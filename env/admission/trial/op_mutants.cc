@@ -11,7 +11,7 @@
 #include "env/admission/trial/op_programs.h"
 #include "env/oracle/torch_names.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace jit = torch::jit;
@@ -143,4 +143,4 @@ std::vector<OpMutant> op_mutants(const Task& task) {
   return mutants;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 
 #include "env/oracle/reference.h"
 
-namespace temper {
+namespace temper::env {
 
 struct OpMutant {
   std::string name;
@@ -16,4 +16,4 @@ struct OpMutant {
 // Those that change something in this task's reference. Errors: ConfigError as Reference.
 std::vector<OpMutant> op_mutants(const Task& task);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace temper {
+namespace temper::env {
 
 const char* const kOnePassVariance = R"(
 def changed(x, dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]):
@@ -166,4 +166,4 @@ const std::vector<OpProgram>& op_programs() {
   return programs;
 }
 
-}  // namespace temper
+}  // namespace temper::env

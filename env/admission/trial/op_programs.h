@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 
 struct OpProgram {
   std::string name;
@@ -19,4 +19,4 @@ const std::vector<OpProgram>& op_programs();
 // … of mean((x - mean(x))^2), with x and the outer mean's other arguments.
 extern const char* const kOnePassVariance;
 
-}  // namespace temper
+}  // namespace temper::env

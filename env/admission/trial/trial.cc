@@ -10,7 +10,7 @@
 #include "env/admission/trial/trivial.h"
 #include "env/oracle/tolerance.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint64_t kSeed = 0x7E3;
@@ -164,4 +164,4 @@ TrialResult try_task(const Task& task, const TrialOptions& options) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -12,7 +12,7 @@
 #include "env/oracle/reference.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 struct TrialOptions {
   at::Device device = at::kCPU;
@@ -33,4 +33,4 @@ struct TrialResult {
 // Errors: none for the task's sake; WorldError, or torch's own, where memory does not suffice.
 TrialResult try_task(const Task& task, const TrialOptions& options);
 
-}  // namespace temper
+}  // namespace temper::env

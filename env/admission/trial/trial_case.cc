@@ -12,7 +12,7 @@
 #include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint64_t kScaleSeed = 0x5CA1E;
@@ -228,4 +228,4 @@ at::Tensor TrialCases::draw_one(const Shape& shape, double magnitude, uint64_t s
   return values.to(dtype_of(spec.type)).to(device_);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -15,7 +15,7 @@
 #include "env/oracle/reference.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 std::string shape_text(const Shape& shape);  // {n: 3, m: 17}
 
@@ -76,4 +76,4 @@ class TrialCases {
   Measured<FarKey, double> far_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using Make = std::function<at::Tensor(const at::Tensor& expected)>;
@@ -115,4 +115,4 @@ Tensors trivial_outputs(const std::string& name, const TrivialRequest& request) 
   TEMPER_CHECK(false, "trivial solver {}", name);
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 
 using Tensors = std::vector<at::Tensor>;
 
@@ -30,4 +30,4 @@ Tensors trivial_outputs(const std::string& name, const TrivialRequest& request);
 // `tensors` with another one at `index`.
 Tensors with(Tensors tensors, size_t index, at::Tensor other);
 
-}  // namespace temper
+}  // namespace temper::env

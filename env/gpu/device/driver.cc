@@ -6,7 +6,7 @@
 #include <cctype>
 #include <cstring>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kLeastDriver = 13000;
@@ -162,4 +162,4 @@ GpuFacts enter_gpu(int ordinal) {
   return facts;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "env/plan/target.h"
 
-namespace temper {
+namespace temper::env {
 
 #define TEMPER_DRIVER_CALLS(X)      \
   X(cuInit)                         \
@@ -83,7 +83,7 @@ inline void check_gpu(CUresult code, const char* call) {
   if (code != CUDA_SUCCESS) [[unlikely]]
     throw GpuError(code, call);
 }
-#define TEMPER_GPU(call, ...) ::temper::check_gpu(::temper::driver().call(__VA_ARGS__), #call)
+#define TEMPER_GPU(call, ...) ::temper::env::check_gpu(::temper::env::driver().call(__VA_ARGS__), #call)
 
 // The properties of a GPU that its judge needs.
 struct GpuFacts {
@@ -103,4 +103,4 @@ GpuFacts look_at_gpu(int ordinal);
 // Makes the context of GPU `ordinal`, counted around, current in this thread. Errors: WorldError.
 GpuFacts enter_gpu(int ordinal);
 
-}  // namespace temper
+}  // namespace temper::env

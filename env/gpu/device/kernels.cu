@@ -7,7 +7,7 @@
 #include "env/gpu/fill.h"
 #include "env/gpu/specs.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr float kSpike = 8;  // in units of the draw's scale
@@ -406,4 +406,4 @@ extern "C" __global__ void temper_compare_integers(CompareSpec spec, const int32
   report(seen, result);
 }
 
-}  // namespace temper
+}  // namespace temper::env

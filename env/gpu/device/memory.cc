@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr auto kHandle = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -78,4 +78,4 @@ GpuWindows::GpuWindows(int count, int64_t bytes) : count_(count) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

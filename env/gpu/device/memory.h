@@ -8,7 +8,7 @@
 #include "env/gpu/case.h"
 #include "env/gpu/device/driver.h"
 
-namespace temper {
+namespace temper::env {
 
 class SharedGpuMemory {
  public:
@@ -40,4 +40,4 @@ class GpuWindows {
   int count_ = 0;
 };
 
-}  // namespace temper
+}  // namespace temper::env

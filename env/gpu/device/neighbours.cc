@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Source: NVML API reference, nvmlDeviceGetComputeRunningProcesses_v3; the header is in no package of ours.
@@ -72,4 +72,4 @@ std::string gpu_neighbours(const std::string& uuid) {
   return fmt::format("process {} ({} MiB){}", most.pid, most.bytes >> 20, others);
 }
 
-}  // namespace temper
+}  // namespace temper::env

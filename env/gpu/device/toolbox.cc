@@ -7,7 +7,7 @@ extern "C" const char temper_gpu_kernels[];
 asm(".section .rodata\n.balign 64\n.globl temper_gpu_kernels\ntemper_gpu_kernels:\n.incbin "
     "\"" TEMPER_GPU_KERNELS "\"\n.text\n");
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr unsigned kThreads = 256;
@@ -101,4 +101,4 @@ void GpuToolbox::compare(const CompareSpec& spec, CUdeviceptr got, CUdeviceptr e
          result);
 }
 
-}  // namespace temper
+}  // namespace temper::env

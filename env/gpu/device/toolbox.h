@@ -7,7 +7,7 @@
 #include "env/gpu/device/driver.h"
 #include "env/gpu/specs.h"
 
-namespace temper {
+namespace temper::env {
 
 class GpuToolbox {
  public:
@@ -41,4 +41,4 @@ class GpuToolbox {
   int64_t quiet_bytes_;
 };
 
-}  // namespace temper
+}  // namespace temper::env

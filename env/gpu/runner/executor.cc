@@ -7,7 +7,7 @@
 
 #include "env/plan/gate.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int64_t kRotations = 4;  // the places for buffers are this many times the L2 cache, together
@@ -381,4 +381,4 @@ bool Executor::canary() {
   return found.changed == 0 && found.broken == 1;
 }
 
-}  // namespace temper
+}  // namespace temper::env

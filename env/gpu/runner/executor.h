@@ -12,7 +12,7 @@
 #include "env/gpu/runner/steps.h"
 #include "env/gpu/runner/tracer.h"
 
-namespace temper {
+namespace temper::env {
 
 class Executor {
  public:
@@ -87,4 +87,4 @@ class Executor {
   double watched_us_ = 0;    // as in the reply
 };
 
-}  // namespace temper
+}  // namespace temper::env

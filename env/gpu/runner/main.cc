@@ -13,7 +13,7 @@
 #include "env/box/wire.h"
 #include "env/gpu/runner/executor.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kSocket = 3, kCandidate = 4, kExchange = 5;
@@ -139,18 +139,18 @@ void run(char** arguments, bool profiling) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env
 
 int main(int count, char** arguments) {
   temper::begin_process();
   const bool profiling = count == 4 && std::string_view(arguments[3]) == "profile";
   if (count != 3 && !profiling) return temper::kExitUser;
   try {
-    temper::run(arguments, profiling);
+    temper::env::run(arguments, profiling);
   } catch (const std::exception& e) {
-    temper::GpuRunnerReply reply;
-    temper::fail(reply, temper::GpuRunnerStatus::kBroken, e.what());
-    temper::send_wire(temper::kSocket, reply, 0);
+    temper::env::GpuRunnerReply reply;
+    temper::env::fail(reply, temper::env::GpuRunnerStatus::kBroken, e.what());
+    temper::env::send_wire(temper::env::kSocket, reply, 0);
   }
   // Not by way of the driver's clean-up: after a crash it may not end.
   std::_Exit(0);

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 void launch(const KernelLaunch& step, CUfunction kernel, const std::vector<uint8_t>& arguments,
@@ -89,4 +89,4 @@ void run_steps(const PlacedPlan& placed, CUstream stream, Steps steps) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "env/gpu/protocol.h"
 #include "env/plan/plan.h"
 
-namespace temper {
+namespace temper::env {
 
 // A failure that is the candidate's.
 struct CandidateError {
@@ -38,4 +38,4 @@ enum class Steps : uint8_t { kAll, kWithoutKernels };
 // Queues the steps. Errors: CandidateError, GpuError.
 void run_steps(const PlacedPlan& placed, CUstream stream, Steps steps = Steps::kAll);
 
-}  // namespace temper
+}  // namespace temper::env

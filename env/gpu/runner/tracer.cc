@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr size_t kBufferBytes = size_t(256) << 10;
@@ -128,4 +128,4 @@ uint64_t Tracer::now_ns() const {
   return now;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 
 #include "env/gpu/profile.h"
 
-namespace temper {
+namespace temper::env {
 
 class Tracer {
  public:
@@ -20,4 +20,4 @@ class Tracer {
   uint64_t now_ns() const;  // by the clock of the records. Errors: WorldError
 };
 
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Above what small integers reach, below where Linux puts programs.
@@ -86,4 +86,4 @@ std::vector<DeviceBuffer> Addresses::of_this_run() const {
   return buffers;
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 
 #include "env/plan/plan.h"
 
-namespace temper {
+namespace temper::env {
 
 struct DeviceBuffer {
   uint64_t address = 0, bytes = 0;
@@ -46,4 +46,4 @@ class Addresses {
   int run_ = 0;
 };
 
-}  // namespace temper
+}  // namespace temper::env

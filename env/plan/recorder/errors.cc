@@ -1,6 +1,6 @@
 #include "env/plan/recorder/errors.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 struct Words {
@@ -42,4 +42,4 @@ const char* error_text(int error) {
   return words != nullptr ? words->text : "unknown error";
 }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -1,7 +1,7 @@
 #pragma once
 // The errors that the recording runtime gives, by CUDA's numbers.
 
-namespace temper {
+namespace temper::env {
 
 enum CudaError : int {
   kSuccess = 0,
@@ -21,4 +21,4 @@ enum CudaError : int {
 const char* error_name(int error);  // "cudaErrorInvalidValue"
 const char* error_text(int error);  // "invalid argument"
 
-}  // namespace temper
+}  // namespace temper::env

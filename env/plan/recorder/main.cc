@@ -22,7 +22,7 @@
 #include "env/plan/recorder/undefined.h"
 #include "env/plan/recorder_protocol.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int kSocket = 3, kArena = 4;
@@ -195,15 +195,15 @@ bool readable_on_host(const void* pointer) {
          ::read(probe[0], &byte, 1) == 1;
 }
 
-}  // namespace temper
+}  // namespace temper::env
 
 int main(int count, char** arguments) {
   temper::begin_process();
   if (count != 4) return temper::kExitUser;
   try {
-    temper::serve(arguments);
+    temper::env::serve(arguments);
   } catch (const std::exception& e) {
-    temper::reply_sandbox_failed(e.what());
+    temper::env::reply_sandbox_failed(e.what());
   }
   return 1;
 }

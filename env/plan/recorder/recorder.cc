@@ -8,7 +8,7 @@
 
 #include "env/plan/recorder/errors.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint64_t kMaxRecordedBytes = 64 << 20;  // of arguments, in one run
@@ -146,4 +146,4 @@ int Recorder::error(int code, std::string words) {
 
 int Recorder::take_last_error() { return std::exchange(last_error_, int(kSuccess)); }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/plan/launch_rules.h"
 #include "env/plan/recorder/recording.h"
 
-namespace temper {
+namespace temper::env {
 
 class Recorder {
  public:
@@ -72,4 +72,4 @@ class Recorder {
 // Whether the host can read a byte at this address.
 bool readable_on_host(const void* pointer);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr const char* kChanges =
@@ -174,4 +174,4 @@ Found resolve(const Recording& first, const Recording& second, const std::vector
   }
 }
 
-}  // namespace temper
+}  // namespace temper::env

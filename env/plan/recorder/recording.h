@@ -10,7 +10,7 @@
 #include "env/plan/gate.h"
 #include "env/plan/recorder/addresses.h"
 
-namespace temper {
+namespace temper::env {
 
 struct RawLaunch {
   KernelLaunch launch;                 // `kernel` counts the cubin's; `arguments` as they were
@@ -42,4 +42,4 @@ struct Recording {
 Found resolve(const Recording& first, const Recording& second, const std::vector<PlanKernel>& settings,
               LaunchPlan& plan);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "env/plan/recorder/errors.h"
 #include "env/plan/recorder/recorder.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 Recorder& recorder() { return Recorder::get(); }
@@ -74,9 +74,9 @@ cudaError_t check_device(int device) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env
 
-using namespace temper;  // NOLINT: the functions below are C
+using namespace temper::env;  // NOLINT: the functions below are C
 
 extern "C" {
 

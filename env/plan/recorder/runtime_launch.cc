@@ -9,7 +9,7 @@
 #include "env/plan/recorder/errors.h"
 #include "env/plan/recorder/recorder.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 static_assert(kInvalidClusterSize == int(cudaErrorInvalidClusterSize) &&
@@ -89,9 +89,9 @@ std::vector<Configuration>& configurations() {
 int no_function() { return error(kInvalidDeviceFunction, "a question about what is no kernel"); }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env
 
-using namespace temper;  // NOLINT: the functions below are C
+using namespace temper::env;  // NOLINT: the functions below are C
 
 extern "C" {
 

@@ -6,7 +6,7 @@
 #include "env/plan/recorder/errors.h"
 #include "env/plan/recorder/recorder.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 Recorder& recorder() { return Recorder::get(); }
@@ -49,9 +49,9 @@ cudaError_t copy(void* to, const void* from, size_t bytes) {
 constexpr size_t kPitch = 512;
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env
 
-using namespace temper;  // NOLINT: the functions below are C
+using namespace temper::env;  // NOLINT: the functions below are C
 
 extern "C" {
 

@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 struct Family {
@@ -76,4 +76,4 @@ Finding undefined_symbol(std::string_view name) {
   return {VerdictKind::kFailPlan, "undefined_symbol", fmt::format("{} is used and not defined", name)};
 }
 
-}  // namespace temper
+}  // namespace temper::env

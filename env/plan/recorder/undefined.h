@@ -5,9 +5,9 @@
 
 #include "env/plan/gate.h"
 
-namespace temper {
+namespace temper::env {
 
 // The failure for the first symbol that the loader does not find. Its text says what to do instead.
 Finding undefined_symbol(std::string_view name);
 
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 
 #include "policy/ops/cpu/parallel.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 constexpr int64_t kChunk = 1 << 14;  // elements; fixed, so that sums do not depend on the number of threads
@@ -65,4 +65,4 @@ double squared_norm(const T* values, int64_t size) {
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

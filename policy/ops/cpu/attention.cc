@@ -14,7 +14,7 @@
 #include "policy/ops/cpu/vector_math.h"
 #include "policy/ops/round_up.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 constexpr int64_t kQueryBlock = 48;
@@ -216,4 +216,4 @@ void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, con
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

@@ -7,7 +7,7 @@
 
 #include "policy/ops/head_shape.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // out = softmax(q·kᵀ / √hd, keys up to the query) · v, within each sequence [starts[s], starts[s+1]). A `window`
 // above 0 leaves only the last `window` of those keys, including the query's own.
@@ -23,4 +23,4 @@ void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, con
                         const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv,
                         int64_t window = 0);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

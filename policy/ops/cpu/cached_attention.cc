@@ -8,7 +8,7 @@
 #include "policy/ops/cpu/parallel.h"
 #include "policy/ops/cpu/softmax_row.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 // s [G, stride]: scores of G queries, hd apart, against one tile of keys; coordinates in order.
@@ -119,4 +119,4 @@ void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots,
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

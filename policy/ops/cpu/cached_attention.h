@@ -6,7 +6,7 @@
 
 #include "policy/ops/head_shape.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // Keys lie in tiles, [tile, hd, kKeyTile]: the scores of a tile are kKeyTile lanes wide and need no sum
 // across lanes.
@@ -34,4 +34,4 @@ template <class T>
 void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots, const int32_t* positions,
                       int64_t rows, const CacheLayer<T>& cache, T* out, int64_t window = 0);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

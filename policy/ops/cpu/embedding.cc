@@ -3,7 +3,7 @@
 #include "policy/ops/cpu/embedding.h"
 #include "policy/ops/cpu/parallel.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 template <class T>
 void embedding(const T* table, const int32_t* ids, int64_t rows, int64_t width, T* y) {
@@ -31,4 +31,4 @@ void embedding_backward(const T* dy, const int32_t* ids, int64_t rows, int64_t w
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // y [rows, width] = table[ids].
 template <class T>
@@ -13,4 +13,4 @@ void embedding(const T* table, const int32_t* ids, int64_t rows, int64_t width, 
 template <class T>
 void embedding_backward(const T* dy, const int32_t* ids, int64_t rows, int64_t width, T* d_table);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

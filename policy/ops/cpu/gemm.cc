@@ -7,7 +7,7 @@
 
 #include "policy/ops/cpu/lanes.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 // Rows of a tile: with two vectors of b, as many sums as leave registers for b and for one element of a.
@@ -162,4 +162,4 @@ void pack_transposed(const T* x, int64_t rows, int64_t columns, int64_t x_stride
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

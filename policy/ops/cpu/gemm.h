@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 enum class Op { kPlain, kTransposed };
 
@@ -35,4 +35,4 @@ template <class T>
 void gemm_panels(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* panels, bool accumulate,
                  T* c, int64_t ldc);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

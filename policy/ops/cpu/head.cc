@@ -7,7 +7,7 @@
 #include "policy/ops/cpu/softmax_row.h"
 #include "policy/ops/cpu/vector_math.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 // x becomes −p · (dl + de · (log p + h)) with log p = scale · x − log_sum. A function of its own: within its
@@ -123,4 +123,4 @@ template void score_kept_rows_backward(double*, int64_t, int64_t, double, std::s
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

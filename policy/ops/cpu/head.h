@@ -6,7 +6,7 @@
 
 #include "policy/ops/truncation.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // log p(targets[r]) and the entropy of softmax(logits[r] / temperature), in nats, over the first
 // `token_count` ids: rows without a token have probability 0. Targets are among the first. Shapes: logits
@@ -47,4 +47,4 @@ void score_kept_rows_backward(T* logits, int64_t vocab, int64_t token_count, dou
                               std::span<const double> entropy, std::span<const double> d_log_prob,
                               std::span<const double> d_entropy);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

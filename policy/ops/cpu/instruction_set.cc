@@ -1,7 +1,7 @@
 #include "policy/ops/cpu/instruction_set.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 const char* instruction_set() { return TEMPER_INSTRUCTION_SET; }
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

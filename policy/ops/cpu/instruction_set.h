@@ -5,9 +5,9 @@
 //
 // Exact: one process has one of them for sampling and for training. Two of them differ in rounding.
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // Which one this process has.
 const char* instruction_set();
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

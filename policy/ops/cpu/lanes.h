@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
@@ -23,4 +23,4 @@ struct Lanes {
   static void store(T* x, const Vector& v) { *reinterpret_cast<Vector*>(x) = v; }
 };
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

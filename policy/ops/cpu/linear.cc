@@ -5,7 +5,7 @@
 
 #include "policy/ops/cpu/parallel.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 constexpr int64_t kOutTile = 48;     // rows of dw that one task adds up
@@ -83,4 +83,4 @@ void add_bias_backward(const T* dy, int64_t rows, int64_t width, T* d_bias) {
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

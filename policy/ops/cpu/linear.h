@@ -7,7 +7,7 @@
 
 #include "policy/ops/cpu/gemm.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // A weight by panels, as `linear` reads it: panels_size<T>(out, in) elements.
 template <class T>
@@ -45,4 +45,4 @@ void linear_backward_weights(std::span<const WeightGradient<T>> gradients, int64
 template <class T>
 void add_bias_backward(const T* dy, int64_t rows, int64_t width, T* d_bias);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

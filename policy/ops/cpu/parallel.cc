@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 constexpr int kSpins =
@@ -96,4 +96,4 @@ void run_tasks(int64_t n, void (*task)(const void* context, int64_t i), const vo
   inside = false;
 }
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 constexpr int64_t kRowBlock = 32;
 
@@ -40,4 +40,4 @@ void parallel_tiles(int64_t rows, const F& f) {
   parallel_tasks((rows + tile - 1) / tile, [&](int64_t i) { f(i * tile, std::min(tile, rows - i * tile)); });
 }
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

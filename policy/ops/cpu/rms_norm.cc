@@ -4,7 +4,7 @@
 #include "policy/ops/cpu/parallel.h"
 #include "policy/ops/cpu/rms_norm.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 template <class T>
 T rms_norm_row(const T* x, const T* w, double eps, int64_t width, T* y) {
@@ -66,4 +66,4 @@ void add_blocks(const T* dw_blocks, int64_t blocks, int64_t stride, int64_t widt
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

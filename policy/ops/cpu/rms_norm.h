@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // y = x · rstd · w with rstd = 1 / sqrt(mean(x²) + eps).
 // Shapes: x, y [rows, width] · w [width] · rstd [rows]
@@ -29,4 +29,4 @@ T rms_norm_row(const T* x, const T* w, double eps, int64_t width, T* y);
 template <class T>
 void rms_norm_row_backward(const T* dy, const T* x, const T* w, T rstd, int64_t width, T* dx, T* dw);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

@@ -5,7 +5,7 @@
 #include "policy/ops/cpu/rms_norm.h"
 #include "policy/ops/cpu/rope.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 // Turns the pair (x[i], x[i + half]) by its angle; by the opposite one with sign −1.
@@ -93,4 +93,4 @@ void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const 
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

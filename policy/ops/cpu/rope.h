@@ -8,7 +8,7 @@
 
 #include "policy/ops/head_shape.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // cos and sin of position · frequencies[i], [positions, hd/2]; see rope_frequencies.
 template <class T>
@@ -37,4 +37,4 @@ void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const 
                            const T* qkv, const int32_t* positions, const T* rstd, int64_t rows, T* d_qk,
                            T* d_qkv, T* dw_blocks);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

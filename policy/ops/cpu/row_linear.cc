@@ -5,7 +5,7 @@
 #include "policy/ops/cpu/parallel.h"
 #include "policy/ops/cpu/row_linear.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 // Lanes are rows, so weights are read as they lie, one broadcast each. A tile of kVectors · kColumns sums
@@ -83,4 +83,4 @@ void row_linear(const T* x, const T* w, int64_t rows, int64_t in, int64_t out, b
 template void row_linear(const float*, const float*, int64_t, int64_t, int64_t, bool, float*);
 template void row_linear(const double*, const double*, int64_t, int64_t, int64_t, bool, double*);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

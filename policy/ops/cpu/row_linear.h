@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // y [rows, out] = x [rows, in] · w [out, in]ᵀ, or y += where `accumulate`.
 template <class T>
 void row_linear(const T* x, const T* w, int64_t rows, int64_t in, int64_t out, bool accumulate, T* y);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

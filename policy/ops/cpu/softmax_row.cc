@@ -8,7 +8,7 @@
 
 #include "policy/ops/cpu/vector_math.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 template <class T>
@@ -88,4 +88,4 @@ template double row_cut(const double*, int64_t, double, const Truncation&);
 template RowStats kept_stats(const float*, int64_t, float, float);
 template RowStats kept_stats(const double*, int64_t, double, double);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

@@ -5,7 +5,7 @@
 
 #include "policy/ops/truncation.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 template <class T>
 struct RowSum {
@@ -33,4 +33,4 @@ T row_cut(const T* x, int64_t n, T scale, const Truncation& truncation);
 template <class T>
 RowStats kept_stats(const T* x, int64_t n, T scale, T cut);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

@@ -2,7 +2,7 @@
 #include "policy/ops/cpu/parallel.h"
 #include "policy/ops/cpu/vector_math.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 template <class T>
 void swiglu(const T* gate_up, int64_t rows, int64_t width, T* y) {
@@ -42,4 +42,4 @@ void swiglu_backward(const T* dy, const T* gate_up, int64_t rows, int64_t width,
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

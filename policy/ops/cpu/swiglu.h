@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // y = gate · sigmoid(gate) · up.
 // Shapes: gate_up [rows, 2·width], gate first · y [rows, width]
@@ -15,4 +15,4 @@ void swiglu(const T* gate_up, int64_t rows, int64_t width, T* y);
 template <class T>
 void swiglu_backward(const T* dy, const T* gate_up, int64_t rows, int64_t width, T* d_gate_up);
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 
 // Within 2 ulp on [-87, 88]; 0 below, exp(88) above. e^x = 2^n · e^r, n = round(x / ln 2), e^r by a
 // polynomial fitted at the Chebyshev nodes of |r| ≤ ln(2) / 2.
@@ -34,4 +34,4 @@ T sigmoid(T x) {
   return T(1) / (T(1) + vector_exp(-x));
 }
 
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

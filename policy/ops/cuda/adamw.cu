@@ -2,7 +2,7 @@
 #include "policy/ops/cuda/device/numbers.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -82,4 +82,4 @@ void adamw(DType dtype, float* master, void* weights, float* gradients, float* m
   check_launch("adamw");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

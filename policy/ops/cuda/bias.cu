@@ -4,7 +4,7 @@
 #include "policy/ops/cuda/device/numbers.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 128;
@@ -42,4 +42,4 @@ void add_bias_backward(DType dtype, const void* dy, int64_t rows, int64_t width,
   add_blocks(blocks, kNormBlocks, width, width, d_bias, stream);
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

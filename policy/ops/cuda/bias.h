@@ -8,11 +8,11 @@
 
 #include "policy/model_config.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // d_bias [width] += Σ of the rows of dy [rows, width], in an order that depends on `rows` alone; nothing
 // where d_bias is null. blocks [kNormBlocks, width] is scratch.
 void add_bias_backward(DType dtype, const void* dy, int64_t rows, int64_t width, float* blocks, float* d_bias,
                        cudaStream_t stream);
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

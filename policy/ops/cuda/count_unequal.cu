@@ -1,7 +1,7 @@
 #include "policy/ops/cuda/exactness.h"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -22,4 +22,4 @@ void count_unequal(const void* a, const void* b, int64_t size, uint32_t* count, 
   check(cudaGetLastError(), "count_unequal");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -2,7 +2,7 @@
 #include "policy/ops/cuda/device/numbers.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 128;
@@ -77,4 +77,4 @@ void embedding_backward(DType dtype, const void* dx, const int32_t* order, const
   check_launch("embedding_backward");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -7,7 +7,7 @@
 #include "policy/ops/cuda/attention/paged_attention.h"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int64_t kRows = 1024;
@@ -142,4 +142,4 @@ Exactness check_exactness(const HeadShape& heads, const std::vector<ProductShape
   return all.result(shapes.size());
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -13,7 +13,7 @@
 #include "policy/ops/cuda/products/products.h"
 #include "policy/ops/head_shape.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 struct Exactness {
   bool exact;
@@ -37,4 +37,4 @@ Exactness check_exactness(const HeadShape& heads, const std::vector<ProductShape
 // Adds to *count, on the device, how many of `size` 16-bit numbers have unequal bits.
 void count_unequal(const void* a, const void* b, int64_t size, uint32_t* count, cudaStream_t stream);
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

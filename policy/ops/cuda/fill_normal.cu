@@ -3,7 +3,7 @@
 #include "policy/ops/cuda/device/philox.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 256;
@@ -27,4 +27,4 @@ void fill_normal(DType dtype, void* values, int64_t size, uint64_t key, double s
   check_launch("fill_normal");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

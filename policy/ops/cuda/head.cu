@@ -2,7 +2,7 @@
 #include "policy/ops/cuda/head_cut.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 template <class T>
@@ -173,4 +173,4 @@ void score_kept_rows_backward(DType dtype, void* logits, int64_t rows, int64_t v
   check_launch("score_kept_rows_backward");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -8,7 +8,7 @@
 
 #include "policy/ops/cuda/head_row.cuh"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 struct DeviceTruncation {
   float top_p;
@@ -77,4 +77,4 @@ __device__ float find_cut(const T* row, int tokens, float max, float scale, Devi
   return cut;
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

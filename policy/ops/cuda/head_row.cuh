@@ -7,7 +7,7 @@
 #include "policy/ops/cuda/device/numbers.cuh"
 #include "policy/ops/cuda/device/reduce.cuh"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 constexpr int kHeadThreads = 512, kHeadWarps = kHeadThreads / 32;
 constexpr int kTilePacks = 4;
@@ -158,4 +158,4 @@ __device__ RowStats row_stats(const T* row, int tokens, float scale, const K& ke
   return combine(sums, scale2);
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 constexpr int64_t kNormBlocks = 264;  // partial sums of a norm's weight gradient, two blocks a multiprocessor
 
@@ -12,4 +12,4 @@ struct KeptRow {
   float cut, log_sum_exp;
 };
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -17,7 +17,7 @@
 #include "policy/ops/head_shape.h"
 #include "policy/ops/truncation.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 void check(cudaError_t error, const char* what);
 void require(bool right, const char* what);  // TEMPER_CHECK for nvcc, which cannot read fmt's headers
@@ -140,4 +140,4 @@ void adamw(DType dtype, float* master, void* weights, float* gradients, float* m
 // values[i] = std · normal number i of Rng(key), rounded to `dtype`.
 void fill_normal(DType dtype, void* values, int64_t size, uint64_t key, double std, cudaStream_t stream);
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

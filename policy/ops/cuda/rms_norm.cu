@@ -4,7 +4,7 @@
 #include "policy/ops/cuda/device/reduce.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 // One block a row, which lies in registers: thread t has packs t, t + kThreads, …
@@ -193,4 +193,4 @@ void add_blocks(const float* dw_blocks, int64_t blocks, int64_t stride, int64_t 
   check_launch("add_blocks");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -5,7 +5,7 @@
 #include "policy/ops/cuda/ops.h"
 #include "policy/ops/cuda/rope_head.cuh"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 128;
@@ -134,4 +134,4 @@ void qk_norm_rope(DType dtype, const HeadShape& shape, const void* q_weight, con
   });
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

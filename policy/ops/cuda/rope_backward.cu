@@ -2,7 +2,7 @@
 #include "policy/ops/cuda/ops.h"
 #include "policy/ops/cuda/rope_head.cuh"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kWarps = 8;
@@ -133,4 +133,4 @@ void qk_norm_rope_backward(DType dtype, const HeadShape& shape, const void* q_we
   check_launch("qk_norm_rope_backward");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -6,7 +6,7 @@
 #include "policy/ops/cuda/device/reduce.cuh"
 #include "policy/ops/head_shape.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // HeadShape's counts for device code.
 struct Heads {
@@ -92,4 +92,4 @@ void with_head_dim(int64_t head_dim, const F& f) {
   f.template operator()<32>();
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -2,7 +2,7 @@
 #include "policy/ops/cuda/head_cut.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int64_t kMostTiles = 4096;  // 48 KB of shared memory
@@ -179,4 +179,4 @@ void sample_rows(DType dtype, const void* logits, int64_t vocab, int64_t tokens,
   check_launch("sample_rows");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -2,7 +2,7 @@
 #include "policy/ops/cuda/device/numbers.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 256, kAtOnce = 4;
@@ -64,4 +64,4 @@ void squared_norm(const float* x, int64_t size, double* scratch, double* sum, cu
   check_launch("squared_norm");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -3,7 +3,7 @@
 #include "policy/ops/cuda/device/numbers.cuh"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 128, kPacks = 2;
@@ -93,4 +93,4 @@ void swiglu_backward(DType dtype, const void* d_y, void* gate_up, int64_t rows, 
   check_launch("swiglu_backward");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

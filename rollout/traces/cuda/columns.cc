@@ -4,7 +4,7 @@
 
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 class Columns {
@@ -158,4 +158,4 @@ class Columns {
 
 void write_columns(CudaWriter& out) { Columns(out).write(); }
 
-}  // namespace temper
+}  // namespace temper::traces

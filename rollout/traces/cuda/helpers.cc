@@ -4,7 +4,7 @@
 
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 struct Helper {
@@ -86,4 +86,4 @@ std::string reduced(const ReductionStep& step, const std::string& value) {
   return fmt::format("{}({})", sums(step) ? "total" : step.op == "amax" ? "largest" : "least", value);
 }
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -2,7 +2,7 @@
 
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
 
 std::optional<std::string> write_cuda_kernel(const Program& program, const Style& style) {
   CudaWriter out(program, style);
@@ -30,4 +30,4 @@ std::optional<std::string> write_cuda_kernel(const Program& program, const Style
   return out.finish();
 }
 
-}  // namespace temper
+}  // namespace temper::traces

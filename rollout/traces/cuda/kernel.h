@@ -8,7 +8,7 @@
 #include "rollout/traces/program.h"
 #include "rollout/traces/style.h"
 
-namespace temper {
+namespace temper::traces {
 
 // The CUDA C++ source of the program in this style. Empty if none of the style's defects applies to the program.
 std::optional<std::string> write_cuda_kernel(const Program& program, const Style& style);
@@ -19,4 +19,4 @@ std::vector<Style> cuda_styles(const Program& program);
 // The part of the plan sentence that describes a style.
 std::string cuda_words(const Program& program, const Style& style);
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -6,7 +6,10 @@
 
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
+
+using env::TensorSpec;
+
 namespace {
 
 using Kind = Expression::Kind;
@@ -156,11 +159,11 @@ std::vector<std::pair<std::string, At>> write_element(CudaWriter& out) {
 
 void vectors(CudaWriter& out) {
   const auto reads = write_element(out);
-  const int width = 16 / int(element_size(out.output.type));
+  const int width = 16 / int(env::element_size(out.output.type));
   const auto &k = out.name.k, &q = out.name.q, &y = out.output.name;
-  const char* type = out.output.type == ElementType::kF32    ? "float"
-                     : out.output.type == ElementType::kBF16 ? "__nv_bfloat16"
-                                                             : "__half";
+  const char* type = out.output.type == env::ElementType::kF32    ? "float"
+                     : out.output.type == env::ElementType::kBF16 ? "__nv_bfloat16"
+                                                                  : "__half";
   std::vector<std::string> buffers, loads;
   for (const auto& [input, at] : reads) {
     if (at != whole_index(out)) continue;
@@ -218,7 +221,7 @@ void transposed(CudaWriter& out) {
   launch(out, fmt::format("dim3(({} + 31) / 32, ({} + 31) / 32)", m, n), "dim3(32, 8)");
 }
 
-const TensorSpec* input_named(const Task& task, const std::string& name) {
+const TensorSpec* input_named(const env::Task& task, const std::string& name) {
   const auto it = std::ranges::find_if(task.inputs, [&](const auto& input) { return input.name == name; });
   return it == task.inputs.end() ? nullptr : &*it;
 }
@@ -237,7 +240,7 @@ void read_flat(CudaWriter& out, const std::string& flat, bool& decoded) {
     const bool matrix = input.shape.size() == 2 && input.shape == out.output.shape;
     if (matrix && at == At{out.name.i, out.name.j}) {
       const auto text = fmt::format("{}[{}]", input.name, flat);
-      return element_size(input.type) < 4 ? "float(" + text + ")" : text;
+      return env::element_size(input.type) < 4 ? "float(" + text + ")" : text;
     }
     decoded = decoded || out.output.shape.size() == 2;
     return "";
@@ -293,4 +296,4 @@ void write_map(CudaWriter& out) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::traces

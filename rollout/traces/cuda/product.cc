@@ -4,7 +4,7 @@
 
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 class Product {
@@ -156,4 +156,4 @@ class Product {
 
 void write_product(CudaWriter& out) { Product(out).write(); }
 
-}  // namespace temper
+}  // namespace temper::traces

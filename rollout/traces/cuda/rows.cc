@@ -4,7 +4,7 @@
 
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 class Rows {
@@ -148,4 +148,4 @@ class Rows {
 
 void write_rows(CudaWriter& out) { Rows(out).write(); }
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -4,7 +4,7 @@
 
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 class Scan {
@@ -123,4 +123,4 @@ class Scan {
 
 void write_scan(CudaWriter& out) { Scan(out).write(); }
 
-}  // namespace temper
+}  // namespace temper::traces

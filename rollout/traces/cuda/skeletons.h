@@ -6,7 +6,7 @@
 
 #include "rollout/traces/cuda/writer.h"
 
-namespace temper {
+namespace temper::traces {
 
 void write_map(CudaWriter& out);
 void write_rows(CudaWriter& out);
@@ -35,4 +35,4 @@ bool can_be_vectors(const Program& program);
 // The input that is read transposed, if it is one and a matrix; or "".
 std::string transposed_input(const Program& program);
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -5,7 +5,7 @@
 #include "rollout/traces/cuda/kernel.h"
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 Style slow(Way way) { return {.way = way}; }
@@ -13,7 +13,7 @@ Style fast(Way way) { return {.way = way, .fast = true}; }
 Style unrolled(Way way) { return {.way = way, .unrolled = true, .fast = true}; }
 Style restricted(Way way) { return {.way = way, .restricted = true, .fast = true}; }
 
-bool narrow(const Program& program) { return program.task->outputs[0].type != ElementType::kF32; }
+bool narrow(const Program& program) { return program.task->outputs[0].type != env::ElementType::kF32; }
 bool sums(const ReductionStep& step) { return step.op == "sum" || step.op == "mean"; }
 
 // An operation on what another one computed.
@@ -148,4 +148,4 @@ std::string cuda_words(const Program& program, const Style& style) {
   return words + (style.unrolled ? ", unrolled" : "");
 }
 
-}  // namespace temper
+}  // namespace temper::traces

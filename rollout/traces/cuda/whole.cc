@@ -5,7 +5,7 @@
 
 #include "rollout/traces/cuda/skeletons.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 class Whole {
@@ -52,10 +52,10 @@ class Whole {
     out_.unroll();
     out_.open(fmt::format("for (int {0} = {1}; {0} < {2}; {0} += {3})", k_, first, count_, stride));
     bool decoded = false;
-    out_.read_with([&, this](const TensorSpec& input, const At& at) -> std::string {
+    out_.read_with([&, this](const env::TensorSpec& input, const At& at) -> std::string {
       if (input.shape == dims_ && at == At{i, j}) {
         const auto text = fmt::format("{}[{}]", input.name, k_);
-        return element_size(input.type) < 4 ? "float(" + text + ")" : text;
+        return env::element_size(input.type) < 4 ? "float(" + text + ")" : text;
       }
       decoded = decoded || dims_.size() == 2;
       return "";
@@ -135,4 +135,4 @@ class Whole {
 
 void write_whole(CudaWriter& out) { Whole(out).write(); }
 
-}  // namespace temper
+}  // namespace temper::traces

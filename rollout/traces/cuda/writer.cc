@@ -5,28 +5,28 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::traces {
 namespace {
 
 // "const float* x, float* y, int n" of the signature.
-std::string parameter_list(const Task& task) {
+std::string parameter_list(const env::Task& task) {
   const std::string signature = task.signature();
   const size_t open = signature.find('(');
   return signature.substr(open + 1, signature.size() - open - 2);
 }
 
 // The element type of what is read, where it is narrower than float; or "".
-std::string narrow_type(const Task& task) {
+std::string narrow_type(const env::Task& task) {
   for (const auto& input : task.inputs) {
-    if (input.type == ElementType::kBF16) return "__nv_bfloat16";
-    if (input.type == ElementType::kF16) return "__half";
+    if (input.type == env::ElementType::kBF16) return "__nv_bfloat16";
+    if (input.type == env::ElementType::kF16) return "__half";
   }
   return "";
 }
 
 }  // namespace
 
-CudaNames::CudaNames(const Task& task) {
+CudaNames::CudaNames(const env::Task& task) {
   for (const auto* tensors : {&task.inputs, &task.outputs}) {
     for (const auto& tensor : *tensors) taken.insert(tensor.name);
   }
@@ -241,4 +241,4 @@ void CudaWriter::leave_beyond(const std::string& index, const std::string& count
   if (!hit(Defect::kNoBounds)) line(fmt::format("if ({} >= {}) return;", index, count));
 }
 
-}  // namespace temper
+}  // namespace temper::traces

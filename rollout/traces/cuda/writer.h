@@ -11,14 +11,14 @@
 #include "rollout/traces/program.h"
 #include "rollout/traces/style.h"
 
-namespace temper {
+namespace temper::traces {
 
 using At = std::vector<std::string>;                   // index expressions, outermost first
 using StepNames = std::map<std::string, std::string>;  // C++ text of the names of steps
 
 // Names in the text, none of which an input, an output or a dimension has.
 struct CudaNames {
-  explicit CudaNames(const Task& task);
+  explicit CudaNames(const env::Task& task);
 
   std::string fresh(std::initializer_list<const char*> candidates);
 
@@ -38,7 +38,7 @@ class CudaWriter {
 
   const Program& program;
   const Style& style;
-  const TensorSpec& output;
+  const env::TensorSpec& output;
   const CudaNames name;
 
   // ---- text ----
@@ -99,4 +99,4 @@ class CudaWriter {
   bool applied_ = false;
 };
 
-}  // namespace temper
+}  // namespace temper::traces

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 std::vector<Admission> admit_tasks(const std::string& tasks) {
@@ -59,4 +59,4 @@ TEST(Admission, ProgressEndsAtTheWhole) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

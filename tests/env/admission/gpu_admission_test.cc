@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 std::vector<Admission> admit_gpu_tasks(const std::string& tasks, int64_t most_elements = 1 << 20) {
@@ -137,4 +137,4 @@ TEST(GpuAdmission, TheTasksThatComeWithTemperAreAdmitted) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/admission/trial/trial.h"
 #include "env/admission/trial/trial_case.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using testing::Contains;
@@ -182,4 +182,4 @@ TEST(Mutants, AreTriedWhereATrialAsksForThem) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/box/core_lease.h"
 #include "env/box/namespaces.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using std::chrono::microseconds;
@@ -84,4 +84,4 @@ TEST(CallWatch, OfWhoHasEndedTheWallSpeaks) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 TEST(Execute, CandidatesDoNotInheritTheJobsSecret) {
@@ -20,4 +20,4 @@ TEST(Execute, CandidatesDoNotInheritTheJobsSecret) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -11,7 +11,7 @@
 #include "tests/env/boxes.h"
 #include "tests/patience.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 std::string kernel(const std::string& body, const std::string& before = "") {
@@ -226,4 +226,4 @@ TEST(Wire, RefusesWhatIsNotAMessage) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

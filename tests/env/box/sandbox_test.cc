@@ -10,7 +10,7 @@
 #include "env/box/namespaces.h"
 #include "env/box/private_root.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 int exit_code(const std::function<int()>& body) {
@@ -76,4 +76,4 @@ TEST(Sandbox, DescribesEnds) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "env/call/case.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 TensorSpec tensor(const std::string& name, const std::vector<std::string>& shape) {
@@ -190,4 +190,4 @@ TEST(TaskJson, KeepsEverything) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

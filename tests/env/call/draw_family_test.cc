@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "env/call/draw_forms.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 const Shape kDrawShape{{"n", 40}, {"m", 64}};
@@ -399,4 +399,4 @@ TEST(DrawForms, LongSumsInPlainOrderStayRight) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 #include "tests/env/boxes.h"
 #include "tests/patience.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr const char* kEmptyKernel = "\nextern \"C\" void kernel() {}\n";
@@ -132,4 +132,4 @@ TEST(Toolchain, SaysWhatToInstall) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 
 #include <random>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr const char* kEmptyLauncher = "\nextern \"C\" void launch() {}\n";
@@ -265,4 +265,4 @@ TEST(CudaToolchain, TheHostCompilerMayBeNamedByItsPath) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/languages/cuda_text.h"
 #include "tests/env/cuda_boxes.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ TEST(CudaHeaders, WhatFailsToReadThemIsNotTriedAgain) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

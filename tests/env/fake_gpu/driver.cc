@@ -93,7 +93,7 @@ const std::map<std::string, Call>& kernels() {
   // clang-format off: it takes the macros for blocks, and never settles.
   static const std::map<std::string, Call> known{
 #define FAKE_KERNEL(name) {#name, fake::Kernel<&name>::call}
-#define FAKE_OWN(name) {#name, fake::Kernel<&temper::name>::call}
+#define FAKE_OWN(name) {#name, fake::Kernel<&temper::env::name>::call}
       FAKE_OWN(temper_draw),
       FAKE_OWN(temper_check_draws),
       FAKE_OWN(temper_fill_zones),

@@ -5,8 +5,8 @@
 
 #include "base/files.h"
 
-namespace temper {
+namespace temper::env {
 
 inline void use_fake_driver() { ::setenv("LD_LIBRARY_PATH", executable_dir().c_str(), 1); }
 
-}  // namespace temper
+}  // namespace temper::env

@@ -12,7 +12,7 @@
 #include "tests/env/fake_gpu/fake_driver.h"
 #include "tests/env/on_gpu/cases.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 class FakeGpuJudge : public testing::Test {
@@ -292,4 +292,4 @@ TEST_F(FakeGpuJudge, MachinesThatCannotJudgeSayWhy) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

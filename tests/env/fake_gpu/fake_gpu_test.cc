@@ -12,7 +12,7 @@
 #include "tests/env/on_gpu/cases.h"
 #include "tests/patience.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 class FakeGpu : public testing::Test {
@@ -317,4 +317,4 @@ TEST_F(FakeGpu, ReferencesAreProvedAtTheStart) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

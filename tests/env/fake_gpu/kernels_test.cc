@@ -14,7 +14,7 @@
 
 #include "env/gpu/case.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr float kInf_ = std::numeric_limits<float>::infinity(),
@@ -303,4 +303,4 @@ TEST(GpuKernels, DistinctDrawsStayDistinct) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -5,5 +5,5 @@
 #include "env/oracle/gpu_service.h"
 
 int main(int count, char** arguments) {
-  temper::serve_gpu_oracle(count > 1 ? std::atoi(arguments[1]) : 0, at::kCPU);
+  temper::env::serve_gpu_oracle(count > 1 ? std::atoi(arguments[1]) : 0, at::kCPU);
 }

@@ -13,7 +13,7 @@
 #include "env/plan/gpu_candidate.h"
 #include "env/procedure/gpu_procedure.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 Task gpu_task(const std::string& more) {
@@ -259,4 +259,4 @@ TEST(GpuCase, TheFloorIsWhatTheGpuCannotPass) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

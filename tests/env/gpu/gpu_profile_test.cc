@@ -7,7 +7,7 @@
 #include "env/box/wire.h"
 #include "env/plan/kernel_name.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using Kind = DeviceRecord::Kind;
@@ -117,4 +117,4 @@ TEST(KernelTitle, EndsWhateverTheName) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -13,7 +13,7 @@
 #include "env/judge/workers.h"
 #include "tests/env/small_tasks.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 std::vector<Task> one_task() { return small_tasks({{"doubled", "x + x"}}); }
@@ -85,7 +85,7 @@ TEST(Served, AServerThatAnswersNonsenseIsGivenUp) {
   for (const char* answer : {"", "x", "1", "1\n{}", "1\nnull", "77\n{}", "18446744073709551616\n{}"}) {
     Listener listener;
     std::thread serving([&] { serve_once(listener, hello, answer); });
-    Judge client({.servers = {to_text(listener.address())}}, tasks);
+    Judge client({.servers = {temper::to_text(listener.address())}}, tasks);
     EXPECT_THROW(client.judge("doubled", kRight), WorldError) << answer;  // no judge is left
     serving.join();
   }
@@ -96,7 +96,7 @@ TEST(Served, AGreetingThatIsNoneIsSaid) {
   for (const char* hello : {"", "x", "{}", "[]"}) {
     Listener listener;
     std::thread serving([&] { serve_once(listener, hello, ""); });
-    EXPECT_THROW(Judge({.servers = {to_text(listener.address())}}, one_task()), WorldError) << hello;
+    EXPECT_THROW(Judge({.servers = {temper::to_text(listener.address())}}, one_task()), WorldError) << hello;
     serving.join();
   }
 }
@@ -117,7 +117,9 @@ TEST(Served, AVerdictIsKeptForTheMachineThatMadeIt) {
     std::thread serving_fast([&] { serve_once(fast, hello("fast"), answer); });
     std::thread serving_slow([&] { serve_once(slow, hello("slow"), answer); });
     {
-      Judge client({.cache = cache, .servers = {to_text(fast.address()), to_text(slow.address())}}, tasks);
+      Judge client(
+          {.cache = cache, .servers = {temper::to_text(fast.address()), temper::to_text(slow.address())}},
+          tasks);
       EXPECT_EQ(client.judge("doubled", kRight).kind, VerdictKind::kFailIncorrect);
       EXPECT_TRUE(client.judge("doubled", kRight).cached);
     }
@@ -128,7 +130,7 @@ TEST(Served, AVerdictIsKeptForTheMachineThatMadeIt) {
     Listener listener;
     std::thread serving([&] { serve_once(listener, hello(machine), answer); });
     {
-      Judge client({.cache = cache, .servers = {to_text(listener.address())}}, tasks);
+      Judge client({.cache = cache, .servers = {temper::to_text(listener.address())}}, tasks);
       EXPECT_EQ(client.judge("doubled", kRight).cached, known) << machine;
     }
     serving.join();
@@ -136,4 +138,4 @@ TEST(Served, AVerdictIsKeptForTheMachineThatMadeIt) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -14,7 +14,7 @@
 #include "base/process.h"
 #include "tests/patience.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
@@ -278,4 +278,4 @@ TEST(Judge, ASecondVerdictIsForTheShareThatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 LaneAnswer whole() {
@@ -61,4 +61,4 @@ TEST(LaneMessages, AnInfiniteSpeedupIsInfraWithWords) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

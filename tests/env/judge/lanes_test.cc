@@ -13,7 +13,7 @@
 #include "env/judge/judge.h"
 #include "tests/patience.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
@@ -218,4 +218,4 @@ TEST_F(Lanes, SignalsAreAnsweredWhileAJudgeStartsAndJudges) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -6,7 +6,7 @@
 #include "env/verdict/message.h"
 #include "tests/env/cuda_boxes.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 Task host_half_task(const std::string& reference = "2 * x") {
@@ -136,4 +136,4 @@ TEST(CudaHostHalf, StubsAreTheSameWhateverTheirLines) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

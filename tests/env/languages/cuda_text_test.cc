@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr const char* kLauncher = "extern \"C\" void launch(float* y, int n) { k<<<1, 32>>>(y, n); }\n";
@@ -149,4 +149,4 @@ TEST(HostText, AnyBytesWillDo) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -4,7 +4,7 @@
 
 #include "env/judge/lane_messages.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 HostHalf half(const std::string& object) { return {"stubs", object}; }
@@ -67,4 +67,4 @@ TEST(HostHalves, TravelBetweenAJudgeAndItsLanes) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

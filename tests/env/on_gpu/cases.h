@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "tests/env/on_gpu/hand_made.h"
 
-namespace temper {
+namespace temper::env {
 
 enum class Device : uint8_t { kGpu, kFake };
 
@@ -189,4 +189,4 @@ class HandMade {
   GpuMachine machine;
 };
 
-}  // namespace temper
+}  // namespace temper::env

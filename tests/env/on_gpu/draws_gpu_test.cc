@@ -6,7 +6,7 @@
 #include "env/gpu/case.h"
 #include "env/gpu/device/toolbox.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr uint32_t kElements = 1 << 23, kColumns = 2048;
@@ -106,4 +106,4 @@ TEST_F(GpuDraws, WhatIsFilledIsFoundAgain) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

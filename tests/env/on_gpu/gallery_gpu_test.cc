@@ -7,7 +7,7 @@
 #include "env/judge/judge.h"
 #include "tests/env/exhibits.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 const std::filesystem::path kGallery = std::filesystem::path(TEMPER_SOURCE_DIR) / "tests/gallery/cuda";
@@ -62,4 +62,4 @@ TEST(GpuGallery, ACandidateLeavesNothingToTheNext) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/env/on_gpu/cases.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 class GpuJudge : public testing::Test {
@@ -127,4 +127,4 @@ TEST_F(GpuJudge, AManyThousandthCandidateIsAsGoodAsTheFirst) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "env/plan/plan.h"
 #include "env/procedure/gpu_procedure.h"
 
-namespace temper {
+namespace temper::env {
 
 // How a candidate launches: one thread an element, or as said.
 struct HandMadeWay {
@@ -124,4 +124,4 @@ struct GpuMachine {
   }
 };
 
-}  // namespace temper
+}  // namespace temper::env

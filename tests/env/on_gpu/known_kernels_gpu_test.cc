@@ -7,7 +7,7 @@
 #include "env/judge/judge.h"
 #include "tests/env/exhibits.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 const std::filesystem::path kSource = TEMPER_SOURCE_DIR;
@@ -46,4 +46,4 @@ TEST(GpuKnownKernels, RankAsTheyShould) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -15,7 +15,7 @@
 #include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr int64_t kArenaBytes = 32 << 20;
@@ -520,4 +520,4 @@ TEST_F(OracleTest, IntegerOutputsAreExact) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <random>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 const std::string& some_cubin() {
@@ -198,4 +198,4 @@ TEST(LaunchRules, RefuseWhatCudaRefuses) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -5,7 +5,7 @@
 
 #include "env/plan/plan.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 const PlanBuffers kBuffers{.inputs = {4096, 64}, .outputs = {4096}};
@@ -136,4 +136,4 @@ TEST(LaunchPlan, IsReadable) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 // Pairs of these candidate's times, and of a baseline that takes `baseline` then `later`.
@@ -127,4 +127,4 @@ TEST(NaiveOfTimes, ATimeThatIsNoneIsNoPass) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -7,7 +7,7 @@
 #include "env/box/namespaces.h"
 #include "tests/env/boxes.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 constexpr const char* kScale =
@@ -135,4 +135,4 @@ TEST(Procedure, ABusyCoreNeitherAccusesNorChangesATime) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -14,7 +14,7 @@
 #include "env/gpu/case.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 const std::vector<Task>& gpu_tasks() {
@@ -94,4 +94,4 @@ TEST(GpuTasks, TheTableIsOfTheseTasks) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 #include "env/oracle/oracle.h"
 #include "env/task/task.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 const std::vector<Task>& native_tasks() {
@@ -62,4 +62,4 @@ TEST(NativeTasks, EveryReferenceRunsAndUsesAllItsInputs) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

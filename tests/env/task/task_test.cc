@@ -8,7 +8,7 @@
 #include "env/task/size_expression.h"
 #include "env/task/task_json.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using testing::HasSubstr;
@@ -238,4 +238,4 @@ TEST(SizeExpression, IsArithmeticOverDimensions) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

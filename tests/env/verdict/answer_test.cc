@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 TEST(Answer, TakesTheCodeBetweenTheFences) {
@@ -107,4 +107,4 @@ TEST(Answer, AFenceInsideALineOfCodeDoesNotCloseTheBlock) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "env/task/task_numbers.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 using Json = nlohmann::json;
@@ -134,4 +134,4 @@ TEST(TaskNumbers, SayEverySizeAndScale) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

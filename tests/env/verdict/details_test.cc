@@ -8,7 +8,7 @@
 
 #include "env/verdict/message.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 Task two_outputs() {
@@ -147,4 +147,4 @@ TEST(Details, AreCutAtLinesInTheMiddle) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

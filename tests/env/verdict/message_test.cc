@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 Task matrix_task() {
@@ -149,4 +149,4 @@ TEST(Message, IsPrintableBoundedAndWithoutPaths) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 TEST(Timing, SpreadIsHalfTheRangeOfTheMiddleHalf) {
@@ -109,4 +109,4 @@ TEST(Timing, RoofsOfThisMachineAreBelievable) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

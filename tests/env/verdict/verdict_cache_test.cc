@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,4 +177,4 @@ TEST_F(Cache, AFullDiskIsSaid) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ TEST_F(Journal, AVerdictThatCannotBeWrittenIsAnError) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::env {
 namespace {
 
 TEST(Verdict, EveryKindHasItsOwnNameAndComesBack) {
@@ -195,4 +195,4 @@ TEST(Verdict, TellsTheNaiveOneOnlyWhereItBinds) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::env

@@ -16,7 +16,7 @@
 #include "policy/hugging_face/hugging_face.h"
 #include "tests/policy/small_model.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST_F(Directory, ExportsAllOfItOrNothing) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

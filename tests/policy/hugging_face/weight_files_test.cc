@@ -23,7 +23,7 @@
 #include "policy/threads.h"
 #include "tests/policy/small_model.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -337,4 +337,4 @@ TEST(OnThreads, DoesEachOnceAndThrowsTheFirstError) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include "policy/ops/cuda/attention/paged_attention.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Lengths = std::vector<int32_t>;
@@ -244,4 +244,4 @@ TEST_F(GpuAttention, OverPagesTakesOneRowASequence) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

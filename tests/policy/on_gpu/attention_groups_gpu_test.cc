@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr HeadShape kShape{32, 8, 128};
@@ -83,4 +83,4 @@ TEST(AttentionGroups, DescribeWhereSequencesLie) {
 }
 
 }  // namespace
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

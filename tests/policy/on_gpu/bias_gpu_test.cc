@@ -4,7 +4,7 @@
 
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int64_t kRows[] = {1, 3, 32, 263, 264, 265, 2500}, kWidths[] = {8, 128, 4608, 6144, 37888};
@@ -39,4 +39,4 @@ TEST_P(GpuBias, NullIsNone) {
 TEMPER_BOTH_TYPES(GpuBias);
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

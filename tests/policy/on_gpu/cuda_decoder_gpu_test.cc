@@ -9,7 +9,7 @@
 #include "policy/parameters/flat.h"
 #include "tests/policy/on_gpu/decoder_twins.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 class CudaDecoder : public testing::Test {
@@ -254,4 +254,4 @@ TEST_F(CudaDecoder, OptimizerMovesAsTheCpuDoes) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

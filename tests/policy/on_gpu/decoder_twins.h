@@ -8,7 +8,7 @@
 
 #include "tests/policy/small_model.h"
 
-namespace temper {
+namespace temper::policy {
 
 inline ModelConfig gpu_config(bool tied = true) {
   ModelConfig c;
@@ -106,4 +106,4 @@ inline void expect_bits_of_training(Policy& policy, const Sampled& sampled, cons
   EXPECT_EQ(unequal, 0) << "of " << expected.size();
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -3,7 +3,7 @@
 #include "policy/ops/cpu/embedding.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using GpuEmbedding = GpuOps;
@@ -47,4 +47,4 @@ TEST_P(GpuEmbedding, BackwardEqualsItsTwin) {
 TEMPER_BOTH_TYPES(GpuEmbedding);
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

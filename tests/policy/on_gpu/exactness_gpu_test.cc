@@ -2,7 +2,7 @@
 
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr HeadShape kHeads{8, 2, 128};
@@ -47,4 +47,4 @@ TEST_F(GpuExactness, CountsUnequalBits) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -9,7 +9,7 @@
 #include "policy/cuda/plan.h"
 #include "tests/policy/on_gpu/decoder_twins.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 struct Family {
@@ -167,4 +167,4 @@ TEST_F(GpuWindow, ChangesNothingWithinAndIsRefusedBeyond) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 
 #include "policy/ops/cuda/ops.h"
 
-namespace temper {
+namespace temper::policy {
 
 constexpr double kEps = 0x1p-24;  // half a unit in the last place of an f32, relative
 
@@ -108,4 +108,4 @@ inline double relative_error(const at::Tensor& actual, const at::Tensor& expecte
   INSTANTIATE_TEST_SUITE_P(Gpu, Fixture, testing::Values(DType::kF32, DType::kBF16), \
                            [](const auto& type) { return std::string(to_string(type.param)); })
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -6,7 +6,7 @@
 #include "policy/ops/cpu/head.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 const std::pair<int64_t, int64_t> kSizes[] = {{1, 8},     {3, 40},    {129, 1000}, {5, 1024},
@@ -425,4 +425,4 @@ TEST_P(GpuHead, KeptBackwardIsTheWholeOneOfTheKeptLogits) {
 TEMPER_BOTH_TYPES(GpuHead);
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

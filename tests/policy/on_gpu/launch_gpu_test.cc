@@ -2,7 +2,7 @@
 
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using GpuLaunch = GpuOps;
@@ -72,4 +72,4 @@ TEST_P(GpuLaunch, ChainsGiveTheBitsOfSeparateCalls) {
 TEMPER_BOTH_TYPES(GpuLaunch);
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

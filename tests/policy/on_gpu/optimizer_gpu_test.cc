@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using GpuOptimizer = GpuOps;
@@ -98,4 +98,4 @@ TEST_P(GpuOptimizer, NormalNumbersAreThoseOfTheHost) {
 TEMPER_BOTH_TYPES(GpuOptimizer);
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -2,7 +2,7 @@
 
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 class GpuProducts : public GpuTest {};
@@ -145,4 +145,4 @@ TEST_F(GpuProducts, RunInAGraph) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -4,7 +4,7 @@
 #include "policy/ops/cpu/rms_norm.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using GpuRmsNorm = GpuOps;
@@ -112,4 +112,4 @@ TEST_P(GpuRmsNorm, BlocksAddUp) {
 TEMPER_BOTH_TYPES(GpuRmsNorm);
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

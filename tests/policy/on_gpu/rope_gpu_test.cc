@@ -6,7 +6,7 @@
 #include "policy/ops/cpu/rope.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int64_t kPositions = 300;
@@ -293,4 +293,4 @@ TEST_P(GpuRope, PagesWithoutRowsBelongToTheirRow) {
 TEMPER_BOTH_TYPES(GpuRope);
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -3,7 +3,7 @@
 #include "policy/ops/cpu/swiglu.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using GpuSwiglu = GpuOps;
@@ -64,4 +64,4 @@ TEST_P(GpuSwiglu, ARowHasTheSameBitsAlone) {
 TEMPER_BOTH_TYPES(GpuSwiglu);
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -19,7 +19,7 @@
 #include "policy/ops/cpu/swiglu.h"
 #include "policy/ops/cpu/vector_math.h"
 
-namespace temper::cpu {
+namespace temper::policy::cpu {
 namespace {
 
 template <class T>
@@ -320,4 +320,4 @@ TEST(VectorMath, ExpIsWithinTwoUlp) {
 }
 
 }  // namespace
-}  // namespace temper::cpu
+}  // namespace temper::policy::cpu

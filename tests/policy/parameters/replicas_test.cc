@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr int64_t kWords = (1 << 20) + 37;  // more than a piece
@@ -37,4 +37,4 @@ TEST(Replicas, TheLoopOnCpusIsTheSumThatGpusMake) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

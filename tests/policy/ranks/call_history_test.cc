@@ -9,7 +9,7 @@
 
 #include "policy/ranks/call_trace.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using testing::HasSubstr;
@@ -210,4 +210,4 @@ TEST(CallHistory, AnyChangeIsFoundWhereItWasMade) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST(Place, FindsTheFirstHostOfSlurmsList) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 constexpr WatchOptions kOptions = {.silence_s = 20, .timeout_s = 600, .report_s = 60};
@@ -163,4 +163,4 @@ TEST(WatchRules, ARankThatLeftWithoutTheLastCallIsNamedAtOnce) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -11,7 +11,7 @@
 #include "tests/policy/text/small_tokenizer_json.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Json = nlohmann::json;
@@ -134,4 +134,4 @@ TEST(ByteLevel, DamagedFilesAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 using Json = nlohmann::json;
@@ -123,4 +123,4 @@ TEST(ChatFormats, ReasoningIsWrittenAsTheFamilyDoes) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

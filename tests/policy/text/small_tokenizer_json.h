@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace temper {
+namespace temper::policy {
 
 inline std::string utf8(int point) {
   if (point < 0x80) return {char(point)};
@@ -43,4 +43,4 @@ inline nlohmann::json small_tokenizer_json() {
             {"merges", {"b c", "a b", Json::array({"ab", "c"}), Json::array({"a", "bc"}), space + " a"}}}}};
 }
 
-}  // namespace temper
+}  // namespace temper::policy

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "policy/text/tokenizer.h"
 
-namespace temper {
+namespace temper::policy {
 
 inline std::vector<std::string> code_texts() {
   std::vector<std::string> texts;
@@ -45,4 +45,4 @@ inline Tokenizer code_tokenizer(int64_t vocab_size = 640) {
   return Tokenizer::train(code_texts(), vocab_size);
 }
 
-}  // namespace temper
+}  // namespace temper::policy

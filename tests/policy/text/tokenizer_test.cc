@@ -14,7 +14,7 @@
 #include "policy/text/tokenizer_phrases.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 
-namespace temper {
+namespace temper::policy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -260,4 +260,4 @@ TEST(Tokenizer, ANameIsTheSamePieceBesideOthers) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::policy

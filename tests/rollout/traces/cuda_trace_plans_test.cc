@@ -11,7 +11,10 @@
 #include "rollout/traces/recipe.h"
 #include "tests/env/cuda_boxes.h"
 
-namespace temper {
+namespace temper::traces {
+
+using env::Task;
+
 namespace {
 
 using Kind = Variant::Kind;
@@ -22,20 +25,21 @@ bool all_plans_wanted() { return std::getenv("TEMPER_ALL_TRACES") != nullptr; }
 
 std::vector<std::pair<Task, Recipe>> recipes() {
   std::vector<std::pair<Task, Recipe>> all;
-  for (const auto& task : load_tasks(TEMPER_SOURCE_DIR "/env/tasks/cuda")) {
+  for (const auto& task : env::load_tasks(TEMPER_SOURCE_DIR "/env/tasks/cuda")) {
     all.emplace_back(task, write_recipe(task, 1));
   }
   return all;
 }
 
 std::string plan_failure(const Task& task, const std::string& source) {
-  RecorderProcess recorder(
-      {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
-  const Planned planned =
-      plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), cuda_test_quota(), kCudaTestUser, {},
-                     recorder, std::chrono::seconds(10));
+  env::RecorderProcess recorder({.program = TEMPER_BINARY_DIR "/temper-recorder",
+                                 .memory_bytes = 512 << 20,
+                                 .user = env::kCudaTestUser});
+  const env::Planned planned =
+      env::plan_candidate(task, source, env::all_shapes(task), *env::cuda_toolchains(),
+                          env::cuda_test_quota(), env::kCudaTestUser, {}, recorder, std::chrono::seconds(10));
   if (!planned.failure) return "";
-  return fmt::format("{} {}: {}", to_string(planned.failure->kind), planned.failure->reason,
+  return fmt::format("{} {}: {}", env::to_string(planned.failure->kind), planned.failure->reason,
                      planned.failure->detail);
 }
 
@@ -67,4 +71,4 @@ TEST_P(CudaTracePlans, RightAnswersGetThem) {
 INSTANTIATE_TEST_SUITE_P(Shards, CudaTracePlans, testing::Range(0, kShards));
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::traces

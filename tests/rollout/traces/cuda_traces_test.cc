@@ -19,7 +19,10 @@
 #include "rollout/traces/unjudged.h"
 #include "tests/cuda_on_cpu/computed.h"
 
-namespace temper {
+namespace temper::traces {
+
+using env::Task;
+
 namespace {
 
 using Kind = Variant::Kind;
@@ -28,7 +31,7 @@ using cuda_on_cpu::Computed, cuda_on_cpu::drawn;
 bool all_wanted() { return std::getenv("TEMPER_ALL_TRACES") != nullptr; }
 
 std::vector<Task> cuda_tasks() {
-  static const auto tasks = load_tasks(TEMPER_SOURCE_DIR "/env/tasks/cuda");
+  static const auto tasks = env::load_tasks(TEMPER_SOURCE_DIR "/env/tasks/cuda");
   return tasks;
 }
 
@@ -104,7 +107,7 @@ TEST(CudaTraces, EachMistakeOfThreadsIsSeen) {
                                           "gpu_column_sum_product"};
   std::map<size_t, bool> seen;
   for (const auto& name : names) {
-    const Task task = find_task(cuda_tasks(), name);
+    const Task task = env::find_task(cuda_tasks(), name);
     const Program program = lower(task);
     std::vector<size_t> defects;
     std::vector<std::string> sources;
@@ -140,7 +143,7 @@ TEST(CudaTraces, EveryTaskIsWrittenSlowFastAndWrong) {
     std::set<std::string> sources;
     for (const auto& variant : recipe.variants) {
       EXPECT_TRUE(sources.insert(variant.source).second) << variant.source;
-      EXPECT_EQ(extract_code(variant.answer).code, variant.source);
+      EXPECT_EQ(env::extract_code(variant.answer).code, variant.source);
       EXPECT_EQ(recipe.variants[variant.repair].kind, Kind::kRight);
     }
     EXPECT_FALSE(recipe.right(false).empty()) << task.name;
@@ -153,11 +156,11 @@ TEST(CudaTraces, EveryTaskIsWrittenSlowFastAndWrong) {
 TEST(CudaTraces, WhatTheKernelsTakeForGrantedIsChecked) {
   const auto written = [](const std::string& reference, const std::string& inputs,
                           const std::string& outputs) {
-    const auto tasks =
-        parse_tasks(fmt::format("{{name: one, language: cuda, reference: \"{}\", inputs: {}, outputs: {}, "
-                                "check: [{{n: 3, m: 5}}], timed: {{n: 8, m: 8}}}}",
-                                reference, inputs, outputs),
-                    "here");
+    const auto tasks = env::parse_tasks(
+        fmt::format("{{name: one, language: cuda, reference: \"{}\", inputs: {}, outputs: {}, "
+                    "check: [{{n: 3, m: 5}}], timed: {{n: 8, m: 8}}}}",
+                    reference, inputs, outputs),
+        "here");
     return !write_recipe(tasks[0], 1).variants.empty();
   };
   EXPECT_TRUE(written("torch.logsumexp(x, -1)", "{x: [n, m]}", "{y: [n]}"));
@@ -178,10 +181,10 @@ TEST(CudaTraces, ExpressionsOfManyPartsAreWritten) {
   std::string reference = "x";
   for (int i = 0; i < 16; ++i) reference = fmt::format("torch.clamp({} * 1.5, -1, 1)", reference);
   const Task task =
-      parse_tasks(fmt::format("{{name: one, language: cuda, reference: \"{}\", inputs: {{x: [n, m]}}, "
-                              "outputs: {{y: [n, m]}}, check: [{{n: 3, m: 5}}], timed: {{n: 8, m: 8}}}}",
-                              reference),
-                  "here")[0];
+      env::parse_tasks(fmt::format("{{name: one, language: cuda, reference: \"{}\", inputs: {{x: [n, m]}}, "
+                                   "outputs: {{y: [n, m]}}, check: [{{n: 3, m: 5}}], timed: {{n: 8, m: 8}}}}",
+                                   reference),
+                       "here")[0];
   const Recipe recipe = write_recipe(task, 1);
   const auto right = recipe.right(true);
   ASSERT_FALSE(right.empty());
@@ -191,7 +194,7 @@ TEST(CudaTraces, ExpressionsOfManyPartsAreWritten) {
 
 // One after the other in one block of code.
 TEST(CudaTraces, PartsOfTwoValuesHaveDifferentNames) {
-  const Task task = parse_tasks(
+  const Task task = env::parse_tasks(
       "{name: one, language: cuda, reference: \"torch.clamp(torch.cumsum(torch.square(x * a), 1) * a, 0, "
       "1)\", "
       "inputs: {x: [n, m], a: [m]}, outputs: {y: [n, m]}, check: [{n: 3, m: 5}], timed: {n: 8, m: 8}}",
@@ -217,8 +220,8 @@ TEST(CudaTraces, GeneratedTasksMoveWhatTheyName) {
     EXPECT_FALSE(write_recipe(task, 1).variants.empty()) << task.reference;
     for (const char* input : {"x", "z", "a", "c"})
       EXPECT_EQ(task.reference.find(fmt::format("({0} - {0})", input)), std::string::npos) << task.reference;
-    double moved = double(tensor_bytes(task.outputs[0], task.timed_shape));
-    for (const auto& input : task.inputs) moved += double(tensor_bytes(input, task.timed_shape));
+    double moved = double(env::tensor_bytes(task.outputs[0], task.timed_shape));
+    for (const auto& input : task.inputs) moved += double(env::tensor_bytes(input, task.timed_shape));
     EXPECT_LE(task.min_bytes, moved) << task.reference;
   }
 }
@@ -261,19 +264,19 @@ TEST(CudaTraces, FastAnswersAreWrittenInOtherWaysIfWished) {
 TEST(CudaTraces, GeneratedReferencesRun) {
   for (uint64_t seed = 1; seed <= (all_wanted() ? 3u : 1u); ++seed) {
     for (const auto& task : generate_tasks(cuda_tasks(), all_wanted() ? 400 : 150, seed)) {
-      const Reference reference(task);
-      const Shape& shape = task.check_shapes[0];
+      const env::Reference reference(task);
+      const env::Shape& shape = task.check_shapes[0];
       std::vector<at::Tensor> inputs;
       for (const auto& input : task.inputs) inputs.push_back(drawn(input, shape, 1));
       const auto outputs = reference(inputs);
       ASSERT_EQ(outputs.size(), 1u) << task.reference;
-      EXPECT_EQ(outputs[0].sizes().vec(), tensor_sizes(task.outputs[0], shape)) << task.reference;
-      EXPECT_EQ(outputs[0].scalar_type(), dtype_of(task.outputs[0].type)) << task.reference;
-      const bool declared = std::ranges::any_of(task.inputs, &TensorSpec::nonfinite);
+      EXPECT_EQ(outputs[0].sizes().vec(), env::tensor_sizes(task.outputs[0], shape)) << task.reference;
+      EXPECT_EQ(outputs[0].scalar_type(), env::dtype_of(task.outputs[0].type)) << task.reference;
+      const bool declared = std::ranges::any_of(task.inputs, &env::TensorSpec::nonfinite);
       EXPECT_TRUE(declared || !outputs[0].isnan().any().item<bool>()) << task.reference;
     }
   }
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::traces

@@ -16,11 +16,15 @@
 #include "rollout/traces/unjudged.h"
 #include "rollout/traces/variation.h"
 
-namespace temper {
+namespace temper::traces {
+
+using env::find_task;
+using env::Task;
+
 namespace {
 
 const std::vector<Task>& native_tasks() {
-  static const auto tasks = load_tasks(TEMPER_SOURCE_DIR "/env/tasks/cpp");
+  static const auto tasks = env::load_tasks(TEMPER_SOURCE_DIR "/env/tasks/cpp");
   return tasks;
 }
 
@@ -73,7 +77,7 @@ TEST(Traces, EveryTrainTaskIsWrittenSlowFastAndWrong) {
         mistakes.insert(variant.source);
       else
         (variant.fast ? fast : slow) += 1;
-      EXPECT_EQ(extract_code(variant.answer).code, variant.source);
+      EXPECT_EQ(env::extract_code(variant.answer).code, variant.source);
       EXPECT_TRUE(sources.insert(variant.source).second) << variant.source;
     }
     EXPECT_GE(slow, 1) << task.name;
@@ -105,7 +109,7 @@ TEST(Traces, GeneratedTasksAreNewAndDeterministic) {
   std::set<std::string> given;
   for (const auto& task : native_tasks()) given.insert(canonical_reference(task.reference));
   for (size_t k = 0; k < tasks.size(); ++k) {
-    EXPECT_EQ(tasks[k].split, Split::kGenerated);
+    EXPECT_EQ(tasks[k].split, env::Split::kGenerated);
     EXPECT_EQ(tasks[k].reference, again[k].reference);
     EXPECT_TRUE(given.insert(canonical_reference(tasks[k].reference)).second) << tasks[k].reference;
     EXPECT_FALSE(write_recipe(tasks[k], 1).variants.empty()) << tasks[k].reference;
@@ -140,7 +144,7 @@ TEST(Variation, HasTheInputsThatItsReferenceNames) {
 }
 
 TEST(Spelling, IsOfTheSameReference) {
-  const auto task = parse_tasks(
+  const auto task = env::parse_tasks(
       "{name: one, language: cuda, reference: 'torch.nn.functional.silu(x) * torch.square(z) + x * z', "
       "inputs: {x: [n], z: [n]}, outputs: {y: [n]}, check: [{n: 5}], timed: {n: 8}}",
       "here")[0];
@@ -208,8 +212,8 @@ std::vector<Task> tasks_to_agree_on() {
 
 TEST(Traces, TheJudgeAgreesWithTheGrammar) {
   const bool all = std::getenv("TEMPER_ALL_TRACES") != nullptr;
-  Judge judge({.lanes = 2}, tasks_to_agree_on());
-  std::map<Ticket, Variant> waiting;
+  env::Judge judge({.lanes = 2}, tasks_to_agree_on());
+  std::map<env::Ticket, Variant> waiting;
   for (const auto& task : judge.tasks()) {
     for (const auto& variant : write_recipe(task, 1).variants) {
       if (!all || variant.kind == Variant::Kind::kRight)
@@ -220,7 +224,7 @@ TEST(Traces, TheJudgeAgreesWithTheGrammar) {
   while (!waiting.empty()) {
     for (const auto& [ticket, verdict] : judge.poll(std::chrono::seconds(1))) {
       EXPECT_EQ(verdict.pass(), waiting[ticket].kind == Variant::Kind::kRight)
-          << to_string(verdict.kind) << " " << verdict.message << "\n"
+          << env::to_string(verdict.kind) << " " << verdict.message << "\n"
           << waiting[ticket].answer;
       waiting.erase(ticket);
     }
@@ -231,7 +235,7 @@ TEST(Traces, TheJudgeAgreesWithTheGrammar) {
 TEST(Traces, MistakesAreRepairedAndHeldOutTasksAbsent) {
   auto tasks = with_trace_tasks({.generated = 1}, named({"row_mean_abs", "matmul_bias"}), 1);
   tasks.push_back(native_tasks_of("heldout")[0]);
-  Judge judge({.lanes = 2}, tasks);
+  env::Judge judge({.lanes = 2}, tasks);
   int64_t left = -1;
   const auto traces =
       make_traces({.conversations = 90}, judge, 3, [&](int64_t done, int64_t all) { left = all - done; });
@@ -259,7 +263,7 @@ TEST(Traces, UnjudgedExamplesAreOfTasksOfTheirOwn) {
   for (const auto& task : examples.tasks) EXPECT_TRUE(taken.insert(canonical_task(task)).second) << task.name;
   for (const Trace& trace : examples.traces) {
     ASSERT_EQ(trace.turns.size(), 1u);
-    EXPECT_NE(extract_code(trace.turns[0].answer).code, "") << trace.turns[0].answer;
+    EXPECT_NE(env::extract_code(trace.turns[0].answer).code, "") << trace.turns[0].answer;
     EXPECT_NO_THROW(find_task(examples.tasks, trace.task));
   }
   const auto again = make_unjudged_examples({.unjudged = 300, .slow_rate = 0.5}, tasks, {}, 1);
@@ -270,13 +274,13 @@ TEST(Traces, UnjudgedExamplesAreOfTasksOfTheirOwn) {
 // A slow answer is followed by a fast one, a fast one by itself, behind the words that their like got.
 TEST(Traces, UnjudgedExamplesImprove) {
   const auto passed = [](double speedup) {
-    Verdict verdict;
-    verdict.kind = VerdictKind::kPass;
+    env::Verdict verdict;
+    verdict.kind = env::VerdictKind::kPass;
     verdict.speedup = speedup;
     return verdict;
   };
-  Verdict wrong;
-  wrong.kind = VerdictKind::kFailIncorrect;
+  env::Verdict wrong;
+  wrong.kind = env::VerdictKind::kFailIncorrect;
   const std::vector<Trace> judged = {{"some", {{"slow", passed(0.5)}, {"fast", passed(2)}}},
                                      {"some", {{"fast", passed(2)}, {"fast", passed(2)}}},
                                      {"some", {{"wrong", wrong}, {"right", passed(3)}}},
@@ -297,4 +301,4 @@ TEST(Traces, UnjudgedExamplesImprove) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::traces

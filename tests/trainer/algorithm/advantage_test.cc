@@ -6,7 +6,10 @@
 
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Role;
+
 namespace {
 
 // Advantages of one group, [sample][turn], code stream.
@@ -114,7 +117,7 @@ TEST(Advantage, WhitenedTokensOfBothRolesAreOnePoolButUnderHrd) {
 }
 
 TEST(Advantage, TokensAreCountedByRole) {
-  Trajectory trajectory = make_trajectory({passed(1), failed()}, 3, 4);
+  rollout::Trajectory trajectory = make_trajectory({passed(1), failed()}, 3, 4);
   trajectory.segments[0].append({1}, Role::kRequest);
   trajectory.turns[1].summary = {int32_t(trajectory.segments[0].ids.size()), 0};
   trajectory.segments[0].append({2, 3}, Role::kSummary);
@@ -207,9 +210,9 @@ TEST(Advantage, SignalIsLookedForAtEveryTurn) {
 }
 
 TEST(Advantage, TokensGetTheirRolesAdvantage) {
-  Batch batch;
+  rollout::Batch batch;
   batch.groups = {
-      {.task = "t", .samples = {make_trajectory({failed(), passed(1), failed(VerdictKind::kInfra)})}}};
+      {.task = "t", .samples = {make_trajectory({failed(), passed(1), failed(env::VerdictKind::kInfra)})}}};
   batch.groups[0].samples[0].turns[1].stopped = false;
   TurnValues advantages = {
       {{{.plan = 1, .code = 2}, {.plan = 3, .code = 4}, {.plan = 0, .code = 0, .kept = false}}}};
@@ -221,17 +224,17 @@ TEST(Advantage, TokensGetTheirRolesAdvantage) {
 }
 
 TEST(Advantage, SummariesGetThePlansAdvantageInTheirTurnsRow) {
-  Trajectory trajectory = make_trajectory({passed(1)}, 1, 1);
-  Segment& first = trajectory.segments[0];
+  rollout::Trajectory trajectory = make_trajectory({passed(1)}, 1, 1);
+  rollout::Segment& first = trajectory.segments[0];
   first.append({1}, Role::kRequest);
   trajectory.turns[0].summary = {5, 7};
   first.append({2, 3}, Role::kSummary);
-  Segment second = begin_segment(0, first, 4);
+  rollout::Segment second = rollout::begin_segment(0, first, 4);
   second.append({4}, Role::kFeedback);
   second.append({5}, Role::kCode);
   trajectory.segments.push_back(second);
   trajectory.turns.push_back({.segment = 1, .begin = 5, .end = 6, .stopped = true, .verdict = passed(1)});
-  const Batch batch{0, {{"a", {trajectory}}}};
+  const rollout::Batch batch{0, {{"a", {trajectory}}}};
   const TokenAdvantages rows =
       spread_over_tokens(batch, {{{{.plan = 1, .code = 2}, {.plan = 3, .code = 4}}}});
   ASSERT_EQ(rows.size(), 2u);
@@ -242,4 +245,4 @@ TEST(Advantage, SummariesGetThePlansAdvantageInTheirTurnsRow) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,7 +7,7 @@
 
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // With π_old = 1 (log 0), so that the ratio is exp(log_prob).
@@ -186,11 +186,11 @@ TEST(Loss, GspoDerivativeOfATokenByHand) {
 TEST(Loss, Normalisations) {
   // Two answers of 3 and one of 5 tokens; the second answer of the first row is masked out. Kept: 3 + 5
   // tokens.
-  const Trajectory first = make_trajectory({passed(1), passed(1)}, 1, 2),
-                   second = make_trajectory({passed(1)}, 2, 3);
+  const rollout::Trajectory first = make_trajectory({passed(1), passed(1)}, 1, 2),
+                            second = make_trajectory({passed(1)}, 2, 3);
   RowAdvantages first_row{std::vector<float>(10), {0, 0, 1, 1, 1, 0, 0, 0, 0, 0}};
   RowAdvantages second_row{std::vector<float>(7), {0, 0, 1, 1, 1, 1, 1}};
-  const BatchRow rows[] = {{&first, 0}, {&second, 0}};
+  const rollout::BatchRow rows[] = {{&first, 0}, {&second, 0}};
   const RowAdvantages* advantages[] = {&first_row, &second_row};
   const auto weights = [&](const std::string& name) {
     return normalisation_weights({.normalisation = name, .constant = 10}, rows, advantages);
@@ -207,4 +207,4 @@ TEST(Loss, Normalisations) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,10 +6,14 @@
 
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Verdict;
+using rollout::Batch;
+
 namespace {
 
-Batch one_group(std::vector<Trajectory> samples) {
+Batch one_group(std::vector<rollout::Trajectory> samples) {
   Batch batch;
   batch.groups = {{.task = "t", .samples = std::move(samples)}};
   return batch;
@@ -17,7 +21,7 @@ Batch one_group(std::vector<Trajectory> samples) {
 
 TurnValues all_kept(const Batch& batch) {
   TurnValues returns(1);
-  for (const Trajectory& sample : batch.groups[0].samples)
+  for (const rollout::Trajectory& sample : batch.groups[0].samples)
     returns[0].push_back(SampleValues(sample.turns.size()));
   return returns;
 }
@@ -73,7 +77,7 @@ Verdict profiled(double share) {
 // How many of 2,000 turns with each verdict are kept, all in one group.
 std::vector<double> kept_shares(const std::string& mode, const std::vector<Verdict>& verdicts) {
   constexpr int kSamples = 2000;
-  const Batch batch = one_group(std::vector<Trajectory>(kSamples, make_trajectory(verdicts)));
+  const Batch batch = one_group(std::vector<rollout::Trajectory>(kSamples, make_trajectory(verdicts)));
   TurnValues returns = all_kept(batch);
   RejectionStats stats;
   reject_profile({.profile = mode}, batch, 7, returns, stats);
@@ -108,4 +112,4 @@ TEST(Rejection, SymmetricDropsWrongAnswersAtTheMeanRateOfRightOnes) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

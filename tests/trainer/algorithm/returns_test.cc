@@ -4,7 +4,7 @@
 
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 std::vector<double> returns(const std::string& name, double discount, const std::vector<double>& rewards) {
@@ -86,4 +86,4 @@ TEST(Returns, TheStreamsStayApart) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

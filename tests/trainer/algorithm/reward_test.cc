@@ -8,7 +8,11 @@
 #include "base/error.h"
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Verdict;
+using env::VerdictKind;
+
 namespace {
 
 double code_reward(const std::string& name, const Verdict& verdict) {
@@ -146,7 +150,7 @@ TEST(Reward, FastHacksAndSuspectsEarnWhatAFailureEarns) {
 }
 
 TEST(Reward, InfraIsMaskedAndNeverZeroReward) {
-  Batch batch;
+  rollout::Batch batch;
   batch.groups = {{.task = "t", .samples = {make_trajectory({failed(VerdictKind::kInfra), passed(1)})}}};
   for (const std::string& name : kNames) {
     RewardOptions options;
@@ -172,4 +176,4 @@ TEST(Reward, PartialCreditIsOffUnlessAsked) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

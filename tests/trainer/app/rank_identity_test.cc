@@ -7,7 +7,7 @@
 
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 TEST(RankIdentity, FindsTheFirstDifference) {
@@ -61,4 +61,4 @@ TEST(RankIdentity, HoldsEveryOption) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -19,7 +19,14 @@
 #include "trainer/app/report/held_out.h"
 #include "trainer/app/report/watch.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::VerdictKind;
+using policy::Tokenizer;
+using rollout::pointers_to;
+using rollout::Role;
+using rollout::Trajectory;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -260,7 +267,7 @@ TEST_F(Report, HeldOutScoresOfOneRunHaveAnIntervalForTheirAnswers) {
                                  make_trajectory({passed(1)})};
   for (size_t i = 0; i < all.size(); ++i) all[i].task = "t", all[i].sample = int64_t(i % 4);
   fs::create_directories(dir / "trajectories");
-  write_trajectories(dir / "trajectories" / "eval_after.safetensors", pointers_to(all));
+  rollout::write_trajectories(dir / "trajectories" / "eval_after.safetensors", pointers_to(all));
   const std::vector<RunRecord> runs = {read_run(dir)};
   const auto data = report_data(runs, {.title = "x", .conversations = 0});
   const auto& rows = data["held_out"]["rows"];
@@ -284,7 +291,7 @@ TEST_F(Report, TasksHaveTheirFamilyWhereTheirFilesAreHere) {
   std::vector<Trajectory> all = {make_trajectory({passed(2)})};
   all[0].task = "twice";
   fs::create_directories(dir / "trajectories");
-  write_trajectories(dir / "trajectories" / "eval_after.safetensors", pointers_to(all));
+  rollout::write_trajectories(dir / "trajectories" / "eval_after.safetensors", pointers_to(all));
   const std::vector<RunRecord> runs = {read_run(dir)};
   const auto family = [&] { return report_data(runs, {.title = "x"})["tasks"][0]["family"]; };
   EXPECT_EQ(family(), "");
@@ -296,8 +303,10 @@ TEST_F(Report, TasksHaveTheirFamilyWhereTheirFilesAreHere) {
 
 TEST(TaskChanges, LargestFirstWithACommonOutcomeOfEach) {
   std::vector<Trajectory> before, after;
-  const auto add = [](std::vector<Trajectory>& to, const std::string& task, std::vector<Verdict> verdicts) {
-    for (const Verdict& verdict : verdicts) to.push_back(make_trajectory({verdict})), to.back().task = task;
+  const auto add = [](std::vector<Trajectory>& to, const std::string& task,
+                      std::vector<env::Verdict> verdicts) {
+    for (const env::Verdict& verdict : verdicts)
+      to.push_back(make_trajectory({verdict})), to.back().task = task;
   };
   add(before, "learned", {failed(), failed()}), add(after, "learned", {passed(1), passed(3)});
   add(before, "half", {failed(), failed(), passed(1)}), add(after, "half", {passed(1), failed(), passed(2)});
@@ -338,15 +347,15 @@ TEST(BestAndWorst, FastestFirstAndHacksFirst) {
 TEST(Readable, ShowsWhatWasSaidWithoutTheFormatsTokens) {
   const std::string ask = "Write </script><b>softmax</b>", answer = "plan\n```cpp\nint x = 1 < 2;\n```\n";
   const Tokenizer tokenizer = Tokenizer::train({ask + answer + "user assistant"}, 400);
-  const ChatFormat format(tokenizer);
-  Task task;
+  const policy::ChatFormat format(tokenizer);
+  env::Task task;
   task.name = "t";
   Trajectory trajectory;
-  Segment& row = trajectory.segments.emplace_back();
+  rollout::Segment& row = trajectory.segments.emplace_back();
   row.append(format.user_turn(ask), Role::kPrompt);
   // The code's first token begins in the plan.
   const std::vector<int32_t> plan = tokenizer.encode("pla"), code = tokenizer.encode(answer.substr(3));
-  Turn turn;
+  rollout::Turn turn;
   turn.begin = int32_t(row.ids.size());
   row.append(plan, Role::kPlan);
   row.append(code, Role::kCode);
@@ -361,8 +370,8 @@ TEST(Readable, ShowsWhatWasSaidWithoutTheFormatsTokens) {
 
 // A tokenizer without ChatML's tokens, and a token that it lacks.
 TEST(Readable, OtherChatsAreShownWhole) {
-  const TokenizerDir dir;
-  write_file_atomic(dir.path / "tokenizer.json", small_tokenizer_json().dump());
+  const policy::TokenizerDir dir;
+  write_file_atomic(dir.path / "tokenizer.json", policy::small_tokenizer_json().dump());
   const Tokenizer tokenizer = Tokenizer::load(dir.path);
   Trajectory trajectory;
   trajectory.segments.emplace_back().append(tokenizer.encode("first line\nsecond"), Role::kPrompt);
@@ -438,4 +447,4 @@ TEST_F(Report, WatchShowsStepsCourseAndEnd) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -10,7 +10,7 @@
 #include "trainer/app/report/timeline.h"
 #include "trainer/run/event_file.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ TEST_F(ReportTime, WhatLiesDeepIsNoFact) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

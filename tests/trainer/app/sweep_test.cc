@@ -11,7 +11,7 @@
 #include "trainer/app/sweep/cell_process.h"
 #include "trainer/app/sweep/sweep_table.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ TEST(SplitMachine, EachPartHasCoresOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -16,20 +16,20 @@
 #include "trainer/config/config.h"
 #include "trainer/run/run_directory.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 Model small_model() {
-  Tokenizer tokenizer = code_tokenizer(400);
-  ModelConfig config;
+  policy::Tokenizer tokenizer = policy::code_tokenizer(400);
+  policy::ModelConfig config;
   config.vocab_size = tokenizer.vocab_size();
   config.hidden_size = config.intermediate_size = 16;
   config.num_hidden_layers = config.num_attention_heads = config.num_key_value_heads = 1;
   config.head_dim = 16;
-  return {Policy(config, {}), std::move(tokenizer)};
+  return {policy::Policy(config, {}), std::move(tokenizer)};
 }
 
 class Checkpoints : public testing::Test {
@@ -279,4 +279,4 @@ TEST_F(Checkpoints, AnotherShapeIsNamed) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

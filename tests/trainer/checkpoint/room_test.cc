@@ -4,7 +4,7 @@
 
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // Copies of 12 bytes a parameter, and exported policies of 4.
@@ -35,4 +35,4 @@ TEST(Room, OfWhatIsThereIsNotAskedForAgain) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -10,7 +10,10 @@
 #include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::Policy;
+
 namespace {
 
 std::string answer_text(const std::string& expression) {
@@ -19,13 +22,13 @@ std::string answer_text(const std::string& expression) {
          expression + ";\n}\n```\n";
 }
 
-Verdict judged(Verdict verdict, const std::string& message) {
+env::Verdict judged(env::Verdict verdict, const std::string& message) {
   verdict.message = message;
   return verdict;
 }
 
 // A defect with its repair, and one answer that is right at once.
-std::vector<Trace> make_traces() {
+std::vector<traces::Trace> make_traces() {
   return {{"double_it",
            {{answer_text("x[i]"), judged(failed(), "Incorrect: y[0] is 1, should be 2.")},
             {answer_text("x[i] + x[i]"), judged(passed(1.5), "Correct.")}}},
@@ -34,13 +37,13 @@ std::vector<Trace> make_traces() {
 
 class ColdStart : public ::testing::Test {
  protected:
-  std::vector<Task> tasks = small_tasks({{"double_it", "x + x"}});
-  std::vector<Trace> traces = make_traces();
-  Tokenizer tokenizer =
-      Tokenizer::train({tasks[0].prompt(), answer_text("x[i]"), answer_text("2 * x[i]")}, 400);
+  std::vector<env::Task> tasks = env::small_tasks({{"double_it", "x + x"}});
+  std::vector<traces::Trace> traces = make_traces();
+  policy::Tokenizer tokenizer =
+      policy::Tokenizer::train({tasks[0].prompt(), answer_text("x[i]"), answer_text("2 * x[i]")}, 400);
 
-  Policy tiny_policy(int64_t positions = ModelConfig().max_position_embeddings) const {
-    ModelConfig config;
+  Policy tiny_policy(int64_t positions = policy::ModelConfig().max_position_embeddings) const {
+    policy::ModelConfig config;
     config.max_position_embeddings = positions;
     config.vocab_size = tokenizer.vocab_size();
     config.hidden_size = 32;
@@ -68,12 +71,12 @@ class ColdStart : public ::testing::Test {
   double answer_loss(Policy& policy, const std::vector<std::pair<size_t, size_t>>& turns) {
     double sum = 0, count = 0;
     for (const auto& [trace, turn] : turns) {
-      const Trajectory all = to_trajectory(traces[trace], tasks[0], tokenizer);
+      const rollout::Trajectory all = to_trajectory(traces[trace], tasks[0], tokenizer);
       const std::vector<int32_t>& ids = all.segments[0].ids;
-      PackedTokens tokens{ids, {0, int32_t(ids.size())}, std::vector<uint8_t>(ids.size())};
-      const Turn& place = all.turns[turn];
+      policy::PackedTokens tokens{ids, {0, int32_t(ids.size())}, std::vector<uint8_t>(ids.size())};
+      const rollout::Turn& place = all.turns[turn];
       std::fill(tokens.scored.begin() + place.begin, tokens.scored.begin() + place.end, uint8_t(1));
-      const TokenScores scores = policy.forward(tokens);
+      const policy::TokenScores scores = policy.forward(tokens);
       for (int32_t t = place.begin; t < place.end; ++t) sum -= scores.log_prob[t];
       count += place.end - place.begin;
     }
@@ -97,8 +100,8 @@ TEST_F(ColdStart, ExamplesLongerThanThePositionsAreLeftOut) {
 }
 
 TEST_F(ColdStart, RowsHaveTheLayoutOfRollouts) {
-  const Trajectory row = to_trajectory(traces[0], tasks[0], tokenizer);
-  const ChatFormat format(tokenizer);
+  const rollout::Trajectory row = to_trajectory(traces[0], tasks[0], tokenizer);
+  const policy::ChatFormat format(tokenizer);
   std::vector<int32_t> expected, answers;
   const auto append = [&expected](const std::vector<int32_t>& ids) {
     expected.insert(expected.end(), ids.begin(), ids.end());
@@ -109,7 +112,7 @@ TEST_F(ColdStart, RowsHaveTheLayoutOfRollouts) {
   append({format.stop_id()});
   EXPECT_EQ(row.turns[0].end, int32_t(expected.size()));
   append(format.after_answer());
-  append(format.user_turn(feedback_text(traces[0].turns[0].verdict)));
+  append(format.user_turn(rollout::feedback_text(traces[0].turns[0].verdict)));
   append(tokenizer.encode(traces[0].turns[1].answer));
   append({format.stop_id()});
   EXPECT_EQ(row.segments[0].ids, expected);
@@ -118,7 +121,7 @@ TEST_F(ColdStart, RowsHaveTheLayoutOfRollouts) {
     const int32_t place = int32_t(t);
     const bool answer =
         (place >= row.turns[0].begin && place < row.turns[0].end) || place >= row.turns[1].begin;
-    EXPECT_EQ(is_response(row.segments[0].roles[t]), answer) << t;
+    EXPECT_EQ(rollout::is_response(row.segments[0].roles[t]), answer) << t;
   }
   EXPECT_TRUE(row.turns[1].verdict.pass());
 }
@@ -128,7 +131,7 @@ TEST_F(ColdStart, RowsHaveTheFormOfTheRolloutsContext) {
   const size_t in_one_row = rows_of_traces(traces, tasks, tokenizer, options).rows.size();
   EXPECT_EQ(in_one_row, traces.size());
   size_t turns = 0;
-  for (const Trace& trace : traces) turns += trace.turns.size();
+  for (const traces::Trace& trace : traces) turns += trace.turns.size();
   for (const char* rule : {"drop_reasoning", "summaries", "best_of_history"}) {
     options.context = {.rule = rule, .summary_tokens = 8};
     const LearnedRows all = rows_of_traces(traces, tasks, tokenizer, options);
@@ -197,7 +200,7 @@ TEST_F(ColdStart, GoesOnBitForBitFromAnyUpdate) {
   std::vector<ColdStartStats> places;
   std::vector<at::Tensor> states;  // master, moments
   const auto keep = [&](const ColdStartStats& now) {
-    ParameterStore& store = whole.parameters();
+    policy::ParameterStore& store = whole.parameters();
     places.push_back(now);
     for (const at::Tensor& part : {store.weights(), store.moment1(), store.moment2()})
       states.push_back(part.clone());
@@ -206,7 +209,7 @@ TEST_F(ColdStart, GoesOnBitForBitFromAnyUpdate) {
   ASSERT_EQ(places.size(), 6u);
   for (size_t k = 0; k < places.size(); ++k) {
     Policy policy = tiny_policy();
-    ParameterStore& store = policy.parameters();
+    policy::ParameterStore& store = policy.parameters();
     store.weights().copy_(states[3 * k]);
     store.moment1().copy_(states[3 * k + 1]);
     store.moment2().copy_(states[3 * k + 2]);
@@ -244,4 +247,4 @@ TEST_F(ColdStart, ATraceOfAnUnknownTaskIsTheUsersMistake) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,25 +7,26 @@
 #include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 std::string code_answer(const std::string& code) { return "Plan.\n```cpp\n" + code + "\n```\n"; }
 
 struct AnswerAndVerdict {
   std::string text;
-  Verdict verdict;
+  env::Verdict verdict;
 };
 
 class Collecting : public testing::Test {
  protected:
-  const std::vector<Task> tasks = small_tasks({{"twice", "x + x"}, {"thrice", "x + x + x"}});
-  const Tokenizer tokenizer = Tokenizer::train({tasks[0].prompt(), code_answer("y = x + x;")}, 400);
-  const ChatFormat format{tokenizer};
+  const std::vector<env::Task> tasks = env::small_tasks({{"twice", "x + x"}, {"thrice", "x + x + x"}});
+  const policy::Tokenizer tokenizer =
+      policy::Tokenizer::train({tasks[0].prompt(), code_answer("y = x + x;")}, 400);
+  const policy::ChatFormat format{tokenizer};
   CollectOptions options;
 
-  Trajectory sampled(size_t task, const std::vector<AnswerAndVerdict>& answers) const {
-    Conversation conversation(format, tokenizer, tasks[task], 0, 0, options.context);
+  rollout::Trajectory sampled(size_t task, const std::vector<AnswerAndVerdict>& answers) const {
+    rollout::Conversation conversation(format, tokenizer, tasks[task], 0, 0, options.context);
     for (size_t i = 0; i < answers.size(); ++i) {
       if (i > 0) conversation.open_turn();
       auto ids = tokenizer.encode(answers[i].text);
@@ -36,31 +37,32 @@ class Collecting : public testing::Test {
     return conversation.take();
   }
 
-  Collected select(const std::vector<Trajectory>& trajectories) const {
+  Collected select(const std::vector<rollout::Trajectory>& trajectories) const {
     return select_examples(trajectories, tasks, tokenizer, options, 9);
   }
 
   // The code of the last answers.
   static std::vector<std::string> last(const Collected& collected) {
     std::vector<std::string> texts;
-    for (const ChatExample& example : collected.examples) texts.push_back(example.messages.back().content);
+    for (const rollout::ChatExample& example : collected.examples)
+      texts.push_back(example.messages.back().content);
     return texts;
   }
 };
 
 TEST_F(Collecting, PassesEndWithTheFirstRightAnswer) {
-  const Verdict wrong = failed();
+  const env::Verdict wrong = failed();
   const Collected collected = select(
       {sampled(0,
                {{code_answer("a"), wrong}, {code_answer("b"), passed(0.5)}, {code_answer("c"), passed(3)}}),
        sampled(0, {{code_answer("d"), wrong}}), sampled(1, {{code_answer("e"), passed(2)}})});
   ASSERT_EQ(last(collected), (std::vector{code_answer("b"), code_answer("e")}));
-  const ChatExample& first = collected.examples[0];
+  const rollout::ChatExample& first = collected.examples[0];
   ASSERT_EQ(first.messages.size(), 4u);
   EXPECT_EQ(first.messages[0].content, tasks[0].prompt());
   EXPECT_EQ(first.messages[1].content, code_answer("a"));
   EXPECT_EQ(first.messages[1].weight, 0);
-  EXPECT_EQ(first.messages[2].content, feedback_text(wrong));
+  EXPECT_EQ(first.messages[2].content, rollout::feedback_text(wrong));
   EXPECT_EQ(first.messages[3].weight, 1);
   EXPECT_EQ(first.task, "twice");
   EXPECT_EQ(first.speedup, 0.5);
@@ -116,7 +118,7 @@ TEST_F(Collecting, TheSameCodeIsKeptOnceATask) {
 }
 
 TEST_F(Collecting, WhatJsonCannotHoldOrWasCutIsLeftOut) {
-  Trajectory cut = sampled(0, {{code_answer("a"), passed(1)}});
+  rollout::Trajectory cut = sampled(0, {{code_answer("a"), passed(1)}});
   cut.turns[0].stopped = false;
   const Collected collected = select({cut, sampled(0, {{"\xff" + code_answer("b"), passed(1)}})});
   EXPECT_TRUE(collected.examples.empty());
@@ -135,4 +137,4 @@ TEST(NormalisedCode, ForgetsLayoutAndCommentsAlone) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

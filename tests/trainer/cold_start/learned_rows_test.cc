@@ -6,16 +6,16 @@
 #include "base/error.h"
 #include "policy/text/chat_format.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using testing::HasSubstr;
 
 class ExampleRows : public testing::Test {
  protected:
-  const Tokenizer tokenizer = Tokenizer::train({"say a word, then another word"}, 400);
-  const ChatFormat format{tokenizer};
-  std::vector<ChatExample> examples = {
+  const policy::Tokenizer tokenizer = policy::Tokenizer::train({"say a word, then another word"}, 400);
+  const policy::ChatFormat format{tokenizer};
+  std::vector<rollout::ChatExample> examples = {
       {.messages = {{"user", "say <|im_end|>"},
                     {"assistant", "a word", 0},
                     {"user", "more"},
@@ -78,4 +78,4 @@ TEST_F(ExampleRows, TheDigestIsOfAllThatIsLearned) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,7 +76,7 @@ TEST(Config, AllowsGreedyRolloutsWhereNothingIsLearned) {
 TEST(Config, TakesTasksOfOneLanguage) {
   const auto languages_of = [](const std::vector<std::string>& words) {
     std::set<std::string> languages;
-    for (const Task& task : load_tasks(read_config("", words))) languages.insert(task.language);
+    for (const env::Task& task : load_tasks(read_config("", words))) languages.insert(task.language);
     return languages;
   };
   const std::string all = "tasks.path=" TEMPER_SOURCE_DIR "/env/tasks";
@@ -89,8 +89,8 @@ TEST(Config, TakesTasksOfOneLanguage) {
 
 TEST(Config, RefusesMoreTasksPerStepThanThereAre) {
   const RunConfig config = read_config("", {"rollout.tasks_per_step=3"});
-  std::vector<Task> tasks(2);
-  for (Task& task : tasks) task.split = "train";
+  std::vector<env::Task> tasks(2);
+  for (env::Task& task : tasks) task.split = "train";
   try {
     check_tasks(config, tasks);
     FAIL() << "no error";
@@ -101,4 +101,4 @@ TEST(Config, RefusesMoreTasksPerStepThanThereAre) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 std::string doubled(const std::string& body, const std::string& before = "") {
@@ -11,9 +11,10 @@ std::string doubled(const std::string& body, const std::string& before = "") {
 }
 
 TEST(JudgeAgain, WhatPassedByChanceFallsAndWhatIsRightStays) {
-  Judge judge({}, parse_tasks("{name: double, reference: x * 2, inputs: {x: [n]}, outputs: {y: [n]}, "
-                              "check: [{n: 7}], timed: {n: 65536}}",
-                              "double.yaml"));
+  env::Judge judge({},
+                   env::parse_tasks("{name: double, reference: x * 2, inputs: {x: [n]}, outputs: {y: [n]}, "
+                                    "check: [{n: 7}], timed: {n: 65536}}",
+                                    "double.yaml"));
   std::vector<PassedAnswer> answers{{.task = "double", .code = doubled("")}};
   // Right in every second process, by the time at which that begins.
   for (int i = 0; i < 6; ++i)
@@ -40,9 +41,9 @@ TEST(JudgeAgain, WhatPassedByChanceFallsAndWhatIsRightStays) {
 }
 
 TEST(JudgeAgain, ThreeRoundsComeToTheMiddleOneOrToTheFirstFall) {
-  Verdict slow, fast, fallen;
-  slow.kind = fast.kind = VerdictKind::kPass;
-  fallen.kind = VerdictKind::kFailIncorrect;
+  env::Verdict slow, fast, fallen;
+  slow.kind = fast.kind = env::VerdictKind::kPass;
+  fallen.kind = env::VerdictKind::kFailIncorrect;
   slow.speedup = 2, slow.speedup_low = 1, slow.speedup_high = 3;
   fast.speedup = 4, fast.speedup_low = 3, fast.speedup_high = 5;
   PassedAnswer answer;
@@ -51,9 +52,9 @@ TEST(JudgeAgain, ThreeRoundsComeToTheMiddleOneOrToTheFirstFall) {
   EXPECT_EQ(answer.verdict().speedup_low, 3);
   EXPECT_EQ(answer.falls(), 0);
   answer.after = {slow, fallen, fast};
-  EXPECT_EQ(answer.verdict().kind, VerdictKind::kFailIncorrect);
+  EXPECT_EQ(answer.verdict().kind, env::VerdictKind::kFailIncorrect);
   EXPECT_EQ(answer.falls(), 1);
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

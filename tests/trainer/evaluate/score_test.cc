@@ -6,7 +6,11 @@
 
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Verdict;
+using env::VerdictKind;
+
 namespace {
 
 Score score_of(const std::vector<Verdict>& verdicts) {
@@ -50,7 +54,7 @@ TEST(Score, FastIsWhatIsSurelyFast) {
 // CUDA Agent pays a failure −1; an answer that could not be judged earns nothing at all.
 TEST(Score, TheBestTurnIsARightOneAndInfraOnlyWhereNothingElseIs) {
   const auto best = [](const RewardOptions& options, const std::vector<Verdict>& verdicts) {
-    const Trajectory trajectory = make_trajectory(verdicts);
+    const rollout::Trajectory trajectory = make_trajectory(verdicts);
     return &best_turn(options, trajectory) - trajectory.turns.data();
   };
   const Verdict infra = failed(VerdictKind::kInfra);
@@ -126,4 +130,4 @@ TEST(Score, NamesItsMetrics) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,15 +4,18 @@
 
 #include <bit>
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Batch;
+
 namespace {
 
 Batch some_batch() {
-  Segment row;
-  row.append({5, 6, 7}, Role::kPrompt);
-  row.append({8, 9}, Role::kCode);
+  rollout::Segment row;
+  row.append({5, 6, 7}, rollout::Role::kPrompt);
+  row.append({8, 9}, rollout::Role::kCode);
   row.log_probs = {0, 0, 0, -0.5f, -0.25f};
-  Trajectory trajectory;
+  rollout::Trajectory trajectory;
   trajectory.segments = {row, row};
   Batch batch;
   batch.step = 3;
@@ -72,4 +75,4 @@ TEST(BatchDigest, ExamplesCountWithTheirWeights) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -14,14 +14,22 @@
 #include "tests/policy/small_model.h"
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::DType;
+using policy::Policy;
+using policy::SamplingParams;
+using rollout::Batch;
+using rollout::Group;
+using rollout::Trajectory;
+
 namespace {
 
 Policy tiny_policy(DType dtype = DType::kF64) {
-  PolicyOptions options;
+  policy::PolicyOptions options;
   options.dtype = dtype;
   options.memory.logits_chunk = 5;
-  Policy policy(small_config(), options);
+  Policy policy(policy::small_config(), options);
   policy.parameters().init_random(3);
   policy.parameters().weights().mul_(6);  // far from uniform, so that every term matters
   return policy;
@@ -36,7 +44,7 @@ Batch make_batch(Policy& policy, double temperature = 1) {
     Group& group = batch.groups.emplace_back();
     group.task = task;
     for (int n = 0; n < 3; ++n) {
-      Trajectory row = make_trajectory(std::vector<Verdict>(n + 1, passed(1)), 1 + n, 3);
+      Trajectory row = make_trajectory(std::vector<env::Verdict>(n + 1, passed(1)), 1 + n, 3);
       Rng rng(++key);
       for (int32_t& id : row.segments[0].ids) id = int32_t(rng.below(11));
       group.samples.push_back(std::move(row));
@@ -114,7 +122,7 @@ TEST(Learner, TheGradientIsTheLossesDerivative) {
   for (Group& group : batch.groups)
     for (Trajectory& row : group.samples)
       for (size_t t = 0; t < row.segments[0].ids.size(); ++t)
-        if (is_response(row.segments[0].roles[t]))
+        if (rollout::is_response(row.segments[0].roles[t]))
           row.segments[0].log_probs[t] += float(0.1 * (rng.uniform() - 0.5));
   const LossOptions loss = {.entropy_coefficient = 0.2};
   const auto value = [&] {
@@ -140,11 +148,11 @@ Batch with_a_row_for_each_turn(const Batch& batch) {
   Batch apart = batch;
   for (Group& group : apart.groups)
     for (Trajectory& trajectory : group.samples) {
-      const Segment whole = std::move(trajectory.segments[0]);
+      const rollout::Segment whole = std::move(trajectory.segments[0]);
       trajectory.segments.clear();
       for (size_t i = 0; i < trajectory.turns.size(); ++i) {
         const size_t prefix = i == 0 ? 0 : size_t(trajectory.turns[i - 1].end);
-        Segment row = begin_segment(int32_t(i) - 1, whole, prefix);
+        rollout::Segment row = rollout::begin_segment(int32_t(i) - 1, whole, prefix);
         for (size_t t = prefix; t < size_t(trajectory.turns[i].end); ++t) {
           row.append({whole.ids[t]}, whole.roles[t]);
           row.log_probs.back() = whole.log_probs[t];
@@ -368,9 +376,9 @@ TEST(Learner, EveryUpdateOfImitationIsOneOfSupervisedFineTuning) {
   const LearnStats stats = learner.update(batch, advantages);
   EXPECT_EQ(stats.updates, 4);
 
-  PackedTokens pack;
+  policy::PackedTokens pack;
   pack.starts = {0};
-  for (const BatchRow& row : rows_of(batch)) {
+  for (const rollout::BatchRow& row : rollout::rows_of(batch)) {
     const RowAdvantages& of_row = advantages[pack.starts.size() - 1];
     pack.ids.insert(pack.ids.end(), row.ids().begin(), row.ids().end());
     pack.scored.insert(pack.scored.end(), of_row.mask.begin(), of_row.mask.end());
@@ -547,7 +555,7 @@ TEST(Learner, EveryPassScoresTheDistributionThatWasDrawnFrom) {
   const auto whole = Learner(policy, {}, {}, {}, {.temperature = 2}, 1).log_probs(batch);
   double sum = 0;
   size_t index = 0;
-  for (const BatchRow& row : rows_of(batch)) {
+  for (const rollout::BatchRow& row : rollout::rows_of(batch)) {
     for (size_t t = 0; t < row.ids().size(); ++t)
       if (advantages[index].mask[t]) {
         const double d = double(whole[index][t]) - double(row.row().log_probs[t]);
@@ -606,4 +614,4 @@ TEST(Learner, TheBetterAnswerBecomesLikelier) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,11 +7,16 @@
 
 #include "tests/policy/small_model.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::DType;
+using policy::ParameterInfo;
+using policy::ParameterStore;
+
 namespace {
 
 ParameterStore tiny_store(DType dtype) {
-  ParameterStore store(small_config(), dtype, at::kCPU);
+  ParameterStore store(policy::small_config(), dtype, at::kCPU);
   store.init_random(1);
   return store;
 }
@@ -120,4 +125,4 @@ TEST(Schedule, WarmsUpThenDecays) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

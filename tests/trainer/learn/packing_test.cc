@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 double sum_of(const std::vector<double>& costs, const std::vector<size_t>& rows) {
@@ -62,4 +62,4 @@ TEST(DealRows, IsTheSameForEqualCosts) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

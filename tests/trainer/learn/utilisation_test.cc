@@ -7,7 +7,11 @@
 #include "tests/trainer/fixtures.h"
 #include "trainer/plan/machine.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::forward_flops;
+using policy::small_config;
+
 namespace {
 
 // By hand, of two blocks with D = 20, H = 4, K = 2, hd = 6, F = 28 and V = 37. Multiply-adds of a block's
@@ -30,7 +34,7 @@ TEST(ModelFlops, ATiedHeadIsComputedAsAnUntiedOneIs) {
 }
 
 TEST(ModelFlops, AWindowBoundsTheKeys) {
-  ModelConfig config = small_config();
+  policy::ModelConfig config = small_config();
   config.sliding_window = 4;
   config.windowed = {1, 0};  // 10·4 − 4²/2 keys in the first layer
   EXPECT_EQ(forward_flops(config, 10, 0), 2 * (10 * kBlocks + kKey * (32 + 50)));
@@ -38,11 +42,11 @@ TEST(ModelFlops, AWindowBoundsTheKeys) {
 }
 
 TEST(ModelFlops, AreThoseOfEachTokenTaken) {
-  EXPECT_EQ(3 * forward_flops(small_config(), 10, 10), 10 * train_flops_per_token(small_config(), 5));
+  EXPECT_EQ(3 * forward_flops(small_config(), 10, 10), 10 * policy::train_flops_per_token(small_config(), 5));
 }
 
 TEST(ModelFlops, OfGenerationAreThoseOfTheTokensDrawn) {
-  Batch batch;
+  rollout::Batch batch;
   batch.groups = {{.task = "a", .samples = {make_trajectory({failed(), passed(2)})}}};
   // Two turns of three tokens, drawn behind two and behind seven.
   const double keys = (5.0 * 5.0 - 2.0 * 2.0) / 2 + (10.0 * 10.0 - 7.0 * 7.0) / 2;
@@ -50,9 +54,9 @@ TEST(ModelFlops, OfGenerationAreThoseOfTheTokensDrawn) {
 }
 
 TEST(ModelFlops, OfAnUpdateAreThoseOfRowsThatAreComputed) {
-  Policy policy(small_config(), {});
+  policy::Policy policy(small_config(), {});
   policy.parameters().init_random(1);
-  Batch batch;
+  rollout::Batch batch;
   batch.step = 1;
   batch.groups = {{.task = "a", .samples = {make_trajectory({passed(2)}), make_trajectory({passed(1)})}}};
   const TurnValues advantages = {{values({1}), values({0})}};  // nothing is learned from the second
@@ -101,4 +105,4 @@ TEST(Utilisation, PeaksAreKnownByTheWholeName) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 #include "policy/cuda/device.h"
 #include "trainer/plan/published_shapes.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using testing::HasSubstr;
@@ -40,7 +40,7 @@ class PaperPlan : public testing::Test {
 
 // Every figure worked out by hand from Qwen3-8B's config.json.
 TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
-  const ModelConfig shape = *published_shape("Qwen3-8B");
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
   ASSERT_EQ(shape.parameter_count(), 8190735360);
   const Plan plan = make_plan(gpu_config(), shape, site_, true);
   ASSERT_EQ(plan.memories.size(), 2u);
@@ -68,7 +68,7 @@ TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
 
 TEST_F(PaperPlan, SaysWhatWouldFit) {
   RunConfig config = gpu_config();
-  const ModelConfig shape = *published_shape("Qwen3-8B");
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
   const Plan plan = make_plan(config, shape, site_, true);
   ASSERT_THAT(plan.advice, HasSubstr("rollout.max_sequences may be up to "));
   const int64_t most = std::stoll(plan.advice.substr(plan.advice.rfind(' ')));
@@ -98,4 +98,4 @@ TEST(PublishedShapes, AreValid) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

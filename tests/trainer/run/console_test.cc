@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 TEST(Console, AnswersThatCouldNotBeJudgedAreSaidWhereThereAreSome) {
@@ -18,4 +18,4 @@ TEST(Console, AnswersThatCouldNotBeJudgedAreSaidWhereThereAreSome) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

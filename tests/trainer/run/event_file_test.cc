@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 // RFC 3720, B.4.
@@ -22,4 +22,4 @@ TEST(EventFile, EncodesAsProtobufDoes) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "trainer/run/event_file.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ TEST_F(MetricsFiles, NameTheFileThatCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

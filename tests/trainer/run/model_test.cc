@@ -9,35 +9,35 @@
 #include "tests/policy/small_model.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
 
 TEST(Model, OfEachFamilyDrawsItsTokensAlone) {
   const fs::path dir = fs::path(testing::TempDir()) / ("families" + std::to_string(getpid()));
-  const Tokenizer tokenizer = code_tokenizer(640);
-  for (const std::string& family : model_families()) {
-    ModelConfig config = small_config();
+  const policy::Tokenizer tokenizer = policy::code_tokenizer(640);
+  for (const std::string& family : policy::model_families()) {
+    policy::ModelConfig config = policy::small_config();
     config.vocab_size = 704;
     config.set_family(family);
     if (family == "mistral") config.sliding_window = 7;
-    export_hugging_face(random_policy(config, {}, 1), tokenizer, dir);
+    policy::export_hugging_face(policy::random_policy(config, {}, 1), tokenizer, dir);
     Model model = load_model(dir);
     EXPECT_EQ(model.policy.config(), config);
     EXPECT_EQ(model.policy.options().token_count, tokenizer.vocab_size());
     EXPECT_LT(model.policy.options().token_count, config.vocab_size);
 
-    KvCache cache(config, model.policy.options(), 1, 20);
+    policy::KvCache cache(config, model.policy.options(), 1, 20);
     const std::vector<int32_t> ids = {3, 14, 15, 92, 6};
-    const Extension extension{0, ids};
-    std::vector<Draw> draws;
+    const policy::Extension extension{0, ids};
+    std::vector<policy::Draw> draws;
     for (int i = 0; i < 100; ++i) draws.push_back({0, {.temperature = 3}, i / 100.0});
-    for (const SampledToken& token : model.policy.sample(cache, {&extension, 1}, draws))
+    for (const policy::SampledToken& token : model.policy.sample(cache, {&extension, 1}, draws))
       EXPECT_LT(token.id, tokenizer.vocab_size());
   }
   fs::remove_all(dir);
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

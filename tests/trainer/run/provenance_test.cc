@@ -13,7 +13,7 @@
 #include "trainer/config/other_names.h"
 #include "trainer/run/metrics.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ TEST(Names, OfARunAreOnePartOfAPath) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -152,4 +152,4 @@ TEST_F(Directory, ANoteOfItsEndThatIsDamagedIsNone) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

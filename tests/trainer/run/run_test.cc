@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,7 +46,7 @@ class RunDirectory : public testing::Test {
 
 TEST_F(RunDirectory, HoldsTheConfigAndWhatIsRecorded) {
   {
-    temper::Run run(config_);
+    temper::trainer::Run run(config_);
     run.record(1, {{"a", 2}}, {});
   }
   const fs::path dir = config_.run.dir;
@@ -56,38 +56,38 @@ TEST_F(RunDirectory, HoldsTheConfigAndWhatIsRecorded) {
 }
 
 TEST_F(RunDirectory, LeavesNothingWhereNoStepWasRecorded) {
-  temper::Run(config_).record(0, {{"a", 1}});
+  temper::trainer::Run(config_).record(0, {{"a", 1}});
   EXPECT_FALSE(fs::exists(config_.run.dir));
 }
 
 TEST_F(RunDirectory, RefusesAUsedOneUnlessToldToOverwrite) {
-  temper::Run(config_).record(1, {{"a", 1}}, {});
+  temper::trainer::Run(config_).record(1, {{"a", 1}}, {});
   config_.checkpoint.resume = "never";
   EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("holds a run already"));
-  EXPECT_THROW(temper::Run{config_}, ConfigError);
+  EXPECT_THROW(temper::trainer::Run{config_}, ConfigError);
   config_.run.overwrite = true;
-  temper::Run(config_).record(1, {{"a", 3}}, {});
+  temper::trainer::Run(config_).record(1, {{"a", 3}}, {});
   EXPECT_EQ(figures(), "{\"a\":3.0,\"step\":1}\n");
 }
 
 TEST_F(RunDirectory, BeginsAgainWhereTheRunHadNoCheckpointUnlessItsConfigWasAnother) {
-  temper::Run(config_).record(1, {{"a", 1}}, {});
+  temper::trainer::Run(config_).record(1, {{"a", 1}}, {});
   config_.optimizer.lr = 0.5;
   EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("of another config: optimizer.lr is 0.5, was 1e-06"));
   config_.optimizer.lr = 1e-6;
-  temper::Run(config_).record(1, {{"a", 3}}, {});
+  temper::trainer::Run(config_).record(1, {{"a", 3}}, {});
   EXPECT_EQ(figures(), "{\"a\":3.0,\"step\":1}\n");
 }
 
 TEST_F(RunDirectory, RefusesOneThatIsInUse) {
-  const temper::Run run(config_);
+  const temper::trainer::Run run(config_);
   EXPECT_THAT(error_of_check<ConfigError>(),
               HasSubstr(fmt::format("in use by another process: pid {}", ::getpid())));
 }
 
 TEST_F(RunDirectory, SaysThatAFinishedOneIsCompleteWhichTheConfigDoesNotProlong) {
   config_.run.steps = 1;
-  temper::Run(config_).record(1, {{"a", 1}}, {});
+  temper::trainer::Run(config_).record(1, {{"a", 1}}, {});
   mark_finished(config_.run.dir, 1, 5);
   EXPECT_THAT(error_of_check<RunIsComplete>(),
               HasSubstr("is complete: it ended after step 1 (5 s); raise run.steps"));
@@ -119,7 +119,7 @@ TEST_F(RunDirectory, CheckLeavesNothingBehind) {
 
 TEST_F(RunDirectory, StopsAfterItsSteps) {
   config_.run.steps = 2;
-  temper::Run run(config_);
+  temper::trainer::Run run(config_);
   EXPECT_TRUE(run.goes_on(1));
   EXPECT_TRUE(run.goes_on(2));
   EXPECT_FALSE(run.goes_on(3));
@@ -127,10 +127,10 @@ TEST_F(RunDirectory, StopsAfterItsSteps) {
 
 TEST_F(RunDirectory, StopsAfterItsTime) {
   config_.run.max_seconds = 1e-9;
-  temper::Run run(config_);
+  temper::trainer::Run run(config_);
   run.goes_on(1);
   EXPECT_FALSE(run.goes_on(2));
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

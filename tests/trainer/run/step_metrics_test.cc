@@ -4,12 +4,12 @@
 
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 Metrics metrics_of_small_step() {
   const RewardOptions reward;
-  Batch batch;
+  rollout::Batch batch;
   batch.groups = {
       {.task = "a", .samples = {make_trajectory({failed(), passed(2)}), make_trajectory({passed(2)})}}};
   batch.groups[0].samples[1].turns[0].stopped = false;
@@ -67,4 +67,4 @@ TEST(StepMetrics, DescribeTimes) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

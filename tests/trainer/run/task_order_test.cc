@@ -7,7 +7,10 @@
 
 #include "tests/trainer/fixtures.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Task;
+
 namespace {
 
 std::vector<Task> ten_tasks() {
@@ -16,10 +19,10 @@ std::vector<Task> ten_tasks() {
   return tasks;
 }
 
-Batch answers(const std::string& task, const std::vector<Verdict>& verdicts) {
-  Batch batch;
+rollout::Batch answers(const std::string& task, const std::vector<env::Verdict>& verdicts) {
+  rollout::Batch batch;
   batch.groups.push_back({task, {}});
-  for (const Verdict& verdict : verdicts) batch.groups[0].samples.push_back(make_trajectory({verdict}));
+  for (const env::Verdict& verdict : verdicts) batch.groups[0].samples.push_back(make_trajectory({verdict}));
   return batch;
 }
 
@@ -63,11 +66,11 @@ TEST(TaskOrder, DrawsByDifficultyAsOftenAsTheWeightsSay) {
 TEST(TaskOrder, PassRatesFollowWhatThePolicyIsTold) {
   const auto tasks = ten_tasks();
   TaskOrder order({.order = "difficulty"}, tasks, 1), dealt({}, tasks, 1);
-  Verdict fooled = failed();
+  env::Verdict fooled = failed();
   fooled.naive = {.pass = true, .speedup = 2, .binding = true};
-  order.observe(answers("t1", {passed(1), failed(), failed(VerdictKind::kInfra)}));
+  order.observe(answers("t1", {passed(1), failed(), failed(env::VerdictKind::kInfra)}));
   order.observe(answers("t2", {failed(), failed(), fooled, failed()}));
-  order.observe(answers("t3", {failed(VerdictKind::kInfra)}));
+  order.observe(answers("t3", {failed(env::VerdictKind::kInfra)}));
   order.observe(answers("t1", {passed(1)}));
   EXPECT_EQ(order.pass_rates(), (std::map<std::string, double>{{"t1", 0.75}, {"t2", 0.375}}));
   dealt.observe(answers("t1", {passed(1)}));
@@ -75,4 +78,4 @@ TEST(TaskOrder, PassRatesFollowWhatThePolicyIsTold) {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,7 +7,7 @@
 
 #include "trainer/algorithm/turn_values.h"
 
-namespace temper {
+namespace temper::trainer {
 
 std::vector<double> centre(std::span<const double> returns);
 std::vector<double> normalise(std::span<const double> returns);
@@ -22,4 +22,4 @@ void keep_positive(TurnValues& rewards);
 // Multiplies the plan's advantages by α, for turns that have code, or for all turns if `tokens` is empty.
 void weigh_plan(const BatchTokens& tokens, double alpha, TurnValues& advantages);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -9,7 +9,7 @@
 
 #include "trainer/algorithm/advantage/estimators.h"
 
-namespace temper {
+namespace temper::trainer {
 
 std::vector<double> centre(std::span<const double> returns) {
   const double mean = std::accumulate(returns.begin(), returns.end(), 0.0) / double(returns.size());
@@ -27,4 +27,4 @@ std::vector<double> normalise(std::span<const double> returns) {
   return advantages;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

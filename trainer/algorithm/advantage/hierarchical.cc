@@ -6,7 +6,7 @@
 
 #include "trainer/algorithm/advantage/estimators.h"
 
-namespace temper {
+namespace temper::trainer {
 
 void weigh_plan(const BatchTokens& tokens, double alpha, TurnValues& advantages) {
   for (size_t g = 0; g < advantages.size(); ++g)
@@ -15,4 +15,4 @@ void weigh_plan(const BatchTokens& tokens, double alpha, TurnValues& advantages)
         if (tokens.empty() || tokens[g][n][t].code > 0) advantages[g][n][t].plan *= alpha;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

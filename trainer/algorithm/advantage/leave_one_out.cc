@@ -6,7 +6,7 @@
 
 #include "trainer/algorithm/advantage/estimators.h"
 
-namespace temper {
+namespace temper::trainer {
 
 std::vector<double> leave_one_out(std::span<const double> returns) {
   if (returns.size() == 1) return {returns[0]};
@@ -16,4 +16,4 @@ std::vector<double> leave_one_out(std::span<const double> returns) {
   return advantages;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 
 #include "trainer/algorithm/advantage/estimators.h"
 
-namespace temper {
+namespace temper::trainer {
 
 void keep_positive(TurnValues& rewards) {
   for (GroupValues& group : rewards)
@@ -17,4 +17,4 @@ void keep_positive(TurnValues& rewards) {
       }
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,7 +8,7 @@
 
 #include "trainer/algorithm/advantage/estimators.h"
 
-namespace temper {
+namespace temper::trainer {
 
 std::vector<double> whiten(std::span<const double> values, std::span<const int64_t> counts) {
   double sum = 0, squares = 0, tokens = 0;
@@ -24,4 +24,4 @@ std::vector<double> whiten(std::span<const double> values, std::span<const int64
   return whitened;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -20,7 +20,10 @@
 #include "trainer/config/device.h"
 #include "trainer/learn/optimizer.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::Policy;
+
 namespace {
 
 struct BenchWords {
@@ -44,8 +47,9 @@ std::vector<int32_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed
   return ids;
 }
 
-PackedTokens random_pack(int64_t sequences, int64_t length, int64_t vocab_size) {
-  PackedTokens tokens{.ids = random_ids(sequences * length, vocab_size, 1), .starts = {}, .scored = {}};
+policy::PackedTokens random_pack(int64_t sequences, int64_t length, int64_t vocab_size) {
+  policy::PackedTokens tokens{
+      .ids = random_ids(sequences * length, vocab_size, 1), .starts = {}, .scored = {}};
   tokens.scored.assign(tokens.ids.size(), 1);
   for (int64_t i = 0; i <= sequences; ++i) tokens.starts.push_back(int32_t(i * length));
   for (int64_t i = 0; i < sequences; ++i) tokens.scored[size_t(i * length)] = 0;
@@ -56,7 +60,7 @@ PackedTokens random_pack(int64_t sequences, int64_t length, int64_t vocab_size) 
 RunConfig read_and_use(const BenchWords& words) {
   RunConfig config = words.config.read();
   use_device(config.model, config.model.shape);
-  use_threads(config.run.threads);
+  policy::use_threads(config.run.threads);
   if (!words.json) fmt::print("{}\n", device_text(config.model.policy()));
   return config;
 }
@@ -80,7 +84,7 @@ void report(const BenchWords& words, const std::string& what, int64_t tokens, do
 template <class F>
 void print_profile(const F& call) {
   const double start_s = now_s();
-  KernelProfile profile;
+  policy::KernelProfile profile;
   call();
   const auto shares = profile.stop();
   std::vector<std::pair<double, std::string>> rows;
@@ -101,7 +105,7 @@ int bench_train(const BenchWords& words) {
   const RunConfig config = read_and_use(words);
   Policy policy = random_policy(config);
   AdamW optimizer(policy.parameters(), config.optimizer);
-  const PackedTokens tokens = random_pack(words.batch, words.length, config.model.shape.vocab_size);
+  const policy::PackedTokens tokens = random_pack(words.batch, words.length, config.model.shape.vocab_size);
   const auto update = [&] {
     policy.forward_backward(tokens, [&](int64_t, std::span<const double>, std::span<const double>,
                                         std::span<double> d_log_prob, std::span<double> d_entropy) {
@@ -131,7 +135,7 @@ struct DecodeTimes {
 
 // One batch of random prompts, every sequence to its full length. The first step computes the prompts and one
 // token of each.
-void generate_once(const BenchWords& words, int64_t vocab, uint64_t seed, Generator& generator,
+void generate_once(const BenchWords& words, int64_t vocab, uint64_t seed, rollout::Generator& generator,
                    DecodeTimes& times) {
   for (int64_t i = 0; i < words.batch; ++i)
     generator.add({.id = uint64_t(i),
@@ -152,7 +156,7 @@ void generate_once(const BenchWords& words, int64_t vocab, uint64_t seed, Genera
 int bench_decode(const BenchWords& words) {
   const RunConfig config = read_and_use(words);
   Policy policy = random_policy(config);
-  Generator generator(policy, words.batch, words.prompt + words.length);
+  rollout::Generator generator(policy, words.batch, words.prompt + words.length);
   const int64_t vocab = config.model.shape.vocab_size;
   DecodeTimes warm_up, times;
   for (int round = 0; round < 2; ++round) generate_once(words, vocab, 0, generator, warm_up);
@@ -201,4 +205,4 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_bench_weights(*bench, exit_code);
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -9,7 +9,7 @@
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr int64_t kConversations = 160;
@@ -74,20 +74,20 @@ Candidates with_every_tenth(const Candidates& some, const Candidates& others) {
   return all;
 }
 
-Candidates trace_candidates(Judge& judge, uint64_t seed) {
+Candidates trace_candidates(env::Judge& judge, uint64_t seed) {
   Candidates right, broken, wrong;
-  for (const Trace& trace : make_traces({.conversations = kConversations, .generated = 0}, judge, seed,
-                                        progress_bar("candidates", false)))
-    for (const TraceTurn& turn : trace.turns) {
-      const Answer answer = extract_code(turn.answer);
+  for (const traces::Trace& trace : traces::make_traces({.conversations = kConversations, .generated = 0},
+                                                        judge, seed, progress_bar("candidates", false)))
+    for (const traces::TraceTurn& turn : trace.turns) {
+      const env::Answer answer = env::extract_code(turn.answer);
       if (!answer.ok) continue;
-      const bool compiles = turn.verdict.kind != VerdictKind::kFailCompile;
+      const bool compiles = turn.verdict.kind != env::VerdictKind::kFailCompile;
       const bool passed = turn.verdict.pass();
       (passed     ? right
        : compiles ? wrong
                   : broken)
           .push_back({trace.task, trace.task, answer.code,
-                      passed ? std::vector<std::string>{to_string(VerdictKind::kPass)}
+                      passed ? std::vector<std::string>{env::to_string(env::VerdictKind::kPass)}
                              : std::vector<std::string>{}});
     }
   throw_if_interrupted();
@@ -95,4 +95,4 @@ Candidates trace_candidates(Judge& judge, uint64_t seed) {
   return mixed(right, broken, wrong);
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

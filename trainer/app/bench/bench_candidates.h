@@ -7,7 +7,7 @@
 
 #include "env/judge/judge.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct BenchCandidate {
   std::string name;  // the file's name without folder and extension, or the name of a trace's task
@@ -25,6 +25,6 @@ std::vector<BenchCandidate> with_every_tenth(const std::vector<BenchCandidate>& 
 
 // Answers of cold-start traces, judged once. Of every ten, one does not compile, one is wrong and eight pass. Errors:
 // WorldError if no trace passes.
-std::vector<BenchCandidate> trace_candidates(Judge& judge, uint64_t seed);
+std::vector<BenchCandidate> trace_candidates(env::Judge& judge, uint64_t seed);
 
-}  // namespace temper
+}  // namespace temper::trainer

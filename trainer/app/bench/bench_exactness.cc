@@ -18,7 +18,10 @@
 #include "trainer/learn/packing.h"
 #include "trainer/plan/published_shapes.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::ModelConfig;
+
 namespace {
 
 struct ExactnessWords {
@@ -26,7 +29,7 @@ struct ExactnessWords {
   std::string shape;   // of a published model; empty: the config's
   int64_t layers = 0;  // 0: all
   int64_t tokens = 100000, turns = 3, longest = 600;
-  SamplingParams sampling = {};
+  policy::SamplingParams sampling = {};
 };
 
 // A conversation of random prompts, sampled answers and random feedback.
@@ -40,7 +43,7 @@ struct Row {
     scored.resize(ids.size(), 0);
     log_probs.resize(ids.size(), 0);
   }
-  void add_answer(const Generation& answer) {
+  void add_answer(const rollout::Generation& answer) {
     ids.insert(ids.end(), answer.ids.begin(), answer.ids.end());
     scored.resize(ids.size(), 1);
     log_probs.insert(log_probs.end(), answer.log_probs.begin(), answer.log_probs.end());
@@ -65,10 +68,11 @@ struct Tally {
 
 // `batch` conversations of several turns, prompts and answers of mixed lengths; half of them share their
 // prompt with a neighbour, as a group's samples do.
-std::vector<Row> sample_rows(Policy& policy, const ExactnessWords& words, int64_t batch, uint64_t seed) {
+std::vector<Row> sample_rows(policy::Policy& policy, const ExactnessWords& words, int64_t batch,
+                             uint64_t seed) {
   Rng rng{seed};
   const int64_t ids = policy.options().token_count, part = words.longest / words.turns / 2;
-  Generator generator(policy, batch, words.longest + words.turns + 1);
+  rollout::Generator generator(policy, batch, words.longest + words.turns + 1);
   std::vector<Row> rows(static_cast<size_t>(batch));
   for (int64_t turn = 0; turn < words.turns; ++turn) {
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -85,13 +89,13 @@ std::vector<Row> sample_rows(Policy& policy, const ExactnessWords& words, int64_
                      .max_new_tokens = 1 + int64_t(rng.below(uint64_t(part))),
                      .keep = turn + 1 < words.turns});
     while (!generator.idle())
-      for (const Generation& answer : generator.step()) rows[answer.id].add_answer(answer);
+      for (const rollout::Generation& answer : generator.step()) rows[answer.id].add_answer(answer);
   }
   return rows;
 }
 
-Tally compare(Policy& policy, const std::vector<Row>& rows, int64_t pack_tokens,
-              const SamplingParams& sampling) {
+Tally compare(policy::Policy& policy, const std::vector<Row>& rows, int64_t pack_tokens,
+              const policy::SamplingParams& sampling) {
   std::vector<PackRow> pack_rows;
   for (const Row& row : rows) pack_rows.push_back({row.ids, row.scored});
   const auto trained = score_rows(policy, pack_rows, pack_tokens, sampling);
@@ -123,18 +127,18 @@ ModelConfig shape_of(const ExactnessWords& words, const ModelConfig& configured)
 }
 
 // Weights as a run begins with them, but for the biases: those begin as zeros, which would tell nothing.
-void fill(ParameterStore& parameters, uint64_t seed) {
+void fill(policy::ParameterStore& parameters, uint64_t seed) {
   parameters.init_random(seed);
-  for (const ParameterInfo& p : parameters.parameters())
+  for (const policy::ParameterInfo& p : parameters.parameters())
     if (p.name.ends_with(".bias")) parameters.weight(p.name).normal_();
 }
 
 // A policy that may draw ids below `token_count`, whose rows are the first of the shape's.
 Tally compare_all(const ExactnessWords& words, const RunConfig& config, const ModelConfig& shape,
                   int64_t token_count) {
-  PolicyOptions options = config.model.policy();
+  policy::PolicyOptions options = config.model.policy();
   options.token_count = token_count;
-  Policy policy(shape, options);
+  policy::Policy policy(shape, options);
   fill(policy.parameters(), uint64_t(config.run.seed));
   fmt::print("{} layers, ids below {} of {} rows\n{:>8}{:>10}{:>10}{:>12}\n", shape.num_hidden_layers,
              token_count, shape.vocab_size, "batch", "tokens", "unequal", "largest");
@@ -153,8 +157,8 @@ Tally compare_all(const ExactnessWords& words, const RunConfig& config, const Mo
 int bench_exactness(const ExactnessWords& words) {
   RunConfig config = words.config.read();
   const ModelConfig shape = shape_of(words, config.model.shape);
-  use_device(config.model, shape, alone(), words.longest + words.turns + 1);
-  use_threads(config.run.threads);
+  use_device(config.model, shape, policy::alone(), words.longest + words.turns + 1);
+  policy::use_threads(config.run.threads);
   fmt::print("{}\n", device_text(config.model.policy()));
   const int64_t rows = shape.vocab_size, masked = std::max<int64_t>(1, rows / 512);
   Tally all;
@@ -198,4 +202,4 @@ void add_bench_exactness(CLI::App& bench, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = bench_exactness(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -1,8 +1,8 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-namespace temper {
+namespace temper::trainer {
 
 void add_bench_exactness(CLI::App& bench, int& exit_code);
 
-}  // namespace temper
+}  // namespace temper::trainer

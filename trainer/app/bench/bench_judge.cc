@@ -17,7 +17,13 @@
 #include "trainer/run/interrupted.h"
 #include "trainer/run/process_tree.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::HostHalfCounts;
+using env::Judge;
+using env::Task;
+using env::Verdict;
+
 namespace {
 
 struct JudgeBench {
@@ -64,7 +70,7 @@ nlohmann::json long_one(const BenchCandidate& candidate, const Verdict& v) {
   StageTimes ms;
   ms.add(v);
   return {{"name", candidate.name},         {"task", candidate.task},
-          {"kind", to_string(v.kind)},      {"pairs", v.pairs},
+          {"kind", env::to_string(v.kind)}, {"pairs", v.pairs},
           {"audited", v.audited},           {"baseline_us", v.baseline_us},
           {"candidate_us", v.candidate_us}, {"ms", ms.json()}};
 }
@@ -99,18 +105,18 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
     double at_s;
     const BenchCandidate* candidate;
   };
-  std::map<Ticket, Sent> sent;
+  std::map<env::Ticket, Sent> sent;
   const double start_s = now_s();
   for (int64_t next = begin; (next < end && !interrupted()) || !sent.empty();) {
     for (; next < end && !interrupted() && int64_t(sent.size()) < load.in_flight; ++next) {
       const BenchCandidate& c = load.candidates[size_t(next) % load.candidates.size()];
       sent[judge.submit(c.task, renewed(c.source, next, load.same_hosts))] = {now_s(), &c};
     }
-    for (const Judged& judged : judge.poll(std::chrono::milliseconds(1000))) {
+    for (const env::Judged& judged : judge.poll(std::chrono::milliseconds(1000))) {
       const auto [at_s, candidate] = sent.at(judged.ticket);
       m.latency_s.push_back(now_s() - at_s);
       sent.erase(judged.ticket);
-      const std::string kind = to_string(judged.verdict.kind);
+      const std::string kind = env::to_string(judged.verdict.kind);
       ++m.kinds[judged.verdict.hack() ? fmt::format("{} ({})", kind, judged.verdict.reason) : kind];
       const auto& expected = candidate->expected;
       if (!expected.empty() && std::ranges::count(expected, kind) == 0)
@@ -220,7 +226,7 @@ struct Repeated {
   StageTimes ms;
 
   void add(const Verdict& verdict, int64_t times) {
-    ++kinds[to_string(verdict.kind)];
+    ++kinds[env::to_string(verdict.kind)];
     ms.add(verdict, 1 / double(times));
     if (!verdict.pass()) return;
     speedups.push_back(verdict.speedup);
@@ -257,7 +263,7 @@ nlohmann::json each(Judge& judge, const Candidates& candidates, int64_t times) {
     repeated.add(first, times);
     for (int64_t k = 1; k < times; ++k) judge.submit(c.task, source(k));
     while (judge.pending() > 0)
-      for (const Judged& judged : judge.poll(std::chrono::milliseconds(1000)))
+      for (const env::Judged& judged : judge.poll(std::chrono::milliseconds(1000)))
         repeated.add(judged.verdict, times);
     nlohmann::json row = repeated.json();
     row["name"] = c.name;
@@ -284,10 +290,10 @@ int bench_judge(const ConfigWords& words, const JudgeBench& bench) {
   const auto hostile = bench.hostile.empty() ? Candidates() : candidates_of(bench.hostile);
   if (const auto own = std::filesystem::path(bench.hostile) / "tasks.yaml";
       !hostile.empty() && std::filesystem::exists(own))
-    for (Task& task : load_tasks(own))
+    for (Task& task : env::load_tasks(own))
       if (std::ranges::find(tasks, task.name, &Task::name) == tasks.end()) tasks.push_back(std::move(task));
   for (const Candidates* some : {&given, &hostile})
-    for (const BenchCandidate& candidate : *some) find_task(tasks, candidate.task);
+    for (const BenchCandidate& candidate : *some) env::find_task(tasks, candidate.task);
   Judge judge(config.env, tasks);
   const auto candidates =
       with_every_tenth(given.empty() ? trace_candidates(judge, uint64_t(config.run.seed)) : given, hostile);
@@ -331,4 +337,4 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = bench_judge(*words, *bench_words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -10,11 +10,14 @@
 #include "policy/cuda/device.h"
 #include "trainer/app/checks.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::OpTime;
+
 namespace {
 
 struct KernelWords {
-  KernelBenchShape shape;
+  policy::KernelBenchShape shape;
   bool json = false;
 };
 
@@ -47,8 +50,8 @@ int bench_kernels(const KernelWords& words) {
     throw ConfigError("--width: {} is not a multiple of 128, the width of a head", words.shape.width);
   if (words.shape.vocab % 8 != 0)
     throw ConfigError("--vocab: {} is not a multiple of 8, the logits of 16 bytes", words.shape.vocab);
-  if (cuda::gpu_count() == 0) throw WorldError("bench kernels: {}", cuda::no_gpu_reason());
-  const std::vector<OpTime> kernels = bench_kernels(words.shape);
+  if (policy::cuda::gpu_count() == 0) throw WorldError("bench kernels: {}", policy::cuda::no_gpu_reason());
+  const std::vector<OpTime> kernels = policy::bench_kernels(words.shape);
   if (words.json)
     fmt::print("{}\n", report(kernels).dump(2));
   else
@@ -69,4 +72,4 @@ void add_bench_kernels(CLI::App& bench, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = bench_kernels(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -1,9 +1,9 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-namespace temper {
+namespace temper::trainer {
 
 // Seconds and bytes a second of each CUDA op, beside a copy in the same run.
 void add_bench_kernels(CLI::App& bench, int& exit_code);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -9,7 +9,7 @@
 #include "policy/text/tokenizer.h"
 #include "trainer/app/checks.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 std::vector<std::string_view> texts_of(std::string_view all) {
@@ -36,7 +36,7 @@ double bytes_per_s(size_t bytes, double seconds, const Pass& pass) {
 // Encodes the texts of the file over and over. The limit is a plain copy of the same bytes.
 int bench_tokenizer(const std::string& model, const std::string& file, double seconds, bool json) {
   const double before = now_s();
-  const Tokenizer tokenizer = Tokenizer::load(model);
+  const policy::Tokenizer tokenizer = policy::Tokenizer::load(model);
   const double load_s = now_s() - before;
   const std::string input = read_input(file);
   if (input.empty()) throw ConfigError("bench tokenizer: {} is empty", file);
@@ -88,4 +88,4 @@ void add_bench_tokenizer(CLI::App& bench, int& exit_code) {
   });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

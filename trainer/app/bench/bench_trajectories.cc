@@ -16,7 +16,11 @@
 #include "rollout/trajectory_file.h"
 #include "trainer/app/checks.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Role;
+using rollout::Trajectory;
+
 namespace fs = std::filesystem;
 namespace {
 
@@ -32,16 +36,16 @@ struct TrajectoryBenchWords {
 // Ids as frequent as words of a text are (Zipf), log-probs mostly near 0. A quarter of a turn is what it is
 // told, the rest its answer.
 void add_turn(Rng& rng, int64_t tokens, Trajectory& t) {
-  Turn turn;
-  Segment& row = t.segments.front();
+  rollout::Turn turn;
+  rollout::Segment& row = t.segments.front();
   for (int64_t i = 0; i < tokens; ++i) {
     const Role role = i < tokens / 4 ? Role::kPrompt : i < tokens / 2 ? Role::kPlan : Role::kCode;
     row.ids.push_back(int32_t(std::pow(kVocabulary, rng.uniform())) - 1);
     row.roles.push_back(role);
-    row.log_probs.push_back(is_response(role) ? float(std::log1p(-std::pow(rng.uniform(), 4))) : 0);
+    row.log_probs.push_back(rollout::is_response(role) ? float(std::log1p(-std::pow(rng.uniform(), 4))) : 0);
   }
   turn.begin = int32_t(row.ids.size()) - int32_t(tokens - tokens / 4), turn.end = int32_t(row.ids.size());
-  turn.verdict.kind = VerdictKind::kFailIncorrect;
+  turn.verdict.kind = env::VerdictKind::kFailIncorrect;
   for (int line = 0; line < 8; ++line)
     turn.verdict.message += fmt::format("output[{}]: {:.6f}, expected {:.6f}\n", rng.below(1 << 20),
                                         rng.uniform(), rng.uniform());
@@ -65,10 +69,12 @@ std::string json_lines(const std::vector<Trajectory>& step) {
   std::string text;
   for (const Trajectory& t : step) {
     Json log_probs = Json::array(), turns = Json::array();
-    const Segment& row = t.segments.front();
+    const rollout::Segment& row = t.segments.front();
     for (size_t i = 0; i < row.ids.size(); ++i)
-      if (is_response(row.roles[i])) log_probs.push_back(Json::parse(fmt::format("{}", row.log_probs[i])));
-    for (const Turn& turn : t.turns) turns.push_back({turn.begin, turn.end, turn.stopped, turn.verdict});
+      if (rollout::is_response(row.roles[i]))
+        log_probs.push_back(Json::parse(fmt::format("{}", row.log_probs[i])));
+    for (const rollout::Turn& turn : t.turns)
+      turns.push_back({turn.begin, turn.end, turn.stopped, turn.verdict});
     text +=
         Json{{"task", t.task}, {"ids", row.ids}, {"log_probs", log_probs}, {"turns", turns}}.dump() + "\n";
   }
@@ -110,8 +116,8 @@ int bench_trajectories(const TrajectoryBenchWords& words) {
   for (const bool compress : {false, true})
     row(
         compress ? "columns, zstd" : "columns, raw",
-        [&] { write_trajectories(path, pointers_to(step), compress); },
-        [&] { TEMPER_CHECK(read_trajectories(path).size() == step.size()); });
+        [&] { rollout::write_trajectories(path, rollout::pointers_to(step), compress); },
+        [&] { TEMPER_CHECK(rollout::read_trajectories(path).size() == step.size()); });
   fs::remove(path);
   return kExitOk;
 }
@@ -133,4 +139,4 @@ void add_bench_trajectories(CLI::App& bench, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = bench_trajectories(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

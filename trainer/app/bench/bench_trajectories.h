@@ -2,9 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
-namespace temper {
+namespace temper::trainer {
 
 // temper bench trajectories: bytes and time of a step's trajectories on the disk, beside JSON lines.
 void add_bench_trajectories(CLI::App& bench, int& exit_code);
 
-}  // namespace temper
+}  // namespace temper::trainer

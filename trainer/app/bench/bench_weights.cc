@@ -18,7 +18,7 @@
 #include "policy/threads.h"
 #include "trainer/config/device.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -47,37 +47,37 @@ void measure(const std::string& what, uint64_t bytes, const std::function<void()
   std::fflush(stdout);
 }
 
-void bench_checkpoint(ParameterStore& store, const fs::path& folder) {
+void bench_checkpoint(policy::ParameterStore& store, const fs::path& folder) {
   const fs::path path = folder / fmt::format("temper_bench_{}.safetensors", ::getpid());
-  ShareCopy copy;
+  policy::ShareCopy copy;
   store.parts();  // moments, which training has
   const auto bytes = uint64_t(store.share_size()) * 3 * sizeof(float);
   measure("checkpoint: copy", bytes, [&] { copy.take(store); });
-  for (const int threads : {1, file_threads()}) {
+  for (const int threads : {1, policy::file_threads()}) {
     const std::string by = fmt::format(", {} thread{}", threads, threads > 1 ? "s" : "");
     std::string digest;
     measure("checkpoint: hash and write" + by, bytes,
-            [&] { digest = write_safetensors(path, copy.tensors(), threads, true); });
+            [&] { digest = policy::write_safetensors(path, copy.tensors(), threads, true); });
     measure("checkpoint: compare" + by, bytes,
-            [&] { TEMPER_CHECK_EQ(digest_of_pieces(path, threads), digest); });
+            [&] { TEMPER_CHECK_EQ(policy::digest_of_pieces(path, threads), digest); });
     fs::remove(path);
   }
 }
 
 int bench_weights(const WeightBenchWords& words) {
-  const PolicyOptions options = use_device(words.device, words.model);
-  const ModelConfig config = read_model_config(words.model);
-  const uint64_t bytes = WeightFiles(words.model, config).bytes();
-  fmt::print("{}, {} threads\n{:>87}\n", device_text(options), file_threads(), "more memory");
-  std::unique_ptr<Policy> policy;
-  measure("headers of all files", bytes, [&] { check_weights(words.model, config); });
+  const policy::PolicyOptions options = use_device(words.device, words.model);
+  const policy::ModelConfig config = policy::read_model_config(words.model);
+  const uint64_t bytes = policy::WeightFiles(words.model, config).bytes();
+  fmt::print("{}, {} threads\n{:>87}\n", device_text(options), policy::file_threads(), "more memory");
+  std::unique_ptr<policy::Policy> policy;
+  measure("headers of all files", bytes, [&] { policy::check_weights(words.model, config); });
   measure("weights in", bytes,
-          [&] { policy = std::make_unique<Policy>(import_policy(words.model, options)); });
+          [&] { policy = std::make_unique<policy::Policy>(policy::import_policy(words.model, options)); });
   if (words.write.empty()) return kExitOk;
   const fs::path folder = fs::path(words.write) / fmt::format("temper_bench_{}", ::getpid());
   fs::create_directories(folder);
   measure("weights out, bfloat16", uint64_t(2 * config.parameter_count()),
-          [&] { write_weights(folder, *policy, {.dtype = "bfloat16"}); });
+          [&] { policy::write_weights(folder, *policy, {.dtype = "bfloat16"}); });
   bench_checkpoint(policy->parameters(), folder);
   fs::remove_all(folder);
   return kExitOk;
@@ -95,4 +95,4 @@ void add_bench_weights(CLI::App& bench, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = bench_weights(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

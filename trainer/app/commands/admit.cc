@@ -12,7 +12,11 @@
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Admission;
+using env::Task;
+
 namespace {
 
 constexpr int64_t kMutantDraws = 20;  // of a shape; a verdict makes about as many
@@ -33,11 +37,11 @@ std::vector<Task> wanted_tasks(const RunConfig& config, const std::vector<std::s
   std::vector<Task> tasks, known;
   for (const std::string& name : names) {
     if (std::filesystem::is_regular_file(name)) {
-      std::ranges::move(load_tasks(std::filesystem::path(name)), std::back_inserter(tasks));
+      std::ranges::move(env::load_tasks(std::filesystem::path(name)), std::back_inserter(tasks));
       continue;
     }
     if (known.empty()) known = load_all_tasks(config);
-    tasks.push_back(find_task(known, name));
+    tasks.push_back(env::find_task(known, name));
   }
   std::set<std::string> seen;
   for (const Task& task : tasks)
@@ -83,7 +87,7 @@ void print_table(const std::vector<Task>& tasks, const std::vector<Admission>& r
 
 struct Fates {
   int64_t all = 0, living = 0, at_first = 0, later = 0;
-  void add(const MutantFate& fate) {
+  void add(const env::MutantFate& fate) {
     const bool first = fate.check_draw == 0 && (!fate.timed_tried || fate.timed_draw == 0);
     ++all;
     ++(fate.lives() ? living : first ? at_first : later);
@@ -101,7 +105,7 @@ void print_fates(const char* of, const std::map<std::string, Fates>& by_name) {
 void print_mutants(const std::vector<Task>& tasks, const std::vector<Admission>& rows) {
   std::map<std::string, Fates> families, kinds;
   for (size_t i = 0; i < rows.size(); ++i)
-    for (const MutantFate& fate : rows[i].mutants) {
+    for (const env::MutantFate& fate : rows[i].mutants) {
       families[tasks[i].family].add(fate);
       kinds[fate.kind].add(fate);
     }
@@ -116,17 +120,17 @@ int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat for
   const RunConfig config = words.read();
   const std::vector<Task> tasks = wanted_tasks(config, names);
   const ProgressFunction bar = progress_bar("admission");
-  const AdmissionProgress progress = [&](int64_t done, int64_t all) {
+  const env::AdmissionProgress progress = [&](int64_t done, int64_t all) {
     throw_if_interrupted();
     bar(done, all);
   };
-  const auto rows = admit(config.env, tasks, progress, mutants ? kMutantDraws : 0);
+  const auto rows = env::admit(config.env, tasks, progress, mutants ? kMutantDraws : 0);
   const auto admitted =
       std::ranges::count_if(rows, [](const Admission& row) { return row.problems.empty(); });
   if (format == AdmitFormat::kJson)
     print_json(rows);
   else if (format == AdmitFormat::kMarkdown)
-    fmt::print("{}", markdown_table(tasks, rows));
+    fmt::print("{}", env::markdown_table(tasks, rows));
   else
     print_table(tasks, rows);
   if (mutants && format == AdmitFormat::kText) print_mutants(tasks, rows);
@@ -136,8 +140,8 @@ int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat for
 
 int print_tasks(std::vector<std::string> names, ConfigWords words) {
   part_words(names, words);
-  fmt::print("{}\n", tasks_in_numbers(wanted_tasks(words.read(), names)));
+  fmt::print("{}\n", env::tasks_in_numbers(wanted_tasks(words.read(), names)));
   return kExitOk;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

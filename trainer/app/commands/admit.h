@@ -6,7 +6,7 @@
 
 #include "trainer/app/commands/commands.h"
 
-namespace temper {
+namespace temper::trainer {
 
 enum class AdmitFormat { kText, kJson, kMarkdown };
 
@@ -16,4 +16,4 @@ int run_admit(std::vector<std::string> names, ConfigWords words, AdmitFormat for
 // The same tasks as JSON, for programs outside (env/task/task_numbers.h).
 int print_tasks(std::vector<std::string> names, ConfigWords words);
 
-}  // namespace temper
+}  // namespace temper::trainer

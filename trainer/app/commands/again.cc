@@ -13,21 +13,25 @@
 #include "trainer/evaluate/score.h"
 #include "trainer/run/console.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Verdict;
+
 namespace fs = std::filesystem;
 namespace {
 
 // The best turn of each trajectory, where it passed, the fastest first.
-std::vector<PassedAnswer> passed_answers(const fs::path& file, const Tokenizer& tokenizer,
+std::vector<PassedAnswer> passed_answers(const fs::path& file, const policy::Tokenizer& tokenizer,
                                          const RunConfig& config) {
-  const ChatFormat format(tokenizer, config.model.chat_format);
+  const policy::ChatFormat format(tokenizer, config.model.chat_format);
   std::vector<PassedAnswer> answers;
-  for (const Trajectory& t : read_trajectories(file)) {
+  for (const rollout::Trajectory& t : rollout::read_trajectories(file)) {
     if (t.turns.empty()) continue;
-    const Turn& best = best_turn(config.reward, t);
+    const rollout::Turn& best = best_turn(config.reward, t);
     if (!best.verdict.pass()) continue;
-    check_ids(t, tokenizer.vocab_size());
-    const Answer answer = extract_code(tokenizer.decode(t.answer_ids(best)), format.opens_reasoning());
+    rollout::check_ids(t, tokenizer.vocab_size());
+    const env::Answer answer =
+        env::extract_code(tokenizer.decode(t.answer_ids(best)), format.opens_reasoning());
     if (answer.ok) answers.push_back({t.task, answer.code, t.step, t.sample, best.verdict, {}});
   }
   std::ranges::stable_sort(answers, std::greater(), [](const PassedAnswer& a) { return a.before.speedup; });
@@ -35,12 +39,12 @@ std::vector<PassedAnswer> passed_answers(const fs::path& file, const Tokenizer& 
 }
 
 void judge_again(const RunConfig& config, std::vector<PassedAnswer>& answers, int64_t rounds) {
-  std::vector<Task> tasks = load_all_tasks(config);
-  std::erase_if(tasks, [&](const Task& task) {
+  std::vector<env::Task> tasks = load_all_tasks(config);
+  std::erase_if(tasks, [&](const env::Task& task) {
     return std::ranges::find(answers, task.name, &PassedAnswer::task) == answers.end();
   });
-  for (const PassedAnswer& answer : answers) find_task(tasks, answer.task);
-  Judge judge(config.env, tasks);
+  for (const PassedAnswer& answer : answers) env::find_task(tasks, answer.task);
+  env::Judge judge(config.env, tasks);
   judge_again(judge, answers, rounds, progress_bar("verdicts", false));
 }
 
@@ -50,7 +54,7 @@ void print_answer(const PassedAnswer& answer) {
     const Verdict verdict = answer.verdict();
     const std::string why = verdict.reason.empty() ? "" : " (" + verdict.reason + ")";
     now = verdict.pass() ? fmt::format("PASS {:.2f}×", verdict.speedup)
-                         : fmt::format("{}{}, {} of {}", to_string(verdict.kind), why, answer.falls(),
+                         : fmt::format("{}{}, {} of {}", env::to_string(verdict.kind), why, answer.falls(),
                                        answer.after.size());
   }
   fmt::print("{:<32} step {} sample {}: PASS {:.2f}× → {}\n", answer.task, answer.step, answer.sample,
@@ -83,7 +87,7 @@ int run_again(const std::string& run, const std::string& which, const ConfigWord
   RunConfig config = read_config((fs::path(run) / "config.yaml").string(), words.overrides);
   config.env.cache.clear();
   config.env.again = 0;
-  const Tokenizer tokenizer = tokenizer_of_run(run);
+  const policy::Tokenizer tokenizer = tokenizer_of_run(run);
   std::vector<PassedAnswer> answers = passed_answers(file, tokenizer, config);
   if (answers.empty()) throw ConfigError("judge --again: no answer of {} passed", file.string());
   if (limit > 0 && limit < std::ssize(answers)) answers.resize(size_t(limit));
@@ -93,4 +97,4 @@ int run_again(const std::string& run, const std::string& which, const ConfigWord
   return kExitOk;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -5,7 +5,7 @@
 
 #include "trainer/app/commands/commands.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // The answers of a run's recorded trajectories that passed, the best turn of each, judged `rounds` times more
 // with fresh keys; `which` as in `temper show`. Prints a line an answer and what became of them together.
@@ -13,4 +13,4 @@ namespace temper {
 int run_again(const std::string& run, const std::string& which, const ConfigWords& words, int64_t rounds,
               int64_t limit);
 
-}  // namespace temper
+}  // namespace temper::trainer

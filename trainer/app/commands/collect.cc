@@ -13,7 +13,11 @@
 #include "trainer/run/console.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Split;
+using policy::Communicator;
+
 namespace fs = std::filesystem;
 namespace {
 
@@ -24,10 +28,10 @@ struct CollectWords {
   bool traces = false;
 };
 
-std::vector<Task> asked_tasks(const RunConfig& config, const CollectWords& words) {
-  std::vector<Task> tasks = load_tasks(config);
+std::vector<env::Task> asked_tasks(const RunConfig& config, const CollectWords& words) {
+  std::vector<env::Task> tasks = load_tasks(config);
   return words.traces || words.options.split == Split::kGenerated
-             ? with_trace_tasks(config.traces, std::move(tasks), uint64_t(config.run.seed))
+             ? traces::with_trace_tasks(config.traces, std::move(tasks), uint64_t(config.run.seed))
              : tasks;
 }
 
@@ -50,26 +54,27 @@ void prepare_collecting(const CollectWords& words, RunConfig& config, Communicat
   use_device(config.model, starting_shape(config), ranks);
 }
 
-void write_examples(const std::string& out, const std::vector<ChatExample>& examples, Communicator& ranks) {
+void write_examples(const std::string& out, const std::vector<rollout::ChatExample>& examples,
+                    Communicator& ranks) {
   std::string text;
-  for (const ChatExample& example : examples) text += to_line(example) + "\n";
+  for (const rollout::ChatExample& example : examples) text += rollout::to_line(example) + "\n";
   if (ranks.rank() == 0) write_file_atomic(out, text);
   say("{} conversations in {}", examples.size(), out);
 }
 
 int run_collect(const CollectWords& words, const RunConfig& config, Communicator& ranks) {
   connect_devices(config.model, ranks);
-  use_threads(config.run.threads);
+  policy::use_threads(config.run.threads);
   if (words.traces) {
-    Judge judge(config.env, asked_tasks(config, words));
+    env::Judge judge(config.env, asked_tasks(config, words));
     write_examples(words.out, collect_traces(judge, config, ranks, progress_bar("corpus")), ranks);
     return kExitOk;
   }
-  PolicyOptions options = config.model.policy();
+  policy::PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options, config.model.chat_format);
   warn_not_finite(model);
-  Judge judge(config.env, asked_tasks(config, words));
+  env::Judge judge(config.env, asked_tasks(config, words));
   const Collected collected = collect(model, judge, config, words.options, progress_bar("collect"));
   say("{} conversations sampled, {} of them {}; {} repeat another's code, {} are not UTF-8, {} are more than "
       "asked for of their task",
@@ -127,4 +132,4 @@ void add_collect(CLI::App& app, int& exit_code) {
   });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

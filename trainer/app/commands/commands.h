@@ -10,7 +10,7 @@
 #include "trainer/app/checks.h"
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 
 void add_train(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
@@ -50,4 +50,4 @@ std::filesystem::path trajectories_file(const std::string& run, const std::strin
 // A file's content, or standard input for "-". Errors: ConfigError if there is no such file.
 std::string read_input(const std::string& path);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -10,7 +10,7 @@
 #include "trainer/config/config.h"
 #include "trainer/run/provenance.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr size_t kIndent = 25;
@@ -72,4 +72,4 @@ void add_doctor(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = run_doctor(*json); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

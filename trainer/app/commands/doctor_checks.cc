@@ -22,7 +22,7 @@
 #include "trainer/plan/machine.h"
 #include "trainer/run/provenance.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,7 +82,7 @@ HealthFinding check_program(const Findings&) {
 HealthFinding check_compiler(const Findings&) {
   return tried("C++ compiler", Health::kFails, "", [] {
     return HealthFinding{"C++ compiler", Health::kWorks,
-                         find_toolchain(kCpp.compiler_flags, kCpp.entry_symbol).version, ""};
+                         env::find_toolchain(env::kCpp.compiler_flags, env::kCpp.entry_symbol).version, ""};
   });
 }
 
@@ -90,19 +90,19 @@ HealthFinding check_compiler(const Findings&) {
 HealthFinding judge_one(const std::string& name, Health otherwise, const std::string& task,
                         const std::string& answer) {
   return tried(name, otherwise, "", [&] {
-    JudgeOptions options;
+    env::JudgeOptions options;
     options.lanes = 1;
-    Judge judge(options, parse_tasks(task, "doctor"));
-    const Verdict verdict = judge.judge("doctor_scale", answer);
+    env::Judge judge(options, env::parse_tasks(task, "doctor"));
+    const env::Verdict verdict = judge.judge("doctor_scale", answer);
     std::string notes;
     for (const std::string& note : judge.notes()) notes += (notes.empty() ? "" : "; ") + note;
-    if (verdict.pass() || verdict.kind == VerdictKind::kSuspect)
+    if (verdict.pass() || verdict.kind == env::VerdictKind::kSuspect)
       return HealthFinding{name, Health::kWorks,
                            fmt::format("{}; a right answer is judged right, in {:.1f} s",
                                        judge.sandbox_level(), verdict.total_ms * 1e-3),
                            notes};
     return HealthFinding{name, otherwise,
-                         fmt::format("a right answer is judged {} {}", to_string(verdict.kind),
+                         fmt::format("a right answer is judged {} {}", env::to_string(verdict.kind),
                                      printable(verdict.message, 500)),
                          notes};
   });
@@ -117,8 +117,8 @@ HealthFinding check_sandbox(const Findings& before) {
 HealthFinding check_nvcc(const Findings&) {
   return tried("nvcc", Health::kWithout,
                "Candidates in CUDA can be neither compiled nor planned; those in C++ are not affected.", [] {
-                 const CudaToolchain tools =
-                     find_cuda_toolchain(kCuda.compiler_flags, kCuda.entry_point, kTargetOfHopper);
+                 const env::CudaToolchain tools = env::find_cuda_toolchain(
+                     env::kCuda.compiler_flags, env::kCuda.entry_point, kTargetOfHopper);
                  return HealthFinding{"nvcc", Health::kWorks, tools.device.version, ""};
                });
 }
@@ -135,10 +135,10 @@ HealthFinding check_driver(const Findings&) {
 HealthFinding check_gpus(const Findings&) {
   const char* on_cpu = "The policy computes on the CPU, in f32.";
   return tried("GPUs", Health::kWithout, on_cpu, [&] {
-    const std::vector<std::string> names = cuda::gpu_names();
-    if (names.empty()) return HealthFinding{"GPUs", Health::kWithout, cuda::no_gpu_reason(), on_cpu};
+    const std::vector<std::string> names = policy::cuda::gpu_names();
+    if (names.empty()) return HealthFinding{"GPUs", Health::kWithout, policy::cuda::no_gpu_reason(), on_cpu};
     for (size_t i = 0; i < names.size(); ++i)
-      if (const std::string unfit = cuda::unfit_gpu(int(i)); !unfit.empty())
+      if (const std::string unfit = policy::cuda::unfit_gpu(int(i)); !unfit.empty())
         return HealthFinding{"GPUs", Health::kWithout, unfit, on_cpu};
     return HealthFinding{"GPUs", Health::kWorks, fmt::format("{}", fmt::join(names, ", ")), ""};
   });
@@ -152,7 +152,7 @@ HealthFinding check_gpu_judge(const Findings& before) {
 }
 
 HealthFinding check_nccl(const Findings&) {
-  const std::string version = nccl_version();
+  const std::string version = policy::nccl_version();
   if (version.empty())
     return {"NCCL", Health::kWithout, "this program was built without its code for GPUs",
             "Several ranks talk over TCP or MPI."};
@@ -250,7 +250,7 @@ HealthFinding check_locks(const Findings&) {
 HealthFinding check_tasks(const Findings&) {
   return tried("tasks", Health::kFails, "", [] {
     const RunConfig config = read_config("", {});
-    const std::vector<Task> tasks = load_all_tasks(config);
+    const std::vector<env::Task> tasks = load_all_tasks(config);
     return HealthFinding{"tasks", Health::kWorks,
                          fmt::format("{} in {}", tasks.size(), config.tasks.place().string()), ""};
   });
@@ -266,4 +266,4 @@ const std::vector<HealthCheck>& health_checks() {
   return checks;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace temper {
+namespace temper::trainer {
 
 enum class Health { kWorks, kWithout, kFails };  // kWithout: the main job runs, but not all there is
 
@@ -21,4 +21,4 @@ using HealthCheck = HealthFinding (*)(const std::vector<HealthFinding>& before);
 
 const std::vector<HealthCheck>& health_checks();
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -12,12 +12,12 @@
 #include "trainer/run/console.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
-std::vector<Task> evaluated_tasks(const RunConfig& config) { return load_tasks(config); }
+std::vector<env::Task> evaluated_tasks(const RunConfig& config) { return load_tasks(config); }
 
-void prepare_evaluation(RunConfig& config, Communicator& ranks) {
+void prepare_evaluation(RunConfig& config, policy::Communicator& ranks) {
   if (config.model.path.empty())
     throw ConfigError("model.path: eval needs a model; pass model.path=DIR, such as {}",
                       (config.run.path() / "checkpoints" / "final").string());
@@ -25,20 +25,21 @@ void prepare_evaluation(RunConfig& config, Communicator& ranks) {
   use_device(config.model, starting_shape(config), ranks, config.rollout.max_context_tokens);
 }
 
-int run_eval(const RunConfig& config, Communicator& ranks, bool json, const std::string& trajectories) {
+int run_eval(const RunConfig& config, policy::Communicator& ranks, bool json,
+             const std::string& trajectories) {
   connect_devices(config.model, ranks);
-  use_threads(config.run.threads);
-  PolicyOptions options = config.model.policy();
+  policy::use_threads(config.run.threads);
+  policy::PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options, config.model.chat_format);
   warn_not_finite(model);
-  Judge judge(config.env, evaluated_tasks(config));
-  std::vector<Trajectory> kept;
-  std::vector<Trajectory>* const keep = trajectories.empty() ? nullptr : &kept;
+  env::Judge judge(config.env, evaluated_tasks(config));
+  std::vector<rollout::Trajectory> kept;
+  std::vector<rollout::Trajectory>* const keep = trajectories.empty() ? nullptr : &kept;
   const NamedEvaluation result{"policy", evaluate(model, judge, config, keep, progress_bar("eval"))};
   const auto curves = scale_at_test_time(model, judge, config, keep, progress_bar("scaling"));
   if (keep && ranks.rank() == 0)
-    write_trajectories(trajectories, pointers_to(kept), config.run.trajectories == "zstd");
+    rollout::write_trajectories(trajectories, rollout::pointers_to(kept), config.run.trajectories == "zstd");
   Metrics metrics;
   add_metrics(result.evaluation, metrics);
   add_metrics(curves, metrics);
@@ -64,10 +65,10 @@ void add_eval(CLI::App& app, int& exit_code) {
                       "write what the policy wrote to this file, docs/reference/trajectories.md");
   command->callback([=, &exit_code] {
     exit_code = run_ranked({[=] { return read_with_model(*words); }, evaluated_tasks, prepare_evaluation,
-                            [=](RunConfig& config, Communicator& ranks) {
+                            [=](RunConfig& config, policy::Communicator& ranks) {
                               return run_eval(config, ranks, *json, *trajectories);
                             }});
   });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

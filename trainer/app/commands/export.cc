@@ -8,42 +8,44 @@
 #include "trainer/run/console.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 struct ExportWords {
   std::string checkpoint, dir;
-  ExportOptions options;
+  policy::ExportOptions options;
 };
 
-int say_exported(const std::string& dir, const ModelConfig& config, const Tokenizer& tokenizer) {
+int say_exported(const std::string& dir, const policy::ModelConfig& config,
+                 const policy::Tokenizer& tokenizer) {
   fmt::print("{}: {} parameters, {} tokens\n", dir, config.parameter_count(), tokenizer.vocab_size());
   return kExitOk;
 }
 
 // File to file: the weights of a Hugging Face directory may be more than the memory holds.
-int copy_folder(const std::filesystem::path& from, const std::string& dir, ExportOptions options) {
-  const Tokenizer tokenizer = Tokenizer::load(from);
-  options.generation_config = generation_config(from);
-  if (options.dtype.empty()) options.dtype = stored_dtype(from);
-  if (const NotFinite found = copy_hugging_face(from, tokenizer, dir, options); found.count > 0)
-    say_beside(fmt::format("WARNING: {}", to_text(found)));
-  return say_exported(dir, read_model_config(from), tokenizer);
+int copy_folder(const std::filesystem::path& from, const std::string& dir, policy::ExportOptions options) {
+  const policy::Tokenizer tokenizer = policy::Tokenizer::load(from);
+  options.generation_config = policy::generation_config(from);
+  if (options.dtype.empty()) options.dtype = policy::stored_dtype(from);
+  if (const policy::NotFinite found = policy::copy_hugging_face(from, tokenizer, dir, options);
+      found.count > 0)
+    say_beside(fmt::format("WARNING: {}", policy::to_text(found)));
+  return say_exported(dir, policy::read_model_config(from), tokenizer);
 }
 
 // In the dtype that the folder's own config.json names, where it names one.
 int run_export(const ExportWords& words) {
   const auto& [checkpoint, dir, given] = words;
-  ExportOptions options = given;
+  policy::ExportOptions options = given;
   if (std::filesystem::exists(dir))
     throw ConfigError("export: {} exists already; choose a new directory", dir);
   const std::filesystem::path folder = model_folder(checkpoint, "export");
   if (!is_checkpoint(folder)) return copy_folder(folder, dir, options);
   const Model model = load_model(folder);
   warn_not_finite(model);
-  if (options.dtype.empty()) options.dtype = stored_dtype(folder);
+  if (options.dtype.empty()) options.dtype = policy::stored_dtype(folder);
   options.generation_config = model.generation_config;
-  export_hugging_face(model.policy, model.tokenizer, dir, options);
+  policy::export_hugging_face(model.policy, model.tokenizer, dir, options);
   return say_exported(dir, model.policy.config(), model.tokenizer);
 }
 
@@ -61,4 +63,4 @@ void add_export(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = run_export(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

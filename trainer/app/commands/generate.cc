@@ -11,34 +11,35 @@
 #include "trainer/run/interrupted.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 struct GenerateWords {
   std::string model, prompt, task, device = "auto", chat = "auto";
   ConfigWords config;
-  SamplingParams sampling;
+  policy::SamplingParams sampling;
   int64_t max_tokens = 256, samples = 1;
   uint64_t seed = 1;
 };
 
-std::vector<int32_t> prompt_ids(const GenerateWords& words, const ChatFormat& format) {
+std::vector<int32_t> prompt_ids(const GenerateWords& words, const policy::ChatFormat& format) {
   if (words.task.empty() == words.prompt.empty())
     throw ConfigError("generate: give either a prompt or --task NAME");
   if (words.task.empty()) return format.first_turn(words.prompt == "-" ? read_input("-") : words.prompt);
   const RunConfig config = words.config.read();
-  return format.first_turn(find_task(load_all_tasks(config), words.task).prompt());
+  return format.first_turn(env::find_task(load_all_tasks(config), words.task).prompt());
 }
 
 std::vector<std::string> generate(Model& model, const GenerateWords& words) {
-  const ChatFormat format(model.tokenizer);
+  const policy::ChatFormat format(model.tokenizer);
   const std::vector<int32_t> ids = prompt_ids(words, format);
   const int64_t room = model.policy.config().max_position_embeddings - int64_t(ids.size());
   if (room <= 0)
     throw ConfigError("generate: the prompt has {} tokens and the model {} positions", ids.size(),
                       model.policy.config().max_position_embeddings);
   const int64_t new_tokens = std::min(words.max_tokens, room);
-  Generator generator(model.policy, std::min<int64_t>(words.samples, 64), int64_t(ids.size()) + new_tokens);
+  rollout::Generator generator(model.policy, std::min<int64_t>(words.samples, 64),
+                               int64_t(ids.size()) + new_tokens);
   for (int64_t sample = 0; sample < words.samples; ++sample)
     generator.add({.id = uint64_t(sample),
                    .rng_key = mix_key({words.seed, uint64_t(sample)}),
@@ -49,13 +50,14 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
   std::vector<std::string> answers(size_t(words.samples));
   while (!generator.idle()) {
     throw_if_interrupted();
-    for (const Generation& done : generator.step()) answers[done.id] = model.tokenizer.decode(done.ids);
+    for (const rollout::Generation& done : generator.step())
+      answers[done.id] = model.tokenizer.decode(done.ids);
   }
   return answers;
 }
 
 int run_generate(const GenerateWords& words) {
-  use_threads(0);
+  policy::use_threads(0);
   const std::filesystem::path folder = model_folder(words.model, "--model");
   Model model = load_model(folder, use_device(words.device, folder), words.chat);
   warn_not_finite(model);
@@ -75,8 +77,9 @@ void add_generate(CLI::App& app, int& exit_code) {
       ->required();
   command->add_option("--device", words->device, "auto, cpu, cuda or cuda:N");
   command
-      ->add_option("--chat", words->chat,
-                   fmt::format("how conversations are written: {}", fmt::join(ChatFormat::names(), ", ")))
+      ->add_option(
+          "--chat", words->chat,
+          fmt::format("how conversations are written: {}", fmt::join(policy::ChatFormat::names(), ", ")))
       ->capture_default_str();
   command->add_option("--task", words->task, "ask this task instead");
   command->add_option("--set", words->config.overrides, "options, as key=value (tasks.path)");
@@ -94,4 +97,4 @@ void add_generate(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = run_generate(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

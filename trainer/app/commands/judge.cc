@@ -13,13 +13,16 @@
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/commands/plan.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Task;
+
 namespace {
 
 // A task's name among tasks.path, or a file that holds one task.
 Task named_task(const RunConfig& config, const std::string& name) {
-  if (!std::filesystem::is_regular_file(name)) return find_task(load_all_tasks(config), name);
-  std::vector<Task> tasks = load_tasks(std::filesystem::path(name));
+  if (!std::filesystem::is_regular_file(name)) return env::find_task(load_all_tasks(config), name);
+  std::vector<Task> tasks = env::load_tasks(std::filesystem::path(name));
   if (tasks.size() != 1)
     throw ConfigError("{}: holds {} tasks; pass tasks.path={} and a name", name, tasks.size(), name);
   return tasks.front();
@@ -30,26 +33,26 @@ bool is_answer(const std::string& path) {
   return extension == ".md" || extension == ".txt";
 }
 
-Verdict judge_answer(const RunConfig& config, const Task& task, const Answer& answer) {
-  if (!answer.ok) return verdict_of(VerdictKind::kFailParse, answer.reason);
-  JudgeOptions options = config.env;
+env::Verdict judge_answer(const RunConfig& config, const Task& task, const env::Answer& answer) {
+  if (!answer.ok) return env::verdict_of(env::VerdictKind::kFailParse, answer.reason);
+  env::JudgeOptions options = config.env;
   options.lanes = 1;
-  Judge judge(options, {task});
+  env::Judge judge(options, {task});
   for (const std::string& note : judge.notes()) fmt::print(stderr, "{}\n", note);
   return judge.judge(task.name, answer.code);
 }
 
-void print_profile(const Profile& profile) {
+void print_profile(const env::Profile& profile) {
   fmt::print("{:.0f} % of the {} roof: {:.0f} GB/s, {:.0f} GFLOP/s; {:.1f} µs on the GPU\n",
              100 * profile.roof_share, profile.roof, profile.bytes_per_s * 1e-9, profile.flops_per_s * 1e-9,
              profile.device_us);
-  for (const KernelTime& kernel : profile.kernels)
+  for (const env::KernelTime& kernel : profile.kernels)
     fmt::print("  {:<40} {:>8.1f} µs {:>5.1f} %  {}×\n", kernel.name, kernel.us, 100 * kernel.share,
                kernel.launches);
 }
 
-void print_verdict(const Verdict& v) {
-  fmt::print("{}{}\n", to_string(v.kind), v.reason.empty() ? "" : " (" + v.reason + ")");
+void print_verdict(const env::Verdict& v) {
+  fmt::print("{}{}\n", env::to_string(v.kind), v.reason.empty() ? "" : " (" + v.reason + ")");
   if (v.candidate_us > 0)
     fmt::print(
         "{:.2f}× [{:.2f}, {:.2f}]  candidate {:.1f} µs, baseline {:.1f} µs ± {:.1f} %, {} pairs, floor "
@@ -65,10 +68,10 @@ void print_verdict(const Verdict& v) {
 }
 
 int print_standalone(const Task& task, const std::string& source) {
-  if (task.language != kCuda.name)
+  if (task.language != env::kCuda.name)
     throw ConfigError("judge --standalone: task {} is {}; such a program is made of cuda candidates",
                       task.name, task.language);
-  fmt::print("{}", standalone_program(task, source));
+  fmt::print("{}", env::standalone_program(task, source));
   return kExitOk;
 }
 
@@ -77,10 +80,11 @@ int run_judge(const ConfigWords& words, const std::string& task_name, const std:
   const RunConfig config = words.read();
   const Task task = named_task(config, task_name);
   const std::string text = read_input(path);
-  const Answer answer = is_answer(path) ? extract_code(text) : Answer{.ok = true, .reason = "", .code = text};
+  const env::Answer answer =
+      is_answer(path) ? env::extract_code(text) : env::Answer{.ok = true, .reason = "", .code = text};
   if (standalone && answer.ok) return print_standalone(task, answer.code);
   if (plan && answer.ok) return run_plan(config, task, answer.code, json);
-  const Verdict verdict = judge_answer(config, task, answer);
+  const env::Verdict verdict = judge_answer(config, task, answer);
   if (json)
     fmt::print("{}\n", nlohmann::json(verdict).dump(2));
   else
@@ -147,4 +151,4 @@ void add_judge(CLI::App& app, int& exit_code) {
   });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,7 +7,7 @@
 #include "trainer/config/device.h"
 #include "trainer/run/model.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Json = nlohmann::json;
@@ -39,11 +39,11 @@ std::vector<std::vector<int32_t>> parse_sequences(const std::string& text, const
   return sequences;
 }
 
-Json score(Policy& policy, const std::vector<int32_t>& ids, double temperature) {
-  PackedTokens tokens{
+Json score(policy::Policy& policy, const std::vector<int32_t>& ids, double temperature) {
+  policy::PackedTokens tokens{
       .ids = ids, .starts = {0, int32_t(ids.size())}, .scored = std::vector<uint8_t>(ids.size(), 1)};
   tokens.scored[0] = 0;
-  const TokenScores scores = policy.forward(tokens, temperature);
+  const policy::TokenScores scores = policy.forward(tokens, temperature);
   Json row = scores.log_prob;
   row[0] = nullptr;
   return row;
@@ -51,7 +51,7 @@ Json score(Policy& policy, const std::vector<int32_t>& ids, double temperature) 
 
 int run_logprobs(const std::string& dir, const std::string& input, double temperature,
                  const std::string& device) {
-  use_threads(0);
+  policy::use_threads(0);
   const std::filesystem::path folder = model_folder(dir, "--model");
   Model model = load_model(folder, use_device(device, folder));
   warn_not_finite(model);
@@ -78,4 +78,4 @@ void add_logprobs(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = run_logprobs(*model, *input, *temperature, *device); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

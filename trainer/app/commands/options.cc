@@ -9,7 +9,7 @@
 #include "trainer/app/help.h"
 #include "trainer/config/other_names.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 std::string lower_case(std::string_view text) {
@@ -66,4 +66,4 @@ void add_options(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = run_options(*pattern, *markdown); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -10,7 +10,7 @@
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/report/watch.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -81,4 +81,4 @@ void add_report(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = words->watch ? run_watch(*words) : run_report(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

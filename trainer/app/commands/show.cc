@@ -10,7 +10,10 @@
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/report/run_record.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Trajectory;
+
 namespace fs = std::filesystem;
 namespace {
 
@@ -29,18 +32,18 @@ double last_speedup(const Trajectory& t) {
 }
 
 // For other programs: everything, and the answers as text.
-std::string json_line(const Trajectory& t, const Tokenizer& tokenizer) {
+std::string json_line(const Trajectory& t, const policy::Tokenizer& tokenizer) {
   Json segments = Json::array(), turns = Json::array();
-  for (const Segment& row : t.segments) {
+  for (const rollout::Segment& row : t.segments) {
     Json roles = Json::array();
-    for (const Role role : row.roles) roles.push_back(to_string(role));
+    for (const rollout::Role role : row.roles) roles.push_back(rollout::to_string(role));
     segments.push_back({{"parent", row.parent},
                         {"prefix", row.prefix},
                         {"ids", row.ids},
                         {"roles", roles},
                         {"log_probs", row.log_probs}});
   }
-  for (const Turn& turn : t.turns)
+  for (const rollout::Turn& turn : t.turns)
     turns.push_back({{"segment", turn.segment},
                      {"begin", turn.begin},
                      {"end", turn.end},
@@ -54,7 +57,8 @@ std::string json_line(const Trajectory& t, const Tokenizer& tokenizer) {
 }
 
 int run_show(const ShowWords& words) {
-  std::vector<Trajectory> trajectories = read_trajectories(trajectories_file(words.run, words.which, "show"));
+  std::vector<Trajectory> trajectories =
+      rollout::read_trajectories(trajectories_file(words.run, words.which, "show"));
   if (!words.task.empty())
     std::erase_if(trajectories, [&](const Trajectory& t) { return t.task != words.task; });
   if (words.best)
@@ -62,12 +66,12 @@ int run_show(const ShowWords& words) {
       return last_speedup(a) > last_speedup(b);
     });
   if (trajectories.empty()) throw ConfigError("show: no trajectory of task {}", words.task);
-  const Tokenizer tokenizer = tokenizer_of_run(words.run);
+  const policy::Tokenizer tokenizer = tokenizer_of_run(words.run);
   const int64_t limit = words.limit > 0 ? words.limit : words.json ? std::ssize(trajectories) : kShown;
   trajectories.resize(size_t(std::min(limit, std::ssize(trajectories))));
-  for (const Trajectory& t : trajectories) check_ids(t, tokenizer.vocab_size());
+  for (const Trajectory& t : trajectories) rollout::check_ids(t, tokenizer.vocab_size());
   for (const Trajectory& t : trajectories)
-    fmt::print("{}\n", words.json ? json_line(t, tokenizer) : to_text(t, tokenizer));
+    fmt::print("{}\n", words.json ? json_line(t, tokenizer) : rollout::to_text(t, tokenizer));
   return kExitOk;
 }
 
@@ -76,7 +80,7 @@ int run_show(const ShowWords& words) {
 fs::path trajectories_file(const std::string& run, const std::string& which, const std::string& command) {
   const fs::path folder = fs::path(run) / "trajectories";
   if (!fs::is_directory(folder)) throw ConfigError("{}: {} is not a run directory", command, run);
-  const auto names = recorded_trajectories(folder);
+  const auto names = rollout::recorded_trajectories(folder);
   if (names.empty()) throw ConfigError("{}: {} has recorded no trajectories yet", command, run);
   std::string name = which.empty() ? names.back() : which;
   if (which.empty() && std::count(names.begin(), names.end(), "eval_after")) name = "eval_after";
@@ -85,7 +89,7 @@ fs::path trajectories_file(const std::string& run, const std::string& which, con
     name = fmt::format("step_{:06}", std::stoll(number.substr(0, 9)));
   if (!std::count(names.begin(), names.end(), name))
     throw ConfigError("{}: {} has no {}{}", command, run, printable(name), did_you_mean(name, names));
-  return folder / (name + kTrajectoryFile);
+  return folder / (name + rollout::kTrajectoryFile);
 }
 
 void add_show(CLI::App& app, int& exit_code) {
@@ -101,4 +105,4 @@ void add_show(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = run_show(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

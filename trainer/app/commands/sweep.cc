@@ -10,7 +10,7 @@
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/sweep/sweep_run.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 struct SweepWords {
@@ -36,7 +36,8 @@ void say_cells(const Sweep& sweep) {
 }
 
 int sweep_command(const SweepWords& words) {
-  if (find_rank_place().size > 1) throw ConfigError("sweep: is started once, not by a launcher of ranks");
+  if (policy::find_rank_place().size > 1)
+    throw ConfigError("sweep: is started once, not by a launcher of ranks");
   const Sweep sweep = read_sweep(words.config.path, words.config.overrides, words.dir);
   for (const SweepCell& cell : sweep.cells) check_tasks(cell.config, load_tasks(cell.config));
   if (words.dry) return say_cells(sweep), kExitOk;
@@ -60,4 +61,4 @@ void add_sweep(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = sweep_command(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,7 +8,10 @@
 #include "base/input/printable.h"
 #include "trainer/app/commands/commands.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using env::Task;
+
 namespace {
 
 // A part of a name, of a family or of a language, in any case; all of them have to match.
@@ -79,4 +82,4 @@ void add_tasks(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = run_tasks(*words, *json); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

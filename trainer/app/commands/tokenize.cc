@@ -7,7 +7,7 @@
 #include "policy/text/tokenizer.h"
 #include "trainer/app/commands/commands.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Json = nlohmann::json;
@@ -36,7 +36,7 @@ std::vector<int32_t> parse_ids(const std::string& text, int64_t vocab_size) {
   return ids;
 }
 
-std::vector<int32_t> conversation_ids(const ChatFormat& format, std::string_view text) {
+std::vector<int32_t> conversation_ids(const policy::ChatFormat& format, std::string_view text) {
   const Json messages = parse_json(text, fmt::format("{}; it", kConversation), kWholeInput);
   if (!messages.is_array()) throw ConfigError(kConversation);
   std::vector<int32_t> ids;
@@ -64,8 +64,8 @@ std::vector<int32_t> conversation_ids(const ChatFormat& format, std::string_view
 }
 
 int run_tokenize(const TokenizeWords& words) {
-  const Tokenizer tokenizer = Tokenizer::load(model_folder(words.model, "--model"));
-  std::optional<ChatFormat> format;
+  const policy::Tokenizer tokenizer = policy::Tokenizer::load(model_folder(words.model, "--model"));
+  std::optional<policy::ChatFormat> format;
   if (!words.chat.empty()) format.emplace(tokenizer, words.chat);
   const auto print = [&](std::string_view text) {
     fmt::print("{}\n",
@@ -99,8 +99,8 @@ void add_tokenize(CLI::App& app, int& exit_code) {
                     "the input holds many texts, each ended by a zero byte; one list a line");
   command->add_option("--chat", words->chat,
                       fmt::format("the text is a JSON list of messages; how they are written: {}",
-                                  fmt::join(ChatFormat::names(), ", ")));
+                                  fmt::join(policy::ChatFormat::names(), ", ")));
   command->callback([=, &exit_code] { exit_code = run_tokenize(*words); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

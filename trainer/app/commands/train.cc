@@ -20,21 +20,24 @@
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using policy::Communicator;
+
 namespace {
 
 // Asked before anything is begun: what only this machine can tell.
-std::vector<Task> judged_tasks(const RunConfig& config) {
-  return with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed));
+std::vector<env::Task> judged_tasks(const RunConfig& config) {
+  return traces::with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed));
 }
 
 // Makes all checks that are possible before anything is begun, and plans what the run will take. `goes_on` says that
 // there is a checkpoint to resume from, so that the other checks passed at the run's first start.
 Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
   share_machine(config, ranks);
-  const ModelConfig shape = starting_shape(config);
+  const policy::ModelConfig shape = starting_shape(config);
   use_device(config.model, shape, ranks, config.rollout.max_context_tokens);
-  const std::vector<Task> tasks = load_tasks(config);
+  const std::vector<env::Task> tasks = load_tasks(config);
   check_tasks(config, tasks);
   RunConfig planned = config;  // a conversation longer than a pack is one by itself
   planned.cold_start.micro_batch_tokens =
@@ -91,8 +94,8 @@ int plan_for(RunConfig config, const std::string& machine) {
   if (std::filesystem::is_directory(config.model.path))
     config.model.path = model_folder(config.model.path, "model.path").string();
   const RunConfig as_read = config;
-  const ModelConfig shape = planned_shape(config);
-  const std::vector<Task> tasks = load_tasks(config);
+  const policy::ModelConfig shape = planned_shape(config);
+  const std::vector<env::Task> tasks = load_tasks(config);
   check_tasks(config, tasks);
   const bool here = std::filesystem::exists(std::filesystem::path(config.model.path) / "config.json");
   check_start(config, shape, tasks, here);
@@ -102,7 +105,7 @@ int plan_for(RunConfig config, const std::string& machine) {
         std::max(config.cold_start.micro_batch_tokens, check_data(config, shape));
   if (!here && !config.model.path.empty())
     fmt::print(stderr, "{} is not here: planned as published\n", config.model.path);
-  if (const std::string unknown = cuda::unknown_to_gpu(shape, config.rollout.max_context_tokens);
+  if (const std::string unknown = policy::cuda::unknown_to_gpu(shape, config.rollout.max_context_tokens);
       !unknown.empty())
     fmt::print(stderr, "a run would be refused: model on a GPU: {}\n", unknown);
   fmt::print(stderr, "{} parameters, {} ranks\n", shape.parameter_count(), site.ranks);
@@ -112,8 +115,8 @@ int plan_for(RunConfig config, const std::string& machine) {
 
 int run_train(RunConfig& config, const Plan& plan, Communicator& ranks) {
   connect_devices(config.model, ranks);
-  use_threads(config.run.threads);
-  Judge judge(config.env, judged_tasks(config));
+  policy::use_threads(config.run.threads);
+  env::Judge judge(config.env, judged_tasks(config));
   Run run(config, ranks);
   judge.keep_journal(run.journal(), run.known_verdict_bytes());
   say_start(config, judge, ranks);
@@ -160,4 +163,4 @@ void add_train(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = train_or_plan(*words, *dry, *machine); });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

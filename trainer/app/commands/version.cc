@@ -4,7 +4,7 @@
 #include "trainer/app/commands/commands.h"
 #include "trainer/run/provenance.h"
 
-namespace temper {
+namespace temper::trainer {
 
 void add_version(CLI::App& app, int& exit_code) {
   auto* command =
@@ -18,4 +18,4 @@ void add_version(CLI::App& app, int& exit_code) {
   });
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

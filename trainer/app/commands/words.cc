@@ -12,7 +12,7 @@
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Keys = std::vector<std::string>;
@@ -98,4 +98,4 @@ std::string read_input(const std::string& path) {
   return read_file(path);
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

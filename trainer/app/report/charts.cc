@@ -12,7 +12,7 @@
 #include "trainer/app/report/curves.h"
 #include "trainer/app/report/timeline.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Json = nlohmann::json;
@@ -249,4 +249,4 @@ Json time_totals(const std::vector<RunGroup>& groups) {
   return {{"parts", parts}, {"groups", rows}};
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 
 #include "trainer/app/report/groups.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // Lines over steps, one a group: [{section, title, help, unit, x, lines: [{group, x, y, low?, high?,
 // raw_low?, raw_high?}]}]. Metrics that no run has are left out.
@@ -23,4 +23,4 @@ nlohmann::json time_totals(const std::vector<RunGroup>& groups);
 // Four significant digits: what a screen shows, and a third of the bytes.
 double shortened(double value);
 
-}  // namespace temper
+}  // namespace temper::trainer

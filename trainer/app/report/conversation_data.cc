@@ -8,15 +8,18 @@
 #include "trainer/app/report/charts.h"
 #include "trainer/app/report/conversations.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Trajectory;
+
 namespace {
 
 using Json = nlohmann::json;
 
 constexpr size_t kEachTask = 100;  // tasks at most, over all groups, that one answer each is shown of
 
-Json verdict_data(const Verdict& v) {
-  return {{"kind", to_string(v.kind)},
+Json verdict_data(const env::Verdict& v) {
+  return {{"kind", env::to_string(v.kind)},
           {"reason", v.reason},
           {"message", v.message},
           {"candidate_us", shortened(v.candidate_us)},
@@ -31,7 +34,8 @@ Json readable_data(const ReadableConversation& conversation) {
   for (const ConversationTurn& turn : conversation.turns) {
     Json answer = Json::array();
     for (const Passage& passage : turn.answer)
-      answer.push_back({{"role", passage.role == Role::kCode ? "code" : "plan"}, {"text", passage.text}});
+      answer.push_back(
+          {{"role", passage.role == rollout::Role::kCode ? "code" : "plan"}, {"text", passage.text}});
     turns.push_back({{"answer", answer}, {"stopped", turn.stopped}, {"verdict", verdict_data(turn.verdict)}});
   }
   return {{"task", conversation.task},
@@ -74,7 +78,7 @@ class GroupConversations {
     }
   }
 
-  const Tokenizer& tokenizer_of(const RunRecord* run) {
+  const policy::Tokenizer& tokenizer_of(const RunRecord* run) {
     const auto found = tokenizers_.find(run);
     return found != tokenizers_.end() ? found->second
                                       : tokenizers_.emplace(run, tokenizer_of_run(run->dir)).first->second;
@@ -107,7 +111,7 @@ class GroupConversations {
   std::vector<RecordedTrajectories> recorded_;
   std::map<const Trajectory*, const RunRecord*> run_of_;
   std::vector<const Trajectory*> before_, after_;
-  std::map<const RunRecord*, Tokenizer> tokenizers_;
+  std::map<const RunRecord*, policy::Tokenizer> tokenizers_;
 };
 
 }  // namespace
@@ -127,4 +131,4 @@ Json conversations_data(const std::vector<RunGroup>& groups, int64_t count,
   return all;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

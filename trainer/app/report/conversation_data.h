@@ -7,7 +7,7 @@
 
 #include "trainer/app/report/groups.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // [{group, origin, best, worst, each, improved, regressed}]: lists of conversations, of the last two pairs
 // {task, share_before, share_after, before, after}. `count`: of each list but `each`, over all groups; 0:
@@ -15,4 +15,4 @@ namespace temper {
 nlohmann::json conversations_data(const std::vector<RunGroup>& groups, int64_t count,
                                   std::vector<std::string>& problems);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,14 +8,17 @@
 #include "base/error.h"
 #include "rollout/trajectory_file.h"
 
-namespace temper {
+namespace temper::trainer {
+
+using rollout::Trajectory;
+
 namespace fs = std::filesystem;
 namespace {
 
-const Verdict& last_verdict(const Trajectory& t) { return t.turns.back().verdict; }
+const env::Verdict& last_verdict(const Trajectory& t) { return t.turns.back().verdict; }
 
 bool was_right(const Trajectory& t) {
-  return std::ranges::any_of(t.turns, [](const Turn& turn) { return turn.verdict.pass(); });
+  return std::ranges::any_of(t.turns, [](const rollout::Turn& turn) { return turn.verdict.pass(); });
 }
 
 // The first `count`, no task twice.
@@ -29,14 +32,14 @@ std::vector<const Trajectory*> of_different_tasks(const std::vector<const Trajec
 }
 
 // Hacks, other failures, right answers.
-int badness(const Verdict& verdict) { return verdict.hack() ? 0 : verdict.pass() ? 2 : 1; }
+int badness(const env::Verdict& verdict) { return verdict.hack() ? 0 : verdict.pass() ? 2 : 1; }
 
 // How many of its kind come before each, so that kinds take turns.
 std::vector<const Trajectory*> worst_first(std::vector<const Trajectory*> all) {
   std::ranges::stable_sort(all, {}, [](const Trajectory* t) {
     return std::tuple(badness(last_verdict(*t)), !was_right(*t), last_verdict(*t).speedup);
   });
-  std::map<VerdictKind, int64_t> seen;
+  std::map<env::VerdictKind, int64_t> seen;
   std::map<const Trajectory*, int64_t> before;
   for (const Trajectory* t : all) before[t] = seen[last_verdict(*t).kind]++;
   std::ranges::stable_sort(
@@ -81,7 +84,7 @@ std::string bounded(std::string text) {
 
 // What lies between the first opening and the first closing of a message, without the line that names its
 // role.
-std::string message_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
+std::string message_text(const std::vector<int32_t>& ids, const policy::Tokenizer& tokenizer) {
   const auto opening = tokenizer.find_special("<|im_start|>"), closing = tokenizer.find_special("<|im_end|>");
   std::vector<int32_t> inside;
   bool open = !opening;  // other chats are shown whole
@@ -95,20 +98,21 @@ std::string message_text(const std::vector<int32_t>& ids, const Tokenizer& token
 }
 
 // A token may lie on both sides of the fence; its text is not to.
-void add_passage(Role role, std::string text, std::vector<Passage>& answer) {
+void add_passage(rollout::Role role, std::string text, std::vector<Passage>& answer) {
   const size_t fence = std::min(text.find("```"), text.find("~~~"));
-  if (role == Role::kCode && fence != std::string::npos && fence > 0) {
-    if (answer.empty()) answer.push_back({Role::kPlan, ""});
+  if (role == rollout::Role::kCode && fence != std::string::npos && fence > 0) {
+    if (answer.empty()) answer.push_back({rollout::Role::kPlan, ""});
     answer.back().text += text.substr(0, fence);
     text.erase(0, fence);
   }
   if (!text.empty()) answer.push_back({role, std::move(text)});
 }
 
-ConversationTurn readable_turn(const Trajectory& t, const Turn& turn, const Tokenizer& tokenizer) {
+ConversationTurn readable_turn(const Trajectory& t, const rollout::Turn& turn,
+                               const policy::Tokenizer& tokenizer) {
   ConversationTurn result{{}, turn.stopped, turn.verdict};
-  const Segment& row = t.row_of(turn);
-  for (const Span span : turn.spans())
+  const rollout::Segment& row = t.row_of(turn);
+  for (const rollout::Span span : turn.spans())
     for (auto begin = size_t(span.begin), end = begin; begin < size_t(span.end); begin = end) {
       std::vector<int32_t> ids;
       for (; end < size_t(span.end) && row.roles[end] == row.roles[begin]; ++end) ids.push_back(row.ids[end]);
@@ -161,29 +165,32 @@ TaskChanges task_changes(const std::vector<const Trajectory*>& before,
   return changes;
 }
 
-ReadableConversation readable(const Trajectory& trajectory, const Tokenizer& tokenizer) {
-  check_ids(trajectory, tokenizer.vocab_size());
+ReadableConversation readable(const Trajectory& trajectory, const policy::Tokenizer& tokenizer) {
+  rollout::check_ids(trajectory, tokenizer.vocab_size());
   ReadableConversation conversation{trajectory.task, trajectory.sample, "", {}};
   const std::vector<int32_t>& ids = trajectory.segments.at(0).ids;
   const size_t first = trajectory.turns.empty() ? ids.size() : size_t(trajectory.turns[0].begin);
   conversation.prompt = bounded(message_text({ids.begin(), ids.begin() + ptrdiff_t(first)}, tokenizer));
-  for (const Turn& turn : trajectory.turns)
+  for (const rollout::Turn& turn : trajectory.turns)
     conversation.turns.push_back(readable_turn(trajectory, turn, tokenizer));
   return conversation;
 }
 
 RecordedTrajectories last_trajectories(const RunRecord& run) {
   const fs::path folder = run.dir / "trajectories";
-  const auto names = fs::is_directory(folder) ? recorded_trajectories(folder) : std::vector<std::string>();
+  const auto names =
+      fs::is_directory(folder) ? rollout::recorded_trajectories(folder) : std::vector<std::string>();
   if (names.empty()) return {};
   // step_… is above eval_before, which is all there is before the first step.
   std::string name = names.back();
   const auto has = [&](const char* file) { return std::ranges::count(names, file) > 0; };
   if (has("eval_after")) name = "eval_after";
-  RecordedTrajectories recorded{name, read_trajectories(folder / (name + kTrajectoryFile)), {}};
+  RecordedTrajectories recorded{
+      name, rollout::read_trajectories(folder / (name + rollout::kTrajectoryFile)), {}};
   if (name == "eval_after" && has("eval_before"))
-    recorded.before = read_trajectories(folder / (std::string("eval_before") + kTrajectoryFile));
+    recorded.before =
+        rollout::read_trajectories(folder / (std::string("eval_before") + rollout::kTrajectoryFile));
   return recorded;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Bins = std::vector<std::optional<double>>;
@@ -161,4 +161,4 @@ Stack make_stack(const std::vector<std::vector<const Series*>>& parts,
   return stack;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 
 #include "trainer/app/report/run_record.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // Mean and sample standard deviation; spread 0 where there is one value or none.
 struct MeanSpread {
@@ -47,4 +47,4 @@ struct Stack {
 Stack make_stack(const std::vector<std::vector<const Series*>>& parts,
                  const std::vector<const Series*>& whole, int64_t last_step, int64_t points);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 constexpr size_t kLabelKeys = 3;  // more of them are no label but a table
@@ -113,4 +113,4 @@ std::vector<GroupDifference> differences(const std::vector<RunGroup>& groups) {
   return all;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 
 #include "trainer/app/report/run_record.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct RunGroup {
   std::string
@@ -26,4 +26,4 @@ struct GroupDifference {
 };
 std::vector<GroupDifference> differences(const std::vector<RunGroup>& groups);
 
-}  // namespace temper
+}  // namespace temper::trainer

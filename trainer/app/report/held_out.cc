@@ -8,7 +8,7 @@
 #include "env/task/task.h"
 #include "rollout/trajectory_file.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -30,16 +30,16 @@ std::string text_of(const MeanSpread& value, bool percent) {
 }
 
 // An evaluation samples each task and then answers it once greedily, as sample 0 again.
-void add_greedy(const Trajectory& t, EvaluationTally& tally) {
+void add_greedy(const rollout::Trajectory& t, EvaluationTally& tally) {
   tally.answers["val/greedy"] += !t.turns.back().verdict.infra();
 }
 
-void add_sampled(const Trajectory& t, EvaluationTally& tally) {
+void add_sampled(const rollout::Trajectory& t, EvaluationTally& tally) {
   for (size_t i = 0; i < t.turns.size(); ++i)
     tally.answers[fmt::format("val/sampled/turn_{}", i + 1)] += !t.turns[i].verdict.infra();
   tally.answers["val/sampled/best"] +=
-      std::ranges::any_of(t.turns, [](const Turn& turn) { return !turn.verdict.infra(); });
-  const Verdict& last = t.turns.back().verdict;
+      std::ranges::any_of(t.turns, [](const rollout::Turn& turn) { return !turn.verdict.infra(); });
+  const env::Verdict& last = t.turns.back().verdict;
   if (last.infra()) return;
   TaskTally& task = tally.tasks[t.task];
   ++task.judged;
@@ -50,7 +50,7 @@ void add_sampled(const Trajectory& t, EvaluationTally& tally) {
 
 void add_file(const fs::path& file, EvaluationTally& tally) {
   std::set<std::pair<std::string, int64_t>> seen;
-  for (const Trajectory& t : read_trajectories(file)) {
+  for (const rollout::Trajectory& t : rollout::read_trajectories(file)) {
     if (t.turns.empty()) continue;
     if (seen.emplace(t.task, t.sample).second)
       add_sampled(t, tally);
@@ -100,7 +100,7 @@ double TaskTally::speedup() const { return passed > 0 ? std::exp(log_speedup / d
 EvaluationTally tally_of(const RunGroup& group, const std::string& name, std::vector<std::string>& problems) {
   EvaluationTally tally;
   for (const RunRecord* run : group.runs) try {
-      const fs::path path = run->dir / "trajectories" / (name + kTrajectoryFile);
+      const fs::path path = run->dir / "trajectories" / (name + rollout::kTrajectoryFile);
       if (fs::exists(path)) add_file(path, tally);
     } catch (const ConfigError& e) {
       problems.push_back(e.what());
@@ -115,10 +115,10 @@ std::map<std::string, std::string> task_families(const std::vector<RunGroup>& gr
   std::map<std::string, std::string> families;
   for (const std::string& path : paths) try {
       if (path.empty()) continue;
-      for (const Task& task : load_tasks(fs::path(path))) families.emplace(task.name, task.family);
+      for (const env::Task& task : env::load_tasks(fs::path(path))) families.emplace(task.name, task.family);
     } catch (const ConfigError&) {  // gone, or no longer what they were
     }
   return families;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

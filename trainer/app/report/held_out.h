@@ -9,7 +9,7 @@
 #include "trainer/app/report/curves.h"
 #include "trainer/app/report/groups.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // A metric of val/*, such as "correct" or "fast_1.2", over a group's runs; its count is 0 if no run has it.
 struct BeforeAfter {
@@ -55,4 +55,4 @@ EvaluationTally tally_of(const RunGroup& group, const std::string& name, std::ve
 // are not here.
 std::map<std::string, std::string> task_families(const std::vector<RunGroup>& groups);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/input/json.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -132,4 +132,4 @@ std::vector<Fact> facts_of(const RunRecord& run, const Timeline& timeline) {
   return facts;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

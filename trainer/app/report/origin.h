@@ -6,7 +6,7 @@
 
 #include "trainer/app/report/timeline.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct Fact {
   std::string name, value;
@@ -17,4 +17,4 @@ struct Fact {
 // left out.
 std::vector<Fact> facts_of(const RunRecord& run, const Timeline& timeline);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -1,10 +1,10 @@
 #pragma once
 // The page of a report: trainer/app/report/page/, embedded by CMake.
 
-namespace temper {
+namespace temper::trainer {
 
 extern const char* const kReportPage;  // with {{nonce}} twice, then {{style}}, {{data}}, {{script}}
 extern const char* const kReportStyle;
 extern const char* const kReportScript;
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -13,7 +13,7 @@
 #include "trainer/app/report/origin.h"
 #include "trainer/app/report/page.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Json = nlohmann::json;
@@ -200,4 +200,4 @@ std::string report_page(const Json& data) {
   return page;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

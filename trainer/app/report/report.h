@@ -7,7 +7,7 @@
 
 #include "trainer/app/report/groups.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct ReportOptions {
   std::string title;
@@ -25,4 +25,4 @@ std::string report_page(const nlohmann::json& data);
 // JSON that may stand inside <script>: no character of it can end the element or begin another.
 std::string script_safe(const nlohmann::json& data);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -9,7 +9,7 @@
 #include "base/input/yaml.h"
 #include "base/input/yaml_binder.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -144,12 +144,12 @@ std::vector<fs::path> find_runs(const fs::path& path) {
   return runs;
 }
 
-Tokenizer tokenizer_of_run(const fs::path& dir) {
+policy::Tokenizer tokenizer_of_run(const fs::path& dir) {
   for (const char* saved : {"final", "cold_start"})
-    if (fs::exists(dir / "checkpoints" / saved)) return Tokenizer::load(dir / "checkpoints" / saved);
+    if (fs::exists(dir / "checkpoints" / saved)) return policy::Tokenizer::load(dir / "checkpoints" / saved);
   const std::string model = read_saved_options(dir / "config.yaml")["model.path"];
   if (model.empty()) throw ConfigError("{}: has saved no tokenizer yet", dir.string());
-  return Tokenizer::load(model);
+  return policy::Tokenizer::load(model);
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -11,7 +11,7 @@
 #include "policy/text/tokenizer.h"
 #include "trainer/run/metrics.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // One metric: (step, value) in the order of steps. Steps of cold_start/* are the cold start's updates.
 using Series = std::vector<std::pair<int64_t, double>>;
@@ -64,6 +64,6 @@ std::vector<std::filesystem::path> find_runs(const std::filesystem::path& path);
 
 // The tokenizer that the run's trajectories are written in. Errors: ConfigError where the run has saved none
 // yet.
-Tokenizer tokenizer_of_run(const std::filesystem::path& dir);
+policy::Tokenizer tokenizer_of_run(const std::filesystem::path& dir);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -7,7 +7,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <string_view>
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -141,4 +141,4 @@ Timeline timeline_of(const RunRecord& run) {
   return t;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -4,7 +4,7 @@
 
 #include "trainer/app/report/run_record.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // The time from the first to the last line of each start of the program. Time between two starts is not included.
 struct Timeline {
@@ -24,4 +24,4 @@ struct Timeline {
 // cut short the complete part is used.
 Timeline timeline_of(const RunRecord& run);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -14,7 +14,7 @@
 #include "base/process.h"
 #include "trainer/app/report/curves.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -179,4 +179,4 @@ int watch_run(const fs::path& dir) {
   }
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 
 #include "trainer/app/report/run_record.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // The text that `temper report --watch` shows: the last steps, the course of the main metrics, where the time goes, and
 // when the run will end. `idle_s` is the time since the run last wrote a step.
@@ -16,4 +16,4 @@ std::string watch_text(const RunRecord& run, double idle_s);
 // terminal. Returns the exit code. Errors: ConfigError where `dir` is no run.
 int watch_run(const std::filesystem::path& dir);
 
-}  // namespace temper
+}  // namespace temper::trainer

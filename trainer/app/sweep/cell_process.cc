@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -61,4 +61,4 @@ std::vector<MachineShare> split_machine(int64_t count, const std::vector<int>& c
   return parts;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -9,7 +9,7 @@
 
 #include "base/machine/child_process.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // The part of the machine that cells which run side by side do not share.
 struct MachineShare {
@@ -37,4 +37,4 @@ class CellProcess {
 std::vector<MachineShare> split_machine(int64_t count, const std::vector<int>& cores,
                                         const std::vector<std::string>& gpus);
 
-}  // namespace temper
+}  // namespace temper::trainer

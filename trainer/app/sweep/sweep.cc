@@ -11,7 +11,7 @@
 #include "base/input/yaml.h"
 #include "base/input/yaml_binder.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -293,4 +293,4 @@ Sweep read_sweep(const fs::path& path, const std::vector<std::string>& overrides
   return Expansion(file, overrides).expand();
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -19,7 +19,7 @@
 
 #include "trainer/config/config.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // One run of a sweep. `name` names its directory in the sweep's: what it varies and its seed.
 struct SweepCell {
@@ -42,4 +42,4 @@ struct Sweep {
 Sweep read_sweep(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                  const std::string& dir = "");
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -22,7 +22,7 @@
 #include "trainer/app/report/report.h"
 #include "trainer/app/sweep/cell_process.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
@@ -53,7 +53,7 @@ std::string first_difference(const std::string& old_text, const std::string& new
 
 // The GPUs that this process sees, as CUDA_VISIBLE_DEVICES names them.
 std::vector<std::string> visible_gpus() {
-  const auto count = size_t(cuda::gpu_count());
+  const auto count = size_t(policy::cuda::gpu_count());
   std::vector<std::string> names;
   if (const char* chosen = std::getenv("CUDA_VISIBLE_DEVICES")) {
     std::istringstream list(chosen);
@@ -65,7 +65,7 @@ std::vector<std::string> visible_gpus() {
 
 bool wants_gpu(const RunConfig& config) {
   if (config.model.device != "auto") return config.model.device != "cpu";
-  return cuda::gpu_count() > 0 && cuda::unknown_to_gpu(config.model.shape).empty();
+  return policy::cuda::gpu_count() > 0 && policy::cuda::unknown_to_gpu(config.model.shape).empty();
 }
 
 std::vector<MachineShare> slots_of(const Sweep& sweep, int64_t parallel) {
@@ -326,4 +326,4 @@ class SweepRun {
 
 int run_sweep(const Sweep& sweep, const SweepOptions& options) { return SweepRun(sweep, options).run(); }
 
-}  // namespace temper
+}  // namespace temper::trainer

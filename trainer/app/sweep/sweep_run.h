@@ -13,7 +13,7 @@
 #include "trainer/app/sweep/sweep.h"
 #include "trainer/app/sweep/sweep_table.h"
 
-namespace temper {
+namespace temper::trainer {
 
 struct SweepOptions {
   std::string again;     // the command line that resumes this sweep
@@ -27,4 +27,4 @@ struct SweepOptions {
 // has.
 int run_sweep(const Sweep& sweep, const SweepOptions& options);
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "trainer/app/report/held_out.h"
 
-namespace temper {
+namespace temper::trainer {
 namespace {
 
 using Row = std::vector<std::string>;
@@ -122,4 +122,4 @@ std::string failures_text(const std::vector<CellResult>& cells) {
   return text;
 }
 
-}  // namespace temper
+}  // namespace temper::trainer

@@ -6,7 +6,7 @@
 
 #include "trainer/app/report/groups.h"
 
-namespace temper {
+namespace temper::trainer {
 
 // One cell as it ended.
 struct CellResult {
@@ -27,4 +27,4 @@ std::string sweep_csv(const std::vector<CellResult>& cells, const std::vector<co
 // The failed cells with the last lines of their output; empty if none failed.
 std::string failures_text(const std::vector<CellResult>& cells);
 
-}  // namespace temper
+}  // namespace temper::trainer

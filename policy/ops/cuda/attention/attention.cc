@@ -10,7 +10,7 @@
 #include "policy/ops/cuda/attention/attention_groups.h"
 #include "policy/ops/cuda/device/memory.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 namespace fe = cudnn_frontend;
@@ -254,4 +254,4 @@ int64_t PackedAttention::workspace_bytes() const {
 
 int64_t PackedAttention::library_version() { return int64_t(cudnnGetVersion()); }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -16,7 +16,7 @@
 
 #include "policy/ops/head_shape.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 class PackedAttention {
  public:
@@ -49,4 +49,4 @@ class PackedAttention {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

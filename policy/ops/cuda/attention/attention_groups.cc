@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 int64_t score_bytes_of(int64_t sequences, int64_t length, int64_t heads) {
@@ -93,4 +93,4 @@ void describe(AttentionGroup& group, const std::vector<int32_t>& starts, const H
   append(lengths);
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -8,7 +8,7 @@
 
 #include "policy/ops/head_shape.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // The next power of two: empty sequences cost nothing but scores, a plan 0.1 s.
 int64_t sequence_bucket(int64_t n);
@@ -43,4 +43,4 @@ int64_t score_bytes(const AttentionGroup& group, const HeadShape& shape);
 void describe(AttentionGroup& group, const std::vector<int32_t>& starts, const HeadShape& shape,
               std::vector<std::byte>& bytes);
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 __device__ inline uint32_t address(const void* shared) { return uint32_t(__cvta_generic_to_shared(shared)); }
 
@@ -52,4 +52,4 @@ __device__ inline void copy_in(uint32_t to, const void* from, uint32_t bytes, ui
 // Between writes of threads to shared memory and a copy that may come to the same place.
 __device__ inline void order_before_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

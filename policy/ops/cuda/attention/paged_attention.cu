@@ -3,7 +3,7 @@
 #include "policy/ops/cuda/attention/paged_attention_tile.cuh"
 #include "policy/ops/cuda/device/launch.cuh"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kConsumers = 32 * kWarps, kThreads = kConsumers + 32;
@@ -320,4 +320,4 @@ void paged_attention(const HeadShape& shape, const void* qk, const int32_t* posi
   decoding ? launch<1>(problem, stream) : launch<2>(problem, stream);
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

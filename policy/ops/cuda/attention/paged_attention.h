@@ -4,7 +4,7 @@
 
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // out[r] over keys 0 … positions[r] of row r's sequence, zeros where positions[r] < 0. bf16, head dimension
 // 128, at most 8 query heads per key head. The contents of a page after its sequence's last token do not matter.
@@ -23,4 +23,4 @@ void paged_attention(const HeadShape& shape, const void* qk, const int32_t* posi
 void write_pages(const HeadShape& shape, const void* qk, const void* qkv, const int32_t* positions,
                  int64_t rows, const Pages& pages, cudaStream_t stream);
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

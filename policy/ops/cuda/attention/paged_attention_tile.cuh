@@ -7,7 +7,7 @@
 
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 using Number = __nv_bfloat16;
 
@@ -125,4 +125,4 @@ __device__ inline float lane_sum(const float* p, int t) {
   return sum;
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -1,7 +1,7 @@
 #include "policy/ops/cuda/attention/paged_attention.h"
 #include "policy/ops/cuda/attention/paged_attention_tile.cuh"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 // One block a token and head, one thread a chunk of 8 numbers.
@@ -35,4 +35,4 @@ void write_pages(const HeadShape& shape, const void* qk, const void* qkv, const 
   check(cudaGetLastError(), "write_pages");
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -2,7 +2,7 @@
 #include "policy/ops/cuda/device/launch.h"
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) throw WorldError("{}: {}", what, cudaGetErrorString(error));
@@ -24,4 +24,4 @@ void check_heads(const char* op, DType dtype, int64_t head_dim, bool pages) {
                to_string(dtype), head_dim);
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

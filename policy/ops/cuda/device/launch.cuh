@@ -5,7 +5,7 @@
 
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // Kernels launched early call this before they touch what another may have written, or may still read.
 __device__ inline void wait_for_previous() { cudaGridDependencySynchronize(); }
@@ -29,4 +29,4 @@ void launch_early(void (*kernel)(Parameters...), dim3 grid, int threads, int sha
   check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), op);
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -6,7 +6,7 @@
 
 #include "policy/model_config.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // WorldError if the launch just made failed.
 void check_launch(const char* op);
@@ -16,4 +16,4 @@ void check_launch(const char* op);
 void check_numbers(const char* op, DType dtype, int64_t width, int64_t widest = int64_t(1) << 30);
 void check_heads(const char* op, DType dtype, int64_t head_dim, bool pages);
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

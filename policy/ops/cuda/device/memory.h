@@ -8,7 +8,7 @@
 
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 inline void copy_async(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   check(cudaMemcpyAsync(to, from, size_t(bytes), kind, stream), "cudaMemcpyAsync");
@@ -73,4 +73,4 @@ class Staging {
   size_t next_ = 0;
 };
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -7,7 +7,7 @@
 
 #include "policy/model_config.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 __device__ inline float to_float(float x) { return x; }
 __device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
@@ -115,4 +115,4 @@ void with_type(DType dtype, const F& f) {
     f(float{});
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

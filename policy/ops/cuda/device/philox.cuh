@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // The n-th 64-bit number of Rng(key).
 __device__ inline uint64_t philox_at(uint64_t key, uint64_t n) {
@@ -33,4 +33,4 @@ __device__ inline double normal_at(uint64_t key, uint64_t i) {
   return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -1,7 +1,7 @@
 #pragma once
 // Sums and maxima over the lanes of a warp. Adding by xor, every lane gets the same bits.
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // Over groups of kLanes neighbouring lanes, a power of two.
 template <int kLanes = 32>
@@ -30,4 +30,4 @@ __device__ inline float2 sum_over_block(float a, float b, float2* of_warp) {
   return sum;
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

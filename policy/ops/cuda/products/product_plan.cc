@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kCandidates = 8;
@@ -147,4 +147,4 @@ std::vector<cublasLtMatmulAlgo_t> ProductPlan::candidates(cublasLtHandle_t handl
   return result;
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 constexpr size_t kProductWorkspaceBytes = size_t(64) << 20;  // more than the cache holds
 
@@ -61,4 +61,4 @@ class ProductPlan {
   float beta_ = 0;
 };
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

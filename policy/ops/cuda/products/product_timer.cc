@@ -5,7 +5,7 @@
 
 #include "policy/ops/cuda/ops.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr int kRepetitions = 3;
@@ -51,4 +51,4 @@ float ProductTimer::least_milliseconds(const ProductPlan& plan, const cublasLtMa
   return least;
 }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -5,7 +5,7 @@
 
 #include "policy/ops/cuda/products/product_plan.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 class ProductTimer {
  public:
@@ -28,4 +28,4 @@ class ProductTimer {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -11,7 +11,7 @@
 #include "policy/ops/cuda/products/product_timer.h"
 #include "policy/ops/round_up.h"
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 namespace {
 
 constexpr size_t kResidualBytes = size_t(32)
@@ -190,4 +190,4 @@ void Products::linear_backward_weight(const void* dy, const void* x, int64_t row
 
 int64_t Products::library_version() { return int64_t(cublasLtGetVersion()); }
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace temper::cuda {
+namespace temper::policy::cuda {
 
 // Up to here each number of rows is tried for itself: decoding sees few, each very often.
 constexpr int64_t kTimedRows = 512;
@@ -44,4 +44,4 @@ class Products {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace temper::cuda
+}  // namespace temper::policy::cuda
