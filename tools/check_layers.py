@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails on an include that goes against the arrows between rooms, on a vendor header outside its one home, on a circle of many
-modules, on a flat folder of many files, on a type name that one namespace defines twice, and on a CMake file that filters lists
-of sources.
+modules, on a flat folder of many files, on a namespace that is not the folder's, on a type name that one namespace defines twice, and
+on a CMake file that filters lists of sources.
 
 trainer → rollout → {policy, env} → base; policy and env never meet. Inside a folder ROOMS says who knows whom.
 """
@@ -85,6 +85,18 @@ HOMES = {
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 FILTER = re.compile(r"\blist\s*\(\s*FILTER\b", re.IGNORECASE)
+# How paths begin → the namespace there.
+NAMESPACES = {
+    "base/": "temper",
+    "env/": "temper::env",
+    "policy/": "temper::policy",
+    "ranks/": "temper::policy",
+    "rollout/traces/": "temper::traces",
+    "rollout/": "temper::rollout",
+    "trainer/": "temper::trainer",
+    "cuda_on_cpu/": "temper::cuda_on_cpu",
+}
+FORWARD = re.compile(r"(\s*(class|struct|enum class)\s+\w+[^;{}]*;)*\s*")
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 
 
@@ -218,6 +230,26 @@ def doubled_types(root, files):
             yield f"{name} is defined more than once: {', '.join(sorted(places))}"
 
 
+def namespace_of(relative):
+    """The namespace of a file's folder, for a test that of the folder it mirrors."""
+    folder = relative.removeprefix("tests/")
+    return next((name for start, name in NAMESPACES.items() if folder.startswith(start)), None)
+
+
+def check_namespaces(relative, text):
+    """A file opens its folder's namespace, or one within; another's for forward declarations alone. None is taken as a whole."""
+    own, text = namespace_of(relative), QUIET.sub("", text)
+    if relative.startswith(DATA) or not own:
+        return
+    for name, body in re.findall(r"^namespace (temper\b[\w:]*) \{([^{}]*)", text, re.MULTILINE):
+        within = name == own or (own != "temper" and name.startswith(own + "::"))
+        if not within and not FORWARD.fullmatch(body):
+            yield f"{relative}: opens {name}, but the namespace of its folder is {own}"
+    for name in re.findall(r"^using namespace (temper\b[\w:]*);", text, re.MULTILINE):
+        if name != own or relative.endswith((".h", ".cuh")):
+            yield f"{relative}: takes the whole of {name}; only a source of that folder may"
+
+
 def check_folders(root):
     for top in (*FOLDERS, "tests", "tools", "cmake"):
         for folder in (root / top, *(p for p in sorted((root / top).rglob("*")) if p.is_dir())):
@@ -240,8 +272,10 @@ def main():
     files = [p for name in (*FOLDERS, "tests") for p in sorted((root / name).rglob("*")) if p.suffix in SUFFIXES]
     if not files:
         sys.exit(f"{root}: no sources found")
-    includes = {p.relative_to(root).as_posix(): INCLUDE.findall(p.read_text(encoding="utf-8", errors="replace")) for p in files}
+    texts = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8", errors="replace") for p in files}
+    includes = {relative: INCLUDE.findall(text) for relative, text in texts.items()}
     problems = [problem for relative, headers in includes.items() for problem in check_includes(relative, headers)]
+    problems += [problem for relative, text in texts.items() for problem in check_namespaces(relative, text)]
     problems += [*check_circles(includes), *check_folders(root), *doubled_types(root, files)]
     print("\n".join(problems) or f"{len(files)} files, no wrong arrow")
     sys.exit(1 if problems else 0)
