@@ -1,5 +1,7 @@
 #include "env/oracle/sensitivity.h"
 
+#include <ATen/Context.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/where.h>
 
@@ -8,7 +10,6 @@
 
 #include "base/rng.h"
 #include "env/call/draw_forms.h"
-#include "env/oracle/draw.h"
 
 namespace temper::env {
 namespace {
@@ -17,15 +18,12 @@ namespace {
 constexpr uint64_t kPatterns = 8;
 constexpr double kHalfLastPlace = 0x1p-24;
 
-// 1 ± rounding for each element.
+// 1 ± rounding for each element, made where the element is: the largest inputs of a GPU's tasks would take seconds here.
 at::Tensor random_roundings(const at::Tensor& like, double rounding, uint64_t key) {
-  at::Tensor factors = at::empty(like.sizes(), like.options().dtype(at::kDouble).device(at::kCPU));
-  std::vector<uint32_t> words(size_t(factors.numel() + 31) / 32);
-  fill_random(key, words.data(), int64_t(words.size()));
-  auto* out = factors.mutable_data_ptr<double>();
-  for (size_t i = 0; i < size_t(factors.numel()); ++i)
-    out[i] = (words[i / 32] >> (i % 32)) % 2 == 0 ? 1 + rounding : 1 - rounding;
-  return factors.to(like.device());
+  at::Generator generator = at::globalContext().defaultGenerator(like.device()).clone();
+  generator.set_current_seed(key);
+  at::Tensor signs = at::empty(like.sizes(), like.options().dtype(at::kDouble));
+  return signs.random_(0, 2, generator).mul_(2 * rounding).add_(1 - rounding);
 }
 
 }  // namespace
