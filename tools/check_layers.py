@@ -29,7 +29,7 @@ ROOMS = {
     "env/runner": "env/call env/box",
     "env/oracle": "env/task env/call env/verdict env/box env/gpu env/gpu/device",
     "env/admission": "env/task env/judge env/box env/gpu env/procedure",
-    "env/admission/trial": "env/task env/call env/gpu env/oracle env/admission",
+    "env/admission/trial": "env/task env/call env/gpu env/gpu/device env/oracle env/admission",
 
     "policy/ranks": "",
     "policy/ops": "",

@@ -18,16 +18,6 @@ constexpr size_t kGuardKeys = 1000, kWorkspaceKeys = 2000;  // behind the output
 // Apart, each tensor may have two guards; workspaces have one more than there are.
 static_assert(2 * kMaxDraws + kMaxPlanWorkspaces + 1 <= kMaxZones);
 
-DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude) {
-  DrawSpec spec;
-  spec.elements = tensor_elements(input, shape);
-  spec.type = input.type;
-  spec.scale = float(normal_scale(input, shape, magnitude));
-  spec.nonfinite = input.nonfinite;
-  spec.distribution = input.distribution;
-  return spec;
-}
-
 double far_of(uint8_t step) { return step == 0 ? 0 : kFarSteps[(step - 1) % std::size(kFarSteps)]; }
 
 uint32_t zone_key(const GpuFill& fill, size_t zone) { return uint32_t(mix_key({fill.key, zone})); }
@@ -61,18 +51,28 @@ const Shape& shape_of(const Task& task, int32_t shape) {
   return shape < 0 ? task.timed_shape : task.check_shapes.at(size_t(shape));
 }
 
+DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude, const DrawForm& form,
+                   uint64_t key) {
+  return {.key = key,
+          .elements = tensor_elements(input, shape),
+          .type = input.type,
+          .distribution = input.distribution,
+          .scale = float(normal_scale(input, shape, magnitude)),
+          .nonfinite = input.nonfinite,
+          .form = form};
+}
+
 std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw) {
   std::vector<DrawSpec> specs;
   const Shape& shape = shape_of(task, draw.shape);
   const double terms = longest_sum(task, shape);
   for (const TensorSpec& input : task.inputs) {
-    DrawSpec spec = draw_spec(input, shape, draw.magnitude);
     const size_t i = specs.size();
-    spec.key = mix_key({draw.seed, i});
-    spec.form = draw_form(input, shape, draw.magnitude, draw.kind[i], far_of(draw.far[i]),
-                          mix_key({draw.seed, i}), terms);
-    if (draw.spike == int32_t(specs.size()))
-      spec.spike = int64_t(mix_key({spec.key, 1}) % uint64_t(spec.elements));
+    const uint64_t key = mix_key({draw.seed, i});
+    DrawSpec spec = draw_spec(
+        input, shape, draw.magnitude,
+        draw_form(input, shape, draw.magnitude, draw.kind[i], far_of(draw.far[i]), key, terms), key);
+    if (draw.spike == int32_t(i)) spec.spike = int64_t(mix_key({key, 1}) % uint64_t(spec.elements));
     specs.push_back(spec);
   }
   return specs;

@@ -37,6 +37,8 @@ struct GpuDraw {
 };
 
 const Shape& shape_of(const Task& task, int32_t shape);
+DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude, const DrawForm& form,
+                   uint64_t key);
 std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw);
 
 CallLayout gpu_layout(const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,

@@ -47,14 +47,14 @@ void run(int gpu) {
   at::globalContext().setAllowTF32CuBLAS(false);
   at::globalContext().setAllowTF32CuDNN(false);
   const c10::InferenceMode no_autograd;
-  const TrialOptions device{.device = device_of(gpu)};
-  if (!say({{"device", device.device.is_cuda() ? "gpu" : "cpu"}})) return;
+  const at::Device device = device_of(gpu);
+  if (!say({{"device", device.is_cuda() ? "gpu" : "cpu"}})) return;
   const auto request = receive_message(kSocket);
   if (!request) return;
   const auto asked = nlohmann::json::parse(*request);
-  TrialOptions options = device;
-  options.most_elements = asked.at("most_elements").get<int64_t>();
-  options.mutant_draws = asked.at("mutant_draws").get<int64_t>();
+  const TrialOptions options{.drawer = drawer_on(device),
+                             .most_elements = asked.at("most_elements").get<int64_t>(),
+                             .mutant_draws = asked.at("mutant_draws").get<int64_t>()};
   for (const Task& task : tasks_from_json(asked.at("tasks").get<std::string>()))
     if (!say(result_of(task, options))) return;
 }

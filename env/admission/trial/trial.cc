@@ -26,7 +26,7 @@ int64_t elements_at(const Task& task, const Shape& shape) {
 class Trial {
  public:
   Trial(const Task& task, const TrialOptions& options)
-      : task_(task), options_(options), cases_(task, options.device) {}
+      : task_(task), options_(options), cases_(task, options.drawer) {}
 
   TrialResult run() {
     std::vector<Solver> solvers = all_solvers();

@@ -2,20 +2,19 @@
 // Tries on its reference whether a task is fair: the reference must run and agree with itself in double precision,
 // every input must matter, and the judge's bounds must tell trivial outputs from right ones.
 
-#include <ATen/ATen.h>
-
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "env/admission/trial/mutant_trial.h"
+#include "env/admission/trial/trial_draws.h"
 #include "env/oracle/reference.h"
 #include "env/task/task.h"
 
 namespace temper::env {
 
 struct TrialOptions {
-  at::Device device = at::kCPU;
+  Drawer drawer = drawer_on(at::kCPU);  // tries tasks where it draws
   // The timed shape is tried like the check shapes where inputs and outputs have no more elements together;
   // larger, its sizes alone are looked at, if they can be had without computing.
   int64_t most_elements = 0;

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "env/oracle/draw.h"
 #include "env/oracle/proof.h"
 #include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
@@ -203,12 +202,8 @@ bool TrialCases::stays_right(const FarKey& key, double far, uint64_t seed) {
 Tensors TrialCases::draw_forms_of(const std::vector<DrawForm>& forms, const Shape& shape, double magnitude,
                                   uint64_t seed) const {
   Tensors inputs;
-  for (size_t i = 0; i < task_.inputs.size(); ++i) {
-    const TensorSpec& spec = task_.inputs[i];
-    at::Tensor values = at::empty(tensor_sizes(spec, shape), is_float(spec.type) ? at::kFloat : at::kInt);
-    draw_input(spec, shape, magnitude, forms[i], mix_key({seed, i}), values.mutable_data_ptr());
-    inputs.push_back(values.to(dtype_of(spec.type)).to(device_));
-  }
+  for (size_t i = 0; i < task_.inputs.size(); ++i)
+    inputs.push_back(drawer_({task_.inputs[i], shape, magnitude, mix_key({seed, i}), forms[i]}));
   return inputs;
 }
 
@@ -222,10 +217,11 @@ at::Tensor TrialCases::draw_one(const Shape& shape, double magnitude, uint64_t s
                                 uint64_t spike) const {
   const TensorSpec& spec = task_.inputs[input];
   const uint64_t key = mix_key({seed, input});
-  at::Tensor values = at::empty(tensor_sizes(spec, shape), is_float(spec.type) ? at::kFloat : at::kInt);
-  draw_input(spec, shape, magnitude, key, values.mutable_data_ptr());
-  if (spike != 0) spike_input(spec, shape, magnitude, mix_key({key, spike}), values.mutable_data_ptr());
-  return values.to(dtype_of(spec.type)).to(device_);
+  const DrawForm plain =
+      draw_form(spec, shape, magnitude, DrawKind::kPlain, 0, key, longest_sum(task_, shape));
+  TrialDraw draw{spec, shape, magnitude, key, plain};
+  if (spike != 0) draw.spike = mix_key({key, spike});
+  return drawer_(draw);
 }
 
 }  // namespace temper::env

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "env/admission/trial/trial_draws.h"
 #include "env/admission/trial/trivial.h"
 #include "env/call/draw_forms.h"
 #include "env/oracle/measured.h"
@@ -32,7 +33,7 @@ struct TrialCase {
 class TrialCases {
  public:
   // Errors: ConfigError as Reference.
-  TrialCases(const Task& task, at::Device device) : task_(task), device_(device), reference_(task) {}
+  TrialCases(const Task& task, Drawer drawer) : task_(task), drawer_(std::move(drawer)), reference_(task) {}
 
   // `shape` stays where it is while the case lives. Errors: ConfigError where the reference fails, changes
   // its inputs, or is further from itself in double precision than a candidate may be.
@@ -69,7 +70,7 @@ class TrialCases {
   bool output_passes(TrialCase& one, size_t output, const at::Tensor& got) const;
 
   const Task& task_;
-  at::Device device_;
+  Drawer drawer_;
   Reference reference_;
   double most_allowed_ = 0;
   std::map<std::pair<const Shape*, double>, std::vector<double>> scales_;

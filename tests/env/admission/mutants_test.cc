@@ -34,7 +34,7 @@ std::vector<std::string> mutant_names(const std::string& keys) {
 
 std::vector<MutantFate> mutant_fates(const std::string& keys, int64_t draws = 20) {
   const Task task = mutated_task(keys);
-  TrialCases cases(task, at::kCPU);
+  TrialCases cases(task, drawer_on(at::kCPU));
   return try_mutants(task, cases, draws, true);
 }
 
