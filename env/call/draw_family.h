@@ -125,11 +125,12 @@ TEMPER_ON_BOTH float thinned_value(const DrawForm& form, uint32_t place, float p
   return (word >> 32) % 2 == 0 ? 0.0f : -0.0f;
 }
 
-// Ends of a range are not reached: what is undefined there stays undrawn.
+// A share of the elements stands at an end itself. The form has such a share only where what is right there is known.
 TEMPER_ON_BOTH float crowded_value(const DrawForm& form, uint32_t place, float plain) {
   const float share = (plain - form.low) / form.width, rest = 1 - share;
-  const bool low = form.kind == DrawKind::kLowEnd ||
-                   (form.kind == DrawKind::kBothEnds && scattered(form.key, place) % 2 == 0);
+  const uint64_t word = scattered(form.key, place);
+  const bool low = form.kind == DrawKind::kLowEnd || (form.kind == DrawKind::kBothEnds && word % 2 == 0);
+  if (uint32_t(word >> 32) < form.share) return low ? form.low : form.low + form.width;
   const float from_end = low ? share : rest;
   const float squared = from_end * from_end,
               crowded = form.factor * from_end + (1 - form.factor) * squared * squared * squared;

@@ -15,7 +15,6 @@ constexpr double kLargestF16 = 65504;
 constexpr uint32_t kLongestRun = 16;
 constexpr double kMostScalePower = 6;  // rows, columns, ranges of distinct elements
 constexpr uint32_t kRowOffsetPower = 3;
-constexpr double kMostRangeOffset = 8;  // in units of the range's width
 constexpr double kToldApart =
     0x1p21;  // cells of a range as wide as it is far from 0, with a bit to spare in f32
 // A plain sum of more terms has too few digits left on any draw.
@@ -23,6 +22,7 @@ constexpr double kMostTerms = 0x1p16;
 // So many terms · 2^-25 are under half the tolerance of nearly all tasks.
 constexpr double kEqualTerms = 128;
 constexpr double kNearestEnd = 0x1p-10;
+constexpr double kAtAnEnd = 8;  // one element in so many
 
 // Numbers of a form, from its key alone.
 struct FormMaker {
@@ -110,6 +110,12 @@ struct FormMaker {
     if (rows() > 1 && rng.below(4) != 0) form.power = kRowOffsetPower;
   }
 
+  // Reaches an end only at the outermost, for what is right there may be undefined.
+  void crowd() {
+    form.factor = float(std::max(kNearestEnd, least_spread()));
+    if (far == 1) form.share = uint32_t(0x1p32 * equal_share() / kAtAnEnd);
+  }
+
   void thin_out() { form.share = uint32_t(0x1p32 * equal_share() * uniform(1.0 / 16, 15.0 / 16)); }
 
   void denormals() {
@@ -134,9 +140,10 @@ struct FormMaker {
     const double powers = kMostScalePower * far;
     const double width =
         (high - low) * std::exp2(outermost != 0 ? outermost * powers : uniform(-powers, powers));
-    const double most = std::max(ratio, std::min(kToldApart / form.elements, kMostRangeOffset * far));
+    const double most = std::max(ratio, std::pow(kToldApart / form.elements, far));
     double first = low / (high - low) * width;
-    if (low < 0 && high > 0 && far > 0) first = width * uniform(-most, most - 1);
+    if (low < 0 && high > 0 && far > 0)
+      first = width * (sign() * log_uniform(std::min(ratio, most), most) - 0.5);
     form.low = float(first);
     form.width = float(width);
   }
@@ -192,7 +199,7 @@ void FormMaker::make(DrawKind kind) {
     case DrawKind::kLowEnd:
     case DrawKind::kHighEnd:
     case DrawKind::kBothEnds:
-      return void(form.factor = float(std::max(kNearestEnd, least_spread())));
+      return crowd();
     default:
       return;
   }
@@ -201,10 +208,6 @@ void FormMaker::make(DrawKind kind) {
 uint32_t bound_of(const TensorSpec& input, const Shape& shape) {
   const auto it = shape.find(input.index_bound);
   return uint32_t(it != shape.end() ? it->second : std::stoll(input.index_bound));
-}
-
-bool picks(const Task& task) {
-  return std::ranges::any_of(task.outputs, [](const TensorSpec& output) { return !is_float(output.type); });
 }
 
 std::vector<DrawKind> normal_kinds(const TensorSpec& input, uint32_t rows, uint32_t columns, bool ties) {
@@ -246,8 +249,9 @@ DrawForm make_form(const TensorSpec& input, const Shape& shape, double magnitude
 // Whether a form of the kind can be nearer or farther.
 bool has_distance(DrawKind kind) {
   using enum DrawKind;
-  constexpr DrawKind kDistant[] = {kSpikes,   kRun,   kOffset,    kRowScales,  kColumnScales,   kLargeRow,
-                                   kSmallRow, kPlain, kAscending, kDescending, kLargestTogether};
+  constexpr DrawKind kDistant[] = {kSpikes,          kRun,      kOffset,  kRowScales, kColumnScales,
+                                   kLargeRow,        kSmallRow, kPlain,   kAscending, kDescending,
+                                   kLargestTogether, kLowEnd,   kHighEnd, kBothEnds};
   return std::ranges::count(kDistant, kind) != 0;
 }
 
@@ -318,6 +322,10 @@ class Turns {
 };
 
 }  // namespace
+
+bool picks(const Task& task) {
+  return std::ranges::any_of(task.outputs, [](const TensorSpec& output) { return !is_float(output.type); });
+}
 
 std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& shape) {
   using enum DrawKind;
@@ -406,11 +414,15 @@ bool singles_out(DrawKind kind) {
 }
 
 double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right) {
-  for (const double far : kFarSteps) {
-    if (right(far, 0) && right(far, 1)) return far;
-    if (!has_distance(kind)) break;
+  const auto holds = [&right](double far) { return right(far, 0) && right(far, 1); };
+  if (holds(kFarSteps[0])) return kFarSteps[0];
+  if (!has_distance(kind)) return 0;
+  size_t wrong = 0, nearest = std::size(kFarSteps);  // what is found to hold, or one past the end
+  while (nearest - wrong > 1) {
+    const size_t middle = (wrong + nearest) / 2;
+    (holds(kFarSteps[middle]) ? nearest : wrong) = middle;
   }
-  return 0;
+  return nearest == std::size(kFarSteps) ? 0 : kFarSteps[nearest];
 }
 
 }  // namespace temper::env

@@ -22,6 +22,10 @@ struct DrawTurn {
   bool timed = false;
 };
 
+// Whether the task outputs integers, such as the places of what it picks: then two elements that are nearly equal must
+// be told apart.
+bool picks(const Task& task);
+
 // The kinds that an input of the task can take at a shape, kPlain first. Where a task picks, normal inputs
 // have no equal elements.
 std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& shape);
@@ -42,7 +46,7 @@ double longest_sum(const Task& task, const Shape& shape);
 DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude, DrawKind kind, double far,
                    uint64_t key, double terms);
 
-// The values of `far` that are tried in order until right answers are judged right. If none suits, it is 0.
+// The values of `far` among which the farthest is sought at which right answers are judged right. If none suits, it is 0.
 inline constexpr double kFarSteps[] = {1, 0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5, 0x1p-6, 0x1p-9};
 
 // How far an input may depart in that kind while the others are plain; for kAlike, how far all inputs that have
@@ -76,8 +80,8 @@ bool sets_times(DrawKind kind);
 // lose the small ones: an addend below half a unit in the last place of the sum vanishes.
 bool singles_out(DrawKind kind);
 
-// The first of kFarSteps at which `right` holds for the outermost draws, or 0 if it holds at none. Kinds without a
-// notion of distance give 1 or 0.
+// The farthest of kFarSteps at which `right` holds for the outermost draws, found by halving, or 0 if it holds at none
+// that is tried. Kinds without a notion of distance give 1 or 0.
 double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right);
 
 }  // namespace temper::env

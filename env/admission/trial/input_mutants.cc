@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "env/call/draw_forms.h"
+
 namespace temper::env {
 namespace {
 
@@ -95,7 +97,7 @@ std::vector<std::pair<std::string, Believed>> beliefs_of_indices(const TensorSpe
            }}};
 }
 
-std::vector<std::pair<std::string, Believed>> beliefs_of_floats(const TensorSpec& spec) {
+std::vector<std::pair<std::string, Believed>> beliefs_of_floats(const TensorSpec& spec, bool picked) {
   const auto plain = [](at::Tensor (*change)(const at::Tensor&)) {
     return [change](const at::Tensor& input, const Shape&, double) { return change(input); };
   };
@@ -103,7 +105,7 @@ std::vector<std::pair<std::string, Believed>> beliefs_of_floats(const TensorSpec
       {"half the bits of {}", plain(half_the_bits)},
       {"{} in eight steps", plain(coarse_steps)},
       {"the last column of {} ignored", plain(last_column_is_the_one_before)}};
-  if (spec.type == ElementType::kF32 && spec.distribution == Distribution::kDistinct)
+  if (picked && spec.type == ElementType::kF32 && spec.distribution == Distribution::kDistinct)
     beliefs.emplace_back("22 bits of {}", plain(two_bits_fewer));
   if (spec.distribution == Distribution::kDistinct) {
     beliefs.emplace_back("three of each eight of {}", plain(few_of_each_chunk));
@@ -120,9 +122,9 @@ std::vector<std::pair<std::string, Believed>> beliefs_of_floats(const TensorSpec
                          const double most = kKnownRange * scale_of(shape, magnitude);
                          return input.clamp(-most, most);
                        });
-  beliefs.emplace_back("nothing beyond 16 in {}",
+  beliefs.emplace_back("nothing beyond 16 scales in {}",
                        [scale_of](const at::Tensor& input, const Shape& shape, double magnitude) {
-                         const double most = kSafeRange * std::max(1.0, scale_of(shape, magnitude));
+                         const double most = kSafeRange * scale_of(shape, magnitude);
                          return at::where(input.abs().gt(most), at::zeros_like(input), input);
                        });
   return beliefs;
@@ -130,10 +132,12 @@ std::vector<std::pair<std::string, Believed>> beliefs_of_floats(const TensorSpec
 
 }  // namespace
 
-std::vector<InputMutant> input_mutants(const TensorSpec& input) {
+std::vector<InputMutant> input_mutants(const Task& task, size_t input) {
+  const TensorSpec& spec = task.inputs[input];
   std::vector<InputMutant> mutants;
-  for (auto& [name, believed] : is_float(input.type) ? beliefs_of_floats(input) : beliefs_of_indices(input))
-    mutants.push_back({fmt::format(fmt::runtime(name), input.name), std::move(believed)});
+  for (auto& [name, believed] :
+       is_float(spec.type) ? beliefs_of_floats(spec, picks(task)) : beliefs_of_indices(spec))
+    mutants.push_back({fmt::format(fmt::runtime(name), spec.name), std::move(believed)});
   return mutants;
 }
 

@@ -18,6 +18,6 @@ struct InputMutant {
 };
 
 // The mutants of one input.
-std::vector<InputMutant> input_mutants(const TensorSpec& input);
+std::vector<InputMutant> input_mutants(const Task& task, size_t input);
 
 }  // namespace temper::env

@@ -45,7 +45,7 @@ std::vector<Mutant> mutants_of(const Task& task) {
   }
   const auto reference = std::make_shared<Reference>(task);
   for (size_t i = 0; i < task.inputs.size(); ++i) {
-    for (const InputMutant& input : input_mutants(task.inputs[i]))
+    for (const InputMutant& input : input_mutants(task, i))
       mutants.push_back({MutantKind::kInput, input.name,
                          with_input(reference, i, [input](const at::Tensor& values, const MutantCall& call) {
                            return input.believed(values, call.shape, call.magnitude);

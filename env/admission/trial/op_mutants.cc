@@ -38,7 +38,8 @@ std::shared_ptr<jit::Graph> compiled(const std::string& source) {
 
 void replace(jit::Node* node, jit::Graph& program) {
   const jit::WithInsertPoint here(node);
-  const auto results = jit::insertGraph(*node->owningGraph(), program, node->inputs());
+  std::vector<jit::Value*> results = jit::insertGraph(*node->owningGraph(), program, node->inputs());
+  if (results.size() < node->outputs().size()) results = jit::createTupleUnpack(results.at(0)).vec();
   for (size_t i = 0; i < node->outputs().size(); ++i) node->outputs()[i]->replaceAllUsesWith(results.at(i));
   node->destroy();
 }

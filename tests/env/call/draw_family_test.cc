@@ -187,6 +187,36 @@ TEST(DrawFamily, UniformsCrowdAtTheEndsAndStayInTheRange) {
   EXPECT_GT(share_near(DrawKind::kBothEnds, 3), 0.2);
 }
 
+TEST(DrawFamily, UniformsReachTheEndsAtTheOutermostAlone) {
+  const Task task = family_task("{x: {shape: [n, m], uniform: [1, 3]}}");
+  const auto share_at = [&](DrawKind kind, float end, double far) {
+    const DrawForm form = form_of(task.inputs[0], kind, 3, far);
+    double there = 0;
+    for (uint32_t i = 0; i < kDrawElements; ++i)
+      there += drawn_float(form, i, 1 + 2 * (float(i) + 0.5f) / kDrawElements) == end;
+    return there / kDrawElements;
+  };
+  EXPECT_NEAR(share_at(DrawKind::kLowEnd, 1, 1), 1 / 8.0, 0.03);
+  EXPECT_NEAR(share_at(DrawKind::kHighEnd, 3, 1), 1 / 8.0, 0.03);
+  EXPECT_NEAR(share_at(DrawKind::kBothEnds, 1, 1), 1 / 16.0, 0.03);
+  for (const DrawKind kind : {DrawKind::kLowEnd, DrawKind::kBothEnds}) EXPECT_EQ(share_at(kind, 1, 0.5), 0);
+}
+
+TEST(DrawFamily, SomeRangesOfDistinctElementsAreSoFarFromZeroThatLastBitsTellThemApart) {
+  const Task task = family_task("{x: {shape: [n, m], distinct: [-1, 1]}}");
+  const auto finest = [&](double far) {
+    double least = 1;
+    for (uint64_t key = 0; key < 60; ++key) {
+      const DrawForm form = form_of(task.inputs[0], DrawKind::kPlain, key, far);
+      const double end = std::max(std::abs(form.low), std::abs(form.low + form.width));
+      least = std::min(least, form.width / end / kDrawElements);
+    }
+    return least;
+  };
+  EXPECT_LT(finest(1), 0x1p-20);
+  EXPECT_GT(finest(0.25), 0x1p-15);
+}
+
 TEST(DrawFamily, DistinctElementsHaveACellEachAndAnotherRangeEachTime) {
   const Task task = family_task("{x: {shape: [n, m], distinct: [-1, 1]}}");
   std::set<float> lows;
