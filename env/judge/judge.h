@@ -28,7 +28,7 @@ struct JudgeOptions {
   double compile_timeout_s = 10, run_timeout_s = 5;
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
-  bool gpu_far_inputs = false;          // whether a GPU's inputs depart from plain ones (draw_forms.h)
+  bool gpu_far_inputs = true;           // whether a GPU's inputs depart from plain ones (draw_forms.h)
   double again = 0;                     // share of PASSes that are judged once more
   std::string cache = "";               // a file (verdict_cache.h); verdicts stay in memory if it is empty
   std::string compiled_baselines = "";  // a file (compiled_baselines.h), or empty

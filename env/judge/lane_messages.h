@@ -18,7 +18,7 @@ struct LaneSetup {  // judge → broker, once
   double compile_timeout_s = 0, run_timeout_s = 0;
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
   bool naive = false;                    // ask the naive judge, too
-  bool gpu_far_inputs = false;           // as JudgeOptions
+  bool gpu_far_inputs = true;            // as JudgeOptions
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the default target
   std::string headers = {};              // folder in which lanes share CUDA headers that were read; or empty
 };

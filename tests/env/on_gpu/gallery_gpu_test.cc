@@ -14,7 +14,6 @@ const std::filesystem::path kGallery = std::filesystem::path(TEMPER_SOURCE_DIR) 
 
 JudgeOptions options() {
   JudgeOptions options;
-  options.gpu_far_inputs = true;
   options.judge = "both";
   options.run_timeout_s = 2;
   return options;
