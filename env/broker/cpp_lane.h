@@ -3,12 +3,12 @@
 
 #include <optional>
 
-#include "env/broker/lane_work.h"
+#include "env/broker/lane_judge.h"
 #include "env/procedure/procedure.h"
 
 namespace temper::env {
 
-class CppLane : public LaneWork {
+class CppLane : public LaneJudge {
  public:
   // Errors: ConfigError if a reference does not compile, WorldError if the sandbox cannot be made.
   explicit CppLane(const LaneSetup& setup);

@@ -3,12 +3,12 @@
 
 #include <optional>
 
-#include "env/broker/lane_work.h"
+#include "env/broker/lane_judge.h"
 #include "env/plan/planner.h"
 
 namespace temper::env {
 
-class CudaLane : public LaneWork {
+class CudaLane : public LaneJudge {
  public:
   // Errors: WorldError if there is no nvcc, or the sandbox cannot be made.
   explicit CudaLane(const LaneSetup& setup);

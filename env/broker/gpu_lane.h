@@ -4,12 +4,12 @@
 #include <memory>
 #include <optional>
 
-#include "env/broker/lane_work.h"
+#include "env/broker/lane_judge.h"
 #include "env/procedure/gpu_procedure.h"
 
 namespace temper::env {
 
-class GpuLane : public LaneWork {
+class GpuLane : public LaneJudge {
  public:
   // Errors: ConfigError if a reference does not compile, WorldError if there is no GPU that computes.
   explicit GpuLane(const LaneSetup& setup);

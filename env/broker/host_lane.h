@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "env/broker/lane_work.h"
+#include "env/broker/lane_judge.h"
 
 namespace temper::env {
 
-class HostLane : public LaneWork {
+class HostLane : public LaneJudge {
  public:
   explicit HostLane(const LaneSetup& setup);
   LaneReady ready() const override;
@@ -17,11 +17,11 @@ class HostLane : public LaneWork {
 
  private:
   struct Place {
-    LaneWork* work;
+    LaneJudge* work;
     uint32_t index;  // among the tasks of its language
   };
-  std::unique_ptr<LaneWork> cpp_, cuda_;  // where there are such tasks
-  std::vector<Place> places_;             // by task
+  std::unique_ptr<LaneJudge> cpp_, cuda_;  // where there are such tasks
+  std::vector<Place> places_;              // by task
 };
 
 }  // namespace temper::env

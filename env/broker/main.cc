@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kSocket = 3;
 
-std::unique_ptr<LaneWork> work_of(const LaneSetup& setup) {
+std::unique_ptr<LaneJudge> work_of(const LaneSetup& setup) {
   if (setup.gpu >= 0) return std::make_unique<GpuLane>(setup);
   pin_to_core(setup.core);
   // A folder in which locks cannot be made is reported at the start, with its path, and not for each candidate.
@@ -25,9 +25,9 @@ std::unique_ptr<LaneWork> work_of(const LaneSetup& setup) {
   return std::make_unique<HostLane>(setup);
 }
 
-std::unique_ptr<LaneWork> start(const std::string& setup) {
+std::unique_ptr<LaneJudge> start(const std::string& setup) {
   LaneReady ready;
-  std::unique_ptr<LaneWork> work;
+  std::unique_ptr<LaneJudge> work;
   try {
     work = work_of(lane_setup_from(setup));
     ready = work->ready();

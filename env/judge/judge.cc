@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
-#include "env/judge/workers.h"
+#include "env/judge/judge_backend.h"
 #include "env/languages/language.h"
 #include "env/verdict/compiled_baselines.h"
 #include "env/verdict/message.h"
@@ -90,7 +90,7 @@ struct Judge::Impl {
     std::optional<Verdict> first = {};  // where it is judged once more
   };
 
-  Impl(JudgeOptions options_in, std::vector<Task> tasks_in, std::unique_ptr<Workers> workers_in)
+  Impl(JudgeOptions options_in, std::vector<Task> tasks_in, std::unique_ptr<JudgeBackend> workers_in)
       : options(std::move(options_in)),
         tasks(std::move(tasks_in)),
         cache(options.cache),
@@ -103,7 +103,7 @@ struct Judge::Impl {
       task_digest.push_back(tasks[i].digest());
     }
     if (!workers)
-      workers = options.servers.empty() ? make_lanes(options, tasks) : make_remote_workers(options, tasks);
+      workers = options.servers.empty() ? make_lanes(options, tasks) : make_remote_backend(options, tasks);
   }
 
   Ticket submit(const std::string& task, const std::string& source) {
@@ -226,7 +226,7 @@ struct Judge::Impl {
   CompiledBaselines baselines;
   std::optional<VerdictJournal> journal;
   std::vector<std::string> anew;  // tasks
-  std::unique_ptr<Workers> workers;
+  std::unique_ptr<JudgeBackend> workers;
   std::unordered_map<Ticket, Job> jobs;  // by the first ticket
   std::unordered_map<std::string, Ticket> by_digest;
   std::deque<Judged> ready;
@@ -237,7 +237,7 @@ struct Judge::Impl {
 
 Judge::Judge(JudgeOptions options, std::vector<Task> tasks)
     : Judge(std::move(options), std::move(tasks), nullptr) {}
-Judge::Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<Workers> workers)
+Judge::Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<JudgeBackend> workers)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(tasks), std::move(workers))) {}
 Judge::~Judge() = default;
 

@@ -65,7 +65,7 @@ struct JudgeStats {  // since construction
   HostHalfCounts host_halves = {};    // none where others judge
 };
 
-class Workers;
+class JudgeBackend;
 
 class Judge {
  public:
@@ -74,7 +74,7 @@ class Judge {
   // sandbox level that can be reached is below the one asked for, saying what is missing.
   Judge(JudgeOptions options, std::vector<Task> tasks);
   // A judge whose candidates are judged by `workers`.
-  Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<Workers> workers);
+  Judge(JudgeOptions options, std::vector<Task> tasks, std::unique_ptr<JudgeBackend> workers);
   ~Judge();
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;

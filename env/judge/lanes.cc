@@ -13,8 +13,8 @@
 #include "base/machine/cores.h"
 #include "base/machine/lease.h"
 #include "base/machine/scratch_folder.h"
-#include "env/judge/lane.h"
-#include "env/judge/workers.h"
+#include "env/judge/broker_client.h"
+#include "env/judge/judge_backend.h"
 #include "env/languages/language.h"
 #include "env/verdict/message.h"
 
@@ -38,7 +38,7 @@ std::string cpu_model() {
 
 // Every candidate goes first to a lane on a core. A candidate for a GPU is compiled and planned there and then goes to
 // the lane of a GPU. Its compiled host half is passed along with later candidates that have the same host text.
-class Lanes : public Workers {
+class Lanes : public JudgeBackend {
  public:
   Lanes(const JudgeOptions& options, const std::vector<Task>& tasks)
       : options_(options), tasks_(tasks), cpu_(cpu_model()) {
@@ -60,7 +60,7 @@ class Lanes : public Workers {
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
     for (const Pool* pool : {&cores_, &gpus_})
-      for (const Lane& lane : pool->lanes)
+      for (const BrokerClient& lane : pool->lanes)
         notes.insert(notes.end(), lane.ready().notes.begin(), lane.ready().notes.end());
     return notes;
   }
@@ -120,13 +120,13 @@ class Lanes : public Workers {
 
   // Lanes that do the same work, and what waits for them.
   struct Pool {
-    std::vector<Lane> lanes;
+    std::vector<BrokerClient> lanes;
     std::vector<JobRef> jobs;  // by lane
     std::vector<bool> held;    // by lane: gets no candidates for now
     std::deque<JobRef> queue;
     bool gpu = false;
-    bool dead() const { return !lanes.empty() && std::ranges::none_of(lanes, &Lane::lives); }
-    bool given_up() const { return !lanes.empty() && std::ranges::all_of(lanes, &Lane::given_up); }
+    bool dead() const { return !lanes.empty() && std::ranges::none_of(lanes, &BrokerClient::lives); }
+    bool given_up() const { return !lanes.empty() && std::ranges::all_of(lanes, &BrokerClient::given_up); }
     const std::string& last_words() const { return lanes.back().last_words(); }
   };
 
@@ -140,7 +140,7 @@ class Lanes : public Workers {
   void start(const std::vector<Task>& tasks) {
     const auto allowed = allowed_cores();
     const size_t count = options_.lanes > 0 ? size_t(options_.lanes) : allowed.size();
-    const LaneOptions lane{
+    const BrokerClientOptions lane{
         .program = options_.broker,
         .patience_s = options_.patience_s + options_.compile_timeout_s + 2 * options_.run_timeout_s,
         .restart_s = options_.restart_s};
@@ -169,9 +169,12 @@ class Lanes : public Workers {
   void finish_start(Pool& pool) {
     pool.jobs.resize(pool.lanes.size(), jobs_.end());
     pool.held.resize(pool.lanes.size());
-    const auto starts = [](const Lane& lane) { return lane.state() == Lane::State::kStarting; };
+    const auto starts = [](const BrokerClient& lane) {
+      return lane.state() == BrokerClient::State::kStarting;
+    };
     for (;;) {
-      const auto dead = std::ranges::find_if(pool.lanes, [](const Lane& lane) { return !lane.lives(); });
+      const auto dead =
+          std::ranges::find_if(pool.lanes, [](const BrokerClient& lane) { return !lane.lives(); });
       if (dead != pool.lanes.end() && dead->user_error()) throw ConfigError("{}", dead->last_words());
       if (dead != pool.lanes.end()) throw WorldError("{}", dead->last_words());
       if (std::ranges::none_of(pool.lanes, starts)) return;
@@ -189,7 +192,7 @@ class Lanes : public Workers {
     }
   }
 
-  void start_gpus(LaneSetup setup, const LaneOptions& lane) {
+  void start_gpus(LaneSetup setup, const BrokerClientOptions& lane) {
     gpus_.gpu = true;
     std::erase_if(setup.tasks, [](const Task& task) { return !task.on_gpu(); });
     if (setup.tasks.empty()) return;
@@ -213,7 +216,7 @@ class Lanes : public Workers {
       end(job, infra(pool.last_words()));
     }
     for (size_t i = 0; i < pool.lanes.size() && !pool.queue.empty(); ++i) {
-      if (pool.lanes[i].state() != Lane::State::kIdle || pool.held[i]) continue;
+      if (pool.lanes[i].state() != BrokerClient::State::kIdle || pool.held[i]) continue;
       const auto next = next_in(pool);
       pool.jobs[i] = *next;
       pool.queue.erase(next);
@@ -255,7 +258,7 @@ class Lanes : public Workers {
   void look(double until_s) {
     std::vector<pollfd> sockets;
     for_each_lane([&](Pool& pool, size_t i) {
-      const Lane& lane = pool.lanes[i];
+      const BrokerClient& lane = pool.lanes[i];
       sockets.push_back({lane.socket(), lane.events(), 0});
       until_s = std::min(until_s, lane.due_s());
     });
@@ -268,8 +271,8 @@ class Lanes : public Workers {
   }
 
   void attend(Pool& pool, size_t i) {
-    Lane& lane = pool.lanes[i];
-    Lane::News news = lane.attend();
+    BrokerClient& lane = pool.lanes[i];
+    BrokerClient::News news = lane.attend();
     if (!news.waits.empty()) say_wait(news.waits);
     restarts_ += news.died;
     if (!news.died && !news.answer) return;
@@ -335,7 +338,7 @@ class Lanes : public Workers {
 
 }  // namespace
 
-std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks) {
+std::unique_ptr<JudgeBackend> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks) {
   return std::make_unique<Lanes>(options, tasks);
 }
 

@@ -147,7 +147,7 @@ struct RopeInputs {
 
 std::vector<Bench> rope_benches(int64_t rows, int64_t width, const RopeInputs& in) {
   const int64_t heads = width / 128, kv_heads = std::max<int64_t>(1, heads / 4);
-  const HeadShape shape = {heads, kv_heads, 128};
+  const AttentionShape shape = {heads, kv_heads, 128};
   const int64_t head = 256 * rows, qk = (heads + kv_heads) * head, qkv = qk + kv_heads * head;
   const int64_t pages = kPageTokens * 2 * kv_heads * 256 * in.max_pages;
   const auto forward = [=](const Pages& p, void* const* b, cudaStream_t s) {

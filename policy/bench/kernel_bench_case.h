@@ -49,7 +49,7 @@ T* as(void* pointer) {
   return static_cast<T*>(pointer);
 }
 
-inline HeadShape bench_heads(int64_t width) {
+inline AttentionShape bench_heads(int64_t width) {
   return {width / 128, std::max<int64_t>(1, width / 128 / 4), 128};
 }
 

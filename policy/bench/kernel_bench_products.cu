@@ -60,7 +60,7 @@ std::vector<Bench> training_products(const std::shared_ptr<Products>& products, 
 
 // Half of a square of scores for each of two sequences; a product of twice two operations, and five in the
 // backward.
-std::vector<Bench> packed_benches(const HeadShape& shape, int64_t rows) {
+std::vector<Bench> packed_benches(const AttentionShape& shape, int64_t rows) {
   const auto attention = std::make_shared<PackedAttention>(shape);
   attention->set_pack({0, int32_t(rows / 2), int32_t(rows)}, nullptr);
   const int64_t qk = rows * shape.qk_width() * 2, qkv = rows * shape.qkv_width() * 2;
@@ -82,7 +82,7 @@ std::vector<Bench> packed_benches(const HeadShape& shape, int64_t rows) {
 }
 
 // One token of each of `batch` sequences; pages in an order that no cache foresees.
-Bench paged_bench(const HeadShape& shape, int64_t batch, int64_t length) {
+Bench paged_bench(const AttentionShape& shape, int64_t batch, int64_t length) {
   const int64_t max_pages = (length + kPageTokens - 1) / kPageTokens, pages = batch * max_pages;
   const auto table =
       std::make_shared<Memory>(filled<int32_t>(pages, [&](int64_t i) { return i * 12347 % pages; }));
@@ -102,7 +102,7 @@ Bench paged_bench(const HeadShape& shape, int64_t batch, int64_t length) {
 }  // namespace
 
 std::vector<Bench> product_benches(int64_t rows, int64_t width, int64_t vocab) {
-  const HeadShape heads = bench_heads(width);
+  const AttentionShape heads = bench_heads(width);
   const Weight weights[] = {{"qkv", width, heads.qkv_width(), false},
                             {"o", heads.q_width(), width, true},
                             {"gate_up", width, 6 * width, false},
@@ -119,7 +119,7 @@ std::vector<Bench> product_benches(int64_t rows, int64_t width, int64_t vocab) {
 }
 
 std::vector<Bench> attention_benches(int64_t rows, int64_t width) {
-  const HeadShape shape = bench_heads(width);
+  const AttentionShape shape = bench_heads(width);
   std::vector<Bench> benches = packed_benches(shape, std::max<int64_t>(rows, 2));
   for (const auto& [batch, length] : {std::pair<int64_t, int64_t>{64, 576}, {64, 4096}, {256, 576}})
     benches.push_back(paged_bench(shape, batch, length));

@@ -61,8 +61,8 @@ BackwardScratch<T> lay_out_backward(Arena& a, const ModelConfig& c, int64_t rows
 }
 
 template <class T>
-HeadScratch<T> lay_out_head(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
-  HeadScratch<T> s{};
+LmHeadScratch<T> lay_out_lm_head(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
+  LmHeadScratch<T> s{};
   s.x = a.take<T>(rows * c.hidden_size);
   s.rstd = a.take<T>(rows);
   s.normed = a.take<T>(rows * c.hidden_size);
@@ -136,7 +136,7 @@ Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int6
   }
   all.x_out = keep == Keep::kNothing ? ping_pong[config.num_hidden_layers % 2] : arena.take<T>(width);
   if (keep != Keep::kNothing) all.backward = lay_out_backward<T>(arena, config, rows);
-  all.head = lay_out_head<T>(arena, config, chunk, keep != Keep::kNothing);
+  all.head = lay_out_lm_head<T>(arena, config, chunk, keep != Keep::kNothing);
   return all;
 }
 

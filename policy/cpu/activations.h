@@ -54,7 +54,7 @@ struct BackwardScratch {
 
 // One chunk of scored rows, C = min(scored, logits_chunk).
 template <class T>
-struct HeadScratch {
+struct LmHeadScratch {
   T* x;            // [C, D]
   T* rstd;         // [C]
   T* normed;       // [C, D]
@@ -73,7 +73,7 @@ struct Activations {
   std::vector<BlockActivations<T>> blocks;
   T* x_out;  // [T, D] the last block's output
   BackwardScratch<T> backward;
-  HeadScratch<T> head;
+  LmHeadScratch<T> head;
 };
 
 // kNothing: forward only. kInputs: each block keeps its input alone, the rest is shared and computed again.

@@ -31,7 +31,7 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   if (scored == 0 && gradient) store.finish_without_backward();
   if (scored == 0) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
   const Keep keep = !gradient ? Keep::kNothing : options_.memory.recompute ? Keep::kInputs : Keep::kAll;
-  const auto a = workspace_.plan([&](Arena& arena) {
+  const auto a = workspace_.lay_out([&](Arena& arena) {
     return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.chunk_rows()), keep);
   });
   const ModelWeights<T>& w = weights_.of(store, config_);

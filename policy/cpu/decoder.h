@@ -60,7 +60,7 @@ class CpuDecoder : public Decoder {
   ModelConfig config_;
   PolicyOptions options_;
   int64_t token_count_;
-  HeadShape shape_;
+  AttentionShape shape_;
   cpu::RopeTable<T> rope_;
   Workspace workspace_;
   std::vector<int32_t> positions_;  // positions of the current pack's tokens

@@ -88,7 +88,7 @@ std::span<const float> CpuDecoder<T>::extend(const ParameterStore& store, CacheS
   const int64_t total = int64_t(tokens.ids.size()), count = int64_t(extensions.size()),
                 d = config_.hidden_size;
   const ModelWeights<T>& w = weights_.of(store, config_);
-  const auto s = workspace_.plan(
+  const auto s = workspace_.lay_out(
       [&](Arena& arena) { return lay_out_extend(arena, config_, std::min(total, kExtendRows), count); });
   size_t done = 0;
   for (int64_t begin = 0; begin < total; begin += kExtendRows) {

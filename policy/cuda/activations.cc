@@ -42,8 +42,8 @@ GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, bool ba
   return s;
 }
 
-GpuHead lay_out_head(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
-  GpuHead h{};
+GpuLmHead lay_out_lm_head(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
+  GpuLmHead h{};
   h.normed = a.take<bf16>(rows * c.hidden_size);
   h.logits = a.take<bf16>(rows * c.vocab_size);
   h.scores = a.take<float>(4 * rows);
@@ -82,7 +82,7 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   }
   all.x_out = keep == Keep::kNothing ? ping_pong[config.num_hidden_layers % 2] : arena.take<bf16>(width);
   all.scratch = lay_out_scratch(arena, config, rows, keep != Keep::kNothing);
-  all.head = lay_out_head(arena, config, round_up(chunk, kRowUnit), keep != Keep::kNothing);
+  all.head = lay_out_lm_head(arena, config, round_up(chunk, kRowUnit), keep != Keep::kNothing);
   return all;
 }
 

@@ -42,7 +42,7 @@ struct GpuScratch {
 };
 
 // One chunk of scored rows, C = min(scored, logits_chunk).
-struct GpuHead {
+struct GpuLmHead {
   at::BFloat16* normed;    // [C, D]
   at::BFloat16* logits;    // [C, V], then their gradients
   at::BFloat16* d_normed;  // [C, D]
@@ -68,7 +68,7 @@ struct GpuActivations {
   std::vector<GpuBlock> blocks;
   at::BFloat16* x_out;  // [T, D] the last block's output
   GpuScratch scratch;
-  GpuHead head;
+  GpuLmHead head;
 };
 
 constexpr int64_t kRowUnit = 32;  // below it products fall off a cliff

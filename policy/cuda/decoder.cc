@@ -107,7 +107,7 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   if (scored.empty() && gradient) store.finish_without_backward();
   if (scored.empty()) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
   const Keep keep = !gradient ? Keep::kNothing : options_.memory.recompute ? Keep::kInputs : Keep::kAll;
-  const auto a = training_.plan([&](Arena& arena) {
+  const auto a = training_.lay_out([&](Arena& arena) {
     return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
                                    std::min(int64_t(scored.size()), options_.chunk_rows()), keep);
   });

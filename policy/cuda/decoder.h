@@ -104,7 +104,7 @@ class CudaDecoder : public Decoder {
   ModelConfig config_;
   PolicyOptions options_;
   int64_t token_count_;
-  HeadShape shape_;
+  AttentionShape shape_;
   cudaStream_t stream_;
   WeightPointers<bf16> weights_;
   cuda::Products products_;

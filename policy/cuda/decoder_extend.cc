@@ -105,7 +105,7 @@ CudaDecoder::Logits CudaDecoder::prefill(const Weights& w, GpuCache& cache,
   for (int32_t& row : logits.row)
     if (row < 0) row = int32_t(fresh.last.size()) - 1 - row;
   const auto count = int64_t(extensions.size()), d = config_.hidden_size;
-  const auto p = extending_.plan([&](Arena& arena) {
+  const auto p = extending_.lay_out([&](Arena& arena) {
     return Prefill::lay_out(arena, config_, int64_t(std::max(fresh.ids.size(), behind.ids.size())), count,
                             cache.max_pages());
   });
@@ -130,7 +130,7 @@ std::vector<SampledToken> CudaDecoder::draw(const Logits& logits, std::span<cons
   const auto words_of = [&](Arena& a) {
     return Words{a.take<cuda::Draw>(count), a.take<int32_t>(count), a.take<float>(count)};
   };
-  const Words on_gpu = drawing_.plan(words_of);
+  const Words on_gpu = drawing_.lay_out(words_of);
   std::vector<int32_t> tokens(draws.size());
   std::vector<float> log_probs(draws.size());
   cuda::copy_async(on_gpu.draws, words.data(), count * int64_t(sizeof(cuda::Draw)), cudaMemcpyHostToDevice,

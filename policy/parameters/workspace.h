@@ -28,19 +28,19 @@ class Arena {
   int64_t used_ = 0;
 };
 
-// Memory kept from call to call; grows to the largest plan.
+// Memory kept from call to call; grows to the largest layout.
 class Workspace {
  public:
   explicit Workspace(at::Device device) : device_(device) {}
 
-  // Calls lay_out(Arena&) twice, first to count bytes and then to hand out memory. Pieces that an earlier call handed
+  // Calls pieces(Arena&) twice, first to count bytes and then to hand out memory. Pieces that an earlier call handed
   // out become invalid.
-  template <class LayOut>
-  auto plan(const LayOut& lay_out) {
+  template <class Pieces>
+  auto lay_out(const Pieces& pieces) {
     Arena counter;
-    lay_out(counter);
+    pieces(counter);
     Arena arena(reserve(counter.used()));
-    return lay_out(arena);
+    return pieces(arena);
   }
   int64_t bytes() const { return bytes_; }
 

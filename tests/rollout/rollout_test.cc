@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "env/judge/workers.h"
+#include "env/judge/judge_backend.h"
 #include "policy/parameters/parameter_store.h"
 #include "rollout/conversation.h"
 #include "rollout/search.h"
@@ -393,7 +393,7 @@ TEST(Search, TheBestChainsGoOn) {
 }
 
 // Gives the same verdict of everything.
-class OneVerdict : public env::Workers {
+class OneVerdict : public env::JudgeBackend {
  public:
   explicit OneVerdict(Verdict verdict) : verdict_(std::move(verdict)) {}
   std::string sandbox_level() const override { return "none"; }

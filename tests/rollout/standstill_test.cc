@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
-#include "env/judge/workers.h"
+#include "env/judge/judge_backend.h"
 #include "policy/parameters/parameter_store.h"
 #include "policy/ranks/activity.h"
 #include "rollout/rollout.h"
@@ -142,7 +142,7 @@ struct Stuck : std::runtime_error {
 };
 
 // Judges by the schedule; on the policy's own GPU only while the policy does not hold it.
-class Stub : public env::Workers {
+class Stub : public env::JudgeBackend {
  public:
   explicit Stub(Schedule& schedule) : schedule_(schedule) {}
 
@@ -309,7 +309,7 @@ TEST(Standstill, ARunAlwaysEndsOrGoesOn) {
 }
 
 // Never says a verdict, and after some waits somebody interrupts.
-class Silence : public env::Workers {
+class Silence : public env::JudgeBackend {
  public:
   explicit Silence(std::vector<uint64_t>& progress) : progress_(progress) {}
   std::string sandbox_level() const override { return "S2"; }

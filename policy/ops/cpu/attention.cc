@@ -22,7 +22,7 @@ constexpr int64_t kQueryBlock = 48;
 // One key head of one sequence: where its rows begin.
 template <class T>
 struct HeadRows {
-  HeadRows(const HeadShape& s, T* qk, T* qkv, int64_t start, int64_t kv)
+  HeadRows(const AttentionShape& s, T* qk, T* qkv, int64_t start, int64_t kv)
       : q(qk + start * s.qk_width() + kv * s.group() * s.head_dim),
         k(qk + start * s.qk_width() + s.q_width() + kv * s.head_dim),
         v(qkv + start * s.qkv_width() + s.qk_width() + kv * s.head_dim) {}
@@ -32,7 +32,7 @@ struct HeadRows {
 // f(sequence start, length, key head), each once, on any thread; the longest first, so that none is left
 // alone with one at the end.
 template <class F>
-void for_each_head(const HeadShape& shape, const int32_t* starts, int64_t sequences, const F& f) {
+void for_each_head(const AttentionShape& shape, const int32_t* starts, int64_t sequences, const F& f) {
   std::vector<int64_t> order(static_cast<size_t>(sequences));
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater(), [&](int64_t s) { return starts[s + 1] - starts[s]; });
@@ -143,8 +143,8 @@ void softmax_backward_rows(const T* d_out, const T* out, int64_t out_stride, int
 }  // namespace
 
 template <class T>
-void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t* starts, int64_t sequences,
-               T* out, T* lse, int64_t window) {
+void attention(const AttentionShape& shape, const T* qk, const T* qkv, const int32_t* starts,
+               int64_t sequences, T* out, T* lse, int64_t window) {
   const int64_t hd = shape.head_dim, qk_stride = shape.qk_width(), v_stride = shape.qkv_width();
   const T scale = T(1) / std::sqrt(T(hd));
   for_each_head(shape, starts, sequences, [&](int64_t start, int64_t length, int64_t kv) {
@@ -172,7 +172,7 @@ void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t*
 }
 
 template <class T>
-void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, const T* qkv, const T* out,
+void attention_backward(const AttentionShape& shape, const T* d_out, const T* qk, const T* qkv, const T* out,
                         const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv,
                         int64_t window) {
   const int64_t hd = shape.head_dim, qk_stride = shape.qk_width(), v_stride = shape.qkv_width();
@@ -209,9 +209,10 @@ void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, con
   });
 }
 
-#define TEMPER_INSTANTIATE(T)                                                                              \
-  template void attention(const HeadShape&, const T*, const T*, const int32_t*, int64_t, T*, T*, int64_t); \
-  template void attention_backward(const HeadShape&, const T*, const T*, const T*, const T*, const T*,     \
+#define TEMPER_INSTANTIATE(T)                                                                               \
+  template void attention(const AttentionShape&, const T*, const T*, const int32_t*, int64_t, T*, T*,       \
+                          int64_t);                                                                         \
+  template void attention_backward(const AttentionShape&, const T*, const T*, const T*, const T*, const T*, \
                                    const int32_t*, int64_t, T*, T*, int64_t);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)

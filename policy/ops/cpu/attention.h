@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "policy/ops/head_shape.h"
+#include "policy/ops/attention_shape.h"
 
 namespace temper::policy::cpu {
 
@@ -14,12 +14,12 @@ namespace temper::policy::cpu {
 // Shapes: qk [T, (H+K)·hd], queries first · v: the last K·hd columns of qkv [T, (H+2K)·hd] · out [T, H·hd] ·
 // lse [T, H]
 template <class T>
-void attention(const HeadShape& shape, const T* qk, const T* qkv, const int32_t* starts, int64_t sequences,
-               T* out, T* lse, int64_t window = 0);
+void attention(const AttentionShape& shape, const T* qk, const T* qkv, const int32_t* starts,
+               int64_t sequences, T* out, T* lse, int64_t window = 0);
 
 // Writes d_qk and the value columns of d_qkv.
 template <class T>
-void attention_backward(const HeadShape& shape, const T* d_out, const T* qk, const T* qkv, const T* out,
+void attention_backward(const AttentionShape& shape, const T* d_out, const T* qk, const T* qkv, const T* out,
                         const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv,
                         int64_t window = 0);
 

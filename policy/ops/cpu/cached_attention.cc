@@ -74,7 +74,7 @@ void attend(const T* q, const T* keys, const T* values, int64_t first, int64_t l
 }  // namespace
 
 template <class T>
-void cache_append(const HeadShape& shape, const T* qk, const T* qkv, const int32_t* slots,
+void cache_append(const AttentionShape& shape, const T* qk, const T* qkv, const int32_t* slots,
                   const int32_t* positions, int64_t rows, const CacheLayer<T>& cache) {
   const int64_t hd = shape.head_dim;
   parallel_rows(rows, [&](int64_t begin, int64_t end) {
@@ -93,8 +93,9 @@ void cache_append(const HeadShape& shape, const T* qk, const T* qkv, const int32
 }
 
 template <class T>
-void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots, const int32_t* positions,
-                      int64_t rows, const CacheLayer<T>& cache, T* out, int64_t window) {
+void cached_attention(const AttentionShape& shape, const T* qk, const int32_t* slots,
+                      const int32_t* positions, int64_t rows, const CacheLayer<T>& cache, T* out,
+                      int64_t window) {
   const int64_t hd = shape.head_dim;
   parallel_tasks(rows, [&](int64_t r) {
     for (int64_t kv = 0; kv < shape.kv_heads; ++kv) {
@@ -111,10 +112,10 @@ void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots,
   });
 }
 
-#define TEMPER_INSTANTIATE(T)                                                                               \
-  template void cache_append(const HeadShape&, const T*, const T*, const int32_t*, const int32_t*, int64_t, \
-                             const CacheLayer<T>&);                                                         \
-  template void cached_attention(const HeadShape&, const T*, const int32_t*, const int32_t*, int64_t,       \
+#define TEMPER_INSTANTIATE(T)                                                                              \
+  template void cache_append(const AttentionShape&, const T*, const T*, const int32_t*, const int32_t*,    \
+                             int64_t, const CacheLayer<T>&);                                               \
+  template void cached_attention(const AttentionShape&, const T*, const int32_t*, const int32_t*, int64_t, \
                                  const CacheLayer<T>&, T*, int64_t);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "policy/ops/head_shape.h"
+#include "policy/ops/attention_shape.h"
 
 namespace temper::policy::cpu {
 
@@ -25,13 +25,14 @@ struct CacheLayer {
 // Row r is token positions[r] of slot slots[r]. Puts its key and value in place.
 // Shapes: qk [rows, (H+K)·hd] · qkv [rows, (H+2K)·hd]
 template <class T>
-void cache_append(const HeadShape& shape, const T* qk, const T* qkv, const int32_t* slots,
+void cache_append(const AttentionShape& shape, const T* qk, const T* qkv, const int32_t* slots,
                   const int32_t* positions, int64_t rows, const CacheLayer<T>& cache);
 
 // out [rows, H·hd]: each row over keys 0 … positions[r] of its slot, or over the last `window` of them.
 // Exact: row by row, whatever the other rows.
 template <class T>
-void cached_attention(const HeadShape& shape, const T* qk, const int32_t* slots, const int32_t* positions,
-                      int64_t rows, const CacheLayer<T>& cache, T* out, int64_t window = 0);
+void cached_attention(const AttentionShape& shape, const T* qk, const int32_t* slots,
+                      const int32_t* positions, int64_t rows, const CacheLayer<T>& cache, T* out,
+                      int64_t window = 0);
 
 }  // namespace temper::policy::cpu

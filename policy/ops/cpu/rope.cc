@@ -36,7 +36,7 @@ RopeTable<T>::RopeTable(int64_t positions, std::span<const double> frequencies) 
 }
 
 template <class T>
-void qk_norm_rope(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table, const T* qkv,
+void qk_norm_rope(const AttentionShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table, const T* qkv,
                   const int32_t* positions, int64_t rows, T* qk, T* rstd) {
   const int64_t hd = shape.head_dim, half = hd / 2, heads = shape.heads + shape.kv_heads;
   parallel_rows(rows, [&](int64_t begin, int64_t end) {
@@ -58,7 +58,7 @@ void qk_norm_rope(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable
 }
 
 template <class T>
-void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table,
+void qk_norm_rope_backward(const AttentionShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table,
                            const T* qkv, const int32_t* positions, const T* rstd, int64_t rows, T* d_qk,
                            T* d_qkv, T* dw_blocks) {
   const int64_t hd = shape.head_dim, half = hd / 2, heads = shape.heads + shape.kv_heads;
@@ -84,12 +84,12 @@ void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const 
   });
 }
 
-#define TEMPER_INSTANTIATE(T)                                                                            \
-  template struct RopeTable<T>;                                                                          \
-  template void qk_norm_rope(const HeadShape&, const QkNorm<T>&, const RopeTable<T>&, const T*,          \
-                             const int32_t*, int64_t, T*, T*);                                           \
-  template void qk_norm_rope_backward(const HeadShape&, const QkNorm<T>&, const RopeTable<T>&, const T*, \
-                                      const int32_t*, const T*, int64_t, T*, T*, T*);
+#define TEMPER_INSTANTIATE(T)                                                                        \
+  template struct RopeTable<T>;                                                                      \
+  template void qk_norm_rope(const AttentionShape&, const QkNorm<T>&, const RopeTable<T>&, const T*, \
+                             const int32_t*, int64_t, T*, T*);                                       \
+  template void qk_norm_rope_backward(const AttentionShape&, const QkNorm<T>&, const RopeTable<T>&,  \
+                                      const T*, const int32_t*, const T*, int64_t, T*, T*, T*);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "policy/ops/head_shape.h"
+#include "policy/ops/attention_shape.h"
 
 namespace temper::policy::cpu {
 
@@ -27,13 +27,13 @@ struct QkNorm {
 // Without a norm rstd stays as it is.
 // Shapes: qkv [rows, (H+2K)·hd] · positions [rows] · qk [rows, (H+K)·hd] · rstd [rows, H+K]
 template <class T>
-void qk_norm_rope(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table, const T* qkv,
+void qk_norm_rope(const AttentionShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table, const T* qkv,
                   const int32_t* positions, int64_t rows, T* qk, T* rstd);
 
 // Writes the query and key columns of d_qkv and, as rms_norm_backward, the norms' dw_blocks
 // [⌈rows / kRowBlock⌉, 2·hd], queries first (zeros without a norm); d_qk is overwritten.
 template <class T>
-void qk_norm_rope_backward(const HeadShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table,
+void qk_norm_rope_backward(const AttentionShape& shape, const QkNorm<T>& norm, const RopeTable<T>& table,
                            const T* qkv, const int32_t* positions, const T* rstd, int64_t rows, T* d_qk,
                            T* d_qkv, T* dw_blocks);
 

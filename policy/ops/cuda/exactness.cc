@@ -111,7 +111,7 @@ struct Pack {
   }
 };
 
-void check_attention(const HeadShape& shape, PackedAttention& attention, Check& all) {
+void check_attention(const AttentionShape& shape, PackedAttention& attention, Check& all) {
   const Pack pack;
   const int64_t tokens = pack.starts.back();
   const Numbers qk(tokens * shape.qk_width()), qkv(tokens * shape.qkv_width());
@@ -134,8 +134,8 @@ void check_attention(const HeadShape& shape, PackedAttention& attention, Check& 
 
 }  // namespace
 
-Exactness check_exactness(const HeadShape& heads, const std::vector<ProductShape>& shapes, Products& products,
-                          PackedAttention& attention, cudaStream_t stream) {
+Exactness check_exactness(const AttentionShape& heads, const std::vector<ProductShape>& shapes,
+                          Products& products, PackedAttention& attention, cudaStream_t stream) {
   Check all(stream);
   for (const ProductShape& shape : shapes) check_product(shape, products, all);
   check_attention(heads, attention, all);

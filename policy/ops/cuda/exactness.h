@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "policy/ops/attention_shape.h"
 #include "policy/ops/cuda/attention/attention.h"
 #include "policy/ops/cuda/products/products.h"
-#include "policy/ops/head_shape.h"
 
 namespace temper::policy::cuda {
 
@@ -31,8 +31,8 @@ struct ProductShape {
 // Compares each product of 32 and 96 rows with the same rows among 1,024, and each row of packed sequences
 // with paged_attention. Waits for the stream. Holds 2 KiB·(k + n) a product while it runs, and weights where
 // it makes them; `attention` must be of shape `heads`, and forgets its pack.
-Exactness check_exactness(const HeadShape& heads, const std::vector<ProductShape>& shapes, Products& products,
-                          PackedAttention& attention, cudaStream_t stream);
+Exactness check_exactness(const AttentionShape& heads, const std::vector<ProductShape>& shapes,
+                          Products& products, PackedAttention& attention, cudaStream_t stream);
 
 // Adds to *count, on the device, how many of `size` 16-bit numbers have unequal bits.
 void count_unequal(const void* a, const void* b, int64_t size, uint32_t* count, cudaStream_t stream);

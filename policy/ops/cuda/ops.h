@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "policy/model_config.h"
+#include "policy/ops/attention_shape.h"
 #include "policy/ops/cuda/layout.h"
-#include "policy/ops/head_shape.h"
 #include "policy/ops/truncation.h"
 
 namespace temper::policy::cuda {
@@ -74,15 +74,16 @@ void fill_rope_table(int64_t positions, const std::vector<double>& frequencies, 
 // cpu::qk_norm_rope, weights null too; with `pages.base` it also puts keys and values in place as tokens
 // `positions` of their sequences (bf16, head_dim 128 only).
 // Shapes: qkv [rows, (H+2K)·hd] · positions [rows] · qk [rows, (H+K)·hd]
-void qk_norm_rope(DType dtype, const HeadShape& shape, const void* q_weight, const void* k_weight, double eps,
-                  const float* table, const void* qkv, const int32_t* positions, int64_t rows,
+void qk_norm_rope(DType dtype, const AttentionShape& shape, const void* q_weight, const void* k_weight,
+                  double eps, const float* table, const void* qkv, const int32_t* positions, int64_t rows,
                   const Pages& pages, void* qk, cudaStream_t stream);
 
 // In place: d_qkv holds the gradient of qk in its query and key columns and leaves with that of qkv; value
 // columns stay. dw_blocks [kNormBlocks, 2·hd]: q_weight's, then k_weight's; zeros where they are null.
-void qk_norm_rope_backward(DType dtype, const HeadShape& shape, const void* q_weight, const void* k_weight,
-                           double eps, const float* table, const void* qkv, const int32_t* positions,
-                           int64_t rows, void* d_qkv, float* dw_blocks, cudaStream_t stream);
+void qk_norm_rope_backward(DType dtype, const AttentionShape& shape, const void* q_weight,
+                           const void* k_weight, double eps, const float* table, const void* qkv,
+                           const int32_t* positions, int64_t rows, void* d_qkv, float* dw_blocks,
+                           cudaStream_t stream);
 
 // cpu::score_rows. The first `tokens` of a row's logits have a token. Shapes: logits [rows, V] · targets,
 // log_prob, entropy [rows]; entropy may be null.

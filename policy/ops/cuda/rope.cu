@@ -117,8 +117,8 @@ void fill_rope_table(int64_t positions, const std::vector<double>& frequencies, 
   }
 }
 
-void qk_norm_rope(DType dtype, const HeadShape& shape, const void* q_weight, const void* k_weight, double eps,
-                  const float* table, const void* qkv, const int32_t* positions, int64_t rows,
+void qk_norm_rope(DType dtype, const AttentionShape& shape, const void* q_weight, const void* k_weight,
+                  double eps, const float* table, const void* qkv, const int32_t* positions, int64_t rows,
                   const Pages& pages, void* qk, cudaStream_t stream) {
   check_heads("qk_norm_rope", dtype, shape.head_dim, pages.base != nullptr);
   require((q_weight == nullptr) == (k_weight == nullptr), "qk_norm_rope: one of two weights");

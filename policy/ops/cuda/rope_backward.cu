@@ -116,9 +116,10 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
 
 }  // namespace
 
-void qk_norm_rope_backward(DType dtype, const HeadShape& shape, const void* q_weight, const void* k_weight,
-                           double eps, const float* table, const void* qkv, const int32_t* positions,
-                           int64_t rows, void* d_qkv, float* dw_blocks, cudaStream_t stream) {
+void qk_norm_rope_backward(DType dtype, const AttentionShape& shape, const void* q_weight,
+                           const void* k_weight, double eps, const float* table, const void* qkv,
+                           const int32_t* positions, int64_t rows, void* d_qkv, float* dw_blocks,
+                           cudaStream_t stream) {
   check_heads("qk_norm_rope_backward", dtype, shape.head_dim, false);
   require((q_weight == nullptr) == (k_weight == nullptr), "qk_norm_rope_backward: one of two weights");
   with_type(dtype, [&]<class T>(T) {

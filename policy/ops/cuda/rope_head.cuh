@@ -2,16 +2,16 @@
 // How lanes share the heads of a row: hd / 16 neighbouring lanes a head, each with 8 numbers of either half,
 // so that a pair to rotate is in one lane.
 
+#include "policy/ops/attention_shape.h"
 #include "policy/ops/cuda/device/numbers.cuh"
 #include "policy/ops/cuda/device/reduce.cuh"
-#include "policy/ops/head_shape.h"
 
 namespace temper::policy::cuda {
 
-// HeadShape's counts for device code.
+// AttentionShape's counts for device code.
 struct Heads {
   int q, kv;
-  explicit Heads(const HeadShape& shape) : q(int(shape.heads)), kv(int(shape.kv_heads)) {}
+  explicit Heads(const AttentionShape& shape) : q(int(shape.heads)), kv(int(shape.kv_heads)) {}
   __device__ int qk() const { return q + kv; }
   __device__ int qkv() const { return q + 2 * kv; }
 };

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/machine/socket.h"
-#include "env/judge/workers.h"
+#include "env/judge/judge_backend.h"
 #include "tests/env/small_tasks.h"
 
 namespace temper::env {

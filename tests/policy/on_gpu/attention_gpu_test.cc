@@ -18,7 +18,7 @@ std::vector<int32_t> starts_of(const Lengths& lengths) {
 }
 
 struct Case {
-  HeadShape shape;
+  AttentionShape shape;
   Lengths lengths;
   double scale = 1;  // of queries and keys
 };
@@ -57,7 +57,7 @@ struct Pack {
     return one;
   }
 
-  HeadShape shape;
+  AttentionShape shape;
   Lengths lengths;
   int64_t tokens;
   at::Tensor qk, qkv, d_out;

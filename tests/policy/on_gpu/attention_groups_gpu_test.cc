@@ -10,7 +10,7 @@
 namespace temper::policy::cuda {
 namespace {
 
-constexpr HeadShape kShape{32, 8, 128};
+constexpr AttentionShape kShape{32, 8, 128};
 
 std::vector<int32_t> starts_of(const std::vector<int32_t>& lengths) {
   std::vector<int32_t> starts{0};
@@ -52,7 +52,7 @@ TEST(AttentionGroups, TakeEverySequenceOnceAndKeepTheirMemory) {
 }
 
 TEST(AttentionGroups, PartsKeepFourQueryHeads) {
-  const auto parts = [](const HeadShape& shape) {
+  const auto parts = [](const AttentionShape& shape) {
     return backward_groups({0, 4096}, shape, 1).front().parts;
   };
   EXPECT_EQ(parts({32, 8, 128}), 8);

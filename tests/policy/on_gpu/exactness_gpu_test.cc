@@ -5,7 +5,7 @@
 namespace temper::policy {
 namespace {
 
-constexpr HeadShape kHeads{8, 2, 128};
+constexpr AttentionShape kHeads{8, 2, 128};
 
 class GpuExactness : public GpuTest {};
 
@@ -20,7 +20,7 @@ TEST_F(GpuExactness, HoldsOnThisDevice) {
 
 // Groups of 1, 5, 7 and 8.
 TEST_F(GpuExactness, HoldsForOtherGroups) {
-  for (const HeadShape& heads : {HeadShape{4, 4, 128}, {10, 2, 128}, {28, 4, 128}, {8, 1, 128}}) {
+  for (const AttentionShape& heads : {AttentionShape{4, 4, 128}, {10, 2, 128}, {28, 4, 128}, {8, 1, 128}}) {
     cuda::Products products;
     cuda::PackedAttention attention(heads);
     const auto result =

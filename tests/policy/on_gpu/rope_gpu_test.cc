@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kPositions = 300;
 constexpr double kRmsEps = 1e-6;
-const HeadShape kShapes[] = {{1, 1, 32}, {5, 3, 32}, {4, 2, 64}, {6, 2, 128}, {32, 8, 128}, {40, 8, 128}};
+const AttentionShape kShapes[] = {{1, 1, 32},  {5, 3, 32},   {4, 2, 64},
+                                  {6, 2, 128}, {32, 8, 128}, {40, 8, 128}};
 
 std::vector<double> frequencies(int64_t head_dim) { return rope_frequencies({.head_dim = head_dim}); }
 
@@ -23,7 +24,7 @@ at::Tensor rope_table(int64_t head_dim) {
 
 // A call's inputs.
 struct Case {
-  HeadShape shape;
+  AttentionShape shape;
   at::Tensor qkv, positions, q_weight, k_weight;
   int64_t rows() const { return qkv.size(0); }
   Case row(int64_t r) const {
@@ -53,7 +54,7 @@ Gradients backward(DType dtype, const Case& c, const at::Tensor& d_qkv) {
 
 class GpuRope : public GpuOps {
  protected:
-  Case make(const HeadShape& shape, int64_t rows) const {
+  Case make(const AttentionShape& shape, int64_t rows) const {
     return {shape, random({rows, shape.qkv_width()}, 3), at::randint(kPositions, {rows}, at::kInt),
             random({shape.head_dim}), random({shape.head_dim})};
   }
@@ -82,7 +83,7 @@ struct Twin {
   }
   at::Tensor largest_weight() const { return at::maximum(q.abs().max(), k.abs().max()); }
 
-  HeadShape shape;
+  AttentionShape shape;
   at::Tensor qkv, q, k;
   cpu::QkNorm<double> norm;
   cpu::RopeTable<double> table;
@@ -158,12 +159,12 @@ struct Turned {
     return (heads.square() + heads.roll(shape.head_dim / 2, -1).square()).sqrt().reshape({x.size(0), -1});
   }
 
-  HeadShape shape;
+  AttentionShape shape;
   at::Tensor found, found_d, found_dw, expected, expected_d;
 };
 
 TEST_P(GpuRope, TurnsWithoutNorms) {
-  for (const HeadShape& shape : {HeadShape{5, 3, 32}, {4, 2, 64}, {28, 4, 128}, {32, 32, 128}})
+  for (const AttentionShape& shape : {AttentionShape{5, 3, 32}, {4, 2, 64}, {28, 4, 128}, {32, 32, 128}})
     for (const int64_t rows : {1, 33, 2500}) {
       const Case c = make(shape, rows);
       const at::Tensor d_qkv = random({rows, shape.qkv_width()});
@@ -180,7 +181,7 @@ TEST_P(GpuRope, TurnsWithoutNorms) {
 }
 
 TEST_P(GpuRope, EqualsItsTwin) {
-  for (const HeadShape& shape : kShapes)
+  for (const AttentionShape& shape : kShapes)
     for (const int64_t rows : {1, 3, 33, 129}) {
       const Case c = make(shape, rows);
       const Twin twin(c);
@@ -192,7 +193,7 @@ TEST_P(GpuRope, EqualsItsTwin) {
 }
 
 TEST_P(GpuRope, BackwardEqualsItsTwin) {
-  for (const HeadShape& shape : kShapes)
+  for (const AttentionShape& shape : kShapes)
     for (const int64_t rows : {1, 3, 33, 129, 2500}) {
       const Case c = make(shape, rows);
       const Twin twin(c);
@@ -222,7 +223,7 @@ TEST_P(GpuRope, BackwardEqualsItsTwin) {
 }
 
 TEST_P(GpuRope, ARowHasTheSameBitsAlone) {
-  for (const HeadShape& shape : kShapes) {
+  for (const AttentionShape& shape : kShapes) {
     const Case c = make(shape, 1000);
     const at::Tensor qk = forward(GetParam(), c), d_qkv = random({1000, shape.qkv_width()});
     const Gradients g = backward(GetParam(), c, d_qkv), again = backward(GetParam(), c, d_qkv);
@@ -242,7 +243,7 @@ int64_t place_in_page(int64_t t, int64_t d) { return t * 128 + ((d / 8) ^ (t % 8
 // Each row is a token of one of three sequences, their pages dealt in falling order.
 TEST_P(GpuRope, PagesHoldKeysAndValues) {
   if (GetParam() != DType::kBF16) GTEST_SKIP() << "pages are bf16";
-  const HeadShape shape = {6, 2, 128};
+  const AttentionShape shape = {6, 2, 128};
   constexpr int64_t kRows = 3 * 250, kMaxPages = 2, kPages = 6;
   Case c = make(shape, kRows);
   std::vector<int32_t> table(kPages), row_of(kRows), positions(kRows);
@@ -276,7 +277,7 @@ TEST_P(GpuRope, PagesHoldKeysAndValues) {
 // A decode step: row r belongs to sequence r.
 TEST_P(GpuRope, PagesWithoutRowsBelongToTheirRow) {
   if (GetParam() != DType::kBF16) GTEST_SKIP() << "pages are bf16";
-  const HeadShape shape = {32, 8, 128};
+  const AttentionShape shape = {32, 8, 128};
   const Case c = make(shape, 3);
   const DeviceArray base(at::zeros({9, shape.kv_heads, 2, cuda::kPageTokens * 128}, at::kBFloat16)),
       gtable(ints({8, 7, 6, 5, 4, 3, 2, 1, 0}));

@@ -10,8 +10,8 @@
 #include "policy/ops/cpu/attention.h"
 #include "policy/ops/cpu/cached_attention.h"
 #include "policy/ops/cpu/embedding.h"
-#include "policy/ops/cpu/head.h"
 #include "policy/ops/cpu/linear.h"
+#include "policy/ops/cpu/lm_head.h"
 #include "policy/ops/cpu/rms_norm.h"
 #include "policy/ops/cpu/rope.h"
 #include "policy/ops/cpu/row_linear.h"
@@ -163,7 +163,7 @@ TYPED_TEST(Ops, EmbeddingAddsUpRepeatedIds) {
 }
 
 TYPED_TEST(Ops, RopeTurnsByPositionAfterTheNorm) {
-  const HeadShape shape{3, 1, 6};
+  const AttentionShape shape{3, 1, 6};
   const RopeTable<TypeParam> table(50, rope_frequencies({.head_dim = 6, .rope_theta = 100}));
   const auto qkv = this->random(2 * 30), qw = this->random(6), kw = this->random(6);
   const std::vector<int32_t> positions = {0, 41};
@@ -188,7 +188,7 @@ TYPED_TEST(Ops, RopeTurnsByPositionAfterTheNorm) {
 
 // One row of causal attention, written out.
 template <class T>
-std::vector<double> attend(const HeadShape& s, const T* qk, const T* qkv, int64_t start, int64_t row,
+std::vector<double> attend(const AttentionShape& s, const T* qk, const T* qkv, int64_t start, int64_t row,
                            int64_t head) {
   const int64_t kv = head / s.group();
   std::vector<double> p, out(size_t(s.head_dim), 0.0);
@@ -207,11 +207,11 @@ std::vector<double> attend(const HeadShape& s, const T* qk, const T* qkv, int64_
   return out;
 }
 
-const HeadShape kShapes[] = {{1, 1, 2}, {4, 2, 6}, {3, 1, 40}, {4, 4, 32}, {7, 1, 16}};
+const AttentionShape kShapes[] = {{1, 1, 2}, {4, 2, 6}, {3, 1, 40}, {4, 4, 32}, {7, 1, 16}};
 
 TYPED_TEST(Ops, AttentionOverPackedSequences) {
   const std::vector<int32_t> starts = {0, 1, 66, 69, 200};
-  for (const HeadShape& shape : kShapes) {
+  for (const AttentionShape& shape : kShapes) {
     const auto qk = this->random(200 * shape.qk_width()), qkv = this->random(200 * shape.qkv_width());
     std::vector<TypeParam> out(size_t(200 * shape.q_width())), lse(size_t(200 * shape.heads));
     attention(shape, qk.data(), qkv.data(), starts.data(), 4, out.data(), lse.data());
@@ -227,7 +227,7 @@ TYPED_TEST(Ops, AttentionOverPackedSequences) {
 }
 
 TYPED_TEST(Ops, CachedAttentionOfSeveralSlots) {
-  for (const HeadShape& shape : kShapes) {
+  for (const AttentionShape& shape : kShapes) {
     const int64_t capacity = 64, tokens = 37, head_stride = capacity * shape.head_dim;
     std::vector<TypeParam> keys(size_t(2 * shape.kv_heads * head_stride)), values(keys.size());
     const CacheLayer<TypeParam> cache{keys.data(), values.data(), shape.kv_heads * head_stride, head_stride};

@@ -56,7 +56,7 @@ struct PlanKey {
 // One graph of cuDNN's: a packed causal attention of at most `sequences` of at most `length` rows.
 class Plan {
  public:
-  Plan(cudnnHandle_t handle, const HeadShape& shape, float scale, const PlanKey& key)
+  Plan(cudnnHandle_t handle, const AttentionShape& shape, float scale, const PlanKey& key)
       : shape_(shape), key_(key), heads_(shape.heads / key.parts), kv_heads_(shape.kv_heads / key.parts) {
     graph_.set_io_data_type(fe::DataType_t::BFLOAT16)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
@@ -142,7 +142,7 @@ class Plan {
   }
 
   fe::graph::Graph graph_;
-  HeadShape shape_;
+  AttentionShape shape_;
   PlanKey key_;
   int64_t heads_, kv_heads_;
   Tensor lengths_q_, lengths_k_, at_qk_, at_qkv_, at_out_, at_lse_;
@@ -152,7 +152,7 @@ class Plan {
 }  // namespace
 
 struct PackedAttention::Impl {
-  Impl(const HeadShape& s, float x, int64_t most)
+  Impl(const AttentionShape& s, float x, int64_t most)
       : shape(s), scale(x != 0 ? x : 1 / std::sqrt(float(kHeadDim))), backward_bytes(most) {
     TEMPER_CHECK_EQ(shape.head_dim, kHeadDim);
     check_dnn(cudnnCreate(&handle), "cudnnCreate");
@@ -204,7 +204,7 @@ struct PackedAttention::Impl {
             {kLse, const_cast<float*>(lse) + first_query}};
   }
 
-  HeadShape shape;
+  AttentionShape shape;
   float scale;
   int64_t backward_bytes;
   cudnnHandle_t handle = nullptr;
@@ -216,7 +216,7 @@ struct PackedAttention::Impl {
   int64_t tokens = 0;
 };
 
-PackedAttention::PackedAttention(const HeadShape& shape, float scale, int64_t backward_bytes)
+PackedAttention::PackedAttention(const AttentionShape& shape, float scale, int64_t backward_bytes)
     : impl_(std::make_unique<Impl>(shape, scale, backward_bytes)) {}
 PackedAttention::~PackedAttention() = default;
 

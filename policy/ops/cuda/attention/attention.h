@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "policy/ops/head_shape.h"
+#include "policy/ops/attention_shape.h"
 
 namespace temper::policy::cuda {
 
@@ -22,7 +22,7 @@ class PackedAttention {
  public:
   // Uses the current device. `scale` multiplies q·k; 0 stands for head_dim^-½. The backward splits a pack into as
   // many calls as keep its workspace near `backward_bytes`, which does not change the bits.
-  explicit PackedAttention(const HeadShape& shape, float scale = 0,
+  explicit PackedAttention(const AttentionShape& shape, float scale = 0,
                            int64_t backward_bytes = int64_t(2) << 30);
   ~PackedAttention();
 

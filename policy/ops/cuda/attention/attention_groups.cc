@@ -17,7 +17,7 @@ int64_t score_bytes_of(int64_t sequences, int64_t length, int64_t heads) {
 
 // Parts are of whole key heads, and of four query heads or more: cuDNN wants log-sum-exps aligned to 16
 // bytes.
-int64_t parts_of_heads(const HeadShape& shape, int64_t length, int64_t most_bytes) {
+int64_t parts_of_heads(const AttentionShape& shape, int64_t length, int64_t most_bytes) {
   int64_t parts = 1;
   for (int64_t p = 2; p <= shape.kv_heads && score_bytes_of(1, length, shape.heads / parts) > most_bytes; ++p)
     if (shape.kv_heads % p == 0 && shape.heads / p % 4 == 0) parts = p;
@@ -45,7 +45,7 @@ AttentionGroup whole_pack(const std::vector<int32_t>& starts) {
   return whole;
 }
 
-std::vector<AttentionGroup> backward_groups(const std::vector<int32_t>& starts, const HeadShape& shape,
+std::vector<AttentionGroup> backward_groups(const std::vector<int32_t>& starts, const AttentionShape& shape,
                                             int64_t most_bytes) {
   const auto length = [&](int32_t s) { return starts[size_t(s) + 1] - starts[size_t(s)]; };
   std::vector<int32_t> order(starts.size() - 1);
@@ -67,11 +67,11 @@ std::vector<AttentionGroup> backward_groups(const std::vector<int32_t>& starts, 
   return groups;
 }
 
-int64_t score_bytes(const AttentionGroup& group, const HeadShape& shape) {
+int64_t score_bytes(const AttentionGroup& group, const AttentionShape& shape) {
   return score_bytes_of(group.sequences(), group.length, shape.heads / group.parts);
 }
 
-void describe(AttentionGroup& group, const std::vector<int32_t>& starts, const HeadShape& shape,
+void describe(AttentionGroup& group, const std::vector<int32_t>& starts, const AttentionShape& shape,
               std::vector<std::byte>& bytes) {
   group.described_at = bytes.size();
   const size_t n = size_t(group.sequences());

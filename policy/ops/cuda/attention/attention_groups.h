@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "policy/ops/head_shape.h"
+#include "policy/ops/attention_shape.h"
 
 namespace temper::policy::cuda {
 
@@ -31,16 +31,16 @@ AttentionGroup whole_pack(const std::vector<int32_t>& starts);
 
 // The deterministic backward keeps a whole bf16 matrix of scores a head and sequence. The fewest calls for
 // which these stay under `most_bytes`, where calls of four query heads of one sequence do.
-std::vector<AttentionGroup> backward_groups(const std::vector<int32_t>& starts, const HeadShape& shape,
+std::vector<AttentionGroup> backward_groups(const std::vector<int32_t>& starts, const AttentionShape& shape,
                                             int64_t most_bytes);
 
 // Bytes of the scores of one call.
-int64_t score_bytes(const AttentionGroup& group, const HeadShape& shape);
+int64_t score_bytes(const AttentionGroup& group, const AttentionShape& shape);
 
 // Appends what cuDNN reads of a group, and notes where: n + 1 offsets of elements (i64) into rows of qk, then
 // as many into those of qkv, out and lse, then n lengths (i32), n = group.sequences(). Filled-up ones are
 // empty, at the end.
-void describe(AttentionGroup& group, const std::vector<int32_t>& starts, const HeadShape& shape,
+void describe(AttentionGroup& group, const std::vector<int32_t>& starts, const AttentionShape& shape,
               std::vector<std::byte>& bytes);
 
 }  // namespace temper::policy::cuda

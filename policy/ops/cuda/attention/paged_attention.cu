@@ -303,7 +303,7 @@ void launch(const Problem& problem, cudaStream_t stream) {
 
 }  // namespace
 
-void paged_attention(const HeadShape& shape, const void* qk, const int32_t* positions, int64_t rows,
+void paged_attention(const AttentionShape& shape, const void* qk, const int32_t* positions, int64_t rows,
                      const Pages& pages, void* out, cudaStream_t stream) {
   require(shape.head_dim == kHeadDim && shape.group() <= kMaxGroup,
           "paged_attention: head dimension 128, groups of 8");

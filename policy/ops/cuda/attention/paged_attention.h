@@ -14,13 +14,13 @@ namespace temper::policy::cuda {
 // Source: the order of cuDNN 9.19's forward on Hopper, found by measurement: key blocks of 128 in rising order;
 //         x = (S·hd^-½)·log₂e, each product rounded; p = 2^(x − m), m the running maximum; sums kept per lane
 //         of the accumulator and added across lanes at the end.
-void paged_attention(const HeadShape& shape, const void* qk, const int32_t* positions, int64_t rows,
+void paged_attention(const AttentionShape& shape, const void* qk, const int32_t* positions, int64_t rows,
                      const Pages& pages, void* out, cudaStream_t stream);
 
 // Writes the keys of qk and the values of qkv to the pages, as tokens `positions` of their sequences. Rows with a
 // negative position are not written.
 // Shapes: qk [rows, (H+K)·hd] · v: the last K·hd columns of qkv [rows, (H+2K)·hd] · positions [rows]
-void write_pages(const HeadShape& shape, const void* qk, const void* qkv, const int32_t* positions,
+void write_pages(const AttentionShape& shape, const void* qk, const void* qkv, const int32_t* positions,
                  int64_t rows, const Pages& pages, cudaStream_t stream);
 
 }  // namespace temper::policy::cuda

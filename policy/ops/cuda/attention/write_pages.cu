@@ -25,7 +25,7 @@ __global__ void write_pages_kernel(int heads, int kv_heads, const Number* qk, co
 
 }  // namespace
 
-void write_pages(const HeadShape& shape, const void* qk, const void* qkv, const int32_t* positions,
+void write_pages(const AttentionShape& shape, const void* qk, const void* qkv, const int32_t* positions,
                  int64_t rows, const Pages& pages, cudaStream_t stream) {
   require(shape.head_dim == kHeadDim, "write_pages: head dimension 128");
   if (rows == 0) return;

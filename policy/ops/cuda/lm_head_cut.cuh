@@ -6,7 +6,7 @@
 // rounded sums too, since each is added up in the same order over fewer addends. That takes as many readings
 // of the row as its numbers have bits; a row stays in the L2 cache.
 
-#include "policy/ops/cuda/head_row.cuh"
+#include "policy/ops/cuda/lm_head_row.cuh"
 
 namespace temper::policy::cuda {
 

@@ -9,9 +9,9 @@
 
 namespace temper::env {
 
-class LaneWork {
+class LaneJudge {
  public:
-  virtual ~LaneWork() = default;
+  virtual ~LaneJudge() = default;
   virtual LaneReady ready() const = 0;
   virtual LaneAnswer judge(const LaneRequest& request) = 0;
   virtual void prepare() = 0;  // while no candidate waits

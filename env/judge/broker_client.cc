@@ -1,4 +1,4 @@
-#include "env/judge/lane.h"
+#include "env/judge/broker_client.h"
 
 #include <poll.h>
 
@@ -19,7 +19,7 @@ constexpr int kMaxFailures = 6;  // in a row
 constexpr int kReads = 64;       // reads from a socket per call of attend()
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-std::string broker_program(const LaneOptions& options) {
+std::string broker_program(const BrokerClientOptions& options) {
   return options.program.empty() ? (executable_dir() / "temper-broker").string() : options.program;
 }
 
@@ -31,17 +31,18 @@ bool judge_alike(const LaneReady& a, const LaneReady& b) {
 
 }  // namespace
 
-Lane::Lane(const LaneSetup& setup, const LaneOptions& options) : setup_(to_text(setup)), options_(options) {
+BrokerClient::BrokerClient(const LaneSetup& setup, const BrokerClientOptions& options)
+    : setup_(to_text(setup)), options_(options) {
   start();
 }
 
-bool Lane::given_up() const { return state_ == State::kDead && failures_ >= kMaxFailures; }
+bool BrokerClient::given_up() const { return state_ == State::kDead && failures_ >= kMaxFailures; }
 
-short Lane::events() const { return short(POLLIN | (writer_.left() > 0 ? POLLOUT : 0)); }
+short BrokerClient::events() const { return short(POLLIN | (writer_.left() > 0 ? POLLOUT : 0)); }
 
-double Lane::due_s() const { return state_ == State::kIdle || given_up() ? kNever : deadline_s_; }
+double BrokerClient::due_s() const { return state_ == State::kIdle || given_up() ? kNever : deadline_s_; }
 
-void Lane::start() {
+void BrokerClient::start() {
   reader_ = {};
   writer_ = {};
   try {
@@ -54,7 +55,7 @@ void Lane::start() {
   if (!writer_.add(setup_) || !writer_.send(broker_.socket())) die("it took no tasks");
 }
 
-void Lane::die(const std::string& words, bool its_own) {
+void BrokerClient::die(const std::string& words, bool its_own) {
   const std::string ending = broker_.end();
   const bool judged = state_ == State::kBusy;  // which may be the candidate's doing
   broker_ = {};
@@ -65,7 +66,7 @@ void Lane::die(const std::string& words, bool its_own) {
   deadline_s_ = now_s() + (judged ? 0 : options_.restart_s * std::pow(2, failures_ - 1));
 }
 
-void Lane::assign(const LaneRequest& request) {
+void BrokerClient::assign(const LaneRequest& request) {
   TEMPER_CHECK(state_ == State::kIdle);
   state_ = State::kBusy;
   deadline_s_ = now_s() + options_.patience_s;
@@ -76,7 +77,7 @@ void Lane::assign(const LaneRequest& request) {
     writer_.send(broker_.socket());
 }
 
-Lane::News Lane::attend() {
+BrokerClient::News BrokerClient::attend() {
   News news;
   if (lives()) talk(news);
   // A broker that was never ready is not restarted: its error is reported at the start. Later deaths are retried.
@@ -85,7 +86,7 @@ Lane::News Lane::attend() {
   return news;
 }
 
-void Lane::talk(News& news) {
+void BrokerClient::talk(News& news) {
   const uint64_t before = reader_.bytes();
   const bool sent = writer_.send(broker_.socket());
   const bool there = read(news);
@@ -99,7 +100,7 @@ void Lane::talk(News& news) {
 }
 
 // False if the broker is gone.
-bool Lane::read(News& news) {
+bool BrokerClient::read(News& news) {
   for (int i = 0; i < kReads; ++i) {
     const uint64_t before = reader_.bytes();
     const auto [messages, gone] = reader_.read(broker_.socket());
@@ -117,7 +118,7 @@ bool Lane::read(News& news) {
   return true;
 }
 
-void Lane::take_in(const std::string& message, News& news) {
+void BrokerClient::take_in(const std::string& message, News& news) {
   if (state_ == State::kStarting) return take_ready(message);
   LaneAnswer answer = lane_answer_from(message);
   if (state_ != State::kBusy) throw WorldError("an answer to nothing");
@@ -131,7 +132,7 @@ void Lane::take_in(const std::string& message, News& news) {
   news.answer = std::move(answer);
 }
 
-void Lane::take_ready(const std::string& message) {
+void BrokerClient::take_ready(const std::string& message) {
   LaneReady ready = lane_ready_from(message);
   user_error_ = ready.user_error;
   if (!ready.error.empty()) return die(ready.error, true);

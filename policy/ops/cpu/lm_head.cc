@@ -1,4 +1,4 @@
-#include "policy/ops/cpu/head.h"
+#include "policy/ops/cpu/lm_head.h"
 
 #include <algorithm>
 #include <limits>

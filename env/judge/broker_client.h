@@ -11,17 +11,17 @@
 
 namespace temper::env {
 
-struct LaneOptions {
+struct BrokerClientOptions {
   std::string program;  // the broker's program; empty: temper-broker beside this program
   double patience_s =
       0;  // limit for judging one candidate, without the time that it waits for other processes
   double restart_s = 1;  // the pause after a failed start; it doubles with each further failure
 };
 
-class Lane {
+class BrokerClient {
  public:
   // Starts the broker.
-  Lane(const LaneSetup& setup, const LaneOptions& options);
+  BrokerClient(const LaneSetup& setup, const BrokerClientOptions& options);
 
   enum class State { kStarting, kIdle, kBusy, kDead };
   State state() const { return state_; }
@@ -61,7 +61,7 @@ class Lane {
   bool read(News& news);
 
   const std::string setup_;
-  const LaneOptions options_;
+  const BrokerClientOptions options_;
   double deadline_s_ = 0;  // while starting or busy; when it may be started again, while dead
   State state_ = State::kDead;
   Subprocess broker_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "policy/cpu/decoder.h"
-#include "policy/ops/cpu/head.h"
 #include "policy/ops/cpu/linear.h"
+#include "policy/ops/cpu/lm_head.h"
 #include "policy/ops/cpu/parallel.h"
 #include "policy/ops/cpu/rms_norm.h"
 
@@ -55,7 +55,7 @@ void CpuDecoder<T>::head_forward(const ModelWeights<T>& w, const Activations<T>&
                                  const SamplingParams& params, HeadChunk& chunk) {
   const int64_t d = config_.hidden_size, v = config_.vocab_size;
   cpu::parallel_tiles(chunk.rows(), [&](int64_t row, int64_t rows) {
-    const HeadScratch<T>& h = a.head;
+    const LmHeadScratch<T>& h = a.head;
     const auto tile = [&](auto& values) { return std::span(values).subspan(size_t(row), size_t(rows)); };
     for (int64_t r = row; r < row + rows; ++r)
       std::copy_n(a.x_out + chunk.before[size_t(r)] * d, d, h.x + r * d);
@@ -76,7 +76,7 @@ template <class T>
 void CpuDecoder<T>::head_backward(const ModelWeights<T>& w, const ModelWeights<T>& g, const Activations<T>& a,
                                   const SamplingParams& params, const HeadChunk& chunk) {
   const int64_t d = config_.hidden_size, v = config_.vocab_size;
-  const HeadScratch<T>& h = a.head;
+  const LmHeadScratch<T>& h = a.head;
   cpu::parallel_tiles(chunk.rows(), [&](int64_t row, int64_t rows) {
     const auto tile = [&](const auto& values) {
       return std::span(values).subspan(size_t(row), size_t(rows));

@@ -1,5 +1,5 @@
 #include "policy/ops/cuda/device/launch.h"
-#include "policy/ops/cuda/head_cut.cuh"
+#include "policy/ops/cuda/lm_head_cut.cuh"
 #include "policy/ops/cuda/ops.h"
 
 namespace temper::policy::cuda {

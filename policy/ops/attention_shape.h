@@ -6,7 +6,7 @@
 
 namespace temper::policy {
 
-struct HeadShape {
+struct AttentionShape {
   int64_t heads;     // H
   int64_t kv_heads;  // K
   int64_t head_dim;  // hd

@@ -36,7 +36,7 @@ TokenScores CudaDecoder::head(const Weights& w, const Gradients* g, const Packed
 void CudaDecoder::head_forward(const Weights& w, const GpuActivations& a, const SamplingParams& params,
                                HeadChunk& chunk) {
   const int64_t d = config_.hidden_size, v = config_.vocab_size, rows = chunk.rows();
-  const GpuHead& h = a.head;
+  const GpuLmHead& h = a.head;
   const float scale = float(1 / params.temperature);
   const Truncation truncation = params.truncation();
   const int32_t* targets = a.pack.targets + chunk.begin;
@@ -61,7 +61,7 @@ void CudaDecoder::head_forward(const Weights& w, const GpuActivations& a, const 
 void CudaDecoder::head_backward(const Weights& w, const Gradients& g, const GpuActivations& a,
                                 const SamplingParams& params, const HeadChunk& chunk) {
   const int64_t d = config_.hidden_size, v = config_.vocab_size, rows = chunk.rows();
-  const GpuHead& h = a.head;
+  const GpuLmHead& h = a.head;
   float *log_prob = h.scores, *entropy = log_prob + rows, *d_log_prob = entropy + rows,
         *d_entropy = d_log_prob + rows;
   const float scale = float(1 / params.temperature);

@@ -22,9 +22,9 @@ struct WorkDone {
   size_t machine = 0;  // which of machines() judged it
 };
 
-class Workers {
+class JudgeBackend {
  public:
-  virtual ~Workers() = default;
+  virtual ~JudgeBackend() = default;
   virtual std::string sandbox_level() const = 0;
   // Identifies compiler, flags and hardware that judge candidates of that language.
   virtual std::string machine(const std::string& language) const = 0;
@@ -46,8 +46,9 @@ class Workers {
 };
 
 // Errors: as Judge.
-std::unique_ptr<Workers> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks);
+std::unique_ptr<JudgeBackend> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks);
 // The judge servers at options.servers. Errors: WorldError naming one that cannot be reached.
-std::unique_ptr<Workers> make_remote_workers(const JudgeOptions& options, const std::vector<Task>& tasks);
+std::unique_ptr<JudgeBackend> make_remote_backend(const JudgeOptions& options,
+                                                  const std::vector<Task>& tasks);
 
 }  // namespace temper::env

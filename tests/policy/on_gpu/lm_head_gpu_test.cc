@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "policy/ops/cpu/head.h"
+#include "policy/ops/cpu/lm_head.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
 namespace temper::policy {
@@ -38,7 +38,7 @@ Scores score_twin(const at::Tensor& logits, const at::Tensor& targets, double te
   return {log_prob, entropy};
 }
 
-class GpuHead : public GpuOps {
+class GpuLmHead : public GpuOps {
  protected:
   // Rows of very different spread, with equal logits among them where they are bf16.
   at::Tensor logits(int64_t rows, int64_t vocab) const {
@@ -46,7 +46,7 @@ class GpuHead : public GpuOps {
   }
 };
 
-TEST_P(GpuHead, ScoresEqualTheirTwin) {
+TEST_P(GpuLmHead, ScoresEqualTheirTwin) {
   for (const auto& [rows, vocab] : kSizes)
     for (const double temperature : {1.0, 0.5, 2.0}) {
       const at::Tensor x = logits(rows, vocab), targets = at::randint(vocab, {rows}, at::kInt);
@@ -59,14 +59,14 @@ TEST_P(GpuHead, ScoresEqualTheirTwin) {
     }
 }
 
-TEST_P(GpuHead, ACertainTargetHasAPreciseLogProb) {
+TEST_P(GpuLmHead, ACertainTargetHasAPreciseLogProb) {
   at::Tensor x = at::full({1, 1000}, 60.0).to(type());
   x[0][517] = 80;  // log p = −log(1 + 999 e^−20)
   const Scores scores = score(GetParam(), x, ints({517}), 1);
   EXPECT_NEAR(scores.log_prob[0].item<float>(), -std::log1p(999 * std::exp(-20.0)), 2e-7);
 }
 
-TEST_P(GpuHead, ARowsScoresHaveTheSameBitsAlone) {
+TEST_P(GpuLmHead, ARowsScoresHaveTheSameBitsAlone) {
   const at::Tensor x = logits(1000, 1000), targets = at::randint(1000, {1000}, at::kInt);
   const Scores all = score(GetParam(), x, targets, 0.7f), again = score(GetParam(), x, targets, 0.7f);
   EXPECT_TRUE(same_bits(all.log_prob, again.log_prob) && same_bits(all.entropy, again.entropy));
@@ -77,7 +77,7 @@ TEST_P(GpuHead, ARowsScoresHaveTheSameBitsAlone) {
   }
 }
 
-TEST_P(GpuHead, BackwardEqualsItsTwin) {
+TEST_P(GpuLmHead, BackwardEqualsItsTwin) {
   for (const auto& [rows, vocab] : kSizes) {
     const double temperature = 0.5;
     const at::Tensor x = logits(rows, vocab), targets = at::randint(vocab, {rows}, at::kInt);
@@ -121,7 +121,7 @@ Sampled sample(DType dtype, const at::Tensor& logits, const std::vector<cuda::Dr
 
 float uniform(Rng& rng) { return std::min(float(rng.uniform()), 0x1.fffffep-1f); }
 
-TEST_P(GpuHead, GreedyTakesTheFirstOfTheLargest) {
+TEST_P(GpuLmHead, GreedyTakesTheFirstOfTheLargest) {
   for (const auto& [rows, vocab] : kSizes) {
     at::Tensor x = logits(rows, vocab);
     if (vocab >= 1000) x[0][vocab - 1] = x[0][vocab / 3] = x[0][vocab / 3 + 1] = 100;
@@ -139,7 +139,7 @@ TEST_P(GpuHead, GreedyTakesTheFirstOfTheLargest) {
 }
 
 // Each draw's u lies between the running sums before and behind its id, but for the rounding of the sums.
-TEST_P(GpuHead, DrawsInvertTheRunningSum) {
+TEST_P(GpuLmHead, DrawsInvertTheRunningSum) {
   Rng rng(5);
   for (const auto& [rows, vocab] : kSizes) {
     const at::Tensor x = logits(rows, vocab), sums = at::softmax(doubles(x) / 0.8, 1).cumsum(1);
@@ -161,7 +161,7 @@ TEST_P(GpuHead, DrawsInvertTheRunningSum) {
   }
 }
 
-TEST_P(GpuHead, ADrawsLogProbHasTheBitsOfItsScore) {
+TEST_P(GpuLmHead, ADrawsLogProbHasTheBitsOfItsScore) {
   Rng rng(7);
   for (const auto& [rows, vocab] : kSizes)
     for (const float scale : {1.0f, 1.25f, 1 / 0.7f}) {
@@ -176,7 +176,7 @@ TEST_P(GpuHead, ADrawsLogProbHasTheBitsOfItsScore) {
     }
 }
 
-TEST_P(GpuHead, FrequenciesFollowProbabilities) {
+TEST_P(GpuLmHead, FrequenciesFollowProbabilities) {
   constexpr int64_t kDraws = 40000, kVocab = 2056;
   const at::Tensor x = (at::randn({1, kVocab}) * 4).to(type());
   Rng rng(9);
@@ -190,7 +190,7 @@ TEST_P(GpuHead, FrequenciesFollowProbabilities) {
   EXPECT_LT(chi.sum().item<double>(), n + 5 * std::sqrt(2 * n));  // five standard deviations
 }
 
-TEST_P(GpuHead, OnlyWhatHasWeightIsDrawn) {
+TEST_P(GpuLmHead, OnlyWhatHasWeightIsDrawn) {
   for (const int64_t vocab : {8, 1000, 151936})
     for (const int64_t only : {int64_t(0), vocab / 2, vocab - 1}) {
       at::Tensor x = at::full({1, vocab}, -500.0).to(type());
@@ -213,7 +213,7 @@ at::Tensor loud_behind(at::Tensor logits, int64_t tokens) {
   return logits;
 }
 
-TEST_P(GpuHead, RowsWithoutATokenChangeNoScore) {
+TEST_P(GpuLmHead, RowsWithoutATokenChangeNoScore) {
   for (const auto& [vocab, tokens] : kPadded) {
     const int64_t rows = 3;
     const at::Tensor x = loud_behind(logits(rows, vocab), tokens);
@@ -231,7 +231,7 @@ TEST_P(GpuHead, RowsWithoutATokenChangeNoScore) {
   }
 }
 
-TEST_P(GpuHead, RowsWithoutATokenGetNoGradient) {
+TEST_P(GpuLmHead, RowsWithoutATokenGetNoGradient) {
   for (const auto& [vocab, tokens] : kPadded) {
     const int64_t rows = 3;
     const at::Tensor x = loud_behind(logits(rows, vocab), tokens);
@@ -247,7 +247,7 @@ TEST_P(GpuHead, RowsWithoutATokenGetNoGradient) {
   }
 }
 
-TEST_P(GpuHead, RowsWithoutATokenAreNeverDrawn) {
+TEST_P(GpuLmHead, RowsWithoutATokenAreNeverDrawn) {
   Rng rng(11);
   for (const auto& [vocab, tokens] : kPadded) {
     const at::Tensor x = loud_behind(logits(3, vocab), tokens);
@@ -287,7 +287,7 @@ KeptScores score_kept(DType dtype, const at::Tensor& logits, const at::Tensor& t
 
 // As many as top-k says, equals together, and of these as few as hold top-p, but for the rounding of the
 // sums.
-TEST_P(GpuHead, TheCutKeepsWhatTruncationSays) {
+TEST_P(GpuLmHead, TheCutKeepsWhatTruncationSays) {
   for (const auto& [vocab, tokens] : kPadded)
     for (const Truncation& truncation : kTruncations) {
       const int64_t rows = 3;
@@ -316,7 +316,7 @@ TEST_P(GpuHead, TheCutKeepsWhatTruncationSays) {
     }
 }
 
-TEST_P(GpuHead, KeptScoresAreThoseOfTheKeptLogits) {
+TEST_P(GpuLmHead, KeptScoresAreThoseOfTheKeptLogits) {
   for (const auto& [vocab, tokens] : kPadded)
     for (const Truncation& truncation : kTruncations) {
       const int64_t rows = 3;
@@ -343,7 +343,7 @@ TEST_P(GpuHead, KeptScoresAreThoseOfTheKeptLogits) {
     }
 }
 
-TEST_P(GpuHead, ATruncatedDrawIsKeptAndItsLogProbHasTheBitsOfItsScore) {
+TEST_P(GpuLmHead, ATruncatedDrawIsKeptAndItsLogProbHasTheBitsOfItsScore) {
   Rng rng(13);
   for (const auto& [vocab, tokens] : kPadded)
     for (const Truncation& truncation : kTruncations) {
@@ -364,7 +364,7 @@ TEST_P(GpuHead, ATruncatedDrawIsKeptAndItsLogProbHasTheBitsOfItsScore) {
     }
 }
 
-TEST_P(GpuHead, TruncatedFrequenciesFollowProbabilities) {
+TEST_P(GpuLmHead, TruncatedFrequenciesFollowProbabilities) {
   constexpr int64_t kDraws = 40000, kVocab = 2056;
   const at::Tensor x = (at::randn({1, kVocab}) * 2).to(type());
   Rng rng(15);
@@ -383,7 +383,7 @@ TEST_P(GpuHead, TruncatedFrequenciesFollowProbabilities) {
   EXPECT_LT(chi.sum().item<double>(), n + 5 * std::sqrt(2 * n));
 }
 
-TEST_P(GpuHead, KeptBackwardIsTheWholeOneOfTheKeptLogits) {
+TEST_P(GpuLmHead, KeptBackwardIsTheWholeOneOfTheKeptLogits) {
   const Truncation truncation = {.top_p = 0.9, .top_k = 50};
   for (const auto& [vocab, tokens] : kPadded) {
     const int64_t rows = 4;
@@ -422,7 +422,7 @@ TEST_P(GpuHead, KeptBackwardIsTheWholeOneOfTheKeptLogits) {
   }
 }
 
-TEMPER_BOTH_TYPES(GpuHead);
+TEMPER_BOTH_TYPES(GpuLmHead);
 
 }  // namespace
 }  // namespace temper::policy

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/machine/messages.h"
 #include "base/machine/socket.h"
+#include "env/judge/judge_backend.h"
 #include "env/judge/judge_server.h"
-#include "env/judge/workers.h"
 
 namespace temper::env {
 namespace {
@@ -52,9 +52,9 @@ Server connect(const std::string& address, const std::string& tasks) {
   return server;
 }
 
-class RemoteWorkers : public Workers {
+class RemoteBackend : public JudgeBackend {
  public:
-  RemoteWorkers(const JudgeOptions& options, const std::vector<Task>& tasks) {
+  RemoteBackend(const JudgeOptions& options, const std::vector<Task>& tasks) {
     for (const Task& task : tasks) languages_.push_back(task.language);
     for (const std::string& address : options.servers)
       servers_.push_back(connect(address, list_digest(tasks)));
@@ -185,8 +185,9 @@ class RemoteWorkers : public Workers {
 
 }  // namespace
 
-std::unique_ptr<Workers> make_remote_workers(const JudgeOptions& options, const std::vector<Task>& tasks) {
-  return std::make_unique<RemoteWorkers>(options, tasks);
+std::unique_ptr<JudgeBackend> make_remote_backend(const JudgeOptions& options,
+                                                  const std::vector<Task>& tasks) {
+  return std::make_unique<RemoteBackend>(options, tasks);
 }
 
 }  // namespace temper::env

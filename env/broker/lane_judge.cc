@@ -1,4 +1,4 @@
-#include "env/broker/lane_work.h"
+#include "env/broker/lane_judge.h"
 
 #include <unistd.h>
 
