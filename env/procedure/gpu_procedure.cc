@@ -33,6 +33,7 @@ constexpr Pace kPace{.long_us = 200, .tight = 0.03};  // a GPU's calls vary less
 constexpr double kNearFloor = 1.1;
 constexpr int kChecks = 2;            // draws of each check shape and magnitude
 constexpr int kTimedShapeChecks = 4;  // … of the timed shape, beside those of the pairs
+constexpr int kIndexChecks = 2;       // times as many where there are indices, whose kinds no pair has
 constexpr int64_t kAuditPairs = 3;    // times the most pairs
 constexpr int64_t kMorePairs = 4;     // at once, where the first ones were not enough
 constexpr uint64_t kPlacements = 0x9A95;
@@ -212,10 +213,10 @@ GpuDraw GpuProcedure::plain_draw() {
 
 Found GpuProcedure::check_shapes() {
   Draws draws;
+  const int checks = !options_.far_inputs ? 1 : has_indices(task_) ? kIndexChecks * kChecks : kChecks;
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()); ++shape) {
     for (const double magnitude : task_.magnitudes)
-      for (int i = 0; i < (options_.far_inputs ? kChecks : 1); ++i)
-        draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));
+      for (int i = 0; i < checks; ++i) draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));
     for (int32_t input = 0; shape == 0 && input < int32_t(task_.inputs.size()); ++input)
       draws.push_back(next_draw({.shape = shape, .spike = input}));
   }
@@ -255,7 +256,7 @@ GpuProcedure::Draws GpuProcedure::take_apart(Draws& draws) const {
 // the inputs.
 Found GpuProcedure::check_timed_shape() {
   Draws draws;
-  const int count = has_indices(task_) ? 2 * kTimedShapeChecks : kTimedShapeChecks;
+  const int count = has_indices(task_) ? kIndexChecks * kTimedShapeChecks : kTimedShapeChecks;
   for (int i = 0; i < count; ++i) draws.push_back(next_draw({}));
   return check_all(std::move(draws));
 }
