@@ -14,6 +14,7 @@ import unittest
 from pathlib import Path
 
 import attack_files
+from attack_cases import good_files
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPER = ""
@@ -263,14 +264,14 @@ class Whole(Program):
         self.check(temper("export", self.model, copy), 2, "exists already")
 
     def test_export_keeps_no_weights_in_memory(self):
-        config = attack_files.CONFIG | {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 3, "num_attention_heads": 16,
-                                        "num_key_value_heads": 4, "head_dim": 128, "torch_dtype": "bfloat16"}
+        config = good_files.CONFIG | {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 3, "num_attention_heads": 16,
+                                      "num_key_value_heads": 4, "head_dim": 128, "torch_dtype": "bfloat16"}
         header, at = {}, 0
-        for name, shape in attack_files.shapes(config).items():
-            size = 2 * attack_files.product(shape)
+        for name, shape in good_files.shapes(config).items():
+            size = 2 * good_files.product(shape)
             header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + size]}
             at += size
-        small, large = attack_files.Folder(WORK / "small_folder"), attack_files.Folder(WORK / "large_folder")
+        small, large = good_files.Folder(WORK / "small_folder"), good_files.Folder(WORK / "large_folder")
         large.write("config.json", config)
         large.weights(header, b"")
         with open(large.path / "model.safetensors", "ab") as file:

@@ -8,11 +8,12 @@ import socket
 import struct
 import time
 
+import attack_cases
 import attack_files
 import ranks_test
 
 from .harness import case, expect
-from .runs import ended, lines_of, start, temper, wait_for_step, wait_until
+from .runs import ended, lines_of, start, temper, wait_until
 
 
 def to_ports(name, talk, holds):
@@ -81,13 +82,12 @@ to_ports("ports: brackets", say(lambda: struct.pack("<I", 60000) + b"[" * 60000)
 # ------------------------------------------------------------------------------------------------------------------------- files
 
 def of_the_attacks(name, pattern, holds):
-    """Some of the files that tests/attack_files.py makes."""
+    """Some of the files that tests/attack_cases makes."""
     def body(folder):
-        chosen = [one for one in attack_files.CASES if re.search(pattern, one.name)]
+        chosen = [one for one in attack_cases.CASES if re.search(pattern, one.name)]
         expect(chosen, f"no file is called like {pattern}")
         work = folder / "files"
         work.mkdir()
-        attack_files.MORE_SECONDS = 5  # other cases run beside
         with attack_files.Starters() as starters:
             usual = attack_files.usual_cost(ranks_test.BUILD / "temper", work, starters)
             for one in chosen:
