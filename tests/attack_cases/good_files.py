@@ -6,6 +6,7 @@ import struct
 CONFIG = {"model_type": "llama", "vocab_size": 320, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1,
           "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8, "max_position_embeddings": 4096,
           "tie_word_embeddings": True, "torch_dtype": "float32"}
+NORM = "model.norm.weight"  # one of its tensors
 
 
 def shapes(config=CONFIG):

@@ -8,13 +8,14 @@ from .case import TOKENIZE, case
 from .good_files import field, piece, pieces, sentencepiece, spelled, tokenizer_json, varint
 
 
-def tokenizer_cases():
-    def described(name, words, change, code=2, **rest):
-        @case(f"tokenizer.json: {name}", words, code=code, command=TOKENIZE, **rest)
-        def _(folder):
-            given = tokenizer_json()
-            folder.write("tokenizer.json", change(given) or given)
+def described(name, words, change, code=2, **rest):
+    @case(f"tokenizer.json: {name}", words, code=code, command=TOKENIZE, **rest)
+    def _(folder):
+        given = tokenizer_json()
+        folder.write("tokenizer.json", change(given) or given)
 
+
+def json_cases():
     described("as it should be", r"\[.*256", lambda given: None, code=0)
     described("closed brackets where the normaliser belongs", "deep",
               lambda given: json.dumps(given).replace('"normalizer": null', '"normalizer": ' + "[" * 100_000 + "]" * 100_000))
@@ -44,12 +45,15 @@ def tokenizer_cases():
     described("a list", "not a JSON object", lambda given: "[]")
     described("invalid UTF-8", "not valid UTF-8", lambda given: json.dumps(given).encode().replace(b'"ab"', b'"\xff"'))
 
-    def beside(name, words, file, content, code=2):
-        @case(f"{file}: {name}", words, code=code, command=TOKENIZE)
-        def _(folder):
-            folder.sentencepiece(sentencepiece())
-            folder.write(file, content)
 
+def beside(name, words, file, content, code=2):
+    @case(f"{file}: {name}", words, code=code, command=TOKENIZE)
+    def _(folder):
+        folder.sentencepiece(sentencepiece())
+        folder.write(file, content)
+
+
+def cases_beside_sentencepiece():
     beside("an id of -5", "has the id -5", "added_tokens.json", {"x": -5})
     beside("an id of 2^64 - 1", "has the id", "added_tokens.json", {"x": 2**64 - 1})
     beside("closed brackets", "deep", "added_tokens.json", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
@@ -57,14 +61,18 @@ def tokenizer_cases():
            {"added_tokens_decoder": {"290x": {"content": "y"}}})
     beside("closed brackets", "deep", "tokenizer_config.json", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
 
-    def model(name, words, content, code=2):
-        case(f"tokenizer.model: {name}", words, code=code, command=TOKENIZE)(
-            lambda folder: folder.sentencepiece(content() if callable(content) else content))
 
-    def charsmap(units, texts=b"\0"):
-        blob = b"".join(struct.pack("<I", unit) for unit in units)
-        return field(2, struct.pack("<I", len(blob)) + blob + texts)
+def model(name, words, content, code=2):
+    case(f"tokenizer.model: {name}", words, code=code, command=TOKENIZE)(
+        lambda folder: folder.sentencepiece(content() if callable(content) else content))
 
+
+def charsmap(units, texts=b"\0"):
+    blob = b"".join(struct.pack("<I", unit) for unit in units)
+    return field(2, struct.pack("<I", len(blob)) + blob + texts)
+
+
+def sentencepiece_cases():
     model("as it should be", r"\[.*\d", sentencepiece(), code=0)
     # A tree whose root leads 2^21 units behind its end; one whose values point behind its texts; one of no size.
     model("a map of characters that leads out of itself", "map of", sentencepiece(normalizer=charsmap([0x7FFFFFFF] * 256)))

@@ -1,4 +1,4 @@
-"""Attacks by numbers of weights and sizes of their files."""
+"""Attacks by the weights' numbers, and by files of other sizes than they claim or had."""
 
 import os
 import signal
@@ -9,6 +9,25 @@ from .case import case
 from .good_files import CONFIG, good_weights, header_of, numbers, safetensors, shapes
 
 
+def cut_short(pid, folder):
+    """While the file is read: the process is stopped as soon as it has opened it."""
+    target = str(folder.path / "model.safetensors")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        except OSError:
+            opened = []
+            if not os.path.exists(f"/proc/{pid}"):
+                return
+        if target in opened:
+            os.kill(pid, signal.SIGSTOP)
+            os.truncate(target, 4096)
+            os.kill(pid, signal.SIGCONT)
+            return
+        time.sleep(0.0002)
+
+
 def number_cases():
     header, data = good_weights()
     for name, value in {"a NaN": float("nan"), "infinity": float("inf")}.items():
@@ -17,7 +36,10 @@ def number_cases():
     case("weights: all infinite", "of the weights' numbers are not finite", code=0)(
         lambda folder: folder.weights(header, numbers(len(data) // 4, float("inf"))))
 
-    # A file that claims to be large costs nothing before it was compared.
+
+def size_cases():
+    """What claims to be large costs nothing before it was compared."""
+
     @case("weights: 20 GB without content, for 6 billion parameters", "cannot hold|not JSON|header|missing")
     def _(folder):
         folder.config(hidden_size=4096, intermediate_size=11008, num_hidden_layers=32, num_attention_heads=32,
@@ -36,24 +58,8 @@ def number_cases():
     def _(folder):
         folder.config(hidden_size=65536, intermediate_size=262144, num_hidden_layers=1024, vocab_size=1 << 24)
 
-    # Cut short while it is read: the process is stopped as soon as it has opened the file.
-    def cut_short(pid, folder):
-        target = str(folder.path / "model.safetensors")
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            try:
-                opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-            except OSError:
-                opened = []
-                if not os.path.exists(f"/proc/{pid}"):
-                    return
-            if target in opened:
-                os.kill(pid, signal.SIGSTOP)
-                os.truncate(target, 4096)
-                os.kill(pid, signal.SIGCONT)
-                return
-            time.sleep(0.0002)
 
+def cut_short_case():
     @case("weights: cut short while they are read", "became shorter|header of", code=(2, 3), during=cut_short, seconds=3)
     def _(folder):
         config = CONFIG | {"vocab_size": 1 << 21}
