@@ -6,19 +6,19 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import ranks_test
-from ranks_test import TAUGHT, json_lines, taught, temper_words
+import jobs
+from jobs import TAUGHT, json_lines, taught, temper_words
 
 
 def temper(command, *words):
     done = subprocess.run([*map(str, temper_words(*TAUGHT, *words, command=command))], capture_output=True, text=True,
-                          env=ranks_test.plain_environment(), cwd=ranks_test.ROOT)
+                          env=jobs.plain_environment(), cwd=jobs.ROOT)
     return done.returncode, done.stdout + done.stderr
 
 
 class CollectTrainCollect(unittest.TestCase):
     def setUp(self):
-        self.dir = Path(tempfile.mkdtemp(dir=ranks_test.WORK))
+        self.dir = Path(tempfile.mkdtemp(dir=jobs.WORK))
 
     def expect(self, code, command, *words):
         found, text = temper(command, *words)
@@ -76,4 +76,4 @@ class CollectTrainCollect(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ranks_test.run_tests("collect")
+    jobs.run_tests("collect")

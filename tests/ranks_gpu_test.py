@@ -11,7 +11,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import ranks_test as ranks
+import jobs
+import ranks_failing_test
 
 # Head dimension 128, as the GPU path wants it.
 CONFIG = """
@@ -38,27 +39,27 @@ def gpu_count():
     return done.stdout.count("GPU ") if done.returncode == 0 else 0
 
 
-class Gpus(ranks.Failures):
+class Gpus(ranks_failing_test.Failures):
     def need(self, count):
         if gpu_count() < count:
             self.skipTest(f"{gpu_count()} GPUs, {count} needed")
 
     def test_collectives(self):
         self.need(2)
-        program = [ranks.BUILD / "ranks_collectives", "cuda"]
-        self.expect_ok(ranks.wait_all(ranks.start_by_hand(2, lambda rank: program)), 2)
+        program = [jobs.BUILD / "ranks_collectives", "cuda"]
+        self.expect_ok(jobs.wait_all(jobs.start_by_hand(2, lambda rank: program)), 2)
 
     def test_same_first_step(self):
         self.need(2)
-        learn = [f"model.path={ranks.model()}"]
-        rows_of_one, one = ranks.first_step(ranks.train_alone(*learn))
+        learn = [f"model.path={jobs.model()}"]
+        rows_of_one, one = jobs.first_step(jobs.train_alone(*learn))
         self.assertEqual(len(rows_of_one), 64)
         for count, stage in [(n, stage) for n, stage in ((2, 1), (2, 2), (4, 1), (8, 1)) if n <= gpu_count()]:
-            directory = ranks.WORK / f"gpus_{count}_{stage}"
+            directory = jobs.WORK / f"gpus_{count}_{stage}"
             words = [*learn, f"model.zero_stage={stage}"]
-            ended = ranks.wait_all(ranks.start_temper(count, f"run.dir={directory}", *words), 300)
+            ended = jobs.wait_all(jobs.start_temper(count, f"run.dir={directory}", *words), 300)
             self.assertEqual(set(ended.codes), {0}, ended.text)
-            rows, step = ranks.first_step(directory)
+            rows, step = jobs.first_step(directory)
             same = sum(mine == theirs for mine, theirs in zip(rows_of_one, rows))
             print(f"\n{count} GPUs, ZeRO-{stage}: {same} of {len(rows)} trajectories equal to the bit; "
                   f"{step['rollout_corr/unequal_tokens']:.0f} log-probs unequal in training")
@@ -71,12 +72,12 @@ class Gpus(ranks.Failures):
 
     def test_cold_start_and_evaluation(self):
         self.need(2)
-        ended = ranks.wait_all(ranks.start_temper(2, f"run.dir={ranks.WORK / 'cold'}"), 300)
+        ended = jobs.wait_all(jobs.start_temper(2, f"run.dir={jobs.WORK / 'cold'}"), 300)
         self.assertEqual(set(ended.codes), {0}, ended.text)
 
     def test_more_ranks_than_gpus(self):
         count = gpu_count() + 1
-        ended = ranks.wait_all(ranks.start_temper(count))
+        ended = jobs.wait_all(jobs.start_temper(count))
         self.assertEqual(set(ended.codes), {2}, ended.text)
         self.assertEqual(ended.text.count("\n"), 1, ended.text)
         self.assertIn(f"{count} ranks on this machine and {count - 1} GPU", ended.text)
@@ -96,32 +97,32 @@ class Gpus(ranks.Failures):
 
 
 def print_scaling():
-    words = [f"model.path={ranks.model()}", "run.steps=6", "rollout.samples_per_task=128", "env.lanes=0",
+    words = [f"model.path={jobs.model()}", "run.steps=6", "rollout.samples_per_task=128", "env.lanes=0",
              "optimizer.lr=1e-6"]
     sums = ("perf/generated_tokens", "timing_s/gen", "perf/total_num_tokens", "timing_s/update_actor", "timing_s/step")
     print("\nGPUs  generated tok/s  learned tok/s  s a step (mean of the last four)")
     for count in (1, 2):
-        directory = ranks.WORK / f"scaling_{count}"
-        ended = ranks.wait_all(ranks.start_temper(count, f"run.dir={directory}", *words), 300)
+        directory = jobs.WORK / f"scaling_{count}"
+        ended = jobs.wait_all(jobs.start_temper(count, f"run.dir={directory}", *words), 300)
         if set(ended.codes) != {0}:
             print(count, ended.text)
             continue
-        steps = [row for row in ranks.json_lines(directory / "metrics.jsonl") if "actor/pg_loss" in row][-4:]
+        steps = [row for row in jobs.json_lines(directory / "metrics.jsonl") if "actor/pg_loss" in row][-4:]
         generated, generate_s, learned, learn_s, step_s = (sum(row[name] for row in steps) for name in sums)
         print(f"{count:4}  {generated / generate_s:15.0f}  {learned / learn_s:13.0f}  {step_s / len(steps):.2f}")
 
 
 if __name__ == "__main__":
-    ranks.BUILD = Path(sys.argv.pop(1)).resolve()
+    jobs.BUILD = Path(sys.argv.pop(1)).resolve()
     if gpu_count() == 0:
         print("no GPU")
         sys.exit(77)
-    ranks.WORK = Path(tempfile.mkdtemp(prefix="temper_ranks_"))
-    ranks.TINY = CONFIG
+    jobs.WORK = Path(tempfile.mkdtemp(prefix="temper_ranks_"))
+    jobs.TINY = CONFIG
     try:
         passed = unittest.main(verbosity=2, exit=False).result.wasSuccessful()
         if gpu_count() > 1:
             print_scaling()
     finally:
-        shutil.rmtree(ranks.WORK, ignore_errors=True)
+        shutil.rmtree(jobs.WORK, ignore_errors=True)
     sys.exit(0 if passed else 1)

@@ -7,14 +7,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import jobs
 import ranks_gpu_test as gpu
-import ranks_test as ranks
 import resume_test as resume
 
 
 @functools.cache
 def uninterrupted():
-    directory = ranks.WORK / "uninterrupted"
+    directory = jobs.WORK / "uninterrupted"
     ended = resume.run(directory, resume.cache())
     assert ended.codes == [0], ended.text
     steps = [line for line in resume.figures(directory) if "actor/pg_loss" in line]
@@ -58,16 +58,16 @@ class Ranks(resume.Ranks):
 
 
 if __name__ == "__main__":
-    ranks.BUILD = Path(sys.argv.pop(1)).resolve()
+    jobs.BUILD = Path(sys.argv.pop(1)).resolve()
     if gpu.gpu_count() == 0:
         print("no GPU")
         sys.exit(77)
-    ranks.WORK = Path(tempfile.mkdtemp(prefix="temper_resume_gpu_"))
-    ranks.TINY = gpu.CONFIG
-    for words in (resume.BASE, ranks.TAUGHT):
+    jobs.WORK = Path(tempfile.mkdtemp(prefix="temper_resume_gpu_"))
+    jobs.TINY = gpu.CONFIG
+    for words in (resume.BASE, jobs.TAUGHT):
         words[:] = [word for word in words if not word.startswith("model.")]
     resume.uninterrupted = uninterrupted
     try:
         unittest.main(verbosity=2)
     finally:
-        shutil.rmtree(ranks.WORK, ignore_errors=True)
+        shutil.rmtree(jobs.WORK, ignore_errors=True)

@@ -8,14 +8,15 @@ run keeps it itself.
 import functools
 import json
 import shutil
+import subprocess
 import tempfile
 import time
 import unittest
 from pathlib import Path
 from random import Random
 
-import ranks_test
-from ranks_test import TAUGHT, json_lines, start_temper, taught, wait_all
+import jobs
+from jobs import TAUGHT, json_lines, start_temper, taught, wait_all
 
 STEPS = 6
 BASE = [*TAUGHT, f"run.steps={STEPS}", "run.overwrite=false", "checkpoint.every=2", "checkpoint.keep=3",
@@ -24,7 +25,7 @@ BASE = [*TAUGHT, f"run.steps={STEPS}", "run.overwrite=false", "checkpoint.every=
 
 def run(directory, *words, count=1, fault="", timeout=120, taught=True):
     """One life of the run in `directory`."""
-    start = [f"model.path={ranks_test.taught()}"] if taught else []
+    start = [f"model.path={jobs.taught()}"] if taught else []
     of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault and rank == count - 1 else {}
     if count == 1:
         of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault else {}
@@ -48,8 +49,8 @@ def trajectories(directory):
 
 def answers(directory, step):
     """The ids of all rows of a step."""
-    done = ranks_test.subprocess.run([ranks_test.BUILD / "temper", "show", directory, str(step), "--json"],
-                                     capture_output=True, text=True, check=True)
+    done = subprocess.run([jobs.BUILD / "temper", "show", directory, str(step), "--json"],
+                          capture_output=True, text=True, check=True)
     return [[row["ids"] for row in json.loads(line)["segments"]] for line in done.stdout.splitlines()]
 
 
@@ -70,15 +71,15 @@ def steps_saved(directory):
 @functools.cache
 def verdicts():
     """Of every answer that a run of this config gives."""
-    file = ranks_test.WORK / "verdicts.db"
-    ended = run(ranks_test.WORK / "first", f"env.cache={file}", "run.overwrite=true")
+    file = jobs.WORK / "verdicts.db"
+    ended = run(jobs.WORK / "first", f"env.cache={file}", "run.overwrite=true")
     assert ended.codes == [0], ended.text
     return file
 
 
 @functools.cache
 def uninterrupted():
-    directory = ranks_test.WORK / "uninterrupted"
+    directory = jobs.WORK / "uninterrupted"
     ended = run(directory, cache())
     assert ended.codes == [0], ended.text
     assert any(line.get("env/correct", 0) > 0 for line in figures(directory)), "nothing right, nothing learned"
@@ -86,14 +87,14 @@ def uninterrupted():
 
 
 def cache():
-    copy = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "verdicts.db"
+    copy = Path(tempfile.mkdtemp(dir=jobs.WORK)) / "verdicts.db"
     shutil.copy(verdicts(), copy)
     return f"env.cache={copy}"
 
 
 class Resume(unittest.TestCase):
     def setUp(self):
-        self.dir = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "run"
+        self.dir = Path(tempfile.mkdtemp(dir=jobs.WORK)) / "run"
 
     def expect_code(self, ended, *codes):
         self.assertEqual(ended.codes, list(codes), ended.text)
@@ -348,7 +349,7 @@ class Choosing(Resume):
 
     def test_another_starting_model(self):
         self.stopped()
-        other = ranks_test.train_alone("run.steps=0", "eval.before=false", "run.seed=4") / "checkpoints/cold_start"
+        other = jobs.train_alone("run.steps=0", "eval.before=false", "run.seed=4") / "checkpoints/cold_start"
         shutil.copytree(taught(), self.dir.parent / "model")
         (self.dir.parent / "model/tokenizer.model").write_bytes((other / "tokenizer.model").read_bytes()[:-1] + b"y")
         text = self.expect_code(run(self.dir, self.words, f"model.path={self.dir.parent / 'model'}"), 2)
@@ -409,9 +410,9 @@ class Choosing(Resume):
         self.assertEqual(steps_saved(self.dir), sorted({best, STEPS - 1, STEPS}))
 
     def test_export_of_a_checkpoint(self):
-        temper = ranks_test.BUILD / "temper"
+        temper = jobs.BUILD / "temper"
         source, out = uninterrupted() / f"checkpoints/step_{STEPS:06}", self.dir.parent / "exported"
-        done = ranks_test.subprocess.run([temper, "export", source, out], capture_output=True, text=True)
+        done = subprocess.run([temper, "export", source, out], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("model.safetensors", "config.json", "tokenizer.model", "tokenizer.json"):
             self.assertEqual((out / name).read_bytes(), (uninterrupted() / "checkpoints/final" / name).read_bytes())
@@ -547,7 +548,7 @@ class Forks(Resume):
                 (whole / "trajectories", [], "has no checkpoint of a step"),
                 (whole, [], "it is of step 6, and run.steps is 6"),
                 (whole, ["run.steps=9", f"checkpoint.resume={whole / 'checkpoints/step_000006'}"], "not together with"),
-                (whole, ["run.steps=9", f"model.path={ranks_test.model()}"], r"its .* is \[")):
+                (whole, ["run.steps=9", f"model.path={jobs.model()}"], r"its .* is \[")):
             with self.subTest(said):
                 text = self.expect_code(self.fork(self.dir, *words, origin=origin), 2)
                 self.assertRegex(text, said)
@@ -560,4 +561,4 @@ class Forks(Resume):
 
 
 if __name__ == "__main__":
-    ranks_test.run_tests("resume")
+    jobs.run_tests("resume")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-import ranks_test
+import jobs
 
 from .harness import LIBC, Skipped, case, expect
 from .runs import Disk, ended, goes_on, lines_of, popen, start, start_cold, steps_taken, task_and_candidate, temper, wait_for_step
@@ -162,8 +162,8 @@ def files_may_not_be_so_large(folder):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
-    words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT,
-                                    "run.steps=4", "checkpoint.every=2")
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *jobs.TAUGHT,
+                              "run.steps=4", "checkpoint.every=2")
     process = popen(*words[1:], preexec_fn=limit)
     text = process.communicate(timeout=60)[0]
     expect(process.returncode in (0, 3), f"{process.returncode} {text}")
@@ -193,7 +193,7 @@ def pipe_behind_the_output_unplugged(folder):
     """The run goes on to its end: who watched it may leave."""
     run = start(folder / "run", "run.steps=8")
     run[0].stdout.close()
-    expect(run[0].wait(60 * ranks_test.patient()) == 0 and (folder / "run/finished.json").exists())
+    expect(run[0].wait(60 * jobs.patient()) == 0 and (folder / "run/finished.json").exists())
 
 
 @case
@@ -215,9 +215,9 @@ def reader_that_never_reads(folder):
         run[0].stdout.close()
 
 
-@case(needs=(ranks_test.model,))
+@case(needs=(jobs.model,))
 def export_to_a_full_disk(folder):
     """Exit 3 with the file and the words of the disk, and no folder that looks whole."""
     disk = Disk(folder / "disk", "100k")
-    temper("export", ranks_test.model(), disk.path / "out", code=3, said="No space left on device")
+    temper("export", jobs.model(), disk.path / "out", code=3, said="No space left on device")
     expect(not (disk.path / "out").exists(), json.dumps([str(path) for path in disk.path.rglob("*")]))

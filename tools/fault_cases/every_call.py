@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import ranks_test
+import jobs
 import resume_test
 
 from . import harness
@@ -49,24 +49,24 @@ GOING_ON = Part(file="run.lock", nth=1, until="metrics.jsonl", again=True)  # to
 @functools.cache
 def killer():
     """The program that counts a run's system calls and kills it at one of them; or a Skipped that says why there is none."""
-    made, source = ranks_test.WORK / "kill_at_call", Path(__file__).with_name("kill_at_call.cc")
+    made, source = jobs.WORK / "kill_at_call", Path(__file__).with_name("kill_at_call.cc")
     try:
         subprocess.run(["g++", "-std=c++20", "-O1", source, "-o", made], check=True)
     except FileNotFoundError:
         return Skipped("no g++")
-    tried = subprocess.run([made, ranks_test.WORK, "none", "1", "", "0", "/dev/null", "true"], capture_output=True)
+    tried = subprocess.run([made, jobs.WORK, "none", "1", "", "0", "/dev/null", "true"], capture_output=True)
     return Skipped("no process can be traced here") if tried.returncode == CANNOT_TRACE else made
 
 
 def life(directory, count, *words, before=lambda rank: ()):
     """Ranks of the run; `before`: what stands in front of a rank's command. Those without come first, and end with it."""
-    port, ranks = ranks_test.free_port(), {}
+    port, ranks = jobs.free_port(), {}
     for rank in sorted(range(count), key=lambda rank: len(before(rank))):
-        command = ranks_test.temper_words(f"run.dir={directory}", f"model.path={ranks_test.taught()}", *WORDS, *words)
+        command = jobs.temper_words(f"run.dir={directory}", f"model.path={jobs.taught()}", *WORDS, *words)
         also = {"KILL_ALSO": " ".join(str(process.pid) for process in ranks.values())}
         ranks[rank] = subprocess.Popen([*map(str, [*before(rank), *command])], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                       text=True, errors="replace", cwd=ranks_test.ROOT,
-                                       env=ranks_test.torchrun_environment(rank, count, port) | also)
+                                       text=True, errors="replace", cwd=jobs.ROOT,
+                                       env=jobs.torchrun_environment(rank, count, port) | also)
     return [ranks[rank] for rank in range(count)]
 
 
@@ -78,20 +78,20 @@ def counted_life(part, directory, at, listed, *words):
 @functools.cache
 def verdicts(count):
     """Of every answer that the run gives."""
-    file = ranks_test.WORK / f"verdicts_of_{count}.db"
-    ended(life(ranks_test.WORK / f"first_of_{count}", count, f"env.cache={file}"), *[0] * count)
+    file = jobs.WORK / f"verdicts_of_{count}.db"
+    ended(life(jobs.WORK / f"first_of_{count}", count, f"env.cache={file}"), *[0] * count)
     return file
 
 
 def cache(count):
-    copy = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "verdicts.db"
+    copy = Path(tempfile.mkdtemp(dir=jobs.WORK)) / "verdicts.db"
     shutil.copy(verdicts(count), copy)
     return f"env.cache={copy}"
 
 
 @functools.cache
 def never_killed(count, measured=()):
-    directory = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "run"
+    directory = Path(tempfile.mkdtemp(dir=jobs.WORK)) / "run"
     ended(life(directory, count, *(measured or [cache(count)])), *[0] * count)
     expect(any(line.get("env/correct", 0) > 0 for line in lines_of(directory)), "nothing right, nothing learned")
     return directory
@@ -106,7 +106,7 @@ def alike(line, directory):
 @functools.cache
 def calls(part):
     """The lines of all calls, in their order."""
-    folder = Path(tempfile.mkdtemp(dir=ranks_test.WORK))
+    folder = Path(tempfile.mkdtemp(dir=jobs.WORK))
     if part.again:
         shutil.copytree(killed_before_its_name(), folder / "run")
     run = counted_life(part, folder / "run", 0, folder / "list", *part.words())
@@ -117,7 +117,7 @@ def calls(part):
 @functools.cache
 def killed_before_its_name():
     """The directory of a run that was killed as a checkpoint was whole and had no name yet."""
-    directory = Path(tempfile.mkdtemp(dir=ranks_test.WORK)) / "run"
+    directory = Path(tempfile.mkdtemp(dir=jobs.WORK)) / "run"
     kill_at(ONE, directory, call_at(ONE, "rename", "/checkpoints/step_000002"), *ONE.words())
     return directory
 
@@ -228,7 +228,7 @@ def killed_at_each(name, part, shares):
     for share in range(shares):
         its_name = f"killed at each system call of {name}" + f": {share + 1} of {shares}" * (shares > 1)
 
-        @case(name=its_name, needs=(ranks_test.taught, ready(part)))
+        @case(name=its_name, needs=(jobs.taught, ready(part)))
         def _(folder, share=share):
             """Wherever a run is killed, between the record of a step and the removal of the checkpoint before it or as it goes on,
             the same command takes it to its end from the checkpoint that must be there, and figures, trajectories and weights
@@ -288,7 +288,7 @@ def kept_or_named(directory):
     return wrong, named
 
 
-@case(name="killed at each system call of the journal and the record", needs=(ranks_test.taught, ready(JOURNAL)))
+@case(name="killed at each system call of the journal and the record", needs=(jobs.taught, ready(JOURNAL)))
 def _(folder):
     """Wherever a run that measures is killed between two steps' records, verdicts that had come stay as they were, those that had
     not are measured anew and named, and what no clock is behind is, to the bit, that of a run that was never killed."""

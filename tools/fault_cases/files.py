@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 
-import ranks_test
+import jobs
 
 from .harness import case, expect
 from .runs import ended, goes_on, need_root, popen, start, steps_taken, task_and_candidate, temper, wait_for_step
@@ -100,8 +100,8 @@ def somebody_elses_database(folder):
 @case(needs=())
 def cache_shared_by_four_processes(folder):
     """Four that judge at the same time with one new cache all end well, and every verdict is in it whole."""
-    candidates = sorted((ranks_test.ROOT / "tests/gallery/cpp").glob("add_*.cc"))[:4]
-    plain = ranks_test.ROOT / "tests/gallery/cpp/add_plain.cc"
+    candidates = sorted((jobs.ROOT / "tests/gallery/cpp").glob("add_*.cc"))[:4]
+    plain = jobs.ROOT / "tests/gallery/cpp/add_plain.cc"
     words = ["tasks.path=tests/gallery/tasks.yaml", f"env.cache={folder / 'verdicts.db'}"]
     processes = [popen("judge", "add", path, *words) for path in candidates] + [popen("judge", "add", plain, *words)]
     for process in processes:
@@ -169,15 +169,15 @@ def directory_of_another_user(folder):
     goes on."""
     need_root()
     ended(start(folder / "run", TEMPER_FAULT="update:interrupt@4"), 130)
-    for path in [*folder.parents, *ranks_test.taught().parents]:
+    for path in [*folder.parents, *jobs.taught().parents]:
         if "temper_faults_" in str(path):
             path.chmod(0o755)
     (folder / "tmp").chmod(0o777)
     before = {path: path.read_bytes() for path in (folder / "run").rglob("*") if path.is_file()}
-    words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT,
-                                    "run.overwrite=false")
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *jobs.TAUGHT,
+                              "run.overwrite=false")
     done = subprocess.run([str(word) for word in words], user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
-                          env=ranks_test.plain_environment(HOME=folder / "tmp"), cwd=ranks_test.ROOT, timeout=60)
+                          env=jobs.plain_environment(HOME=folder / "tmp"), cwd=jobs.ROOT, timeout=60)
     expect(done.returncode in (2, 3) and str(folder / "run") in done.stderr, f"{done.returncode} {done.stdout}{done.stderr}")
     now = {path: path.read_bytes() for path in (folder / "run").rglob("*") if path.is_file()}
     expect(now == before, "something changed")
@@ -186,7 +186,7 @@ def directory_of_another_user(folder):
     goes_on(folder / "run")
 
 
-@case(needs=(ranks_test.model,))
+@case(needs=(jobs.model,))
 def run_directory_that_is_something_else(folder):
     """A folder with files of a user's, or a file, is never taken for a run, not even with run.overwrite=true."""
     (folder / "run").mkdir()
@@ -194,6 +194,6 @@ def run_directory_that_is_something_else(folder):
     (folder / "notes").write_text("notes")
     for place, more in ((folder / "run", "run.overwrite=true"), (folder / "run", "run.overwrite=false"),
                         (folder / "notes", "run.overwrite=true")):
-        done = ranks_test.wait_all(ranks_test.start_temper(1, f"run.dir={place}", f"model.path={ranks_test.model()}", more))
+        done = jobs.wait_all(jobs.start_temper(1, f"run.dir={place}", f"model.path={jobs.model()}", more))
         expect(done.codes[0] in (2, 3) and str(place) in done.text, f"{done.codes} {done.text}")
     expect((folder / "run/thesis.tex").read_text() == "three years" and (folder / "notes").read_text() == "notes")

@@ -11,7 +11,7 @@ import time
 import traceback
 from pathlib import Path
 
-import ranks_test
+import jobs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -34,7 +34,7 @@ class Case:
         assert self.holds, f"{self.name} does not say what must hold"
 
 
-def case(function=None, *, quick=False, limit=120, needs=(ranks_test.taught,), name=None):
+def case(function=None, *, quick=False, limit=120, needs=(jobs.taught,), name=None):
     """Registers a function of the case's folder, whose words say what must hold. It returns if that held, with what is to be said
     of it if anything is, else it raises. `needs`: what is made once for all cases, before the first."""
     def register(function):
@@ -120,7 +120,7 @@ HELPERS = []  # of this case: programs of its own that end with it
 
 
 def start_case(one, number):
-    folder = ranks_test.WORK / f"case_{number}"
+    folder = jobs.WORK / f"case_{number}"
     (folder / "tmp").mkdir(parents=True)
     sys.stdout.flush()
     pid = os.fork()
@@ -134,7 +134,7 @@ def start_case(one, number):
         LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # processes without parents come to this one
         if LIBC.unshare(CLONE_NEWNS) == 0:  # mounts go with it
             LIBC.mount(b"none", b"/", None, MS_REC_PRIVATE, None)
-        ranks_test.WORK = folder
+        jobs.WORK = folder
         os.environ.update(TMPDIR=str(folder / "tmp"), HOME=str(folder / "home"))
         (folder / "home").mkdir()
         tempfile.tempdir = None
@@ -145,14 +145,14 @@ def start_case(one, number):
 
 
 def result_of(number, started):
-    file = ranks_test.WORK / f"case_{number}/result.json"
+    file = jobs.WORK / f"case_{number}/result.json"
     state, why = json.loads(file.read_text()) if file.exists() else ("broken", "its process ended")
     return state, time.monotonic() - started, why
 
 
-def run_all(chosen, build, jobs, say):
+def run_all(chosen, build, at_a_time, say):
     """Results in the order of `chosen`: (state, seconds, why)."""
-    ranks_test.BUILD, ranks_test.WORK = build, Path(tempfile.mkdtemp(prefix="temper_faults_"))
+    jobs.BUILD, jobs.WORK = build, Path(tempfile.mkdtemp(prefix="temper_faults_"))
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     running, results = {}, {}
     try:
@@ -160,7 +160,7 @@ def run_all(chosen, build, jobs, say):
             need()
         waiting = list(enumerate(chosen))
         while waiting or running:
-            while waiting and len(running) < jobs:
+            while waiting and len(running) < at_a_time:
                 number, one = waiting.pop(0)
                 running[start_case(one, number)] = (number, one, time.monotonic())
             pid, _ = os.wait()
@@ -169,10 +169,10 @@ def run_all(chosen, build, jobs, say):
             number, one, started = running.pop(pid)
             results[number] = result_of(number, started)
             say(one, results[number])
-            shutil.rmtree(ranks_test.WORK / f"case_{number}", ignore_errors=True)
+            shutil.rmtree(jobs.WORK / f"case_{number}", ignore_errors=True)
     finally:
         for pid in running:
             os.kill(pid, signal.SIGKILL)
         end_children()
-        shutil.rmtree(ranks_test.WORK, ignore_errors=True)
+        shutil.rmtree(jobs.WORK, ignore_errors=True)
     return [results[number] for number in range(len(chosen))]

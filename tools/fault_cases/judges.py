@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-import ranks_test
+import jobs
 
 from .harness import case, children, expect
 from .runs import ended, lines_of, preload, programs, replace, start, task_and_candidate, temper, wait_for_step
@@ -47,7 +47,7 @@ while True:
 
 def proxy(change):
     lines = "\n".join("    " + line for line in change.strip().splitlines())
-    return PROXY.format(python=sys.executable, real=str(ranks_test.BUILD / "temper-broker"), change=lines)
+    return PROXY.format(python=sys.executable, real=str(jobs.BUILD / "temper-broker"), change=lines)
 
 
 def kill_named(run, name, sent=signal.SIGKILL, patience=30):
@@ -58,7 +58,7 @@ def kill_named(run, name, sent=signal.SIGKILL, patience=30):
             if its == name[:15]:
                 os.kill(pid, sent)
                 return pid
-    raise AssertionError(f"no {name} seen: {ranks_test.wait_all(run, 1).text if run[0].poll() is not None else ''}")
+    raise AssertionError(f"no {name} seen: {jobs.wait_all(run, 1).text if run[0].poll() is not None else ''}")
 
 
 def goes_on_without(name, sent, its_name, quick=False):
@@ -102,7 +102,7 @@ def every_broker_killed_as_soon_as_it_is_there(folder):
                 except ProcessLookupError:
                     pass
         time.sleep(0.02)
-    done = ranks_test.wait_all(run, 20)
+    done = jobs.wait_all(run, 20)
     expect(done.codes[0] == 0 or done.codes[0] == 3 and "broker" in done.text, f"{done.codes} {done.text}")
 
 

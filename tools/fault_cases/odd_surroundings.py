@@ -6,8 +6,9 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
-import ranks_test
+import jobs
 
 from .harness import LIBC, Skipped, case, expect
 from .runs import Disk, ended, goes_on, lines_of, need_root, popen, preload, programs, put, start, task_and_candidate, temper
@@ -20,7 +21,7 @@ def with_a_mask(mask):
     def _(folder):
         """A right candidate is a PASS and a wrong one what it is: what the mask takes away is never the candidate's fault."""
         temper(*JUDGE, code=0, said="PASS", umask=mask)
-        wrong = ranks_test.ROOT / "tests/gallery/cpp/add_backwards.cc"
+        wrong = jobs.ROOT / "tests/gallery/cpp/add_backwards.cc"
         first = temper("judge", "add", wrong, JUDGE[-1])
         second = temper("judge", "add", wrong, JUDGE[-1], umask=mask)
         expect(first.code == second.code and first.text.split()[0] == second.text.split()[0], f"{first.text}{second.text}")
@@ -33,7 +34,7 @@ with_a_mask(0o777)
 @case
 def umask_777_in_a_run(folder):
     """A run whose files nobody may read goes on and judges as ever, or is refused at its start with the reason."""
-    words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT, "run.steps=2")
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *jobs.TAUGHT, "run.steps=2")
     process = popen(*words[1:], umask=0o777)
     text = process.communicate(timeout=60)[0]
     if process.returncode == 0:
@@ -50,7 +51,7 @@ def standard_descriptors_closed(folder):
         for fd in range(3):
             os.close(fd)
 
-    words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT, "run.steps=2")
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *jobs.TAUGHT, "run.steps=2")
     process = popen(*words[1:], preexec_fn=close)
     process.communicate(timeout=60)
     expect(process.returncode == 0, process.returncode)
@@ -115,7 +116,7 @@ def clock_that_jumps_by_a_year_both_ways(folder):
 def weights_that_are_not_finite(folder):
     """With a learning rate of 1e30 updates are skipped and counted, and after so many in a row the run ends and says so."""
     run = start(folder / "run", "run.steps=4", "optimizer.lr=1e30")
-    done = ranks_test.wait_all(run, 60)
+    done = jobs.wait_all(run, 60)
     skipped = sum(line.get("actor/skipped_updates", 0) for line in lines_of(folder / "run"))
     expect(done.codes[0] in (0, 3) and skipped > 0, f"{done.codes} {skipped}\n{done.text}")
 
@@ -123,16 +124,16 @@ def weights_that_are_not_finite(folder):
 @case
 def no_compiler(folder):
     """The start ends with 3 and says which compiler is missing, or finds it by its absolute path."""
-    done = ranks_test.wait_all(start(folder / "run", PATH="/nowhere", CXX=""), 60)
+    done = jobs.wait_all(start(folder / "run", PATH="/nowhere", CXX=""), 60)
     expect(done.codes == [0] or done.codes == [3] and "no C++ compiler" in done.text, f"{done.codes} {done.text}")
 
 
 @case(needs=())
 def a_binary_moved_away_from_its_helpers(folder):
     """Exit 3 with the path of the helper that is missing; a symbolic link to the program works."""
-    put(ranks_test.BUILD / "temper", folder / "temper")
+    put(jobs.BUILD / "temper", folder / "temper")
     temper(*JUDGE, program=folder / "temper", code=3, said="temper-broker")
-    (folder / "link").symlink_to(ranks_test.BUILD / "temper")
+    (folder / "link").symlink_to(jobs.BUILD / "temper")
     temper(*JUDGE, program=folder / "link", code=0)
 
 
@@ -181,9 +182,9 @@ with_tmpdir("TMPDIR is read-only", read_only, "The verdict is right, or exit 3 w
 def home_missing(folder):
     """Without HOME, or with one that does not exist or is read-only, one process judges as ever."""
     temper(*JUDGE, code=0, environment={"HOME": folder / "nowhere"})
-    environment = ranks_test.plain_environment()
+    environment = jobs.plain_environment()
     environment.pop("HOME")
-    done = subprocess.run([ranks_test.BUILD / "temper", *map(str, JUDGE)], env=environment, cwd=ranks_test.ROOT, capture_output=True,
+    done = subprocess.run([jobs.BUILD / "temper", *map(str, JUDGE)], env=environment, cwd=jobs.ROOT, capture_output=True,
                           text=True, timeout=60)
     expect(done.returncode == 0, done.stdout + done.stderr)
 
@@ -191,10 +192,10 @@ def home_missing(folder):
 @case(needs=())
 def an_empty_environment(folder):
     """With no variable at all the program judges, or ends with 3 and says what it misses."""
-    done = subprocess.run([ranks_test.BUILD / "temper", *map(str, JUDGE)], env={}, cwd=ranks_test.ROOT, capture_output=True, text=True,
+    done = subprocess.run([jobs.BUILD / "temper", *map(str, JUDGE)], env={}, cwd=jobs.ROOT, capture_output=True, text=True,
                           timeout=60)
     expect(done.returncode == 0 or done.returncode == 3 and "compiler" in done.stderr, done.stdout + done.stderr)
-    for path in ranks_test.Path("/tmp").glob(f"temper-{os.geteuid()}-core-*.lock"):
+    for path in Path("/tmp").glob(f"temper-{os.geteuid()}-core-*.lock"):
         path.unlink(missing_ok=True)
 
 
@@ -202,8 +203,8 @@ def an_empty_environment(folder):
 def working_directory_deleted(folder):
     """Exit 2 or 3 with a line that says so, not a crash."""
     (folder / "here").mkdir()
-    process = popen("judge", "add", ranks_test.ROOT / "tests/gallery/cpp/add_plain.cc",
-                    f"tasks.path={ranks_test.ROOT / 'tests/gallery/tasks.yaml'}", cwd=folder / "here",
+    process = popen("judge", "add", jobs.ROOT / "tests/gallery/cpp/add_plain.cc",
+                    f"tasks.path={jobs.ROOT / 'tests/gallery/tasks.yaml'}", cwd=folder / "here",
                     preexec_fn=lambda: os.rmdir(folder / "here"))
     text = process.communicate(timeout=60)[0]
     expect(process.returncode in (0, 2, 3) and len(text) < 1000, f"{process.returncode} {text}")
@@ -291,9 +292,9 @@ def a_run_in_a_folder_with_an_odd_name(folder):
 def a_very_long_name_of_a_folder(folder):
     """Names at the system's limit are refused with the system's words, or work."""
     place = folder / ("x" * 250) / ("y" * 250)
-    done = ranks_test.wait_all(start(place, "run.steps=1"), 60)
+    done = jobs.wait_all(start(place, "run.steps=1"), 60)
     expect(done.codes[0] in (0, 2, 3), f"{done.codes} {done.text}")
-    done = ranks_test.wait_all(start(folder / ("z" * 300), "run.steps=1"), 60)
+    done = jobs.wait_all(start(folder / ("z" * 300), "run.steps=1"), 60)
     expect(done.codes[0] in (2, 3) and "File name too long" in done.text, f"{done.codes} {done.text}")
 
 
@@ -313,8 +314,8 @@ def user_without_an_entry(folder):
         if "temper_faults_" in str(path):
             path.chmod(0o755)
     (folder / "tmp").chmod(0o777)
-    done = subprocess.run(["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", ranks_test.BUILD / "temper", *map(str, JUDGE)],
-                          env=ranks_test.plain_environment(HOME="/nonexistent"), cwd=ranks_test.ROOT, capture_output=True, text=True,
+    done = subprocess.run(["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", jobs.BUILD / "temper", *map(str, JUDGE)],
+                          env=jobs.plain_environment(HOME="/nonexistent"), cwd=jobs.ROOT, capture_output=True, text=True,
                           timeout=60)
     expect(done.returncode == 0 or done.returncode == 3 and "namespaces" in done.stdout + done.stderr,
            f"{done.returncode} {done.stdout}{done.stderr}")
@@ -325,7 +326,7 @@ def user_without_an_entry(folder):
 @case
 def started_from_a_shell_that_ends(folder):
     """A run whose terminal goes away (SIGHUP, ignored under nohup) goes on to its end."""
-    words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT, "run.steps=6")
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *jobs.TAUGHT, "run.steps=6")
     process = popen(*words[1:], preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     time.sleep(2)
     process.send_signal(signal.SIGHUP)

@@ -7,6 +7,8 @@ import struct
 import time
 import unittest
 
+import jobs
+import ranks_failing_test
 import ranks_test
 import resume_test
 
@@ -20,7 +22,7 @@ def rank_fault(name, fault, code, said, rank=1, quick=False):
         """All ranks end, one line names the rank, its process and its phase, and the same command goes on."""
         run = start(folder / "run", count=2, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
         pid = run[rank].pid
-        done = ranks_test.wait_all(run, 60)
+        done = jobs.wait_all(run, 60)
         expect(done.codes[1 - rank] == code and said in done.text, f"{done.codes}\n{done.text}")
         expect(f"rank {rank} of 2" in done.text and f"pid {pid}" in done.text, done.text)
         expect(done.text.count("; all ranks end") == 1, done.text)
@@ -54,7 +56,7 @@ def both_ranks_stopped_and_woken(folder):
     time.sleep(6)
     for rank in run:
         rank.send_signal(signal.SIGCONT)
-    done = ranks_test.wait_all(run, 60)
+    done = jobs.wait_all(run, 60)
     expect(done.codes == [0, 0] or done.codes[0] == 3 and "has given no sign of life" in done.text, f"{done.codes}\n{done.text}")
 
 
@@ -83,11 +85,11 @@ int MPI_Ireduce_scatter_block(void* from, void* to, int count, void* type, void*
 @case
 def mpi_rank_killed(folder):
     """mpirun ends with the words of rank 0, and the same command goes on."""
-    if not ranks_test.have_mpi():
+    if not jobs.have_mpi():
         raise Skipped("no Open MPI")
-    words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *resume_test.BASE,
-                                    "run.steps=40", "ranks.silence_s=3")
-    done = ranks_test.run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=update:kill@3", *words, timeout=60)
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resume_test.BASE,
+                              "run.steps=40", "ranks.silence_s=3")
+    done = jobs.run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=update:kill@3", *words, timeout=60)
     expect("was killed or crashed in update" in done.text and done.codes[0] != 0, done.text)
     goes_on(folder / "run")
 
@@ -96,7 +98,7 @@ def mpi_rank_killed(folder):
 
 def some_weights(size=96):
     """(name, bytes) of a piece from the middle of a tensor, as it lies in a process that has read the policy."""
-    with open(ranks_test.taught() / "model.safetensors", "rb") as file:
+    with open(jobs.taught() / "model.safetensors", "rb") as file:
         length = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(length))
         name = next(name for name in sorted(header) if name.endswith("mlp.up_proj.weight"))
@@ -169,7 +171,7 @@ def from_tests(kind, name):
             test.doCleanups()
 
     body.__doc__ = getattr(kind, name).__doc__ or HOLDS[name]
-    case(name=words, needs=(ranks_test.model, ranks_test.taught))(body)
+    case(name=words, needs=(jobs.model, jobs.taught))(body)
 
 
 HOLDS = {
@@ -190,10 +192,10 @@ for its_kind, its_names in (
         (ranks_test.Strangers, ("test_a_rank_of_another_secret", "test_a_secret_that_others_can_read",
                                 "test_one_who_writes_into_the_store", "test_they_hear_nobody_elsewhere",
                                 "test_a_silent_one_holds_nobody_up")),
-        (ranks_test.Containers, ("test_an_old_rank_that_wakes_later_writes_nothing",
-                                 "test_an_old_rank_that_wakes_beside_the_new_ones")),
+        (ranks_failing_test.Containers, ("test_an_old_rank_that_wakes_later_writes_nothing",
+                                         "test_an_old_rank_that_wakes_beside_the_new_ones")),
         (ranks_test.Hosts, ("test_a_wire_that_breaks", "test_a_rank_killed_on_the_other_host")),
-        (ranks_test.Failing, ("test_one_bit_of_each_unit", "test_one_bit_of_the_reference", "test_one_bit_of_the_batch")),
+        (ranks_failing_test.Failing, ("test_one_bit_of_each_unit", "test_one_bit_of_the_reference", "test_one_bit_of_the_batch")),
         (ranks_test.Meeting, ("test_contradicting_launchers",))):
     for its_name in its_names:
         from_tests(its_kind, its_name)
@@ -204,12 +206,12 @@ def swallowed(at, count):
     def _(folder):
         """A collective call that did nothing on one rank ends the run with 3 before anything is saved, or is the end of the
         process; never 0 with other weights on each rank."""
-        if not ranks_test.have_mpi():
+        if not jobs.have_mpi():
             raise Skipped("no Open MPI")
         library = preload(folder, LEFT_OUT)
-        words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *resume_test.BASE,
-                                        "run.steps=6", "ranks.silence_s=3", "ranks.timeout_s=4")
-        done = ranks_test.run_mpi(count, "env", f"LD_PRELOAD={library}", f"CASE_AT={at}", *words, timeout=90)
+        words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resume_test.BASE,
+                                  "run.steps=6", "ranks.silence_s=3", "ranks.timeout_s=4")
+        done = jobs.run_mpi(count, "env", f"LD_PRELOAD={library}", f"CASE_AT={at}", *words, timeout=90)
         expect(done.codes[0] != 0, f"nobody noticed\n{done.text}")
         expect("all ranks end" in done.text, done.text)
 

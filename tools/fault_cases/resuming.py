@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-import ranks_test
+import jobs
 import resume_test
 
 from .harness import case, expect
@@ -125,21 +125,21 @@ int open64(const char* path, int flags, ...) {
 
 
 def one_life(directory, library, words, **environment):
-    return ranks_test.start_temper(1, f"run.dir={directory}", f"model.path={ranks_test.taught()}", *resume_test.BASE,
-                                   "checkpoint.keep=1", *words, of_rank=lambda rank: {"LD_PRELOAD": library, "CASE_DIR": str(directory)} | environment)
+    return jobs.start_temper(1, f"run.dir={directory}", f"model.path={jobs.taught()}", *resume_test.BASE,
+                             "checkpoint.keep=1", *words, of_rank=lambda rank: {"LD_PRELOAD": library, "CASE_DIR": str(directory)} | environment)
 
 
 @functools.cache
 def calls_of_a_life():
     """kind → how many such calls a whole run makes in its directory."""
-    folder = ranks_test.WORK / "calls"
+    folder = jobs.WORK / "calls"
     folder.mkdir()
     ended(one_life(folder / "run", preload(folder, AT_A_CALL), [resume_test.cache()], CASE_COUNTS=str(folder / "counts")), 0)
     return {name: int(count) for name, count in (line.split() for line in (folder / "counts").read_text().splitlines())}
 
 
 def ended_at(kind):
-    @case(name=f"ended at a system call: {kind}", needs=(ranks_test.taught, resume_test.uninterrupted, calls_of_a_life))
+    @case(name=f"ended at a system call: {kind}", needs=(jobs.taught, resume_test.uninterrupted, calls_of_a_life))
     def _(folder):
         """Wherever the process is killed at such a call in the run's directory, the same command takes the run to its end, and
         figures, trajectories and weights are, to the bit, those of a run that was not ended."""
@@ -158,14 +158,14 @@ for its_kind in ("rename", "fsync", "write", "mkdir", "unlink", "open"):
     ended_at(its_kind)
 
 
-@case(needs=(ranks_test.taught, resume_test.uninterrupted))
+@case(needs=(jobs.taught, resume_test.uninterrupted))
 def killed_again_and_again(folder):
     """A run that is killed within a second or two, and started again each time, comes to its end with the figures of one that
     was not."""
     words, chosen, lives = [resume_test.cache()], random.Random(11), 0
     while not (folder / "run/finished.json").exists():
-        run = ranks_test.start_temper(1, f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *resume_test.BASE,
-                                      "checkpoint.every=1", *words)
+        run = jobs.start_temper(1, f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resume_test.BASE,
+                                "checkpoint.every=1", *words)
         lives += 1
         try:
             run[0].wait(chosen.uniform(0.3, 0.9) * 1.1**lives)

@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-import ranks_test
+import jobs
 import resume_test
 
 from .harness import HELPERS, Skipped, expect
@@ -16,21 +16,21 @@ QUICK_END = ["ranks.silence_s=3", "ranks.timeout_s=4"]
 
 
 def taught():
-    return f"model.path={ranks_test.taught()}"
+    return f"model.path={jobs.taught()}"
 
 
 def start(directory, *words, count=1, of_rank=lambda rank: {}, program_of=lambda rank: None, **environment):
     """Ranks of a run that has a policy whose answers are half right."""
     more = {name: str(value) for name, value in environment.items()}
-    return ranks_test.start_temper(count, f"run.dir={directory}", taught(), *resume_test.BASE, "run.steps=40", *QUICK_END, *words,
-                                   of_rank=lambda rank: more | of_rank(rank), program_of=program_of)
+    return jobs.start_temper(count, f"run.dir={directory}", taught(), *resume_test.BASE, "run.steps=40", *QUICK_END, *words,
+                             of_rank=lambda rank: more | of_rank(rank), program_of=program_of)
 
 
 def start_cold(directory, *words, count=1, program_of=lambda rank: None, **environment):
     """The same of one that has nothing yet: corpus, cold start, evaluation."""
     more = {name: str(value) for name, value in environment.items()}
-    return ranks_test.start_temper(count, f"run.dir={directory}", *QUICK_END, "env.lanes=1", *words, of_rank=lambda rank: more,
-                                   program_of=program_of)
+    return jobs.start_temper(count, f"run.dir={directory}", *QUICK_END, "env.lanes=1", *words, of_rank=lambda rank: more,
+                             program_of=program_of)
 
 
 def end_now(processes):
@@ -46,7 +46,7 @@ def end_now(processes):
 
 
 def wait_until(happened, processes, what, patience=60):
-    deadline = time.monotonic() + patience * ranks_test.patient()
+    deadline = time.monotonic() + patience * jobs.patient()
     while time.monotonic() < deadline and all(process.poll() is None for process in processes):
         if happened():
             return
@@ -62,7 +62,7 @@ def ended(processes, *codes, said="", within=60):
     """Their output. `codes` by rank; None: any but 0."""
     since = time.monotonic()
     try:
-        done = ranks_test.wait_all(processes, within)
+        done = jobs.wait_all(processes, within)
     except subprocess.TimeoutExpired:
         raise AssertionError(f"still there after {within} s\n{end_now(processes)}")
     fits = len(codes) == len(done.codes) and all(a == b or (a is None and b != 0) for a, b in zip(codes, done.codes))
@@ -74,7 +74,7 @@ def ended(processes, *codes, said="", within=60):
 
 def lines_of(directory):
     path = directory / "metrics.jsonl"
-    return ranks_test.json_lines(path) if path.exists() else []
+    return jobs.json_lines(path) if path.exists() else []
 
 
 def steps_taken(directory):
@@ -110,10 +110,10 @@ class Done:
         self.code, self.text, self.seconds = code, text, seconds
 
 
-def popen(*words, program=None, cwd=ranks_test.ROOT, environment={}, **more):
+def popen(*words, program=None, cwd=jobs.ROOT, environment={}, **more):
     more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | more
-    return subprocess.Popen([str(program or ranks_test.BUILD / "temper"), *map(str, words)], text=True, errors="replace", cwd=cwd,
-                            env=ranks_test.plain_environment(**environment), **more)
+    return subprocess.Popen([str(program or jobs.BUILD / "temper"), *map(str, words)], text=True, errors="replace", cwd=cwd,
+                            env=jobs.plain_environment(**environment), **more)
 
 
 def temper(*words, code=None, said="", within=60, **more):
@@ -121,7 +121,7 @@ def temper(*words, code=None, said="", within=60, **more):
     since = time.monotonic()
     process = popen(*words, **more)
     try:
-        text = process.communicate(timeout=within * ranks_test.patient())[0] or ""
+        text = process.communicate(timeout=within * jobs.patient())[0] or ""
     except subprocess.TimeoutExpired:
         raise AssertionError(f"still there after {within} s\n{end_now([process])}")
     done = Done(process.returncode, text, time.monotonic() - since)
@@ -134,7 +134,7 @@ def temper(*words, code=None, said="", within=60, **more):
 
 def task_and_candidate():
     """A task and an answer that PASSes, of the judge's gallery."""
-    return "add", ranks_test.ROOT / "tests/gallery/cpp/add_plain.cc"
+    return "add", jobs.ROOT / "tests/gallery/cpp/add_plain.cc"
 
 
 # --------------------------------------------------------------------------------------------------------- what is put beside it
@@ -143,7 +143,7 @@ def programs(folder, **replaced):
     """A folder with the programs, temper_broker="TEXT" in the place of temper-broker, None: gone. Returns its temper."""
     place = folder / "programs"
     place.mkdir()
-    for path in ranks_test.BUILD.iterdir():
+    for path in jobs.BUILD.iterdir():
         if path.is_file() and (path.name == "temper" or path.name.startswith(("temper-", "libtemper"))):
             put(path, place / path.name)
     for name, text in replaced.items():

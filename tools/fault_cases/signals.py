@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-import ranks_test
+import jobs
 
 from .harness import case, expect
 from .judges import proxy
@@ -142,7 +142,7 @@ in_a_phase("signal in the cold start", ["cold_start.epochs=100000", "traces.conv
 @case
 def signal_in_an_evaluation(folder):
     """`temper eval` ends within 2 s with 130."""
-    process = ranks_test.start_temper(1, f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT, "eval.samples=5000", command="eval")[0]
+    process = jobs.start_temper(1, f"model.path={jobs.taught()}", *jobs.TAUGHT, "eval.samples=5000", command="eval")[0]
     time.sleep(4)
     end_by(process, signal.SIGTERM, 130)
 
@@ -199,7 +199,7 @@ def of_a_command(name, words, needs=(), more={}, wait_s=1.5):
 of_a_command("signal while standard input is silent", ["judge", "scale_rows_relu", "-"], more={"stdin": subprocess.PIPE})
 of_a_command("signal while tasks are admitted", ["judge", "--admit"])
 of_a_command("signal while a policy generates",
-             ["generate", "y", "--model", ranks_test.taught, "--max-tokens", "600", "--samples", "20000"], needs=(ranks_test.taught,))
+             ["generate", "y", "--model", jobs.taught, "--max-tokens", "600", "--samples", "20000"], needs=(jobs.taught,))
 of_a_command("signal in a benchmark of training", ["bench", "train", "--seconds", "60", "--config", "configs/quickstart.yaml"], wait_s=3)
 of_a_command("signal in a benchmark of the judge", ["bench", "judge", "--count", "5000"], wait_s=3)
 
@@ -207,8 +207,8 @@ of_a_command("signal in a benchmark of the judge", ["bench", "judge", "--count",
 @case
 def signal_while_conversations_are_collected(folder):
     """`temper collect` ends within 2 s with 130 and leaves no file that looks whole."""
-    process = ranks_test.start_by_hand(1, lambda rank: ranks_test.temper_words(
-        f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT, "--out", folder / "out.jsonl", "--samples", "5000", command="collect"))[0]
+    process = jobs.start_by_hand(1, lambda rank: jobs.temper_words(
+        f"model.path={jobs.taught()}", *jobs.TAUGHT, "--out", folder / "out.jsonl", "--samples", "5000", command="collect"))[0]
     time.sleep(4)
     end_by(process, signal.SIGTERM, 130)
     expect(not (folder / "out.jsonl").exists(), "a file was left")
@@ -234,8 +234,8 @@ def signals_blocked_and_children_ignored_by_the_parent(folder):
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD})
 
-    words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT,
-                                    "run.steps=100000", "run.overwrite=false")
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *jobs.TAUGHT,
+                              "run.steps=100000", "run.overwrite=false")
     process = popen(*words[1:], preexec_fn=odd)
     wait_for_step(folder / "run", 3, [process])
     process.send_signal(signal.SIGTERM)
@@ -249,9 +249,9 @@ def signals_blocked_and_children_ignored_by_the_parent(folder):
 @case
 def processor_time_runs_out(folder):
     """SIGXCPU of a limit on processor time ends the run; nothing is left, and the same command goes on."""
-    words = ranks_test.temper_words(f"run.dir={folder / 'run'}", f"model.path={ranks_test.taught()}", *ranks_test.TAUGHT,
-                                    "run.steps=100000", "run.overwrite=false", "checkpoint.every=2", "rollout.samples_per_task=4",
-                                    "optimizer.lr=2e-4", "optimizer.schedule=linear", "optimizer.warmup=0.1")
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *jobs.TAUGHT,
+                              "run.steps=100000", "run.overwrite=false", "checkpoint.every=2", "rollout.samples_per_task=4",
+                              "optimizer.lr=2e-4", "optimizer.schedule=linear", "optimizer.warmup=0.1")
     process = popen(*words[1:], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (7, 9)))
     text = process.communicate(timeout=60)[0]
     expect(process.returncode != 0, text)

@@ -10,7 +10,7 @@ import time
 
 import attack_cases
 import attack_files
-import ranks_test
+import jobs
 
 from .harness import case, expect
 from .runs import ended, lines_of, start, temper, wait_until
@@ -19,11 +19,11 @@ from .runs import ended, lines_of, start, temper, wait_until
 def to_ports(name, talk, holds):
     def body(folder):
         run = start(folder / "run", "run.steps=15", "ranks.env=1", count=3)
-        wait_until(lambda: any(ranks_test.listening(rank.pid) for rank in run), run, "a port")
+        wait_until(lambda: any(jobs.listening(rank.pid) for rank in run), run, "a port")
         sockets, until = [], time.monotonic() + 25
         while time.monotonic() < until and all(rank.poll() is None for rank in run):
             for rank in run:
-                for _, port in ranks_test.listening(rank.pid):
+                for _, port in jobs.listening(rank.pid):
                     talk(port, sockets)
             time.sleep(0.05)
         ended(run, 0, 0, 0, within=60)
@@ -89,9 +89,9 @@ def of_the_attacks(name, pattern, holds):
         work = folder / "files"
         work.mkdir()
         with attack_files.Starters() as starters:
-            usual = attack_files.usual_cost(ranks_test.BUILD / "temper", work, starters)
+            usual = attack_files.usual_cost(jobs.BUILD / "temper", work, starters)
             for one in chosen:
-                result, found = attack_files.attempt(ranks_test.BUILD / "temper", work, one, usual[tuple(one.command)], starters)
+                result, found = attack_files.attempt(jobs.BUILD / "temper", work, one, usual[tuple(one.command)], starters)
                 found = [text for text in found if " s more than good files" not in text]
                 expect(not found, f"{one.name}: {found}\n{result.text[:300]}")
     body.__doc__ = holds
@@ -162,12 +162,12 @@ def metrics_that_are_damaged(folder):
         expect(len(done.text) < 4000, f"{line[:40]}: {len(done.text)} bytes of message")
 
 
-@case(needs=(ranks_test.model,))
+@case(needs=(jobs.model,))
 def a_model_that_is_replaced_while_it_is_read(folder):
     """Weights that shrink or change under the reader are an error with words, not SIGBUS."""
     model = folder / "model"
     os.makedirs(model)
-    for path in ranks_test.model().iterdir():
+    for path in jobs.model().iterdir():
         (model / path.name).write_bytes(path.read_bytes())
     file = model / "model.safetensors"
     good = file.read_bytes()

@@ -1,0 +1,344 @@
+"""Ranks that fail or make unlike calls: all end, and one message says why: python3 tests/ranks_failing_test.py build"""
+
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import jobs
+from jobs import (TAUGHT, Ranks, have_mpi, json_lines, model, patient, run_mpi, start_by_hand, start_temper, taught,
+                  temper_words, wait_all)
+
+
+def marked_processes():
+    mark = f"TEMPER_RANKS_TEST={os.getpid()}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state != "Z" and mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except (OSError, IndexError):
+            pass
+    return found
+
+
+class Failures(Ranks):
+    def fail_rank(self, rank, fault, *texts, count=3, code=3, within=12, words=()):
+        directory = jobs.WORK / "failing"
+        shutil.rmtree(directory, ignore_errors=True)
+        start = time.monotonic()
+        ranks = start_temper(count, f"run.dir={directory}", f"ranks.timeout_s={4 * patient()}", f"ranks.silence_s={3 * patient()}",
+                             f"ranks.start_s={30 * patient()}", *words, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
+        pids = [process.pid for process in ranks]
+        ended = wait_all(ranks, 60)
+        took = time.monotonic() - start
+        for other in set(range(count)) - {rank}:
+            self.assertEqual(ended.codes[other], code, ended.text)
+        self.assertNotEqual(ended.codes[rank], 0 if "exit" not in fault else None, ended.text)
+        who = f"rank {rank} of {count} (host {socket.gethostname()}, pid {pids[rank]}) "
+        self.assertEqual(ended.text.count("; all ranks end"), 1, ended.text)
+        for text in (who, *texts):
+            self.assertIn(text, ended.text)
+        self.assertLess(took, within * patient(), ended.text)
+        self.assert_nothing_left(pids)
+
+    def fail_unsaved(self, rank, fault, *texts, within=20, **rest):
+        """The rank fails, and not one checkpoint is written."""
+        self.fail_rank(rank, fault, *texts, within=within, **rest)
+        saved = [path for path in (jobs.WORK / "failing/checkpoints").glob("*") if not path.name.endswith(".tmp")]
+        self.assertEqual(saved, [])
+
+    def assert_nothing_left(self, pids):
+        """Neither ranks nor their judges: those carry this test's mark in their environment."""
+        for _ in range(20):
+            left = [pid for pid in marked_processes() if pid != os.getpid()]
+            if not left:
+                return
+            time.sleep(0.2)
+        self.fail(f"left behind: {left}")
+
+
+class Failing(Failures):
+    """Each kind of end of one rank, in each phase: all end, one message says who, where and what."""
+
+    def test_killed_while_generating(self):
+        self.fail_rank(1, "rollout:kill", "was killed or crashed in rollout")
+
+    def test_crashed_in_an_update(self):
+        self.fail_rank(2, "update:crash", "was killed or crashed in update")
+
+    def test_left_without_a_word_in_the_corpus(self):
+        self.fail_rank(1, "corpus:exit", "was killed or crashed in corpus")
+
+    def test_failed_at_start_up(self):
+        self.fail_rank(1, "start-up:throw", "failed in start-up: this failure was asked for")
+
+    def test_failed_in_a_save(self):
+        self.fail_rank(0, "save:throw", "failed in save: this failure was asked for")
+
+    def test_stopped_while_judging(self):
+        self.fail_rank(1, "judging:stop", "has given no sign of life for", "in judging")
+
+    def test_hung_in_front_of_a_collective(self):
+        self.fail_rank(1, "weights:hang", "hangs in update: no progress for", 'wait in the collective "weights of model.embed_tokens"', 'ranks 0 and 2 wait in call ',
+                       ', the all-gather "weights of model.embed_tokens" of ', within=20)
+
+    def test_first_rank_killed(self):
+        self.fail_rank(0, "rollout:kill", "was killed or crashed in rollout")
+
+    def test_first_rank_stopped(self):
+        self.fail_rank(0, "update:stop", "has given no sign of life for", "in update")
+
+    # From the second time on a step before tells what belongs there; in front of the first save.
+
+    def test_left_out_an_all_reduce(self):
+        self.fail_unsaved(1, "gradient norm:skip@2", "has made other collective calls than the others: it left out call ",
+                          ', the all-reduce "gradient norm" of 1 × f64, and went on with the note "update" of ')
+
+    def test_first_rank_left_out_an_all_reduce(self):
+        self.fail_unsaved(0, "gradient norm:skip@2", "has made other collective calls than the others: it left out call ",
+                          ', the all-reduce "gradient norm" of 1 × f64, and went on')
+
+    def test_left_out_the_very_first_all_reduce(self):
+        """Nothing tells what belongs there: both calls are named."""
+        self.fail_unsaved(1, "gradient norm:skip", "has made other collective calls than the others: ",
+                          'the all-reduce "gradient norm" of 1 × f64')
+
+    def test_left_out_the_gradients_of_one_unit(self):
+        for stage in (1, 2):
+            self.fail_unsaved(2, "gradients of model.layers.1:skip@2",
+                              "has made other collective calls than the others: it left out call ",
+                              ', the reduce-scatter "gradients of model.layers.1" of ', words=[f"model.zero_stage={stage}"])
+
+    def test_left_out_the_weights_of_one_unit(self):
+        self.fail_unsaved(1, "weights of model.layers.0:skip@2", "it left out call ", ', the all-gather "weights of model.layers.0" of ')
+
+    def test_left_out_a_micro_batch(self):
+        """Under ZeRO-1 that is no collective: what is summed would be of fewer rows."""
+        self.fail_unsaved(1, "micro-batch:skip@2", "it left out call ", ', the note "micro-batch" of 1, and went on with the ',
+                          words=["model.zero_stage=1"])
+
+    def test_made_an_all_reduce_twice(self):
+        self.fail_unsaved(1, "gradient norm:twice@2", "has made other collective calls than the others: its call ",
+                          ', the all-reduce "gradient norm" of 1 × f64, is one that the others did not make')
+
+    def test_of_two_ranks_both_are_named(self):
+        for rank in (1, 0):
+            self.fail_unsaved(rank, "gradients of model.layers.1:skip@2", "have made different collective calls: call ",
+                              'the reduce-scatter "gradients of model.layers.1" of ',
+                              f"rank 0 of 2 (host {socket.gethostname()}, pid ", f" and rank 1 of 2 (host {socket.gethostname()}, pid ",
+                              f"rank {rank} left out the reduce-scatter", f"or rank {1 - rank} made it once too often", count=2)
+
+    LEARNS = ["eval.before=false", "run.steps=4", "ranks.check_every=1"]
+
+    def test_one_bit_of_one_ranks_weights(self):
+        # Behind the first update, in front of the first save.
+        words = [f"model.path={model()}", "eval.before=false", "run.steps=9", "checkpoint.every=1", "ranks.check_every=0"]
+        self.fail_unsaved(1, "gathered:flip@2", "failed in save: its weights are not those of the other ranks: model.layers.",
+                          "differs", words=words)
+
+    def test_one_bit_of_each_unit(self):
+        """A flipped bit that is learned from is in all ranks: it must be found before."""
+        for unit in ("model.embed_tokens", "model.layers.0", "model.layers.1", "model.norm"):
+            self.fail_unsaved(2, f"weights of {unit}:flip", f"its weights are not those of the other ranks: {unit} differs",
+                              words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0"], within=30)
+
+    def test_one_bit_of_the_reference(self):
+        self.fail_unsaved(1, "reference:flip", "its weights are not those of the other ranks: model.layers.",
+                          " of the reference policy differs", within=30,
+                          words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0", "loss.kl_coefficient=0.1"])
+
+    def test_one_bit_of_the_batch(self):
+        self.fail_unsaved(1, "batch:flip", "has made other collective calls than the others: its call ", ' is the note "batch" of ',
+                          within=30, words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=1"])
+
+    def test_sends_what_is_no_message(self):
+        for rank in (1, 0):
+            self.fail_rank(rank, "beat:garbage@3", "sent 11 bytes that are no message of a rank", within=20, words=["run.steps=100000"])
+
+    def test_killed_under_mpirun(self):
+        if not have_mpi():
+            self.skipTest("no Open MPI")
+        words = temper_words(f"run.dir={jobs.WORK / 'mpi_failing'}", "ranks.silence_s=3")
+        ended = run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=rollout:kill", *words, timeout=60)
+        self.assertNotEqual(ended.codes[0], 0)
+        self.assertEqual(ended.text.count("was killed or crashed in rollout; all ranks end"), 1, ended.text)
+
+    def test_slow_is_not_hung(self):
+        ended = wait_all(start_temper(2, f"run.dir={jobs.WORK / 'slow'}", "ranks.timeout_s=20", "ranks.silence_s=3",
+                                      of_rank=lambda rank: {"TEMPER_FAULT": "rollout:slow"} if rank else {}))
+        self.assertEqual(set(ended.codes), {0}, ended.text)
+
+    def test_interrupt_of_one_rank_ends_all_with_a_checkpoint(self):
+        directory = jobs.WORK / "interrupted"
+        ended = wait_all(start_temper(2, f"run.dir={directory}", "run.steps=1000000",
+                                      of_rank=lambda rank: {"TEMPER_FAULT": "save:interrupt"} if rank else {}))
+        self.assertEqual(set(ended.codes), {130}, ended.text)
+        self.assertTrue((directory / "checkpoints/final/model.safetensors").exists(), ended.text)
+
+
+class Calls(Ranks):
+    """Ranks that make given calls, some of them others than the rest: all end in seconds, and the message names the call."""
+
+    def make(self, *by_rank):
+        start = time.monotonic()
+        ended = wait_all(start_by_hand(len(by_rank), lambda rank: [jobs.BUILD / "ranks_collectives", "calls", *by_rank[rank]]), 60)
+        self.assertLess(time.monotonic() - start, 20, ended.text)
+        return ended
+
+    def expect_end(self, ended, *texts):
+        self.assertTrue(all(code in (3, -9) for code in ended.codes), f"{ended.codes} {ended.text}")
+        self.assertEqual(ended.text.count("; all ranks end"), 1, ended.text)
+        for text in texts:
+            self.assertIn(text, ended.text)
+
+    STEP = ["sum:loss", "scatter:gradients:100", "sum:norm", "note:update:1", "gather:weights:100", "text:answers:50"]
+
+    def test_like_calls(self):
+        self.expect_ok(self.make(*[self.STEP * 3] * 3), 3)
+
+    def test_a_call_left_out(self):
+        without = self.STEP * 2 + ["sum:loss", *self.STEP[2:], *self.STEP]
+        self.expect_end(self.make(self.STEP * 4, without, self.STEP * 4), "rank 1 of 3",
+                        "it left out call ", ', the reduce-scatter "gradients" of 100 × f32, and went on with the all-reduce "norm"')
+        self.expect_end(self.make(without, self.STEP * 4), "rank 0 of 2", " and rank 1 of 2", 'rank 0 left out the reduce-scatter "gradients"')
+
+    def test_another_shape(self):
+        other = ["scatter:gradients:101" if word == "scatter:gradients:100" else word for word in self.STEP]
+        self.expect_end(self.make(self.STEP * 2, self.STEP * 2, self.STEP + other), "rank 2 of 3", ' is the reduce-scatter "gradients" '
+                        'of 101 × f32, that of the others the reduce-scatter "gradients" of 100 × f32')
+
+    def test_another_number(self):
+        """No message differs, and all come to the end together: it is compared there."""
+        self.expect_end(self.make(["sum:loss", "note:batch:5"], ["sum:loss", "note:batch:6"], ["sum:loss", "note:batch:5"]),
+                        "rank 1 of 3", 'is the note "batch" of 6, that of the others the note "batch" of 5')
+
+    def test_the_last_call_left_out(self):
+        """Those that wait would wait for ever."""
+        leaves, waits = [*self.STEP, "sleep:3000", "leave"], [*self.STEP, "sum:last", "leave"]  # all others wait by then
+        ended = self.make(waits, leaves, waits)
+        self.assertEqual(ended.codes, [3, 0, 3], ended.text)  # rank 1 had come to its end
+        for text in ("rank 1 of 3", "has come to its end and left out a collective call: ranks 0 and 2 wait in call ",
+                     ', the all-reduce "last" of 1 × f64; all ranks end'):
+            self.assertIn(text, ended.text)
+        left, waiting = wait_each(start_by_hand(2, lambda rank: [jobs.BUILD / "ranks_collectives", "calls", *([waits, leaves][1 - rank])]))
+        self.assertEqual([left.codes, waiting.codes], [[0], [3]], left.text + waiting.text)
+        self.assertIn("rank 0 of 2", waiting.text)
+        self.assertIn('left out a collective call: rank 1 waits in call ', waiting.text)
+
+    def test_who_waits_for_whom(self):
+        waits, late = [*self.STEP, "sum:last"], [*self.STEP, "sleep:30000", "sum:last"]
+        self.expect_end(self.make(waits, waits, late), "rank 2 of 3", 'while others wait in the collective "last": ranks 0 and 1 wait in call ',
+                        ', the all-reduce "last" of 1 × f64')
+
+    def test_a_failure_that_another_ranks_calls_led_to(self):
+        """Who fails may have met another call's numbers: whose calls differ is said, not what they were taken for."""
+        like, unlike = [*self.STEP, "note:batch:5", "sum:last"], [*self.STEP, "note:batch:6", "sum:last"]
+        self.expect_end(self.make([*like, "throw:nonsense"], like, unlike), "rank 2 of 3", 'is the note "batch" of 6')
+
+    def test_a_failure_of_its_own(self):
+        self.expect_end(self.make(self.STEP + ["throw:nonsense"], self.STEP * 2, self.STEP * 2), "rank 0 of 3", ": nonsense; all ranks end")
+
+    def test_any_change_is_named(self):
+        """Calls drawn at random, and one of a rank left out, added or of another shape."""
+        draw = random.Random(7)
+        for trial in range(int(os.environ.get("TEMPER_TRIALS", "12"))):
+            step = [draw.choice(("sum:s{}", "gather:g{}:{}", "scatter:r{}:{}", "text:t{}:{}", "note:n{}:{}")).format(i, draw.randint(1, 3000))
+                    for i in range(draw.randint(2, 8))]
+            calls = step * draw.randint(2, 6)
+            count, place = draw.randint(2, 4), draw.randrange(len(step), len(calls))
+            odd_rank, odd, name = draw.randrange(count), list(calls), calls[place].split(":")[1]
+            kind = draw.choice(("left out", "added", "shape"))
+            if kind == "shape" and calls[place][0] in "st":
+                kind = "left out"  # of one shape
+            if kind == "left out":
+                del odd[place]
+            elif kind == "added":
+                odd.insert(place, f"sum:x{place}")
+                name = f"x{place}"
+            else:
+                odd[place] = re.sub(r"\d+$", lambda number: str(int(number[0]) + 1), calls[place])
+            with self.subTest(trial=trial, kind=kind, count=count, rank=odd_rank, word=calls[place], step=step):
+                ended = self.make(*[odd if rank == odd_rank else calls for rank in range(count)])
+                said = {"left out": "left out", "added": "did not make", "shape": "its call "}[kind] if count > 2 else "different"
+                self.expect_end(ended, f"rank {odd_rank} of {count}", said, f'"{name}"')
+
+
+def wait_each(processes, timeout=60):
+    return [wait_all([process], timeout) for process in processes]
+
+
+class Containers(Ranks):
+    """Ranks whose processes do not see each other: pid namespaces."""
+
+    # Beside an init of its own: one that stops itself is not stopped where it is the first process of its namespace.
+    APART = ["unshare", "--pid", "--fork", "sh", "-c", '"$@"; exit $?', "init"]
+
+    def setUp(self):
+        if subprocess.run([*self.APART, "true"], capture_output=True).returncode != 0:
+            self.skipTest("no pid namespaces here")
+        self.directory = Path(tempfile.mkdtemp(dir=jobs.WORK)) / "run"
+
+    def start(self, *words, fault=""):
+        """Rank 1 in a container of its own."""
+        words = [f"run.dir={self.directory}", f"model.path={taught()}", *TAUGHT, "run.overwrite=false", "ranks.silence_s=3",
+                 "checkpoint.every=2", *words]
+        command = temper_words(*words)
+        return start_by_hand(2, lambda rank: [*self.APART, *command] if rank else command,
+                             lambda rank: {"TEMPER_FAULT": fault} if rank and fault else {})
+
+    def stop_the_old_one(self):
+        """A run whose rank 1 was stopped in front of a write, and whose rank 0 has ended."""
+        old = self.start("run.steps=100000", fault="write:stop@40")
+        self.assertEqual(old[0].wait(100), 3)
+        self.assertIn("has given no sign of life", old[0].stdout.read())
+        self.assertIsNone(old[1].poll())
+        return old[1]
+
+    def wake(self, old):
+        pid = old.pid
+        for _ in range(2):  # its init, and the rank
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            self.assertEqual(len(children), 1)
+            pid = int(children[0])
+        os.kill(pid, signal.SIGCONT)
+        text = old.communicate(timeout=60)[0]
+        self.assertNotEqual(old.returncode, 0, text)
+
+    def content(self):
+        return {str(path): path.read_bytes() for path in sorted(self.directory.rglob("*")) if path.is_file()}
+
+    def test_an_old_rank_that_wakes_later_writes_nothing(self):
+        old = self.stop_the_old_one()
+        steps = max(line["step"] for line in json_lines(self.directory / "metrics.jsonl")) + 2
+        ended = wait_all(self.start(f"run.steps={steps}"))
+        self.assertEqual(ended.codes, [0, 0], ended.text)
+        before = self.content()
+        self.wake(old)
+        self.assertEqual(self.content(), before)
+
+    def test_an_old_rank_that_wakes_beside_the_new_ones(self):
+        old = self.stop_the_old_one()
+        steps = max(line["step"] for line in json_lines(self.directory / "metrics.jsonl")) + 6
+        new = self.start(f"run.steps={steps}")
+        journal = self.directory / "verdicts/rank_1.jsonl"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and "resumes after" not in (self.directory / "log/rank_0.txt").read_text()[-2000:]:
+            time.sleep(0.02)
+        self.wake(old)
+        ended = wait_all(new)
+        self.assertEqual(ended.codes, [0, 0], ended.text)
+        self.assertTrue(all(line.startswith("{") and line.endswith("}") for line in journal.read_text().splitlines()))
+
+
+if __name__ == "__main__":
+    jobs.run_tests("ranks_failing")
