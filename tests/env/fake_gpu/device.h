@@ -5,6 +5,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -25,18 +26,27 @@ struct Index {
 };
 inline Index grid_dim, block_dim, block_index, thread_index;
 
-// A kernel's parameters out of the driver's packed buffer, or from the addresses of each.
 template <auto kKernel>
 struct Kernel;
 template <class... Parameters, void (*kKernel)(Parameters...)>
 struct Kernel<kKernel> {
-  static void call(void** addresses, const char* packed) {
-    size_t at = 0, next = 0;
+  // Where each parameter begins when all lie in one buffer.
+  static constexpr std::array<size_t, sizeof...(Parameters)> kOffsets = [] {
+    std::array<size_t, sizeof...(Parameters)> offsets{};
+    size_t next = 0, end = 0;
+    const auto place = [&](size_t bytes, size_t align) {
+      offsets[next] = (end + align - 1) / align * align;
+      end = offsets[next++] + bytes;
+    };
+    (place(sizeof(Parameters), alignof(Parameters)), ...);
+    return offsets;
+  }();
+
+  // Takes the address of each parameter.
+  static void call(void** addresses) {
+    size_t next = 0;
     const auto take = [&]<class T>(T& value) {
-      at = (at + alignof(T) - 1) / alignof(T) * alignof(T);
-      std::memcpy(static_cast<void*>(&value), addresses != nullptr ? addresses[next++] : packed + at,
-                  sizeof(T));
-      at += sizeof(T);
+      std::memcpy(static_cast<void*>(&value), addresses[next++], sizeof(T));
     };
     std::tuple<std::remove_const_t<Parameters>...> values;
     std::apply([&](auto&... each) { (take(each), ...); }, values);

@@ -19,14 +19,15 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/env/fake_gpu/trace.h"
 
 namespace {
 
-using Call = void (*)(void**, const char*);
 using fake::Clock;
 using fake::Work;
 
@@ -43,44 +44,43 @@ void sleep_us(double time) { std::this_thread::sleep_for(std::chrono::duration<d
 
 // What hardly a kernel on a GPU can do: keep count of its calls, reach the events' times, find the memory
 // that is shared, start another unseen.
-void slow_at_first(void** addresses, const char* packed) {
+void slow_at_first(void** addresses) {
   static int calls = 0;
   if (++calls >= 19 && calls <= 22) sleep_us(5000);  // the first that are timed
-  fake::Kernel<&good>::call(addresses, packed);
+  fake::Kernel<&good>::call(addresses);
 }
-void ever_faster(void** addresses, const char* packed) {
+void ever_faster(void** addresses) {
   static int calls = 0;
   ++calls;  // from 19 on they are timed, from 29 on by the audit
   sleep_us(calls < 24 ? 40'000 : calls < 43 ? 2'000 : 0);
-  fake::Kernel<&good>::call(addresses, packed);
+  fake::Kernel<&good>::call(addresses);
 }
-void changes_an_input_once(void** addresses, const char* packed) {
+void changes_an_input_once(void** addresses) {
   static int calls = 0;
-  ++calls == 22 ? fake::Kernel<&input_changed>::call(addresses, packed)
-                : fake::Kernel<&good>::call(addresses, packed);
+  ++calls == 22 ? fake::Kernel<&input_changed>::call(addresses) : fake::Kernel<&good>::call(addresses);
 }
-void shortens_its_time(void** addresses, const char* packed) {
+void shortens_its_time(void** addresses) {
   events_lie = true;
   sleep_us(200);  // less than what the host's clock takes for long
-  fake::Kernel<&good>::call(addresses, packed);
+  fake::Kernel<&good>::call(addresses);
 }
-void shortens_a_long_time(void** addresses, const char* packed) {
+void shortens_a_long_time(void** addresses) {
   events_lie = true;
   sleep_us(40'000);
-  fake::Kernel<&good>::call(addresses, packed);
+  fake::Kernel<&good>::call(addresses);
 }
-void changes_what_was_given(void** addresses, const char* packed) {
-  fake::Kernel<&good>::call(addresses, packed);
+void changes_what_was_given(void** addresses) {
+  fake::Kernel<&good>::call(addresses);
   ++*mapped;
 }
 float table[3] = {1, 2, 3};
-void changes_a_table(void** addresses, const char* packed) {
-  fake::Kernel<&good>::call(addresses, packed);
+void changes_a_table(void** addresses) {
+  fake::Kernel<&good>::call(addresses);
   table[1] += 1;
 }
-void starts_another(void** addresses, const char* packed) {
+void starts_another(void** addresses) {
   const auto begin = Clock::now();
-  fake::Kernel<&good>::call(addresses, packed);
+  fake::Kernel<&good>::call(addresses);
   fake::trace(Work::kKernel, begin, {{1, 1, 1}, {1, 1, 1}});
 }
 
@@ -89,11 +89,17 @@ int setting(const char* name, int otherwise) {
   return text != nullptr ? std::atoi(text) : otherwise;
 }
 
-const std::map<std::string, Call>& kernels() {
+struct Kernel {
+  void (*call)(void** addresses);
+  std::span<const size_t> offsets;  // of the parameters in a buffer
+};
+
+const std::map<std::string, Kernel>& kernels() {
   // clang-format off: it takes the macros for blocks, and never settles.
-  static const std::map<std::string, Call> known{
-#define FAKE_KERNEL(name) {#name, fake::Kernel<&name>::call}
-#define FAKE_OWN(name) {#name, fake::Kernel<&temper::env::name>::call}
+  static const std::map<std::string, Kernel> known{
+#define FAKE_KERNEL(name) {#name, {fake::Kernel<&name>::call, fake::Kernel<&name>::kOffsets}}
+#define FAKE_OWN(name) {#name, {fake::Kernel<&temper::env::name>::call, fake::Kernel<&temper::env::name>::kOffsets}}
+#define FAKE_GOOD(name) {#name, {name, fake::Kernel<&good>::kOffsets}}
       FAKE_OWN(temper_draw),
       FAKE_OWN(temper_check_draws),
       FAKE_OWN(temper_fill_zones),
@@ -132,17 +138,17 @@ const std::map<std::string, Call>& kernels() {
       FAKE_KERNEL(nan_lost),
       FAKE_KERNEL(copied),
       FAKE_KERNEL(idle),
-      {"slow_at_first", slow_at_first},
-      {"ever_faster", ever_faster},
-      {"changes_an_input_once", changes_an_input_once},
-      {"shortens_its_time", shortens_its_time},
-      {"shortens_a_long_time", shortens_a_long_time},
-      {"changes_what_was_given", changes_what_was_given},
-      {"starts_another", starts_another},
-      {"changes_a_table", changes_a_table},
-      {"wild", [](void**, const char*) { lose(CUDA_ERROR_ILLEGAL_ADDRESS); }},
-      {"trapped", [](void**, const char*) { lose(CUDA_ERROR_LAUNCH_FAILED); }},
-      {"endless", [](void**, const char*) { endless(); }},
+      FAKE_GOOD(slow_at_first),
+      FAKE_GOOD(ever_faster),
+      FAKE_GOOD(changes_an_input_once),
+      FAKE_GOOD(shortens_its_time),
+      FAKE_GOOD(shortens_a_long_time),
+      FAKE_GOOD(changes_what_was_given),
+      FAKE_GOOD(starts_another),
+      FAKE_GOOD(changes_a_table),
+      {"wild", {[](void**) { lose(CUDA_ERROR_ILLEGAL_ADDRESS); }, {}}},
+      {"trapped", {[](void**) { lose(CUDA_ERROR_LAUNCH_FAILED); }, {}}},
+      {"endless", {[](void**) { endless(); }, {}}},
   };
   // clang-format on
   return known;
@@ -150,7 +156,7 @@ const std::map<std::string, Call>& kernels() {
 
 struct Function {
   std::string name;
-  Call call;
+  Kernel kernel;
   int shared = 48 << 10;
 };
 
@@ -159,13 +165,13 @@ constexpr size_t kMemoryBytes = 64 << 20;
 
 // Addresses that are reserved and not mapped are no memory of this process either.
 sigjmp_buf at_fault;
-void run(const Function& function, void** addresses, const char* packed) {
+void run(const Function& function, void** addresses) {
   struct sigaction leave {
   }, before{};
   leave.sa_handler = [](int) { siglongjmp(at_fault, 1); };
   ::sigaction(SIGSEGV, &leave, &before);
   if (sigsetjmp(at_fault, 1) == 0)
-    function.call(addresses, packed);
+    function.kernel.call(addresses);
   else
     lose(CUDA_ERROR_ILLEGAL_ADDRESS);
   ::sigaction(SIGSEGV, &before, nullptr);
@@ -338,8 +344,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void*
     return CUDA_ERROR_INVALID_VALUE;
   fake::grid_dim = {config->gridDimX, config->gridDimY, config->gridDimZ};
   fake::block_dim = {config->blockDimX, config->blockDimY, config->blockDimZ};
+  std::vector<void*> unpacked;
+  if (extra != nullptr)
+    for (const size_t offset : function.kernel.offsets)
+      unpacked.push_back(static_cast<char*>(extra[1]) + offset);
   const auto begin = Clock::now();
-  run(function, addresses, extra != nullptr ? static_cast<const char*>(extra[1]) : nullptr);
+  run(function, addresses != nullptr ? addresses : unpacked.data());
   fake::trace(Work::kKernel, begin,
               {{config->gridDimX, config->gridDimY, config->gridDimZ},
                {config->blockDimX, config->blockDimY, config->blockDimZ}});

@@ -25,7 +25,7 @@ void launch(Arguments... arguments) {
   void* addresses[] = {&arguments...};
   fake::grid_dim = {2, 1, 1};
   fake::block_dim = {8, 1, 1};
-  fake::Kernel<kKernel>::call(addresses, nullptr);
+  fake::Kernel<kKernel>::call(addresses);
 }
 
 // Elements that are out of their bound, `got` in f32 and what is right in f32 or f64.
