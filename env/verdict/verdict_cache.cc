@@ -51,30 +51,28 @@ struct VerdictCache::Impl {
   // In one transaction: a process that opens the database meanwhile would find tables without the number that makes
   // them ours.
   void make_ours() {
-    if (const std::string why = foreign(); !why.empty())
-      throw ConfigError(
-          "env.cache: {} is not a cache of verdicts ({}) and is left unchanged; name another file", path,
-          why);
+    begin_to_write();
+    const int application = number_of("PRAGMA application_id");
+    if (application != kApplication && number_of("SELECT count(*) FROM sqlite_schema") != 0)
+      refuse(fmt::format("a database of application {}", application));
     run("CREATE TABLE IF NOT EXISTS verdicts (digest TEXT PRIMARY KEY, verdict TEXT NOT NULL) WITHOUT ROWID");
     run(fmt::format("PRAGMA application_id = {}", kApplication));
     run("COMMIT");
   }
 
-  // Begins to write. Why the database is not ours; "": it is, or it is empty.
-  std::string foreign() {
-    const auto number = [&](const char* pragma) {
-      const Statement statement = prepare(pragma);
-      return step(statement) ? sqlite3_column_int(statement.get(), 0) : 0;
-    };
+  // SQLite reads the file here for the first time, and sees whether it is a database.
+  void begin_to_write() {
     try {
       run("BEGIN IMMEDIATE");
-      const int application = number("PRAGMA application_id");
-      if (application == kApplication || number("SELECT count(*) FROM sqlite_schema") == 0) return "";
-      return fmt::format("a database of application {}", application);
-    } catch (const WorldError& e) {
-      if ((sqlite3_errcode(database.get()) & 0xff) == SQLITE_NOTADB) return sqlite3_errmsg(database.get());
+    } catch (const WorldError&) {
+      if ((sqlite3_errcode(database.get()) & 0xff) == SQLITE_NOTADB) refuse(sqlite3_errmsg(database.get()));
       throw;
     }
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw ConfigError(
+        "env.cache: {} is not a cache of verdicts ({}) and is left unchanged; name another file", path, why);
   }
 
   void check(int result, const char* what) {
@@ -98,6 +96,11 @@ struct VerdictCache::Impl {
   void run(const std::string& text) {
     const Statement statement = prepare(text);
     while (step(statement)) continue;
+  }
+
+  int number_of(const char* query) {
+    const Statement statement = prepare(query);
+    return step(statement) ? sqlite3_column_int(statement.get(), 0) : 0;
   }
 
   // Bound texts live until the statement is done.
