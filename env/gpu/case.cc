@@ -22,11 +22,6 @@ double far_of(uint8_t step) { return step == 0 ? 0 : kFarSteps[(step - 1) % std:
 
 uint32_t zone_key(const GpuFill& fill, size_t zone) { return uint32_t(mix_key({fill.key, zone})); }
 
-FillType guard_type(FillType type) {
-  if (type == FillType::kBF16) return FillType::kGuardBF16;
-  return type == FillType::kF16 ? FillType::kGuardF16 : FillType::kGuardF32;
-}
-
 // The fill types of all buffers, in order.
 std::vector<FillType> fill_types(const CallLayout& layout, const GpuBufferTypes& types) {
   std::vector<FillType> all;
@@ -161,21 +156,38 @@ uint64_t seal_of(const GpuDraw& draw) { return mix_key({draw.seed, kSeal}); }
 
 GpuFill fill_of(const GpuDraw& draw) { return {mix_key({draw.turn_key, kFill}), draw.call}; }
 
+FillType guard_type(FillType buffer) {
+  if (buffer == FillType::kBF16) return FillType::kGuardBF16;
+  return buffer == FillType::kF16 ? FillType::kGuardF16 : FillType::kGuardF32;
+}
+
 uint32_t output_fill_key(const GpuFill& fill, size_t output) { return zone_key(fill, output); }
+
+std::vector<uint32_t> gpu_fill_words(FillType type, uint32_t key, uint32_t call, int64_t first,
+                                     int64_t count) {
+  std::vector<uint32_t> words;
+  words.reserve(size_t(count));
+  FilledGroup group{};
+  for (int64_t i = first; i < first + count; ++i) {
+    if (i == first || i % 4 == 0) group = filled_group(type, key, call, uint64_t(i / 4));
+    words.push_back(group.word[i % 4]);
+  }
+  return words;
+}
 
 std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, ElementType type, int64_t first,
                                       int64_t count) {
-  const uint32_t key = output_fill_key(fill, output);
   const bool narrow = type == ElementType::kBF16 || type == ElementType::kF16;
-  const int64_t in_word = narrow ? 2 : 1, in_group = 4 * in_word;
+  const int64_t in_word = narrow ? 2 : 1, first_word = first / in_word,
+                words_end = (first + count + in_word - 1) / in_word;
+  const std::vector<uint32_t> words = gpu_fill_words(FillType(type), output_fill_key(fill, output), fill.call,
+                                                     first_word, words_end - first_word);
+  if (!narrow) return words;
   std::vector<uint32_t> elements;
   elements.reserve(size_t(count));
-  FilledGroup four = filled_group(FillType(type), key, fill.call, uint64_t(first / in_group));
   for (int64_t i = first; i < first + count; ++i) {
-    const int64_t place = i % in_group;
-    if (place == 0) four = filled_group(FillType(type), key, fill.call, uint64_t(i / in_group));
-    const uint32_t word = four.word[place / in_word];
-    elements.push_back(!narrow ? word : place % 2 == 0 ? word & 0xFFFF : word >> 16);
+    const uint32_t word = words[size_t(i / 2 - first_word)];
+    elements.push_back(i % 2 == 0 ? word & 0xFFFF : word >> 16);
   }
   return elements;
 }

@@ -70,13 +70,17 @@ size_t batch_of(const Task& task, const std::vector<GpuDraw>& draws);
 // The key under which a call's outputs are sealed. It reveals nothing about the keys of other calls.
 uint64_t seal_of(const GpuDraw& draw);
 
-// The contents of memory before a call (gpu_fill.h). The key reveals nothing about the inputs.
+// The contents of memory before a call (fill.h). The key reveals nothing about the inputs.
 struct GpuFill {
   uint64_t key = 0;
   uint32_t call = 0;
 };
 GpuFill fill_of(const GpuDraw& draw);
 uint32_t output_fill_key(const GpuFill& fill, size_t output);
+FillType guard_type(FillType buffer);  // the fill of a guard beside a buffer of that fill
+// Words [first, first + count) of memory that is filled from its begin; 16-bit floats lie two in a word.
+std::vector<uint32_t> gpu_fill_words(FillType type, uint32_t key, uint32_t call, int64_t first,
+                                     int64_t count);
 // The fill of elements [first, first + count) of an output as bits; 16-bit floats are in the low half.
 std::vector<uint32_t> filled_elements(const GpuFill& fill, size_t output, ElementType type, int64_t first,
                                       int64_t count);

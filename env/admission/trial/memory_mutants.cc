@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "env/call/case.h"
-#include "env/gpu/fill.h"
+#include "env/gpu/case.h"
 #include "env/oracle/tolerance.h"
 
 namespace temper::env {
@@ -20,15 +20,8 @@ at::Tensor of_bits(const std::vector<uint32_t>& words, ElementType type, at::Int
   return at::from_blob(const_cast<uint32_t*>(words.data()), {count}, dtype_of(type)).clone().reshape(sizes);
 }
 
-// A GPU's fill, in groups of 16 bytes.
 std::vector<uint32_t> gpu_words(FillType type, uint64_t key, Fill fill, int64_t count) {
-  std::vector<uint32_t> words;
-  while (std::ssize(words) < count) {
-    const FilledGroup group =
-        filled_group(type, uint32_t(mix_key({fill.key, key})), fill.call, words.size() / 4);
-    words.insert(words.end(), group.word, group.word + 4);
-  }
-  return words;
+  return gpu_fill_words(type, uint32_t(mix_key({fill.key, key})), fill.call, 0, count);
 }
 
 std::vector<uint32_t> core_words(FillKind kind, Fill fill, int64_t first, int64_t count) {
@@ -61,16 +54,12 @@ at::Tensor held_workspace(const Task& task, const TensorSpec& like, const Shape&
   return of_bits(std::vector<uint32_t>(size_t(count), 0x4B4B4B4B), type, tensor_sizes(like, shape));
 }
 
-FillType guard_like(ElementType type) {
-  if (type == ElementType::kBF16) return FillType::kGuardBF16;
-  return type == ElementType::kF16 ? FillType::kGuardF16 : FillType::kGuardF32;
-}
-
 // The element right behind an input, or right in front of it: a tensor of one.
 at::Tensor neighbour(const Task& task, size_t input, const Shape& shape, Fill fill, bool behind) {
   const TensorSpec& spec = task.inputs[input];
   if (task.on_gpu())
-    return of_bits(gpu_words(guard_like(spec.type), kGuardKey + 2 * input + behind, fill, 1), spec.type, {1});
+    return of_bits(gpu_words(guard_type(FillType(spec.type)), kGuardKey + 2 * input + behind, fill, 1),
+                   spec.type, {1});
   const Buffer buffer = case_layout(task, shape).inputs[input];
   const int64_t at = behind ? buffer.offset + buffer.bytes : buffer.offset - 4;
   return of_bits(core_words(FillKind::kGuard, fill, at / 4, 1), spec.type, {1});
