@@ -56,7 +56,12 @@ bool mixes_steps(const std::string& serialized) {
 }
 
 bool is_index(const TensorSpec& input) { return input.distribution == Distribution::kIndex; }
+bool is_distinct(const TensorSpec& input) { return input.distribution == Distribution::kDistinct; }
 bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
+// Whether some kinds of draws are for checks alone (sets_times in env/call/draw_forms.h).
+bool has_kinds_of_checks(const Task& task) {
+  return has_indices(task) || std::ranges::any_of(task.inputs, is_distinct);
+}
 
 // Makes plain those inputs whose kind may set the time of a call (sets_times in env/call/draw_forms.h).
 void without_what_sets_times(const Task& task, GpuDraw& draw) {
@@ -252,9 +257,10 @@ GpuProcedure::Draws GpuProcedure::take_apart(Draws& draws) const {
   return apart;
 }
 
-// Checks further draws at the timed shape, for errors that appear only at full size and only in few forms of
-// the inputs.
+// Checks draws at the timed shape of the kinds that no pair may have, for errors that appear only at full size. The
+// pairs themselves have all other kinds, and each of their outputs is compared.
 Found GpuProcedure::check_timed_shape() {
+  if (!has_kinds_of_checks(task_)) return std::nullopt;
   Draws draws;
   const int count = has_indices(task_) ? kIndexChecks * kTimedShapeChecks : kTimedShapeChecks;
   for (int i = 0; i < count; ++i) draws.push_back(next_draw({}));
