@@ -46,18 +46,18 @@ void sleep_us(double time) { std::this_thread::sleep_for(std::chrono::duration<d
 // that is shared, start another unseen.
 void slow_at_first(void** addresses) {
   static int calls = 0;
-  if (++calls >= 19 && calls <= 22) sleep_us(5000);  // the first that are timed
+  if (++calls >= 15 && calls <= 18) sleep_us(5000);  // the first that are timed
   fake::Kernel<&good>::call(addresses);
 }
 void ever_faster(void** addresses) {
   static int calls = 0;
-  ++calls;  // from 19 on they are timed, from 29 on by the audit
-  sleep_us(calls < 24 ? 40'000 : calls < 43 ? 2'000 : 0);
+  ++calls;  // from 15 on they are timed, from 25 on by the audit
+  sleep_us(calls < 20 ? 40'000 : calls < 39 ? 2'000 : 0);
   fake::Kernel<&good>::call(addresses);
 }
 void changes_an_input_once(void** addresses) {
   static int calls = 0;
-  ++calls == 22 ? fake::Kernel<&input_changed>::call(addresses) : fake::Kernel<&good>::call(addresses);
+  ++calls == 18 ? fake::Kernel<&input_changed>::call(addresses) : fake::Kernel<&good>::call(addresses);
 }
 void shortens_its_time(void** addresses) {
   events_lie = true;
