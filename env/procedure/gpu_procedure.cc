@@ -77,6 +77,11 @@ double gpu_floor_us(const Task& task, const GpuFactsWire& gpu) {
   return std::max(kEmptyKernel_us, kFloorShare * 1e6 * std::max(roofs.memory_s, roofs.arithmetic_s));
 }
 
+TimeBounds gpu_bounds(const Task& task, const GpuFactsWire& gpu) {
+  const RoofTimes roofs = roof_times(task, gpu);
+  return {gpu_floor_us(task, gpu), 1e6 * std::max(roofs.memory_s, roofs.arithmetic_s)};
+}
+
 GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu,
                            const GpuProcesses& processes, const std::vector<Task>& tasks, uint32_t task)
     : options_(options),
@@ -340,7 +345,7 @@ Found GpuProcedure::time_batch(Draws draws) {
 
 // Times a candidate again if its times look too good or change from the first calls to the last.
 Found GpuProcedure::weigh_times() {
-  const Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_);
+  const Found found = pairs_.weigh(task_, gpu_bounds(task_, gpu_), verdict_);
   if (found && found->kind == VerdictKind::kHack) return found;
   const bool near_floor =
       verdict_.floor_us > kEmptyKernel_us && verdict_.candidate_us < kNearFloor * verdict_.floor_us;
@@ -355,7 +360,7 @@ Found GpuProcedure::audit() {
   pairs_ = TimedPairs(kPace);
   const int64_t pairs = kAuditPairs * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
-  if (Found found = pairs_.weigh(task_, gpu_floor_us(task_, gpu_), verdict_)) return found;
+  if (Found found = pairs_.weigh(task_, gpu_bounds(task_, gpu_), verdict_)) return found;
   if (pairs_.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
   return std::nullopt;
 }

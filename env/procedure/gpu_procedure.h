@@ -98,5 +98,6 @@ class GpuProcedure {
 // Below it nothing honest runs at the timed shape: what must be read and cannot lie in a cache, over the
 // nominal bandwidth; the arithmetic over the peak of the tensor cores; the time of an empty kernel.
 double gpu_floor_us(const Task& task, const GpuFactsWire& gpu);
+TimeBounds gpu_bounds(const Task& task, const GpuFactsWire& gpu);
 
 }  // namespace temper::env

@@ -104,7 +104,7 @@ bool TimedPairs::disagree() const {
          spread(counted(baseline_us_)) > kNoisy;
 }
 
-Found TimedPairs::weigh(const Task& task, double floor_us, Verdict& verdict) const {
+Found TimedPairs::weigh(const Task& task, const TimeBounds& bounds, Verdict& verdict) const {
   if (impossible_us_)
     return Finding{VerdictKind::kHack, "clock", fmt::format("a call's time is {} us", *impossible_us_)};
   const Interval speedup = center_interval(ratios_);
@@ -116,8 +116,9 @@ Found TimedPairs::weigh(const Task& task, double floor_us, Verdict& verdict) con
   verdict.speedup_high = speedup.high;
   verdict.pairs = int64_t(ratios_.size());
   verdict.noise = spread(baseline);
-  verdict.floor_us = floor_us;
-  if (verdict.candidate_us < floor_us) return Finding{VerdictKind::kHack, "floor", ""};
+  verdict.floor_us = bounds.floor_us;
+  verdict.roof_us = bounds.roof_us;
+  if (verdict.candidate_us < bounds.floor_us) return Finding{VerdictKind::kHack, "floor", ""};
   if (task.max_speedup > 0 && speedup.center > task.max_speedup)
     return Finding{VerdictKind::kSuspect, "max_speedup", ""};
   return std::nullopt;

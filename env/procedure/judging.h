@@ -29,6 +29,12 @@ struct Pace {
   double tight = 0.04;   // as enough_pairs (env/verdict/timing.h)
 };
 
+// What a task asks of the machine, microseconds.
+struct TimeBounds {
+  double floor_us = 0;  // below it nothing honest runs
+  double roof_us = 0;   // as Verdict::roof_us
+};
+
 // Times of candidate and baseline on the same inputs, microseconds. The first pair warms up and counts for
 // nothing, unless the candidate is so slow that this does not show.
 class TimedPairs {
@@ -48,9 +54,8 @@ class TimedPairs {
   bool unsteady() const;
   // Whether the pairs disagree and the baseline's own times show that the machine is the cause.
   bool disagree() const;
-  // Into the verdict, with the floor below which nothing honest runs. Finds what runs below it, and what is
-  // faster than the task's cap.
-  Found weigh(const Task& task, double floor_us, Verdict& verdict) const;
+  // Into the verdict, with the bounds. Finds what runs below the floor, and what is faster than the task's cap.
+  Found weigh(const Task& task, const TimeBounds& bounds, Verdict& verdict) const;
 
  private:
   // The times that count, of all.

@@ -281,10 +281,13 @@ Found Procedure::calibrate() {
 // were measured again.
 Found Procedure::weigh_times() {
   const double bytes = least_bytes(task_, packed());
-  Found found = pairs_.weigh(task_, floor_us(bytes, task_.min_flops, roofs_), verdict_);
+  const auto bounds = [&] {
+    return TimeBounds{floor_us(bytes, task_.min_flops, roofs_), roof_us(bytes, task_.min_flops, roofs_)};
+  };
+  Found found = pairs_.weigh(task_, bounds(), verdict_);
   for (int again = 0; again < kRoofs && found && found->reason == "floor"; ++again) {
     roofs_ = higher(roofs_, measure_roofs());
-    found = pairs_.weigh(task_, floor_us(bytes, task_.min_flops, roofs_), verdict_);
+    found = pairs_.weigh(task_, bounds(), verdict_);
   }
   return found;
 }

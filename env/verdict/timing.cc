@@ -152,8 +152,12 @@ Roofs higher(const Roofs& a, const Roofs& b) {
   return {std::max(a.bytes_per_s, b.bytes_per_s), std::max(a.flops_per_s, b.flops_per_s)};
 }
 
+double roof_us(double bytes, double flops, const Roofs& roofs) {
+  return 1e6 * std::max(bytes / roofs.bytes_per_s, flops / roofs.flops_per_s);
+}
+
 double floor_us(double bytes, double flops, const Roofs& roofs) {
-  return kFloorShare * 1e6 * std::max(bytes / roofs.bytes_per_s, flops / roofs.flops_per_s);
+  return kFloorShare * roof_us(bytes, flops, roofs);
 }
 
 }  // namespace temper::env

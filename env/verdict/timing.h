@@ -35,7 +35,10 @@ struct Roofs {
 Roofs measure_roofs();  // some milliseconds of one core, times the cores this process may use
 Roofs higher(const Roofs& a, const Roofs& b);
 
-// Half the time that the roofs demand: honest runs on warm caches stay above it.
+// The microseconds that the slower roof demands.
+double roof_us(double bytes, double flops, const Roofs& roofs);
+
+// Half of that: honest runs on warm caches stay above it.
 double floor_us(double bytes, double flops, const Roofs& roofs);
 
 }  // namespace temper::env

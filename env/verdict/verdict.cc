@@ -69,6 +69,7 @@ void for_each_number(const Verdict& v, const std::function<void(const char*, dou
                                                    {"speedup_high", v.speedup_high},
                                                    {"noise", v.noise},
                                                    {"floor_us", v.floor_us},
+                                                   {"roof_us", v.roof_us},
                                                    {"compile_ms", v.compile_ms},
                                                    {"run_ms", v.run_ms},
                                                    {"total_ms", v.total_ms},
@@ -125,6 +126,7 @@ void to_json(nlohmann::json& json, const Verdict& given) {
           {"noise", verdict.noise},
           {"audited", verdict.audited},
           {"floor_us", verdict.floor_us},
+          {"roof_us", verdict.roof_us},
           {"profile_share", verdict.profile_share},
           {"compile_ms", verdict.compile_ms},
           {"run_ms", verdict.run_ms},
@@ -167,6 +169,7 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
   // Younger than some verdicts that were kept:
   verdict.details = json.value("details", "");
   if (verdict.details.size() > kMaxDetailsBytes) verdict.details.resize(kMaxDetailsBytes);
+  verdict.roof_us = json.value("roof_us", 0.0);
   verdict.plan_ms = json.value("plan_ms", 0.0);
   verdict.check_ms = json.value("check_ms", 0.0);
   verdict.time_ms = json.value("time_ms", 0.0);

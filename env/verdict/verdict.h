@@ -70,7 +70,10 @@ struct Verdict {
   bool judged_again = false;  // passed and was judged a second time with other keys (option env.again)
   bool overturned = false;    // did not pass the second time; this is the second verdict
   double floor_us = 0;        // no honest run is faster than this, by the machine's roofs
-  std::string gpu = "";       // the GPU on which it was timed, "NVIDIA H200"; empty for CPUs
+  // What the task's least traffic and arithmetic take at the machine's peak rates, with nothing in a cache beforehand;
+  // 0 in verdicts that were kept before it was known.
+  double roof_us = 0;
+  std::string gpu = "";  // the GPU on which it was timed, "NVIDIA H200"; empty for CPUs
   std::optional<double> speedup_compiled = {};  // against torch.compile, where its time is known
   double profile_share = -1;            // share of device time inside candidate kernels; < 0: no profile
   std::optional<Profile> profile = {};  // GPUs where CUPTI is there

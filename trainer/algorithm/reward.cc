@@ -43,6 +43,16 @@ TurnValue tritonrl(const RewardOptions&, const Verdict& verdict) {
   return {.plan = verdict.speedup, .code = 1};
 }
 
+// Source:  SOL-ExecBench, 2603.19173: 1 / (1 + (T − T_sol) / (T_base − T_sol)), T_sol the task's bound | in units of the
+//          baseline's time, so that the speedup that counts decides; a baseline at its bound would make all times alike
+TurnValue roof(const RewardOptions&, const Verdict& verdict) {
+  constexpr double kNearestBaseline = 0.95;
+  const double bound =
+      verdict.baseline_us > 0 ? std::min(verdict.roof_us / verdict.baseline_us, kNearestBaseline) : 0;
+  const double beyond = std::max(1 / std::max(verdict.speedup, 1e-9) - bound, 0.0);
+  return same(1 / (1 + beyond / (1 - bound)));
+}
+
 // a + b·log s, the logarithm clipped: halving the time is worth the same at every speed, and with the lower
 // end of its interval as s noise earns nothing. a + b·floor is at least what a wrong answer earns.
 TurnValue log_speedup(const RewardOptions& options, const Verdict& verdict) {
@@ -59,6 +69,7 @@ constexpr RewardRecipe kRewardRecipes[] = {
     {"kevin", 0, kevin},       {"drkernel", 0, drkernel},
     {"makora", 0, makora},     {"cuda_agent", -1, cuda_agent},
     {"tritonrl", 0, tritonrl}, {"log_speedup", 0, log_speedup},
+    {"roof", 0, roof},
 };
 
 const RewardRecipe& find_reward(const std::string& name) {

@@ -254,6 +254,7 @@ TEST(GpuCase, TheFloorIsWhatTheGpuCannotPass) {
   EXPECT_EQ(gpu_floor_us(gpu_task(""), gpu), 1);  // an empty kernel
   // Outputs may stay in the cache: 1 ms for the rest, of which nine tenths are asked.
   EXPECT_NEAR(gpu_floor_us(gpu_task(", bytes: 1000000*n+6000"), gpu), 900, 1e-6);
+  EXPECT_NEAR(gpu_bounds(gpu_task(", bytes: 1000000*n+6000"), gpu).roof_us, 1000.006, 1e-6);
   // bf16: 4096 a cycle and multiprocessor.
   EXPECT_NEAR(gpu_floor_us(gpu_task(", flops: 409600000*n"), gpu), 900, 1e-6);
 }

@@ -51,16 +51,17 @@ TEST(TimedPairs, GiveMediansAndNoise) {
   Task task;
   task.max_speedup = 50;
   Verdict verdict;
-  EXPECT_FALSE(pairs_of({2, 4, 2, 2, 2}, 8, 10).weigh(task, 1, verdict));
+  EXPECT_FALSE(pairs_of({2, 4, 2, 2, 2}, 8, 10).weigh(task, {1}, verdict));
   EXPECT_EQ(verdict.candidate_us, 2);
   EXPECT_EQ(verdict.baseline_us, 8);
   EXPECT_EQ(verdict.speedup, 4);
   EXPECT_EQ(verdict.pairs, 5);
   EXPECT_EQ(verdict.noise, 0.125);
-  EXPECT_EQ(pairs_of({2, 2}).weigh(task, 3, verdict)->reason, "floor");
+  EXPECT_EQ(pairs_of({2, 2}).weigh(task, {.floor_us = 3, .roof_us = 5}, verdict)->reason, "floor");
   EXPECT_EQ(verdict.floor_us, 3);
+  EXPECT_EQ(verdict.roof_us, 5);
   task.max_speedup = 4;
-  EXPECT_EQ(pairs_of({2, 2}).weigh(task, 1, verdict)->reason, "max_speedup");
+  EXPECT_EQ(pairs_of({2, 2}).weigh(task, {1}, verdict)->reason, "max_speedup");
 }
 
 TEST(TimedPairs, WhatIsLongAndSlowIsTimedTwiceOrThrice) {
@@ -80,7 +81,7 @@ TEST(TimedPairs, TheFirstCountsWhereWarmingUpDoesNotShow) {
     EXPECT_EQ(pairs.made(), 1);
     pairs.add(candidate + 2, baseline);
     Verdict verdict;
-    pairs.weigh({}, 1, verdict);
+    pairs.weigh({}, {1}, verdict);
     EXPECT_EQ(verdict.candidate_us, pairs.ratios().size() == 2 ? candidate + 1 : candidate + 2);
     return pairs.ratios().size();
   };
@@ -98,7 +99,7 @@ TEST(TimedPairs, ATimeThatIsNoneIsAHackAndTheBaselinesIsOurFailure) {
     pairs.add(none, 10);
     EXPECT_TRUE(pairs.enough(7, 21));
     Verdict verdict;
-    const Found found = pairs.weigh({}, 1, verdict);
+    const Found found = pairs.weigh({}, {1}, verdict);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->kind, VerdictKind::kHack);
     EXPECT_EQ(found->reason, "clock");
@@ -109,7 +110,7 @@ TEST(TimedPairs, ATimeThatIsNoneIsAHackAndTheBaselinesIsOurFailure) {
     EXPECT_THROW(pairs.add(2, none), WorldError);
     TimedPairs first;
     first.add(none, 10);
-    EXPECT_TRUE(first.weigh({}, 1, verdict));
+    EXPECT_TRUE(first.weigh({}, {1}, verdict));
   }
 }
 

@@ -95,6 +95,7 @@ TEST(Timing, FloorIsTheSlowerRoofHalved) {
   const Roofs roofs{.bytes_per_s = 1e9, .flops_per_s = 1e10};
   EXPECT_DOUBLE_EQ(floor_us(1e6, 0, roofs), 500);
   EXPECT_DOUBLE_EQ(floor_us(1e6, 1e8, roofs), 5000);
+  EXPECT_DOUBLE_EQ(roof_us(1e6, 1e8, roofs), 10000);
 }
 
 TEST(Timing, RoofsOfThisMachineAreBelievable) {

@@ -37,9 +37,9 @@ TEST(Verdict, NoTimeIsZeroInfiniteOrNoNumber) {
   const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
   for (double Verdict::*field :
        {&Verdict::candidate_us, &Verdict::baseline_us, &Verdict::speedup, &Verdict::speedup_low,
-        &Verdict::speedup_high, &Verdict::noise, &Verdict::floor_us, &Verdict::profile_share,
-        &Verdict::compile_ms, &Verdict::run_ms, &Verdict::total_ms, &Verdict::plan_ms, &Verdict::check_ms,
-        &Verdict::time_ms})
+        &Verdict::speedup_high, &Verdict::noise, &Verdict::floor_us, &Verdict::roof_us,
+        &Verdict::profile_share, &Verdict::compile_ms, &Verdict::run_ms, &Verdict::total_ms,
+        &Verdict::plan_ms, &Verdict::check_ms, &Verdict::time_ms})
     for (const double value : {nan, infinite, -infinite, -2.0}) {
       Verdict verdict = fast();
       verdict.*field = value;
@@ -129,9 +129,9 @@ TEST(Verdict, JsonKeepsEveryField) {
   verdict.message = "HACK \"floor\"\n";
   double value = 1;
   for (double* field : {&verdict.candidate_us, &verdict.baseline_us, &verdict.speedup, &verdict.speedup_low,
-                        &verdict.speedup_high, &verdict.floor_us, &verdict.profile_share, &verdict.compile_ms,
-                        &verdict.run_ms, &verdict.total_ms, &verdict.plan_ms, &verdict.check_ms,
-                        &verdict.time_ms, &verdict.noise}) {
+                        &verdict.speedup_high, &verdict.floor_us, &verdict.roof_us, &verdict.profile_share,
+                        &verdict.compile_ms, &verdict.run_ms, &verdict.total_ms, &verdict.plan_ms,
+                        &verdict.check_ms, &verdict.time_ms, &verdict.noise}) {
     *field = value *= 1.7;
   }
   verdict.pairs = 21;

@@ -23,8 +23,8 @@ double code_reward(const std::string& name, const Verdict& verdict) {
   return value.code;
 }
 
-const std::vector<std::string> kNames = {"kevin",      "drkernel", "makora",
-                                         "cuda_agent", "tritonrl", "log_speedup"};
+const std::vector<std::string> kNames = {"kevin",    "drkernel",    "makora", "cuda_agent",
+                                         "tritonrl", "log_speedup", "roof"};
 
 TEST(Reward, Kevin) {
   EXPECT_DOUBLE_EQ(code_reward("kevin", passed(1.5)), 1.8);  // 0.3 + 1.5
@@ -75,6 +75,23 @@ TEST(Reward, TritonRlCreditsPlanWithSpeedAndCodeWithCorrectness) {
   const TurnValue value = reward(options, passed(1.7));
   EXPECT_DOUBLE_EQ(value.plan, 1.7);
   EXPECT_DOUBLE_EQ(value.code, 1);
+}
+
+TEST(Reward, RoofIsHowFarTheTimeIsFromTheTasksBound) {
+  Verdict verdict = passed(2);
+  verdict.baseline_us = 8;
+  EXPECT_DOUBLE_EQ(code_reward("roof", verdict), 2 / 3.0);  // no bound known: 1 / (1 + 4/8)
+  verdict.roof_us = 2;
+  EXPECT_DOUBLE_EQ(code_reward("roof", verdict), 0.75);  // 1 / (1 + (4 − 2)/(8 − 2))
+  verdict.roof_us = 4;
+  EXPECT_DOUBLE_EQ(code_reward("roof", verdict), 1);  // at the bound
+  verdict.roof_us = 6;
+  EXPECT_DOUBLE_EQ(code_reward("roof", verdict), 1);  // beyond what is possible: no more
+  Verdict as_eager = passed(1);
+  as_eager.baseline_us = as_eager.roof_us = 8;
+  EXPECT_DOUBLE_EQ(code_reward("roof", as_eager),
+                   0.5);  // the baseline's time earns a half, even at the bound
+  EXPECT_EQ(code_reward("roof", failed()), 0);
 }
 
 TEST(Reward, LogSpeedupTakesTheLowerBoundAndClips) {

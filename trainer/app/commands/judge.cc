@@ -56,10 +56,9 @@ void print_verdict(const env::Verdict& v) {
   if (v.candidate_us > 0)
     fmt::print(
         "{:.2f}× [{:.2f}, {:.2f}]  candidate {:.1f} µs, baseline {:.1f} µs ± {:.1f} %, {} pairs, floor "
-        "{:.1f} "
-        "µs{}\n",
+        "{:.1f} µs, roof {:.1f} µs{}\n",
         v.speedup, v.speedup_low, v.speedup_high, v.candidate_us, v.baseline_us, 100 * v.noise, v.pairs,
-        v.floor_us, v.audited ? ", audited" : "");
+        v.floor_us, v.roof_us, v.audited ? ", audited" : "");
   if (v.speedup_compiled) fmt::print("{:.2f}× against torch.compile\n", *v.speedup_compiled);
   if (v.profile) print_profile(*v.profile);
   if (!v.message.empty()) fmt::print("{}\n", v.message);
