@@ -78,7 +78,8 @@ struct GpuFill {
 GpuFill fill_of(const GpuDraw& draw);
 uint32_t output_fill_key(const GpuFill& fill, size_t output);
 FillType guard_type(FillType buffer);  // the fill of a guard beside a buffer of that fill
-// Words [first, first + count) of memory that is filled from its begin; 16-bit floats lie two in a word.
+// The 32-bit words [first, first + count) of a buffer that is filled from its first byte. Two 16-bit floats lie in a
+// word.
 std::vector<uint32_t> gpu_fill_words(FillType type, uint32_t key, uint32_t call, int64_t first,
                                      int64_t count);
 // The fill of elements [first, first + count) of an output as bits; 16-bit floats are in the low half.

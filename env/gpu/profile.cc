@@ -135,7 +135,7 @@ Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire
   profile.bytes_per_s = task.min_bytes / (candidate_us * 1e-6);
   profile.flops_per_s = task.min_flops / (candidate_us * 1e-6);
   profile.roof = roofs.memory_s >= roofs.arithmetic_s ? "memory" : "arithmetic";
-  profile.roof_share = 1e6 * std::max(roofs.memory_s, roofs.arithmetic_s) / candidate_us;
+  profile.roof_share = roofs.us() / candidate_us;
   return profile;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Turns a profiler's records of one call into the profile of a verdict.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire
 // bf16. Traffic runs at the memory's nominal bandwidth; `in_cache` of the bytes need not come from memory.
 struct RoofTimes {
   double memory_s = 0, arithmetic_s = 0;
+  double us() const { return 1e6 * std::max(memory_s, arithmetic_s); }  // of the slower one, in microseconds
 };
 RoofTimes roof_times(const Task& task, const GpuFactsWire& gpu, double in_cache = 0);
 

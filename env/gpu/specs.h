@@ -49,7 +49,8 @@ struct CompareResult {
   unsigned long long worst = 0;
 };
 
-// The kind of fill (fill.h). Outputs are filled by their type, workspaces as f32, and guards without zeros.
+// What memory is filled with before a call, see fill.h. Outputs are filled by their type and workspaces as f32. The
+// fills of guards have no zeros.
 enum class FillType : uint8_t { kF32 = 0, kI32, kBF16, kF16, kGuardF32, kGuardBF16, kGuardF16 };
 
 inline constexpr int kMaxZones = 320;  // enough for 16 tensors and 256 workspaces

@@ -21,9 +21,18 @@ namespace {
 constexpr int64_t kNonfiniteEvery = 64;
 constexpr double kSpike = 8;  // in units of the draw's magnitude
 
+// Of AES in counter mode, so that the draws seen so far do not reveal the next; n < 2^29.
 std::vector<uint32_t> random_words(uint64_t key, int64_t n) {
-  std::vector<uint32_t> words(static_cast<size_t>(n));
-  fill_random(key, words.data(), n);
+  constexpr unsigned char kFirst[16] = {};
+  const uint64_t secret[2] = {key, mix_key({key})};
+  const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> cipher(EVP_CIPHER_CTX_new(),
+                                                                               EVP_CIPHER_CTX_free);
+  std::vector<uint32_t> words(size_t(n), 0);
+  auto* bytes = reinterpret_cast<unsigned char*>(words.data());
+  int written = 0;
+  TEMPER_CHECK(EVP_EncryptInit_ex(cipher.get(), EVP_aes_128_ctr(), nullptr,
+                                  reinterpret_cast<const unsigned char*>(secret), kFirst) == 1);
+  TEMPER_CHECK(EVP_EncryptUpdate(cipher.get(), bytes, &written, bytes, int(n * 4)) == 1);
   return words;
 }
 
@@ -139,24 +148,6 @@ void depart_from_plain(const DrawForm& form, float* values) {
 }
 
 }  // namespace
-
-void fill_random(uint64_t key, uint32_t* out, int64_t n) {
-  constexpr unsigned char kFirst[16] = {};
-  const uint64_t secret[2] = {key, mix_key({key})};
-  const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> cipher(EVP_CIPHER_CTX_new(),
-                                                                               EVP_CIPHER_CTX_free);
-  auto* bytes = reinterpret_cast<unsigned char*>(out);
-  int written = 0;
-  std::fill_n(out, n, 0);
-  TEMPER_CHECK(EVP_EncryptInit_ex(cipher.get(), EVP_aes_128_ctr(), nullptr,
-                                  reinterpret_cast<const unsigned char*>(secret), kFirst) == 1);
-  TEMPER_CHECK(EVP_EncryptUpdate(cipher.get(), bytes, &written, bytes, int(n * 4)) == 1);
-}
-
-void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, uint64_t key, void* out) {
-  draw_input(input, shape, magnitude, draw_form(input, shape, magnitude, DrawKind::kPlain, 0, key, 1), key,
-             out);
-}
 
 void draw_input(const TensorSpec& input, const Shape& shape, double magnitude, const DrawForm& form,
                 uint64_t key, void* out) {

@@ -74,12 +74,11 @@ void without_what_sets_times(const Task& task, GpuDraw& draw) {
 double gpu_floor_us(const Task& task, const GpuFactsWire& gpu) {
   const double written = sum(buffer_bytes(task.outputs, task.timed_shape));
   const RoofTimes roofs = roof_times(task, gpu, std::min(written, double(gpu.l2_bytes)));
-  return std::max(kEmptyKernel_us, kFloorShare * 1e6 * std::max(roofs.memory_s, roofs.arithmetic_s));
+  return std::max(kEmptyKernel_us, kFloorShare * roofs.us());
 }
 
 TimeBounds gpu_bounds(const Task& task, const GpuFactsWire& gpu) {
-  const RoofTimes roofs = roof_times(task, gpu);
-  return {gpu_floor_us(task, gpu), 1e6 * std::max(roofs.memory_s, roofs.arithmetic_s)};
+  return {.floor_us = gpu_floor_us(task, gpu), .roof_us = roof_times(task, gpu).us()};
 }
 
 GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu,

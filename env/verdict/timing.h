@@ -35,10 +35,11 @@ struct Roofs {
 Roofs measure_roofs();  // some milliseconds of one core, times the cores this process may use
 Roofs higher(const Roofs& a, const Roofs& b);
 
-// The microseconds that the slower roof demands.
+// The least time in microseconds in which the machine can move so many bytes and make so many operations: the longer of
+// the two.
 double roof_us(double bytes, double flops, const Roofs& roofs);
 
-// Half of that: honest runs on warm caches stay above it.
+// Half of roof_us: honest runs on warm caches stay above it.
 double floor_us(double bytes, double flops, const Roofs& roofs);
 
 }  // namespace temper::env

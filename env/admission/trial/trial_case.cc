@@ -217,8 +217,7 @@ at::Tensor TrialCases::draw_one(const Shape& shape, double magnitude, uint64_t s
                                 uint64_t spike) const {
   const TensorSpec& spec = task_.inputs[input];
   const uint64_t key = mix_key({seed, input});
-  const DrawForm plain =
-      draw_form(spec, shape, magnitude, DrawKind::kPlain, 0, key, longest_sum(task_, shape));
+  const DrawForm plain = draw_form(spec, shape, magnitude, DrawKind::kPlain, 0, key, 1);
   TrialDraw draw{spec, shape, magnitude, key, plain};
   if (spike != 0) draw.spike = mix_key({key, spike});
   return drawer_(draw);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "env/call/draw_forms.h"
 #include "env/oracle/draw.h"
 #include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
@@ -48,9 +49,14 @@ TensorSpec many(Distribution distribution) {
   return spec;
 }
 
+void draw_plain(const TensorSpec& spec, double magnitude, uint64_t key, void* out) {
+  const DrawForm plain = draw_form(spec, kManyShape, magnitude, DrawKind::kPlain, 0, key, 1);
+  draw_input(spec, kManyShape, magnitude, plain, key, out);
+}
+
 std::vector<float> draw_many(const TensorSpec& spec, uint64_t key, double magnitude = 1) {
   std::vector<float> values(60'000);
-  draw_input(spec, kManyShape, magnitude, key, values.data());
+  draw_plain(spec, magnitude, key, values.data());
   return values;
 }
 
@@ -195,7 +201,7 @@ TEST(Draw, IndicesFillTheirRange) {
   spec.type = ElementType::kI32;
   spec.index_bound = "17";
   std::vector<int32_t> values(60'000);
-  draw_input(spec, kManyShape, 1, 7, values.data());
+  draw_plain(spec, 1, 7, values.data());
   EXPECT_EQ(std::set<int32_t>(values.begin(), values.end()).size(), 17u);
   EXPECT_EQ(*std::max_element(values.begin(), values.end()), 16);
   EXPECT_EQ(*std::min_element(values.begin(), values.end()), 0);
