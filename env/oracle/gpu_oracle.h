@@ -5,6 +5,8 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "env/gpu/protocol.h"
 #include "env/oracle/measured.h"
 #include "env/oracle/reference.h"
+#include "env/oracle/sensitivity.h"
 
 namespace temper::env {
 
@@ -38,7 +41,8 @@ class GpuOracle {
 
   // What is right for a draw, and what is asked of it only where a candidate is not.
   struct Right {
-    Tensors expected, movements;
+    Tensors expected;
+    std::optional<Movements> movements;
   };
 
   // What is seen of a batch at first.
@@ -69,6 +73,10 @@ class GpuOracle {
   bool allclose(Case& drawn);
   const Tensors& baseline(Case& drawn);
   Tensors results(Case& drawn);
+  // Where double precision does not fit, or torch has none of it, single precision is the reference. (What an
+  // op throws loses its type in the interpreter.) Memory may be short for this candidate's sake alone: nothing
+  // is remembered of it.
+  static Tensors in_widest(const std::function<Tensors(at::ScalarType type)>& compute);
   Tensors expected(size_t task, const Tensors& inputs) const;
   Tensors exact(const Case& drawn);
   void compare(const uint64_t* digest, GpuOracleReply& reply);
@@ -82,7 +90,9 @@ class GpuOracle {
   OutputReport report(const Case& drawn, size_t output, const at::Tensor& right, const CompareSpec& spec,
                       const CompareResult& found) const;
   double error_of(const at::Tensor& baseline, const at::Tensor& wanted, CompareSpec spec);
-  at::Tensor excused(const Case& drawn, size_t output, Right& right, const CompareSpec& spec);
+  Movements& movements(const Case& drawn, Right& right) const;
+  at::Tensor excused(const Case& drawn, size_t output, const at::Tensor& wanted, const at::Tensor& movement,
+                     const CompareSpec& spec) const;
   CompareResult compare_with(const CompareSpec& spec, CUdeviceptr got, const at::Tensor& right);
   const std::vector<double>& scales(const ScaleKey& key);
   std::vector<double> measure_scales(const ScaleKey& key);
@@ -105,7 +115,7 @@ class GpuOracle {
   // Of the last request:
   uint32_t task_ = 0;
   std::vector<Case> cases_;
-  bool near_ = true;   // whether this candidate's outputs may all be near the baseline's
+  bool near_ = true;   // whether this candidate's outputs on plain inputs may be near the baseline's
   int32_t exact_ = 0;  // as in the reply
 };
 

@@ -8,7 +8,6 @@
 #include "base/rng.h"
 #include "env/oracle/draw.h"
 #include "env/oracle/proof.h"
-#include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
 namespace temper::env {
@@ -193,15 +192,17 @@ double Oracle::far(const FarKey& key) {
   return far_.of(key, [&] { return farthest(std::get<DrawKind>(key), right); });
 }
 
-const at::Tensor& Oracle::movement(size_t output, Right& right) const {
-  if (right.movements.empty()) {
+Movements& Oracle::movements(Right& right) const {
+  if (!right.movements) {
     const Task& task = tasks_[current_.task];
     const Reference& reference = references_[current_.task];
-    right.movements = movements([&](const auto& inputs) { return reference.wide(inputs); },
-                                current_.inputs[size_t(right.draw)], right.expected,
-                                summed_rounding(task, shape_of(current_.task, current_.shape)), kFixedSeed);
+    const double rounding = summed_rounding(task, shape_of(current_.task, current_.shape));
+    const auto rounded = [&reference, &inputs = current_.inputs[size_t(right.draw)], rounding](uint64_t key) {
+      return reference.rounded(inputs, rounding, key);
+    };
+    right.movements.emplace(rounded, right.expected, kFixedSeed);
   }
-  return right.movements[output];
+  return *right.movements;
 }
 
 std::vector<uint32_t> Oracle::filled(size_t output, const Right& right) const {
@@ -230,9 +231,11 @@ Comparison Oracle::compare_floats(size_t output, Right& right, OutputReport& rep
   bound.relative = allowed_error(bound.relative, task.outputs[output].type, error);
   found = compare_f32(got, wanted, n, bound);
   if (found.wrong > 0 && current_.far[size_t(right.draw)]) {
-    bound.movement = movement(output, right).const_data_ptr<double>();
     bound.times = kMovements;
-    found = compare_f32(got, wanted, n, bound);
+    do {
+      bound.movement = movements(right).of(output).const_data_ptr<double>();
+      found = compare_f32(got, wanted, n, bound);
+    } while (found.wrong > 0 && movements(right).widen());
   }
   if (found.wrong > 0) report = report_f32(got, wanted, n, bound, 0, filled(output, right).data());
   return found;
@@ -258,7 +261,7 @@ OracleReply Oracle::compare(const OracleRequest& request) {
   Right right{request.draw,
               {request.fill_key, request.fill_call},
               references_[current_.task].wide(current_.inputs[size_t(request.draw)]),
-              {}};
+              std::nullopt};
   OracleReply reply;
   reply.status = OracleStatus::kOk;
   for (size_t output = 0; output < right.expected.size(); ++output) {

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "env/oracle/compare.h"
 #include "env/oracle/measured.h"
 #include "env/oracle/reference.h"
+#include "env/oracle/sensitivity.h"
 #include "env/task/task.h"
 
 namespace temper::env {
@@ -47,7 +49,8 @@ class Oracle {
   struct Right {
     int64_t draw = 0;
     Fill fill;
-    std::vector<at::Tensor> expected, movements;
+    std::vector<at::Tensor> expected;
+    std::optional<Movements> movements;
   };
 
   void draw(const OracleRequest& request);
@@ -57,7 +60,7 @@ class Oracle {
   // A report is filled where an element is wrong.
   Comparison compare_output(size_t output, Right& right, OutputReport& report);
   Comparison compare_floats(size_t output, Right& right, OutputReport& report);
-  const at::Tensor& movement(size_t output, Right& right) const;
+  Movements& movements(Right& right) const;
   std::vector<uint32_t> filled(size_t output,
                                const Right& right) const;  // what an output held before the call
   const std::vector<double>& scales(const ScaleKey& key);

@@ -5,8 +5,10 @@
 #include <torch/csrc/jit/runtime/interpreter.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
+#include "env/oracle/roundings.h"
 #include "env/oracle/torch_names.h"
 
 namespace temper::env {
@@ -16,6 +18,7 @@ struct Reference::Program {
   std::vector<at::ScalarType> wide;  // by output
   jit::CompilationUnit unit;
   jit::Code code;
+  std::optional<jit::Code> rounded;  // made when it is first asked for
 };
 
 namespace {
@@ -29,6 +32,18 @@ std::vector<at::Tensor> tensors_of(const c10::IValue& value) {
     }
   }
   return tensors;
+}
+
+std::vector<at::Tensor> run(const jit::Code& code, const std::vector<at::Tensor>& inputs) {
+  jit::Stack stack(inputs.begin(), inputs.end());
+  jit::InterpreterState(code).run(stack);
+  return tensors_of(stack.back());
+}
+
+std::vector<at::Tensor> converted(const std::vector<at::Tensor>& inputs, at::ScalarType type) {
+  std::vector<at::Tensor> wide;
+  for (const auto& input : inputs) wide.push_back(input.is_floating_point() ? input.to(type) : input);
+  return wide;
 }
 
 }  // namespace
@@ -69,15 +84,29 @@ Reference::Reference(Reference&&) noexcept = default;
 Reference& Reference::operator=(Reference&&) noexcept = default;
 
 std::vector<at::Tensor> Reference::operator()(const std::vector<at::Tensor>& inputs) const {
-  jit::Stack stack(inputs.begin(), inputs.end());
-  jit::InterpreterState(program_->code).run(stack);
-  return tensors_of(stack.back());
+  return run(program_->code, inputs);
 }
 
 std::vector<at::Tensor> Reference::wide(const std::vector<at::Tensor>& inputs, at::ScalarType type) const {
-  std::vector<at::Tensor> wide;
-  for (const auto& input : inputs) wide.push_back(input.is_floating_point() ? input.to(type) : input);
-  std::vector<at::Tensor> outputs = (*this)(wide);
+  return in_declared_types((*this)(converted(inputs, type)));
+}
+
+std::vector<at::Tensor> Reference::rounded(const std::vector<at::Tensor>& inputs, double rounding,
+                                           uint64_t key, at::ScalarType type) const {
+  if (!program_->rounded) make_rounded();
+  const RandomRoundings roundings(rounding, key);
+  std::vector<at::Tensor> given;
+  for (const at::Tensor& input : converted(inputs, type)) given.push_back(roundings.next(input));
+  return in_declared_types(run(*program_->rounded, given));
+}
+
+void Reference::make_rounded() const {
+  const auto graph = jit::toGraphFunction(program_->unit.get_function("reference")).graph()->copy();
+  round_results(*graph);
+  program_->rounded = jit::Code(graph, "rounded reference");
+}
+
+std::vector<at::Tensor> Reference::in_declared_types(std::vector<at::Tensor> outputs) const {
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = outputs[i].to(program_->wide.at(i)).contiguous();
   return outputs;
 }

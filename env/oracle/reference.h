@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,8 +44,15 @@ class Reference {
   std::vector<at::Tensor> wide(const std::vector<at::Tensor>& inputs,
                                at::ScalarType type = at::kDouble) const;
 
+  // As wide, with every floating element of the inputs and of each op's results multiplied by 1 ± `rounding`, the
+  // signs drawn by the key. That is how far a computation may err which rounds where the reference has a value.
+  std::vector<at::Tensor> rounded(const std::vector<at::Tensor>& inputs, double rounding, uint64_t key,
+                                  at::ScalarType type = at::kDouble) const;
+
  private:
   struct Program;
+  void make_rounded() const;
+  std::vector<at::Tensor> in_declared_types(std::vector<at::Tensor> outputs) const;
   std::unique_ptr<Program> program_;
 };
 

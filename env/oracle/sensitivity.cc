@@ -1,12 +1,10 @@
 #include "env/oracle/sensitivity.h"
 
-#include <ATen/Context.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/maximum.h>
-#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/rng.h"
 #include "env/call/draw_forms.h"
@@ -18,39 +16,30 @@ namespace {
 constexpr uint64_t kPatterns = 8;
 constexpr double kHalfLastPlace = 0x1p-24;
 
-// 1 ± rounding for each element, made where the element is: the largest inputs of a GPU's tasks would take seconds here.
-at::Tensor random_roundings(const at::Tensor& like, double rounding, uint64_t key) {
-  at::Generator generator = at::globalContext().defaultGenerator(like.device()).clone();
-  generator.set_current_seed(key);
-  at::Tensor signs = at::empty(like.sizes(), like.options().dtype(at::kDouble));
-  return signs.random_(0, 2, generator).mul_(2 * rounding).add_(1 - rounding);
-}
-
 }  // namespace
 
 double summed_rounding(const Task& task, const Shape& shape) {
   return kHalfLastPlace * std::sqrt(longest_sum(task, shape));
 }
 
-std::vector<at::Tensor> movements(const WideReference& reference, const std::vector<at::Tensor>& inputs,
-                                  const std::vector<at::Tensor>& expected, double rounding, uint64_t key) {
-  std::vector<at::Tensor> most(expected.size());
-  for (uint64_t pattern = 0; pattern < kPatterns; ++pattern) {
-    std::vector<at::Tensor> rounded;
-    for (const at::Tensor& input : inputs) {
-      const uint64_t input_key = mix_key({key, pattern, rounded.size()});
-      rounded.push_back(input.is_floating_point()
-                            ? input.to(at::kDouble) * random_roundings(input, rounding, input_key)
-                            : input);
-    }
-    const std::vector<at::Tensor> moved = reference(rounded);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      if (!expected[i].is_floating_point()) continue;
-      const at::Tensor off = (moved[i] - expected[i]).abs();
-      most[i] = pattern == 0 ? off : at::maximum(most[i], off);
-    }
+Movements::Movements(RoundedReference reference, std::vector<at::Tensor> expected, uint64_t key)
+    : reference_(std::move(reference)), expected_(std::move(expected)), most_(expected_.size()), key_(key) {}
+
+const at::Tensor& Movements::of(size_t output) {
+  if (made_ == 0) widen();
+  return most_[output];
+}
+
+bool Movements::widen() {
+  if (made_ == kPatterns) return false;
+  const std::vector<at::Tensor> moved = reference_(mix_key({key_, made_}));
+  for (size_t i = 0; i < expected_.size(); ++i) {
+    if (!expected_[i].is_floating_point()) continue;
+    const at::Tensor off = (moved[i] - expected_[i]).abs();
+    most_[i] = made_ == 0 ? off : at::maximum(most_[i], off);
   }
-  return most;
+  ++made_;
+  return true;
 }
 
 }  // namespace temper::env

@@ -4,7 +4,8 @@
 // A bound made of |expected| and the output's scale does not depend on the size of the terms that were added. If
 // terms of 10^4 cancel and leave 1, rounding a term once is an error of 10^4 roundings of the result, whatever the
 // order of the sums. The f64 reference shows how large that error is, because it moves by as much when its
-// inputs are rounded once more.
+// inputs and what it computes on the way are rounded once more. Rounding the inputs alone would not do: two distances
+// from one far point are both large and differ by little, and what moves the point moves them alike.
 
 #include <ATen/core/Tensor.h>
 
@@ -28,11 +29,25 @@ inline constexpr double kMovements = 2;
 // of terms of the task's longest sum (longest_sum in env/call/draw_forms.h).
 double summed_rounding(const Task& task, const Shape& shape);
 
-// For each element of each output, the largest movement of the reference when every input element is multiplied by
-// 1 ± `rounding`, over a few patterns of signs. The movement is infinite if the reference does not stay finite.
-// Outputs and `expected` are f64. Nothing is computed for integer outputs.
-using WideReference = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs)>;
-std::vector<at::Tensor> movements(const WideReference& reference, const std::vector<at::Tensor>& inputs,
-                                  const std::vector<at::Tensor>& expected, double rounding, uint64_t key);
+// The f64 reference under the random roundings of a key (Reference::rounded).
+using RoundedReference = std::function<std::vector<at::Tensor>(uint64_t key)>;
+
+// For each element of each output, the largest movement of the reference under random roundings, over the patterns of
+// signs so far. Each pattern costs a call of the reference and never makes a movement smaller, so a comparison asks
+// for one more only while something lies outside. The movement is infinite or NaN if the reference does not stay
+// finite. Outputs and `expected` are f64. Integer outputs have no movement.
+class Movements {
+ public:
+  Movements(RoundedReference reference, std::vector<at::Tensor> expected, uint64_t key);
+  // Over at least one pattern.
+  const at::Tensor& of(size_t output);
+  // Adds a pattern. False if all have been made.
+  bool widen();
+
+ private:
+  RoundedReference reference_;
+  std::vector<at::Tensor> expected_, most_;
+  uint64_t key_, made_ = 0;
+};
 
 }  // namespace temper::env

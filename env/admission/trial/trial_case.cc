@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "env/oracle/proof.h"
-#include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
 
 namespace temper::env {
@@ -145,11 +144,17 @@ bool TrialCases::output_passes(TrialCase& one, size_t output, const at::Tensor& 
   };
   if (all_inside(bound)) return true;
   if (!one.far) return false;
-  if (one.movements.empty())
-    one.movements = movements([&](const Tensors& inputs) { return wide(inputs); }, one.inputs, one.expected,
-                              summed_rounding(task_, one.shape), kScaleSeed);
-  const at::Tensor& moved = one.movements[output];
-  return all_inside(bound + at::where(moved.isfinite(), moved * kMovements, 0.0));
+  if (!one.movements) {
+    const auto rounded = [this, inputs = one.inputs, rounding = summed_rounding(task_, one.shape)](
+                             uint64_t key) { return reference_.rounded(inputs, rounding, key); };
+    one.movements.emplace(rounded, one.expected, kScaleSeed);
+  }
+  bool inside = false;
+  do {
+    const at::Tensor& moved = one.movements->of(output);
+    inside = all_inside(bound + at::where(moved.isfinite(), moved * kMovements, 0.0));
+  } while (!inside && one.movements->widen());
+  return inside;
 }
 
 bool TrialCases::passes(TrialCase& one, const Tensors& outputs) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "env/call/draw_forms.h"
 #include "env/oracle/measured.h"
 #include "env/oracle/reference.h"
+#include "env/oracle/sensitivity.h"
 #include "env/task/task.h"
 
 namespace temper::env {
@@ -25,9 +27,9 @@ struct TrialCase {
   const Shape& shape;
   double magnitude;
   Tensors inputs, expected;
-  std::vector<double> scale, allowed;  // by output
-  bool far = false;                    // whether inputs may depart from plain ones
-  Tensors movements = {};              // sensitivity.h; of a far one, as soon as they are asked for
+  std::vector<double> scale, allowed;       // by output
+  bool far = false;                         // whether inputs may depart from plain ones
+  std::optional<Movements> movements = {};  // sensitivity.h; of a far one, as soon as they are asked for
 };
 
 class TrialCases {

@@ -476,19 +476,54 @@ TEST(Growth, IsBoundedWhereTermsAreManyAlone) {
   EXPECT_EQ(most_growth(task, 0, {{"n", 4}, {"m", 65536}}), 32);
 }
 
-// (x - z) of equal sizes moves by the roundings of x, however small it is itself; a NaN is no movement.
+Movements movements_of(const Reference& reference, const std::vector<at::Tensor>& inputs, double rounding) {
+  return {[&reference, inputs, rounding](uint64_t key) { return reference.rounded(inputs, rounding, key); },
+          reference.wide(inputs), 3};
+}
+
+// (x + z) of opposite signs moves by the roundings of both, however small it is itself; a NaN is no movement.
 TEST(Movements, AreThoseOfRoundedInputs) {
-  const at::Tensor x = at::full({1000}, 64.0f), z = at::full({1000}, -63.0f);
-  const auto difference = [](const std::vector<at::Tensor>& inputs) {
-    return std::vector<at::Tensor>{inputs[0] + inputs[1]};
-  };
-  const auto expected = difference({x.to(at::kDouble), z.to(at::kDouble)});
-  const at::Tensor moved = movements(difference, {x, z}, expected, 0x1p-10, 3)[0];
-  EXPECT_NEAR(moved.max().item<double>(), 127 * 0x1p-10, 1e-9);
+  const Reference sum(oracle_task("reference: 'x + z', inputs: {x: [n], z: [n]}, outputs: {y: [n]}"));
+  Movements movements = movements_of(sum, {at::full({1000}, 64.0f), at::full({1000}, -63.0f)}, 0x1p-10);
+  const at::Tensor first = movements.of(0);
+  EXPECT_TRUE(movements.widen());
+  EXPECT_TRUE((movements.of(0) >= first).all().item<bool>());
+  EXPECT_GT(movements.of(0).mean().item<double>(), first.mean().item<double>());
+  int patterns = 2;
+  while (movements.widen()) ++patterns;
+  EXPECT_EQ(patterns, 8);
+  const at::Tensor moved = movements.of(0);
+  EXPECT_NEAR(moved.max().item<double>(), 128 * 0x1p-10, 1e-3);
   EXPECT_GT(moved.mean().item<double>(), 100 * 0x1p-10);
   const float got[] = {1.1f, 1.1f, 1.1f};
   const double right[] = {1, 1, 1}, movement[] = {0.06, 0.04, NAN};
   EXPECT_EQ(compare_f32(got, right, 3, {1e-3, 1, movement, 2}).wrong, 2);
+}
+
+// Two distances from one far point are rounded apart, though what moves the point moves both.
+TEST(Movements, AreThoseOfWhatIsComputedOnTheWay) {
+  const Reference margin(oracle_task(
+      "reference: 'torch.sqrt(torch.square(x - z).sum(1)) - torch.sqrt(torch.square(x - w).sum(1))', "
+      "inputs: {x: [n, m], z: [n, m], w: [n, m]}, outputs: {y: [n]}"));
+  const at::Tensor zero = at::zeros({1, 16});
+  at::Tensor far = at::zeros({1, 16});
+  far[0][3] = 1e4f;
+  Movements movements = movements_of(margin, {far, zero, zero}, 0x1p-20);
+  while (movements.widen()) {
+  }
+  const double least = 1e4 * 0x1p-20;
+  EXPECT_GT(movements.of(0).item<double>(), least);
+  EXPECT_LT(movements.of(0).item<double>(), 8 * least);
+}
+
+// What only looks at a tensor from another side rounds nothing.
+TEST(Movements, AreNoneWhereNothingIsComputed) {
+  const Reference turned(oracle_task("reference: 'x.t()', inputs: {x: [n, m]}, outputs: {y: [m, n]}"));
+  const at::Tensor x = at::full({4, 4}, 2.0f);
+  Movements movements = movements_of(turned, {x}, 0x1p-20);
+  while (movements.widen()) {
+  }
+  EXPECT_LE(movements.of(0).max().item<double>(), 2 * 0x1p-20);  // of the input alone
 }
 
 TEST(Movements, CountTheTermsOfTheLongestSum) {

@@ -1,0 +1,73 @@
+#include "env/oracle/roundings.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/empty.h>
+#include <torch/csrc/jit/ir/ir.h>
+#include <torch/csrc/jit/runtime/custom_operator.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+namespace temper::env {
+namespace {
+
+namespace jit = torch::jit;
+
+thread_local const RandomRoundings* current = nullptr;
+
+void round_top(jit::Stack& stack) {
+  TEMPER_CHECK(current != nullptr, "a rounded reference runs by itself");
+  const at::Tensor exact = jit::pop(stack).toTensor();
+  jit::push(stack, exact.defined() ? current->next(exact) : exact);
+}
+
+const jit::RegisterOperators registered({jit::Operator("temper::rounded(Tensor exact) -> Tensor", round_top,
+                                                       c10::AliasAnalysisKind::CONSERVATIVE)});
+
+// 1 ± rounding for each element, made where the element is: the largest inputs of a GPU's tasks would take seconds
+// on the host.
+at::Tensor random_factors(const at::Tensor& like, double rounding, uint64_t key) {
+  at::Generator generator = at::globalContext().defaultGenerator(like.device()).clone();
+  generator.set_current_seed(key);
+  at::Tensor signs = at::empty(like.sizes(), like.options());
+  return signs.random_(0, 2, generator).mul_(2 * rounding).add_(1 - rounding);
+}
+
+bool is_view(const jit::Node& node, size_t output) {
+  const auto* schema = node.maybeSchema();
+  return schema == nullptr || output >= schema->returns().size() ||
+         schema->returns()[output].alias_info() != nullptr;
+}
+
+void round_results(jit::Graph& graph, jit::Block& block) {
+  for (jit::Node* node : block.nodes()) {
+    for (jit::Block* inner : node->blocks()) round_results(graph, *inner);
+    if (!node->kind().is_aten()) continue;
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      jit::Value* exact = node->outputs()[i];
+      if (is_view(*node, i) || !exact->type()->isSubtypeOf(*c10::TensorType::get())) continue;
+      jit::Node* rounded = graph.create(c10::Symbol::fromQualString("temper::rounded"), 1);
+      rounded->insertAfter(node);
+      exact->replaceAllUsesWith(rounded->output());
+      rounded->addInput(exact);
+    }
+  }
+}
+
+}  // namespace
+
+RandomRoundings::RandomRoundings(double rounding, uint64_t key) : rounding_(rounding), key_(key) {
+  TEMPER_CHECK(current == nullptr, "roundings within roundings");
+  current = this;
+}
+
+RandomRoundings::~RandomRoundings() { current = nullptr; }
+
+at::Tensor RandomRoundings::next(const at::Tensor& exact) const {
+  if (!exact.is_floating_point()) return exact;
+  return exact * random_factors(exact, rounding_, mix_key({key_, made_++}));
+}
+
+void round_results(jit::Graph& graph) { round_results(graph, *graph.block()); }
+
+}  // namespace temper::env
