@@ -56,9 +56,9 @@ struct Measured {
   std::vector<double> run_ms;  // for candidates that were run
   double seconds = 0;
   std::map<std::string, int64_t> kinds;
-  std::vector<std::string> unexpected;    // "NAME: KIND (reason)" of files that name another verdict
-  StageTimes ms;                          // summed
-  std::vector<nlohmann::json> long_ones;  // of each, what it was and how long it took where candidates queue
+  std::vector<nlohmann::json> unexpected;  // candidates that were judged otherwise than expected
+  StageTimes ms;                           // summed
+  std::vector<nlohmann::json> long_ones;   // of each, what it was and how long it took where candidates queue
   HostHalfCounts host_halves;
   TreeUsage early, late;  // after a tenth, at the end
   int64_t gpu_early_mib = -1, gpu_late_mib = -1;
@@ -73,6 +73,13 @@ nlohmann::json long_one(const BenchCandidate& candidate, const Verdict& v) {
           {"kind", env::to_string(v.kind)}, {"pairs", v.pairs},
           {"audited", v.audited},           {"baseline_us", v.baseline_us},
           {"candidate_us", v.candidate_us}, {"ms", ms.json()}};
+}
+
+nlohmann::json unexpected(const BenchCandidate& candidate, const Verdict& v) {
+  return {{"name", candidate.name},
+          {"kind", env::to_string(v.kind)},
+          {"message", v.message.substr(0, v.message.find('\n'))},
+          {"source", candidate.source}};
 }
 
 // The ten that kept a GPU, or a core, longest.
@@ -120,9 +127,7 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
       ++m.kinds[judged.verdict.hack() ? fmt::format("{} ({})", kind, judged.verdict.reason) : kind];
       const auto& expected = candidate->expected;
       if (!expected.empty() && std::ranges::count(expected, kind) == 0)
-        m.unexpected.push_back(
-            fmt::format("{}: {} ({})", candidate->name, kind,
-                        judged.verdict.message.substr(0, judged.verdict.message.find('\n'))));
+        m.unexpected.push_back(unexpected(*candidate, judged.verdict));
       m.ms.add(judged.verdict);
       if (judged.verdict.run_ms > 0) m.run_ms.push_back(judged.verdict.run_ms);
       m.long_ones.push_back(long_one(*candidate, judged.verdict));
