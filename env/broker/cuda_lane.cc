@@ -66,7 +66,7 @@ LaneAnswer CudaLane::answer(const Planned& planned) const {
   LaneAnswer result{.verdict = {}, .host = planned.host, .made = planned.made};
   if (!planned.failure) {
     GpuCandidate candidate{
-        .cubin = planned.cubin, .plans = {}, .compile_ms = planned.compile_ms, .plan_ms = planned.plan_ms};
+        .cubins = {planned.cubin}, .plans = {}, .compile_ms = planned.compile_ms, .plan_ms = planned.plan_ms};
     for (const LaunchPlan& plan : planned.plans) candidate.plans.push_back(serialize(plan));
     result.prepared = to_bytes(candidate);
     return result;

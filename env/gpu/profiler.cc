@@ -31,13 +31,13 @@ const std::string& GpuProfiler::missing() {
   return *missing_;
 }
 
-void GpuProfiler::load(const std::string& cubin, const std::string& plan) {
+void GpuProfiler::load(const std::vector<std::string>& cubins, const std::string& plan) {
   wait();
   loaded_ = false;
   if (!missing().empty() || !runner_) return;
   try {
     runner_->wait_ready();
-    runner_->start_load(cubin, {plan});
+    runner_->start_load(cubins, {plan});
     ++loads_;
   } catch (const WorldError&) {
     ++failures_;

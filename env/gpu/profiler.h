@@ -14,7 +14,7 @@ class GpuProfiler {
   const std::string& missing();
 
   // Begins to load a candidate with the plan of its timed call, in place of what was loaded before.
-  void load(const std::string& cubin, const std::string& plan);
+  void load(const std::vector<std::string>& cubins, const std::string& plan);
   void wait();  // until it is loaded: while it loads nothing is timed
   // The profile of that call. Empty if it could not be recorded; another runner is then started later.
   std::optional<ProfileWire> profile(const GpuRunnerRequest& call, std::chrono::nanoseconds patience);

@@ -3,7 +3,7 @@
 // versioned, one per packet. Both processes speak first, with sequence 0: ready, or why not.
 //
 //   broker ⇄ GPU runner   descriptor 3: GpuRunnerRequest / GpuRunnerReply; 4: memory with the candidate's
-//                         cubin and plans; 5: the exchange, GPU memory that the oracle has made, for outputs
+//                         cubins and plans; 5: the exchange, GPU memory that the oracle has made, for outputs
 //   broker ⇄ GPU oracle   descriptor 3: GpuOracleRequest / GpuOracleReply, its first reply with the
 //                         exchange's descriptor; 4: the task list as JSON text
 //
@@ -18,11 +18,13 @@
 #include "env/call/protocol.h"
 #include "env/gpu/case.h"
 #include "env/gpu/specs.h"
+#include "env/plan/plan.h"
 #include "env/plan/target.h"
 
 namespace temper::env {
 
 inline constexpr int kMaxPlans = 64;  // one a shape
+inline constexpr int64_t kCubinAlign = 64;
 static_assert(kMaxDraws == kMaxTensors);
 
 struct GpuFactsWire {
@@ -36,12 +38,13 @@ struct GpuFactsWire {
 // ---- broker ⇄ runner --------------------------------------------------------------------------------------
 
 enum class GpuRunnerOp : uint32_t {
-  kLoad = 1,  // the cubin, then the plans, back to back in the memory
-  kCall,      // each call: draw, call, look at what is left, hand the outputs over; those that are timed
-              // end when together they have taken long
-  kRepeat,    // call again and again on the same buffers, by the host's clock
-  kProfile,   // call under CUPTI, reply, unload
-  kUnload,    // forget the candidate and prove that the GPU still computes
+  kLoad =
+      1,    // the cubins, each at the next multiple of kCubinAlign in the memory, then the plans back to back
+  kCall,    // each call: draw, call, look at what is left, hand the outputs over; those that are timed
+            // end when together they have taken long
+  kRepeat,  // call again and again on the same buffers, by the host's clock
+  kProfile,  // call under CUPTI, reply, unload
+  kUnload,   // forget the candidate and prove that the GPU still computes
 };
 
 struct GpuCall {
@@ -58,8 +61,8 @@ struct GpuCall {
 struct GpuRunnerRequest {
   MessageHeader header;
   GpuRunnerOp op = GpuRunnerOp::kCall;
-  int64_t cubin_bytes = 0;  // kLoad
-  int32_t plans = 0;
+  int32_t cubins = 0, plans = 0;  // kLoad
+  int64_t cubin_bytes[kMaxPlanCubins] = {};
   int64_t plan_bytes[kMaxPlans] = {};
   uint32_t timed = 0;        // 1: with a cold L2 cache
   uint32_t knocked_out = 0;  // 1: without the plan's kernels; its memsets and copies are done
@@ -72,7 +75,7 @@ struct GpuRunnerRequest {
 enum class GpuRunnerStatus : uint32_t {
   kOk = 0,
   kBadPlan,       // a plan that breaks its rules
-  kLoadFailed,    // the driver refuses the cubin, or it lacks a kernel
+  kLoadFailed,    // the driver refuses a cubin, or it lacks a kernel
   kLaunchFailed,  // a launch failed and left the context intact
   kNoMemory,      // the plan's workspaces do not fit
   kTaskTooLarge,  // the task itself does not fit into memory

@@ -58,30 +58,37 @@ std::optional<GpuRunnerReply> GpuRunnerProcess::answer(std::chrono::nanoseconds 
   return receive_wire<GpuRunnerReply>(socket_.get(), sequence_, wait);
 }
 
-void GpuRunnerProcess::hand_over(const std::string& cubin, const std::vector<std::string>& plans,
-                                 GpuRunnerRequest& request) {
-  TEMPER_CHECK(plans.size() <= size_t(kMaxPlans), "{}", plans.size());
-  request.cubin_bytes = int64_t(cubin.size());
-  uint8_t* at = std::copy(cubin.begin(), cubin.end(), memory_.data());
-  for (const std::string& plan : plans) {
-    TEMPER_CHECK(at + plan.size() <= memory_.data() + memory_.bytes(), "a candidate of more than {} bytes",
+void GpuRunnerProcess::hand_over(const std::vector<std::string>& cubins,
+                                 const std::vector<std::string>& plans, GpuRunnerRequest& request) {
+  TEMPER_CHECK(cubins.size() <= size_t(kMaxPlanCubins) && plans.size() <= size_t(kMaxPlans), "{} and {}",
+               cubins.size(), plans.size());
+  int64_t at = 0;
+  const auto put = [&](const std::string& part) {
+    TEMPER_CHECK(int64_t(part.size()) <= memory_.bytes() - at, "a candidate of more than {} bytes",
                  memory_.bytes());
-    at = std::copy(plan.begin(), plan.end(), at);
-    request.plan_bytes[request.plans++] = int64_t(plan.size());
+    std::copy(part.begin(), part.end(), memory_.data() + at);
+    at += int64_t(part.size());
+    return int64_t(part.size());
+  };
+  for (const std::string& cubin : cubins) {
+    at = std::min(aligned(at, kCubinAlign), memory_.bytes());
+    request.cubin_bytes[request.cubins++] = put(cubin);
   }
+  for (const std::string& plan : plans) request.plan_bytes[request.plans++] = put(plan);
 }
 
-std::optional<GpuRunnerReply> GpuRunnerProcess::load(const std::string& cubin,
+std::optional<GpuRunnerReply> GpuRunnerProcess::load(const std::vector<std::string>& cubins,
                                                      const std::vector<std::string>& plans,
                                                      std::chrono::nanoseconds patience) {
-  start_load(cubin, plans);
+  start_load(cubins, plans);
   return answer(patience);
 }
 
-void GpuRunnerProcess::start_load(const std::string& cubin, const std::vector<std::string>& plans) {
+void GpuRunnerProcess::start_load(const std::vector<std::string>& cubins,
+                                  const std::vector<std::string>& plans) {
   GpuRunnerRequest request;
   request.op = GpuRunnerOp::kLoad;
-  hand_over(cubin, plans, request);
+  hand_over(cubins, plans, request);
   start(request);
 }
 

@@ -31,7 +31,8 @@ class GpuRunnerProcess {
 
   // Each returns the runner's reply. Nothing is returned if the runner has died or `patience` has passed; what it had
   // loaded is then lost.
-  std::optional<GpuRunnerReply> load(const std::string& cubin, const std::vector<std::string>& plans,
+  std::optional<GpuRunnerReply> load(const std::vector<std::string>& cubins,
+                                     const std::vector<std::string>& plans,
                                      std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> call(GpuRunnerRequest request, std::chrono::nanoseconds patience);
   std::optional<GpuRunnerReply> repeat(GpuRunnerRequest request, std::chrono::nanoseconds patience);
@@ -40,7 +41,7 @@ class GpuRunnerProcess {
   std::optional<GpuRunnerReply> profile(GpuRunnerRequest request, std::chrono::nanoseconds patience);
 
   // A load that was started is finished by `answer`, or by an unload, which calls it.
-  void start_load(const std::string& cubin, const std::vector<std::string>& plans);
+  void start_load(const std::vector<std::string>& cubins, const std::vector<std::string>& plans);
   void start_unload();
   bool started() const { return started_; }
   std::optional<GpuRunnerReply> answer(std::chrono::nanoseconds patience);
@@ -49,7 +50,8 @@ class GpuRunnerProcess {
   pid_t pid() const { return process_.pid(); }
 
  private:
-  void hand_over(const std::string& cubin, const std::vector<std::string>& plans, GpuRunnerRequest& request);
+  void hand_over(const std::vector<std::string>& cubins, const std::vector<std::string>& plans,
+                 GpuRunnerRequest& request);
   std::optional<GpuRunnerReply> exchange(GpuRunnerRequest& request, std::chrono::nanoseconds patience);
   void start(GpuRunnerRequest& request);
 
@@ -64,7 +66,7 @@ class GpuRunnerProcess {
 // A call of the task on each of the draws.
 GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws);
 
-// The most bytes of a cubin and its plans.
+// The most bytes of a candidate's cubins and plans.
 inline constexpr int64_t kMaxCandidateBytes = int64_t(64) << 20;
 
 // A runner at work and one that waits for the other's death with its context already made.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 
@@ -57,26 +58,38 @@ Found gate_globals(const Cubin& cubin, std::string_view ptx) {
   return std::nullopt;
 }
 
+const CubinKernel* find_kernel(const PlanKernel& kernel, std::span<const Cubin> cubins) {
+  return kernel.cubin < cubins.size() ? cubins[kernel.cubin].find(kernel.name) : nullptr;
+}
+
 class PlanCheck {
  public:
-  PlanCheck(const LaunchPlan& plan, const Cubin& cubin, const GpuTarget& target)
-      : plan_(plan), cubin_(cubin), target_(target) {}
+  PlanCheck(const LaunchPlan& plan, std::span<const Cubin> cubins, const GpuTarget& target)
+      : plan_(plan), cubins_(cubins), target_(target) {}
 
   std::string operator()(const KernelLaunch& launch) const {
     const PlanKernel& settings = plan_.kernels[launch.kernel];
-    const CubinKernel* kernel = cubin_.find(settings.name);
-    if (kernel == nullptr) return fmt::format("the cubin has no kernel {}", settings.name);
-    if (launch.arguments.size() != kernel->parameter_bytes())
+    const CubinKernel& kernel = *find_kernel(settings, cubins_);
+    if (launch.arguments.size() != kernel.parameter_bytes())
       return fmt::format("{} bytes of arguments for {}, which takes {}", launch.arguments.size(),
-                         settings.name, kernel->parameter_bytes());
-    return check_launch(*kernel, settings, launch, target_).words;
+                         settings.name, kernel.parameter_bytes());
+    for (const TensorMap& map : launch.tensor_maps)
+      if (!takes_map(kernel, map.at))
+        return fmt::format("a tensor map at {} of the arguments of {}, which takes none there", map.at,
+                           settings.name);
+    return check_launch(kernel, settings, launch, target_).words;
   }
   std::string operator()(const Memset&) const { return ""; }
   std::string operator()(const Copy&) const { return ""; }
 
  private:
+  static bool takes_map(const CubinKernel& kernel, uint32_t at) {
+    return std::ranges::any_of(kernel.parameters, [at](const CubinParameter& parameter) {
+      return parameter.offset == at && parameter.bytes == kTensorMapBytes;
+    });
+  }
   const LaunchPlan& plan_;
-  const Cubin& cubin_;
+  std::span<const Cubin> cubins_;
   const GpuTarget& target_;
 };
 
@@ -100,11 +113,16 @@ Found gate_cubin(const Cubin& cubin, std::string_view ptx) {
   return std::nullopt;
 }
 
-std::string check_plan_kernels(const LaunchPlan& plan, const Cubin& cubin, const GpuTarget& target) {
-  for (const PlanKernel& kernel : plan.kernels)
-    if (cubin.find(kernel.name) == nullptr) return fmt::format("the cubin has no kernel {}", kernel.name);
-  for (const Step& step : plan.steps) {
-    const std::string found = std::visit(PlanCheck(plan, cubin, target), step);
+std::string check_plan_kernels(const LaunchPlan& plan, std::span<const Cubin> cubins,
+                               const GpuTarget& target) {
+  for (const PlanKernel& kernel : plan.kernels) {
+    if (find_kernel(kernel, cubins) != nullptr) continue;
+    const bool one = cubins.size() == 1 && kernel.cubin == 0;
+    return fmt::format("{} has no kernel {}", one ? "the cubin" : fmt::format("cubin {}", kernel.cubin),
+                       kernel.name);
+  }
+  for (const Step* step : all_steps(plan)) {
+    const std::string found = std::visit(PlanCheck(plan, cubins, target), *step);
     if (!found.empty()) return found;
   }
   return "";

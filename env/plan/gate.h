@@ -2,6 +2,7 @@
 // Checks what a cubin contains and what a plan does with it, from the files alone, before anything runs on a GPU.
 
 #include <optional>
+#include <span>
 
 #include "env/plan/cubin.h"
 #include "env/plan/target.h"
@@ -21,7 +22,8 @@ std::vector<CubinGlobal> tables_of(const Cubin& cubin, std::string_view ptx);
 // many behind that are never used.
 Found gate_cubin(const Cubin& cubin, std::string_view ptx);
 
-// "" or what a plan asks of the cubin that it does not have, or that CUDA would refuse.
-std::string check_plan_kernels(const LaunchPlan& plan, const Cubin& cubin, const GpuTarget& target);
+// "" or what a plan asks of its candidate's cubins that they do not have, or that CUDA would refuse.
+std::string check_plan_kernels(const LaunchPlan& plan, std::span<const Cubin> cubins,
+                               const GpuTarget& target);
 
 }  // namespace temper::env

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "env/plan/plan.h"
+
 namespace temper::env {
 namespace {
 
@@ -12,12 +14,16 @@ void append(std::string& bytes, const std::string& part) {
   bytes += part;
 }
 
+bool take(const std::string& bytes, size_t& at, uint64_t& number) {
+  if (bytes.size() - at < sizeof number) return false;
+  std::memcpy(&number, bytes.data() + at, sizeof number);
+  at += sizeof number;
+  return true;
+}
+
 bool take(const std::string& bytes, size_t& at, std::string& part) {
   uint64_t size = 0;
-  if (bytes.size() - at < sizeof size) return false;
-  std::memcpy(&size, bytes.data() + at, sizeof size);
-  at += sizeof size;
-  if (bytes.size() - at < size) return false;
+  if (!take(bytes, at, size) || bytes.size() - at < size) return false;
   part = bytes.substr(at, size);
   at += size;
   return true;
@@ -28,7 +34,9 @@ bool take(const std::string& bytes, size_t& at, std::string& part) {
 std::string to_bytes(const GpuCandidate& candidate) {
   const double took[] = {candidate.compile_ms, candidate.plan_ms};
   std::string bytes(reinterpret_cast<const char*>(took), sizeof took);
-  append(bytes, candidate.cubin);
+  const uint64_t cubins = candidate.cubins.size();
+  bytes.append(reinterpret_cast<const char*>(&cubins), sizeof cubins);
+  for (const std::string& cubin : candidate.cubins) append(bytes, cubin);
   for (const std::string& plan : candidate.plans) append(bytes, plan);
   return bytes;
 }
@@ -41,7 +49,10 @@ std::optional<GpuCandidate> gpu_candidate_from(const std::string& bytes) {
   std::memcpy(took, bytes.data(), at);
   candidate.compile_ms = took[0];
   candidate.plan_ms = took[1];
-  if (!take(bytes, at, candidate.cubin)) return std::nullopt;
+  uint64_t cubins = 0;
+  if (!take(bytes, at, cubins) || cubins > kMaxPlanCubins) return std::nullopt;
+  while (cubins-- > 0)
+    if (!take(bytes, at, candidate.cubins.emplace_back())) return std::nullopt;
   while (at < bytes.size())
     if (!take(bytes, at, candidate.plans.emplace_back())) return std::nullopt;
   return candidate;

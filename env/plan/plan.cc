@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/error.h"
+#include "env/plan/plan_check.h"
 
 namespace temper::env {
 namespace {
 
 constexpr uint32_t kMagic = 0x4C504D54;  // "TMPL"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 class Writer {
  public:
@@ -125,6 +125,24 @@ void extent(Archive& archive, auto& value, int64_t x, int64_t y, int64_t z, cons
 }
 
 template <class Archive>
+void fields(Archive& archive, auto& map)
+  requires requires { map.swizzle; }
+{
+  archive.number(map.at, 0, kMaxArgumentBytes, "the place of a tensor map");
+  fields(archive, map.pointer);
+  archive.number(map.element_type, 0, kMaxTensorElementType, "the element type of a tensor map");
+  archive.number(map.swizzle, 0, 3, "the swizzle of a tensor map");
+  archive.number(map.fill, 0, 1, "the fill of a tensor map");
+  if (!archive.length(map.sizes, kMaxTensorRank, "a tensor map's sizes")) return;
+  for (auto& size : map.sizes) archive.number(size, 1, int64_t(1) << 32, "a size of a tensor map");
+  if (!archive.length(map.strides, kMaxTensorRank, "a tensor map's strides")) return;
+  for (auto& stride : map.strides)
+    archive.number(stride, 0, (int64_t(1) << 40) - 1, "a stride of a tensor map");
+  if (!archive.length(map.box, kMaxTensorRank, "a tensor map's box")) return;
+  for (auto& edge : map.box) archive.number(edge, 1, 256, "an edge of a tensor map's box");
+}
+
+template <class Archive>
 void fields(Archive& archive, auto& launch)
   requires requires { launch.grid; }
 {
@@ -141,6 +159,8 @@ void fields(Archive& archive, auto& launch)
     archive.number(relocation.at, 0, kMaxArgumentBytes, "the place of a relocation");
     fields(archive, relocation.pointer);
   }
+  if (!archive.length(launch.tensor_maps, kMaxTensorMaps, "tensor maps")) return;
+  for (auto& map : launch.tensor_maps) fields(archive, map);
 }
 
 template <class Archive>
@@ -170,6 +190,7 @@ void fields(Archive& archive, auto& kernel)
   archive.number(kernel.max_dynamic_shared, 0, 1 << 20, "the most dynamic shared memory");
   archive.number(kernel.shared_carveout, -1, 100, "the shared memory carve-out");
   boolean(archive, kernel.nonportable_cluster, "nonportable_cluster");
+  archive.number(kernel.cubin, 0, kMaxPlanCubins - 1, "the cubin of a kernel");
 }
 
 template <class Archive, class AnyStep>
@@ -187,6 +208,28 @@ void step_fields(Archive& archive, AnyStep& step) {
 }
 
 template <class Archive>
+void steps_fields(Archive& archive, auto& steps) {
+  if (!archive.length(steps, kMaxPlanSteps, "steps")) return;
+  for (auto& step : steps) step_fields(archive, step);
+}
+
+template <class Archive>
+void fields(Archive& archive, auto& choice)
+  requires requires { choice.alternatives; }
+{
+  archive.number(choice.at, 0, kMaxPlanSteps, "the place of a choice");
+  archive.number(choice.slot, 0, kMaxSlots - 1, "the slot of a choice");
+  if (!archive.length(choice.alternatives, kMaxAlternatives, "alternatives")) return;
+  for (auto& alternative : choice.alternatives) {
+    archive.number(alternative.configuration, 0, kMaxConfigurations - 1,
+                   "the configuration of an alternative");
+    if (archive.length(alternative.text, kMaxAlternativeText, "an alternative's text"))
+      archive.raw(alternative.text);
+    steps_fields(archive, alternative.steps);
+  }
+}
+
+template <class Archive>
 void plan_fields(Archive& archive, auto& plan) {
   uint32_t magic = kMagic, version = kVersion;
   archive.number(magic, kMagic, kMagic, "the magic number");
@@ -195,90 +238,10 @@ void plan_fields(Archive& archive, auto& plan) {
   for (auto& kernel : plan.kernels) fields(archive, kernel);
   if (!archive.length(plan.workspaces, kMaxPlanWorkspaces, "workspaces")) return;
   for (auto& bytes : plan.workspaces) archive.number(bytes, 1, kMaxWorkspaceBytes, "a workspace's bytes");
-  if (!archive.length(plan.steps, kMaxPlanSteps, "steps")) return;
-  for (auto& step : plan.steps) step_fields(archive, step);
+  steps_fields(archive, plan.steps);
+  if (!archive.length(plan.choices, kMaxChoices, "choices")) return;
+  for (auto& choice : plan.choices) fields(archive, choice);
 }
-
-// What ranges of single fields do not say.
-
-bool printable_word(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7F; });
-}
-
-std::string problem(const KernelLaunch& launch, const LaunchPlan& plan) {
-  if (launch.kernel >= plan.kernels.size()) return fmt::format("there is no kernel {}", launch.kernel);
-  if (launch.block.count() > 1024) return fmt::format("a block of {} threads", launch.block.count());
-  if (launch.cluster.count() > 16) return fmt::format("a cluster of {} blocks", launch.cluster.count());
-  if (launch.grid.x % launch.cluster.x || launch.grid.y % launch.cluster.y ||
-      launch.grid.z % launch.cluster.z)
-    return "a grid that is no multiple of its cluster";
-  uint32_t end = 0;
-  for (const Relocation& relocation : launch.relocations) {
-    if (relocation.at < end) return "relocations overlap";
-    end = relocation.at + 8;
-    if (end > launch.arguments.size()) return "a relocation outside the arguments";
-  }
-  return "";
-}
-
-std::string problem(const Memset& set, const LaunchPlan&) {
-  if (set.width == 3) return "a memset of width 3";
-  if (set.width < 4 && set.value >> (8 * set.width) != 0)
-    return "a memset's value is wider than its elements";
-  if (set.to.offset % set.width != 0) return "a memset that is not aligned to its elements";
-  return "";
-}
-
-std::string problem(const Copy&, const LaunchPlan&) { return ""; }
-
-std::string first_problem(const LaunchPlan& plan) {
-  for (const PlanKernel& kernel : plan.kernels)
-    if (!printable_word(kernel.name)) return "a kernel's name is empty or not printable";
-  if (plan.workspace_bytes() > kMaxWorkspaceBytes) return "the workspaces are too large";
-  for (const Step& step : plan.steps) {
-    const std::string found = std::visit([&](const auto& one) { return problem(one, plan); }, step);
-    if (!found.empty()) return found;
-  }
-  return "";
-}
-
-class BufferCheck {
- public:
-  BufferCheck(const LaunchPlan& plan, const PlanBuffers& buffers) : plan_(plan), buffers_(buffers) {}
-
-  std::string operator()(const KernelLaunch& launch) const {
-    for (const Relocation& relocation : launch.relocations)
-      if (const std::string found = inside(relocation.pointer, 0); !found.empty()) return found;
-    return "";
-  }
-  std::string operator()(const Memset& set) const { return written(set.to, set.bytes()); }
-  std::string operator()(const Copy& copy) const {
-    const std::string found = written(copy.to, copy.bytes);
-    if (!found.empty()) return found;
-    const bool one_buffer = copy.to.space == copy.from.space && copy.to.index == copy.from.index;
-    if (one_buffer && std::abs(copy.to.offset - copy.from.offset) < copy.bytes) return "a copy onto itself";
-    return inside(copy.from, copy.bytes);
-  }
-
- private:
-  const std::vector<int64_t>& of(Space space) const {
-    return space == Space::kInput    ? buffers_.inputs
-           : space == Space::kOutput ? buffers_.outputs
-                                     : plan_.workspaces;
-  }
-  std::string inside(const DevicePointer& pointer, int64_t bytes) const {
-    const auto& sizes = of(pointer.space);
-    if (pointer.index >= sizes.size()) return fmt::format("there is no buffer {}", pointer.index);
-    if (pointer.offset > sizes[pointer.index] || bytes > sizes[pointer.index] - pointer.offset)
-      return fmt::format("{} bytes at {} of a buffer of {}", bytes, pointer.offset, sizes[pointer.index]);
-    return "";
-  }
-  std::string written(const DevicePointer& pointer, int64_t bytes) const {
-    return pointer.space == Space::kInput ? "an input is written" : inside(pointer, bytes);
-  }
-  const LaunchPlan& plan_;
-  const PlanBuffers& buffers_;
-};
 
 }  // namespace
 
@@ -306,12 +269,15 @@ std::string parse_plan(std::string_view bytes, LaunchPlan& plan) {
   return reader.error();
 }
 
-std::string check_plan(const LaunchPlan& plan, const PlanBuffers& buffers) {
-  for (const Step& step : plan.steps) {
-    const std::string found = std::visit(BufferCheck(plan, buffers), step);
-    if (!found.empty()) return found;
-  }
-  return "";
+std::vector<const Step*> all_steps(const LaunchPlan& plan) {
+  std::vector<const Step*> all;
+  const auto add = [&all](const std::vector<Step>& steps) {
+    for (const Step& step : steps) all.push_back(&step);
+  };
+  add(plan.steps);
+  for (const Choice& choice : plan.choices)
+    for (const Alternative& alternative : choice.alternatives) add(alternative.steps);
+  return all;
 }
 
 }  // namespace temper::env

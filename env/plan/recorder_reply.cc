@@ -33,8 +33,9 @@ Found plan_of(const RecorderReply& reply, std::string_view arena, const PlanLimi
   // A copy, because the process that wrote the plan may still be writing to the arena.
   const std::string bytes(arena.substr(0, size_t(reply.plan_bytes)));
   std::string problem = parse_plan(bytes, plan);
+  if (problem.empty() && !plan.choices.empty()) problem = "a plan with choices";
   if (problem.empty()) problem = check_plan(plan, limits.buffers);
-  if (problem.empty()) problem = check_plan_kernels(plan, limits.cubin, limits.target);
+  if (problem.empty()) problem = check_plan_kernels(plan, {&limits.cubin, 1}, limits.target);
   if (problem.empty() && plan.workspace_bytes() > limits.workspace_bytes)
     problem =
         fmt::format("{} bytes of workspaces; at most {}", plan.workspace_bytes(), limits.workspace_bytes);

@@ -118,7 +118,7 @@ Found GpuProcedure::examine(const GpuCandidate& candidate) {
   const double start = now_s();
   Found found = load(candidate);
   if (!found && processes_.profiler != nullptr)
-    processes_.profiler->load(candidate.cubin, candidate.plans.back());
+    processes_.profiler->load(candidate.cubins, candidate.plans.back());
   if (!found) found = check_shapes();
   if (!found && processes_.profiler != nullptr) processes_.profiler->wait();
   const double checked = now_s();
@@ -145,7 +145,7 @@ Found GpuProcedure::load(const GpuCandidate& candidate) {
     throw WorldError("{} plans", candidate.plans.size());
   const auto start = Clock::now();
   const Found found =
-      weigh_reply(processes_.runners.runner().load(candidate.cubin, candidate.plans, budget_), start);
+      weigh_reply(processes_.runners.runner().load(candidate.cubins, candidate.plans, budget_), start);
   loaded_ = !found;
   return found;
 }
@@ -397,7 +397,7 @@ Found GpuProcedure::confirm_times(const GpuCandidate& candidate) {
 // Loads the candidate again after a profile, for which the runner had unloaded it.
 Found GpuProcedure::reload(const GpuCandidate& candidate) {
   budget_ = options_.run_budget;
-  processes_.profiler->load(candidate.cubin, candidate.plans.back());
+  processes_.profiler->load(candidate.cubins, candidate.plans.back());
   processes_.profiler->wait();
   if (options_.naive) return std::nullopt;
   const auto reply = processes_.runners.runner().unload(kUnloadPatience);
@@ -437,7 +437,7 @@ Found GpuProcedure::profile(const GpuCandidate& candidate) {
   request.profiled = host_agrees_ ? 1 : 2;
   double least_us = 0;
   for (int i = 0; i < kProfileTries; ++i) {
-    if (i > 0) processes_.profiler->load(candidate.cubin, candidate.plans.back());
+    if (i > 0) processes_.profiler->load(candidate.cubins, candidate.plans.back());
     const auto wire = processes_.profiler->profile(request, options_.run_budget);
     if (!wire) return std::nullopt;
     if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
@@ -461,7 +461,7 @@ NaiveVerdict GpuProcedure::ask_naive(const GpuCandidate& candidate) {
   if (!loaded_ || budget_ <= nanoseconds(0)) return {};
   if (!processes_.runners.working()) {
     if (timing_) return {};
-    const auto reply = processes_.runners.runner().load(candidate.cubin, candidate.plans, budget_);
+    const auto reply = processes_.runners.runner().load(candidate.cubins, candidate.plans, budget_);
     if (!reply || reply->status == GpuRunnerStatus::kCrashed) processes_.runners.discard();
     if (!reply || reply->status != GpuRunnerStatus::kOk) return {};
   }

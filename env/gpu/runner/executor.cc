@@ -82,35 +82,44 @@ Executor::Executor(const GpuFacts& facts, const SharedGpuMemory& exchange)
   left_ = new_memory(kMaxBatch * sizeof(Left));
 }
 
-void Executor::load(std::string_view cubin, const std::vector<std::string>& plans) {
-  if (module_ != nullptr) unload();
-  check_candidate(driver().cuModuleLoadData(&module_, cubin.data()), "cuModuleLoadData",
-                  GpuRunnerStatus::kLoadFailed, "the cubin cannot be loaded");
+void Executor::load(const std::vector<std::string_view>& cubins, const std::vector<std::string>& plans) {
+  if (!modules_.empty()) unload();
+  for (const std::string_view cubin : cubins) {
+    const std::string name = cubins.size() == 1 ? "the cubin" : fmt::format("cubin {}", modules_.size());
+    CUmodule module = nullptr;
+    check_candidate(driver().cuModuleLoadData(&module, cubin.data()), "cuModuleLoadData",
+                    GpuRunnerStatus::kLoadFailed, name + " cannot be loaded");
+    modules_.push_back(module);
+  }
   for (const std::string& bytes : plans) {
     LaunchPlan& plan = plans_.emplace_back();
-    if (const std::string wrong = parse_plan(bytes, plan); !wrong.empty())
-      throw CandidateError{GpuRunnerStatus::kBadPlan, "plan", wrong};
-    resolve(plan, kernels_.emplace_back());
+    std::string wrong = parse_plan(bytes, plan);
+    if (wrong.empty() && !plan.choices.empty()) wrong = "a plan with choices";
+    if (!wrong.empty()) throw CandidateError{GpuRunnerStatus::kBadPlan, "plan", wrong};
+    find_kernels(plan, kernels_.emplace_back());
   }
-  find_tables(cubin);
+  for (size_t i = 0; i < cubins.size(); ++i) find_tables(cubins[i], modules_[i]);
+  if (!tables_.empty()) remember_tables();
 }
 
 // Called before any code of the candidate has run. The driver has already refused a cubin that it cannot read.
-void Executor::find_tables(std::string_view bytes) {
+void Executor::find_tables(std::string_view bytes, CUmodule module) {
   Cubin cubin;
   if (!read_cubin(bytes, cubin).empty()) return;
   for (const CubinGlobal& global : cubin.globals) {
     if (!global.table || !global.visible) continue;
     Table& table = tables_.emplace_back();
     size_t size = 0;
-    const CUresult found = driver().cuModuleGetGlobal(&table.data, &size, module_, global.name.c_str());
+    const CUresult found = driver().cuModuleGetGlobal(&table.data, &size, module, global.name.c_str());
     if (found != CUDA_SUCCESS || size != global.bytes || size > kMaxGlobalBytes)
       throw CandidateError{
           GpuRunnerStatus::kBadPlan, "table",
           fmt::format("the driver does not say where the table {} lies; make it __constant__", global.name)};
     table.bytes = int64_t(size);
   }
-  if (tables_.empty()) return;
+}
+
+void Executor::remember_tables() {
   if (table_copy_ == 0) table_copy_ = new_memory(int64_t(kMaxGlobalBytes));
   std::random_device random;
   table_key_ = uint64_t(random()) << 32 | random();
@@ -129,14 +138,17 @@ void Executor::digest_tables(CUdeviceptr sum) {
   }
 }
 
-void Executor::resolve(const LaunchPlan& plan, std::vector<CUfunction>& kernels) {
+void Executor::find_kernels(const LaunchPlan& plan, std::vector<CUfunction>& kernels) {
   const auto set = [](CUfunction kernel, CUfunction_attribute attribute, int value, const std::string& name) {
     check_candidate(driver().cuFuncSetAttribute(kernel, attribute, value), "cuFuncSetAttribute",
                     GpuRunnerStatus::kLaunchFailed, name);
   };
   for (const PlanKernel& wanted : plan.kernels) {
+    if (wanted.cubin >= modules_.size())
+      throw CandidateError{GpuRunnerStatus::kBadPlan, "plan",
+                           fmt::format("there is no cubin {}", wanted.cubin)};
     CUfunction& kernel = kernels.emplace_back();
-    check_candidate(driver().cuModuleGetFunction(&kernel, module_, wanted.name.c_str()),
+    check_candidate(driver().cuModuleGetFunction(&kernel, modules_[wanted.cubin], wanted.name.c_str()),
                     "cuModuleGetFunction", GpuRunnerStatus::kLoadFailed, wanted.name);
     if (wanted.max_dynamic_shared > 0)
       set(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(wanted.max_dynamic_shared),
@@ -359,7 +371,7 @@ void Executor::unload() {
   kernels_.clear();
   tables_.clear();
   TEMPER_GPU(cuStreamSynchronize, stream_);
-  if (module_ != nullptr) TEMPER_GPU(cuModuleUnload, std::exchange(module_, nullptr));
+  for (const CUmodule module : std::exchange(modules_, {})) TEMPER_GPU(cuModuleUnload, module);
   if (arena_bytes_ > kKeptBytes) free_arena();
   TEMPER_GPU(cuCtxSetLimit, CU_LIMIT_STACK_SIZE, kStackBytes);
   TEMPER_GPU(cuCtxResetPersistingL2Cache);

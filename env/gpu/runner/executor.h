@@ -1,5 +1,5 @@
 #pragma once
-// Executes plans in this process's CUDA context: loads a candidate's cubin, calls it on fresh buffers, and checks
+// Executes plans in this process's CUDA context: loads a candidate's cubins, calls it on fresh buffers, and checks
 // the memory afterwards.
 
 #include <chrono>
@@ -22,7 +22,7 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // In place of what is loaded. Errors: CandidateError; GpuError where the context is lost.
-  void load(std::string_view cubin, const std::vector<std::string>& plans);
+  void load(const std::vector<std::string_view>& cubins, const std::vector<std::string>& plans);
   // Makes the calls of the request. Each call fills memory, draws the inputs, flushes the cache if it is timed, runs
   // the plan between events, checks memory, copies the outputs to the exchange and computes their digest. A naive call
   // takes the outputs from the exchange, draws, runs the plan between events, and copies the outputs back. The reply
@@ -44,8 +44,9 @@ class Executor {
     uint64_t tables = 0;               // digest of the candidate's tables
   };
 
-  void resolve(const LaunchPlan& plan, std::vector<CUfunction>& kernels);
-  void find_tables(std::string_view cubin);
+  void find_kernels(const LaunchPlan& plan, std::vector<CUfunction>& kernels);
+  void find_tables(std::string_view cubin, CUmodule module);
+  void remember_tables();
   void digest_tables(CUdeviceptr sum);
   void free_arena();
   CUdeviceptr place(const CallLayout& layout);
@@ -73,7 +74,7 @@ class Executor {
   CUdeviceptr left_ = 0;   // a Left for each call of a batch
   CUdeviceptr arena_ = 0;  // places for buffers, used in turn
   int64_t arena_bytes_ = 0, turn_ = 0, places_ = 1;
-  CUmodule module_ = nullptr;
+  std::vector<CUmodule> modules_;  // of each cubin
   std::vector<LaunchPlan> plans_;
   std::vector<std::vector<CUfunction>> kernels_;  // the kernels of each plan
   struct Table {

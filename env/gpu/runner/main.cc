@@ -41,23 +41,28 @@ GpuFactsWire on_wire(const GpuFacts& facts) {
   return wire;
 }
 
-std::vector<std::string> plans_of(const GpuRunnerRequest& request, const Mapping& memory) {
-  std::vector<std::string> plans;
-  int64_t at = request.cubin_bytes;
-  if (request.plans < 0 || request.plans > kMaxPlans || at < 0) throw WorldError("a bad request");
-  for (int32_t i = 0; i < request.plans; ++i) {
-    const int64_t bytes = request.plan_bytes[i];
-    if (bytes < 0 || at > memory.bytes() || bytes > memory.bytes() - at) throw WorldError("a bad request");
-    plans.emplace_back(reinterpret_cast<const char*>(memory.data()) + at, size_t(bytes));
-    at += bytes;
-  }
-  return plans;
+// The next `bytes` of the memory; moves `at` behind them.
+std::string_view next_part(const Mapping& memory, int64_t& at, int64_t bytes) {
+  if (bytes < 0 || at > memory.bytes() || bytes > memory.bytes() - at) throw WorldError("a bad request");
+  const auto* begin = reinterpret_cast<const char*>(memory.data()) + at;
+  at += bytes;
+  return {begin, size_t(bytes)};
 }
 
 void load(Executor& executor, const GpuRunnerRequest& request, const Mapping& memory) {
-  const auto plans = plans_of(request, memory);
-  if (request.cubin_bytes > memory.bytes()) throw WorldError("a bad request");
-  executor.load({reinterpret_cast<const char*>(memory.data()), size_t(request.cubin_bytes)}, plans);
+  if (request.cubins < 0 || request.cubins > int32_t(kMaxPlanCubins) || request.plans < 0 ||
+      request.plans > kMaxPlans)
+    throw WorldError("a bad request");
+  std::vector<std::string_view> cubins;
+  std::vector<std::string> plans;
+  int64_t at = 0;
+  for (int32_t i = 0; i < request.cubins; ++i) {
+    at = aligned(at, kCubinAlign);
+    cubins.push_back(next_part(memory, at, request.cubin_bytes[i]));
+  }
+  for (int32_t i = 0; i < request.plans; ++i)
+    plans.emplace_back(next_part(memory, at, request.plan_bytes[i]));
+  executor.load(cubins, plans);
 }
 
 void unload(Executor& executor) {

@@ -192,7 +192,7 @@ TEST_F(FakeGpu, WhoCrashesItsProfileEndsNoOthers) {
   const Task task = find_task(machine->tasks, "add");
   const std::string plan = plan_of(task, task.timed_shape, {{"trapped"}});
   for (int i = 0; i < 4; ++i) {
-    machine->profiler->load(machine->cubin, plan);
+    machine->profiler->load({machine->cubin}, plan);
     EXPECT_FALSE(machine->profiler->profile(calls_of(task, {{}}), std::chrono::seconds(5)));
     machine->profiler->prepare();
   }

@@ -205,11 +205,11 @@ TEST(GpuCase, ABatchIsWhatFitsAndAtLeastOne) {
 
 TEST(GpuCase, CandidatesArriveWholeOrNotAtAll) {
   const GpuCandidate candidate{
-      .cubin = std::string("\0ELF\n", 5), .plans = {"", "plan"}, .compile_ms = 12.5, .plan_ms = 3};
+      .cubins = {std::string("\0ELF\n", 5), "two"}, .plans = {"", "plan"}, .compile_ms = 12.5, .plan_ms = 3};
   const std::string bytes = to_bytes(candidate);
   const auto back = gpu_candidate_from(bytes);
   ASSERT_TRUE(back);
-  EXPECT_EQ(back->cubin, candidate.cubin);
+  EXPECT_EQ(back->cubins, candidate.cubins);
   EXPECT_EQ(back->plans, candidate.plans);
   EXPECT_EQ(back->compile_ms, 12.5);
   EXPECT_EQ(back->plan_ms, 3);
@@ -219,8 +219,12 @@ TEST(GpuCase, CandidatesArriveWholeOrNotAtAll) {
     EXPECT_EQ(gpu_candidate_from(bytes.substr(0, size)).has_value(), between) << size;
   }
   std::string longer = bytes;
-  longer[16 + 7] = '\x7f';  // a length of 2^62 bytes
+  longer[16 + 8 + 7] = '\x7f';  // a length of 2^62 bytes
   EXPECT_FALSE(gpu_candidate_from(longer));
+  std::string many = bytes;
+  many[16 + 1] = '\x7f';  // cubins
+  many.append(1 << 20, '\0');
+  EXPECT_FALSE(gpu_candidate_from(many));
 }
 
 TEST(GpuCase, AnswersOfLanesCarryAnyBytes) {

@@ -104,7 +104,7 @@ struct GpuMachine {
     uint32_t index = 0;
     while (tasks.at(index).name != name) ++index;
     const Task& task = tasks[index];
-    GpuCandidate candidate{.cubin = cubin, .plans = {}};
+    GpuCandidate candidate{.cubins = {cubin}, .plans = {}};
     for (const Shape& shape : task.check_shapes) candidate.plans.push_back(plan_of(task, shape, way));
     candidate.plans.push_back(plan_of(task, task.timed_shape, way));
     const GpuProcesses processes{oracle, *runners, &*profiler};
