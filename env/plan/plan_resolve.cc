@@ -34,12 +34,15 @@ struct SeeUses {
   }
 };
 
-// Which of a list are in use, and their numbers when the others are gone.
+// Which of a list are in use, and their numbers when the others are gone. An index outside the list, which
+// check_plan refuses, stays outside.
 class Uses {
  public:
   explicit Uses(size_t count) : number_(count, kUnused) {}
-  void note(uint32_t index) { number_.at(index) = 0; }
-  uint32_t number(uint32_t index) const { return number_[index]; }
+  void note(uint32_t index) {
+    if (index < number_.size()) number_[index] = 0;
+  }
+  uint32_t number(uint32_t index) const { return index < number_.size() ? number_[index] : index; }
 
   template <class List>
   void keep_used(List& list) {

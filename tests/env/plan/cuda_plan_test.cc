@@ -211,7 +211,7 @@ TEST(LaunchPlan, KeepsPointersInsideTheirBuffers) {
   EXPECT_FALSE(refused([&](auto& plan) { pointer(plan, 0).offset = 64; }));  // one past the end
   EXPECT_TRUE(refused([&](auto& plan) { pointer(plan, 0).offset = 65; }));
   EXPECT_TRUE(refused([&](auto& plan) { pointer(plan, 0).index = 2; }));
-  EXPECT_TRUE(refused([&](auto& plan) { pointer(plan, 1).index = 2; }));
+  EXPECT_TRUE(refused([&](auto& plan) { pointer(plan, 1).index = 3; }));
   EXPECT_TRUE(refused([&](auto& plan) { std::get<Memset>(plan.steps[1]).count = 256; }));
   EXPECT_TRUE(refused([&](auto& plan) { std::get<Memset>(plan.steps[1]).to = {Space::kInput, 0, 0}; }));
   EXPECT_TRUE(refused([&](auto& plan) { std::get<Copy>(plan.steps[2]).bytes = 4001; }));
