@@ -55,13 +55,13 @@ struct Relocation {
 // fields, with element strides of 1, no interleaving, and L2 promotion by 128 bytes. Dimension 0 is the innermost.
 struct TensorMap {
   uint32_t at = 0;
-  DevicePointer pointer;
-  uint8_t element_type = 0;      // CUtensorMapDataType, none that is packed
-  uint8_t swizzle = 0;           // CUtensorMapSwizzle: none, 32, 64 or 128 bytes
-  uint8_t fill = 0;              // CUtensorMapFloatOOBfill: 1 reads NaN outside
-  std::vector<int64_t> sizes;    // elements of each dimension
-  std::vector<int64_t> strides;  // bytes, of dimension 1 and each further one
-  std::vector<uint32_t> box;     // elements of each dimension that one copy moves
+  DevicePointer pointer = {};
+  uint8_t element_type = 0;           // CUtensorMapDataType, none that is packed
+  uint8_t swizzle = 0;                // CUtensorMapSwizzle: none, 32, 64 or 128 bytes
+  uint8_t fill = 0;                   // CUtensorMapFloatOOBfill: 1 reads NaN outside
+  std::vector<int64_t> sizes = {};    // elements of each dimension
+  std::vector<int64_t> strides = {};  // bytes, of dimension 1 and each further one
+  std::vector<uint32_t> box = {};     // elements of each dimension that one copy moves
   bool operator==(const TensorMap&) const = default;
 };
 

@@ -12,6 +12,7 @@
 #include "env/gpu/profile.h"
 #include "env/plan/plan.h"
 #include "env/procedure/gpu_naive.h"
+#include "env/procedure/open_candidate.h"
 #include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
@@ -97,8 +98,10 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   const double start = now_s();
   Found found;
   try {
-    found = examine(candidate);
-    if (options_.naive) verdict_.naive = ask_naive(candidate);
+    if (const OpenCandidate open(candidate); open.open()) found = choose(open);
+    const GpuCandidate& judged = chosen_ ? *chosen_ : candidate;
+    if (!found) found = examine(judged);
+    if (options_.naive) verdict_.naive = ask_naive(judged);
   } catch (const TaskTooLarge&) {  // nothing is broken
     leave();
     throw;
@@ -122,7 +125,7 @@ Found GpuProcedure::examine(const GpuCandidate& candidate) {
   if (!found) found = check_shapes();
   if (!found && processes_.profiler != nullptr) processes_.profiler->wait();
   const double checked = now_s();
-  verdict_.check_ms = (checked - start) * 1e3;
+  verdict_.check_ms += (checked - start) * 1e3;
   timing_ = !found;
   if (!found && processes_.idle) warm_up();
   if (!found) found = time_pairs(options_.min_pairs, options_.max_pairs);
@@ -143,11 +146,20 @@ void GpuProcedure::leave() {
 Found GpuProcedure::load(const GpuCandidate& candidate) {
   if (candidate.plans.size() != task_.check_shapes.size() + 1)
     throw WorldError("{} plans", candidate.plans.size());
-  const auto start = Clock::now();
-  const Found found =
-      weigh_reply(processes_.runners.runner().load(candidate.cubins, candidate.plans, budget_), start);
+  const Found found = hand_over(candidate);
   loaded_ = !found;
   return found;
+}
+
+Found GpuProcedure::hand_over(const GpuCandidate& candidate) {
+  int64_t bytes = 0;
+  for (const auto* parts : {&candidate.cubins, &candidate.plans})
+    for (const std::string& part : *parts) bytes += int64_t(part.size()) + kCubinAlign;
+  if (bytes > kMaxCandidateBytes || candidate.cubins.size() > kMaxPlanCubins)
+    return Finding{VerdictKind::kFailPlan, "too_large",
+                   "its kernels and plans are too large; compile fewer variants"};
+  const auto start = Clock::now();
+  return weigh_reply(processes_.runners.runner().load(candidate.cubins, candidate.plans, budget_), start);
 }
 
 GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest request) {

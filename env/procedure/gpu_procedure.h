@@ -10,6 +10,7 @@
 #include "env/gpu/profiler.h"
 #include "env/gpu/runner_process.h"
 #include "env/plan/gpu_candidate.h"
+#include "env/plan/plan.h"
 #include "env/procedure/judging.h"
 #include "env/verdict/verdict.h"
 
@@ -29,6 +30,8 @@ struct GpuProcesses {
   GpuProfiler* profiler = nullptr;
   bool idle = false;  // nothing was judged for so long that the GPU's clocks may have sunk
 };
+
+class OpenCandidate;
 
 class GpuProcedure {
  public:
@@ -50,8 +53,12 @@ class GpuProcedure {
     Found found;
   };
 
+  Found choose(const OpenCandidate& candidate);
+  Found choose_for(const Choice& choice, const OpenCandidate& candidate, Configurations& taken);
+  Found time_alone(const GpuCandidate& candidate, double& us);
   Found examine(const GpuCandidate& candidate);
   Found load(const GpuCandidate& candidate);
+  Found hand_over(const GpuCandidate& candidate);
   Found check_shapes();
   Found check_timed_shape();
   Found check_all(Draws draws);
@@ -83,6 +90,7 @@ class GpuProcedure {
   uint32_t task_index_;
 
   std::chrono::nanoseconds budget_{0};
+  std::optional<GpuCandidate> chosen_;  // the candidate with its choices made, if it had any
   bool loaded_ = false, timing_ = false;
   bool host_agrees_ = false;  // its clock, with the time between events
   double watched_us_ = 0;     // the fastest timed call as seen by the host's clock; 0 if it saw none

@@ -197,6 +197,7 @@ std::string verdict_message(const Verdict& verdict, std::string_view detail) {
     if (verdict.speedup_compiled)
       text += fmt::format(", against torch.compile {:.2f}", *verdict.speedup_compiled);
     if (verdict.profile) text += "; " + profile_text(*verdict.profile);
+    if (!verdict.configuration.empty()) text += "; " + verdict.configuration;
   } else if (!detail.empty()) {
     text += fmt::format(" {}", detail);
   } else if (!verdict.reason.empty()) {

@@ -138,6 +138,7 @@ void to_json(nlohmann::json& json, const Verdict& given) {
   if (!verdict.details.empty()) json["details"] = verdict.details;
   if (verdict.judged_again) json["judged_again"] = true;
   if (verdict.overturned) json["overturned"] = true;
+  if (!verdict.configuration.empty()) json["configuration"] = verdict.configuration;
   if (!verdict.gpu.empty()) json["gpu"] = verdict.gpu;
   if (verdict.speedup_compiled) json["speedup_compiled"] = *verdict.speedup_compiled;
   if (verdict.profile) json["profile"] = *verdict.profile;
@@ -177,6 +178,7 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
   verdict.audited = json.value("audited", false);
   verdict.judged_again = json.value("judged_again", false);
   verdict.overturned = json.value("overturned", false);
+  verdict.configuration = json.value("configuration", "");
   verdict.gpu = json.value("gpu", "");
   if (const auto compiled = json.find("speedup_compiled"); compiled != json.end())
     verdict.speedup_compiled = compiled->get<double>();

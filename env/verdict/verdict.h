@@ -73,6 +73,9 @@ struct Verdict {
   // What the task's least traffic and arithmetic take at the machine's peak rates, with nothing in a cache beforehand;
   // 0 in verdicts that were kept before it was known.
   double roof_us = 0;
+  // What a candidate that tunes itself was judged with: "configuration 2 of 8: BLOCK: 256, num_warps: 4"; empty for
+  // others. The judge has timed the alternatives and taken the fastest.
+  std::string configuration = "";
   std::string gpu = "";  // the GPU on which it was timed, "NVIDIA H200"; empty for CPUs
   std::optional<double> speedup_compiled = {};  // against torch.compile, where its time is known
   double profile_share = -1;            // share of device time inside candidate kernels; < 0: no profile
@@ -80,7 +83,7 @@ struct Verdict {
 
   double compile_ms = 0, run_ms = 0, total_ms = 0;  // what judging cost; compiling includes planning
   double plan_ms = 0;                               // the part of compile_ms that planning took
-  // Parts of run_ms on GPUs. check_ms: loading and all untimed calls. time_ms: timed pairs, including those of an
+  // Parts of run_ms on GPUs. check_ms: choosing a configuration, loading and all untimed calls. time_ms: timed pairs, including those of an
   // audit. The rest of run_ms went into verifying the times: knock-out, clocks, profile.
   double check_ms = 0, time_ms = 0;
   bool cached = false;

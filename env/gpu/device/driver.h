@@ -50,6 +50,7 @@ namespace temper::env {
   X(cuModuleGetGlobal)              \
   X(cuFuncSetAttribute)             \
   X(cuLaunchKernelEx)               \
+  X(cuTensorMapEncodeTiled)         \
   X(cuStreamCreate)                 \
   X(cuStreamSynchronize)            \
   X(cuEventCreate)                  \

@@ -1,5 +1,6 @@
 #include "env/gpu/runner/steps.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace temper::env {
@@ -41,6 +42,24 @@ void fill(const Memset& step, CUdeviceptr to, CUstream stream) {
   TEMPER_GPU(cuMemsetD8Async, to, uint8_t(step.value), count, stream);
 }
 
+// As Triton's driver asks for them.
+void encode(const TensorMap& map, CUdeviceptr address, uint8_t* to) {
+  alignas(kTensorMapAlign) CUtensorMap encoded;
+  static_assert(sizeof encoded == kTensorMapBytes);
+  cuuint64_t sizes[kMaxTensorRank] = {}, strides[kMaxTensorRank] = {};
+  cuuint32_t box[kMaxTensorRank] = {}, steps[kMaxTensorRank] = {1, 1, 1, 1, 1};
+  std::ranges::copy(map.sizes, sizes);
+  std::ranges::copy(map.strides, strides);
+  std::ranges::copy(map.box, box);
+  check_candidate(driver().cuTensorMapEncodeTiled(
+                      &encoded, CUtensorMapDataType(map.element_type), cuuint32_t(map.sizes.size()),
+                      reinterpret_cast<void*>(address), sizes, strides, box, steps,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(map.swizzle),
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CUtensorMapFloatOOBfill(map.fill)),
+                  "cuTensorMapEncodeTiled", GpuRunnerStatus::kLaunchFailed, "a tensor map is refused");
+  std::memcpy(to, &encoded, sizeof encoded);
+}
+
 }  // namespace
 
 void check_candidate(CUresult code, const char* call, GpuRunnerStatus status, const std::string& what) {
@@ -63,6 +82,7 @@ PlacedPlan::PlacedPlan(const LaunchPlan& what, const std::vector<CUfunction>& fu
       const CUdeviceptr pointer = address(relocation.pointer);
       std::memcpy(&bytes.at(relocation.at), &pointer, sizeof pointer);
     }
+    for (const TensorMap& map : launch->tensor_maps) encode(map, address(map.pointer), &bytes.at(map.at));
   }
 }
 

@@ -20,7 +20,7 @@ struct CandidateError {
 // Throws it for a failed driver call that is of the candidate's doing; GpuError where the context is lost.
 void check_candidate(CUresult code, const char* call, GpuRunnerStatus status, const std::string& what);
 
-// A plan whose buffers lie somewhere.
+// A plan whose buffers lie somewhere. Errors: CandidateError if CUDA refuses a tensor map.
 struct PlacedPlan {
   const LaunchPlan& plan;
   const std::vector<CUfunction>& kernels;  // as LaunchPlan::kernels

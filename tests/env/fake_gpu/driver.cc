@@ -8,6 +8,9 @@
 #include "env/gpu/device/kernels.cu"
 #define FAKE_GPU
 #include "tests/env/on_gpu/candidates.cu"
+#define twin twin_end
+#include "tests/env/on_gpu/candidates_twin.cu"
+#undef twin
 
 #include <cuda.h>
 #include <setjmp.h>
@@ -17,6 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <span>
@@ -72,6 +76,10 @@ void shortens_a_long_time(void** addresses) {
 void changes_what_was_given(void** addresses) {
   fake::Kernel<&good>::call(addresses);
   ++*mapped;
+}
+void sleeps(void** addresses) {
+  sleep_us(3000);
+  fake::Kernel<&good>::call(addresses);
 }
 float table[3] = {1, 2, 3};
 void changes_a_table(void** addresses) {
@@ -130,6 +138,9 @@ const std::map<std::string, Kernel>& kernels() {
       FAKE_KERNEL(through_workspace),
       FAKE_KERNEL(from_workspace),
       FAKE_KERNEL(past_workspace),
+      FAKE_KERNEL(twin),
+      FAKE_KERNEL(twin_end),
+      FAKE_KERNEL(good_by_map),
       FAKE_KERNEL(product),
       FAKE_KERNEL(product_bf16),
       FAKE_KERNEL(gather),
@@ -138,6 +149,7 @@ const std::map<std::string, Kernel>& kernels() {
       FAKE_KERNEL(nan_lost),
       FAKE_KERNEL(copied),
       FAKE_KERNEL(idle),
+      FAKE_GOOD(sleeps),
       FAKE_GOOD(slow_at_first),
       FAKE_GOOD(ever_faster),
       FAKE_GOOD(changes_an_input_once),
@@ -152,6 +164,18 @@ const std::map<std::string, Kernel>& kernels() {
   };
   // clang-format on
   return known;
+}
+
+// A cubin is no file here. It may say "alias NAME KERNEL": then its kernel NAME is that one. "broken" does not load.
+struct Module {
+  std::string name, kernel;
+};
+
+Module module_of(const char* image) {
+  Module module;
+  char name[32] = {}, kernel[32] = {};
+  if (std::sscanf(image, "alias %31s %31s", name, kernel) == 2) module = {name, kernel};
+  return module;
 }
 
 struct Function {
@@ -313,12 +337,18 @@ CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
   return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), lost;
 }
 
-CUresult cuModuleLoadData(CUmodule* module, const void*) {
-  return *module = reinterpret_cast<CUmodule>(1), lost;
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  const std::string begin(static_cast<const char*>(image), 64);
+  if (begin.starts_with("broken")) return CUDA_ERROR_INVALID_VALUE;
+  return *module = reinterpret_cast<CUmodule>(new Module(module_of(begin.c_str()))), lost;
 }
-CUresult cuModuleUnload(CUmodule) { return events_lie = false, lost; }
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
-  const auto known = kernels().find(name);
+CUresult cuModuleUnload(CUmodule module) {
+  delete reinterpret_cast<Module*>(module);
+  return events_lie = false, lost;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  const auto& own = *reinterpret_cast<const Module*>(module);
+  const auto known = kernels().find(own.name == name ? own.kernel : name);
   if (known == kernels().end()) return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(new Function{name, known->second});
   return lost;
@@ -354,6 +384,25 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void*
               {{config->gridDimX, config->gridDimY, config->gridDimZ},
                {config->blockDimX, config->blockDimY, config->blockDimZ}});
   return CUDA_SUCCESS;  // what a kernel does to the context is told by the next call
+}
+
+// A map here is its address, its kinds, its sizes, its strides and its box.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill fill) {
+  if (CUdeviceptr(map) % 64 != 0 || CUdeviceptr(address) % 16 != 0 || rank < 1 || rank > 5)
+    return CUDA_ERROR_INVALID_VALUE;
+  map->opaque[0] = CUdeviceptr(address);
+  map->opaque[1] =
+      cuuint64_t(rank) | cuuint64_t(type) << 8 | cuuint64_t(swizzle) << 16 | cuuint64_t(fill) << 24;
+  for (cuuint32_t i = 0; i < rank; ++i) {
+    if (steps[i] != 1) return CUDA_ERROR_INVALID_VALUE;
+    map->opaque[2 + i] = sizes[i];
+    if (i + 1 < rank) map->opaque[7 + i] = strides[i];
+    map->opaque[11 + i] = box[i];
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned) { return *stream = nullptr, lost; }

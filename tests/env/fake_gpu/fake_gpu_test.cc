@@ -15,11 +15,13 @@
 namespace temper::env {
 namespace {
 
+const std::vector<std::string> kCubins{"a cubin that this driver does not read", "alias twin twin_end\n"};
+
 class FakeGpu : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     use_fake_driver();
-    hand_made = new HandMade(Device::kFake, "a cubin that this driver does not read");
+    hand_made = new HandMade(Device::kFake, kCubins);
     machine = &hand_made->machine;
   }
   static void TearDownTestSuite() { delete std::exchange(hand_made, nullptr); }
@@ -42,6 +44,68 @@ TEST_F(FakeGpu, WrongWorkFailsAndFoolsANaiveOne) { hand_made->expect_all("wrong 
 TEST_F(FakeGpu, WhoLeavesItsBuffersIsFound) { hand_made->expect_all("outside of buffers", true); }
 TEST_F(FakeGpu, KernelsThatMakeNothingAreFound) { hand_made->expect_all("kernels for show", true); }
 TEST_F(FakeGpu, PlansThatBreakTheirRulesGetNowhere) { hand_made->expect_all("bad plans"); }
+
+TEST_F(FakeGpu, KernelsAreThoseOfTheirCubins) { hand_made->expect_all("several cubins", true); }
+TEST_F(FakeGpu, TensorMapsHoldTheAddressesOfEachCall) { hand_made->expect_all("tensor maps", true); }
+
+TEST_F(FakeGpu, ACubinThatDoesNotLoadIsNamed) {
+  std::swap(machine->cubins[1], machine->cubins.emplace_back("broken"));
+  const Verdict verdict = judge("add", {{"good"}});
+  machine->cubins = kCubins;
+  EXPECT_EQ(verdict.kind, VerdictKind::kFailRuntime);
+  EXPECT_EQ(verdict.message, "FAIL_RUNTIME cubin 1 cannot be loaded: words");
+  expect_right("add", {{"good"}});
+}
+
+TEST_F(FakeGpu, TheFastestAlternativeIsJudged) {
+  const Verdict verdict = judge("add", {.tuned = {{"sleeps", "good", "wild"}}});
+  EXPECT_TRUE(hand_made->right(verdict)) << verdict.message;
+  EXPECT_EQ(verdict.configuration, "configuration 2 of 3: KERNEL: good");
+  ASSERT_TRUE(verdict.profile) << verdict.message;
+  EXPECT_EQ(verdict.profile->kernels.at(0).name, "good");
+  if (verdict.pass()) {
+    EXPECT_TRUE(verdict.message.ends_with("; configuration 2 of 3: KERNEL: good")) << verdict.message;
+  }
+  EXPECT_EQ(judge("add", {{"good"}}).configuration, "");
+}
+
+// What is fastest because it does nothing is what is judged.
+TEST_F(FakeGpu, AnAlternativeIsChosenByItsTimeAlone) {
+  const Verdict verdict = judge("add", {.tuned = {{"sleeps", "nothing:1"}}});
+  EXPECT_EQ(verdict.configuration, "configuration 2 of 2: KERNEL: nothing:1");
+  EXPECT_EQ(verdict.reason, "unwritten") << verdict.message;
+}
+
+TEST_F(FakeGpu, AlternativesThatFailCostTheirCandidateNothing) {
+  const HandMadeWay two{.workspace = true, .tuned = {{"wild", "twin"}, {"twin:1", "row_past"}}};
+  const Verdict verdict = judge("add", two);
+  EXPECT_TRUE(hand_made->right(verdict)) << verdict.message;
+  EXPECT_EQ(verdict.configuration,
+            "configuration 2 of 2: KERNEL: twin; configuration 1 of 2: KERNEL: twin:1");
+  // Nothing of the first slot works before the second one is chosen.
+  const HandMadeWay late{.workspace = true, .tuned = {{"twin", "wild"}, {"trapped", "twin:1"}}};
+  const Verdict again = judge("add", late);
+  EXPECT_TRUE(hand_made->right(again)) << again.message;
+  EXPECT_EQ(again.configuration, "configuration 1 of 2: KERNEL: twin; configuration 2 of 2: KERNEL: twin:1");
+}
+
+TEST_F(FakeGpu, ACandidateFailsIfAllItsAlternativesDo) {
+  const Verdict verdict = judge("add", {.tuned = {{"wild", "trapped"}}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kFailRuntime);
+  EXPECT_EQ(verdict.reason, "illegal_address") << verdict.message;
+  EXPECT_NE(verdict.details.find("n = 30001"), std::string::npos) << verdict.details;
+  expect_right("add", {{"good"}});
+}
+
+TEST_F(FakeGpu, AnEndlessAlternativeLeavesTimeForTheOthers) {
+  GpuProcedureOptions options = hand_made->options();
+  options.run_budget = std::chrono::seconds(4);
+  const double start = now_s();
+  const Verdict verdict = machine->judge("add", {.tuned = {{"endless", "good"}}}, options);
+  EXPECT_TRUE(hand_made->right(verdict)) << verdict.message;
+  EXPECT_EQ(verdict.configuration, "configuration 2 of 2: KERNEL: good");
+  EXPECT_GT(now_s() - start, 1);
+}
 
 TEST_F(FakeGpu, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
   const std::vector<Case> crashes = cases_of("crashes");
@@ -99,7 +163,7 @@ TEST_F(FakeGpu, WhatDoesNotFitAWindowLiesAmongGuards) {
   tasks[0].check_shapes = {{{"n", most}}};
   tasks[1].check_shapes = {{{"n", most + 1}}};
   tasks[1].name = "add_more";
-  GpuMachine wide(tasks, "a cubin that this driver does not read");
+  GpuMachine wide(tasks, kCubins);
   const Verdict fits = wide.judge("add", {{"reads_past"}}, hand_made->options()),
                 larger = wide.judge("add_more", {{"reads_past"}}, hand_made->options());
   EXPECT_EQ(fits.reason, "illegal_address") << fits.message;
@@ -192,7 +256,7 @@ TEST_F(FakeGpu, WhoCrashesItsProfileEndsNoOthers) {
   const Task task = find_task(machine->tasks, "add");
   const std::string plan = plan_of(task, task.timed_shape, {{"trapped"}});
   for (int i = 0; i < 4; ++i) {
-    machine->profiler->load({machine->cubin}, plan);
+    machine->profiler->load(machine->cubins, plan);
     EXPECT_FALSE(machine->profiler->profile(calls_of(task, {{}}), std::chrono::seconds(5)));
     machine->profiler->prepare();
   }

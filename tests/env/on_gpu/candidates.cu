@@ -4,6 +4,7 @@
 // Where the compiler is not CUDA's (tests/env/fake_gpu), FAKE_GPU leaves out what threads share and what ends
 // a context.
 
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -118,6 +119,10 @@ __global__ void through_workspace(const float* x, const float* z, float*, int n,
 __global__ void from_workspace(const float*, const float*, float* y, int n, const float* kept) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = kept[i];
 }
+// Two cubins have a kernel of this name (candidates_twin.cu).
+__global__ void twin(const float* x, const float* z, float*, int n, float* kept) {
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x) kept[i] = 2 * x[i] + z[i];
+}
 __global__ void past_workspace(const float* x, const float* z, float* y, int n, float* kept) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = 2 * x[i] + z[i];
   if (index() == 0) kept[n] = 1;
@@ -227,6 +232,44 @@ __global__ void fifty_us(const float* x, const float* z, float* y, int n) {
   while (now - begin < 50000);
 }
 #endif
+// The first input comes by way of a tensor map of f32 with boxes of 256 elements, as many as a block has threads.
+__global__ void good_by_map(const __grid_constant__ CUtensorMap x, const float* z, float* y, int n) {
+#ifdef FAKE_GPU
+  const float* const data = reinterpret_cast<const float*>(x.opaque[0]);
+  const auto size = int64_t(x.opaque[2]);
+  if (x.opaque[1] != (1 | CU_TENSOR_MAP_DATA_TYPE_FLOAT32 << 8) || x.opaque[11] != 256) return;
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = 2 * (i < size ? data[i] : 0) + z[i];
+#else
+  __shared__ alignas(128) float tile[256];
+  __shared__ alignas(8) unsigned long long arrived;
+  const auto to = unsigned(__cvta_generic_to_shared(tile)),
+             barrier = unsigned(__cvta_generic_to_shared(&arrived));
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier));
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  unsigned phase = 0;
+  for (int first = int(blockIdx.x) * 256; first < n; first += int(gridDim.x) * 256, phase ^= 1) {
+    if (threadIdx.x == 0) {
+      asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(1024) : "memory");
+      asm volatile(
+          "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], "
+          "[%3];" ::"r"(to),
+          "l"(&x), "r"(first), "r"(barrier)
+          : "memory");
+    }
+    asm volatile(
+        "{ .reg .pred done;\n waiting: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n @!done bra "
+        "waiting; }" ::"r"(barrier),
+        "r"(phase)
+        : "memory");
+    const int i = first + int(threadIdx.x);
+    if (i < n) y[i] = 2 * tile[threadIdx.x] + z[i];
+    __syncthreads();
+  }
+#endif
+}
 __global__ void nan_where_nan(const float* x, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = x[i] > 0 || isnan(x[i]) ? x[i] : 0;
 }

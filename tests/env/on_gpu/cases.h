@@ -113,6 +113,12 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
         {"copy", {.kernels = {"copied"}, .copies = true}, kHack, "knockout", kFake, true},
         {"copy", {.kernels = {}, .copies = true}, kPass},
         {"add", {.kernels = {"good"}, .copies = true}, kPass}}},
+      {"several cubins",
+       {{"add", {.kernels = {"twin", "twin:1"}, .workspace = true}},
+        {"add", {.kernels = {"twin:1", "twin"}, .workspace = true}, kFailIncorrect},
+        {"add", {.kernels = {"good:1"}}, kFailRuntime, "not_found", kGpu},
+        {"add", {.kernels = {"good:2"}}, kFailPlan, "plan"}}},
+      {"tensor maps", {{"add", {.kernels = {"good_by_map"}, .map = true}}}},
       {"crashes",
        {{"add", {{"wild"}}, kFailRuntime, "illegal_address"},
         {"add", {{"trapped"}}, kFailRuntime, "launch_failed"},
@@ -130,8 +136,8 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
 // The processes of a program's tests, and the one way to hold verdicts against cases.
 class HandMade {
  public:
-  HandMade(Device device, const std::string& cubin)
-      : device_(device), machine(hand_made_tasks(device), cubin) {}
+  HandMade(Device device, const std::vector<std::string>& cubins)
+      : device_(device), machine(hand_made_tasks(device), cubins) {}
 
   Verdict judge(const std::string& task, const HandMadeWay& way) {
     return machine.judge(task, way, options());

@@ -14,7 +14,9 @@ class GpuJudge : public testing::Test {
   void SetUp() override {
     if (!hand_made && missing.empty()) {
       try {
-        hand_made = new HandMade(Device::kGpu, read_file(executable_dir() / "tests/gpu_candidates.cubin"));
+        const auto folder = executable_dir() / "tests";
+        hand_made = new HandMade(Device::kGpu, {read_file(folder / "gpu_candidates.cubin"),
+                                                read_file(folder / "gpu_candidates_twin.cubin")});
         machine = &hand_made->machine;
       } catch (const std::exception& e) {
         missing = e.what();
@@ -44,6 +46,18 @@ TEST_F(GpuJudge, WrongWorkFailsAndFoolsANaiveOne) { hand_made->expect_all("wrong
 TEST_F(GpuJudge, WhoLeavesItsBuffersIsFound) { hand_made->expect_all("outside of buffers", true); }
 TEST_F(GpuJudge, KernelsThatMakeNothingAreFound) { hand_made->expect_all("kernels for show", true); }
 TEST_F(GpuJudge, PlansThatBreakTheirRulesGetNowhere) { hand_made->expect_all("bad plans"); }
+
+TEST_F(GpuJudge, KernelsAreThoseOfTheirCubins) { hand_made->expect_all("several cubins", true); }
+TEST_F(GpuJudge, TensorMapsHoldTheAddressesOfEachCall) { hand_made->expect_all("tensor maps", true); }
+
+TEST_F(GpuJudge, TheFastestAlternativeIsJudged) {
+  const double start = now_s();
+  const Verdict verdict = judge("add", {.tuned = {{"slow", "good", "wild"}}});
+  std::printf("   %.0f ms to choose and judge\n", (now_s() - start) * 1e3);
+  EXPECT_TRUE(verdict.pass()) << verdict.message;
+  EXPECT_EQ(verdict.configuration, "configuration 2 of 3: KERNEL: good");
+  EXPECT_GT(judge("add", {{"good"}}).speedup, 0.8 * verdict.speedup);
+}
 
 TEST_F(GpuJudge, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
   const std::string crashes = "crashes";

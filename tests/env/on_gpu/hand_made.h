@@ -14,16 +14,20 @@ namespace temper::env {
 
 // How a candidate launches: one thread an element, or as said.
 struct HandMadeWay {
-  std::vector<std::string> kernels;
+  std::vector<std::string> kernels = {};  // "NAME", or "NAME:1" for that of the second cubin
   std::string shape = "flat";  // rows: a block a row of the first output; tiles: 16 × 16 of its last two axes
   bool workspace = false;      // the last argument, as large as the first output
   uint32_t shared = 0;
   uint32_t threads = 256;
   bool copies = false;  // the first input to the first output, before all kernels
+  bool map = false;     // the first input comes as a tensor map
+  // Behind the kernels, of each of these lists one by choice. The first one's configuration is 10, the next one's 20.
+  std::vector<std::vector<std::string>> tuned = {};
 };
 
 inline std::string name_of(const HandMadeWay& way) {
-  return way.kernels.empty() ? "no kernel" : way.kernels[0];
+  if (!way.kernels.empty()) return way.kernels[0];
+  return way.tuned.empty() ? "no kernel" : "one of " + way.tuned[0][0];
 }
 
 inline Extent grid_of(const HandMadeWay& way, const std::vector<int64_t>& sizes) {
@@ -52,7 +56,16 @@ inline KernelLaunch launch_of(const Task& task, const Shape& shape, const HandMa
     append(launch.arguments, &nowhere, sizeof nowhere);
     launch.relocations.push_back({uint32_t(launch.arguments.size() - 8), {space, uint32_t(index), 0}});
   };
-  for (size_t i = 0; i < task.inputs.size(); ++i) pointer(Space::kInput, i);
+  if (way.map) {
+    launch.arguments.resize(kTensorMapBytes);
+    launch.tensor_maps = {{.at = 0,
+                           .pointer = {Space::kInput, 0, 0},
+                           .element_type = 7,
+                           .sizes = {tensor_elements(task.inputs[0], shape)},
+                           .strides = {},
+                           .box = {256}}};
+  }
+  for (size_t i = way.map ? 1 : 0; i < task.inputs.size(); ++i) pointer(Space::kInput, i);
   for (size_t i = 0; i < task.outputs.size(); ++i) pointer(Space::kOutput, i);
   for (const auto& dim : task.dims) {
     const auto size = int32_t(shape.at(dim));
@@ -60,6 +73,29 @@ inline KernelLaunch launch_of(const Task& task, const Shape& shape, const HandMa
   }
   if (way.workspace) pointer(Space::kWorkspace, 0);
   return launch;
+}
+
+inline PlanKernel kernel_of(const std::string& text, const HandMadeWay& way) {
+  const size_t colon = text.find(':');
+  const bool first = colon == std::string::npos;
+  return {.name = text.substr(0, colon),
+          .max_dynamic_shared = way.shared,
+          .cubin = first ? 0 : uint32_t(std::stoul(text.substr(colon + 1)))};
+}
+
+inline void add_choices(const Task& task, const Shape& shape, const HandMadeWay& way, LaunchPlan& plan) {
+  for (const auto& kernels : way.tuned) {
+    Choice& choice = plan.choices.emplace_back();
+    choice.at = uint32_t(plan.steps.size());
+    choice.slot = uint32_t(plan.choices.size() - 1);
+    for (const std::string& name : kernels) {
+      plan.kernels.push_back(kernel_of(name, way));
+      const uint32_t configuration = 10 * uint32_t(choice.alternatives.size() + 1);
+      choice.alternatives.push_back({configuration,
+                                     "KERNEL: " + name,
+                                     {launch_of(task, shape, way, uint32_t(plan.kernels.size() - 1))}});
+    }
+  }
 }
 
 inline std::string plan_of(const Task& task, const Shape& shape, const HandMadeWay& way) {
@@ -70,26 +106,27 @@ inline std::string plan_of(const Task& task, const Shape& shape, const HandMadeW
     plan.steps.push_back(
         Copy{{Space::kOutput, 0, 0}, {Space::kInput, 0, 0}, tensor_bytes(task.outputs[0], shape)});
   for (const auto& name : way.kernels) {
-    plan.kernels.push_back({.name = name, .max_dynamic_shared = way.shared});
+    plan.kernels.push_back(kernel_of(name, way));
     plan.steps.push_back(launch_of(task, shape, way, uint32_t(plan.kernels.size() - 1)));
   }
+  add_choices(task, shape, way, plan);
   return serialize(plan);
 }
 
 // The processes behind the verdicts.
 struct GpuMachine {
   std::vector<Task> tasks;
-  std::string cubin;
+  std::vector<std::string> cubins;
   GpuOracleProcess oracle;
   std::optional<GpuRunnerPool> runners;
   std::optional<GpuProfiler> profiler;
   GpuFactsWire gpu;
   bool loud = true;  // a line a verdict
 
-  // Programs lie where this one does. `device_code` is the candidates' cubin.
-  GpuMachine(std::vector<Task> asked, std::string device_code)
+  // Programs lie where this one does. `device_code` are the candidates' cubins.
+  GpuMachine(std::vector<Task> asked, std::vector<std::string> device_code)
       : tasks(std::move(asked)),
-        cubin(std::move(device_code)),
+        cubins(std::move(device_code)),
         oracle((executable_dir() / "temper-gpu-oracle").string(), 0, tasks) {
     oracle.wait_ready();
     const GpuRunnerOptions runner_options{(executable_dir() / "temper-gpu-runner").string(), 0,
@@ -104,7 +141,7 @@ struct GpuMachine {
     uint32_t index = 0;
     while (tasks.at(index).name != name) ++index;
     const Task& task = tasks[index];
-    GpuCandidate candidate{.cubins = {cubin}, .plans = {}};
+    GpuCandidate candidate{.cubins = cubins, .plans = {}};
     for (const Shape& shape : task.check_shapes) candidate.plans.push_back(plan_of(task, shape, way));
     candidate.plans.push_back(plan_of(task, task.timed_shape, way));
     const GpuProcesses processes{oracle, *runners, &*profiler};

@@ -144,10 +144,13 @@ TEST(Verdict, JsonKeepsEveryField) {
   EXPECT_TRUE(back.cached && back.hack() && !back.pass() && !back.infra());
   EXPECT_FALSE(back.naive || back.profile || back.audited || back.judged_again || back.overturned ||
                back.speedup_compiled);
+  EXPECT_EQ(back.configuration, "");
   verdict.gpu = "NVIDIA H200";
+  verdict.configuration = "configuration 2 of 8: BLOCK: 256";
   verdict.speedup_compiled = 0.9;
   const auto compared = nlohmann::json(verdict).get<Verdict>();
   EXPECT_EQ(compared.gpu, "NVIDIA H200");
+  EXPECT_EQ(compared.configuration, "configuration 2 of 8: BLOCK: 256");
   EXPECT_EQ(compared.speedup_compiled, 0.9);
   verdict.audited = verdict.judged_again = verdict.overturned = true;
   verdict.profile =

@@ -60,6 +60,7 @@ void print_verdict(const env::Verdict& v) {
         v.speedup, v.speedup_low, v.speedup_high, v.candidate_us, v.baseline_us, 100 * v.noise, v.pairs,
         v.floor_us, v.roof_us, v.audited ? ", audited" : "");
   if (v.speedup_compiled) fmt::print("{:.2f}× against torch.compile\n", *v.speedup_compiled);
+  if (!v.configuration.empty()) fmt::print("{}\n", v.configuration);
   if (v.profile) print_profile(*v.profile);
   if (!v.message.empty()) fmt::print("{}\n", v.message);
   if (!v.details.empty()) fmt::print("\n{}\n\n", v.details);
