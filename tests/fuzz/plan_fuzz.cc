@@ -1,4 +1,4 @@
-// A plan that is taken is written back as it was, and can be asked about.
+// A plan that is taken is written back as it was, can be asked about, and is a plan whatever is chosen.
 
 #include "env/plan/plan.h"
 #include "tests/fuzz/helpers.h"
@@ -13,6 +13,12 @@ FUZZ_TARGET(plan) {
   plan_text(plan);
   check_plan(plan, {{4096, 64}, {4096}});
   check_plan(plan, {});
+  for (const Configurations& configurations : {Configurations{}, Configurations{{0, 1}, {2, 0}, {7, 1}}}) {
+    const LaunchPlan chosen = resolve(plan, configurations);
+    LaunchPlan again;
+    TEMPER_CHECK(chosen.choices.empty());
+    TEMPER_CHECK(parse_plan(serialize(chosen), again).empty() && again == chosen);
+  }
 }
 
 }  // namespace temper::env
