@@ -107,6 +107,8 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
     throw;
   }
   leave();
+  if (found && !verdict_.configuration.empty())
+    found->details += "judged with " + verdict_.configuration + "\n";
   verdict_.plan_ms = candidate.plan_ms;
   verdict_.compile_ms = candidate.compile_ms + candidate.plan_ms;
   verdict_.run_ms = (now_s() - start) * 1e3;

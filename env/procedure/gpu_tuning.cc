@@ -1,5 +1,7 @@
 // How a GPU candidate that tunes itself gets its configurations: the judge times what it offers, as its own tuner would.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "env/procedure/gpu_procedure.h"
@@ -42,7 +44,7 @@ Found GpuProcedure::choose(const OpenCandidate& candidate) {
     });
   }
   chosen_ = candidate.chosen(taken);
-  verdict_.configuration = scrub(candidate.words(taken), kMaxConfigurationText);
+  if (!found) verdict_.configuration = scrub(candidate.words(taken), kMaxConfigurationText);
   verdict_.check_ms += (now_s() - start) * 1e3;
   return found;
 }
@@ -64,7 +66,14 @@ Found GpuProcedure::choose_for(const Choice& choice, const OpenCandidate& candid
       least_us = us;
     }
   }
-  if (fastest.empty()) return first;
+  if (fastest.empty()) {
+    first->details = fmt::format(
+        "when its configurations were timed, in a call at the timed sizes, before all checks: the first of "
+        "{} "
+        "fails like this, and none works\n",
+        choice.alternatives.size());
+    return first;
+  }
   taken = fastest;
   return std::nullopt;
 }

@@ -74,6 +74,8 @@ TEST_F(FakeGpu, AnAlternativeIsChosenByItsTimeAlone) {
   const Verdict verdict = judge("add", {.tuned = {{"sleeps", "nothing:1"}}});
   EXPECT_EQ(verdict.configuration, "configuration 2 of 2: KERNEL: nothing:1");
   EXPECT_EQ(verdict.reason, "unwritten") << verdict.message;
+  EXPECT_TRUE(verdict.details.ends_with("judged with configuration 2 of 2: KERNEL: nothing:1"))
+      << verdict.details;
 }
 
 TEST_F(FakeGpu, AlternativesThatFailCostTheirCandidateNothing) {
@@ -93,7 +95,9 @@ TEST_F(FakeGpu, ACandidateFailsIfAllItsAlternativesDo) {
   const Verdict verdict = judge("add", {.tuned = {{"wild", "trapped"}}});
   EXPECT_EQ(verdict.kind, VerdictKind::kFailRuntime);
   EXPECT_EQ(verdict.reason, "illegal_address") << verdict.message;
-  EXPECT_NE(verdict.details.find("n = 30001"), std::string::npos) << verdict.details;
+  EXPECT_NE(verdict.details.find("the first of 2 fails like this, and none works"), std::string::npos)
+      << verdict.details;
+  EXPECT_EQ(verdict.configuration, "");
   expect_right("add", {{"good"}});
 }
 

@@ -198,6 +198,30 @@ TEST(LaunchPlan, IsResolvedByConfigurations) {
   EXPECT_TRUE(resolve(rich_plan(), {{0, 1}}) == rich_plan());
 }
 
+// All that names a kernel or a workspace goes along when those in front of it are dropped.
+TEST(LaunchPlan, IsResolvedWithAllItsNumbers) {
+  LaunchPlan plan = rich_plan();
+  plan.kernels.insert(plan.kernels.begin(), {"unused"});
+  plan.workspaces.insert(plan.workspaces.begin(), 5);
+  const auto moved = [](DevicePointer pointer) {
+    if (pointer.space == Space::kWorkspace) ++pointer.index;
+    return pointer;
+  };
+  auto& launch = std::get<KernelLaunch>(plan.steps[0]);
+  ++launch.kernel;
+  launch.relocations[1].pointer = moved(launch.relocations[1].pointer);
+  launch.tensor_maps[0].pointer = moved(launch.tensor_maps[0].pointer);
+  auto& set = std::get<Memset>(plan.steps[1]);
+  set.to = moved(set.to);
+  plan.steps.push_back(Copy{{Space::kWorkspace, 1, 0}, {Space::kWorkspace, 3, 0}, 16});
+  plan.choices = {{0, 0, {{0, "", {}}}}};
+  LaunchPlan wanted = rich_plan();
+  wanted.kernels.erase(wanted.kernels.begin());
+  --std::get<KernelLaunch>(wanted.steps[0]).kernel;
+  wanted.steps.push_back(Copy{{Space::kWorkspace, 0, 0}, {Space::kWorkspace, 2, 0}, 16});
+  EXPECT_TRUE(resolve(plan, {}) == wanted) << plan_text(resolve(plan, {}));
+}
+
 TEST(LaunchPlan, KeepsPointersInsideTheirBuffers) {
   const auto refused = [](const std::function<void(LaunchPlan&)>& spoil) {
     LaunchPlan plan = rich_plan();
