@@ -121,7 +121,7 @@ TEST(LaunchPlan, RefusesWhatIsOutOfRange) {
 // What cuTensorMapEncodeTiled asks, and what would not be a map at all.
 TEST(LaunchPlan, RefusesTensorMapsThatCudaWould) {
   const std::pair<std::function<void(TensorMap&)>, const char*> kBreaks[] = {
-      {[](auto& map) { map.at = 32; }, "aligned to 64"},
+      {[](auto& map) { map.at = 8; }, "aligned to 16"},
       {[](auto& map) { map.pointer.offset = 8; }, "no multiple of 16"},
       {[](auto& map) { map.element_type = 13; }, "the element type"},
       {[](auto& map) { map.swizzle = 4; }, "the swizzle"},
