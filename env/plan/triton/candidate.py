@@ -24,6 +24,7 @@ from refusal import Refusal, of_compiler, of_python, own_line, line_of, one_line
 from steps import Plan, Run
 
 MODULE = "candidate"
+COMPILE = triton.compiler.compiler.compile
 BASES = (0x2000_0000_0000, 0x4000_0000_0000)  # of the two runs of a shape
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i32": torch.int32}
 SHORT_DTYPES = {dtype: name for name, dtype in DTYPES.items()}
@@ -47,14 +48,13 @@ class CompileFailure(BaseException):
 
 
 def timed_compile(recorder):
-    """Triton's compile, with its time and its errors told apart from those of the candidate's Python."""
-    compile_ = triton.compiler.compiler.compile
+    """Triton's compile, with its time, and its errors told apart from those of the candidate's Python."""
 
     def compile_and_note(*args, **kwargs):
         begin = time.monotonic()
         recorder.phase(True)
         try:
-            return compile_(*args, **kwargs)
+            return COMPILE(*args, **kwargs)
         except (OutOfResources, PTXASError, CompilationError):
             raise
         except Exception as error:

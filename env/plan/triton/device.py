@@ -59,5 +59,7 @@ def stub_torch(target, memory_of_run):
     torch.compile = refusing("torch_compile", "launch uses torch.compile; write the kernels in Triton yourself")
     torch.Tensor.numpy = lambda tensor, **_: refusing("reads_values", "launch reads a tensor's values, which are not known before it runs "
                                                       "on the GPU; decide by sizes, or in the kernel")()
-    fake_tensor.init_gpu_context = lambda device: None  # which would make the first tensor with a driver
+    # Without these two the first fake tensor would ask a driver.
+    fake_tensor.init_gpu_context = lambda device: None
+    fake_tensor.FakeTensorMode.avoid_device_init = True
     fake_tensor.FakeTensor.data_ptr = lambda tensor: memory_of_run().address(tensor)

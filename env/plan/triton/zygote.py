@@ -7,52 +7,67 @@ frame of JSON, and if its status is "ok" one frame for each of its "cubins". env
 
     zygote.py --plan CANDIDATE.py --request REQUEST.json     prints the reply of one candidate (without a box)
 """
+import argparse
 import json
 import os
+import platform
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 if HERE not in sys.path:
     sys.path.insert(0, HERE)
 
+from frames import frame  # noqa: E402
+
 # Read by Triton when it is imported. A cubin must not depend on where its source lies.
 SETTINGS = {"TRITON_DISABLE_LINE_INFO": "1", "TRITON_STORE_BINARY_ONLY": "1"}
-
-
-def settle(folder):
-    os.environ.update(SETTINGS, TRITON_CACHE_DIR=os.path.join(folder, "cache"), TMPDIR=folder)
-    tempfile.tempdir = folder
+CHANNEL = 3
 
 
 def plan_one(candidate, request):
-    """Plans one file in this process, for people and tests."""
+    """Plans one file in this process, for people and tests. Returns (reply, cubins)."""
     with open(request) as file:
         words = json.load(file)
     with open(candidate) as file:
         words["source"] = file.read()
-    with tempfile.TemporaryDirectory() as folder:
-        settle(folder)
-        from candidate import plan_candidate
-        reply, cubins = plan_candidate(words, folder)
-    return reply, cubins
+    from candidate import plan_candidate
+    from child import scratch_folder
+    with scratch_folder() as folder:
+        return plan_candidate(words, folder)
+
+
+def serve():
+    """Until the other end of the channel is closed."""
+    try:
+        import torch
+        import triton
+
+        import server
+        import warm
+        warm.warm_up()
+        ready = {"ready": True, "python": platform.python_version(), "torch": torch.__version__, "triton": triton.__version__}
+    except Exception as error:
+        os.write(CHANNEL, frame(json.dumps({"ready": False, "error": f"{type(error).__name__}: {error}"}).encode()))
+        return
+    server.serve(CHANNEL, ready)
 
 
 def main():
-    import argparse
-    options = argparse.ArgumentParser()
-    options.add_argument("--plan")
-    options.add_argument("--request")
-    options.add_argument("--cubins", help="a folder for the cubins")
+    options = argparse.ArgumentParser(description="plans Triton candidates; without options, those that come over descriptor 3")
+    options.add_argument("--plan", metavar="CANDIDATE", help="a file to plan in this process, without a box")
+    options.add_argument("--request", metavar="JSON", help="the task's shapes and the target, as they come over the channel")
+    options.add_argument("--cubins", metavar="FOLDER", help="where to write the cubins")
     told = options.parse_args()
-    if told.plan:
-        reply, cubins = plan_one(told.plan, told.request)
-        for number, cubin in enumerate(cubins if told.cubins else []):
-            with open(os.path.join(told.cubins, f"{number}.cubin"), "wb") as file:
-                file.write(cubin)
-        print(json.dumps(reply, indent=1))
+    os.environ.update(SETTINGS)
+    if not told.plan:
+        serve()
         return
+    reply, cubins = plan_one(told.plan, told.request)
+    for number, cubin in enumerate(cubins if told.cubins else []):
+        with open(os.path.join(told.cubins, f"{number}.cubin"), "wb") as file:
+            file.write(cubin)
+    print(json.dumps(reply, indent=1))
 
 
 if __name__ == "__main__":

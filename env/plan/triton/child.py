@@ -1,0 +1,92 @@
+"""One forked process: gives up what it can, plans its candidate, and writes the reply into a pipe."""
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+
+from candidate import failure, plan_candidate
+from frames import frame
+
+LOCK_UP = "TEMPER_LOCKUP"  # names the library with the function below
+MAX_FILE_BYTES = 256 << 20
+
+
+def load_lock_up():
+    """const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s)
+
+    Locks up the calling process, which may become another one: the folder `scratch` is empty and its own afterwards. Returns null, or in
+    words what did not work. None where no library is named.
+    """
+    path = os.environ.get(LOCK_UP)
+    if not path:
+        return None
+    function = ctypes.CDLL(path).temper_lock_up_python
+    function.argtypes, function.restype = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64], ctypes.c_char_p
+    return function
+
+
+def limit(request):
+    """Without a box: at least no runaway."""
+    resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_s"], request["cpu_s"] + 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (request["memory_bytes"], request["memory_bytes"]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def settle_pipes(reply, output, null):
+    """Standard output and errors go into `output`. Only `reply` stays open besides."""
+    os.dup2(null, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.closerange(3, reply)
+    os.closerange(reply + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] if reply < 1024 else reply + 1)
+
+
+def use_folder(folder):
+    """All that Triton and the candidate write lies there."""
+    os.environ.update(TRITON_CACHE_DIR=os.path.join(folder, "cache"), TMPDIR=folder, HOME=folder)
+    tempfile.tempdir = folder
+    os.chdir(folder)
+
+
+@contextlib.contextmanager
+def scratch_folder():
+    """The same for a while, in a folder that is removed afterwards."""
+    environment, temporary, here = dict(os.environ), tempfile.tempdir, os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        use_folder(folder)
+        try:
+            yield folder
+        finally:
+            os.chdir(here)
+            os.environ.clear()
+            os.environ.update(environment)
+            tempfile.tempdir = temporary
+
+
+def write_all(descriptor, data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view):]
+
+
+def run(request, folder, reply, output, null, phase, lock_up):
+    """Never returns."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        settle_pipes(reply, output, null)
+        problem = lock_up(folder.encode(), request["memory_bytes"], request["cpu_s"]) if lock_up else limit(request)
+        if problem:
+            answer, cubins = failure("INFRA", "lock_up", f"a candidate's process cannot be locked up: {problem.decode()}"), []
+        else:
+            use_folder(folder)
+            answer, cubins = plan_candidate(request, folder, phase)
+        sys.stdout.flush()
+        write_all(reply, frame(json.dumps(answer).encode()) + b"".join(map(frame, cubins)))
+    finally:
+        os._exit(0)

@@ -1,0 +1,33 @@
+"""The other end of the zygote's channel."""
+import json
+import os
+import socket
+import subprocess
+import sys
+
+from tasks import ROOT
+
+ROOM = ROOT / "env/plan/triton"
+sys.path.insert(0, str(ROOM))
+from frames import frame, read_frame  # noqa: E402
+
+
+class Zygote:
+    def __init__(self, **environment):
+        ours, theirs = socket.socketpair()
+        self.channel = ours
+        # The channel becomes descriptor 3 whatever its number here.
+        self.process = subprocess.Popen(["/bin/sh", "-c", f'exec "$0" "$1" 3<&{theirs.fileno()}', sys.executable, str(ROOM / "zygote.py")],
+                                        pass_fds=[theirs.fileno()], env={**os.environ, **environment})
+        theirs.close()
+        self.ready = json.loads(read_frame(ours.recv))
+
+    def plan(self, request):
+        """(reply, cubins)"""
+        self.channel.sendall(frame(json.dumps(request).encode()))
+        reply = json.loads(read_frame(self.channel.recv))
+        return reply, [read_frame(self.channel.recv) for _ in range(reply["cubins"] if reply["status"] == "ok" else 0)]
+
+    def close(self):
+        self.channel.close()
+        return self.process.wait(timeout=20)
