@@ -1,5 +1,6 @@
+# expected: plan
 # task: gpu_softmax
-# plans: one row a program
+# steps: launch
 import torch
 import triton
 import triton.language as tl
