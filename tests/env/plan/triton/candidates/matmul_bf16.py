@@ -1,6 +1,7 @@
 # expected: plan
 # task: gpu_matmul_bf16
 # steps: choose
+# interpreted: no, the interpreter takes bf16 in a dot for integers
 import torch
 import triton
 import triton.language as tl

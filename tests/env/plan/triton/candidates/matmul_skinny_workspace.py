@@ -1,6 +1,7 @@
 # expected: plan
 # task: gpu_matmul_skinny_bf16
 # steps: launch launch
+# interpreted: no, the interpreter takes bf16 in a dot for integers
 import torch
 import triton
 import triton.language as tl

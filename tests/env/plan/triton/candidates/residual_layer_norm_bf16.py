@@ -11,7 +11,8 @@ def layer_norm_kernel(x, z, w, b, y, m, BLOCK: tl.constexpr):
     row = tl.program_id(0) * m
     columns = tl.arange(0, BLOCK)
     inside = columns < m
-    sums = (tl.load(x + row + columns, mask=inside, other=0.0) + tl.load(z + row + columns, mask=inside, other=0.0)).to(tl.float32)
+    sums = tl.load(x + row + columns, mask=inside, other=0.0).to(tl.float32)
+    sums += tl.load(z + row + columns, mask=inside, other=0.0).to(tl.float32)
     mean = tl.sum(sums, axis=0) / m
     off = tl.where(inside, sums - mean, 0.0)
     values = off * tl.rsqrt(tl.sum(off * off, axis=0) / m + 1e-5)
