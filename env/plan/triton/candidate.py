@@ -1,9 +1,11 @@
 """A candidate's file, run for each shape of a task until its plans are known. Everything here belongs to one process and one candidate."""
 import ast
+import contextlib
 import importlib.util
 import inspect
 import os
 import sys
+import tempfile
 import time
 import warnings
 
@@ -40,11 +42,34 @@ class Recorder:
 
 
 class CompileFailure(BaseException):
-    """What the compiler raised, whether or not the candidate would catch it."""
+    """What the compiler raised, whether or not the candidate would catch it, and what it printed."""
 
-    def __init__(self, error):
+    def __init__(self, error, printed):
         super().__init__(str(error))
-        self.error = error
+        self.error, self.printed = error, printed
+
+
+@contextlib.contextmanager
+def standard_error(path):
+    """What is written to standard error meanwhile, by C++ too, goes to the file instead."""
+    sys.stderr.flush()
+    saved, file = os.dup(2), os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    os.dup2(file, 2)
+    os.close(file)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+def errors_in(path):
+    """The compiler's own errors in what it printed: of MLIR's, those that say what is wrong."""
+    with open(path, errors="replace") as file:
+        lines = [line.strip() for line in file.read(1 << 20).splitlines()]
+    said = [line[line.index("error: "):] for line in lines if "error: " in line and "MLIR pass pipeline" not in line]
+    return "; ".join(dict.fromkeys(said))
 
 
 def timed_compile(recorder):
@@ -53,12 +78,14 @@ def timed_compile(recorder):
     def compile_and_note(*args, **kwargs):
         begin = time.monotonic()
         recorder.phase(True)
+        printed = os.path.join(tempfile.gettempdir(), "errors")
         try:
-            return COMPILE(*args, **kwargs)
+            with standard_error(printed):
+                return COMPILE(*args, **kwargs)
         except (OutOfResources, PTXASError, CompilationError):
             raise
         except Exception as error:
-            raise CompileFailure(error) from error
+            raise CompileFailure(error, errors_in(printed)) from error
         finally:
             recorder.compile_s += time.monotonic() - begin
             recorder.phase(False)
@@ -202,7 +229,7 @@ def failure(kind, reason, message, details=""):
 def of_error(error, path):
     """The reply for what ended a candidate."""
     if isinstance(error, CompileFailure):
-        return failure("FAIL_COMPILE", "compiler", *of_compiler(error.error, path))
+        return failure("FAIL_COMPILE", "compiler", *of_compiler(error.error, path, error.printed))
     if isinstance(error, Refusal):
         number = own_line(error, path)
         where = f" ({line_of(path, number)})" if number else ""

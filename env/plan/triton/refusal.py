@@ -69,13 +69,13 @@ def of_python(error, path):
     return one_line(f"{words} ({line_of(path, number)})" if number else words)
 
 
-def innermost(error):
-    """The error at the end of the chain of causes: where one kernel's function calls another, the callee's."""
-    seen = set()
-    while error.__cause__ is not None and id(error) not in seen:
-        seen.add(id(error))
+def chain(error):
+    """The error and its causes: where one kernel's function calls another, the callee's error is the last."""
+    errors = []
+    while error is not None and error not in errors:
+        errors.append(error)
         error = error.__cause__
-    return error
+    return errors
 
 
 def line_in_file(source, path):
@@ -89,13 +89,16 @@ def line_in_file(source, path):
     return None
 
 
-def of_compiler(error, path):
-    """The message and the details of an error that Triton's compiler raised."""
-    folder = os.path.dirname(path)
-    inner = innermost(error)
-    details = shortened(without_paths(str(error), folder), MAX_DETAILS)
+def of_compiler(error, path, printed=""):
+    """The message and the details of an error that Triton's compiler raised after it had printed something."""
+    folder, errors = os.path.dirname(path), chain(error)
+    inner = errors[-1]
     words = getattr(inner, "error_message", None) or str(inner) or type(inner).__name__
-    node, source = getattr(inner, "node", None), getattr(inner, "src", None)
-    before = line_in_file(source, path) if source and hasattr(node, "lineno") else None
-    where = f" ({line_of(path, before + node.lineno)})" if before is not None else ""
+    words = words.partition("\nRepro command")[0] + (f": {printed}" if printed else "")
+    where = ""
+    for one in errors:
+        node, source = getattr(one, "node", None), getattr(one, "src", None)
+        before = line_in_file(source, path) if source and hasattr(node, "lineno") else None
+        where = f" ({line_of(path, before + node.lineno)})" if before is not None else where
+    details = shortened(without_paths(str(error).partition("\nRepro command")[0], folder), MAX_DETAILS)
     return one_line(f"{type(inner).__name__}: {without_paths(words, folder)}{where}"), details

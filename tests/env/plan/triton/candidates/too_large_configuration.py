@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 
-@triton.autotune(configs=[triton.Config({"BLOCK": 256}, num_stages=4), triton.Config({"BLOCK": 64}, num_stages=2)], key=["n"])
+@triton.autotune(configs=[triton.Config({"BLOCK": 128}, num_stages=6), triton.Config({"BLOCK": 64}, num_stages=2)], key=["n"])
 @triton.jit
 def product_kernel(x, w, y, n, BLOCK: tl.constexpr):
     rows, columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)

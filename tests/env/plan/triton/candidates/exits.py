@@ -1,0 +1,10 @@
+# expected: FAIL_PLAN exception
+# says: SystemExit
+# shapes: [({"x": "f32 16"}, {"y": "f32 16"}, {"n": 16})]
+import torch
+import triton
+import triton.language as tl
+
+
+def launch(x, n):
+    raise SystemExit(0)

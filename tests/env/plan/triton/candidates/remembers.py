@@ -1,0 +1,20 @@
+# expected: FAIL_PLAN remembered
+# shapes: [({"x": "f32 16"}, {"y": "f32 16"}, {"n": 16})]
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_kernel(x, y):
+    tl.store(y + tl.arange(0, 16), tl.load(x + tl.arange(0, 16)))
+
+
+known = {}
+
+
+def launch(x, n):
+    if n not in known:
+        known[n] = torch.empty_like(x)
+        copy_kernel[(1,)](x, known[n])
+    return known[n]
