@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 
-from candidate import failure, plan_candidate
+from planning import failure, plan_candidate
 from frames import frame
 
 LOCK_UP = "TEMPER_LOCKUP"  # names the library with the function below

@@ -36,6 +36,7 @@ def without_paths(text, folder):
         text = text.replace(folder.rstrip("/") + "/", "")
     text = re.sub(r"[^\s'\"]*/(?:site|dist)-packages/", "", text)
     text = re.sub(r"(?:/[\w.+-]+)+/(lib/python3[^/\s]*/)", r"\1", text)
+    text = re.sub(r"\btmp\w+\.ptx\b", "kernel.ptx", text)
     return re.sub(r"/tmp/[\w./-]*", "…", text)
 
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 import child
-from candidate import failure
+from planning import failure
 from frames import frame, read_frame, read_reply
 from refusal import MAX_DETAILS, shortened, without_paths
 

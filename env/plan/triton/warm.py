@@ -3,7 +3,7 @@ import gc
 
 import triton.compiler.compiler
 
-from candidate import plan_candidate
+from planning import plan_candidate
 from child import scratch_folder
 
 SOURCE = '''

@@ -31,7 +31,7 @@ def plan_one(candidate, request):
         words = json.load(file)
     with open(candidate) as file:
         words["source"] = file.read()
-    from candidate import plan_candidate
+    from planning import plan_candidate
     from child import scratch_folder
     with scratch_folder() as folder:
         return plan_candidate(words, folder)

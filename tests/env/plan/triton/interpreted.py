@@ -8,7 +8,6 @@ os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported
 
 import importlib.util  # noqa: E402
 import sys  # noqa: E402
-from pathlib import Path  # noqa: E402
 
 import torch  # noqa: E402
 import triton  # noqa: E402
@@ -16,9 +15,8 @@ from triton.runtime import interpreter  # noqa: E402
 from triton.runtime.autotuner import Autotuner  # noqa: E402
 from triton.runtime.errors import InterpreterError  # noqa: E402
 
-from tasks import all_tasks, headers, shape_request  # noqa: E402
+from tasks import CANDIDATES, all_tasks, headers, shape_request  # noqa: E402
 
-CANDIDATES = Path(__file__).resolve().parent / "candidates"
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i32": torch.int32}
 LOOSE = {torch.float32: 2e-3, torch.bfloat16: 3e-2, torch.float16: 5e-3, torch.int32: 0}
 MOST_ELEMENTS = 40_000  # of a shape: the interpreter takes a program after the other

@@ -1,14 +1,17 @@
 """Requests for the shipped tasks: what the judge asks the planner about a candidate, read from env/tasks/cuda."""
 import ast
+import functools
 from pathlib import Path
 
 import yaml
 
 ROOT = Path(__file__).resolve().parents[4]
+CANDIDATES = Path(__file__).resolve().parent / "candidates"
 TARGET = {"name": "NVIDIA H200", "architecture": 90, "multiprocessors": 132, "max_shared_bytes": 232448, "l2_bytes": 60 << 20,
           "memory_bytes": 150110011392, "clock_khz": 1980000, "memory_clock_khz": 3201000, "bus_bits": 6144}
 
 
+@functools.cache
 def all_tasks():
     tasks = {}
     for path in sorted((ROOT / "env/tasks/cuda").glob("*.yaml")):
@@ -43,8 +46,8 @@ def request_of(shapes, source="", **changed):
             "target": TARGET, "shapes": shapes, **changed}
 
 
-def task_request(name, source="", tasks=None):
-    task = (tasks or all_tasks())[name]
+def task_request(name, source=""):
+    task = all_tasks()[name]
     return request_of([shape_request(task, sizes) for sizes in [*task["check"], task["timed"]]], source)
 
 

@@ -1,5 +1,5 @@
 # expected: FAIL_COMPILE compiler
-# says: power of 2 (line 12: at = tl.arange(0, BLOCK))
+# says: power of 2 (line 11: at = tl.arange(0, BLOCK))
 # shapes: [({"x": "f32 16"}, {"y": "f32 16"}, {"n": 16})]
 import torch
 import triton

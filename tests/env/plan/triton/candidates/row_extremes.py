@@ -1,6 +1,6 @@
 # expected: plan
 # task: gpu_row_extremes
-# steps: launch
+# steps: launch copy copy
 import torch
 import triton
 import triton.language as tl
