@@ -51,6 +51,8 @@ std::string translation_unit(const std::vector<CallParameter>& asked, const std:
 
 const Language kCpp{
     .name = "cpp",
+    .form = Form::kObject,
+    .extension = ".cc",
     // Headers take twice as long to compile as C++20.
     .compiler_flags = {"-O3", "-march=native", "-std=c++17", "-fconcepts", "-fPIC", "-fopenmp", "-w",
                        "-fmax-errors=20", "-fdiagnostics-color=never"},

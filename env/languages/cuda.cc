@@ -75,6 +75,8 @@ std::string translation_unit(const std::vector<CallParameter>& asked, const std:
 
 const Language kCuda{
     .name = "cuda",
+    .form = Form::kCudaUnit,
+    .extension = ".cu",
     .on_gpu = true,
     .short_floats = true,
     // The last: <cmath> need not bring Bessel functions and their like, a fifth of the time.

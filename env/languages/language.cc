@@ -9,7 +9,7 @@
 namespace temper::env {
 namespace {
 
-constexpr const Language* kLanguages[] = {&kCpp, &kCuda};
+constexpr const Language* kLanguages[] = {&kCpp, &kCuda, &kTriton};
 
 }  // namespace
 
@@ -25,6 +25,11 @@ const Language& find_language(const std::string& name) {
   const auto* const found = std::ranges::find(kLanguages, name, &Language::name);
   if (found != std::end(kLanguages)) return **found;
   throw ConfigError("language: '{}' is unknown; there is: {}", name, fmt::join(language_names(), " "));
+}
+
+const Language* language_of_extension(const std::string& extension) {
+  const auto* const found = std::ranges::find(kLanguages, extension, &Language::extension);
+  return found != std::end(kLanguages) ? *found : nullptr;
 }
 
 std::string c_signature(const std::string& entry_point, const std::vector<CallParameter>& parameters) {

@@ -16,19 +16,32 @@ struct CallParameter {
   std::string name;
 };
 
+// What a candidate is, and so how it becomes something that can be called.
+enum class Form : uint8_t {
+  kObject,    // a unit of C++, compiled to a shared object
+  kCudaUnit,  // a unit of CUDA C++, compiled to a cubin and a host half
+  kPython,    // a Python file whose kernels Triton compiles while it runs
+};
+
 struct Language {
   std::string name;  // of the key `language` in task files, and of the fence around an answer's code
+  Form form = Form::kObject;
+  std::string extension;  // of a file with a candidate: ".cu"
   // Whether candidates are judged on a GPU, where a core has compiled them and made their plans. All others are judged
   // on a core.
   bool on_gpu = false;
-  bool short_floats = false;                // tensors may be bf16 and f16
-  std::vector<std::string> compiler_flags;  // ours alone: nothing in a candidate changes them
-  std::vector<std::string> newer_flags;     // beside them, for what does not compile without; or none
-  std::string entry_point;                  // what a source must mention
-  std::string entry_symbol;                 // what its object must define
+  bool short_floats = false;  // tensors may be bf16 and f16
+  // Another language whose tasks can be solved in this one as well: `tasks.language` then reads them as its own. Or "".
+  std::string also_tasks_of = {};
+  std::vector<std::string> reserved_words = {};  // no tensor or size of a task may be called so
+  std::vector<std::string> compiler_flags;       // ours alone: nothing in a candidate changes them
+  std::vector<std::string> newer_flags;          // beside them, for what does not compile without; or none
+  std::string entry_point;                       // what a source must mention
+  std::string entry_symbol;                      // what its object must define
+  std::string no_entry_words = {};  // what to say of a source without an entry point; "": what fits C
   // The declaration that the entry point must have.
   std::string (*signature)(const std::vector<CallParameter>& parameters) = nullptr;
-  // The text that the compiler reads.
+  // The text that a compiler of ours reads. Null where there is none.
   std::string (*translation_unit)(const std::vector<CallParameter>& parameters,
                                   const std::string& source) = nullptr;
   // The part of that text on which the host's half of the object depends. Candidates that share it share the half. Null
@@ -46,6 +59,9 @@ const Language& find_language(const std::string& name);
 // 'extern "C" void kernel(const float* x, const int* idx, float* y, int n)'
 std::string c_signature(const std::string& entry_point, const std::vector<CallParameter>& parameters);
 
-extern const Language kCpp, kCuda;
+// The language of files with that extension, or null.
+const Language* language_of_extension(const std::string& extension);
+
+extern const Language kCpp, kCuda, kTriton;
 
 }  // namespace temper::env

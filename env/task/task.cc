@@ -121,6 +121,28 @@ std::string Task::prompt() const {
   return shapes_line(*this) + plain_line(*this) + reference_body(*this) + signature();
 }
 
+std::vector<Task> tasks_in(const Language& language, const std::vector<Task>& tasks) {
+  std::vector<Task> found;
+  for (const Task& task : tasks)
+    if (task.language == language.name || task.language == language.also_tasks_of)
+      found.push_back(asked_in(language, task));
+  return found;
+}
+
+Task asked_in(const Language& language, Task task) {
+  if (task.language == language.name) return task;
+  if (task.language != language.also_tasks_of)
+    throw ConfigError(
+        "task '{}' is in {} and cannot be solved in {}{}", task.name, task.language, language.name,
+        language.also_tasks_of.empty() ? "" : ", only tasks in " + language.also_tasks_of + " can");
+  for (const CallParameter& one : task.parameters())
+    if (std::ranges::count(language.reserved_words, one.name) > 0)
+      throw ConfigError("task '{}' cannot be solved in {}: '{}' is a word of that language", task.name,
+                        language.name, one.name);
+  task.language = language.name;
+  return task;
+}
+
 const Task& find_task(const std::vector<Task>& tasks, const std::string& name) {
   std::vector<std::string> known;
   for (const auto& task : tasks) {

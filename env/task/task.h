@@ -16,12 +16,12 @@
 //       flops: 5*n*m
 //
 // Keys of a task (default):
-//   name         [a-z0-9_]+, unique          language     cpp or cuda (cpp)
+//   name         [a-z0-9_]+, unique          language     cpp, cuda or triton (cpp)
 //   family       (other)                     split        train or heldout (train)
 //   reference    PyTorch, TorchScript subset: an expression, or the source of one function `reference` that
 //                takes the inputs in order and returns the output or outputs
 //   inputs       name: [dimensions], or name: {shape: …} with any of
-//                  type: f32 or i32, for cuda also bf16 or f16 (f32)
+//                  type: f32 or i32, on GPUs also bf16 or f16 (f32)
 //                  normal: true              N(0, 1) times the case's magnitude (default for floats)
 //                  scaled: false             N(0, 1), not multiplied by the magnitude
 //                  scale: 1/sqrt(k)          also multiplied by this number or expression of dimensions; weights
@@ -99,6 +99,7 @@ struct Task {
   // The declaration a candidate defines: inputs, outputs, dimensions.
   //   cpp:  extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)
   //   cuda: extern "C" void launch(const __nv_bfloat16* x, __half* y, int n, int m), pointers into GPU memory
+  //   triton: def launch(x: torch.Tensor, n: int, m: int) -> torch.Tensor:
   std::string signature() const;
   // The task as a prompt for the policy, in plain text: shapes, the body of the reference, the signature.
   std::string prompt() const;
@@ -112,6 +113,14 @@ std::vector<Task> load_tasks(const std::filesystem::path& path);
 
 // Tasks from YAML text; `origin` is named in errors.
 std::vector<Task> parse_tasks(const std::string& yaml, const std::string& origin);
+
+// The tasks that candidates in the language can solve, each asked in it: those of its own, and those of
+// Language::also_tasks_of. Errors: as asked_in.
+std::vector<Task> tasks_in(const Language& language, const std::vector<Task>& tasks);
+
+// The same task, asked in another language. Its digest is another one. Errors: ConfigError if no candidate in that language
+// could solve it.
+Task asked_in(const Language& language, Task task);
 
 // The task of that name. Errors: ConfigError with the nearest known name.
 const Task& find_task(const std::vector<Task>& tasks, const std::string& name);

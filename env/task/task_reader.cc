@@ -352,6 +352,8 @@ void TaskReader::check_names() {
       problem(find(field), field, fmt::format("'{}' is not a C name", printable(name)));
     if (!seen.insert(name).second)
       problem(find(field), field, fmt::format("'{}' is used twice", printable(name)));
+    if (std::ranges::count(find_language(task_.language).reserved_words, name) > 0)
+      problem(find(field), field, fmt::format("'{}' is a word of {}", name, task_.language));
   };
   for (const auto& tensor : task_.inputs) check(tensor.name, "inputs");
   for (const auto& tensor : task_.outputs) check(tensor.name, "outputs");

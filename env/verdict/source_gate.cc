@@ -7,7 +7,7 @@ Found gate_source(const Language& language, const std::string& source) {
   if (source.size() > kMaxSourceBytes) return Finding{VerdictKind::kFailCompile, "source_too_long"};
   if (source.find('\0') != std::string::npos) return Finding{VerdictKind::kFailCompile, "nul_byte"};
   if (source.find(language.entry_point) == std::string::npos)
-    return Finding{VerdictKind::kFailParse, "no_entry_point"};
+    return Finding{VerdictKind::kFailParse, "no_entry_point", language.no_entry_words};
   return std::nullopt;
 }
 

@@ -317,6 +317,10 @@ Dims Program::dims(const Expression& e) const {
   return all;
 }
 
-Program lower(const env::Task& task) { return Lowering(task).run(); }
+Program lower(const env::Task& task) {
+  if (env::find_language(task.language).form == env::Form::kPython)
+    throw ConfigError("task {}: no traces are written in {}", task.name, task.language);
+  return Lowering(task).run();
+}
 
 }  // namespace temper::traces

@@ -42,7 +42,7 @@ struct Program {
   bool log_softmax = false;                      // kSoftmax: the logarithm is asked for
   bool softmax = false;                          // kRow: steps 0 and 1 are the maximum and sum of a softmax
 
-  bool cuda() const { return task->language == env::kCuda.name; }
+  bool cuda() const { return env::find_language(task->language).form == env::Form::kCudaUnit; }
 
   // The dimensions of an expression, outermost first; "?" where a slice changed them.
   std::vector<std::string> dims(const Expression& e) const;

@@ -127,7 +127,7 @@ class Variation {
     return task;
   }
 
-  bool cuda() const { return parent_.language == env::kCuda.name; }
+  bool cuda() const { return env::find_language(parent_.language).form == env::Form::kCudaUnit; }
 
   size_t rank(const Expression& e) const {
     if (e.kind == Kind::kNumber) return 0;
@@ -435,7 +435,7 @@ bool can_vary(const Task& task) {
 
 Task vary(const Task& parent, Rng& rng) {
   Task task = Variation(parent, rng).run();
-  if (task.language != env::kCuda.name) return task;
+  if (env::find_language(task.language).form != env::Form::kCudaUnit) return task;
   while (rng.uniform() < kAgain && can_vary(task)) task = Variation(task, rng).run();
   if (rng.uniform() < kRetype) task = with_other_type(std::move(task), rng);
   return rng.uniform() < kRespell && can_vary(task) ? respelled(std::move(task), rng) : task;

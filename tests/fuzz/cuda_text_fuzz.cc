@@ -10,7 +10,7 @@ FUZZ_TARGET(cuda_text) {
   const std::string unit(bytes), text = host_text(unit);
   TEMPER_CHECK(text.size() <= unit.size());
   TEMPER_CHECK(host_text(text).size() <= text.size());
-  for (const Language* language : {&kCpp, &kCuda}) gate_source(*language, unit);
+  for (const Language* language : {&kCpp, &kCuda, &kTriton}) gate_source(*language, unit);
 }
 
 }  // namespace temper::env

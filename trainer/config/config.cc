@@ -149,7 +149,8 @@ void TaskOptions::visit(OptionVisitor& v) {
   v.option("path", path, {.help = "task file, or folder of task files"});
   v.option("language", language,
            {.help = "language of the tasks taken from path; auto chooses cpp if there are tasks in "
-                    "it. Tasks given by `names` may have any language",
+                    "it, triton takes those in cuda. Tasks given by `names` may have any "
+                    "language; with triton, they are asked in it",
             .choices = language_choices()});
   v.option("names", names, {.help = "use only these tasks; if empty, use all"});
   v.option("learn", learn,
@@ -256,23 +257,27 @@ std::filesystem::path TaskOptions::place() const {
 
 std::vector<Task> load_all_tasks(const RunConfig& config) { return env::load_tasks(config.tasks.place()); }
 
+Task in_language_of(const RunConfig& config, const Task& task) {
+  if (config.tasks.language == "auto") return task;
+  const env::Language& language = env::find_language(config.tasks.language);
+  return language.also_tasks_of.empty() ? task : env::asked_in(language, task);
+}
+
 std::vector<Task> load_tasks(const RunConfig& config) {
   std::vector<Task> tasks = load_all_tasks(config);
   if (!config.tasks.names.empty()) {
     std::vector<Task> chosen;
-    for (const std::string& name : config.tasks.names) chosen.push_back(env::find_task(tasks, name));
+    for (const std::string& name : config.tasks.names)
+      chosen.push_back(in_language_of(config, env::find_task(tasks, name)));
     return chosen;
   }
-  const auto has = [&](const std::string& language) {
-    return std::ranges::any_of(tasks, [&](const Task& task) { return task.language == language; });
-  };
-  std::string language = config.tasks.language;
-  for (const std::string& name : env::language_names())
-    if (language == "auto" && has(name)) language = name;
-  if (!has(language))
-    throw ConfigError("tasks.language: no task of tasks.path {} is {}", config.tasks.path, language);
-  std::erase_if(tasks, [&](const Task& task) { return task.language != language; });
-  return tasks;
+  for (const std::string& language : env::language_names()) {
+    if (config.tasks.language != "auto" && config.tasks.language != language) continue;
+    std::vector<Task> found = env::tasks_in(env::find_language(language), tasks);
+    if (!found.empty()) return found;
+  }
+  throw ConfigError("tasks.language: no task of tasks.path {} is {}", config.tasks.path,
+                    config.tasks.language);
 }
 
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {

@@ -106,6 +106,10 @@ std::filesystem::path here_or_beside_program(const std::string& path);
 // All tasks of tasks.path, without the config's selection. Errors: ConfigError.
 std::vector<env::Task> load_all_tasks(const RunConfig& config);
 
+// The task in tasks.language where that language takes tasks of others (env::asked_in), else as it is. Errors: ConfigError if
+// it cannot be asked so.
+env::Task in_language_of(const RunConfig& config, const env::Task& task);
+
 // The tasks that the config names. Errors: ConfigError.
 std::vector<env::Task> load_tasks(const RunConfig& config);
 

@@ -87,6 +87,27 @@ TEST(Config, TakesTasksOfOneLanguage) {
   EXPECT_THROW(languages_of({all + "/cpp", "tasks.language=cuda"}), ConfigError);
 }
 
+// Tasks in CUDA can be solved in Triton as well, and then no verdict of one counts for the other.
+TEST(Config, AsksTasksOfGpusInTriton) {
+  const std::string all = "tasks.path=" TEMPER_SOURCE_DIR "/env/tasks";
+  const auto cuda = load_tasks(read_config("", {all, "tasks.language=cuda"}));
+  const auto triton = load_tasks(read_config("", {all, "tasks.language=triton"}));
+  ASSERT_EQ(triton.size(), cuda.size());
+  for (size_t i = 0; i < cuda.size(); ++i) {
+    EXPECT_EQ(triton[i].name, cuda[i].name);
+    EXPECT_EQ(triton[i].language, "triton");
+    EXPECT_NE(triton[i].digest(), cuda[i].digest());
+  }
+  const auto named = load_tasks(read_config("", {all, "tasks.language=triton", "tasks.names=[gpu_softmax]"}));
+  EXPECT_EQ(named.at(0).language, "triton");
+  try {
+    load_tasks(read_config("", {all, "tasks.language=triton", "tasks.names=[softmax_scaled]"}));
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("task 'softmax_scaled' is in cpp and cannot be solved in triton"));
+  }
+}
+
 TEST(Config, RefusesMoreTasksPerStepThanThereAre) {
   const RunConfig config = read_config("", {"rollout.tasks_per_step=3"});
   std::vector<env::Task> tasks(2);

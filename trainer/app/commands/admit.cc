@@ -41,7 +41,7 @@ std::vector<Task> wanted_tasks(const RunConfig& config, const std::vector<std::s
       continue;
     }
     if (known.empty()) known = load_all_tasks(config);
-    tasks.push_back(env::find_task(known, name));
+    tasks.push_back(in_language_of(config, env::find_task(known, name)));
   }
   std::set<std::string> seen;
   for (const Task& task : tasks)

@@ -44,6 +44,7 @@ void judge_again(const RunConfig& config, std::vector<PassedAnswer>& answers, in
     return std::ranges::find(answers, task.name, &PassedAnswer::task) == answers.end();
   });
   for (const PassedAnswer& answer : answers) env::find_task(tasks, answer.task);
+  for (env::Task& task : tasks) task = in_language_of(config, task);
   env::Judge judge(config.env, tasks);
   judge_again(judge, answers, rounds, progress_bar("verdicts", false));
 }

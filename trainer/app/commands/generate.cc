@@ -27,7 +27,8 @@ std::vector<int32_t> prompt_ids(const GenerateWords& words, const policy::ChatFo
     throw ConfigError("generate: give either a prompt or --task NAME");
   if (words.task.empty()) return format.first_turn(words.prompt == "-" ? read_input("-") : words.prompt);
   const RunConfig config = words.config.read();
-  return format.first_turn(env::find_task(load_all_tasks(config), words.task).prompt());
+  return format.first_turn(
+      in_language_of(config, env::find_task(load_all_tasks(config), words.task)).prompt());
 }
 
 std::vector<std::string> generate(Model& model, const GenerateWords& words) {

@@ -20,12 +20,22 @@ using env::Task;
 namespace {
 
 // A task's name among tasks.path, or a file that holds one task.
-Task named_task(const RunConfig& config, const std::string& name) {
+Task task_of_word(const RunConfig& config, const std::string& name) {
   if (!std::filesystem::is_regular_file(name)) return env::find_task(load_all_tasks(config), name);
   std::vector<Task> tasks = env::load_tasks(std::filesystem::path(name));
   if (tasks.size() != 1)
     throw ConfigError("{}: holds {} tasks; pass tasks.path={} and a name", name, tasks.size(), name);
   return tasks.front();
+}
+
+// The task in the language that tasks.language says, or that the candidate's file is of.
+Task named_task(const RunConfig& config, const std::string& name, const std::string& candidate) {
+  const Task task = task_of_word(config, name);
+  const env::Language* language =
+      env::language_of_extension(std::filesystem::path(candidate).extension().string());
+  if (config.tasks.language != "auto" || language == nullptr || language->also_tasks_of.empty())
+    return in_language_of(config, task);
+  return env::asked_in(*language, task);
 }
 
 bool is_answer(const std::string& path) {
@@ -68,7 +78,7 @@ void print_verdict(const env::Verdict& v) {
 }
 
 int print_standalone(const Task& task, const std::string& source) {
-  if (task.language != env::kCuda.name)
+  if (env::find_language(task.language).form != env::Form::kCudaUnit)
     throw ConfigError("judge --standalone: task {} is {}; such a program is made of cuda candidates",
                       task.name, task.language);
   fmt::print("{}", env::standalone_program(task, source));
@@ -78,7 +88,7 @@ int print_standalone(const Task& task, const std::string& source) {
 int run_judge(const ConfigWords& words, const std::string& task_name, const std::string& path, bool json,
               bool plan, bool standalone) {
   const RunConfig config = words.read();
-  const Task task = named_task(config, task_name);
+  const Task task = named_task(config, task_name, path);
   const std::string text = read_input(path);
   const env::Answer answer =
       is_answer(path) ? env::extract_code(text) : env::Answer{.ok = true, .reason = "", .code = text};
@@ -129,7 +139,7 @@ void add_judge(CLI::App& app, int& exit_code) {
   command->add_option("--limit", *limit, "with --again: only this many of the fastest answers")
       ->check(at_least(1));
   command->add_flag("--plan", *plan,
-                    "for a cuda candidate, print what its launcher does at each shape; needs no GPU");
+                    "for a candidate in CUDA or Triton, print what it launches at each shape; needs no GPU");
   command->add_flag(
       "--standalone", *standalone,
       "for a cuda candidate, print an ordinary CUDA program that times it, to check a verdict's time");

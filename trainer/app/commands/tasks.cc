@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/input/near_names.h"
 #include "base/input/printable.h"
+#include "env/languages/language.h"
 #include "trainer/app/commands/commands.h"
 
 namespace temper::trainer {
@@ -25,13 +26,13 @@ bool matches(const Task& task, const std::vector<std::string>& patterns) {
 
 std::vector<Task> tasks_found(const RunConfig& config, const std::vector<std::string>& patterns) {
   std::vector<Task> tasks = load_all_tasks(config);
+  if (config.tasks.language != "auto")
+    tasks = env::tasks_in(env::find_language(config.tasks.language), tasks);
   std::vector<std::string> names;
   for (const Task& task : tasks) names.push_back(task.name);
   std::erase_if(tasks, [&](const Task& task) {
-    const bool other = config.tasks.language != "auto" && task.language != config.tasks.language;
     const auto& wanted = config.tasks.names;
-    return other || !matches(task, patterns) ||
-           (!wanted.empty() && std::ranges::count(wanted, task.name) == 0);
+    return !matches(task, patterns) || (!wanted.empty() && std::ranges::count(wanted, task.name) == 0);
   });
   if (tasks.empty() && !patterns.empty())
     throw ConfigError("tasks: none of the {} tasks of {} matches '{}'{}", names.size(),
@@ -45,7 +46,7 @@ void print_table(const std::vector<Task>& tasks) {
   for (const Task& task : tasks)
     name = std::max(name, task.name.size()), family = std::max(family, task.family.size());
   for (const Task& task : tasks)
-    fmt::print("{:<{}}  {:<4}  {:<{}}  {}\n", task.name, name, task.language, task.family, family,
+    fmt::print("{:<{}}  {:<6}  {:<{}}  {}\n", task.name, name, task.language, task.family, family,
                task.held_out() ? "held out" : task.split);
 }
 
