@@ -10,6 +10,7 @@
 namespace temper::env {
 namespace {
 
+constexpr int kAbiOfCuda13 = 8;
 constexpr uint16_t kMachineCuda = 190;
 constexpr uint8_t kEntryFlag = 0x10;        // in a symbol's st_other
 constexpr uint32_t kReservedShared = 1024;  // in each .nv.shared section, from sm_90 on
@@ -92,7 +93,9 @@ class Reader {
       throw Malformed{"no cubin"};
     if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum > kMaxSections)
       throw Malformed{"a section table of another kind"};
-    cubin_.architecture = header_.e_flags >> 8 & 0xFF;
+    // CUDA 13 writes another version of this file than 12, which Triton brings along.
+    const bool newer = header_.e_ident[EI_ABIVERSION] >= kAbiOfCuda13;
+    cubin_.architecture = (newer ? header_.e_flags >> 8 : header_.e_flags) & 0xFF;
   }
 
   void read_sections() {

@@ -31,6 +31,20 @@ const std::string& some_cubin() {
   return cubin;
 }
 
+// ptxas 12 writes the architecture elsewhere than ptxas 13.
+TEST(Cubin, KnowsItsArchitectureInFilesOfBothVersions) {
+  SKIP_WITHOUT_NVCC();
+  std::string bytes = some_cubin();
+  Cubin cubin;
+  ASSERT_EQ(read_cubin(bytes, cubin), "");
+  EXPECT_EQ(cubin.architecture, 90);
+  bytes[EI_ABIVERSION] = 7;
+  const uint32_t flags = 0x5A0D5A;
+  std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_flags), &flags, sizeof flags);
+  ASSERT_EQ(read_cubin(bytes, cubin), "");
+  EXPECT_EQ(cubin.architecture, 90);
+}
+
 // Whatever the bytes, there is an error or a cubin that the gate and the rules can be asked about.
 TEST(Cubin, SurvivesAnyBytes) {
   SKIP_WITHOUT_NVCC();
