@@ -6,9 +6,12 @@ set(boxed temper-runner temper-oracle)
 if(TARGET temper-recorder)
   list(APPEND boxed temper-recorder)
 endif()
+list(APPEND boxed temper-lock-up)
+set_target_properties(temper-lock-up PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/instrumented")
 set_target_properties(${boxed} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/instrumented")
 
 set(copies ${boxed})
+list(TRANSFORM copies REPLACE "^temper-lock-up$" "libtemper-lock-up.so")
 list(TRANSFORM copies PREPEND "<BINARY_DIR>/")
 ExternalProject_Add(plain_boxes
   SOURCE_DIR "${PROJECT_SOURCE_DIR}"

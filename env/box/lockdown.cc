@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "env/box/namespaces.h"
 
@@ -46,7 +48,8 @@ bool drop_user(uid_t uid) {
 }  // namespace
 
 void apply_limits(const Limits& limits) {
-  if (kLimitsAddresses) limit(RLIMIT_AS, limits.memory_bytes, "address space");
+  if (kLimitsAddresses && limits.memory_bytes > 0) limit(RLIMIT_AS, limits.memory_bytes, "address space");
+  if (limits.data_bytes > 0) limit(RLIMIT_DATA, limits.data_bytes, "data");
   limit(RLIMIT_CPU, limits.cpu_s, "CPU time");
   limit(RLIMIT_FSIZE, limits.file_bytes, "file size");
   limit(RLIMIT_NOFILE, limits.open_files, "open files");
@@ -71,12 +74,26 @@ bool drop_privileges(uid_t uid) {
   return dropped;
 }
 
-std::string first_open_door() {
+void keep_only_capabilities(std::initializer_list<int> kept) {
+  const auto keeps = [&](int capability) { return std::ranges::count(kept, capability) > 0; };
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
+    if (!keeps(capability)) ::prctl(PR_CAPBSET_DROP, capability);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  for (const int capability : kept) {
+    data[capability / 32].effective |= 1u << (capability % 32);
+    data[capability / 32].permitted = data[capability / 32].effective;
+  }
+  check(int(::syscall(SYS_capset, &header, data)), "give up capabilities");
+  check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
+}
+
+std::string first_open_door(const std::vector<std::string>& hidden) {
   const auto opened = [](int fd) { return fd >= 0 && ::close(fd) == 0; };
   if (opened(::socket(AF_INET, SOCK_STREAM, 0))) return "an internet socket";
   if (opened(::socket(AF_UNIX, SOCK_STREAM, 0))) return "a local socket";
-  for (const char* path : {"/etc/passwd", "/proc/self/maps", "/dev/null", "/usr/bin/env"})
-    if (opened(::open(path, O_RDONLY))) return fmt::format("reading {}", path);
+  for (const std::string& path : hidden)
+    if (opened(::open(path.c_str(), O_RDONLY))) return fmt::format("reading {}", path);
   if (opened(::open("/probe", O_CREAT | O_WRONLY, 0600))) return "creating a file";
   if (opened(int(::syscall(SYS_memfd_create, "probe", 0)))) return "creating a memory file";
   if (::kill(1, 0) == 0) return "sending signals";

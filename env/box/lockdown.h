@@ -5,12 +5,15 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace temper::env {
 
 struct Limits {
-  int64_t memory_bytes = 0;  // address space
+  int64_t memory_bytes = 0;  // address space; 0: as it is
+  int64_t data_bytes = 0;    // writable private memory; 0: as it is. For programs that map gigabytes of files
   int64_t cpu_s = 0;
   int64_t file_bytes = 0;
   int64_t open_files = 64;
@@ -25,14 +28,20 @@ void apply_limits(const Limits& limits);
 // dropped.
 bool drop_privileges(uid_t uid);
 
+// Gives up every capability but these (CAP_SYS_ADMIN, …), for programs executed later, too, and the way back.
+void keep_only_capabilities(std::initializer_list<int> kept);
+
 // Install allow-lists of system calls. A call that is not listed fails with EPERM. For candidates, creating processes,
-// tracing and executing programs kill the process.
+// tracing and executing programs kill the process. Python's list is the compilers' and what an interpreter needs to run
+// compilers; new namespaces are not in it.
 void allow_only_compiler_calls();
 void allow_only_candidate_calls();
+void allow_only_python_calls();
 
-// Tries what must fail now: sockets, files of the machine, new files, signals to others, priorities. Returns
-// the first that worked, or "".
-std::string first_open_door();
+// Tries what must fail now: sockets, files of the machine (`hidden`), new files, signals to others, priorities, more
+// namespaces. Returns the first that worked, or "".
+std::string first_open_door(const std::vector<std::string>& hidden = {"/etc/passwd", "/proc/self/maps",
+                                                                      "/dev/null", "/usr/bin/env"});
 
 // Runs a new process, a trace and an exec under the candidate's filter, each in a box of its own, and returns
 // the first that was not killed for it, or "".

@@ -7,10 +7,12 @@ import resource
 import signal
 import sys
 import tempfile
+import traceback
 
-from planning import failure, plan_candidate
+from planning import plan_candidate
 from frames import frame
 
+LOCKED = b"\0"  # begins what a child writes: from here on a candidate may have written it
 LOCK_UP = "TEMPER_LOCKUP"  # names the library with the function below
 MAX_FILE_BYTES = 256 << 20
 
@@ -82,11 +84,14 @@ def run(request, folder, reply, output, null, phase, lock_up):
         settle_pipes(reply, output, null)
         problem = lock_up(folder.encode(), request["memory_bytes"], request["cpu_s"]) if lock_up else limit(request)
         if problem:
-            answer, cubins = failure("INFRA", "lock_up", f"a candidate's process cannot be locked up: {problem.decode()}"), []
-        else:
-            use_folder(folder)
-            answer, cubins = plan_candidate(request, folder, phase)
+            write_all(reply, problem)
+            os._exit(1)
+        write_all(reply, LOCKED)
+        use_folder(folder)
+        answer, cubins = plan_candidate(request, folder, phase)
         sys.stdout.flush()
         write_all(reply, frame(json.dumps(answer).encode()) + b"".join(map(frame, cubins)))
-    finally:
-        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)

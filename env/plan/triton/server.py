@@ -15,6 +15,7 @@ from frames import frame, read_frame, read_reply
 from refusal import MAX_DETAILS, shortened, without_paths
 
 MAX_OUTPUT_BYTES = 64 << 10  # kept of what a candidate prints
+END_S = 0.5  # for a child that has closed its pipe to end, so that it is known how
 LOOK_S = 0.2  # how often a child is looked at whose pipes stay open
 CPU_SIGNALS = (signal.SIGXCPU,)
 
@@ -94,6 +95,9 @@ class Watch:
 
     def kill(self):
         """Ends the child and its group. The child is not yet reaped then, so that its number is still its own."""
+        end = time.monotonic() + END_S
+        while not self.reply.open and not self.ended() and time.monotonic() < end:
+            time.sleep(0.001)
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
@@ -111,16 +115,22 @@ class Watch:
 
     def answer(self):
         """(reply, cubins)"""
+        written = bytes(self.reply.data)
+        if not written.startswith(child.LOCKED):
+            words = written.decode(errors="replace") or how_it_ended(self.status)
+            return {"status": "infra", "error": f"a candidate's process cannot be locked up: {words}"}, []
         if self.timed_out or (os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) in CPU_SIGNALS):
             return self.over_time(), []
         if self.reply.too_long:
             return failure("FAIL_PLAN", "too_large", f"plans and kernels take more than {self.request['reply_bytes']} bytes; launch or tune "
                            "fewer kernels"), []
-        if not self.reply.data:
+        if written == child.LOCKED:
             return failure("FAIL_PLAN", "died", f"the process that runs launch {how_it_ended(self.status)}; return the outputs",
                            self.printed()), []
         try:
-            reply, cubins = read_reply(bytes(self.reply.data))
+            reply, cubins = read_reply(written[len(child.LOCKED):])
+            if reply.get("status") not in ("ok", "failed"):
+                raise ValueError("a status that only this process gives")
         except (ValueError, MemoryError) as error:
             return failure("FAIL_PLAN", "malformed", f"the process that runs launch wrote no reply: {error}", self.printed()), []
         if reply.get("status") == "failed" and not reply.get("details"):

@@ -3,7 +3,7 @@
 
 Over the stream socket at descriptor 3 go frames: a length of 4 bytes, little-endian, and that many bytes. The first says that it is ready,
 {"ready": true, "python": …, "torch": …, "triton": …}, or {"ready": false, "error": …}. Then each request, a frame of JSON, gets a reply: a
-frame of JSON, and if its status is "ok" one frame for each of its "cubins". env/plan/triton_reply.h has the reply's fields.
+frame of JSON, and if its status is "ok" one frame for each of its "cubins". env/plan/triton/reply.h has the reply's fields.
 
     zygote.py --plan CANDIDATE.py --request REQUEST.json     prints the reply of one candidate (without a box)
 """

@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "env/judge/judge.h"
+#include "env/languages/language.h"
+#include "env/plan/triton/python.h"
 #include "env/verdict/compiled_baselines.h"
 #include "tests/env/fake_gpu/fake_driver.h"
 #include "tests/env/on_gpu/cases.h"
@@ -46,6 +48,53 @@ class FakeGpuJudge : public testing::Test {
     return options;
   }
 };
+
+// A kernel that this driver knows, called by a wrapper in Triton: its first arguments lie where nvcc puts them.
+std::string triton_source(const std::string& kernel, const std::string& launcher_first = "") {
+  return "import torch\nimport triton\nimport triton.language as "
+         "tl\n\n@triton.jit(do_not_specialize=['n'])\ndef " +
+         kernel +
+         "(x, z, y, n, BLOCK: tl.constexpr):\n"
+         "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+         "    tl.store(y + at, tl.load(x + at, mask=at < n) + tl.load(z + at, mask=at < n), mask=at < n)\n\n"
+         "def launch(x, z, n):\n" +
+         launcher_first + "    y = torch.empty_like(x)\n    " + kernel +
+         "[(triton.cdiv(n, 256),)](x, z, y, n, BLOCK=256)\n    return y\n";
+}
+
+TEST_F(FakeGpuJudge, JudgesTritonBesideCuda) {
+  JudgeOptions with_python = options();
+  const std::string own = TEMPER_SOURCE_DIR "/.deps/venv/bin/python3";
+  if (std::filesystem::exists(own)) with_python.python = own;
+  std::vector<Task> tasks = hand_made_tasks(Device::kFake);
+  try {
+    find_triton_python(with_python.python);
+  } catch (const WorldError& e) {
+    GTEST_SKIP() << e.what();
+  }
+  tasks.push_back(asked_in(kTriton, find_task(tasks, "add")));
+  tasks.back().name = "add_in_triton";
+  Judge judge(with_python, tasks);
+  EXPECT_NE(judge.machine("triton"), judge.machine("cuda"));
+  EXPECT_NE(judge.machine("triton").find("triton 3.6"), std::string::npos);
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {triton_source("good"), "PASS"},
+      {triton_source("zeros"), "FAIL_INCORRECT tolerance"},
+      {triton_source("one_byte_past"), "FAIL_RUNTIME guard"},
+      {triton_source("input_zeroed"), "HACK input_mutation"},
+      {triton_source("good", "    x.sum()\n"), "REJECT_POLICY torch_work"},
+      {triton_source("good", "    torch.os._exit(0)\n"), "FAIL_PLAN died"},
+      {"import triton\n", "FAIL_PARSE no_entry_point"},
+  };
+  for (const auto& [source, words] : expected) {
+    const Verdict verdict = judge.judge("add_in_triton", source);
+    const std::string got =
+        verdict.reason == "clock" ? "PASS" : fmt::format("{} {}", to_string(verdict.kind), verdict.reason);
+    EXPECT_TRUE(got.starts_with(words)) << source << got << ": " << verdict.message;
+  }
+  EXPECT_EQ(judge.judge("add", source_with("zeros")).kind, VerdictKind::kFailIncorrect);
+  EXPECT_EQ(judge.stats().restarts, 0);
+}
 
 TEST_F(FakeGpuJudge, VerdictsComeThroughBothStages) {
   Judge judge(options(), hand_made_tasks(Device::kFake));

@@ -1,0 +1,111 @@
+#include "env/box/python_lock_up.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "env/box/lockdown.h"
+#include "env/box/namespaces.h"
+
+namespace temper::env {
+namespace {
+
+constexpr int kNamespacesOfCandidate =
+    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+constexpr int64_t kProcesses = 64;  // of one candidate, threads included
+constexpr int64_t kOpenFiles = 256;
+constexpr int64_t kScratchBytes = 256 << 20;
+constexpr int kNiceness = 10;  // as nvcc's: a process that feeds a GPU must get a core at once
+constexpr int kAborted = 128 + SIGABRT;
+
+// The init process of a pid namespace survives abort(), so end with the code that a shell would report.
+void end_aborted(int) { ::_exit(kAborted); }
+
+[[noreturn]] void end_as(int status) {
+  const bool aborted = WIFEXITED(status) && WEXITSTATUS(status) == kAborted;
+  if (WIFSIGNALED(status) || aborted) {
+    const int number = aborted ? SIGABRT : WTERMSIG(status);
+    const rlimit none{};
+    ::setrlimit(RLIMIT_CORE, &none);
+    ::signal(number, SIG_DFL);
+    ::raise(number);
+  }
+  ::_exit(WEXITSTATUS(status));
+}
+
+// Returns in the child. The parent keeps no descriptor open that a reader waits for the end of.
+void go_on_in_child() {
+  const pid_t pid = ::fork();
+  if (pid < 0) throw system_error("start the process of a candidate");
+  if (pid == 0) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) throw system_error("end with the parent");
+    return;
+  }
+  ::syscall(SYS_close_range, 0, ~0u, 0);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  end_as(status);
+}
+
+void make_files_read_only(const char* scratch) {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    throw namespace_error("make mounts private");
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY;
+  if (::syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attributes, sizeof attributes) != 0)
+    throw namespace_error("make all files read-only");
+  const std::string options = fmt::format("size={},nr_inodes=4096,mode=0777", kScratchBytes);
+  if (::mount("tmpfs", scratch, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options.c_str()) != 0)
+    throw namespace_error("mount a candidate's folder");
+}
+
+uid_t user_of_candidate() {
+  const char* told = std::getenv("TEMPER_LOCKUP_USER");
+  const int user = told == nullptr ? 0 : std::atoi(told);
+  if (user <= 0) throw WorldError("TEMPER_LOCKUP_USER names no user");
+  return uid_t(user);
+}
+
+void lock_up_candidate(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s) {
+  const uid_t user = user_of_candidate();
+  if (::unshare(kNamespacesOfCandidate) != 0) throw namespace_error("make a candidate's namespaces");
+  go_on_in_child();
+  make_files_read_only(scratch);
+  apply_limits({.data_bytes = int64_t(memory_bytes),
+                .cpu_s = int64_t(cpu_s),
+                .file_bytes = kScratchBytes,
+                .open_files = kOpenFiles,
+                .processes = kProcesses,
+                .niceness = kNiceness});
+  drop_privileges(user);
+  ::signal(SIGABRT, end_aborted);
+  allow_only_python_calls();
+  const std::string door =
+      first_open_door({"/etc/passwd", "/proc/self/maps", "/proc/1/environ", "/dev/kmsg"});
+  if (!door.empty()) throw WorldError("the sandbox does not hold: {} works", door);
+}
+
+}  // namespace
+}  // namespace temper::env
+
+const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s) {
+  static char words[400];
+  try {
+    temper::env::lock_up_candidate(scratch, memory_bytes, cpu_s);
+    return nullptr;
+  } catch (const std::exception& e) {
+    std::snprintf(words, sizeof words, "%s", e.what());
+    return words;
+  }
+}

@@ -1,0 +1,135 @@
+#include "env/plan/triton/python.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
+#include "base/machine/child_process.h"
+
+namespace temper::env {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kInstall =
+    "pip install torch==2.11.0 brings both; env.python=PATH or TEMPER_PYTHON chooses another Python";
+
+// Prints one line of JSON. A version is read from its file, since importing torch takes seconds.
+constexpr const char* kQuestion = R"(
+import importlib.util, json, os, sys
+def place(name):
+    spec = importlib.util.find_spec(name)
+    return os.path.dirname(spec.origin) if spec and spec.origin else ""
+def facts(folder, file):
+    found = {}
+    if folder:
+        text = open(os.path.join(folder, file)).read()
+        if file == "version.py":
+            exec(text, found)
+        else:
+            found["__version__"] = text.split("__version__ = ")[1].split("\n")[0].strip("\"' ")
+    return found
+torch, triton = place("torch"), place("triton")
+of_torch = facts(torch, "version.py")
+folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, torch, triton] + sys.path[1:]
+folders += [os.path.dirname(sys.executable), os.path.dirname(os.path.realpath(sys.executable))]
+folders += [os.path.realpath(folder) for folder in folders if folder]
+print(json.dumps({"program": sys.executable, "python": sys.version.split()[0], "torch": of_torch.get("__version__", ""),
+                  "cuda": of_torch.get("cuda") or "", "triton": facts(triton, "__init__.py").get("__version__", ""),
+                  "folders": sorted(folder for folder in set(folders) if os.path.isdir(folder))}))
+)";
+
+std::string quoted(const std::string& word) {
+  std::string result = "'";
+  for (const char c : word) result += c == '\'' ? "'\\''" : std::string(1, c);
+  return result + "'";
+}
+
+// Without the folders that lie in another of the list.
+std::vector<std::string> outermost(const std::vector<std::string>& folders) {
+  std::vector<std::string> kept;
+  for (const std::string& folder : folders) {
+    const auto holds = [&](const std::string& other) {
+      return other != folder && folder.starts_with(other.ends_with('/') ? other : other + "/");
+    };
+    if (fs::path(folder).is_absolute() && std::ranges::none_of(folders, holds)) kept.push_back(folder);
+  }
+  return kept;
+}
+
+// Nothing of it is trusted less than the interpreter itself, which the user chose.
+struct Answer {
+  TritonPython python;
+  std::string cuda, error;
+};
+
+Answer ask(const std::string& program) {
+  const CommandOutput said = output_of(quoted(program) + " -E -s -B -c " + quoted(kQuestion));
+  const size_t line = said.text.rfind('{');
+  Answer answer;
+  if (!said.ok || line == std::string::npos) {
+    answer.error = fmt::format("'{}' is no Python that answers: {}", program, printable(said.text, 200));
+    return answer;
+  }
+  try {
+    const nlohmann::json json = parse_json_object(said.text.substr(line), program);
+    answer.cuda = json.at("cuda").get<std::string>();
+    answer.python = {.program = json.at("program").get<std::string>(),
+                     .python = json.at("python").get<std::string>(),
+                     .torch = json.at("torch").get<std::string>(),
+                     .triton = json.at("triton").get<std::string>(),
+                     .folders = outermost(json.at("folders").get<std::vector<std::string>>())};
+  } catch (const std::exception& e) {
+    answer.error = fmt::format("'{}' answers oddly: {}", program, printable(e.what(), 200));
+  }
+  return answer;
+}
+
+// "" or why no candidate can run in it.
+std::string lacks(const Answer& answer) {
+  const TritonPython& python = answer.python;
+  if (!answer.error.empty()) return answer.error;
+  if (python.torch.empty()) return fmt::format("{} has no torch", python.program);
+  if (answer.cuda.empty()) return fmt::format("torch {} of {} is without CUDA", python.torch, python.program);
+  if (python.triton.empty()) return fmt::format("{} has no triton", python.program);
+  if (!python.triton.starts_with(std::string(kTritonVersion) + "."))
+    return fmt::format("{} has triton {}; Temper knows {}", python.program, python.triton, kTritonVersion);
+  if (std::ranges::count(python.folders, "/") > 0) return fmt::format("{} is installed in /", python.program);
+  return "";
+}
+
+std::vector<std::string> places(const std::string& chosen) {
+  if (!chosen.empty()) return {chosen};
+  if (const char* told = std::getenv("TEMPER_PYTHON"); told != nullptr && *told != '\0') return {told};
+  std::vector<std::string> found;
+  const fs::path own = (executable_dir() / "../.deps/venv/bin/python3").lexically_normal();
+  if (fs::exists(own)) found.push_back(own.string());
+  found.emplace_back("python3");
+  return found;
+}
+
+}  // namespace
+
+std::string description(const TritonPython& python) {
+  return fmt::format("Python {}, torch {}, triton {}", python.python, python.torch, python.triton);
+}
+
+TritonPython find_triton_python(const std::string& chosen) {
+  std::vector<std::string> problems;
+  for (const std::string& place : places(chosen)) {
+    Answer answer = ask(place);
+    problems.push_back(lacks(answer));
+    if (problems.back().empty()) return std::move(answer.python);
+  }
+  throw WorldError("candidates in Triton need a Python with torch and triton {}: {}; {}", kTritonVersion,
+                   fmt::join(problems, "; "), kInstall);
+}
+
+}  // namespace temper::env

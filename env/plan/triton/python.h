@@ -1,0 +1,25 @@
+#pragma once
+// The Python that Triton candidates run in: the user's own, with torch and triton.
+
+#include <string>
+#include <vector>
+
+namespace temper::env {
+
+inline constexpr const char* kTritonVersion = "3.6";  // what is recorded of its launches is known of this one
+
+struct TritonPython {
+  std::string program;                // absolute path of the interpreter
+  std::string python, torch, triton;  // versions: "3.11.7", "2.11.0+cu130", "3.6.0"
+  std::vector<std::string> folders;   // all that it reads, absolute; none lies in another
+};
+
+// Versions in one line: part of every verdict's digest.
+std::string description(const TritonPython& python);
+
+// Asks the interpreter `chosen`; if that is empty, the one in TEMPER_PYTHON; else the first with torch and triton among
+// .deps/venv beside the build and python3 on PATH. Imports neither.
+// Errors: WorldError saying what is missing and what to install.
+TritonPython find_triton_python(const std::string& chosen);
+
+}  // namespace temper::env
