@@ -1,7 +1,5 @@
 #include "env/broker/cuda_lane.h"
 
-#include <cstring>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "env/box/lockdown.h"
@@ -17,12 +15,6 @@ CompileQuota quota_of(const LaneSetup& setup) {
   quota.wall = std::max(quota.wall, std::chrono::milliseconds(int64_t(setup.compile_timeout_s * 1e3)));
   quota.memory_bytes = std::max(quota.memory_bytes, setup.memory_mb << 20);
   return quota;
-}
-
-GpuTarget target_of(const LaneSetup& setup) {
-  GpuTarget target;
-  if (setup.gpu_target.size() == sizeof target) std::memcpy(&target, setup.gpu_target.data(), sizeof target);
-  return target;
 }
 
 }  // namespace
@@ -44,7 +36,8 @@ CudaLane::CudaLane(const LaneSetup& setup)
 }
 
 LaneReady CudaLane::ready() const {
-  return {.level = sandbox_level(user_dropped_), .cuda_machine = description(tools_.plain())};
+  return {.level = sandbox_level(user_dropped_),
+          .gpu_compilers = {{kCuda.name, description(tools_.plain())}}};
 }
 
 LaneAnswer CudaLane::judge(const LaneRequest& request) {

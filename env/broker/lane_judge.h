@@ -6,6 +6,7 @@
 #include <string>
 
 #include "env/judge/lane_messages.h"
+#include "env/plan/target.h"
 
 namespace temper::env {
 
@@ -22,5 +23,8 @@ class LaneJudge {
 uid_t lane_user();
 
 std::string sandbox_level(bool user_dropped);
+
+// The GPU that plans are made for.
+GpuTarget target_of(const LaneSetup& setup);
 
 }  // namespace temper::env

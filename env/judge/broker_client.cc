@@ -23,9 +23,15 @@ std::string broker_program(const BrokerClientOptions& options) {
   return options.program.empty() ? (executable_dir() / "temper-broker").string() : options.program;
 }
 
+std::string machine_text(const LaneReady& ready) {
+  std::string text = ready.machine;
+  for (const auto& [language, compiler] : ready.gpu_compilers) text += (text.empty() ? "" : "; ") + compiler;
+  return text;
+}
+
 // Whether verdicts of the two brokers are comparable.
 bool judge_alike(const LaneReady& a, const LaneReady& b) {
-  return a.level == b.level && a.machine == b.machine && a.cuda_machine == b.cuda_machine &&
+  return a.level == b.level && a.machine == b.machine && a.gpu_compilers == b.gpu_compilers &&
          a.gpu_uuid == b.gpu_uuid && a.gpu_target == b.gpu_target;
 }
 
@@ -137,8 +143,8 @@ void BrokerClient::take_ready(const std::string& message) {
   user_error_ = ready.user_error;
   if (!ready.error.empty()) return die(ready.error, true);
   if (was_ready_ && !judge_alike(ready_, ready))
-    return die(fmt::format("a judge's broker that was started again judges otherwise: {}{}, and not {}{}",
-                           ready.machine, ready.cuda_machine, ready_.machine, ready_.cuda_machine));
+    return die(fmt::format("a judge's broker that was started again judges otherwise: {}, and not {}",
+                           machine_text(ready), machine_text(ready_)));
   if (!was_ready_) ready_ = std::move(ready);
   was_ready_ = true;
   state_ = State::kIdle;

@@ -34,7 +34,7 @@ HostHalf take_half(std::istream& head, const std::string& text, size_t& at) {
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneReady, level, machine, cuda_machine, gpu_uuid, gpu_target, notes,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaneReady, level, machine, gpu_compilers, gpu_uuid, gpu_target, notes,
                                    error, user_error)
 
 std::string to_text(const LaneSetup& setup) {
@@ -49,6 +49,7 @@ std::string to_text(const LaneSetup& setup) {
                {"naive", setup.naive},
                {"gpu_far_inputs", setup.gpu_far_inputs},
                {"gpu_target", setup.gpu_target},
+               {"python", setup.python},
                {"headers", setup.headers}});
 }
 
@@ -65,6 +66,7 @@ LaneSetup lane_setup_from(const std::string& text) {
           .naive = json.at("naive"),
           .gpu_far_inputs = json.at("gpu_far_inputs"),
           .gpu_target = json.at("gpu_target"),
+          .python = json.at("python"),
           .headers = json.at("headers")};
 }
 

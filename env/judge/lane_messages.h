@@ -2,6 +2,7 @@
 // The messages between a judge and its brokers, over the stream socket of a trusted child process.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,15 @@ struct LaneSetup {  // judge → broker, once
   bool naive = false;                    // ask the naive judge, too
   bool gpu_far_inputs = true;            // as JudgeOptions
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the default target
+  std::string python = {};               // as JudgeOptions
   std::string headers = {};              // folder in which lanes share CUDA headers that were read; or empty
 };
 
-struct LaneReady {                // broker → judge, once
-  std::string level = "";         // the sandbox level
-  std::string machine = "";       // compiler and flags, or GPU and driver: part of every verdict's digest
-  std::string cuda_machine = "";  // nvcc and its flags: part of the digest of verdicts on CUDA candidates
+struct LaneReady {           // broker → judge, once
+  std::string level = "";    // the sandbox level
+  std::string machine = "";  // compiler and flags, or GPU and driver: part of every verdict's digest
+  // Compilers and their flags, for each language that is judged on GPUs: part of the digest of its verdicts.
+  std::map<std::string, std::string> gpu_compilers = {};
   std::string gpu_uuid = "";
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget: what plans for this GPU are made for
   std::vector<std::string> notes = {};   // what the user should know, a line each

@@ -53,7 +53,7 @@ class Lanes : public JudgeBackend {
     const LaneReady& host = cores_.lanes[0].ready();
     const std::string asked = options_.judge == "full" ? "" : options_.judge;
     if (find_language(language).on_gpu)
-      return gpus_.lanes[0].ready().machine + " " + host.cuda_machine + asked;
+      return gpus_.lanes[0].ready().machine + " " + host.gpu_compilers.at(language) + asked;
     return cpu_ + host.machine + asked;
   }
 
@@ -151,7 +151,8 @@ class Lanes : public JudgeBackend {
                     .min_pairs = options_.min_pairs,
                     .max_pairs = options_.max_pairs,
                     .naive = options_.judge != "full",
-                    .gpu_far_inputs = options_.gpu_far_inputs};
+                    .gpu_far_inputs = options_.gpu_far_inputs,
+                    .python = options_.python};
     start_gpus(setup, lane);
     // Plans are made for the GPU that was found. All GPUs of a judge are assumed to be of one model.
     if (!gpus_.lanes.empty()) {

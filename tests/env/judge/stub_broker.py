@@ -43,7 +43,7 @@ def verdict(**fields):
 
 def start():
     words = open(os.environ["STUB_BROKER"]).read().split(" ", 1)
-    ready = {"level": "S2 (stub)", "machine": "stub", "cuda_machine": "", "gpu_uuid": "", "gpu_target": [],
+    ready = {"level": "S2 (stub)", "machine": "stub", "gpu_compilers": {}, "gpu_uuid": "", "gpu_target": [],
              "notes": [], "error": "", "user_error": False}
     if words[0] == "fail":
         ready["error"] = words[1]

@@ -8,16 +8,23 @@
 #include "base/files.h"
 #include "env/languages/language.h"
 #include "env/plan/planner.h"
+#include "env/plan/triton/box.h"
+#include "env/verdict/source_gate.h"
 
 namespace temper::trainer {
-
-using env::Planned;
 
 namespace {
 
 constexpr uid_t kUser = 65534;
 
-Planned plan(const RunConfig& config, const env::Task& task, const std::string& source) {
+// What came of a candidate, whatever its language.
+struct Planned {
+  env::Found failure;
+  std::vector<env::LaunchPlan> plans;
+  double compile_ms = 0, plan_ms = 0;
+};
+
+Planned plan_cuda(const RunConfig& config, const env::Task& task, const std::string& source) {
   const env::GpuTarget target;
   env::CompileQuota quota = env::cuda_compile_quota();
   quota.wall = std::max(quota.wall, std::chrono::milliseconds(int64_t(config.env.compile_timeout_s * 1e3)));
@@ -25,8 +32,17 @@ Planned plan(const RunConfig& config, const env::Task& task, const std::string& 
   env::RecorderProcess recorder({.program = executable_dir() / "temper-recorder",
                                  .memory_bytes = config.env.memory_mb << 20,
                                  .user = kUser});
-  return env::plan_candidate(task, source, env::all_shapes(task), tools, quota, kUser, target, recorder,
-                             std::chrono::milliseconds(int64_t(config.env.run_timeout_s * 1e3)));
+  auto planned =
+      env::plan_candidate(task, source, env::all_shapes(task), tools, quota, kUser, target, recorder,
+                          std::chrono::milliseconds(int64_t(config.env.run_timeout_s * 1e3)));
+  return {planned.failure, std::move(planned.plans), planned.compile_ms, planned.plan_ms};
+}
+
+Planned plan_triton(const RunConfig& config, const env::Task& task, const std::string& source) {
+  if (env::Found rejected = env::gate_source(env::kTriton, source)) return {rejected, {}};
+  env::TritonBox box(env::triton_box_options(config.env.python));
+  auto reply = box.plan(task, source, env::all_shapes(task), {});
+  return {reply.failure, std::move(reply.plans), reply.compile_ms, reply.plan_ms};
 }
 
 std::string words_of(const env::Shape& shape) {
@@ -63,10 +79,11 @@ nlohmann::json to_json(const Planned& planned, const std::vector<env::Shape>& sh
 }  // namespace
 
 int run_plan(const RunConfig& config, const env::Task& task, const std::string& source, bool json) {
-  if (task.language != env::kCuda.name)
-    throw ConfigError("judge --plan: task {} is {}; plans are of cuda tasks", task.name, task.language);
+  if (!task.on_gpu())
+    throw ConfigError("judge --plan: task {} is {}; plans are of tasks for GPUs", task.name, task.language);
   const auto shapes = env::all_shapes(task);
-  const Planned planned = plan(config, task, source);
+  const bool python = env::find_language(task.language).form == env::Form::kPython;
+  const Planned planned = (python ? plan_triton : plan_cuda)(config, task, source);
   if (planned.failure) {
     const env::Verdict verdict = env::verdict_of(*planned.failure);
     if (json)
