@@ -16,6 +16,7 @@
 #include "env/compile/toolchain.h"
 #include "env/judge/judge.h"
 #include "env/languages/language.h"
+#include "env/plan/triton/box.h"
 #include "policy/cuda/device.h"
 #include "policy/ranks/nccl.h"
 #include "trainer/config/config.h"
@@ -120,6 +121,15 @@ HealthFinding check_nvcc(const Findings&) {
                  const env::CudaToolchain tools = env::find_cuda_toolchain(
                      env::kCuda.compiler_flags, env::kCuda.entry_point, kTargetOfHopper);
                  return HealthFinding{"nvcc", Health::kWorks, tools.device.version, ""};
+               });
+}
+
+HealthFinding check_triton(const Findings&) {
+  return tried("Triton", Health::kWithout,
+               "Candidates in Triton cannot be judged; those in C++ and CUDA are not affected.", [] {
+                 const env::TritonBoxOptions options = env::triton_box_options("");
+                 env::TritonBox(options).wait_ready();
+                 return HealthFinding{"Triton", Health::kWorks, env::description(options.python), ""};
                });
 }
 
@@ -260,9 +270,9 @@ HealthFinding check_tasks(const Findings&) {
 
 const std::vector<HealthCheck>& health_checks() {
   static const std::vector<HealthCheck> checks = {
-      check_program, check_compiler, check_sandbox,   check_nvcc,  check_driver, check_gpus,
-      check_nccl,    check_cupti,    check_gpu_judge, check_cores, check_memory, check_disk,
-      check_scratch, check_limits,   check_locks,     check_tasks};
+      check_program, check_compiler, check_sandbox, check_nvcc,      check_triton, check_driver,
+      check_gpus,    check_nccl,     check_cupti,   check_gpu_judge, check_cores,  check_memory,
+      check_disk,    check_scratch,  check_limits,  check_locks,     check_tasks};
   return checks;
 }
 
