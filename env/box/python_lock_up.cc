@@ -5,23 +5,21 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "env/box/lockdown.h"
 #include "env/box/namespaces.h"
 
 namespace temper::env {
 namespace {
 
-constexpr int kNamespacesOfCandidate =
-    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+constexpr int kNamespacesOfCandidate = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
 constexpr int64_t kProcesses = 64;  // of one candidate, threads included
 constexpr int64_t kOpenFiles = 256;
 constexpr int64_t kScratchBytes = 256 << 20;
@@ -31,31 +29,13 @@ constexpr int kAborted = 128 + SIGABRT;
 // The init process of a pid namespace survives abort(), so end with the code that a shell would report.
 void end_aborted(int) { ::_exit(kAborted); }
 
-[[noreturn]] void end_as(int status) {
-  const bool aborted = WIFEXITED(status) && WEXITSTATUS(status) == kAborted;
-  if (WIFSIGNALED(status) || aborted) {
-    const int number = aborted ? SIGABRT : WTERMSIG(status);
-    const rlimit none{};
-    ::setrlimit(RLIMIT_CORE, &none);
-    ::signal(number, SIG_DFL);
-    ::raise(number);
-  }
-  ::_exit(WEXITSTATUS(status));
+void fork_apart() {
+  if (::unshare(CLONE_NEWPID) != 0) throw namespace_error("make a candidate's pid namespace");
 }
 
-// Returns in the child. The parent keeps no descriptor open that a reader waits for the end of.
-void go_on_in_child() {
-  const pid_t pid = ::fork();
-  if (pid < 0) throw system_error("start the process of a candidate");
-  if (pid == 0) {
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) throw system_error("end with the parent");
-    return;
-  }
-  ::syscall(SYS_close_range, 0, ~0u, 0);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  end_as(status);
+void fork_beside() {
+  const Fd self(int(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  if (!self || ::setns(self.get(), CLONE_NEWPID) != 0) throw namespace_error("go back to the own pid namespace");
 }
 
 void make_files_read_only(const char* scratch) {
@@ -79,8 +59,8 @@ uid_t user_of_candidate() {
 
 void lock_up_candidate(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s) {
   const uid_t user = user_of_candidate();
+  if (::getpid() != 1) throw WorldError("a candidate's process was not forked apart");
   if (::unshare(kNamespacesOfCandidate) != 0) throw namespace_error("make a candidate's namespaces");
-  go_on_in_child();
   make_files_read_only(scratch);
   apply_limits({.data_bytes = int64_t(memory_bytes),
                 .cpu_s = int64_t(cpu_s),
@@ -96,16 +76,30 @@ void lock_up_candidate(const char* scratch, uint64_t memory_bytes, uint64_t cpu_
   if (!door.empty()) throw WorldError("the sandbox does not hold: {} works", door);
 }
 
-}  // namespace
-}  // namespace temper::env
-
-const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s) {
+// Null, or what a step threw.
+template <class F>
+const char* words_of(const F& step) {
   static char words[400];
   try {
-    temper::env::lock_up_candidate(scratch, memory_bytes, cpu_s);
+    step();
     return nullptr;
   } catch (const std::exception& e) {
     std::snprintf(words, sizeof words, "%s", e.what());
     return words;
   }
+}
+
+}  // namespace
+}  // namespace temper::env
+
+const char* temper_fork_apart() {
+  return temper::env::words_of([] { temper::env::fork_apart(); });
+}
+
+const char* temper_fork_beside() {
+  return temper::env::words_of([] { temper::env::fork_beside(); });
+}
+
+const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s) {
+  return temper::env::words_of([&] { temper::env::lock_up_candidate(scratch, memory_bytes, cpu_s); });
 }

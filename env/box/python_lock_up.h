@@ -1,22 +1,22 @@
 #pragma once
 // Locks up a process of Python's before it runs a candidate. Built as a shared library of its own, which Python calls by its
-// plain C name.
+// plain C names. Each function returns null, or in words what did not work. Then no candidate may run.
 
 #include <cstdint>
 
+#define TEMPER_FOR_PYTHON __attribute__((visibility("default")))
+
 extern "C" {
 
-// Called in a process that was forked for one candidate, has one thread and may make namespaces. It returns in a child of
-// that process, which is the init of a pid namespace of its own: whoever kills either ends all that the candidate started.
-// The process itself only waits for the child, and ends as it does. Open descriptors stay open in the child.
-//
-// In the child every file is read-only but those below `scratch`, a folder that is there and becomes an empty file system in
-// memory. Limits: `memory_bytes` of writable memory and `cpu_s` of CPU time for each of its processes. It has no network, no
+// Until the second is called, what this process forks is the init of a pid namespace of its own: whoever kills it ends all
+// that it has started. One fork is possible then.
+TEMPER_FOR_PYTHON const char* temper_fork_apart();
+TEMPER_FOR_PYTHON const char* temper_fork_beside();
+
+// Called in a process that was forked apart for one candidate, has one thread and may make namespaces. Afterwards every
+// file is read-only to it but those below `scratch`, a folder that is there and becomes an empty file system in memory.
+// Limits: `memory_bytes` of writable memory and `cpu_s` of CPU time for each of its processes. It has no network, no
 // privileges, the user that TEMPER_LOCKUP_USER names where it was root, and no system calls but those of an interpreter that
-// runs compilers.
-//
-// Returns null, or in words what did not work. Then no candidate may run.
-__attribute__((visibility("default"))) const char* temper_lock_up_python(const char* scratch,
-                                                                         uint64_t memory_bytes,
-                                                                         uint64_t cpu_s);
+// runs compilers. Open descriptors stay open. abort() ends it with 128 + SIGABRT.
+TEMPER_FOR_PYTHON const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s);
 }

@@ -13,22 +13,45 @@ from planning import plan_candidate
 from frames import frame
 
 LOCKED = b"\0"  # begins what a child writes: from here on a candidate may have written it
-LOCK_UP = "TEMPER_LOCKUP"  # names the library with the function below
+LOCK_UP = "TEMPER_LOCKUP"  # names the library
 MAX_FILE_BYTES = 256 << 20
 
 
-def load_lock_up():
-    """const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s)
+class LockUp:
+    """The library that makes a box of a process (env/box/python_lock_up.h)."""
 
-    Locks up the calling process, which may become another one: the folder `scratch` is empty and its own afterwards. Returns null, or in
-    words what did not work. None where no library is named.
-    """
+    def __init__(self, path):
+        self.library = ctypes.CDLL(path)
+        self.library.temper_lock_up_python.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
+        for name in ("temper_fork_apart", "temper_fork_beside", "temper_lock_up_python"):
+            getattr(self.library, name).restype = ctypes.c_char_p
+
+    def fork(self):
+        """As os.fork, but the child is the first process of a pid namespace, and all that it starts ends with it. Errors: OSError."""
+        if words := self.library.temper_fork_apart():
+            raise OSError(words.decode())
+        pid = os.fork()
+        if pid and (words := self.library.temper_fork_beside()):
+            raise OSError(words.decode())
+        return pid
+
+    def lock_up(self, folder, request):
+        """Null, or in words what did not work. The folder is empty afterwards, and nothing else can be written."""
+        return self.library.temper_lock_up_python(folder.encode(), request["memory_bytes"], request["cpu_s"])
+
+
+class NoLockUp:
+    """For tests, and for people without a box."""
+    fork = staticmethod(os.fork)
+
+    @staticmethod
+    def lock_up(_, request):
+        limit(request)
+
+
+def load_lock_up():
     path = os.environ.get(LOCK_UP)
-    if not path:
-        return None
-    function = ctypes.CDLL(path).temper_lock_up_python
-    function.argtypes, function.restype = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64], ctypes.c_char_p
-    return function
+    return LockUp(path) if path else NoLockUp()
 
 
 def limit(request):
@@ -82,8 +105,7 @@ def run(request, folder, reply, output, null, phase, lock_up):
         os.setsid()
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         settle_pipes(reply, output, null)
-        problem = lock_up(folder.encode(), request["memory_bytes"], request["cpu_s"]) if lock_up else limit(request)
-        if problem:
+        if problem := lock_up.lock_up(folder, request):
             write_all(reply, problem)
             os._exit(1)
         write_all(reply, LOCKED)

@@ -17,6 +17,7 @@ from refusal import MAX_DETAILS, shortened, without_paths
 MAX_OUTPUT_BYTES = 64 << 10  # kept of what a candidate prints
 END_S = 0.5  # for a child that has closed its pipe to end, so that it is known how
 LOOK_S = 0.2  # how often a child is looked at whose pipes stay open
+ABORTED = 128 + signal.SIGABRT  # how a locked up process ends that calls abort()
 CPU_SIGNALS = (signal.SIGXCPU,)
 
 
@@ -57,7 +58,7 @@ class Watch:
         self.request, self.folder, self.channel = request, folder, server.channel
         self.reply, self.output = Pipe(request["reply_bytes"]), Pipe(MAX_OUTPUT_BYTES)
         self.compiling = mmap.mmap(-1, mmap.PAGESIZE)
-        self.pid = os.fork()
+        self.pid = server.lock_up.fork()
         if self.pid == 0:
             child.run(request, folder, self.reply.writer, self.output.writer, server.null, self.tell, server.lock_up)
         os.close(self.reply.writer)
@@ -148,7 +149,8 @@ class Watch:
 def how_it_ended(status):
     if os.WIFSIGNALED(status):
         return f"was killed by {signal.Signals(os.WTERMSIG(status)).name}"
-    return f"ended with exit code {os.WEXITSTATUS(status)}"
+    code = os.WEXITSTATUS(status)
+    return "aborted" if code == ABORTED else f"ended with exit code {code}"
 
 
 class Server:
