@@ -20,7 +20,7 @@ namespace temper::env {
 namespace {
 
 constexpr int kNamespacesOfCandidate = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
-constexpr int64_t kProcesses = 64;  // of one candidate, threads included
+constexpr int64_t kProcesses = 16;  // of one candidate, threads included
 constexpr int64_t kOpenFiles = 256;
 constexpr int64_t kScratchBytes = 256 << 20;
 constexpr int kNiceness = 10;  // as nvcc's: a process that feeds a GPU must get a core at once

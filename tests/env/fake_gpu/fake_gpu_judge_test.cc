@@ -96,6 +96,21 @@ TEST_F(FakeGpuJudge, JudgesTritonBesideCuda) {
   EXPECT_EQ(judge.stats().restarts, 0);
 }
 
+TEST_F(FakeGpuJudge, JudgesCudaWhereThereIsNoTriton) {
+  JudgeOptions without = options();
+  without.lanes = 1;
+  without.python = "/bin/false";
+  std::vector<Task> tasks = hand_made_tasks(Device::kFake);
+  tasks.push_back(asked_in(kTriton, find_task(tasks, "add")));
+  tasks.back().name = "add_in_triton";
+  Judge judge(without, tasks);
+  ASSERT_EQ(judge.notes().size(), 1u);
+  EXPECT_TRUE(judge.notes()[0].starts_with("candidates in Triton cannot be judged: ")) << judge.notes()[0];
+  EXPECT_EQ(judge.judge("add", source_with("zeros")).kind, VerdictKind::kFailIncorrect);
+  EXPECT_EQ(judge.judge("add_in_triton", triton_source("good")).kind, VerdictKind::kInfra);
+  EXPECT_THROW(Judge(without, {tasks.back()}), WorldError);
+}
+
 TEST_F(FakeGpuJudge, VerdictsComeThroughBothStages) {
   Judge judge(options(), hand_made_tasks(Device::kFake));
   const std::vector<std::pair<std::string, std::string>> expected{
