@@ -35,7 +35,8 @@ void fork_apart() {
 
 void fork_beside() {
   const Fd self(int(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-  if (!self || ::setns(self.get(), CLONE_NEWPID) != 0) throw namespace_error("go back to the own pid namespace");
+  if (!self || ::setns(self.get(), CLONE_NEWPID) != 0)
+    throw namespace_error("go back to the own pid namespace");
 }
 
 void make_files_read_only(const char* scratch) {

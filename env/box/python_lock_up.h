@@ -18,5 +18,6 @@ TEMPER_FOR_PYTHON const char* temper_fork_beside();
 // Limits: `memory_bytes` of writable memory and `cpu_s` of CPU time for each of its processes. It has no network, no
 // privileges, the user that TEMPER_LOCKUP_USER names where it was root, and no system calls but those of an interpreter that
 // runs compilers. Open descriptors stay open. abort() ends it with 128 + SIGABRT.
-TEMPER_FOR_PYTHON const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s);
+TEMPER_FOR_PYTHON const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes,
+                                                    uint64_t cpu_s);
 }
