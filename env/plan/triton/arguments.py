@@ -5,7 +5,7 @@ import struct
 
 from triton.backends.nvidia.driver import make_tensordesc_arg
 
-from refusal import Refusal, plan_refusal
+from refusal import plan_refusal
 
 INTEGERS = {"i1": "b", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u1": "B", "u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
 TENSOR_MAP, TENSOR_MAP_BYTES = "nvTmaDesc", 128
@@ -75,7 +75,7 @@ class Packed:
             self.bytes[at:at + len(packed)] = packed
             length = len(packed)
         if length != size:
-            raise Refusal("INFRA", "layout", f"{self.kernel.name} takes {size} bytes at {at} of its parameters, and {kind} has {length}")
+            raise plan_refusal("layout", f"{self.kernel.short_name} takes {size} bytes at {at} of its parameters, and {kind} has {length}")
 
     def pointer(self, value):
         """The pointer behind a tensor, whatever says data_ptr(), or an address. None is the null pointer."""
@@ -100,7 +100,7 @@ def pack(kernel, values, scratch, memory):
     kinds = list(flattened(kernel.signature, values, descriptors)) + [("*i8", one) for one in scratch]
     packed, places = Packed(kernel, memory), kernel.facts.parameters
     if len(kinds) != len(places):
-        raise Refusal("INFRA", "layout", f"{kernel.name} takes {len(places)} parameters, and {len(kinds)} were recorded")
+        raise plan_refusal("layout", f"{kernel.short_name} takes {len(places)} parameters, and was given {len(kinds)}")
     for (kind, value), (at, size) in zip(kinds, places):
         packed.put(at, size, kind, value)
     return packed

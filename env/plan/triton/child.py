@@ -9,8 +9,8 @@ import sys
 import tempfile
 import traceback
 
-from planning import plan_candidate
 from frames import frame
+from planning import plan_candidate
 
 LOCKED = b"\0"  # begins what a child writes: from here on a candidate may have written it
 LOCK_UP = "TEMPER_LOCKUP"  # names the library

@@ -1,6 +1,7 @@
 """The zygote's parent: whatever a candidate does, there is a reply, and the next candidate is unaffected."""
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -156,6 +157,34 @@ class Starts(unittest.TestCase):
         begin = time.monotonic()
         zygote.close()
         self.assertLess(time.monotonic() - begin, 10)
+
+    def lock_up(self, body):
+        """A zygote whose candidates are locked up by that C function."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        source, library = Path(folder, "lock.c"), Path(folder, "lock.so")
+        source.write_text(f"const char* temper_lock_up_python(const char* scratch, unsigned long memory, unsigned long cpu) {{ {body} }}\n")
+        subprocess.run(["cc", "-w", "-shared", "-fPIC", "-include", "stdlib.h", "-include", "unistd.h", "-include", "sys/wait.h", "-o", library, source], check=True)
+        zygote = Zygote(TEMPER_LOCKUP=str(library))
+        self.addCleanup(zygote.close)
+        return zygote
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_no_candidate_runs_unlocked(self):
+        for body, words in (('return "no namespaces";', "no namespaces"), ("_exit(3);", "exit code 3"), ("abort();", "SIGABRT")):
+            with self.subTest(body):
+                reply, _ = self.lock_up(body).plan(request_of(SHAPES, GOOD))
+                self.assertEqual(reply["status"], "infra")
+                self.assertIn("cannot be locked up: ", reply["error"])
+                self.assertIn(words, reply["error"])
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_candidates_run_where_the_lock_leaves_them(self):
+        zygote = self.lock_up('if (memory != 3UL << 30 || cpu != 77) return "other limits";'
+                              'int child = fork(); if (child) { int status; waitpid(child, &status, 0); _exit(0); } setenv("LOCKED", scratch, 1);'
+                              "return 0;")
+        source = GOOD + "assert torch.os.popen('printenv LOCKED').read().strip() == torch.os.getcwd()\n"
+        reply, _ = zygote.plan(request_of(SHAPES, source, memory_bytes=3 << 30, cpu_s=77))
+        self.assertEqual(reply["status"], "ok", reply)
 
     def test_says_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
