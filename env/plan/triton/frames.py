@@ -60,7 +60,9 @@ def read_reply(data):
         reply = json.loads(frames[0])
     except RecursionError:
         raise ValueError("nested too deep") from None
-    cubins = frames[1:]
-    if not isinstance(reply, dict) or (reply.get("cubins", 0) if reply.get("status") == "ok" else 0) != len(cubins):
+    if not isinstance(reply, dict):
+        raise ValueError("no object")
+    cubins, told = frames[1:], reply.get("cubins") if reply.get("status") == "ok" else 0
+    if type(told) is not int or told != len(cubins):
         raise ValueError("other frames than the reply says")
     return reply, cubins

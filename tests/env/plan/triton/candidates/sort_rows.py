@@ -1,6 +1,7 @@
 # expected: plan
 # task: gpu_sort_rows
 # steps: launch
+# interpreted: no, though it is right: it takes a minute
 import torch
 import triton
 import triton.language as tl
