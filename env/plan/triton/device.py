@@ -56,6 +56,7 @@ def stub_torch(target, memory_of_run):
         "CUDAGraph": graphs, "graph": graphs, "make_graphed_callables": graphs}
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
+    torch._C._cuda_getCurrentRawStream = lambda index: 0
     torch.compile = refusing("torch_compile", "launch uses torch.compile; write the kernels in Triton yourself")
     torch.Tensor.numpy = lambda tensor, **_: refusing("reads_values", "launch reads a tensor's values, which are not known before it runs "
                                                       "on the GPU; decide by sizes, or in the kernel")()

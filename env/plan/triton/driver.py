@@ -108,6 +108,8 @@ class Driver:
                 return
             if function not in kernels:
                 kernels[function] = Kernel(source, metadata, function, self.binaries[function][1])
+            if getattr(enter_hook, "calls", enter_hook) or getattr(exit_hook, "calls", exit_hook):
+                raise plan_refusal("launch_hook", "launch sets a hook that runs at each launch of a kernel; remove it")
             self.launch(kernels[function], metadata, grid, values)
 
         return launch

@@ -22,7 +22,7 @@ import tuning
 from imports import check_imports
 from memory import INPUT
 from operators import Operators, dense_bytes
-from refusal import Refusal, of_compiler, of_python, own_line, line_of, one_line, plan_refusal
+from refusal import Refusal, of_compiler, of_python, own_line, line_of, one_line, plan_refusal, policy_refusal
 from steps import Plan, Run
 
 MODULE = "candidate"
@@ -72,16 +72,27 @@ def errors_in(path):
     return "; ".join(dict.fromkeys(said))
 
 
+def check_sources(source, options):
+    """A kernel is what stands in the candidate's file, and what Triton adds."""
+    if isinstance(source, str):
+        raise policy_refusal("foreign_code", "launch compiles a file of IR or assembly; write @triton.jit functions")
+    if options.get("ir_override"):
+        raise policy_refusal("foreign_code", "ir_override replaces what the kernel says; write it in Triton")
+    if set(dict(options.get("extern_libs") or ())) - {"libdevice"}:
+        raise policy_refusal("foreign_code", "extern_libs names a library of the candidate's own; only libdevice is there")
+
+
 def timed_compile(recorder):
     """Triton's compile, with its time, and its errors told apart from those of the candidate's Python."""
 
-    def compile_and_note(*args, **kwargs):
+    def compile_and_note(source, *args, **kwargs):
+        check_sources(source, kwargs.get("options") or {})
         begin = time.monotonic()
         recorder.phase(True)
         printed = os.path.join(tempfile.gettempdir(), "errors")
         try:
             with standard_error(printed):
-                return COMPILE(*args, **kwargs)
+                return COMPILE(source, *args, **kwargs)
         except (OutOfResources, PTXASError, CompilationError):
             raise
         except Exception as error:

@@ -6,7 +6,7 @@ from memory import INPUT, Memory, Pointer, WORKSPACE
 from refusal import plan_refusal
 
 # The plan's own limits (env/plan/plan.h).
-MAX_STEPS, MAX_KERNELS, MAX_WORKSPACES, MAX_SLOTS, MAX_ALTERNATIVES = 4096, 256, 256, 16, 64
+MAX_STEPS, MAX_KERNELS, MAX_CUBINS, MAX_WORKSPACES, MAX_SLOTS, MAX_ALTERNATIVES = 4096, 256, 256, 256, 16, 64
 
 
 @dataclass
@@ -60,12 +60,13 @@ class Run:
     def __init__(self, base):
         self.memory = Memory(base)
         self.steps = []
-        self.sink = self.steps
+        self.sink, self.count = self.steps, 0
         self.slots = {}  # (tuner, key) → slot
         self.last = {}  # buffer → the step that touched it last
 
     def add(self, step):
-        if len(self.sink) == MAX_STEPS:
+        self.count += 1  # those of alternatives too
+        if self.count > MAX_STEPS:
             raise plan_refusal("too_many_steps", f"launch takes more than {MAX_STEPS} steps; launch fewer kernels")
         self.sink.append(step)
         for pointer in step.pointers():
@@ -103,6 +104,8 @@ class Plan:
         return {"kernels": [self.kernel_wire(kernel) for kernel in self.kernels], "workspaces": self.workspaces, "steps": steps}
 
     def kernel_wire(self, kernel):
+        if kernel.cubin not in self.cubins and len(self.cubins) == MAX_CUBINS:
+            raise plan_refusal("too_many_cubins", f"launch compiles more than {MAX_CUBINS} kernels over all sizes; tune fewer configurations")
         return {"name": kernel.name, "cubin": self.cubins.setdefault(kernel.cubin, len(self.cubins)),
                 "max_dynamic_shared": kernel.shared if kernel.shared > 48 << 10 else 0}
 
