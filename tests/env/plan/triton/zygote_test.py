@@ -72,7 +72,8 @@ class Zygotes(unittest.TestCase):
         self.refused("import torch\ntorch.os.system('sleep 100')\n", "FAIL_PLAN", "timeout", wall_s=1.0)
 
     def test_processor_time_is_limited(self):
-        self.refused("def launch(x, n):\n    while True: pass\n", "FAIL_PLAN", "timeout", cpu_s=1)
+        reply = self.refused("def launch(x, n):\n    while True: pass\n", "FAIL_PLAN", "timeout", cpu_s=1)
+        self.assertIn("more than 1 s", reply["message"])
 
     def test_slow_compiler(self):
         source = candidate("softmax").replace("# task: gpu_softmax", "").replace("tl.exp(values -", "nested(values -").replace(
