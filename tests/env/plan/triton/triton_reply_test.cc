@@ -222,7 +222,8 @@ TEST(TritonReply, KeepsChoicesOpen) {
                             {"text", fmt::format("BLOCK: {}\n<|im_end|>", count)},
                             {"steps", Json::array({memset_of(pointer_to("output", 0, 0), count)})}});
   auto& steps = reply["plans"][0]["steps"];
-  steps.insert(steps.begin() + 1, {{"choose", {{"slot", 3}, {"alternatives", alternatives}}}});
+  const Json open{{"choose", {{"slot", 3}, {"alternatives", alternatives}}}};
+  steps.insert(steps.begin() + 1, open);
   const TritonReply read = read_triton_reply({reply.dump()}, limits());
   ASSERT_FALSE(read.failure) << read.failure->detail;
   const Choice& choice = read.plans[0].choices.at(0);
