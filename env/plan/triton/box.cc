@@ -105,25 +105,34 @@ void TritonBox::wait_ready() {
   // A box that cannot lock up a candidate is found out before there is one.
   Task nothing;
   nothing.language = kTriton.name;
-  const auto answer = read_triton_reply(answer_to(triton_request(nothing, "", {}, {}, options_)), {});
+  const auto frames = answer_to(triton_request(nothing, "", {}, {}, options_));
+  if (frames.empty()) throw WorldError("the box of Triton candidates does not answer");
+  const TritonReply answer = read_triton_reply(frames, {});
   if (!answer.infra.empty()) give_up("does not start: " + answer.infra);
   ready_ = true;
 }
 
-// The frames of the answer. What forks has seen to it that they are as many as the first one says. Where that is not to be
-// understood, neither is the rest of the stream, and the box is given up.
+// The frames of the answer; none if a candidate keeps the box from answering. What forks has seen to it that they are as
+// many as the first one says. Where that is not to be understood, neither is the rest of the stream, and the box is ended.
 std::vector<std::string> TritonBox::answer_to(const std::string& request) {
   if (!send_message(socket_.get(), request)) give_up("takes no candidate");
   std::vector<std::string> frames;
+  const double late_s = now_s() + std::chrono::duration<double>(options_.wall + kGrace).count();
   const auto next = [&](milliseconds patience) {
     auto frame = receive_message(socket_.get(), patience);
-    if (!frame) give_up("does not answer");
-    frames.push_back(std::move(*frame));
+    if (frame) frames.push_back(std::move(*frame));
+    return frame.has_value();
   };
-  next(options_.wall + kGrace);
+  if (!next(options_.wall + kGrace)) {
+    // No machine is to blame where the box lives and its time has passed.
+    if (now_s() < late_s || process_.wait(milliseconds(0))) give_up("does not answer");
+    process_.kill();
+    return {};
+  }
   const auto cubins = count_cubins(frames[0]);
   if (!cubins) process_.kill();
-  for (int64_t i = 0; i < cubins.value_or(0); ++i) next(kGrace);
+  for (int64_t i = 0; i < cubins.value_or(0); ++i)
+    if (!next(kGrace)) give_up("does not answer");
   return frames;
 }
 
@@ -132,6 +141,11 @@ TritonReply TritonBox::plan(const Task& task, const std::string& source, const s
   wait_ready();
   const double start = now_s();
   const std::vector<std::string> frames = answer_to(triton_request(task, source, shapes, target, options_));
+  if (frames.empty()) {
+    TritonReply late;
+    late.failure = Finding{VerdictKind::kFailPlan, "timeout", "launch takes too long on the host"};
+    return late;
+  }
   TritonLimits limits{.buffers = {},
                       .target = target,
                       .workspace_bytes = options_.workspace_bytes,

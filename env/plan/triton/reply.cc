@@ -135,6 +135,7 @@ class Reply {
 
 TritonReply read_triton_reply(const std::vector<std::string>& frames, const TritonLimits& limits) {
   try {
+    if (frames.empty()) throw ConfigError("nothing was sent");
     return Reply(frames, limits).read();
   } catch (const ConfigError& e) {
     return {.infra = "", .failure = malformed(e.what()), .cubins = {}, .plans = {}};

@@ -108,6 +108,7 @@ TEST(TritonReply, RefusesWhatNoHonestProcessWrites) {
   EXPECT_EQ(outcome({plain_reply().dump()}), "ok");
   const std::string copy = "/plans/0/steps/1/copy", set = "/plans/0/steps/0/memset";
   for (const auto& [said, expected] : std::vector<std::pair<std::string, std::string>>{
+           {outcome({}), "malformed"},
            {outcome({"{"}), "malformed"},
            {outcome({std::string(40, '[')}), "malformed"},
            {outcome({"[]"}), "malformed"},
