@@ -16,8 +16,7 @@ constexpr double kIdle_s = 0.2;
 std::string program(const char* name) {
   const auto path = executable_dir() / name;
   if (!std::filesystem::exists(path))
-    throw WorldError("tasks of language cuda need a Temper that was built with CUDA: {} is missing",
-                     path.string());
+    throw WorldError("tasks for GPUs need a Temper that was built with CUDA: {} is missing", path.string());
   return path.string();
 }
 
