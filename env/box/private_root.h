@@ -8,8 +8,8 @@
 namespace temper::env {
 
 // Called in a mount namespace of our own. `read_only` are folders of the machine that appear under the same
-// names; a folder that is a link (/lib → usr/lib) appears as the same link. One that lies in another is seen there. A
-// device of the machine (/dev/null) may be among them. The working folder becomes the new root. Errors: WorldError naming the step.
+// names; a folder that is a link (/lib → usr/lib) appears as the same link. One that lies in another is seen there. Single
+// files and devices (/dev/null) may be among them. The working folder becomes the new root. Errors: WorldError naming the step.
 void enter_private_root(int64_t bytes, const std::vector<std::string>& read_only);
 
 }  // namespace temper::env

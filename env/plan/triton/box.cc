@@ -28,18 +28,21 @@ constexpr int64_t kBoxBytes = 64 << 20;  // of files: our own, and what comes fr
 constexpr const char* kFolder = "/temper";
 constexpr const char* kScratch = "/tmp";
 
-std::string lock_up_path() { return std::string(kFolder) + "/libtemper-lock-up.so"; }
-
-std::vector<std::string> folders_of(const TritonPython& python) {
-  // The C library asks the last whether memory can lie in huge pages, which makes forks cheaper.
-  std::vector<std::string> folders{"/usr",      "/lib",         "/lib64",
-                                   "/dev/null", "/dev/urandom", "/sys/kernel/mm/transparent_hugepage"};
-  folders.insert(folders.end(), python.folders.begin(), python.folders.end());
-  return folders;
+// What of the machine's files is there. The library has its own libraries in a folder beside it where Temper was installed so. The
+// C library asks the last whether memory can lie in huge pages, which makes forks cheaper.
+std::vector<std::string> files_of(const TritonBoxOptions& options) {
+  const auto beside = std::filesystem::path(options.lock_up).parent_path() / "lib";
+  std::vector<std::string> files{"/usr", "/lib", "/lib64", "/dev/null", "/dev/urandom"};
+  files.insert(files.end(), options.python.folders.begin(), options.python.folders.end());
+  for (const std::string& more :
+       {options.lock_up, beside.string(), std::string("/sys/kernel/mm/transparent_hugepage")})
+    files.push_back(more);
+  return files;
 }
 
 void make_folder(const char* path, mode_t mode) {
-  if (::mkdir(path, mode) != 0 || ::chmod(path, mode) != 0) throw system_error(fmt::format("make {}", path));
+  std::filesystem::create_directory(path);  // it is there where a file in it was asked for
+  if (::chmod(path, mode) != 0) throw system_error(fmt::format("make {}", path));
 }
 
 std::string text_of(const nlohmann::json& json, const char* key) {
@@ -54,10 +57,7 @@ TritonBoxOptions triton_box_options(const std::string& python) {
   return {.python = find_triton_python(python), .lock_up = library.string()};
 }
 
-TritonBox::TritonBox(TritonBoxOptions options)
-    : options_(std::move(options)), library_(read_file(options_.lock_up)) {
-  start();
-}
+TritonBox::TritonBox(TritonBoxOptions options) : options_(std::move(options)) { start(); }
 
 void TritonBox::start() {
   int pair[2];
@@ -71,17 +71,16 @@ void TritonBox::start() {
 
 // In the box's first process. Its words go to its error output, which is ours.
 int TritonBox::run_box(int socket) const {
-  enter_private_root(kBoxBytes, folders_of(options_.python));
+  enter_private_root(kBoxBytes, files_of(options_));
   make_folder(kFolder, 0755);
   make_folder(kScratch, 0777);
-  write_file(lock_up_path(), library_);
   for (const TritonFile& file : triton_files())
     write_file(fmt::format("{}/{}", kFolder, file.name), file.text);
   // What making namespaces, mounting in them, becoming a candidate's user and ending its processes takes.
   keep_only_capabilities({CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL});
   return execute({options_.python.program, "-E", "-s", "-B", fmt::format("{}/zygote.py", kFolder)},
                  {"LC_ALL=C.UTF-8", "PATH=/usr/bin", "HOME=/tmp", "USER=temper", "TMPDIR=/tmp",
-                  "OMP_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES=", "TEMPER_LOCKUP=" + lock_up_path(),
+                  "OMP_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES=", "TEMPER_LOCKUP=" + options_.lock_up,
                   fmt::format("TEMPER_LOCKUP_USER={}", options_.user)},
                  {socket}, true);
 }

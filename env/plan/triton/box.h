@@ -51,7 +51,6 @@ class TritonBox {
   [[noreturn]] void give_up(const std::string& what);
 
   TritonBoxOptions options_;
-  std::string library_;  // the content of options_.lock_up
   BoxProcess process_;
   Fd socket_;
   bool ready_ = false;

@@ -39,6 +39,23 @@ TEST(Sandbox, RootHoldsOnlyWhatWasAsked) {
             0);
 }
 
+// Also of a folder on which a private root would be mounted else.
+TEST(Sandbox, RootHoldsSingleFilesAndDevices) {
+  char name[] = "/tmp/temper_probe_XXXXXX";
+  const Fd file(::mkstemp(name));
+  ASSERT_EQ(::write(file.get(), "a", 1), 1);
+  EXPECT_EQ(exit_code([&] {
+              enter_private_root(1 << 20, {name, "/dev/null"});
+              const Fd reading(::open(name, O_RDONLY)), null(::open("/dev/null", O_WRONLY));
+              char byte = 0;
+              if (::read(reading.get(), &byte, 1) != 1 || byte != 'a') return 1;
+              if (::write(null.get(), "b", 1) != 1) return 2;
+              return ::open(name, O_WRONLY) < 0 && errno == EROFS ? 0 : 3;
+            }),
+            0);
+  ::unlink(name);
+}
+
 TEST(Sandbox, EveryDoorIsShut) {
   EXPECT_EQ(first_call_not_killed(), "");
   EXPECT_NE(first_open_door(), "") << "the probe must see the doors of a process that is not locked up";
