@@ -26,7 +26,8 @@ enum class Form : uint8_t {
 struct Language {
   std::string name;  // of the key `language` in task files, and of the fence around an answer's code
   Form form = Form::kObject;
-  std::string extension;  // of a file with a candidate: ".cu"
+  std::string extension;       // of a file with a candidate: ".cu"
+  std::string comment = "//";  // what a comment begins with
   // Whether candidates are judged on a GPU, where a core has compiled them and made their plans. All others are judged
   // on a core.
   bool on_gpu = false;

@@ -46,6 +46,7 @@ const Language kTriton{
     .name = "triton",
     .form = Form::kPython,
     .extension = ".py",
+    .comment = "#",
     .on_gpu = true,
     .short_floats = true,
     .also_tasks_of = "cuda",

@@ -1,6 +1,7 @@
 // Every candidate of tests/env/plan/triton/candidates that names a task, from source to verdict. Their first lines say what
 // is expected: a plan, which must then pass, or a kind and a reason.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -75,6 +76,8 @@ TEST(TritonOnGpu, EveryCandidateGetsItsVerdict) {
       const Candidate& candidate = *asked.at(ticket);
       const std::string expected = candidate.expected == "plan" ? "PASS" : candidate.expected;
       EXPECT_EQ(words_of(verdict), expected) << candidate.name << ": " << verdict.message;
+      fmt::print("{:<32} {:<16} {:9.2f} us, eager {:9.2f} us\n", candidate.name, words_of(verdict),
+                 verdict.candidate_us, verdict.baseline_us);
     }
   }
 }

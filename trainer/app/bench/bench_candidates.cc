@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/languages/language.h"
 #include "env/verdict/answer.h"
 #include "rollout/traces/traces.h"
 #include "trainer/run/console.h"
@@ -15,8 +16,8 @@ namespace {
 constexpr int64_t kConversations = 160;
 
 // What follows "// key: " on its line; empty: there is none.
-std::string marked(const std::string& source, const std::string& key) {
-  const std::string mark = "// " + key + ": ";
+std::string marked(const std::string& comment, const std::string& source, const std::string& key) {
+  const std::string mark = comment + " " + key + ": ";
   const size_t at = source.find(mark);
   if (at == std::string::npos) return "";
   const size_t begin = at + mark.size();
@@ -54,13 +55,16 @@ Candidates candidates_of(const std::filesystem::path& folder) {
   Candidates candidates;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
-    const std::string source = read_file(entry.path()), task = marked(source, "task");
+    const env::Language* const language = env::language_of_extension(entry.path().extension());
+    const std::string comment = language ? language->comment : "//";
+    const std::string source = read_file(entry.path()), task = marked(comment, source, "task");
     if (!task.empty())
-      candidates.push_back({entry.path().stem(), task, source, kinds_of(marked(source, "expect"))});
+      candidates.push_back(
+          {entry.path().stem(), task, source, kinds_of(marked(comment, source, "expect")), comment});
   }
   std::ranges::sort(candidates, {}, &BenchCandidate::name);
   if (candidates.empty())
-    throw ConfigError("--candidates {}: no file with a line '// task: NAME'", folder.string());
+    throw ConfigError("--candidates {}: no file with a comment 'task: NAME'", folder.string());
   return candidates;
 }
 

@@ -13,10 +13,12 @@ struct BenchCandidate {
   std::string name;  // the file's name without folder and extension, or the name of a trace's task
   std::string task, source;
   std::vector<std::string> expected =
-      {};  // verdicts that the file names: "// expect: KIND|OTHER_KIND reason"
+      {};                      // verdicts that the file names: "// expect: KIND|OTHER_KIND reason"
+  std::string comment = "//";  // what a comment begins with in its language
 };
 
-// Source files of a folder, each with a line "// task: NAME", by name. Errors: ConfigError if there is none.
+// Source files of a folder, each with a comment "// task: NAME" or "# task: NAME", by name. Errors: ConfigError if there
+// is none.
 std::vector<BenchCandidate> candidates_of(const std::filesystem::path& folder);
 
 // Nine of `some`, one of `others`, and so on until all of both have been there.

@@ -99,10 +99,11 @@ struct Load {
 
 // Adds a comment to the source, which makes it new to the judge's cache. A comment at its end also makes its host half
 // new; one in the body of a kernel does not.
-std::string renewed(const std::string& source, int64_t number, bool same_host) {
+std::string renewed(const BenchCandidate& candidate, int64_t number, bool same_host) {
+  const std::string& source = candidate.source;
   const size_t kernel = same_host ? source.find("__global__") : std::string::npos;
   const size_t body = kernel == std::string::npos ? kernel : source.find('{', kernel);
-  if (body == std::string::npos) return fmt::format("{}\n// {}\n", source, number);
+  if (body == std::string::npos) return fmt::format("{}\n{} {}\n", source, candidate.comment, number);
   return std::string(source).insert(body + 1, fmt::format("/* {} */", number));
 }
 
@@ -117,7 +118,7 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
   for (int64_t next = begin; (next < end && !interrupted()) || !sent.empty();) {
     for (; next < end && !interrupted() && int64_t(sent.size()) < load.in_flight; ++next) {
       const BenchCandidate& c = load.candidates[size_t(next) % load.candidates.size()];
-      sent[judge.submit(c.task, renewed(c.source, next, load.same_hosts))] = {now_s(), &c};
+      sent[judge.submit(c.task, renewed(c, next, load.same_hosts))] = {now_s(), &c};
     }
     for (const env::Judged& judged : judge.poll(std::chrono::milliseconds(1000))) {
       const auto [at_s, candidate] = sent.at(judged.ticket);
@@ -328,7 +329,7 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
                       "well its speedup repeats");
   command
       ->add_option("--candidates", bench_words->folder,
-                   "folder of source files, each with a line '// task: NAME', and with '// expect: KIND' "
+                   "folder of source files, each with a comment 'task: NAME', and with 'expect: KIND' "
                    "where another "
                    "verdict is a failure; without it, the cold start's, a tenth broken and a tenth wrong")
       ->check(CLI::ExistingDirectory);
