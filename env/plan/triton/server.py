@@ -160,12 +160,17 @@ class Server:
         self.lock_up = child.load_lock_up()
 
     def plan(self, request):
+        """(reply, cubins)"""
         folder = tempfile.mkdtemp(prefix="candidate-")
-        watch = Watch(request, folder, self)
         try:
-            watch.wait()
+            watch = Watch(request, folder, self)
+            try:
+                watch.wait()
+            finally:
+                watch.kill()
+        except OSError as error:
+            return {"status": "infra", "error": f"a candidate's process cannot be started: {error}"}, []
         finally:
-            watch.kill()
             shutil.rmtree(folder, ignore_errors=True)
         try:
             return watch.answer()
