@@ -55,6 +55,9 @@ def flattened(signature, values, descriptors):
 
 
 class Packed:
+    """Parameters lie where the cubin's own table has them. A rule of C would not do: ptxas aligns a tensor map by where the GPU keeps
+    parameters, so that the first is at 48."""
+
     def __init__(self, kernel, memory):
         self.kernel, self.memory = kernel, memory
         self.bytes = bytearray(sum(kernel.facts.parameters[-1]) if kernel.facts.parameters else 0)

@@ -16,9 +16,9 @@ def mlp_kernel(x, u, a, w, b, y, n, BM: tl.constexpr):
     out = tl.make_tensor_descriptor(y, [n, 64], [64, 1], [BM, 64])
     inner, outer = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
     at = tl.program_id(0) * BM
-    hidden = tl.dot(rows.load([at, 0]), tl.load(u + inner * 64 + outer), input_precision="ieee")
+    hidden = tl.dot(rows.load([at, 0]), tl.load(u + inner * 64 + outer), input_precision="tf32x3")
     hidden = tl.maximum(hidden + tl.load(a + tl.arange(0, 64))[None, :], 0.0)
-    values = tl.dot(hidden, tl.load(w + inner * 64 + outer), input_precision="ieee")
+    values = tl.dot(hidden, tl.load(w + inner * 64 + outer), input_precision="tf32x3")
     out.store([at, 0], tl.maximum(values + tl.load(b + tl.arange(0, 64))[None, :], 0.0))
 
 
