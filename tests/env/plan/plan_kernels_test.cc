@@ -44,6 +44,7 @@ TEST(PlanKernels, AreThoseOfTheirCubins) {
   EXPECT_EQ(problem(plan_with({{.name = "k", .cubin = 2}}, {})), "cubin 2 has no kernel k");
   EXPECT_EQ(check_plan_kernels(plan_with({{.name = "other"}}, {}), {&cubins[0], 1}, {}),
             "the cubin has no kernel other");
+  EXPECT_EQ(check_plan_kernels(plan_with({kSecond}, {}), {&cubins[0], 1}, {}), "cubin 1 has no kernel k");
   EXPECT_NE(check_plan_kernels(plan_with({kFirst}, {}), {}, {}), "");
 }
 

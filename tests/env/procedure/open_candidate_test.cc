@@ -19,11 +19,11 @@ LaunchPlan tuned_timed_plan() {
   return plan;
 }
 
-// Slot 3 does not offer configuration 4 here.
+// Slot 3 does not offer configuration 4 here. Two kernels are of one cubin.
 LaunchPlan tuned_check_plan() {
   LaunchPlan plan;
-  plan.kernels = {{.name = "k", .cubin = 3}};
-  plan.choices = {{0, 3, {{9, "few", {bare_launch(0)}}}}};
+  plan.kernels = {{.name = "k", .cubin = 3}, {.name = "l", .cubin = 3}};
+  plan.choices = {{0, 3, {{9, "few", {bare_launch(0), bare_launch(1)}}}}};
   return plan;
 }
 
@@ -51,7 +51,9 @@ TEST(OpenCandidate, HasOnlyWhatItsChoicesNeed) {
   const auto plans = read_plans(chosen);
   ASSERT_EQ(plans.size(), 2u);
   EXPECT_TRUE(plans[0].choices.empty() && plans[1].choices.empty());
-  EXPECT_EQ(plans[0].kernels.at(0).cubin, 0u);
+  ASSERT_EQ(plans[0].kernels.size(), 2u);
+  EXPECT_EQ(plans[0].kernels[0].cubin, 0u);
+  EXPECT_EQ(plans[0].kernels[1].cubin, 0u);
   // The last choice does not offer the configuration, and takes its first.
   ASSERT_EQ(plans[1].kernels.size(), 3u);
   EXPECT_EQ(plans[1].kernels[0].cubin, 1u);
@@ -80,7 +82,7 @@ TEST(OpenCandidate, LeavesPlansWithoutChoicesAndNoPlansAlone) {
   closed.plans = {serialize(LaunchPlan{}), serialize(LaunchPlan{})};
   EXPECT_FALSE(OpenCandidate(closed).open());
   GpuCandidate damaged = tuned_candidate();
-  damaged.plans[0] = "no plan at all";
+  damaged.plans[1] = "no plan at all";
   EXPECT_FALSE(OpenCandidate(damaged).open());
   // A choice of a check shape alone is one, too.
   GpuCandidate in_checks = tuned_candidate();
