@@ -34,6 +34,9 @@ struct SeeUses {
   }
 };
 
+template <class Kernel, class Workspace>
+SeeUses(Kernel, Workspace) -> SeeUses<Kernel, Workspace>;
+
 // Which of a list are in use, and their numbers when the others are gone. An index outside the list, which
 // check_plan refuses, stays outside.
 class Uses {
