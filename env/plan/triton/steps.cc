@@ -140,7 +140,7 @@ Copy copy_step(const Json& json) {
 
 Step step(const Json& json) {
   if (!json.is_object() || json.size() != 1) throw ConfigError("a step of no kind");
-  const std::string& kind = json.begin().key();
+  const std::string kind = json.begin().key();
   if (kind == "launch") return launch(*json.begin());
   if (kind == "memset") return memset_step(*json.begin());
   if (kind == "copy") return copy_step(*json.begin());
