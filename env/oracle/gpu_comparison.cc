@@ -65,9 +65,9 @@ CompareSpec GpuOracle::strict_spec(const Case& drawn, size_t output) {
 
 Movements& GpuOracle::movements(const Case& drawn, Right& right) const {
   if (!right.movements) {
-    const double rounding = summed_rounding(tasks_[task_], shape_of(tasks_[task_], drawn.draw.shape));
-    const auto rounded = [&inputs = drawn.inputs, &reference = references_[task_], rounding](uint64_t key) {
-      return in_widest([&](at::ScalarType type) { return reference.rounded(inputs, rounding, key, type); });
+    const RoundingErrors errors = rounding_errors(tasks_[task_], shape_of(tasks_[task_], drawn.draw.shape));
+    const auto rounded = [&inputs = drawn.inputs, &reference = references_[task_], errors](uint64_t key) {
+      return in_widest([&](at::ScalarType type) { return reference.rounded(inputs, errors, key, type); });
     };
     right.movements.emplace(rounded, right.expected, kRoundingSeed);
   }

@@ -196,9 +196,9 @@ Movements& Oracle::movements(Right& right) const {
   if (!right.movements) {
     const Task& task = tasks_[current_.task];
     const Reference& reference = references_[current_.task];
-    const double rounding = summed_rounding(task, shape_of(current_.task, current_.shape));
-    const auto rounded = [&reference, &inputs = current_.inputs[size_t(right.draw)], rounding](uint64_t key) {
-      return reference.rounded(inputs, rounding, key);
+    const RoundingErrors errors = rounding_errors(task, shape_of(current_.task, current_.shape));
+    const auto rounded = [&reference, &inputs = current_.inputs[size_t(right.draw)], errors](uint64_t key) {
+      return reference.rounded(inputs, errors, key);
     };
     right.movements.emplace(rounded, right.expected, kFixedSeed);
   }

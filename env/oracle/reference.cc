@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "env/oracle/roundings.h"
 #include "env/oracle/torch_names.h"
 
 namespace temper::env {
@@ -91,12 +90,12 @@ std::vector<at::Tensor> Reference::wide(const std::vector<at::Tensor>& inputs, a
   return in_declared_types((*this)(converted(inputs, type)));
 }
 
-std::vector<at::Tensor> Reference::rounded(const std::vector<at::Tensor>& inputs, double rounding,
+std::vector<at::Tensor> Reference::rounded(const std::vector<at::Tensor>& inputs, RoundingErrors errors,
                                            uint64_t key, at::ScalarType type) const {
   if (!program_->rounded) make_rounded();
-  const RandomRoundings roundings(rounding, key);
+  const RandomRoundings roundings(errors, key);
   std::vector<at::Tensor> given;
-  for (const at::Tensor& input : converted(inputs, type)) given.push_back(roundings.next(input));
+  for (const at::Tensor& input : converted(inputs, type)) given.push_back(roundings.of_input(input));
   return in_declared_types(run(*program_->rounded, given));
 }
 

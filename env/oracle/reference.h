@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "env/oracle/roundings.h"
 #include "env/task/task.h"
 
 namespace torch::jit {
@@ -44,9 +45,9 @@ class Reference {
   std::vector<at::Tensor> wide(const std::vector<at::Tensor>& inputs,
                                at::ScalarType type = at::kDouble) const;
 
-  // As wide, with every floating element of the inputs and of each op's results multiplied by 1 ± `rounding`, the
+  // As wide, with every floating element of the inputs and of each op's results multiplied by 1 ± its error, the
   // signs drawn by the key. That is how far a computation may err which rounds where the reference has a value.
-  std::vector<at::Tensor> rounded(const std::vector<at::Tensor>& inputs, double rounding, uint64_t key,
+  std::vector<at::Tensor> rounded(const std::vector<at::Tensor>& inputs, RoundingErrors errors, uint64_t key,
                                   at::ScalarType type = at::kDouble) const;
 
  private:

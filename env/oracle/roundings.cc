@@ -18,7 +18,7 @@ thread_local const RandomRoundings* current = nullptr;
 void round_top(jit::Stack& stack) {
   TEMPER_CHECK(current != nullptr, "a rounded reference runs by itself");
   const at::Tensor exact = jit::pop(stack).toTensor();
-  jit::push(stack, exact.defined() ? current->next(exact) : exact);
+  jit::push(stack, exact.defined() ? current->of_result(exact) : exact);
 }
 
 const jit::RegisterOperators registered({jit::Operator("temper::rounded(Tensor exact) -> Tensor", round_top,
@@ -56,16 +56,16 @@ void round_results(jit::Graph& graph, jit::Block& block) {
 
 }  // namespace
 
-RandomRoundings::RandomRoundings(double rounding, uint64_t key) : rounding_(rounding), key_(key) {
+RandomRoundings::RandomRoundings(RoundingErrors errors, uint64_t key) : errors_(errors), key_(key) {
   TEMPER_CHECK(current == nullptr, "roundings within roundings");
   current = this;
 }
 
 RandomRoundings::~RandomRoundings() { current = nullptr; }
 
-at::Tensor RandomRoundings::next(const at::Tensor& exact) const {
+at::Tensor RandomRoundings::next(const at::Tensor& exact, double error) const {
   if (!exact.is_floating_point()) return exact;
-  return exact * random_factors(exact, rounding_, mix_key({key_, made_++}));
+  return exact * random_factors(exact, error, mix_key({key_, made_++}));
 }
 
 void round_results(jit::Graph& graph) { round_results(graph, *graph.block()); }

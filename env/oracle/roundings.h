@@ -11,20 +11,29 @@ struct Graph;
 
 namespace temper::env {
 
-// While it lives, the ops that round_results has put into a graph multiply each element by 1 ± `rounding`. There is
-// at most one at a time in a thread.
+// What one rounding may change of an element, relative to it.
+struct RoundingErrors {
+  double inputs = 0;   // of the inputs
+  double results = 0;  // of what an op makes
+};
+
+// While it lives, the ops that round_results has put into a graph multiply each element by 1 ± `errors.results`. There
+// is at most one at a time in a thread.
 class RandomRoundings {
  public:
-  RandomRoundings(double rounding, uint64_t key);
+  RandomRoundings(RoundingErrors errors, uint64_t key);
   ~RandomRoundings();
   RandomRoundings(const RandomRoundings&) = delete;
   RandomRoundings& operator=(const RandomRoundings&) = delete;
 
   // The tensor with the next roundings of this key, or itself if it is not floating.
-  at::Tensor next(const at::Tensor& exact) const;
+  at::Tensor of_input(const at::Tensor& exact) const { return next(exact, errors_.inputs); }
+  at::Tensor of_result(const at::Tensor& exact) const { return next(exact, errors_.results); }
 
  private:
-  double rounding_;
+  at::Tensor next(const at::Tensor& exact, double error) const;
+
+  RoundingErrors errors_;
   uint64_t key_;
   mutable uint64_t made_ = 0;
 };

@@ -14,12 +14,19 @@ namespace {
 
 // Of four patterns the largest is under six tenths of what is usual at one element in 25, of eight at one in 600.
 constexpr uint64_t kPatterns = 8;
-constexpr double kHalfLastPlace = 0x1p-24;
+
+double half_last_place(ElementType type) {
+  return type == ElementType::kBF16 ? 0x1p-9 : type == ElementType::kF16 ? 0x1p-12 : 0x1p-24;
+}
 
 }  // namespace
 
-double summed_rounding(const Task& task, const Shape& shape) {
-  return kHalfLastPlace * std::sqrt(longest_sum(task, shape));
+RoundingErrors rounding_errors(const Task& task, const Shape& shape) {
+  const double summed = half_last_place(ElementType::kF32) * std::sqrt(longest_sum(task, shape));
+  double widest = 1;
+  for (const TensorSpec& input : task.inputs)
+    if (is_float(input.type)) widest = std::min(widest, half_last_place(input.type));
+  return {.inputs = summed, .results = widest < 1 ? std::max(summed, widest) : summed};
 }
 
 Movements::Movements(RoundedReference reference, std::vector<at::Tensor> expected, uint64_t key)

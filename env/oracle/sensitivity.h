@@ -13,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "env/oracle/roundings.h"
 #include "env/task/task.h"
 
 namespace temper::env {
@@ -25,9 +26,10 @@ inline constexpr double kNeighbourhood = 2;
 // few patterns may be small by chance.
 inline constexpr double kMovements = 2;
 
-// The rounding error of an f32 sum relative to its terms: half a unit in the last place, times the root of the number
-// of terms of the task's longest sum (longest_sum in env/call/draw_forms.h).
-double summed_rounding(const Task& task, const Shape& shape);
+// Inputs err by the rounding of an f32 sum relative to its terms: half a unit in the last place, times the root of the
+// number of terms of the task's longest sum (longest_sum in env/call/draw_forms.h). Results err by as much, or by half a
+// unit in the last place of the type that the baseline computes in, that of the widest floating input.
+RoundingErrors rounding_errors(const Task& task, const Shape& shape);
 
 // The f64 reference under the random roundings of a key (Reference::rounded).
 using RoundedReference = std::function<std::vector<at::Tensor>(uint64_t key)>;

@@ -145,8 +145,8 @@ bool TrialCases::output_passes(TrialCase& one, size_t output, const at::Tensor& 
   if (all_inside(bound)) return true;
   if (!one.far) return false;
   if (!one.movements) {
-    const auto rounded = [this, inputs = one.inputs, rounding = summed_rounding(task_, one.shape)](
-                             uint64_t key) { return reference_.rounded(inputs, rounding, key); };
+    const auto rounded = [this, inputs = one.inputs, errors = rounding_errors(task_, one.shape)](
+                             uint64_t key) { return reference_.rounded(inputs, errors, key); };
     one.movements.emplace(rounded, one.expected, kScaleSeed);
   }
   bool inside = false;

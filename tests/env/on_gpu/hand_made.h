@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "env/plan/cubin.h"
 #include "env/plan/plan.h"
 #include "env/procedure/gpu_procedure.h"
 
@@ -21,6 +22,7 @@ struct HandMadeWay {
   uint32_t threads = 256;
   bool copies = false;  // the first input to the first output, before all kernels
   bool map = false;     // the first input comes as a tensor map
+  uint32_t map_at = 0;  // its place among the arguments
   // Behind the kernels, of each of these lists one by choice. The first one's configuration is 10, the next one's 20.
   std::vector<std::vector<std::string>> tuned = {};
 };
@@ -57,8 +59,8 @@ inline KernelLaunch launch_of(const Task& task, const Shape& shape, const HandMa
     launch.relocations.push_back({uint32_t(launch.arguments.size() - 8), {space, uint32_t(index), 0}});
   };
   if (way.map) {
-    launch.arguments.resize(kTensorMapBytes);
-    launch.tensor_maps = {{.at = 0,
+    launch.arguments.resize(way.map_at + kTensorMapBytes);
+    launch.tensor_maps = {{.at = way.map_at,
                            .pointer = {Space::kInput, 0, 0},
                            .element_type = 7,
                            .sizes = {tensor_elements(task.inputs[0], shape)},
@@ -137,7 +139,17 @@ struct GpuMachine {
     runners->prepare();
   }
 
-  Verdict judge(const std::string& name, const HandMadeWay& way, GpuProcedureOptions options = {}) {
+  // A compiler aligns a tensor map to where the GPU keeps parameters, which the cubin alone tells. What stands for a
+  // cubin on the fake GPU has it first.
+  HandMadeWay placed(HandMadeWay way) const {
+    Cubin cubin;
+    if (way.map && read_cubin(cubins.at(0), cubin).empty())
+      way.map_at = cubin.find(way.kernels.at(0))->parameters.at(0).offset;
+    return way;
+  }
+
+  Verdict judge(const std::string& name, const HandMadeWay& asked, GpuProcedureOptions options = {}) {
+    const HandMadeWay way = placed(asked);
     uint32_t index = 0;
     while (tasks.at(index).name != name) ++index;
     const Task& task = tasks[index];

@@ -476,9 +476,10 @@ TEST(Growth, IsBoundedWhereTermsAreManyAlone) {
   EXPECT_EQ(most_growth(task, 0, {{"n", 4}, {"m", 65536}}), 32);
 }
 
-Movements movements_of(const Reference& reference, const std::vector<at::Tensor>& inputs, double rounding) {
-  return {[&reference, inputs, rounding](uint64_t key) { return reference.rounded(inputs, rounding, key); },
-          reference.wide(inputs), 3};
+Movements movements_of(const Reference& reference, const std::vector<at::Tensor>& inputs, double error) {
+  return {
+      [&reference, inputs, error](uint64_t key) { return reference.rounded(inputs, {error, error}, key); },
+      reference.wide(inputs), 3};
 }
 
 // (x + z) of opposite signs moves by the roundings of both, however small it is itself; a NaN is no movement.
@@ -528,8 +529,25 @@ TEST(Movements, AreNoneWhereNothingIsComputed) {
 
 TEST(Movements, CountTheTermsOfTheLongestSum) {
   const Task task = oracle_task("reference: 'x.sum(1)', inputs: {x: [n, m]}, outputs: {y: [n]}");
-  EXPECT_DOUBLE_EQ(summed_rounding(task, {{"n", 4}, {"m", 256}}), 0x1p-20);
-  EXPECT_DOUBLE_EQ(summed_rounding(task, {{"n", 1}, {"m", 1}}), 0x1p-24);
+  EXPECT_DOUBLE_EQ(rounding_errors(task, {{"n", 4}, {"m", 256}}).inputs, 0x1p-20);
+  EXPECT_DOUBLE_EQ(rounding_errors(task, {{"n", 4}, {"m", 256}}).results, 0x1p-20);
+  EXPECT_DOUBLE_EQ(rounding_errors(task, {{"n", 1}, {"m", 1}}).inputs, 0x1p-24);
+}
+
+// A baseline in bf16 rounds each result to bf16; beside an f32 input it computes in f32.
+TEST(Movements, RoundResultsAsTheBaselinesTypeDoes) {
+  Task task = oracle_task("reference: 'x + z', inputs: {x: [n], z: [n]}, outputs: {y: [n]}");
+  const auto results = [&task](ElementType x, ElementType z) {
+    task.inputs[0].type = x;
+    task.inputs[1].type = z;
+    return rounding_errors(task, {{"n", 1}}).results;
+  };
+  EXPECT_DOUBLE_EQ(results(ElementType::kBF16, ElementType::kBF16), 0x1p-9);
+  EXPECT_DOUBLE_EQ(results(ElementType::kF16, ElementType::kI32), 0x1p-12);
+  EXPECT_DOUBLE_EQ(results(ElementType::kBF16, ElementType::kF32), 0x1p-24);
+  EXPECT_DOUBLE_EQ(results(ElementType::kI32, ElementType::kI32), 0x1p-24);
+  task.inputs[0].type = task.inputs[1].type = ElementType::kBF16;
+  EXPECT_DOUBLE_EQ(rounding_errors(task, {{"n", 1}}).inputs, 0x1p-24);
 }
 
 TEST_F(OracleTest, WhatACallLeftUnwrittenIsKnownByItsFill) {
