@@ -434,7 +434,7 @@ extern "C" void launch(const float* x, float* y, int n) { gelu<<<(n + 255) / 256
     def test_other_languages_have_none(self):
         path = WORK / "candidate.cu"
         path.write_text(self.ADD)
-        self.check(temper("judge", "--plan", tasks("train", 1)[0], path), 2, "is cpp; plans are of cuda tasks")
+        self.check(temper("judge", "--plan", tasks("train", 1)[0], path), 2, "is cpp; plans are of tasks for GPUs")
 
     def test_a_missing_compiler(self):
         if "built without" in self.plan(self.ADD).stderr:
