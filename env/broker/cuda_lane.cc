@@ -4,7 +4,6 @@
 #include "base/files.h"
 #include "env/box/lockdown.h"
 #include "env/languages/language.h"
-#include "env/plan/gpu_candidate.h"
 
 namespace temper::env {
 namespace {
@@ -46,27 +45,16 @@ LaneAnswer CudaLane::judge(const LaneRequest& request) {
     const Task& task = setup_.tasks.at(request.task);
     if (!recorder_) recorder_.emplace(recorder_options_);
     const auto budget = std::chrono::nanoseconds(int64_t(setup_.run_timeout_s * 1e9));
-    result = answer(plan_candidate(task, request.source, all_shapes(task), tools_, quota_, lane_user(),
-                                   target_, *recorder_, budget, request.known));
+    Planned planned = plan_candidate(task, request.source, all_shapes(task), tools_, quota_, lane_user(),
+                                     target_, *recorder_, budget, request.known);
+    result = planned_answer(planned.failure, {std::move(planned.cubin)}, planned.plans, planned.compile_ms,
+                            planned.plan_ms);
+    result.host = planned.host;
+    result.made = std::move(planned.made);
   } catch (const std::exception& e) {
     result.verdict = infra(e.what());
   }
   recorder_.reset();
-  return result;
-}
-
-LaneAnswer CudaLane::answer(const Planned& planned) const {
-  LaneAnswer result{.verdict = {}, .host = planned.host, .made = planned.made};
-  if (!planned.failure) {
-    GpuCandidate candidate{
-        .cubins = {planned.cubin}, .plans = {}, .compile_ms = planned.compile_ms, .plan_ms = planned.plan_ms};
-    for (const LaunchPlan& plan : planned.plans) candidate.plans.push_back(serialize(plan));
-    result.prepared = to_bytes(candidate);
-    return result;
-  }
-  Verdict& verdict = result.verdict = verdict_of(*planned.failure);
-  verdict.compile_ms = verdict.total_ms = planned.compile_ms + planned.plan_ms;
-  verdict.plan_ms = planned.plan_ms;
   return result;
 }
 

@@ -17,8 +17,6 @@ class CudaLane : public LaneJudge {
   void prepare() override;
 
  private:
-  LaneAnswer answer(const Planned& planned) const;
-
   LaneSetup setup_;
   GpuTarget target_;
   CudaToolchains tools_;

@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
+
+#include "env/plan/gpu_candidate.h"
 
 namespace temper::env {
 
@@ -14,6 +17,22 @@ uid_t lane_user() {
 std::string sandbox_level(bool user_dropped) {
   return std::string("S2 (namespaces, private root, rlimits, seccomp") +
          (user_dropped ? ", user dropped)" : ")");
+}
+
+LaneAnswer planned_answer(const Found& failure, std::vector<std::string> cubins,
+                          const std::vector<LaunchPlan>& plans, double compile_ms, double plan_ms) {
+  LaneAnswer answer;
+  if (!failure) {
+    GpuCandidate candidate{
+        .cubins = std::move(cubins), .plans = {}, .compile_ms = compile_ms, .plan_ms = plan_ms};
+    for (const LaunchPlan& plan : plans) candidate.plans.push_back(serialize(plan));
+    answer.prepared = to_bytes(candidate);
+    return answer;
+  }
+  answer.verdict = verdict_of(*failure);
+  answer.verdict.compile_ms = answer.verdict.total_ms = compile_ms + plan_ms;
+  answer.verdict.plan_ms = plan_ms;
+  return answer;
 }
 
 GpuTarget target_of(const LaneSetup& setup) {

@@ -4,9 +4,12 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "env/judge/lane_messages.h"
+#include "env/plan/plan.h"
 #include "env/plan/target.h"
+#include "env/verdict/verdict.h"
 
 namespace temper::env {
 
@@ -23,6 +26,11 @@ class LaneJudge {
 uid_t lane_user();
 
 std::string sandbox_level(bool user_dropped);
+
+// The answer to a candidate for GPUs: what goes on to one of them, or why it fails. `plan_ms` is the part after
+// compiling.
+LaneAnswer planned_answer(const Found& failure, std::vector<std::string> cubins,
+                          const std::vector<LaunchPlan>& plans, double compile_ms, double plan_ms);
 
 // The GPU that plans are made for.
 GpuTarget target_of(const LaneSetup& setup);

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "env/languages/language.h"
-#include "env/plan/gpu_candidate.h"
 #include "env/plan/planner.h"
 #include "env/verdict/source_gate.h"
 
@@ -20,23 +19,6 @@ TritonBoxOptions box_options(const LaneSetup& setup) {
   options.memory_bytes = std::max(options.memory_bytes, setup.memory_mb << 20);
   options.user = lane_user();
   return options;
-}
-
-LaneAnswer answer_of(TritonReply reply) {
-  LaneAnswer answer;
-  if (!reply.failure) {
-    GpuCandidate candidate{.cubins = std::move(reply.cubins),
-                           .plans = {},
-                           .compile_ms = reply.compile_ms,
-                           .plan_ms = reply.plan_ms};
-    for (const LaunchPlan& plan : reply.plans) candidate.plans.push_back(serialize(plan));
-    answer.prepared = to_bytes(candidate);
-    return answer;
-  }
-  answer.verdict = verdict_of(*reply.failure);
-  answer.verdict.compile_ms = answer.verdict.total_ms = reply.compile_ms + reply.plan_ms;
-  answer.verdict.plan_ms = reply.plan_ms;
-  return answer;
 }
 
 }  // namespace
@@ -57,7 +39,9 @@ LaneAnswer TritonLane::judge(const LaneRequest& request) {
     const Task& task = setup_.tasks.at(request.task);
     if (const Found rejected = gate_source(kTriton, request.source)) return {verdict_of(*rejected)};
     if (!box_) box_.emplace(options_);
-    return answer_of(box_->plan(task, request.source, all_shapes(task), target_));
+    TritonReply reply = box_->plan(task, request.source, all_shapes(task), target_);
+    return planned_answer(reply.failure, std::move(reply.cubins), reply.plans, reply.compile_ms,
+                          reply.plan_ms);
   } catch (const std::exception& e) {
     box_.reset();  // whatever failed, the next candidate is judged in a new box
     return {infra(e.what())};
