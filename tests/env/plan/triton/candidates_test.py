@@ -4,20 +4,12 @@
 """
 import unittest
 
-from client import Zygote, request_for
+from client import ZygoteTest, request_for
 from plans import check_reply, step_kinds
 from tasks import CANDIDATES, headers
 
 
-class Candidates(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.zygote = Zygote()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.zygote.close()
-
+class Candidates(ZygoteTest):
     def judge(self, path):
         source = path.read_text()
         said, request = headers(source), request_for(source)

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import unittest
 
 try:
     import torch  # noqa: F401
@@ -31,6 +32,18 @@ def request_for(source):
 
 def candidate(name):
     return (CANDIDATES / f"{name}.py").read_text()
+
+
+class ZygoteTest(unittest.TestCase):
+    """Tests that share one zygote."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.zygote = Zygote()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.zygote.close()
 
 
 class Zygote:

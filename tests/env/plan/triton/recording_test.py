@@ -2,7 +2,7 @@
 import struct
 import unittest
 
-from client import Zygote, candidate, request_for
+from client import ZygoteTest, candidate, request_for
 from plans import argument
 from tasks import headers, request_of, shape
 
@@ -15,15 +15,7 @@ def add_kernel(x, y, n, BLOCK: tl.constexpr):
 """
 
 
-class Recording(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.zygote = Zygote()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.zygote.close()
-
+class Recording(ZygoteTest):
     def plans(self, request):
         reply, self.cubins = self.zygote.plan(request)
         self.assertEqual(reply["status"], "ok", reply)
