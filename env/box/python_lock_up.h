@@ -15,9 +15,9 @@ TEMPER_FOR_PYTHON const char* temper_fork_beside();
 
 // Called in a process that was forked apart for one candidate, has one thread and may make namespaces. Afterwards every
 // file is read-only to it but those below `scratch`, a folder that is there and becomes an empty file system in memory.
-// Limits: `memory_bytes` of writable memory and `cpu_s` of CPU time for each of its processes. It has no network, no
-// privileges, the user that TEMPER_LOCKUP_USER names where it was root, and no system calls but those of an interpreter that
-// runs compilers. Open descriptors stay open. abort() ends it with 128 + SIGABRT.
+// Each of its processes may have `memory_bytes` of writable memory and `cpu_s` seconds of CPU time. It has no network and no
+// privileges. Where it was root, it becomes the user that TEMPER_LOCKUP_USER names. Only the system calls of an interpreter
+// that runs compilers are left to it. Open descriptors stay open. abort() ends it with the exit code 128 + SIGABRT.
 TEMPER_FOR_PYTHON const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes,
                                                     uint64_t cpu_s);
 }

@@ -41,7 +41,7 @@ GpuFactsWire on_wire(const GpuFacts& facts) {
   return wire;
 }
 
-// The next `bytes` of the memory; moves `at` behind them.
+// Returns the part of the memory that begins at `at` and has that many bytes, and moves `at` to its end.
 std::string_view next_part(const Mapping& memory, int64_t& at, int64_t bytes) {
   if (bytes < 0 || at > memory.bytes() || bytes > memory.bytes() - at) throw WorldError("a bad request");
   const auto* begin = reinterpret_cast<const char*>(memory.data()) + at;

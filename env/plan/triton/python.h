@@ -17,8 +17,9 @@ struct TritonPython {
 // Versions in one line: part of every verdict's digest.
 std::string description(const TritonPython& python);
 
-// Asks the interpreter `chosen`; if that is empty, the one in TEMPER_PYTHON; else the first with torch and triton among
-// .deps/venv beside the build and python3 on PATH. Imports neither.
+// Asks the interpreter `chosen` what it has. If that is empty, it asks the one in TEMPER_PYTHON; without that, the one in
+// .deps/venv beside the build and then python3 on PATH, and takes the first with torch and triton. Neither package is
+// imported for it.
 // Errors: WorldError saying what is missing and what to install.
 TritonPython find_triton_python(const std::string& chosen);
 
