@@ -9,13 +9,15 @@
 #include <thread>
 #include <vector>
 
+#include "base/machine/cores.h"
+
 namespace temper::policy {
 
 void use_threads(int64_t threads) {
-  at::set_num_threads(threads > 0 ? int(threads) : int(std::max(1u, std::thread::hardware_concurrency())));
+  at::set_num_threads(threads > 0 ? int(threads) : int(allowed_core_count()));
 }
 
-int file_threads() { return int(std::clamp(std::thread::hardware_concurrency(), 1u, 8u)); }
+int file_threads() { return int(std::clamp<int64_t>(allowed_core_count(), 1, 8)); }
 
 void on_threads(int64_t count, int threads, const std::function<void(int64_t i, int thread)>& task) {
   std::atomic<int64_t> next = 0;

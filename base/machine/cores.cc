@@ -15,4 +15,6 @@ std::vector<int> allowed_cores() {
   return cores;
 }
 
+int64_t allowed_core_count() { return int64_t(allowed_cores().size()); }
+
 }  // namespace temper

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/machine/child_process.h"
+#include "base/machine/cores.h"
 #include "base/machine/messages.h"
 #include "env/admission/eager_time.h"
 #include "env/procedure/gpu_procedure.h"
@@ -95,8 +95,8 @@ class GpuAdmittance {
 
  private:
   size_t processes() const {
-    const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    return std::clamp<size_t>(options_.processes > 0 ? size_t(options_.processes) : cores, 1, tasks_.size());
+    const int64_t asked = options_.processes > 0 ? options_.processes : allowed_core_count();
+    return std::clamp<size_t>(size_t(asked), 1, tasks_.size());
   }
 
   void deal(std::vector<Trier>& triers, int64_t most_elements) {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "base/error.h"
+#include "base/machine/cores.h"
 #include "base/process.h"
 #include "env/judge/judge_server.h"
 #include "policy/ranks/activity.h"
@@ -229,8 +229,7 @@ int run_ranked(const RankedCommand& command) {
 
 void share_machine(RunConfig& config, const Communicator& ranks) {
   if (ranks.size() == 1 && ranks.core_size() == 1) return;
-  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const int64_t part = std::max<int64_t>(1, cores / ranks.core_size());
+  const int64_t part = std::max<int64_t>(1, allowed_core_count() / ranks.core_size());
   if (config.run.threads == 0) config.run.threads = part;
   if (config.env.lanes == 0) config.env.lanes = part;
   config.env.first_lane = ranks.core_rank() * config.env.lanes;

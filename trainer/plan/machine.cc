@@ -4,10 +4,10 @@
 #include <charconv>
 #include <fstream>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
+#include "base/machine/cores.h"
 #include "policy/cuda/device.h"
 #include "policy/cuda/plan.h"
 #include "trainer/config/device.h"
@@ -58,8 +58,6 @@ int64_t first_number(const std::string& path, const std::string& key) {
   return -1;
 }
 
-int64_t cores_here() { return std::max(1u, std::thread::hardware_concurrency()); }
-
 }  // namespace
 
 std::optional<double> peak_flops(const std::string& gpu) {
@@ -81,7 +79,7 @@ PlanSite site_here(const RunConfig& config, const policy::Communicator& ranks) {
   const policy::PolicyOptions options = config.model.policy();
   PlanSite site{.ranks = ranks.size(),
                 .free_host_bytes = available_memory_bytes() / ranks.local_size(),
-                .cores = std::max<int64_t>(1, cores_here() / ranks.local_size())};
+                .cores = std::max<int64_t>(1, allowed_core_count() / ranks.core_size())};
   if (!options.on_gpu()) return site;
   site.free_gpu_bytes = device_free_bytes(options);
   site.library_bytes = policy::cuda::kLibraryBytes;
