@@ -39,15 +39,30 @@ bool is_view(const jit::Node& node, size_t output) {
          schema->returns()[output].alias_info() != nullptr;
 }
 
+jit::Node* new_rounding(jit::Graph& graph) {
+  return graph.create(c10::Symbol::fromQualString("temper::rounded"), 1);
+}
+
+// A fused attention rounds its probabilities and never shows them. Rounding the values that they are multiplied by
+// moves each product by as much.
+void round_values_of_attention(jit::Graph& graph, jit::Node* node) {
+  static const auto kAttention = c10::Symbol::fromQualString("aten::scaled_dot_product_attention");
+  constexpr size_t kValues = 2;  // after queries and keys
+  if (node->kind() != kAttention) return;
+  jit::Node* rounded = new_rounding(graph)->insertBefore(node);
+  rounded->addInput(node->input(kValues));
+  node->replaceInput(kValues, rounded->output());
+}
+
 void round_results(jit::Graph& graph, jit::Block& block) {
   for (jit::Node* node : block.nodes()) {
     for (jit::Block* inner : node->blocks()) round_results(graph, *inner);
     if (!node->kind().is_aten()) continue;
+    round_values_of_attention(graph, node);
     for (size_t i = 0; i < node->outputs().size(); ++i) {
       jit::Value* exact = node->outputs()[i];
       if (is_view(*node, i) || !exact->type()->isSubtypeOf(*c10::TensorType::get())) continue;
-      jit::Node* rounded = graph.create(c10::Symbol::fromQualString("temper::rounded"), 1);
-      rounded->insertAfter(node);
+      jit::Node* rounded = new_rounding(graph)->insertAfter(node);
       exact->replaceAllUsesWith(rounded->output());
       rounded->addInput(exact);
     }

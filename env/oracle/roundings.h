@@ -38,7 +38,8 @@ class RandomRoundings {
   mutable uint64_t made_ = 0;
 };
 
-// Rounds each tensor that an op of the graph makes. Views of others are left as they are.
+// Rounds each tensor that an op of the graph makes, and what a fused attention makes on its way. Views of others are
+// left as they are.
 void round_results(torch::jit::Graph& graph);
 
 }  // namespace temper::env

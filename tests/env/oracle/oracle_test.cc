@@ -15,18 +15,13 @@
 #include "env/oracle/draw.h"
 #include "env/oracle/sensitivity.h"
 #include "env/oracle/tolerance.h"
+#include "tests/env/oracle/oracle_task.h"
 
 namespace temper::env {
 namespace {
 
 constexpr int64_t kArenaBytes = 32 << 20;
 const Shape kManyShape{{"n", 60'000}};
-
-Task oracle_task(const std::string& fields) {
-  const bool sized = fields.find("timed:") != std::string::npos;
-  const std::string sizes = sized ? "" : "check: [{n: 5, m: 7}], timed: {n: 64, m: 96}, ";
-  return parse_tasks("{name: t, dims: [n, m], " + sizes + fields + "}", "t.yaml")[0];
-}
 
 const char* const kSoftmax =
     "reference: 'torch.softmax(x, -1)', inputs: {x: [n, m]}, outputs: {y: [n, m]}, magnitudes: [1, 60]";
@@ -474,80 +469,6 @@ TEST(Growth, IsBoundedWhereTermsAreManyAlone) {
       oracle_task("reference: 'x.sum(1)', inputs: {x: [n, m]}, outputs: {y: [n]}, tolerance: 1e-4");
   EXPECT_EQ(most_growth(task, 0, {{"n", 4}, {"m", 256}}), std::numeric_limits<double>::infinity());
   EXPECT_EQ(most_growth(task, 0, {{"n", 4}, {"m", 65536}}), 32);
-}
-
-Movements movements_of(const Reference& reference, const std::vector<at::Tensor>& inputs, double error) {
-  return {
-      [&reference, inputs, error](uint64_t key) { return reference.rounded(inputs, {error, error}, key); },
-      reference.wide(inputs), 3};
-}
-
-// (x + z) of opposite signs moves by the roundings of both, however small it is itself; a NaN is no movement.
-TEST(Movements, AreThoseOfRoundedInputs) {
-  const Reference sum(oracle_task("reference: 'x + z', inputs: {x: [n], z: [n]}, outputs: {y: [n]}"));
-  Movements movements = movements_of(sum, {at::full({1000}, 64.0f), at::full({1000}, -63.0f)}, 0x1p-10);
-  const at::Tensor first = movements.of(0);
-  EXPECT_TRUE(movements.widen());
-  EXPECT_TRUE((movements.of(0) >= first).all().item<bool>());
-  EXPECT_GT(movements.of(0).mean().item<double>(), first.mean().item<double>());
-  int patterns = 2;
-  while (movements.widen()) ++patterns;
-  EXPECT_EQ(patterns, 8);
-  const at::Tensor moved = movements.of(0);
-  EXPECT_NEAR(moved.max().item<double>(), 128 * 0x1p-10, 1e-3);
-  EXPECT_GT(moved.mean().item<double>(), 100 * 0x1p-10);
-  const float got[] = {1.1f, 1.1f, 1.1f};
-  const double right[] = {1, 1, 1}, movement[] = {0.06, 0.04, NAN};
-  EXPECT_EQ(compare_f32(got, right, 3, {1e-3, 1, movement, 2}).wrong, 2);
-}
-
-// Two distances from one far point are rounded apart, though what moves the point moves both.
-TEST(Movements, AreThoseOfWhatIsComputedOnTheWay) {
-  const Reference margin(oracle_task(
-      "reference: 'torch.sqrt(torch.square(x - z).sum(1)) - torch.sqrt(torch.square(x - w).sum(1))', "
-      "inputs: {x: [n, m], z: [n, m], w: [n, m]}, outputs: {y: [n]}"));
-  const at::Tensor zero = at::zeros({1, 16});
-  at::Tensor far = at::zeros({1, 16});
-  far[0][3] = 1e4f;
-  Movements movements = movements_of(margin, {far, zero, zero}, 0x1p-20);
-  while (movements.widen()) {
-  }
-  const double least = 1e4 * 0x1p-20;
-  EXPECT_GT(movements.of(0).item<double>(), least);
-  EXPECT_LT(movements.of(0).item<double>(), 8 * least);
-}
-
-// What only looks at a tensor from another side rounds nothing.
-TEST(Movements, AreNoneWhereNothingIsComputed) {
-  const Reference turned(oracle_task("reference: 'x.t()', inputs: {x: [n, m]}, outputs: {y: [m, n]}"));
-  const at::Tensor x = at::full({4, 4}, 2.0f);
-  Movements movements = movements_of(turned, {x}, 0x1p-20);
-  while (movements.widen()) {
-  }
-  EXPECT_LE(movements.of(0).max().item<double>(), 2 * 0x1p-20);  // of the input alone
-}
-
-TEST(Movements, CountTheTermsOfTheLongestSum) {
-  const Task task = oracle_task("reference: 'x.sum(1)', inputs: {x: [n, m]}, outputs: {y: [n]}");
-  EXPECT_DOUBLE_EQ(rounding_errors(task, {{"n", 4}, {"m", 256}}).inputs, 0x1p-20);
-  EXPECT_DOUBLE_EQ(rounding_errors(task, {{"n", 4}, {"m", 256}}).results, 0x1p-20);
-  EXPECT_DOUBLE_EQ(rounding_errors(task, {{"n", 1}, {"m", 1}}).inputs, 0x1p-24);
-}
-
-// A baseline in bf16 rounds each result to bf16; beside an f32 input it computes in f32.
-TEST(Movements, RoundResultsAsTheBaselinesTypeDoes) {
-  Task task = oracle_task("reference: 'x + z', inputs: {x: [n], z: [n]}, outputs: {y: [n]}");
-  const auto results = [&task](ElementType x, ElementType z) {
-    task.inputs[0].type = x;
-    task.inputs[1].type = z;
-    return rounding_errors(task, {{"n", 1}}).results;
-  };
-  EXPECT_DOUBLE_EQ(results(ElementType::kBF16, ElementType::kBF16), 0x1p-9);
-  EXPECT_DOUBLE_EQ(results(ElementType::kF16, ElementType::kI32), 0x1p-12);
-  EXPECT_DOUBLE_EQ(results(ElementType::kBF16, ElementType::kF32), 0x1p-24);
-  EXPECT_DOUBLE_EQ(results(ElementType::kI32, ElementType::kI32), 0x1p-24);
-  task.inputs[0].type = task.inputs[1].type = ElementType::kBF16;
-  EXPECT_DOUBLE_EQ(rounding_errors(task, {{"n", 1}}).inputs, 0x1p-24);
 }
 
 TEST_F(OracleTest, WhatACallLeftUnwrittenIsKnownByItsFill) {
