@@ -45,13 +45,15 @@ std::string ElementWriter::temporary(const Text& value) {
   const auto& names = dialect_.temporaries;
   const std::string fresh =
       number < names.size() ? names[number] : fmt::format("{}{}", names[0], 10 + number);
-  statements_.push_back(fmt::format("float {} = {};", fresh, value.text));
+  const bool typed = dialect_.kind != Dialect::Kind::kTriton;
+  statements_.push_back(typed ? fmt::format("float {} = {};", fresh, value.text)
+                              : fmt::format("{} = {}", fresh, value.text));
   return fresh;
 }
 
 std::string ElementWriter::constant(const Expression& number) const {
   const bool fraction = number.text.find_first_of(".e") != std::string::npos;
-  return fraction ? number.text + "f" : number.text;
+  return fraction && dialect_.kind != Dialect::Kind::kTriton ? number.text + "f" : number.text;
 }
 
 ElementWriter::Text ElementWriter::write(const Expression& e, At at) {
@@ -103,6 +105,7 @@ std::string ElementWriter::input_element(const env::TensorSpec& input, const At&
     if (wrong != length && hit(Defect::kStride)) length = wrong;
     offset = fmt::format("{} * {} + {}", factor(offset), length, at[k]);
   }
+  if (dialect_.read) return dialect_.read(input, offset, false);
   const auto text = fmt::format("{}[{}]", input.name, offset);
   return env::element_size(input.type) < 4 ? "float(" + text + ")" : text;
 }
@@ -112,7 +115,11 @@ std::string ElementWriter::subscript(const std::string& item, const std::string&
   if (item == ":") return at;
   const size_t colon = item.find(':');
   if (colon == std::string::npos) {  // an index tensor
-    return fmt::format("{}[{}]", item, !other.empty() && hit(Defect::kGather) ? other : at);
+    const auto place = !other.empty() && hit(Defect::kGather) ? other : at;
+    const auto is_it = [&](const env::TensorSpec& input) { return input.name == item; };
+    const auto input = std::ranges::find_if(program_.task->inputs, is_it);
+    if (dialect_.read && input != program_.task->inputs.end()) return dialect_.read(*input, place, true);
+    return fmt::format("{}[{}]", item, place);
   }
   int offset = colon == 0 ? 0 : std::stoi(item.substr(0, colon));
   if (offset > 0 && hit(Defect::kOffset)) --offset;
@@ -172,16 +179,22 @@ ElementWriter::Text ElementWriter::write_call(const Expression& e, const At& at)
                  {at[0], hit(Defect::kFlip) ? length + " - " + at[1] : length + " - 1 - " + at[1]});
   }
   const auto argument = write(*e.children[0], at);
-  if (dialect_.cuda && (f == "maximum" || f == "minimum")) {
+  if (dialect_.kind != Dialect::Kind::kCpp && (f == "maximum" || f == "minimum")) {
     const auto right = write(*e.children[1], at);
-    return {fmt::format("{}({}, {})", f == "maximum" ? "fmaxf" : "fminf", argument.text, right.text)};
+    const bool greater = f == "maximum", triton = dialect_.kind == Dialect::Kind::kTriton;
+    return {fmt::format("{}({}, {})",
+                        triton    ? "tl." + f
+                        : greater ? "fmaxf"
+                                  : "fminf",
+                        argument.text, right.text)};
   }
   if (f == "maximum" || f == "minimum") {
     const std::string left = temporary(argument), right = temporary(write(*e.children[1], at));
     return {fmt::format("{0} {2} {1} ? {0} : {1}", left, right, f == "maximum" ? ">" : "<"), 3};
   }
   if (hit(Defect::kNoUnary)) return argument;
-  if (dialect_.cuda) return write_cuda_call(e, argument);
+  if (dialect_.kind == Dialect::Kind::kCuda) return write_cuda_call(e, argument);
+  if (dialect_.kind == Dialect::Kind::kTriton) return write_triton_call(e, argument);
   if (f == "abs") return {fmt::format("__builtin_fabsf({})", argument.text)};
   if (f == "sqrt") return {fmt::format("__builtin_sqrtf({})", argument.text)};
   if (f == "rsqrt") return {fmt::format("1 / __builtin_sqrtf({})", argument.text), 1};

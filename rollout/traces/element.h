@@ -1,6 +1,6 @@
 #pragma once
-// One element of an expression in C++: index arithmetic, operators, and temporaries where a value is used
-// twice.
+// One element of an expression in C++, or in Triton those of a block at once: index arithmetic, operators, and temporaries
+// where a value is used twice.
 
 #include <functional>
 #include <map>
@@ -14,12 +14,15 @@ namespace temper::traces {
 
 // What depends on where the element is written.
 struct Dialect {
-  bool cuda = false;
+  enum class Kind { kCpp, kCuda, kTriton } kind = Kind::kCpp;
   std::vector<std::string> temporaries = {"v", "e", "f", "q1", "q2", "q3"};
   size_t declared = 0;           // of them, in scope already
   std::string contracted = "l";  // the inner index of a product
   // The element of an input at these indices, where it is not the input's name and its offset; or "".
   std::function<std::string(const env::TensorSpec&, const std::vector<std::string>&)> load = {};
+  // The element of an input at an offset, where brackets do not say it. Those of integers are read as such for a subscript.
+  std::function<std::string(const env::TensorSpec&, const std::string& offset, bool subscript)> read = {};
+  bool spelled_out = false;  // Triton: exp2 for exp, sigmoid by exp
 };
 
 class ElementWriter {
@@ -53,6 +56,8 @@ class ElementWriter {
   Text write_binary(const Expression& e, const std::vector<std::string>& at);
   Text write_call(const Expression& e, const std::vector<std::string>& at);
   Text write_cuda_call(const Expression& e, const Text& argument);
+  Text write_triton_call(const Expression& e, const Text& argument);  // triton/calls.cc
+  std::string exponential(const std::string& value) const;            // Triton
   Text write_matmul_factor(const Expression& e, const std::vector<std::string>& at);
   std::string input_element(const env::TensorSpec& input, const std::vector<std::string>& at);
   std::string subscript(const std::string& item, const std::string& at, const std::string& other);

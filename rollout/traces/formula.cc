@@ -5,7 +5,7 @@
 namespace temper::traces {
 namespace {
 
-constexpr double kSmooth = 0.35;  // CUDA: of functions, those with exponentials; of the others, formulas
+constexpr double kSmooth = 0.35;  // on GPUs: of functions, those with exponentials; of the others, formulas
 
 ExpressionPtr plain(const ExpressionPtr& value, Rng& rng) {
   switch (rng.below(6)) {
@@ -73,8 +73,8 @@ ExpressionPtr formula(const ExpressionPtr& value, Repertoire repertoire, Rng& rn
 }  // namespace
 
 ExpressionPtr function_of(const ExpressionPtr& value, Repertoire repertoire, Rng& rng) {
-  if (repertoire.cuda && rng.uniform() < kSmooth) return smooth(value, rng);
-  if (repertoire.cuda && rng.uniform() < kSmooth) return formula(value, repertoire, rng);
+  if (repertoire.on_gpu && rng.uniform() < kSmooth) return smooth(value, rng);
+  if (repertoire.on_gpu && rng.uniform() < kSmooth) return formula(value, repertoire, rng);
   return plain(value, rng);
 }
 

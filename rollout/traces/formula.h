@@ -9,7 +9,7 @@
 namespace temper::traces {
 
 struct Repertoire {
-  bool cuda = false;    // smooth functions, formulas and numbers, too
+  bool on_gpu = false;  // smooth functions, formulas and numbers, too
   bool powers = false;  // whether powers may occur, too, which leave the range of f16
 };
 

@@ -11,7 +11,8 @@ namespace {
 constexpr Defect kHabits[] = {
     Defect::kBroadcastRow, Defect::kClampLow,  Defect::kLeakySlope, Defect::kSigmoidSign, Defect::kNoEpsilon,
     Defect::kNoDivide,     Defect::kNoMaximum, Defect::kZeroInit,   Defect::kFlip,        Defect::kStride,
-    Defect::kThreadARow,   Defect::kNoCarry,   Defect::kLastTile,   Defect::kNarrowSum,
+    Defect::kThreadARow,   Defect::kNoCarry,   Defect::kLastTile,   Defect::kNarrowSum,   Defect::kFixedBlock,
+    Defect::kNoNeutral,    Defect::kTf32,
 };
 
 bool applies(const Program& program, Style style, Defect defect) {

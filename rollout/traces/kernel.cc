@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "rollout/traces/cuda/kernel.h"
 #include "rollout/traces/element.h"
+#include "rollout/traces/triton/kernel.h"
 
 namespace temper::traces {
 namespace {
@@ -413,7 +414,8 @@ class Kernel {
 }  // namespace
 
 std::optional<std::string> write_kernel(const Program& program, const Style& style) {
-  return program.cuda() ? write_cuda_kernel(program, style) : Kernel(program, style).write();
+  if (program.triton()) return write_triton_kernel(program, style);
+  return program.on_gpu() ? write_cuda_kernel(program, style) : Kernel(program, style).write();
 }
 
 }  // namespace temper::traces

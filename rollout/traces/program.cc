@@ -19,8 +19,8 @@ const std::map<std::string, std::string> kScans = {{"cumsum", "sum"}, {"cummax",
 const std::set<std::string> kFunctions = {"t",    "flip",   "maximum", "minimum",   "abs",
                                           "sqrt", "rsqrt",  "exp",     "log",       "sigmoid",
                                           "relu", "square", "clamp",   "leaky_relu"};
-const std::set<std::string> kCudaFunctions = {"silu", "gelu", "tanh", "softplus", "elu",
-                                              "erf",  "sin",  "cos",  "log1p"};
+const std::set<std::string> kGpuFunctions = {"silu", "gelu", "tanh", "softplus", "elu",
+                                             "erf",  "sin",  "cos",  "log1p"};
 
 class Lowering {
  public:
@@ -50,7 +50,7 @@ class Lowering {
     if (e->kind == Kind::kIndex && e->subscripts == Dims{"0"}) return hoist(e->children[0], wanted);
     if (e->is_call("reshape")) return hoist(e->children[0], wanted);
     if (e->is_call("softmax") || e->is_call("log_softmax")) return softmax(*e);
-    if (e->is_call("logsumexp") && program_.cuda()) return log_sum_exp(*e);
+    if (e->is_call("logsumexp") && program_.on_gpu()) return log_sum_exp(*e);
     if (e->is_binary("@")) return product(hoist(e->children[0]), hoist(e->children[1]), wanted);
     if (e->kind == Kind::kCall && kReductions.contains(e->text)) {
       const auto value = hoist(e->children[0]);
@@ -64,7 +64,7 @@ class Lowering {
       return step(kScans.at(e->text), value, axis, Skeleton::kScan, wanted);
     }
     if (e->kind == Kind::kCall && !kFunctions.contains(e->text) &&
-        !(program_.cuda() && kCudaFunctions.contains(e->text))) {
+        !(program_.on_gpu() && kGpuFunctions.contains(e->text))) {
       throw ConfigError("the trace grammar does not know torch.{}", e->text);
     }
     std::vector<ExpressionPtr> children;
@@ -116,7 +116,7 @@ class Lowering {
     auto value = hoist(e.children[0]);
     if (axis_of(e, *value) != 1) throw ConfigError("{} along an axis other than 1", e.text);
     if (!program_.steps.empty()) throw ConfigError("{} of a reduction", e.text);
-    if (program_.cuda()) return softmax_of_steps(value, e.is_call("log_softmax"));
+    if (program_.on_gpu()) return softmax_of_steps(value, e.is_call("log_softmax"));
     program_.skeleton = Skeleton::kSoftmax;
     program_.log_softmax = e.is_call("log_softmax");
     program_.steps = {{"t", "amax", value, 1}, {"s", "sum", value, 1}};
@@ -163,19 +163,19 @@ class Lowering {
                                                 "f", "s", "t", "g", "o"};  // by the kernel
     for (const auto& input : task.inputs) {
       if (input.shape.empty() || input.shape.size() > 2) throw ConfigError("input '{}'", input.name);
-      if (!program_.cuda() && taken.contains(input.name))
+      if (!program_.on_gpu() && taken.contains(input.name))
         throw ConfigError("task {}: input '{}'", task.name, input.name);
     }
     const size_t rank = task.outputs[0].shape.size();
-    const bool fits = rank == 2 || (rank == 1 && (program_.cuda() || program_.skeleton != Skeleton::kMap));
-    if (program_.cuda()) check_cuda();
+    const bool fits = rank == 2 || (rank == 1 && (program_.on_gpu() || program_.skeleton != Skeleton::kMap));
+    if (program_.on_gpu()) check_gpu();
     if (!fits || (program_.steps.size() > 1 && program_.skeleton == Skeleton::kColumn)) {
       throw ConfigError("task {}: the trace grammar has no loops for it", task.name);
     }
   }
 
-  // What the CUDA writers take for granted.
-  void check_cuda() const {
+  // What the writers for GPUs take for granted.
+  void check_gpu() const {
     const auto& output = program_.task->outputs[0];
     if (!env::is_float(output.type)) throw ConfigError("output '{}' of integers", output.name);
     for (const auto& input : program_.task->inputs) {
@@ -256,7 +256,7 @@ class Lowering {
       default:
         fits = output.size() == 2;
     }
-    if (!fits) throw ConfigError("the trace grammar has no CUDA kernel for task {}", program_.task->name);
+    if (!fits) throw ConfigError("the trace grammar has no kernel for task {}", program_.task->name);
   }
 
   Program program_;
@@ -317,10 +317,6 @@ Dims Program::dims(const Expression& e) const {
   return all;
 }
 
-Program lower(const env::Task& task) {
-  if (env::find_language(task.language).form == env::Form::kPython)
-    throw ConfigError("task {}: no traces are written in {}", task.name, task.language);
-  return Lowering(task).run();
-}
+Program lower(const env::Task& task) { return Lowering(task).run(); }
 
 }  // namespace temper::traces

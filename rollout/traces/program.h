@@ -17,7 +17,7 @@ enum class Skeleton {
   kRow,      // reductions along rows, then a number or a row each
   kColumn,   // one reduction down the columns
   kFull,     // one reduction over everything
-  kSoftmax,  // softmax or log_softmax along rows; in CUDA kRow, of two steps
+  kSoftmax,  // softmax or log_softmax along rows; on a GPU kRow, of two steps
   kScan,     // running reduction
   kMatmul,   // product of two matrices
 };
@@ -42,7 +42,8 @@ struct Program {
   bool log_softmax = false;                      // kSoftmax: the logarithm is asked for
   bool softmax = false;                          // kRow: steps 0 and 1 are the maximum and sum of a softmax
 
-  bool cuda() const { return env::find_language(task->language).form == env::Form::kCudaUnit; }
+  bool on_gpu() const { return task->on_gpu(); }
+  bool triton() const { return env::find_language(task->language).form == env::Form::kPython; }
 
   // The dimensions of an expression, outermost first; "?" where a slice changed them.
   std::vector<std::string> dims(const Expression& e) const;

@@ -84,7 +84,7 @@ Recipe write_recipe(const env::Task& task, uint64_t seed, bool all_ways) {
   for (size_t k = 0; k < all.size(); ++k) {
     const auto defects = habits(*program, all[k]);
     if (defects.none() || (k > 0 && (!all[k].fast || all[k].restricted))) continue;
-    if (program->cuda() && k > first_fast) continue;
+    if (program->on_gpu() && k > first_fast) continue;
     recipe.variants.push_back(variant(*program, Variant::Kind::kHabit, with(all[k], defects), k));
     invited = true;
   }
@@ -95,8 +95,8 @@ Recipe write_recipe(const env::Task& task, uint64_t seed, bool all_ways) {
       recipe.variants.push_back(variant(*program, Variant::Kind::kSlip, with(all[k], defects), k));
     }
   };
-  // In CUDA most that can go wrong does so in the fast ways.
-  const bool either = program->cuda() && first_fast < all.size();
+  // On a GPU most that can go wrong does so in the fast ways.
+  const bool either = program->on_gpu() && first_fast < all.size();
   if (!either || !generated || rng.below(2) == 0) slip_in(0);
   if (either && (!generated || recipe.of_kind(Variant::Kind::kSlip).empty())) slip_in(first_fast);
   return recipe;

@@ -47,14 +47,27 @@ enum class Defect {
   kNoCarry,     // a scan that begins anew in each chunk
   kNarrowSum,   // added up in bf16 or f16
   kLastTile,    // the rest of the inner dimension left out
-  // Not C++:
-  kNoSemicolon,
+  // In what blocks do (Triton):
+  kNoNeutral,    // what lies beyond the end counted in a reduction
+  kWrongAxis,    // a reduction along the other axis
+  kFixedBlock,   // a whole row in a block of 1,024, however long it is
+  kNotPower,     // a block as long as the row
+  kNoConstexpr,  // a block's size that is an argument like any other
+  kTf32,         // a product of f32 in the precision that is preset
+  // In what the launcher does (Triton):
+  kNoReturn,    // the output forgotten
+  kPresetType,  // an output of f32, as none was named
+  kOnHost,      // an output where no device was named
+  kInTorch,     // the last operation left to torch
+  // Not the language:
+  kNoSemicolon,  // Triton: a bracket
   kUndeclared,
 };
 inline constexpr size_t kDefects = size_t(Defect::kUndeclared) + 1;
 using Defects = std::bitset<kDefects>;
 
-// How a CUDA kernel deals work to threads. The comment says which programs it is for.
+// How a CUDA kernel deals work to threads, and a Triton kernel to programs, which stand for CUDA's blocks. The comment says
+// which programs of traces it is for.
 enum class Way {
   kNone,          // C++
   kFlat,          // map: a thread an element
@@ -77,6 +90,13 @@ enum class Way {
   kOneBlock,      // full: one block
   kElement,       // product: a thread an element
   kRegisters,     // product: tiles in shared memory, 4 × 4 elements a thread
+  // Triton:
+  kWhole,       // map, row, scan: a program a row, the row one block
+  kPieces,      // row, scan: a program a row or column, one block after another
+  kSeveral,     // row, scan: a program several rows, or all of them down 32 columns
+  kNoDot,       // product: sums of columns times rows
+  kGrouped,     // product: tiles in an order that reads less
+  kPersistent,  // product: as many programs as multiprocessors
 };
 
 struct Style {
@@ -87,6 +107,9 @@ struct Style {
   bool twice = false;       // softmax: exp computed again instead of kept
   bool restricted = false;  // __restrict__ pointers
   bool unrolled = false;    // CUDA: the inner loop
+  int block = 0;            // Triton: elements of a block, or rows and columns of a tile
+  int warps = 0;            // Triton: of a program; 0: not said
+  bool spelled = false;     // Triton: exp as a power of two, sigmoid by exp
   bool fast = false;        // belongs to the fast ways
   Defects defects = {};
 };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rollout/traces/cuda/kernel.h"
+#include "rollout/traces/triton/kernel.h"
 
 namespace temper::traces {
 namespace {
@@ -130,7 +131,8 @@ std::string words(const Program& program, const Style& style) {
 }  // namespace
 
 std::vector<Style> styles(const Program& program) {
-  if (program.cuda()) return cuda_styles(program);
+  if (program.triton()) return triton_styles(program);
+  if (program.on_gpu()) return cuda_styles(program);
   switch (program.skeleton) {
     case Skeleton::kMap: {
       auto all = map_styles(program);
@@ -158,7 +160,8 @@ std::vector<Style> styles(const Program& program) {
 }
 
 std::string plan_sentence(const Program& program, const Style& style) {
-  return (program.cuda() ? cuda_words(program, style) : words(program, style)) +
+  if (program.triton()) return triton_words(program, style) + ".";
+  return (program.on_gpu() ? cuda_words(program, style) : words(program, style)) +
          (style.restricted ? ", restrict." : ".");
 }
 

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "env/languages/language.h"
 #include "rollout/traces/formula.h"
 #include "rollout/traces/program.h"
 #include "rollout/traces/retype.h"
@@ -30,7 +29,7 @@ constexpr double kUnwrap = 0.15;   // functions and constant factors taken away
 constexpr double kExtend = 0.25;   // results given one more operand
 constexpr double kJoin = 0.1;      // operands joined with another one
 constexpr double kChoose = 0.08;   // sums and products that become a maximum or minimum
-// CUDA alone, where a policy is large enough for more:
+// On GPUs alone, where a policy is large enough for more:
 constexpr double kAgain = 0.45;   // varied once more
 constexpr double kRetype = 0.4;   // other types of elements
 constexpr double kPrepare = 0.3;  // an input replaced by something made of it
@@ -41,7 +40,7 @@ constexpr double kRoot = 0.5;     // of sums of squares and magnitudes
 constexpr double kRespell = 0.5;  // said in other words
 
 const Names kFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
-const Names kCudaFunctions = {"sigmoid", "tanh", "silu", "gelu"};
+const Names kGpuFunctions = {"sigmoid", "tanh", "silu", "gelu"};
 const Names kOperators = {"+", "-", "*"};
 const Names kReductions = {"sum", "mean", "amax", "amin"};
 const Names kChoices = {"maximum", "minimum"};
@@ -74,7 +73,7 @@ class Variation {
       known_[input.name] = input;
       if (rows_columns.size() < 2 && input.shape.size() == 2) rows_columns = input.shape;
     }
-    if (rows_columns.size() == 1 && output_.shape == rows_columns && cuda()) offer("z", rows_columns);
+    if (rows_columns.size() == 1 && output_.shape == rows_columns && on_gpu()) offer("z", rows_columns);
     if (rows_columns.size() != 2) return;
     table_ = rows_columns;
     offer("z", rows_columns);
@@ -84,16 +83,16 @@ class Variation {
   }
 
   Task run() {
-    if (cuda() && rng_.uniform() < kTurn) turn();
-    if (cuda() && rng_.uniform() < kPrepare) prepare();
+    if (on_gpu() && rng_.uniform() < kTurn) turn();
+    if (on_gpu() && rng_.uniform() < kPrepare) prepare();
     const Names delicate = delicate_names(statements_);
     for (auto& [name, value] : statements_) {
       value = delicate.contains(name) ? delicately_varied(value) : varied(value, false);
       ranks_[name] = rank(*value);
     }
-    if (cuda() && rng_.uniform() < kSums) set_against();
+    if (on_gpu() && rng_.uniform() < kSums) set_against();
     extend(statements_.back().value);
-    if (cuda() && rng_.uniform() < kName) name_a_part();
+    if (on_gpu() && rng_.uniform() < kName) name_a_part();
     return task();
   }
 
@@ -123,11 +122,11 @@ class Variation {
       names.push_back(name);
     }
     task.reference = reference_source(statements_, names);
-    if (cuda()) set_least_work(task);
+    if (on_gpu()) set_least_work(task);
     return task;
   }
 
-  bool cuda() const { return env::find_language(parent_.language).form == env::Form::kCudaUnit; }
+  bool on_gpu() const { return parent_.on_gpu(); }
 
   size_t rank(const Expression& e) const {
     if (e.kind == Kind::kNumber) return 0;
@@ -248,14 +247,14 @@ class Variation {
   }
 
   ExpressionPtr varied(const ExpressionPtr& e, bool inside_function) {
-    if (is_root(*e) || (cuda() && (e->is_call("log") || e->is_call("log1p"))))  // nothing below zero in it
-      return cuda() ? with_other_offset(e) : e;
+    if (is_root(*e) || (on_gpu() && (e->is_call("log") || e->is_call("log1p"))))  // nothing below zero in it
+      return on_gpu() ? with_other_offset(e) : e;
     auto children = e->children;
     const bool function = e->kind == Kind::kCall &&
-                          (kFunctions.contains(e->text) || (cuda() && kCudaFunctions.contains(e->text)));
+                          (kFunctions.contains(e->text) || (on_gpu() && kGpuFunctions.contains(e->text)));
     const size_t open = e->is_binary("/") ? 1 : children.size();
     for (size_t k = 0; k < open; ++k) children[k] = varied(children[k], function);
-    if (cuda() && e->is_binary("/")) children[1] = with_other_offset(children[1]);
+    if (on_gpu() && e->is_binary("/")) children[1] = with_other_offset(children[1]);
     const auto same = with_children(*e, std::move(children));
     if (function) return exchanged_function(same, inside_function);
     if (e->kind == Kind::kBinary) return exchanged_binary(same, inside_function);
@@ -275,12 +274,12 @@ class Variation {
   // A sum of magnitudes stays one, or becomes the largest of them.
   ExpressionPtr delicately_varied(const ExpressionPtr& e) {
     if (!e->is_call("sum") && !e->is_call("mean")) return e;
-    if (cuda() && is_size(*e) && rng_.below(3) == 0) return call("amax", e->children);
+    if (on_gpu() && is_size(*e) && rng_.below(3) == 0) return call("amax", e->children);
     return call(rng_.below(2) ? "sum" : "mean", e->children);
   }
 
   ExpressionPtr function_of(const ExpressionPtr& value) {
-    return temper::traces::function_of(value, {cuda(), output_.type != env::ElementType::kF16}, rng_);
+    return temper::traces::function_of(value, {on_gpu(), output_.type != env::ElementType::kF16}, rng_);
   }
 
   ExpressionPtr exchanged_function(const ExpressionPtr& e, bool inside_function) {
@@ -305,7 +304,7 @@ class Variation {
     if (right->kind == Kind::kNumber) {
       const double draw = rng_.uniform();
       if (draw < kUnwrap) return left;
-      return cuda() && draw < kUnwrap + kExchange ? binary(e->text, left, number(some_number(rng_))) : e;
+      return on_gpu() && draw < kUnwrap + kExchange ? binary(e->text, left, number(some_number(rng_))) : e;
     }
     if (left->kind == Kind::kNumber) return e;
     const bool table = rank(*left) == 2 && !is_operand(*left);
@@ -322,7 +321,7 @@ class Variation {
     if (rng_.uniform() > kJoin) return one;
     const auto op = pick(kOperators);
     const auto other = operand();
-    if (cuda() && input_of(*one) == input_of(*other)) return one;
+    if (on_gpu() && input_of(*one) == input_of(*other)) return one;
     return binary(op, one, other);
   }
 
@@ -387,7 +386,7 @@ class Variation {
 
   // One more operand on the result: of a table any, of a row or column of numbers the one as long.
   void extend(ExpressionPtr& value) {
-    if (cuda() && is_size(*value) && rank(*value) == 1 && rng_.uniform() < kRoot) {
+    if (on_gpu() && is_size(*value) && rank(*value) == 1 && rng_.uniform() < kRoot) {
       value = call("sqrt", {value});
       return;
     }
@@ -397,7 +396,7 @@ class Variation {
       value = binary(op, value, operand());
       return;
     }
-    if (cuda() && rank(*value) == 1 && rng_.below(2)) {
+    if (on_gpu() && rank(*value) == 1 && rng_.below(2)) {
       value = function_of(value);
       return;
     }
@@ -435,7 +434,7 @@ bool can_vary(const Task& task) {
 
 Task vary(const Task& parent, Rng& rng) {
   Task task = Variation(parent, rng).run();
-  if (env::find_language(task.language).form != env::Form::kCudaUnit) return task;
+  if (!task.on_gpu()) return task;
   while (rng.uniform() < kAgain && can_vary(task)) task = Variation(task, rng).run();
   if (rng.uniform() < kRetype) task = with_other_type(std::move(task), rng);
   return rng.uniform() < kRespell && can_vary(task) ? respelled(std::move(task), rng) : task;

@@ -117,6 +117,13 @@ std::string words_of(const Program& program, Way way) {
       return "A thread an element";
     case Way::kRegisters:
       return "Tiles in shared memory, 4 x 4 elements a thread";
+    case Way::kWhole:  // in Triton, these and those below
+    case Way::kPieces:
+    case Way::kSeveral:
+    case Way::kNoDot:
+    case Way::kGrouped:
+    case Way::kPersistent:
+      break;
   }
   return "";
 }

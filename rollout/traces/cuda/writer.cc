@@ -145,7 +145,7 @@ bool CudaWriter::hit(Defect defect) {
 std::string CudaWriter::value(const Expression& e, const At& at, const StepNames& bound,
                               std::vector<std::string>& statements) {
   Dialect dialect;
-  dialect.cuda = true;
+  dialect.kind = Dialect::Kind::kCuda;
   dialect.temporaries = name.scratch;
   dialect.declared = declared_.back();
   dialect.contracted = name.l;

@@ -92,7 +92,8 @@ Candidates trace_candidates(env::Judge& judge, uint64_t seed) {
                   : broken)
           .push_back({trace.task, trace.task, answer.code,
                       passed ? std::vector<std::string>{env::to_string(env::VerdictKind::kPass)}
-                             : std::vector<std::string>{}});
+                             : std::vector<std::string>{},
+                      env::find_language(env::find_task(judge.tasks(), trace.task).language).comment});
     }
   throw_if_interrupted();
   if (right.empty()) throw WorldError("bench judge: no trace passed the judge");
