@@ -1,4 +1,4 @@
-// configs/quickstart_cuda.yaml beside what traces of its tasks are like.
+// configs/quickstart_cuda.yaml and quickstart_triton.yaml beside what traces of their tasks are like.
 
 #include <gtest/gtest.h>
 
@@ -16,28 +16,34 @@ using env::Task;
 
 namespace {
 
-RunConfig config() {
-  return read_config(TEMPER_SOURCE_DIR "/configs/quickstart_cuda.yaml", {"model.device=cpu"});
+class QuickstartGpu : public testing::TestWithParam<const char*> {};
+
+RunConfig config(const std::string& language) {
+  return read_config(TEMPER_SOURCE_DIR "/configs/quickstart_" + language + ".yaml", {"model.device=cpu"});
 }
 
-std::vector<Task> its_tasks() {
-  RunConfig its = config();
+std::vector<Task> its_tasks(const std::string& language) {
+  RunConfig its = config(language);
   its.tasks.path = TEMPER_SOURCE_DIR "/env/tasks";
   return load_tasks(its);
 }
 
-TEST(QuickstartCuda, AsksWhatTracesAreWrittenFor) {
+TEST_P(QuickstartGpu, AsksWhatTracesAreWrittenFor) {
   std::set<std::string> asked, written;
-  for (const Task& task : its_tasks()) asked.insert(task.name);
-  for (const Task& task : env::load_tasks(std::filesystem::path(TEMPER_SOURCE_DIR "/env/tasks/cuda")))
+  for (const Task& task : its_tasks(GetParam())) {
+    asked.insert(task.name);
+    EXPECT_EQ(task.language, GetParam());
+  }
+  const auto tasks = env::load_tasks(std::filesystem::path(TEMPER_SOURCE_DIR "/env/tasks/cuda"));
+  for (const Task& task : env::tasks_in(env::find_language(GetParam()), tasks))
     if (!traces::write_recipe(task, 1).variants.empty()) written.insert(task.name);
   EXPECT_EQ(asked, written);
 }
 
-TEST(QuickstartCuda, AnswersFitItsLimits) {
-  const RunConfig its = config();
+TEST_P(QuickstartGpu, AnswersFitItsLimits) {
+  const RunConfig its = config(GetParam());
   std::vector<std::string> prompts, answers;
-  for (const Task& task : traces::with_trace_tasks(its.traces, its_tasks(), 1)) {
+  for (const Task& task : traces::with_trace_tasks(its.traces, its_tasks(GetParam()), 1)) {
     if (task.split == "heldout") continue;
     prompts.push_back(task.prompt());
     for (const traces::Variant& variant : traces::write_recipe(task, 1).variants)
@@ -60,6 +66,8 @@ TEST(QuickstartCuda, AnswersFitItsLimits) {
   const int64_t feedback = 96;
   EXPECT_LE(prompt.back() + its.rollout.turns * (answer.back() + feedback), its.rollout.max_context_tokens);
 }
+
+INSTANTIATE_TEST_SUITE_P(Languages, QuickstartGpu, testing::Values("cuda", "triton"));
 
 }  // namespace
 }  // namespace temper::trainer
