@@ -18,6 +18,9 @@ std::unique_ptr<LaneJudge> make_lane(Form form, const LaneSetup& setup) {
       return std::make_unique<CudaLane>(setup);
     case Form::kPython:
       return std::make_unique<TritonLane>(setup);
+    case Form::kModule:
+      throw ConfigError("task '{}': this program judges no candidates in {}", setup.tasks[0].name,
+                        setup.tasks[0].language);
   }
   TEMPER_CHECK(false, "form {}", int(form));
 }

@@ -9,7 +9,7 @@
 namespace temper::env {
 namespace {
 
-constexpr const Language* kLanguages[] = {&kCpp, &kCuda, &kTriton};
+constexpr const Language* kLanguages[] = {&kCpp, &kCuda, &kTriton, &kKernelBench};
 
 }  // namespace
 
@@ -18,6 +18,13 @@ std::span<const Language* const> languages() { return kLanguages; }
 std::vector<std::string> language_names() {
   std::vector<std::string> names;
   for (const Language* language : kLanguages) names.push_back(language->name);
+  return names;
+}
+
+std::vector<std::string> task_file_languages() {
+  std::vector<std::string> names;
+  for (const Language* language : kLanguages)
+    if (language->form != Form::kModule) names.push_back(language->name);
   return names;
 }
 

@@ -21,10 +21,12 @@ enum class Form : uint8_t {
   kObject,    // a unit of C++, compiled to a shared object
   kCudaUnit,  // a unit of CUDA C++, compiled to a cubin and a host half
   kPython,    // a Python file whose kernels Triton compiles while it runs
+  kModule,    // a Python file with a module of PyTorch, which runs beside a GPU as it is
 };
 
 struct Language {
-  std::string name;  // of the key `language` in task files, and of the fence around an answer's code
+  std::string name;        // of the key `language` in task files
+  std::string fence = {};  // what follows the fence around an answer's code; empty: the name
   Form form = Form::kObject;
   std::string extension;       // of a file with a candidate: ".cu"
   std::string comment = "//";  // what a comment begins with
@@ -60,9 +62,12 @@ const Language& find_language(const std::string& name);
 // 'extern "C" void kernel(const float* x, const int* idx, float* y, int n)'
 std::string c_signature(const std::string& entry_point, const std::vector<CallParameter>& parameters);
 
-// The language of files with that extension, or null.
+// The first language of files with that extension, or null.
 const Language* language_of_extension(const std::string& extension);
 
-extern const Language kCpp, kCuda, kTriton;
+// Those in which task files may ask. Problems in Form::kModule are read from Python instead (env/task/module_reader.h).
+std::vector<std::string> task_file_languages();
+
+extern const Language kCpp, kCuda, kTriton, kKernelBench;
 
 }  // namespace temper::env

@@ -45,11 +45,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "env/languages/language.h"
 #include "env/task/element_type.h"
+#include "env/task/module_problem.h"
 #include "env/task/split.h"
 
 namespace temper::env {
@@ -90,6 +92,9 @@ struct Task {
   double min_bytes = 0;            // 0: inputs + outputs at the timed shape
   double min_flops = 0;
   double max_speedup = 0;  // a faster candidate is SUSPECT
+  // Of a problem whose reference is a module of PyTorch. `reference` is then the problem's whole source, and what says
+  // tensors and sizes is empty: running the source alone shows them.
+  std::optional<ModuleProblem> module = {};
 
   bool held_out() const { return split == Split::kHeldOut; }
   bool generated() const { return split == Split::kGenerated; }
@@ -100,6 +105,7 @@ struct Task {
   //   cpp:  extern "C" void kernel(const float* x, const int* idx, float* y, int n, int m)
   //   cuda: extern "C" void launch(const __nv_bfloat16* x, __half* y, int n, int m), pointers into GPU memory
   //   triton: def launch(x: torch.Tensor, n: int, m: int) -> torch.Tensor:
+  //   kernelbench: class ModelNew(nn.Module):
   std::string signature() const;
   // The task as a prompt for the policy, in plain text: shapes, the body of the reference, the signature.
   std::string prompt() const;

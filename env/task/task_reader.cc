@@ -102,7 +102,7 @@ void TaskReader::read_scalars() {
   if (!is_task_name(task_.name)) {
     problem(find("name"), "name", fmt::format("'{}' is not allowed; [a-z0-9_]+", printable(task_.name)));
   }
-  task_.language = one_of("language", language_names(), "a word");
+  task_.language = one_of("language", task_file_languages(), "a word");
   task_.family = value<std::string>(find("family"), "family", "other", "a word");
   task_.split = one_of("split", {Split::kTrain, Split::kHeldOut}, "train or heldout");
   task_.tolerance = value<double>(find("tolerance"), "tolerance", 1e-5, "a number in (0, 0.1]");

@@ -79,6 +79,11 @@ void for_each_number(const Verdict& v, const std::function<void(const char*, dou
                                                    {"speedup_compiled", v.speedup_compiled.value_or(0)},
                                                    {"naive.speedup", v.naive ? v.naive->speedup : 0}};
   for (const auto& [name, value] : of_all) look(name, value);
+  if (v.comparable) {
+    for (const auto& [of, stats] : {std::pair{"comparable.runtime", &v.comparable->runtime},
+                                    std::pair{"comparable.ref_runtime", &v.comparable->ref_runtime}})
+      for (const double time : {stats->mean, stats->std, stats->min, stats->max}) look(of, time);
+  }
   if (!v.profile) return;
   look("profile.device_us", v.profile->device_us);
   look("profile.bytes_per_s", v.profile->bytes_per_s);
@@ -146,6 +151,7 @@ void to_json(nlohmann::json& json, const Verdict& given) {
     json["naive"] = {{"pass", verdict.naive->pass},
                      {"speedup", verdict.naive->speedup},
                      {"binding", verdict.naive->binding}};
+  if (verdict.comparable) json["comparable"] = *verdict.comparable;
 }
 
 namespace {
@@ -187,6 +193,8 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
   json.at("cached").get_to(verdict.cached);
   if (const auto naive = json.find("naive"); naive != json.end())
     verdict.naive = {naive->at("pass"), naive->at("speedup"), naive->at("binding")};
+  if (const auto comparable = json.find("comparable"); comparable != json.end())
+    verdict.comparable = comparable->get<ComparableResult>();
   return verdict;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "env/verdict/comparable.h"
+
 namespace temper::env {
 
 enum class VerdictKind : uint8_t {
@@ -87,7 +89,8 @@ struct Verdict {
   // audit. The rest of run_ms went into verifying the times: knock-out, clocks, profile.
   double check_ms = 0, time_ms = 0;
   bool cached = false;
-  std::optional<NaiveVerdict> naive = {};  // where env.judge asks for it and the candidate compiled
+  std::optional<NaiveVerdict> naive = {};           // where env.judge asks for it and the candidate compiled
+  std::optional<ComparableResult> comparable = {};  // Form::kModule only
 
   bool pass() const { return kind == VerdictKind::kPass; }
   bool infra() const { return kind == VerdictKind::kInfra; }
