@@ -11,6 +11,7 @@
 
 #include "base/options.h"
 #include "policy/text/chat_format.h"
+#include "rollout/prompt.h"
 #include "rollout/trajectory.h"
 
 namespace temper::rollout {
@@ -23,6 +24,7 @@ struct ContextOptions {
   std::string rule = "append";
   int64_t summary_tokens = 64;
   int64_t shown_turns = 4;
+  PromptOptions prompt = {};  // the section rollout.prompt
   void visit(OptionVisitor& v);
 
   bool appends() const { return rule == "append"; }

@@ -27,7 +27,22 @@ Conversation::Conversation(const policy::ChatFormat& format, const policy::Token
   trajectory_.task = task.name;
   trajectory_.step = step;
   trajectory_.sample = sample;
-  trajectory_.segments.emplace_back().append(format.first_turn(task.prompt()), Role::kPrompt);
+  const std::string prompt = task_prompt(context_.prompt, task),
+                    later = later_task_prompt(context_.prompt, task);
+  trajectory_.segments.emplace_back().append(format.first_turn(prompt), Role::kPrompt);
+  if (later != prompt) later_prompt_ = format.first_turn(later);
+  prompt_size_ = open_row().ids.size();
+}
+
+// Where later rows ask in other words, they share nothing with the first.
+Segment Conversation::begin_row(int32_t parent, const Segment& from, size_t prefix) const {
+  if (parent != 0 || later_prompt_.empty() || prefix > prompt_size_)
+    return begin_segment(parent, from, prefix);
+  std::vector<int32_t> ids = later_prompt_;
+  ids.resize(ids.size() - (prompt_size_ - prefix));  // without the opening of the reasoning
+  Segment row;
+  row.append(ids, Role::kPrompt);
+  return row;
 }
 
 void Conversation::show(std::vector<PastTurn> past, size_t max_ids, const FeedbackLimit& limit) {
@@ -144,7 +159,7 @@ bool Conversation::open_turn(size_t max_ids, const FeedbackLimit& limit) {
   if (!context_.shows_best()) {
     // The row so far without the answer; earlier turns have lost their reasoning already.
     Segment row =
-        begin_segment(last.segment, open_row(), size_t(last.begin) - format_->opening_reasoning().size());
+        begin_row(last.segment, open_row(), size_t(last.begin) - format_->opening_reasoning().size());
     const PastTurn shown = shown_part(context_, trajectory_, last, *format_, *tokenizer_);
     if (!add_past(row, {&shown, 1}, max_ids, limit)) return false;
     trajectory_.segments.push_back(std::move(row));
@@ -154,7 +169,7 @@ bool Conversation::open_turn(size_t max_ids, const FeedbackLimit& limit) {
     std::vector<PastTurn> shown;
     for (const size_t i : shown_turns(best, trajectory_, trajectory_.turns.size()))
       shown.push_back(shown_part(best, trajectory_, trajectory_.turns[i], *format_, *tokenizer_));
-    Segment row = begin_segment(0, trajectory_.segments[0], size_t(trajectory_.turns.front().begin));
+    Segment row = begin_row(0, trajectory_.segments[0], size_t(trajectory_.turns.front().begin));
     if (!add_past(row, shown, max_ids, limit)) continue;
     trajectory_.segments.push_back(std::move(row));
     return true;

@@ -65,6 +65,7 @@ class Conversation {
 
  private:
   Segment& open_row() { return trajectory_.segments.back(); }
+  Segment begin_row(int32_t parent, const Segment& from, size_t prefix) const;
   std::vector<int32_t> feedback_ids(const std::string& text, bool stopped) const;
   bool add_feedback(Segment& row, const env::Verdict& verdict, bool stopped, size_t max_ids,
                     const FeedbackLimit& limit) const;
@@ -75,6 +76,8 @@ class Conversation {
   const policy::ChatFormat* format_;
   const policy::Tokenizer* tokenizer_;
   ContextOptions context_;
+  std::vector<int32_t> later_prompt_;  // of rows after the first; empty if it is the first one's
+  size_t prompt_size_ = 0;             // of the first row
   Trajectory trajectory_;
 };
 

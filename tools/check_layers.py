@@ -57,7 +57,7 @@ ROOMS = {
                       "rollout/traces trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
     "trainer/plan": "env/task env/oracle policy policy/ranks policy/text policy/cuda policy/parameters "
                     "policy/hugging_face rollout/traces trainer/config trainer/checkpoint trainer/cold_start",
-    "trainer/evaluate": "env/task env/verdict env/judge policy/ranks rollout trainer/algorithm trainer/config trainer/run",
+    "trainer/evaluate": "env/task env/verdict env/judge policy/ranks policy/text rollout trainer/algorithm trainer/config trainer/run",
     "trainer/checkpoint": "env/task policy policy/ranks policy/parameters policy/hugging_face trainer/config trainer/run",
     "trainer/run": "env/task policy policy/ranks policy/text policy/cuda policy/parameters policy/hugging_face policy/ops/cpu rollout "
                    "trainer/algorithm trainer/learn trainer/cold_start trainer/config trainer/plan trainer/evaluate "

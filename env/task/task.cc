@@ -118,6 +118,7 @@ std::vector<CallParameter> Task::parameters() const {
 }
 
 std::string Task::prompt() const {
+  if (module) return reference + "\n" + signature();
   return shapes_line(*this) + plain_line(*this) + reference_body(*this) + signature();
 }
 

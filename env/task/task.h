@@ -112,10 +112,15 @@ struct Task {
   std::string digest() const;  // digest of everything in the task that decides a verdict
 };
 
-// One YAML file or every *.yaml below a folder, in name order.
+struct ModuleOptions;
+
+// One YAML file or every *.yaml below a folder, in name order; or problems in PyTorch, read with `modules`, whose notes are
+// added to `notes` (env/task/module_reader.h).
 // Errors: one ConfigError for all problems of all files, each with file, line, task, field, value and what is
-//         allowed.
-std::vector<Task> load_tasks(const std::filesystem::path& path);
+//         allowed; as load_module_tasks.
+std::vector<Task> load_tasks(const std::filesystem::path& path, const ModuleOptions& modules,
+                             std::vector<std::string>* notes = nullptr);
+std::vector<Task> load_tasks(const std::filesystem::path& path);  // with the defaults
 
 // Tasks from YAML text; `origin` is named in errors.
 std::vector<Task> parse_tasks(const std::string& yaml, const std::string& origin);

@@ -6,8 +6,6 @@
 
 namespace temper::env {
 
-using Json = nlohmann::json;
-
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorSpec, name, type, shape, distribution, low, high, index_bound,
                                    scaled, scale, nonfinite, plain)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModuleProblem, level, id, file, precision, tolerance, correct_trials,
@@ -24,21 +22,21 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Members, name, language, family, split, refer
 }  // namespace
 
 // A task without a module is written as before there were modules, so that its digest stays.
-void to_json(Json& json, const Task& task) {
+void to_json(nlohmann::json& json, const Task& task) {
   json = Members{task};
   if (task.module) json["module"] = *task.module;
 }
 
-void from_json(const Json& json, Task& task) {
+void from_json(const nlohmann::json& json, Task& task) {
   task = json.get<Members>();
   if (const auto module = json.find("module"); module != json.end())
     task.module = module->get<ModuleProblem>();
 }
 
-std::string tasks_to_json(const std::vector<Task>& tasks) { return Json(tasks).dump(); }
+std::string tasks_to_json(const std::vector<Task>& tasks) { return nlohmann::json(tasks).dump(); }
 
 std::vector<Task> tasks_from_json(const std::string& text) {
-  return Json::parse(text).get<std::vector<Task>>();
+  return nlohmann::json::parse(text).get<std::vector<Task>>();
 }
 
 std::string Task::digest() const { return sha256(tasks_to_json({*this})); }

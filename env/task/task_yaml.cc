@@ -7,6 +7,7 @@
 #include "base/input/file.h"
 #include "base/input/printable.h"
 #include "base/input/yaml.h"
+#include "env/task/module_reader.h"
 #include "env/task/task.h"
 #include "env/task/task_reader.h"
 
@@ -98,14 +99,22 @@ std::vector<fs::path> yaml_files(const fs::path& path) {
 
 }  // namespace
 
-std::vector<Task> load_tasks(const fs::path& path) {
+std::vector<Task> load_tasks(const fs::path& path, const ModuleOptions& modules,
+                             std::vector<std::string>* notes) {
   if (!fs::exists(path)) throw ConfigError("tasks '{}': no such file or folder", path.string());
+  if (holds_modules(path)) {
+    ModuleTasks read = load_module_tasks(path, modules);
+    if (notes != nullptr) std::ranges::move(read.notes, std::back_inserter(*notes));
+    return std::move(read.tasks);
+  }
   const auto files = yaml_files(path);
-  if (files.empty()) throw ConfigError("tasks '{}': no *.yaml below it", path.string());
+  if (files.empty()) throw ConfigError("tasks '{}': no *.yaml and no *.py below it", path.string());
   TaskFiles tasks;
   for (const auto& file : files) tasks.read(read_input_file(file, kMostFileBytes), file.string());
   return tasks.finish();
 }
+
+std::vector<Task> load_tasks(const fs::path& path) { return load_tasks(path, {}); }
 
 std::vector<Task> parse_tasks(const std::string& yaml, const std::string& origin) {
   TaskFiles tasks;

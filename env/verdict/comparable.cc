@@ -13,21 +13,20 @@
 
 namespace temper::env {
 
-using Json = nlohmann::json;
-
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RuntimeStats, mean, std, min, max, num_trials)
 
 namespace {
 
 // JSON has no NaN and no infinity. They are written as texts, as Python's float() reads them.
-Json numbers_to_json(const std::vector<double>& numbers) {
-  Json list = Json::array();
+nlohmann::json numbers_to_json(const std::vector<double>& numbers) {
+  nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < std::min(numbers.size(), kMaxComparableTrials); ++i)
-    list.push_back(std::isfinite(numbers[i]) ? Json(numbers[i]) : Json(fmt::format("{}", numbers[i])));
+    list.push_back(std::isfinite(numbers[i]) ? nlohmann::json(numbers[i])
+                                             : nlohmann::json(fmt::format("{}", numbers[i])));
   return list;
 }
 
-double number_from(const Json& json) {
+double number_from(const nlohmann::json& json) {
   if (!json.is_string()) return json.get<double>();
   const std::string text = json.get<std::string>();
   if (text == "inf") return INFINITY;
@@ -36,17 +35,17 @@ double number_from(const Json& json) {
   throw WorldError("'{}' is not a number", text.substr(0, 40));
 }
 
-std::vector<double> numbers_from(const Json& json) {
+std::vector<double> numbers_from(const nlohmann::json& json) {
   if (!json.is_array() || json.size() > kMaxComparableTrials)
     throw WorldError("differences are not a list of at most {} numbers", kMaxComparableTrials);
   std::vector<double> numbers;
-  for (const Json& one : json) numbers.push_back(number_from(one));
+  for (const nlohmann::json& one : json) numbers.push_back(number_from(one));
   return numbers;
 }
 
 std::string bounded(const std::string& text) { return text.substr(0, kMaxComparableText); }
 
-int64_t count_from(const Json& json, const char* name) {
+int64_t count_from(const nlohmann::json& json, const char* name) {
   if (!json.is_number_integer() || json.get<int64_t>() < 0)
     throw WorldError("comparable.{} is not a count", name);
   return json.get<int64_t>();
@@ -56,7 +55,7 @@ double three_digits(double value) { return std::strtod(fmt::format("{:.3g}", val
 
 }  // namespace
 
-void to_json(Json& json, const ComparableResult& result) {
+void to_json(nlohmann::json& json, const ComparableResult& result) {
   json = {{"compiled", result.compiled},
           {"correctness", result.correctness},
           {"trials_right", result.trials_right},
@@ -73,7 +72,7 @@ void to_json(Json& json, const ComparableResult& result) {
     if (!text->empty()) json[name] = bounded(*text);
 }
 
-void from_json(const Json& json, ComparableResult& result) {
+void from_json(const nlohmann::json& json, ComparableResult& result) {
   result = {};
   json.at("compiled").get_to(result.compiled);
   json.at("correctness").get_to(result.correctness);

@@ -317,6 +317,9 @@ Dims Program::dims(const Expression& e) const {
   return all;
 }
 
-Program lower(const env::Task& task) { return Lowering(task).run(); }
+Program lower(const env::Task& task) {
+  if (task.module) throw ConfigError("task {}: no traces are written for problems in PyTorch", task.name);
+  return Lowering(task).run();
+}
 
 }  // namespace temper::traces

@@ -1,4 +1,6 @@
-"""Attacks on the YAML of tasks."""
+"""Attacks on the YAML of tasks, and on problems in PyTorch."""
+
+import json
 
 from .case import ADMIT, case
 
@@ -9,6 +11,8 @@ reference: x + y
 check: [{n: 7}]
 timed: {n: 1000}
 """
+SOURCE = "class Model: pass\ndef get_inputs(): pass\ndef get_init_inputs(): pass\n"
+LINES = ["tasks", "tasks.path=DIR/problems.jsonl"]
 
 
 def task_cases():
@@ -43,3 +47,19 @@ def task_cases():
     task("a tolerance of NaN", "tolerance", TASK + "tolerance: .nan\n")
     case("task: a folder", r"no \*.yaml|no such", command=ADMIT)(lambda folder: (folder.path / "tasks.yaml").mkdir())
     case("task: is /dev/zero", "not a regular file", command=ADMIT)(lambda folder: (folder.path / "tasks.yaml").symlink_to("/dev/zero"))
+
+    def problems(name, words, content):
+        @case(f"problems: {name}", words, command=LINES)
+        def _(folder):
+            folder.write("problems.jsonl", content() if callable(content) else content)
+
+    problems("nothing", "no problem with Model", "")
+    problems("100,000 brackets", r"problems.jsonl:1: .*\n?.*deep|problems.jsonl:1", '{"code": ' + "[" * 100_000)
+    problems("a NUL", r"problems.jsonl:1", b'{"code": "\0"}\n')
+    problems("a NUL in the source", "field code: it holds a NUL", json.dumps({"code": SOURCE + "\0"}))
+    problems("a line of 100 MB", "a line of more than", lambda: '{"code": "' + "x" * 100_000_000 + '"}\n')
+    problems("a Latin-1 byte", r"problems.jsonl:1", json.dumps({"code": SOURCE + "?"}).replace("?", "\xe9").encode("latin-1"))
+    problems("an escape in a name of a field", r"problems.jsonl:1", '{"\\u001b[31m": 1}')
+    problems("100,000 lines without one", "and 99980 more", lambda: "{}\n" * 100_000)
+    case("problems: is /dev/zero", "not a regular file", command=LINES)(
+        lambda folder: (folder.path / "problems.jsonl").symlink_to("/dev/zero"))

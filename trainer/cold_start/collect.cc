@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "env/verdict/answer.h"
 #include "rollout/conversation.h"
+#include "rollout/prompt.h"
 #include "rollout/rollout.h"
 #include "rollout/traces/unjudged.h"
 #include "rollout/trajectory_file.h"
@@ -55,8 +56,10 @@ std::optional<GoodAnswer> choose(const CollectOptions& options, const Trajectory
 
 ChatExample example_of(const GoodAnswer& answer, const Task& task, const policy::Tokenizer& tokenizer,
                        const rollout::ContextOptions& context, int64_t seed) {
-  ChatExample example{
-      .messages = {{"user", task.prompt()}}, .task = task.name, .speedup = answer.speedup(), .seed = seed};
+  ChatExample example{.messages = {{"user", rollout::task_prompt(context.prompt, task)}},
+                      .task = task.name,
+                      .speedup = answer.speedup(),
+                      .seed = seed};
   const Trajectory& trajectory = *answer.trajectory;
   const policy::ChatFormat format(tokenizer);
   for (const size_t i : rollout::shown_turns(context, trajectory, answer.turn)) {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "policy/parameters/parameter_store.h"
 #include "rollout/conversation.h"
+#include "rollout/prompt.h"
 #include "rollout/traces/unjudged.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/cold_start/cold_start_saver.h"
@@ -43,10 +44,11 @@ Source read_source(const RunConfig& config, Judge& judge, policy::Communicator& 
   return source;
 }
 
-std::vector<std::string> texts_of(const Source& source, const std::vector<Task>& tasks) {
+std::vector<std::string> texts_of(const Source& source, const std::vector<Task>& tasks,
+                                  const rollout::PromptOptions& prompt) {
   std::vector<std::string> texts;
   for (const Task& task : tasks)
-    if (!task.held_out()) texts.push_back(task.prompt());
+    if (!task.held_out()) texts.push_back(rollout::task_prompt(prompt, task));
   for (const Trace& trace : source.traces)
     for (const traces::TraceTurn& turn : trace.turns) {
       texts.push_back(turn.answer);
@@ -171,9 +173,11 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
     return model;
   }
   const Source source = read_source(config, judge, run.ranks());
-  Model model = from                        ? empty()
-                : config.model.path.empty() ? new_model(config, texts_of(source, judge.tasks()), options)
-                                            : load_model(config.model.path, options, chat);
+  Model model =
+      from ? empty()
+      : config.model.path.empty()
+          ? new_model(config, texts_of(source, judge.tasks(), config.rollout.context.prompt), options)
+          : load_model(config.model.path, options, chat);
   if (from) model.not_finite = restore_policy(*from, model.policy);
   check_learnable(model.not_finite, config.model.allow_not_finite);
   say_exactness(model.policy);

@@ -146,7 +146,11 @@ policy::PolicyOptions ModelOptions::policy() const {
 }
 
 void TaskOptions::visit(OptionVisitor& v) {
-  v.option("path", path, {.help = "task file, or folder of task files"});
+  v.option(
+      "path", path,
+      {.help =
+           "task file, or folder of task files; or problems in PyTorch: a checkout of KernelBench, a folder "
+           "of Python files, a file of JSON lines"});
   v.option("language", language,
            {.help = "language of the tasks taken from path; auto chooses cpp if there are tasks in "
                     "it, triton takes those in cuda. Tasks given by `names` may have any "
@@ -166,6 +170,19 @@ void TaskOptions::visit(OptionVisitor& v) {
                     "never pass (a task passed by half of them weighs 1)",
             .min = 1e-3,
             .max = 1});
+  v.option(
+      "heldout", problems.held_out,
+      {.help = "problems in PyTorch that are held out: names, families such as level1, a share such as 20%, "
+               "or none; if empty, all"});
+  v.option(
+      "precision", problems.precision,
+      {.help = "type of all tensors of problems in PyTorch; KernelBench's tolerance is 1e-4 in fp32, 1e-2 in "
+               "the others",
+       .choices = {"fp32", "fp16", "bf16"}});
+  v.option(
+      "field", problems.field,
+      {.help =
+           "field of JSON lines that holds a problem's source; if empty, the first that is known and does"});
 }
 
 void RunConfig::visit(OptionVisitor& v) {
@@ -255,10 +272,21 @@ std::filesystem::path TaskOptions::place() const {
       executable_dir().string());
 }
 
-std::vector<Task> load_all_tasks(const RunConfig& config) { return env::load_tasks(config.tasks.place()); }
+std::vector<Task> load_all_tasks(const RunConfig& config) {
+  return env::load_tasks(config.tasks.place(), config.tasks.problems);
+}
+
+std::vector<std::string> left_out_problems(const RunConfig& config) {
+  std::vector<std::string> notes;
+  env::load_tasks(config.tasks.place(), config.tasks.problems, &notes);
+  return notes;
+}
 
 Task in_language_of(const RunConfig& config, const Task& task) {
   if (config.tasks.language == "auto") return task;
+  if (task.module && config.tasks.language != task.language)
+    throw ConfigError("tasks.language: task {} is a problem in PyTorch, and its answers are in {}, not {}",
+                      task.name, task.language, config.tasks.language);
   const env::Language& language = env::find_language(config.tasks.language);
   return language.also_tasks_of.empty() ? task : env::asked_in(language, task);
 }
@@ -282,15 +310,18 @@ std::vector<Task> load_tasks(const RunConfig& config) {
 
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {
   Problems problems;
+  const bool modules = std::ranges::any_of(tasks, [](const Task& task) { return task.module.has_value(); });
   auto learned = int64_t(tasks_to_learn(config.tasks, tasks).size());
   if (std::ranges::count(config.tasks.learn, env::Split::kGenerated) > 0) learned += config.traces.generated;
   if (config.rollout.tasks_per_step > learned)
     problems.add("rollout.tasks_per_step",
-                 fmt::format("{} is more than the {} tasks to learn from, tasks.path {}",
-                             config.rollout.tasks_per_step, learned, config.tasks.path));
+                 fmt::format("{} is more than the {} tasks to learn from, tasks.path {}{}",
+                             config.rollout.tasks_per_step, learned, config.tasks.path,
+                             modules ? "; tasks.heldout says which of its problems are held out" : ""));
   if (tasks_of_split(tasks, config.eval.split).empty())
     problems.add("eval.split",
-                 fmt::format("no task of tasks.path {} is {}", config.tasks.path, config.eval.split));
+                 fmt::format("no task of tasks.path {} is {}{}", config.tasks.path, config.eval.split,
+                             modules ? "; tasks.heldout says which of its problems are held out" : ""));
   problems.throw_if_any();
 }
 

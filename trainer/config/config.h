@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "env/judge/judge.h"
+#include "env/task/module_reader.h"
 #include "env/task/task.h"
 #include "policy/model_config.h"
 #include "policy/policy.h"
@@ -61,6 +62,7 @@ struct TaskOptions {
   std::vector<std::string> learn = {env::Split::kTrain};
   std::string order = "dealt";
   double least_weight = 0.2;
+  env::ModuleOptions problems = {};  // of problems in PyTorch
   void visit(OptionVisitor& v);
   // The file or folder of the tasks. The default is also looked for beside the program if the working directory does
   // not have it. Errors: ConfigError naming the folders.
@@ -105,6 +107,9 @@ std::filesystem::path here_or_beside_program(const std::string& path);
 
 // All tasks of tasks.path, without the config's selection. Errors: ConfigError.
 std::vector<env::Task> load_all_tasks(const RunConfig& config);
+
+// A line for each problem in PyTorch that load_all_tasks leaves out. Errors: ConfigError.
+std::vector<std::string> left_out_problems(const RunConfig& config);
 
 // The task in tasks.language where that language takes tasks of others (env::asked_in), else as it is. Errors: ConfigError if
 // it cannot be asked so.

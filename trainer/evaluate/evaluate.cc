@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "policy/ranks/communicator.h"
+#include "policy/text/chat_format.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/config/config.h"
 #include "trainer/run/interrupted.h"
@@ -51,7 +52,8 @@ TurnScores turn_scores(const rollout::Batch& batch, const RewardOptions& reward)
   TurnScores scores{.by_turn = {},
                     .last = score(reward, last),
                     .best = score(reward, best),
-                    .pass_at = pass_at_powers(batch)};
+                    .pass_at = pass_at_powers(batch),
+                    .modules = {}};
   for (const auto& verdicts : by_turn) scores.by_turn.push_back(score(reward, verdicts));
   return scores;
 }
@@ -59,12 +61,18 @@ TurnScores turn_scores(const rollout::Batch& batch, const RewardOptions& reward)
 void add_metrics(const std::string& prefix, const TurnScores& scores, Metrics& metrics) {
   add_metrics(prefix, scores.last, metrics);
   add_metrics(prefix + "/best", scores.best, metrics);
+  add_metrics(prefix, scores.modules, metrics);
   for (const auto& [k, share] : scores.pass_at) metrics[fmt::format("{}/pass@{}", prefix, k)] = share;
   for (size_t i = 0; i < scores.by_turn.size(); ++i)
     add_metrics(fmt::format("{}/turn_{}", prefix, i + 1), scores.by_turn[i], metrics);
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, const std::vector<ModuleAnswer>*>> module_ways(
+    const Evaluation& evaluation) {
+  return {{"greedy", &evaluation.greedy.modules}, {"sampled", &evaluation.sampled.modules}};
+}
 
 Evaluation evaluate(Model& model, env::Judge& judge, const RunConfig& config,
                     std::vector<rollout::Trajectory>* kept,
@@ -95,6 +103,8 @@ Evaluation evaluate(Model& model, env::Judge& judge, const RunConfig& config,
     if (any_interrupted(model.policy.ranks())) throw Interrupted();
     if (ranks.size() > 1) tell(per_sample * samples);  // other ranks' parts may be longer than ours
     TurnScores scores = turn_scores(batch, config.reward);
+    scores.modules = module_answers(judge.tasks(), batch, model.tokenizer,
+                                    policy::ChatFormat(model.tokenizer).opens_reasoning());
     if (kept && ranks.rank() == 0) rollout::keep(std::move(batch), *kept);
     return scores;
   };

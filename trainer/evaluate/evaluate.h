@@ -11,6 +11,7 @@
 #include "env/judge/judge.h"
 #include "rollout/rollout.h"
 #include "rollout/trajectory.h"
+#include "trainer/evaluate/module_scores.h"
 #include "trainer/evaluate/options.h"
 #include "trainer/evaluate/scaling.h"
 #include "trainer/evaluate/score.h"
@@ -27,12 +28,17 @@ struct TurnScores {
   Score last;                  // of each trajectory, its last turn: what the policy ends with
   Score best;                  // of each trajectory, the best turn: a right one with the highest reward
   std::map<int64_t, double> pass_at;  // k = 1, 2, 4, … and all samples: mean over tasks, of last turns
+  std::vector<ModuleAnswer> modules;  // to problems in PyTorch, of last turns
 };
 
 struct Evaluation {
   TurnScores sampled, greedy;
   double seconds = 0;
 };
+
+// What the scores of both ways say of problems in PyTorch, by the names of the ways.
+std::vector<std::pair<std::string, const std::vector<ModuleAnswer>*>> module_ways(
+    const Evaluation& evaluation);
 
 // Rolls out every task of eval.split, eval.samples times sampled and once greedy. On rank 0 `kept` gets the
 // trajectories unless it is null. Deterministic in the seed except for decisions that depend on measured times.

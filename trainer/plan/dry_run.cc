@@ -45,7 +45,8 @@ void check_start(const RunConfig& config, const policy::ModelConfig& shape, cons
                  bool weights_here) {
   if (config.model.path.empty() && config.cold_start.data.empty()) check_traces(config, tasks);
   if (!config.model.path.empty() && weights_here) check_model(config, shape);
-  for (const Task& task : tasks) const env::Reference compiled(task);
+  for (const Task& task : tasks)
+    if (!task.module) const env::Reference compiled(task);
 }
 
 }  // namespace temper::trainer

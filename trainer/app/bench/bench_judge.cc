@@ -298,6 +298,12 @@ int bench_judge(const ConfigWords& words, const JudgeBench& bench) {
       !hostile.empty() && std::filesystem::exists(own))
     for (Task& task : env::load_tasks(own))
       if (std::ranges::find(tasks, task.name, &Task::name) == tasks.end()) tasks.push_back(std::move(task));
+  if (given.empty())
+    for (const Task& task : tasks)
+      if (task.module)
+        throw ConfigError(
+            "bench judge: no grammar writes answers to {}, a problem in PyTorch; pass --candidates",
+            task.name);
   for (const Candidates* some : {&given, &hostile})
     for (const BenchCandidate& candidate : *some) env::find_task(tasks, candidate.task);
   Judge judge(config.env, tasks);

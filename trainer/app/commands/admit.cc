@@ -32,9 +32,16 @@ void part_words(std::vector<std::string>& names, ConfigWords& words) {
   std::erase_if(names, is_option);
 }
 
+// What says a task's sizes and its reference as functions of tensors.
+void refuse_module(const Task& task, const char* what) {
+  if (task.module)
+    throw ConfigError("{} not for {}, which is a problem in PyTorch; it is checked when it is first judged",
+                      what, task.name);
+}
+
 std::vector<Task> wanted_tasks(const RunConfig& config, const std::vector<std::string>& names) {
-  if (names.empty()) return load_tasks(config);
   std::vector<Task> tasks, known;
+  if (names.empty()) tasks = load_tasks(config);
   for (const std::string& name : names) {
     if (std::filesystem::is_regular_file(name)) {
       std::ranges::move(env::load_tasks(std::filesystem::path(name)), std::back_inserter(tasks));
@@ -44,8 +51,10 @@ std::vector<Task> wanted_tasks(const RunConfig& config, const std::vector<std::s
     tasks.push_back(in_language_of(config, env::find_task(known, name)));
   }
   std::set<std::string> seen;
-  for (const Task& task : tasks)
+  for (const Task& task : tasks) {
     if (!seen.insert(task.name).second) throw ConfigError("judge: task '{}' is named twice", task.name);
+    refuse_module(task, "judge: --admit and --tasks are");
+  }
   return tasks;
 }
 

@@ -6,6 +6,7 @@
 #include "policy/text/chat_format.h"
 #include "policy/threads.h"
 #include "rollout/generator.h"
+#include "rollout/prompt.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/config/device.h"
 #include "trainer/run/interrupted.h"
@@ -28,7 +29,8 @@ std::vector<int32_t> prompt_ids(const GenerateWords& words, const policy::ChatFo
   if (words.task.empty()) return format.first_turn(words.prompt == "-" ? read_input("-") : words.prompt);
   const RunConfig config = words.config.read();
   return format.first_turn(
-      in_language_of(config, env::find_task(load_all_tasks(config), words.task)).prompt());
+      rollout::task_prompt(config.rollout.context.prompt,
+                           in_language_of(config, env::find_task(load_all_tasks(config), words.task))));
 }
 
 std::vector<std::string> generate(Model& model, const GenerateWords& words) {

@@ -22,18 +22,20 @@ namespace {
 // A task's name among tasks.path, or a file that holds one task.
 Task task_of_word(const RunConfig& config, const std::string& name) {
   if (!std::filesystem::is_regular_file(name)) return env::find_task(load_all_tasks(config), name);
-  std::vector<Task> tasks = env::load_tasks(std::filesystem::path(name));
+  std::vector<Task> tasks = env::load_tasks(std::filesystem::path(name), config.tasks.problems);
   if (tasks.size() != 1)
     throw ConfigError("{}: holds {} tasks; pass tasks.path={} and a name", name, tasks.size(), name);
   return tasks.front();
 }
 
-// The task in the language that tasks.language says, or that the candidate's file is of.
+// The task in the language that tasks.language says, or that the candidate's file is of. Python may be either of two; then the
+// task says which.
 Task named_task(const RunConfig& config, const std::string& name, const std::string& candidate) {
   const Task task = task_of_word(config, name);
   const env::Language* language =
       env::language_of_extension(std::filesystem::path(candidate).extension().string());
-  if (config.tasks.language != "auto" || language == nullptr || language->also_tasks_of.empty())
+  if (config.tasks.language != "auto" || task.module || language == nullptr ||
+      language->also_tasks_of.empty())
     return in_language_of(config, task);
   return env::asked_in(*language, task);
 }
@@ -61,6 +63,18 @@ void print_profile(const env::Profile& profile) {
                kernel.launches);
 }
 
+// "as KernelBench counts: correct, trials 5 of 5, 0.51 ms, the reference 1.2 ms".
+void print_comparable(const env::ComparableResult& result) {
+  fmt::print("as KernelBench counts: {}", result.timed_out     ? "timed out"
+                                          : !result.compiled   ? "not compiled"
+                                          : result.correctness ? "correct"
+                                                               : "not correct");
+  if (result.trials > 0) fmt::print(", trials {} of {}", result.trials_right, result.trials);
+  if (result.runtime.timed()) fmt::print(", {} ms", result.runtime.mean);
+  if (result.ref_runtime.timed()) fmt::print(", the reference {} ms", result.ref_runtime.mean);
+  fmt::print("{}\n", result.excessive_speedup ? ", excessive speedup" : "");
+}
+
 void print_verdict(const env::Verdict& v) {
   fmt::print("{}{}\n", env::to_string(v.kind), v.reason.empty() ? "" : " (" + v.reason + ")");
   if (v.candidate_us > 0)
@@ -72,6 +86,7 @@ void print_verdict(const env::Verdict& v) {
   if (v.speedup_compiled) fmt::print("{:.2f}× against torch.compile\n", *v.speedup_compiled);
   if (!v.configuration.empty()) fmt::print("{}\n", v.configuration);
   if (v.profile) print_profile(*v.profile);
+  if (v.comparable) print_comparable(*v.comparable);
   if (!v.message.empty()) fmt::print("{}\n", v.message);
   if (!v.details.empty()) fmt::print("\n{}\n\n", v.details);
   fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);

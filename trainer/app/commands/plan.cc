@@ -79,6 +79,10 @@ nlohmann::json to_json(const Planned& planned, const std::vector<env::Shape>& sh
 }  // namespace
 
 int run_plan(const RunConfig& config, const env::Task& task, const std::string& source, bool json) {
+  if (task.module)
+    throw ConfigError(
+        "judge --plan: task {} is a problem in PyTorch; its answers run as they are, without a plan",
+        task.name);
   if (!task.on_gpu())
     throw ConfigError("judge --plan: task {} is {}; plans are of tasks for GPUs", task.name, task.language);
   const auto shapes = env::all_shapes(task);

@@ -64,7 +64,9 @@ int run_tasks(const ConfigWords& words, bool json) {
   std::vector<std::string> patterns;
   for (const std::string& word : words.overrides)
     (word.find('=') == std::string::npos ? patterns : options.overrides).push_back(word);
-  const std::vector<Task> tasks = tasks_found(options.read(), patterns);
+  const RunConfig config = options.read();
+  for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "left out: {}\n", note);
+  const std::vector<Task> tasks = tasks_found(config, patterns);
   json ? print_lines(tasks) : print_table(tasks);
   return kExitOk;
 }

@@ -38,6 +38,8 @@ Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
   const policy::ModelConfig shape = starting_shape(config);
   use_device(config.model, shape, ranks, config.rollout.max_context_tokens);
   const std::vector<env::Task> tasks = load_tasks(config);
+  if (ranks.rank() == 0)
+    for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "left out: {}\n", note);
   check_tasks(config, tasks);
   RunConfig planned = config;  // a conversation longer than a pack is one by itself
   planned.cold_start.micro_batch_tokens =

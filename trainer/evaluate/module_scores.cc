@@ -1,0 +1,204 @@
+#include "trainer/evaluate/module_scores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "env/verdict/answer.h"
+#include "trainer/evaluate/score.h"
+
+namespace temper::trainer {
+
+using env::VerdictKind;
+
+namespace {
+
+// What counts of one answer.
+struct Counted {
+  bool compiled = false, correct = false;
+  double speedup = 0;  // 0 if it is not known
+};
+
+Counted strictly(const ModuleAnswer& answer) {
+  const env::Verdict& v = answer.verdict;
+  const VerdictKind not_compiled[] = {VerdictKind::kFailParse, VerdictKind::kFailCompile,
+                                      VerdictKind::kRejectPolicy, VerdictKind::kInfra};
+  return {std::ranges::count(not_compiled, v.kind) == 0, v.pass(), v.pass() ? v.speedup : 0};
+}
+
+Counted comparably(const ModuleAnswer& answer, const std::map<std::string, env::RuntimeStats>& baselines) {
+  const auto& result = answer.verdict.comparable;
+  if (!result || !result->compiled) return {};
+  const auto baseline = baselines.find(answer.task);
+  const bool timed = result->runtime.mean > 0 && baseline != baselines.end();
+  return {true, result->correctness,
+          result->correctness && timed ? baseline->second.mean / result->runtime.mean : 0};
+}
+
+// pass@k over the problems, for powers of two and all samples of the problem with the most.
+std::map<int64_t, double> pass_at_powers(const std::map<std::string, std::pair<int64_t, int64_t>>& right_of) {
+  int64_t most = 0;
+  for (const auto& [task, counts] : right_of) most = std::max(most, counts.second);
+  std::set<int64_t> wanted{most};
+  for (int64_t k = 1; k < most; k *= 2) wanted.insert(k);
+  std::map<int64_t, double> chances;
+  for (const int64_t k : wanted)
+    for (const auto& [task, counts] : right_of)
+      chances[k] +=
+          pass_at(std::min(k, counts.second), counts.second, counts.first) / double(right_of.size());
+  return chances;
+}
+
+ModuleScore score_by(const std::vector<ModuleAnswer>& answers,
+                     const std::function<Counted(const ModuleAnswer&)>& count) {
+  ModuleScore score;
+  std::map<std::string, std::pair<int64_t, int64_t>> right_of;  // right answers, answers
+  double logs = 0;
+  int64_t timed = 0;
+  const double share = answers.empty() ? 0 : 1 / double(answers.size());
+  for (const ModuleAnswer& answer : answers) {
+    const Counted counted = count(answer);
+    score.infra += answer.verdict.infra();
+    score.compiled += share * counted.compiled;
+    score.correct += share * counted.correct;
+    for (size_t i = 0; i < kKernelBenchCount; ++i)
+      score.fast[i] += share * (counted.correct && counted.speedup > kKernelBenchThresholds[i]);
+    auto& [right, all] = right_of[answer.task];
+    right += counted.correct;
+    ++all;
+    if (counted.speedup <= 0) continue;
+    logs += std::log(counted.speedup);
+    ++timed;
+  }
+  score.problems = std::ssize(right_of);
+  score.answers = std::ssize(answers);
+  score.speedup = timed > 0 ? std::exp(logs / double(timed)) : 0;
+  if (!answers.empty()) score.pass_at = pass_at_powers(right_of);
+  return score;
+}
+
+// One column of a level's table.
+struct Column {
+  std::string way, kind;
+  ModuleScore score;
+};
+
+std::string row_text(const std::string& name, const std::vector<Column>& columns,
+                     const std::function<std::string(const Column&)>& cell) {
+  std::string row = fmt::format("  {:<18}", name);
+  for (const Column& column : columns) row += fmt::format("{:>20}", cell(column));
+  return row;
+}
+
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string level_text(int64_t level) { return level > 0 ? fmt::format("level {}", level) : "no level"; }
+
+void add_rows(const std::vector<Column>& columns, std::vector<std::string>& lines) {
+  const auto row = [&](const std::string& name, const std::function<std::string(const Column&)>& cell) {
+    lines.push_back(row_text(name, columns, cell));
+  };
+  row("", [](const Column& c) { return c.way + " " + c.kind; });
+  row("compiled", [](const Column& c) { return percent_text(c.score.compiled); });
+  row("correct", [](const Column& c) { return percent_text(c.score.correct); });
+  for (size_t i = 0; i < kKernelBenchCount; ++i)
+    row(fmt::format("fast_{:.1f}", kKernelBenchThresholds[i]),
+        [i](const Column& c) { return percent_text(c.score.fast[i]); });
+  row("geometric mean", [](const Column& c) {
+    return c.score.speedup > 0 ? fmt::format("{:.4f}×", c.score.speedup) : std::string("-");
+  });
+  std::set<int64_t> powers;
+  for (const Column& column : columns)
+    if (column.score.answers > column.score.problems)
+      for (const auto& [k, chance] : column.score.pass_at) powers.insert(k);
+  for (const int64_t k : powers)
+    row(fmt::format("pass@{}", k), [k](const Column& c) {
+      const auto known = c.score.pass_at.find(k);
+      return known != c.score.pass_at.end() ? percent_text(known->second) : std::string("-");
+    });
+}
+
+}  // namespace
+
+std::vector<ModuleAnswer> module_answers(const std::vector<env::Task>& tasks, const rollout::Batch& batch,
+                                         const policy::Tokenizer& tokenizer, bool inside_reasoning) {
+  std::vector<ModuleAnswer> answers;
+  for (const rollout::Group& group : batch.groups) {
+    const auto task = std::ranges::find(tasks, group.task, &env::Task::name);
+    if (task == tasks.end() || !task->module) continue;
+    for (const rollout::Trajectory& t : group.samples) {
+      if (t.turns.empty()) continue;
+      const rollout::Turn& last = t.turns.back();
+      const env::Answer answer = env::extract_code(tokenizer.decode(t.answer_ids(last)), inside_reasoning);
+      answers.push_back({task->name, *task->module, t.sample, answer.code, last.verdict});
+    }
+  }
+  std::ranges::stable_sort(answers, {}, [](const ModuleAnswer& one) {
+    return std::tuple(one.problem.level, one.problem.id, std::string_view(one.task), one.sample);
+  });
+  return answers;
+}
+
+std::map<std::string, env::RuntimeStats> module_baselines(const std::vector<ModuleAnswer>& answers) {
+  std::map<std::string, env::RuntimeStats> baselines;
+  for (const ModuleAnswer& answer : answers)
+    if (const auto& result = answer.verdict.comparable; result && result->ref_runtime.mean > 0)
+      baselines.emplace(answer.task, result->ref_runtime);
+  return baselines;
+}
+
+ModuleScore comparable_score(const std::vector<ModuleAnswer>& answers,
+                             const std::map<std::string, env::RuntimeStats>& baselines) {
+  return score_by(answers, [&](const ModuleAnswer& answer) { return comparably(answer, baselines); });
+}
+
+ModuleScore strict_score(const std::vector<ModuleAnswer>& answers) { return score_by(answers, strictly); }
+
+std::map<int64_t, std::vector<ModuleAnswer>> by_level(const std::vector<ModuleAnswer>& answers) {
+  std::map<int64_t, std::vector<ModuleAnswer>> levels;
+  for (const ModuleAnswer& answer : answers) levels[answer.problem.level].push_back(answer);
+  return levels;
+}
+
+std::vector<std::string> module_table(
+    const std::vector<std::pair<std::string, const std::vector<ModuleAnswer>*>>& ways) {
+  std::vector<ModuleAnswer> all;
+  for (const auto& [way, answers] : ways) all.insert(all.end(), answers->begin(), answers->end());
+  const auto baselines = module_baselines(all);
+  std::map<int64_t, std::vector<Column>> levels;
+  for (const auto& [way, answers] : ways)
+    for (const auto& [level, own] : by_level(*answers)) {
+      levels[level].push_back({way, "comparable", comparable_score(own, baselines)});
+      levels[level].push_back({way, "strict", strict_score(own)});
+    }
+  std::vector<std::string> lines;
+  for (const auto& [level, columns] : levels) {
+    std::string title = fmt::format("{}: {} problems", level_text(level), columns[0].score.problems);
+    int64_t infra = 0;
+    for (const Column& column : columns) infra += column.kind == "strict" ? column.score.infra : 0;
+    if (infra > 0) title += fmt::format("; {} answers could not be judged and count as wrong", infra);
+    lines.insert(lines.end(), {"", title});
+    add_rows(columns, lines);
+  }
+  return lines;
+}
+
+void add_metrics(const std::string& prefix, const std::vector<ModuleAnswer>& answers, Metrics& metrics) {
+  const auto baselines = module_baselines(answers);
+  for (const auto& [level, own] : by_level(answers))
+    for (const auto& [kind, score] : {std::pair("comparable", comparable_score(own, baselines)),
+                                      std::pair("strict", strict_score(own))}) {
+      const std::string name = fmt::format("{}/level{}/{}", prefix, level, kind);
+      metrics[name + "/compiled"] = score.compiled;
+      metrics[name + "/correct"] = score.correct;
+      metrics[name + "/speedup"] = score.speedup;
+      for (size_t i = 0; i < kKernelBenchCount; ++i)
+        metrics[fmt::format("{}/fast_{}", name, kKernelBenchThresholds[i])] = score.fast[i];
+      for (const auto& [k, chance] : score.pass_at) metrics[fmt::format("{}/pass@{}", name, k)] = chance;
+    }
+}
+
+}  // namespace temper::trainer
