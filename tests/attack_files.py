@@ -22,7 +22,7 @@ import threading
 from pathlib import Path
 
 from attack_cases import CASES
-from attack_cases.case import ADMIT, DRY_RUN, EXPORT, TOKENIZE
+from attack_cases.case import ADMIT, DRY_RUN, EXPORT, PROBLEMS, TOKENIZE
 from attack_cases.good_files import Folder
 from patience import sanitized
 
@@ -166,10 +166,11 @@ def problems_of(one, result, usual, times, watched):
 def usual_cost(temper, work, starters):
     """What each command takes with a file that is refused at once, or with good ones."""
     costs = {}
-    for command in (EXPORT, TOKENIZE, ADMIT, DRY_RUN):
+    for command in (EXPORT, TOKENIZE, ADMIT, PROBLEMS, DRY_RUN):
         folder = Folder(work / f"good{len(costs)}")
         folder.write("tasks.yaml", "name: 3\n")
         folder.write("data.jsonl", "{}\n")
+        folder.write("problems.jsonl", "{}\n")
         tries = [starters.run([temper, *words_for(command, folder)], work / "printed") for _ in range(2)]
         shutil.rmtree(str(folder.path) + "_out", ignore_errors=True)
         costs[tuple(command)] = min(tries, key=lambda one: one.seconds)

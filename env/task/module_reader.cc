@@ -74,7 +74,7 @@ class Finder {
   explicit Finder(const ModuleOptions& options) : options_(options) {}
 
   void find(const fs::path& path) {
-    if (fs::is_regular_file(path)) {
+    if (!fs::is_directory(path)) {
       if (path.extension() == ".jsonl") return read_problem_lines(path, options_.field, found, notes);
       const fs::path folder = fs::absolute(path).parent_path();
       return read_file_at(path, level_of(folder), folder);

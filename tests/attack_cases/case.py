@@ -6,6 +6,7 @@ CASES = []
 EXPORT = ["export", "DIR", "OUT"]
 TOKENIZE = ["tokenize", "--model", "DIR", "the cab, abba"]
 ADMIT = ["judge", "--admit", "tasks.path=DIR/tasks.yaml"]
+PROBLEMS = ["tasks", "tasks.path=DIR/problems.jsonl"]
 DRY_RUN = ["train", "DIR/run.yaml", "--dry-run", "model.path=DIR", "cold_start.data=DIR/data.jsonl", "run.dir=OUT"]
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from .case import ADMIT, case
+from .case import ADMIT, PROBLEMS, case
 
 TASK = """name: add
 inputs: {x: [n], y: [n]}
@@ -12,7 +12,6 @@ check: [{n: 7}]
 timed: {n: 1000}
 """
 SOURCE = "class Model: pass\ndef get_inputs(): pass\ndef get_init_inputs(): pass\n"
-LINES = ["tasks", "tasks.path=DIR/problems.jsonl"]
 
 
 def task_cases():
@@ -49,7 +48,7 @@ def task_cases():
     case("task: is /dev/zero", "not a regular file", command=ADMIT)(lambda folder: (folder.path / "tasks.yaml").symlink_to("/dev/zero"))
 
     def problems(name, words, content):
-        @case(f"problems: {name}", words, command=LINES)
+        @case(f"problems: {name}", words, command=PROBLEMS)
         def _(folder):
             folder.write("problems.jsonl", content() if callable(content) else content)
 
@@ -61,5 +60,5 @@ def task_cases():
     problems("a Latin-1 byte", r"problems.jsonl:1", json.dumps({"code": SOURCE + "?"}).replace("?", "\xe9").encode("latin-1"))
     problems("an escape in a name of a field", r"problems.jsonl:1", '{"\\u001b[31m": 1}')
     problems("100,000 lines without one", "and 99980 more", lambda: "{}\n" * 100_000)
-    case("problems: is /dev/zero", "not a regular file", command=LINES)(
+    case("problems: is /dev/zero", "not a regular file", command=PROBLEMS)(
         lambda folder: (folder.path / "problems.jsonl").symlink_to("/dev/zero"))
