@@ -39,7 +39,7 @@ Counted comparably(const ModuleAnswer& answer, const std::map<std::string, env::
 }
 
 // pass@k over the problems, for powers of two and all samples of the problem with the most.
-std::map<int64_t, double> pass_at_powers(const std::map<std::string, std::pair<int64_t, int64_t>>& right_of) {
+std::map<int64_t, double> chances_of(const std::map<std::string, std::pair<int64_t, int64_t>>& right_of) {
   int64_t most = 0;
   for (const auto& [task, counts] : right_of) most = std::max(most, counts.second);
   std::set<int64_t> wanted{most};
@@ -76,7 +76,7 @@ ModuleScore score_by(const std::vector<ModuleAnswer>& answers,
   score.problems = std::ssize(right_of);
   score.answers = std::ssize(answers);
   score.speedup = timed > 0 ? std::exp(logs / double(timed)) : 0;
-  if (!answers.empty()) score.pass_at = pass_at_powers(right_of);
+  if (!answers.empty()) score.pass_at = chances_of(right_of);
   return score;
 }
 
@@ -95,7 +95,15 @@ std::string row_text(const std::string& name, const std::vector<Column>& columns
 
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-std::string level_text(int64_t level) { return level > 0 ? fmt::format("level {}", level) : "no level"; }
+std::string title_of(int64_t level, const std::vector<Column>& columns) {
+  const int64_t problems = columns[0].score.problems;
+  std::string title = fmt::format("{}: {} problem{}", level > 0 ? fmt::format("level {}", level) : "no level",
+                                  problems, problems == 1 ? "" : "s");
+  int64_t infra = 0;
+  for (const Column& column : columns) infra += column.kind == "strict" ? column.score.infra : 0;
+  if (infra > 0) title += fmt::format("; {} of the answers could not be judged and count as wrong", infra);
+  return title;
+}
 
 void add_rows(const std::vector<Column>& columns, std::vector<std::string>& lines) {
   const auto row = [&](const std::string& name, const std::function<std::string(const Column&)>& cell) {
@@ -176,11 +184,7 @@ std::vector<std::string> module_table(
     }
   std::vector<std::string> lines;
   for (const auto& [level, columns] : levels) {
-    std::string title = fmt::format("{}: {} problems", level_text(level), columns[0].score.problems);
-    int64_t infra = 0;
-    for (const Column& column : columns) infra += column.kind == "strict" ? column.score.infra : 0;
-    if (infra > 0) title += fmt::format("; {} answers could not be judged and count as wrong", infra);
-    lines.insert(lines.end(), {"", title});
+    lines.insert(lines.end(), {"", title_of(level, columns)});
     add_rows(columns, lines);
   }
   return lines;
