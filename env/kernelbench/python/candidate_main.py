@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""The process of one candidate of Tier 1, or of a baseline: warm before it is needed, used for one source.
+
+    candidate_main.py --device cpu|cuda [--exchange-bytes N]
+
+Descriptor 3 is a stream socket of frames, 4 the exchange, 5 the clock page. The first frame says {"status": "ready"}, sent when torch and
+triton are imported, the GPU has a context, the exchange is mapped and the process has locked itself up. Each frame that follows gets one
+answer. Only "candidate" brings foreign source, and nothing before it does.
+
+A call is timed outside: "arm" is answered at once, then this process spins until the clock page's `go` is the call's nonce, runs the model,
+waits for the device, copies the result into the exchange, waits again, writes the nonce to `done`, and only then says "done".
+"""
+import argparse
+import ctypes
+import gc
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in (os.path.join(HERE, "../../plan/triton"), HERE):  # one folder where they are part of the program
+    if folder not in sys.path and os.path.isdir(folder):
+        sys.path.insert(0, folder)
+
+CHANNEL, EXCHANGE, CLOCK = 3, 4, 5
+LOCK_UP = "TEMPER_LOCKUP"  # names the library
+
+
+class Candidate:
+    """Answers the broker until it hangs up."""
+
+    def __init__(self, channel, exchange, clock, folder):
+        self.channel, self.exchange, self.clock, self.folder = channel, exchange, clock, folder
+        self.module, self.inputs, self.strict = None, None, False
+
+    def serve(self):
+        while (request := self.channel.receive()) is not None:
+            try:
+                answer = getattr(self, "op_" + request["op"])(request)
+            except module_new.Failed as failed:
+                answer = failed.reply
+            if answer is not None:
+                self.channel.send(answer)
+
+    def op_candidate(self, request):
+        start = time.perf_counter()
+        try:
+            self.module = module_new.ModuleNew(request, self.exchange.device, self.folder)
+        except problem.ProblemError as error:
+            return {"status": "failed", "stage": "problem", "error": error.reason, "message": str(error), "traceback": ""}
+        self.exchange.synchronize()
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        return {"status": "ok", "construct_ms": (time.perf_counter() - start) * 1e3}
+
+    def op_weights(self, request):
+        self.strict = True
+        self.module.set_weights((one["name"], tensor_at(self.exchange, one)) for one in request["weights"])
+        self.exchange.synchronize()
+        return {"status": "ok"}
+
+    def op_arm(self, request):
+        """With "empty" it is the call that computes nothing: a result of these outputs is already there."""
+        self.inputs = [self.value_of(one) for one in request["inputs"]]
+        outputs = [tensor_at(self.exchange, one) for one in request["outputs"]]
+        blank = [torch.zeros_like(one) for one in outputs] if request.get("empty") else None
+        self.set_precision()
+        self.exchange.forget_persisting()
+        self.exchange.synchronize()
+        self.channel.send({"status": "armed"})
+        if not self.clock.wait(request["nonce"], self.channel.hung_up):
+            return None
+        with torch.no_grad():
+            results = self.module.run(self.inputs) if blank is None else blank
+            self.finish(results, outputs)
+        self.clock.done.value = request["nonce"]
+        return {"status": "done", "outputs": [spec_of(one) for one in results]}
+
+    def finish(self, results, outputs):
+        """What has another shape or type than asked for is told and not copied."""
+        try:
+            self.exchange.synchronize()
+            module_new.check_results(results)
+            if len(results) == len(outputs):
+                for result, output in zip(results, outputs):
+                    if result.shape == output.shape and result.dtype == output.dtype and result.device == output.device:
+                        output.copy_(result)
+            self.exchange.synchronize()
+        except module_new.Failed:
+            raise
+        except BaseException as error:
+            raise module_new.failure_of("forward", error, self.module.path) from None
+
+    def value_of(self, told):
+        return told["value"] if "value" in told else tensor_at(self.exchange, told)
+
+    def set_precision(self):
+        """KernelBench leaves torch's default, which lets convolutions round their inputs to TF32; what is believed does not."""
+        torch.backends.cudnn.allow_tf32 = not self.strict
+
+    def op_comparable_times(self, request):
+        torch.backends.cudnn.allow_tf32 = True
+        times = comparable.times_ms(self.module.run, self.inputs, request["trials"], self.exchange)
+        return {"status": "ok", "times_ms": times}
+
+    def op_profile(self, _):
+        self.set_precision()
+        return {"status": "ok", "kernels": kernels.profile(self.module.run, self.inputs, self.exchange)}
+
+
+def lock_up(folder):
+    """Errors: OSError with what did not work."""
+    path = os.environ.get(LOCK_UP)
+    if not path:
+        return
+    library = ctypes.CDLL(path)
+    library.temper_lock_up_module.argtypes = [ctypes.c_char_p]
+    library.temper_lock_up_module.restype = ctypes.c_char_p
+    if words := library.temper_lock_up_module(folder.encode()):
+        raise OSError(words.decode())
+
+
+def own_folder():
+    """All that Triton and the candidate write lies there."""
+    folder = tempfile.mkdtemp(prefix="candidate-") if LOCK_UP not in os.environ else tempfile.gettempdir()
+    os.environ.update(TRITON_CACHE_DIR=os.path.join(folder, "cache"), TMPDIR=folder, HOME=folder,
+                      TORCH_EXTENSIONS_DIR=os.path.join(folder, "extensions"))
+    tempfile.tempdir = folder
+    return folder
+
+
+def import_all():
+    """What a candidate would otherwise wait for. Triton may be missing: then those that need it fail by themselves."""
+    global time, torch, comparable, kernels, module_new, problem, spec_of, tensor_at
+    import time
+
+    import torch
+    import torch.utils.cpp_extension  # noqa: F401
+
+    import comparable
+    import kernels
+    import module_new
+    import problem
+    from exchange import spec_of, tensor_at
+    try:
+        import triton
+        import triton.language  # noqa: F401
+        return triton.__version__
+    except ImportError:
+        return ""
+
+
+def main():
+    options = argparse.ArgumentParser(description="runs one candidate of Tier 1 for the broker at descriptor 3")
+    options.add_argument("--device", choices=("cpu", "cuda"), required=True)
+    options.add_argument("--exchange-bytes", type=int, default=0, help="the length of the memory behind descriptor 4, for cuda")
+    told = options.parse_args()
+    from channel import Channel
+    channel = Channel(CHANNEL)
+    try:
+        folder = own_folder()
+        triton = import_all()
+        from clock import ClockPage
+        from exchange import open_exchange
+        if told.device == "cpu":
+            torch.set_num_threads(1)
+        exchange, clock = open_exchange(told.device, EXCHANGE, told.exchange_bytes), ClockPage(CLOCK)
+        lock_up(folder)
+    except Exception as error:
+        channel.send({"status": "failed", "stage": "start", "error": type(error).__name__, "message": f"{type(error).__name__}: {error}"})
+        return
+    channel.send({"status": "ready", "torch": torch.__version__, "triton": triton})
+    os.chdir(folder)
+    Candidate(channel, exchange, clock, folder).serve()
+
+
+if __name__ == "__main__":
+    main()

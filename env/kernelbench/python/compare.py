@@ -1,0 +1,166 @@
+"""Outputs against what is expected, tile by tile, so that no comparison needs memory of the outputs' size.
+
+The comparable verdict is KernelBench's torch.allclose. The strict one allows an element
+
+    4 · hypot(e, 2 · E) + floor · (|t| + T)
+
+where t is the reference in float64, T the mean of |t|, e how far the reference in its own precision is off at that element, and E the mean
+of |e|. The largest of 2^30 errors that are as large as the reference's, but independent, is about 6.2 of their deviations, which is less
+than the first term alone. The floor is for another order of additions and for functions that are right but for a few units in the last
+place; TF32 instead of f32 is off by 2^-12 and more.
+"""
+import math
+from dataclasses import dataclass
+
+import torch
+
+TILE = 1 << 24  # elements
+TIMES, SMOOTHING = 4.0, 2.0
+FLOORS = {torch.float64: 2.0**-16, torch.float32: 2.0**-16, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
+INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+@dataclass
+class Expected:
+    """One output: the reference in its own precision, and what is to be added to get to float64. Both are flat."""
+    reference: torch.Tensor
+    sizes: tuple
+    correction: torch.Tensor = None  # f32; None for integers, and where there is no float64
+    scale: float = 0.0  # T
+    error: float = 0.0  # E
+    floor: float = 0.0
+
+
+def finite_mean(tensor):
+    """The mean of |x| over what is finite."""
+    total, count = torch.zeros((), dtype=torch.float64, device=tensor.device), torch.zeros((), dtype=torch.int64, device=tensor.device)
+    for tile in tensor.split(TILE):
+        values = tile.double().abs()
+        finite = values.isfinite()
+        total += values.where(finite, 0).sum()
+        count += finite.sum()
+    return (total / count.clamp(min=1)).item()
+
+
+def expected_of(reference, truth, dtype):
+    """From an output in the problem's precision `dtype` and the same in float64, or None."""
+    flat = reference.detach().contiguous().view(-1)
+    expected = Expected(flat, tuple(reference.shape))
+    if not flat.dtype.is_floating_point:
+        return expected
+    expected.floor, expected.scale = max(FLOORS[flat.dtype], FLOORS[dtype]), finite_mean(flat)
+    if truth is not None:
+        exact = truth.detach().contiguous().view(-1)
+        expected.correction = torch.empty(flat.shape, dtype=torch.float32, device=flat.device)
+        for into, near, far in zip(expected.correction.split(TILE), flat.split(TILE), exact.split(TILE)):
+            into.copy_(far.double() - near.double())
+        expected.error = finite_mean(expected.correction)
+    return expected
+
+
+def tiles(expected, got):
+    """(first element, got, reference, correction or None) of each tile."""
+    flat = got.view(-1)
+    for at in range(0, flat.numel(), TILE):
+        here = slice(at, at + TILE)
+        yield at, flat[here], expected.reference[here], None if expected.correction is None else expected.correction[here]
+
+
+def strictly_wrong(expected, got, reference, correction):
+    """Which elements of a tile are out of bounds."""
+    if not reference.dtype.is_floating_point:
+        return got != reference
+    near, value = reference.double(), got.double()
+    off = torch.zeros((), dtype=torch.float64, device=near.device) if correction is None else correction.double()
+    truth = near + off
+    allowed = TIMES * torch.hypot(off, torch.full_like(off, SMOOTHING * expected.error)) + expected.floor * (truth.abs() + expected.scale)
+    right = (value - truth).abs() <= allowed
+    same = (value == near) | (value.isnan() & near.isnan())
+    return ~torch.where(truth.isfinite(), right, same)
+
+
+def comparably_wrong(expected, got, reference, tolerance):
+    return ~torch.isclose(reference, got, atol=tolerance, rtol=tolerance)
+
+
+def unwritten(got):
+    """What still holds the poison: every bit is set."""
+    return got.view(INTEGERS[got.element_size()]) == -1 if got.dtype != torch.bool else torch.zeros_like(got)
+
+
+def place_text(flat, sizes):
+    places = []
+    for size in reversed(sizes):
+        flat, at = divmod(flat, size)
+        places.append(str(at))
+    return f"[{','.join(reversed(places))}]" if places else ""
+
+
+def number_text(value):
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class Judged:
+    """What a comparison found, output by output."""
+
+    def __init__(self):
+        self.right, self.reason, self.message = True, "", ""
+        self.max_difference, self.avg_difference = [], []
+
+    def wire(self):
+        return {"right": self.right, "reason": self.reason, "message": self.message,
+                "max_difference": self.max_difference, "avg_difference": self.avg_difference}
+
+    def wrong(self, reason, message):
+        if self.right:
+            self.right, self.reason, self.message = False, reason, message
+
+
+def finite_or_none(value):
+    return value if math.isfinite(value) else None
+
+
+def judge(expecteds, gots, wrong_of):
+    """`wrong_of(expected, got, reference, correction)` says which elements of a tile are wrong."""
+    judged = Judged()
+    for number, (expected, got) in enumerate(zip(expecteds, gots)):
+        wrong, largest, total = 0, 0.0, 0.0
+        counts, maxima, sums = [], [], []
+        for _, mine, reference, correction in tiles(expected, got):
+            counts.append(wrong_of(expected, mine, reference, correction).sum())
+            difference = (mine.double() - reference.double()).abs()
+            maxima.append(difference.amax())
+            sums.append(difference.sum())
+        if counts:
+            wrong, largest, total = torch.stack(counts).sum().item(), torch.stack(maxima).amax().item(), torch.stack(sums).sum().item()
+        judged.max_difference.append(finite_or_none(largest))
+        judged.avg_difference.append(finite_or_none(total / max(got.numel(), 1)))
+        if wrong:
+            judged.wrong(*describe(expected, got, wrong_of, wrong, "y" if len(expecteds) == 1 else f"output {number} "))
+    return judged
+
+
+def describe(expected, got, wrong_of, count, name):
+    """Reason and message: the first wrong element."""
+    for at, mine, reference, correction in tiles(expected, got):
+        wrong = wrong_of(expected, mine, reference, correction)
+        if not wrong.any():
+            continue
+        first = wrong.int().argmax().item()
+        value, wanted = mine[first].item(), reference[first].item()
+        others = f"{count} of {got.numel()} wrong"
+        place = name + place_text(at + first, expected.sizes)
+        if unwritten(mine)[first].item():
+            return "unwritten", f"{place} is not written; {others}"
+        reason = "nan" if isinstance(value, float) and math.isnan(value) else "tolerance"
+        return reason, f"{place} is {number_text(value)}, not {number_text(wanted)}; {others}"
+    return "tolerance", f"{count} of {got.numel()} wrong"
+
+
+def judge_strictly(expecteds, gots):
+    return judge(expecteds, gots, strictly_wrong)
+
+
+def judge_comparably(expecteds, gots, tolerance):
+    """As torch.allclose(expected, got, atol=tolerance, rtol=tolerance)."""
+    return judge(expecteds, gots, lambda expected, got, reference, _: comparably_wrong(expected, got, reference, tolerance))

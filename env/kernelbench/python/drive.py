@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Judges one candidate without boxes, for tests and people: what the broker does, with the same processes.
+
+    drive.py PROBLEM.py CANDIDATE.py [--device cuda] [--precision fp32]
+
+Prints JSON: what the problem is, both verdicts, and the times of timed calls in microseconds.
+"""
+import argparse
+import json
+import os
+import secrets
+import statistics
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in (os.path.join(HERE, "../../plan/triton"), HERE):
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+
+from processes import Candidate, Ended, Reference  # noqa: E402
+
+BASELINE = "class ModelNew(Model):\n    pass\n"
+LIMIT_S = 120.0
+SPINS = 20000  # between two looks whether the process is still there
+
+
+class Judge:
+    def __init__(self, told, reference):
+        self.told, self.reference, self.trial = told, reference, 0
+        self.key = secrets.token_hex(16)
+
+    def call(self, candidate, kind, trial, **more):
+        """One call, timed from outside: its comparison, "us" and "snapshot_us"."""
+        place = self.reference.ask(op="place", kind=kind, trial=trial, key=self.key)
+        answer = candidate.arm(place, **more)
+        if answer["status"] != "armed":
+            return answer
+        if (drawn := self.reference.ask(op="draw"))["status"] != "ok":
+            raise Ended(f"draw: {drawn}")
+        start = time.perf_counter()
+        candidate.go.value = candidate.nonce
+        while not candidate.finished(SPINS):
+            if candidate.process.poll() is not None or candidate.channel.hung_up() or time.perf_counter() - start > LIMIT_S:
+                break
+        middle = time.perf_counter()
+        self.reference.ask(op="snapshot")
+        end = time.perf_counter()
+        told = candidate.receive()
+        if told["status"] != "done":
+            return told
+        compared = {"right": True} if more else self.reference.ask(op="compare")
+        for mine, wanted in zip(told["outputs"], self.wanted, strict=True) if len(told["outputs"]) == len(self.wanted) else ():
+            for reason, key in (("shape", "sizes"), ("dtype", "type")):
+                if mine[key] != wanted[key] and not more:
+                    compared.update(right=False, reason=reason, message=f"y has {key} {mine[key]}, not {wanted[key]}")
+        if len(told["outputs"]) != len(self.wanted):
+            compared.update(right=False, reason="shape", message=f"{len(told['outputs'])} outputs, not {len(self.wanted)}")
+        return {**compared, "us": (middle - start) * 1e6, "snapshot_us": (end - middle) * 1e6}
+
+    def prepare(self, candidate, source, backend):
+        ready = candidate.wait_ready()
+        if ready["status"] != "ready":
+            return ready
+        return candidate.ask(op="candidate", source=source, problem=self.told.problem_source, precision=self.told.precision, backend=backend,
+                             extensions=self.told.extensions)
+
+    def comparable(self, candidate):
+        """KernelBench's verdict: all trials right."""
+        self.reference.ask(op="weights", kind="comparable", key="")
+        results = [self.call(candidate, "comparable", trial) for trial in range(self.told.trials)]
+        right = sum(one.get("right", False) for one in results)
+        wrong = [one for one in results if not one.get("right", False)]
+        return {"correct": right == len(results), "trials": f"({right} / {len(results)})", **({"first_wrong": wrong[0]} if wrong else {})}
+
+    def use_strict_weights(self, processes):
+        answer = self.reference.ask(op="weights", kind="strict", key=self.key)
+        for one in processes:
+            if answer["status"] == "ok":
+                told = one.ask(op="weights", weights=answer["weights"])
+                if told["status"] != "ok":
+                    return told
+        return answer
+
+    def strict(self, candidate, baseline):
+        """The draws that are believed, then pairs with the baseline; the empty call's time is taken off both."""
+        told = self.use_strict_weights([candidate, baseline])
+        if told["status"] != "ok":
+            return {"right": False, **told}
+        for trial in range(self.told.draws):
+            result = self.call(candidate, "strict", trial)
+            if not result.get("right", False):
+                return {"right": False, "draw": trial, **result}
+        pairs = [[self.call(one, "strict", trial % self.told.draws) for one in ((candidate, baseline) if trial % 2 else (baseline, candidate))]
+                 for trial in range(self.told.pairs)]
+        mine = [pair[1 - at % 2] for at, pair in enumerate(pairs)]
+        others = [pair[at % 2] for at, pair in enumerate(pairs)]
+        wrong = [one for one in mine if not one.get("right", False)]
+        if wrong or not all(one.get("right", False) for one in others):
+            return {"right": False, "baseline": [one for one in others if not one.get("right")][:1], **(wrong[0] if wrong else {})}
+        empty = [self.call(baseline, "strict", 0, empty=True) for _ in range(min(self.told.pairs, 20))]
+        return {"right": True, **self.times(mine, others, empty)}
+
+    @staticmethod
+    def times(mine, others, empty):
+        if not mine:
+            return {}
+        median = {name: {key: round(statistics.median(one[key] for one in calls), 1) for key in ("us", "snapshot_us")}
+                  for name, calls in (("candidate", mine), ("baseline", others), ("empty", empty))}
+        taken = median["empty"]["us"]
+        us, base = (max(median[name]["us"] - taken, 0.1) for name in ("candidate", "baseline"))
+        return {"medians": median, "us": round(us, 1), "baseline_us": round(base, 1), "speedup": round(base / us, 3)}
+
+    def judge(self, candidate, baseline, source):
+        base = self.prepare(baseline, BASELINE, "cuda")
+        if base["status"] != "ok":
+            return {"baseline": base}
+        prepared = self.prepare(candidate, source, self.told.backend)
+        if prepared["status"] != "ok":
+            return {"candidate": prepared}
+        result = {"comparable": self.comparable(candidate)}
+        if self.told.device_times:
+            for name, one in (("candidate", candidate), ("baseline", baseline)):
+                if name == "baseline":
+                    self.call(baseline, "comparable", 0)
+                times = one.ask(op="comparable_times", trials=self.told.device_times)
+                result["comparable"][f"{name}_ms"] = round(statistics.mean(times["times_ms"]), 4) if times["status"] == "ok" else times
+        result["strict"] = self.strict(candidate, baseline)
+        if self.told.profile and result["strict"].get("right"):
+            result["profile"] = candidate.ask(op="profile")
+        return result
+
+
+def judge_files(told):
+    reference = Reference(told.device)
+    if reference.ready["status"] != "ready":
+        return {"reference": reference.ready}
+    loaded = reference.load(name=os.path.basename(told.problem), source=told.problem_source, precision=told.precision,
+                            tolerance=told.tolerance, trials=told.trials)
+    if loaded["status"] != "ok":
+        reference.close()
+        return {"problem": loaded}
+    judge = Judge(told, reference)
+    judge.wanted = loaded["outputs"]
+    candidate, baseline = Candidate(reference), Candidate(reference)
+    with open(told.candidate) as file:
+        source = file.read()
+    start = time.perf_counter()
+    try:
+        result = judge.judge(candidate, baseline, source)
+    except Ended as error:
+        result = {"ended": str(error)}
+    finally:
+        for one in (candidate, baseline, reference):
+            one.close()
+    return {"problem": loaded, **result, "judging_s": round(time.perf_counter() - start, 3)}
+
+
+def main():
+    options = argparse.ArgumentParser(description="judges one candidate for one problem, without boxes")
+    options.add_argument("problem")
+    options.add_argument("candidate")
+    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    options.add_argument("--precision", choices=("fp32", "fp16", "bf16"), default="fp32")
+    options.add_argument("--backend", choices=("cuda", "triton"), default="cuda")
+    options.add_argument("--tolerance", type=float, help="KernelBench's; by default 1e-4 for fp32 and 1e-2 else")
+    options.add_argument("--trials", type=int, default=5, help="comparable ones")
+    options.add_argument("--draws", type=int, default=3, help="strict ones, not timed")
+    options.add_argument("--pairs", type=int, default=10, help="timed pairs of candidate and baseline")
+    options.add_argument("--device-times", type=int, default=0, help="trials of KernelBench's own timing, for both")
+    options.add_argument("--profile", action="store_true", help="lists the kernels of one call")
+    told = options.parse_args()
+    with open(told.problem) as file:
+        told.problem_source = file.read()
+    told.tolerance = told.tolerance or (1e-4 if told.precision == "fp32" else 1e-2)
+    told.extensions = []
+    print(json.dumps(judge_files(told), indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""The memory in which calls pass between the processes: inputs in two places, weights and outputs. Tensors over it share its bytes.
+
+On a core it is a file in memory, on a GPU an allocation of the driver's that both processes map. Offsets are in bytes.
+"""
+import mmap
+import os
+
+import torch
+
+import vmm
+
+TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64, "i64": torch.int64, "i32": torch.int32,
+         "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool}
+NAMES = {dtype: name for name, dtype in TYPES.items()}
+ALIGNMENT = 256
+PERSISTING_L2_LIMIT = 6  # CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+
+
+def extent(sizes, strides):
+    """How many elements lie from the first to the last, both counted."""
+    if 0 in sizes:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides))
+
+
+def contiguous(sizes):
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= max(size, 1)
+    return strides[::-1]
+
+
+def bytes_of(spec):
+    """What a tensor of these "sizes", "type" and perhaps "strides" covers."""
+    return extent(spec["sizes"], spec.get("strides") or contiguous(spec["sizes"])) * TYPES[spec["type"]].itemsize
+
+
+def spec_of(tensor):
+    """{"sizes", "strides", "type"}, or an error that names a type which cannot pass."""
+    if tensor.dtype not in NAMES:
+        raise TypeError(f"a tensor of {tensor.dtype}")
+    return {"sizes": list(tensor.shape), "strides": list(tensor.stride()), "type": NAMES[tensor.dtype]}
+
+
+class CpuExchange:
+    """Maps the file at a descriptor, which whoever calls grow() makes as long as needed."""
+    device = "cpu"
+
+    def __init__(self, descriptor):
+        self.descriptor, self.bytes = descriptor, 0
+        self.memory = self.all = None
+        self.map()
+
+    def map(self):
+        size = os.fstat(self.descriptor).st_size
+        if size > self.bytes:
+            # The old map stays as long as a tensor over it does.
+            self.memory, self.bytes = mmap.mmap(self.descriptor, size), size
+            self.all = torch.frombuffer(self.memory, dtype=torch.uint8)
+
+    def grow(self, bytes_):
+        """Whether the memory is another one than before."""
+        if bytes_ <= self.bytes:
+            return False
+        os.ftruncate(self.descriptor, bytes_)
+        self.map()
+        return False  # the file is the same
+
+    def raw(self, dtype, count, offset):
+        if offset + count * dtype.itemsize > self.bytes:
+            self.map()
+        return torch.frombuffer(self.memory, dtype=dtype, count=count, offset=offset)
+
+    @staticmethod
+    def synchronize():
+        pass
+
+    @staticmethod
+    def forget_persisting():
+        pass
+
+
+class OnDevice:
+    """What torch.as_tensor takes memory of the GPU from."""
+
+    def __init__(self, address, bytes_, owner):
+        self.owner = owner
+        self.__cuda_array_interface__ = {"data": (address, False), "typestr": "|u1", "shape": (bytes_,), "strides": None, "version": 2}
+
+
+class CudaExchange:
+    """Memory of the GPU: new where grow() is called, imported where there is a descriptor."""
+    device = "cuda"
+
+    def __init__(self, descriptor=None, bytes_=0):
+        torch.cuda.init()
+        torch.zeros(1, device="cuda")  # makes the context current
+        self.index = torch.cuda.current_device()
+        self.driver = vmm.Driver()
+        self.bytes, self.shared = bytes_, None
+        self.synchronize = torch.cuda.synchronize
+        if descriptor is not None:
+            whole = vmm.Shared.whole_pages(self.driver, self.index, bytes_)
+            self.shared = vmm.Shared.imported(self.driver, self.index, descriptor, whole)
+
+    def grow(self, bytes_):
+        """Whether the memory is another one than before. Tensors over the old one must not be used any more."""
+        if bytes_ <= self.bytes:
+            return False
+        if self.shared is not None:
+            self.synchronize()
+            self.shared.close()
+            self.shared, self.bytes = None, 0
+        self.shared = vmm.Shared.create(self.driver, self.index, bytes_)
+        self.bytes = self.shared.bytes
+        return True
+
+    def exported(self):
+        return self.shared.exported()
+
+    @property
+    def all(self):
+        return self.raw(torch.uint8, self.bytes, 0)
+
+    def raw(self, dtype, count, offset):
+        if offset + count * dtype.itemsize > self.bytes:
+            raise ValueError("a tensor beyond the exchange")
+        given = torch.as_tensor(OnDevice(self.shared.address + offset, count * dtype.itemsize, self.shared), device="cuda")
+        if given.data_ptr() != self.shared.address + offset:
+            raise RuntimeError("torch copies what it should take as it lies")
+        return given.view(dtype)
+
+    def forget_persisting(self):
+        """Nothing of the L2 cache is set aside any more."""
+        self.driver.call("cuCtxSetLimit", PERSISTING_L2_LIMIT, 0)
+        self.driver.call("cuCtxResetPersistingL2Cache")
+
+
+def tensor_at(exchange, spec):
+    """The tensor of this "offset", "sizes", "type" and perhaps "strides"."""
+    dtype, sizes = TYPES[spec["type"]], spec["sizes"]
+    strides = spec.get("strides") or contiguous(sizes)
+    count = extent(sizes, strides)
+    if count == 0:
+        return torch.empty_strided(sizes, strides, dtype=dtype, device=exchange.device)
+    raw = exchange.raw(dtype, count, spec["offset"])
+    return raw.view(sizes) if strides == contiguous(sizes) else raw.as_strided(sizes, strides)
+
+
+def open_exchange(device, descriptor, bytes_=0):
+    """What the other process has made."""
+    return CpuExchange(descriptor) if device == "cpu" else CudaExchange(descriptor, bytes_)

@@ -1,0 +1,239 @@
+"""A loaded problem: what its tensors are, where they lie in the exchange, and the judgement of a call."""
+import random
+import secrets
+import time
+
+import torch
+
+import comparable
+import compare
+import power
+import strict
+from exchange import ALIGNMENT, bytes_of, contiguous, spec_of, tensor_at
+from problem import Problem, ProblemError, failed, words_of
+
+SHIFTS = 64  # a tensor begins at one of that many places
+OTHER_SEED = 271828
+NOISE = 64.0  # times what the strict verdict's floor allows: two runs of the reference may differ by the order of atomic additions
+PLAIN_VALUES = (int, float, bool, str, type(None))
+
+
+def whole(bytes_):
+    return -(-bytes_ // ALIGNMENT) * ALIGNMENT
+
+
+def region_bytes(specs):
+    return sum(whole(bytes_of(one)) + (SHIFTS - 1) * ALIGNMENT for one in specs)
+
+
+def placed(specs, base):
+    """With an "offset" each, another one from call to call."""
+    chance = random.Random(secrets.randbits(64))
+    result, at = [], base
+    for one in specs:
+        at += chance.randrange(SHIFTS) * ALIGNMENT
+        result.append({**one, "offset": at})
+        at += whole(bytes_of(one))
+    return result
+
+
+def input_spec(value):
+    if isinstance(value, torch.Tensor):
+        return spec_of(value)
+    if isinstance(value, PLAIN_VALUES) or isinstance(value, (list, tuple)) and all(isinstance(one, PLAIN_VALUES) for one in value):
+        return {"value": value}
+    raise ProblemError("unsupported_inputs", f"get_inputs gives a {type(value).__name__}; tensors and plain numbers can be passed")
+
+
+def output_spec(value):
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        raise ProblemError("unsupported_outputs", f"the reference returns a {type(value).__name__}; a tensor, or several, can be judged")
+    try:
+        return spec_of(value)
+    except TypeError as error:
+        raise ProblemError("unsupported_outputs", f"the reference returns {error}") from None
+
+
+class Loaded:
+    """Errors: ProblemError."""
+
+    def __init__(self, request, device, keep):
+        start = time.perf_counter()
+        self.tolerance, self.device = request["tolerance"], device
+        self.problem = Problem(request["source"], request["precision"], device)
+        try:
+            self.arguments = self.problem.init_inputs()
+            self.model = self.problem.build(self.problem.module.Model, self.arguments)
+        except Exception as error:
+            raise failed("Model", error) from None
+        self.writes_inputs = False
+        self.keep, self.integers, self.seeds = keep, True, comparable.trial_seeds(request.get("trials", 5))
+        self.kept = {}  # comparable trial → (inputs, expected)
+        self.first_trial()
+        self.check_repeats()
+        self.strict = strict.Strict(self.problem, self.arguments, self.model, {
+            "integers": self.integers, "writes_inputs": self.writes_inputs, "outputs": self.outputs,
+            "integer_outputs": any(not one.reference.dtype.is_floating_point for one in self.kept[0][1])}, keep.strict_bytes)
+        self.weights = [{"name": name, **spec_of(tensor.contiguous())} for name, tensor in self.model.state_dict().items()]
+        self.lay_out()
+        self.turn, self.call, self.snapshots = 0, None, None
+        self.load_ms = (time.perf_counter() - start) * 1e3
+
+    def first_trial(self):
+        """The first comparable draw says what the tensors are. Where the reference cannot take integers as floats, it gets them as they are;
+        KernelBench itself cannot run it then."""
+        try:
+            raw = comparable.draw_inputs(self.problem, self.seeds[0])
+        except Exception as error:
+            raise failed("get_inputs", error) from None
+        if not isinstance(raw, (list, tuple)):
+            raise ProblemError("unsupported_inputs", f"get_inputs gives a {type(raw).__name__}, not a list")
+        try:
+            inputs, outputs = self.run_once(raw)
+        except ProblemError as error:
+            has_integers = any(isinstance(one, torch.Tensor) and not one.dtype.is_floating_point for one in raw)
+            if error.reason != "reference_fails" or not has_integers:
+                raise
+            self.integers = False
+            inputs, outputs = self.run_once(raw)
+        self.inputs, self.outputs = [input_spec(one) for one in inputs], [output_spec(one) for one in outputs]
+        if not outputs:
+            raise ProblemError("unsupported_outputs", "the reference returns nothing")
+        self.keep_trial(0, inputs, outputs)
+
+    def run_once(self, raw):
+        """(inputs, outputs) as KernelBench has them: what the reference writes into its inputs reaches the candidate."""
+        try:
+            inputs = [self.problem.cast(one, self.integers) for one in raw]
+            versions = [one._version for one in inputs if isinstance(one, torch.Tensor)]
+            with torch.no_grad(), comparable.default_precision():
+                outputs = strict.flat_results(self.model(*inputs))
+        except Exception as error:
+            raise failed("the reference", error) from None
+        self.writes_inputs |= versions != [one._version for one in inputs if isinstance(one, torch.Tensor)]
+        return inputs, outputs
+
+    def keep_trial(self, trial, inputs, outputs):
+        expected = [compare.expected_of(one, None, self.problem.dtype) for one in outputs]
+        inputs = [one.detach() if isinstance(one, torch.Tensor) else one for one in inputs]
+        self.kept[trial] = (inputs, expected)
+        return self.kept[trial]
+
+    def comparable(self, trial):
+        """(inputs, expected) of a comparable trial, drawn once where there is room."""
+        if trial in self.kept:
+            inputs, expected = self.kept[trial]
+            return self.keep.back(inputs, expected, self.device)
+        inputs, outputs = self.run_once(comparable.draw_inputs(self.problem, self.seeds[trial]))
+        if [input_spec(one) for one in inputs] != self.inputs:
+            raise ProblemError("unsupported_inputs", "get_inputs gives other sizes from call to call")
+        drawn = self.keep_trial(trial, inputs, outputs)
+        self.keep.settle(self.kept, trial)
+        return drawn
+
+    def check_repeats(self):
+        """Runs the reference again after other draws of the global generator."""
+        inputs, expected = self.kept[0]
+        torch.manual_seed(OTHER_SEED)
+        if self.writes_inputs:
+            inputs = [self.problem.cast(one, self.integers) for one in comparable.draw_inputs(self.problem, self.seeds[0])]
+            torch.manual_seed(OTHER_SEED)
+        try:
+            with torch.no_grad(), comparable.default_precision():
+                again = strict.flat_results(self.model(*inputs))
+        except Exception as error:
+            raise failed("the reference's second run", error) from None
+        for one, other in zip(expected, again):
+            noisy = compare.Expected(one.reference, one.sizes, None, one.scale, 0.0, NOISE * one.floor)
+            if not compare.judge_strictly([noisy], [other.contiguous()]).right:
+                raise ProblemError("draws_in_forward", "two runs of the reference on the same inputs differ: it draws random numbers in "
+                                   "forward, or keeps a state")
+        for one in expected:
+            if one.reference.dtype.is_floating_point and bool(one.reference.isnan().any()):
+                raise ProblemError("reference_fails", "the reference gives NaN")
+
+    def lay_out(self):
+        tensors = [one for one in self.inputs if "value" not in one]
+        self.slots = [0, region_bytes(tensors)]
+        self.weights_at = 2 * self.slots[1]
+        self.outputs_at = self.weights_at + region_bytes(self.weights)
+        self.outputs_bytes = region_bytes(self.output_places())
+        self.bytes = self.outputs_at + self.outputs_bytes
+
+    def output_places(self):
+        return [{"sizes": one["sizes"], "strides": contiguous(one["sizes"]), "type": one["type"]} for one in self.outputs]
+
+    def reply(self):
+        weak = self.power()
+        return {"status": "ok", "inputs": self.inputs, "outputs": self.outputs, "exchange_bytes": self.bytes, **weak,
+                "as_kernelbench": self.integers, "load_ms": self.load_ms}
+
+    def power(self):
+        """Names of the answers without work that pass, strictly and comparably."""
+        try:
+            self.strict.use_weights(power.KEY)
+            first, second = (self.strict.draw(trial, power.KEY) for trial in range(power.DRAWS))
+            cases = [(first.expected, first.inputs, second.expected), (second.expected, second.inputs, first.expected)]
+            weak = power.passing(cases, compare.judge_strictly)
+            (inputs, expected), (_, other) = self.comparable(0), self.comparable(1 % len(self.seeds))
+            easy = power.passing([(expected, inputs, other)], lambda one, two: compare.judge_comparably(one, two, self.tolerance))
+        except ProblemError:
+            raise
+        except Exception as error:
+            raise failed("the reference on strict draws", error) from None
+        return {"weak": weak, "weak_comparable": easy, "without_float64": self.strict.why_not_double}
+
+    def set_weights(self, exchange, request):
+        """Writes the strict weights into the exchange. Comparable ones agree by the order of draws."""
+        exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
+        if request["kind"] == "comparable":
+            exchange.synchronize()
+            return []
+        self.strict.use_weights(request["key"])
+        places = placed(self.weights, self.weights_at)
+        state = self.strict.model.state_dict()
+        for one in places:
+            tensor_at(exchange, one).copy_(state[one["name"]])
+        exchange.synchronize()
+        return places
+
+    def place(self, request):
+        self.turn ^= 1
+        tensors = iter(placed([one for one in self.inputs if "value" not in one], self.slots[self.turn]))
+        inputs = [one if "value" in one else next(tensors) for one in self.inputs]
+        outputs = placed(self.output_places(), self.outputs_at)
+        self.call = (request, inputs, outputs)
+        return {"inputs": inputs, "outputs": outputs}
+
+    def drawn(self):
+        """(inputs, expected) of the placed call."""
+        request = self.call[0]
+        if request["kind"] == "comparable":
+            return self.comparable(request["trial"])
+        draw = self.strict.draw(request["trial"], request["key"])
+        return draw.inputs, draw.expected
+
+    def draw(self, exchange):
+        inputs, _ = self.drawn()
+        for value, one in zip(inputs, self.call[1]):
+            if "value" not in one:
+                tensor_at(exchange, one).copy_(value)
+        exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
+        exchange.synchronize()
+
+    def snapshot(self, exchange):
+        places = [tensor_at(exchange, one) for one in self.call[2]]
+        if self.snapshots is None:
+            self.snapshots = [torch.empty_like(one) for one in places]
+        for own, one in zip(self.snapshots, places):
+            own.copy_(one)
+        exchange.synchronize()
+
+    def compare(self):
+        _, expected = self.drawn()
+        if self.call[0]["kind"] == "comparable":
+            return compare.judge_comparably(expected, self.snapshots, self.tolerance).wire()
+        return compare.judge_strictly(expected, self.snapshots).wire()
+
+
+__all__ = ["Loaded", "words_of"]

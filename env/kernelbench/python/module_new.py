@@ -1,0 +1,123 @@
+"""A candidate: Python with a class ModelNew, imported, built, and given weights by name."""
+import os
+import sys
+import traceback
+import types
+
+import torch
+
+from problem import SEED, Problem, run_source, set_seed
+from refusal import MAX_DETAILS, of_compiler, of_python, one_line, shortened, without_paths
+
+MODULE, ENTRY = "candidate", "ModelNew"
+KERNELBENCH_CHARACTERS = 200  # of an error's text, in its result files
+
+
+class Failed(Exception):
+    """What goes to the broker instead of a result."""
+
+    def __init__(self, stage, error, message, traceback_="", compiler=False):
+        super().__init__(message)
+        self.reply = {"status": "failed", "stage": stage, "error": error, "message": message, "traceback": traceback_, "compiler": compiler}
+
+
+def compilers_errors():
+    """Types of errors that mean that a kernel cannot be compiled."""
+    try:
+        from triton.errors import TritonError
+        return (TritonError,)
+    except ImportError:
+        return ()
+
+
+def failure_of(stage, error, path):
+    """The candidate's exception in words: its own line, and a traceback without this machine's paths."""
+    text = "".join(traceback.format_exception(error))
+    text = shortened(without_paths(text, os.path.dirname(path)), MAX_DETAILS)
+    if isinstance(error, compilers_errors()):
+        message, details = of_compiler(error, path)
+        return Failed(stage, type(error).__name__, message, details or text, True)
+    return Failed(stage, type(error).__name__, of_python(error, path), text)
+
+
+class ModuleNew:
+    """Whoever calls it catches Failed."""
+
+    def __init__(self, request, device, folder):
+        self.path = os.path.join(folder, MODULE + ".py")
+        self.problem = Problem(request["problem"], request["precision"], device)
+        with open(self.path, "w") as file:
+            file.write(request["source"])
+        self.model = self.construct(self.load(request["source"], request.get("backend", "cuda")))
+
+    def load(self, source, backend):
+        """The class. As in KernelBench, Triton's candidates are modules of their own, others continue the problem's."""
+        module = types.ModuleType(MODULE)
+        module.__file__ = self.path
+        sys.modules[MODULE] = module
+        if backend != "triton":
+            names = {name: value for name, value in self.problem.module.__dict__.items() if not name.startswith("__")}
+            module.__dict__.update(names)
+        try:
+            run_source(source, self.path, module)
+        except BaseException as error:
+            raise failure_of("import", error, self.path) from None
+        model = module.__dict__.get(ENTRY)
+        if not isinstance(model, type):
+            raise Failed("import", "NameError", f"the candidate has no class {ENTRY}; define class {ENTRY}(nn.Module)")
+        return model
+
+    def construct(self, model):
+        arguments = self.problem.init_inputs()
+        try:
+            built = self.problem.build(model, arguments)
+        except BaseException as error:
+            raise failure_of("construct", error, self.path) from None
+        if not callable(built):
+            raise Failed("construct", "TypeError", f"{ENTRY} is no module; derive it from nn.Module")
+        return built
+
+    def set_weights(self, weights):
+        """(name, tensor) of each. They are copied into the candidate's own, which must have the same names and shapes."""
+        try:
+            own = dict(self.model.state_dict(keep_vars=True)) if isinstance(self.model, torch.nn.Module) else {}
+            given = dict(weights)
+            missing = [name for name in given if name not in own]
+            unexpected = [name for name in own if name not in given]
+            shapes = [name for name in given if name in own and own[name].shape != given[name].shape]
+            if missing or unexpected or shapes:
+                raise Failed("weights", "", weights_message(missing, unexpected, shapes))
+            with torch.no_grad():
+                for name, tensor in given.items():
+                    own[name].copy_(tensor)
+        except Failed:
+            raise
+        except BaseException as error:
+            raise failure_of("weights", error, self.path) from None
+
+    def run(self, inputs):
+        """The result as a list of tensors."""
+        try:
+            result = self.model(*inputs)
+            return list(result) if isinstance(result, (tuple, list)) else [result]
+        except BaseException as error:
+            raise failure_of("forward", error, self.path) from None
+
+
+def check_results(results):
+    """Only tensors that are what they look like pass."""
+    for result in results:
+        if type(result) not in (torch.Tensor, torch.nn.Parameter):
+            raise Failed("forward", "TypeError", f"{ENTRY} returns {type(result).__name__}; return a torch.Tensor")
+        if result.layout is not torch.strided or result.is_quantized or result.is_complex() or result.is_neg():
+            raise Failed("forward", "TypeError", f"{ENTRY} returns a tensor of another layout; return a dense one")
+
+
+def weights_message(missing, unexpected, shapes):
+    words = [f"{what}: {', '.join(sorted(names)[:8])}" for what, names in
+             (("missing", missing), ("not of Model", unexpected), ("of another shape", shapes)) if names]
+    return one_line(f"the weights of {ENTRY} are not those of Model ({'; '.join(words)}); give parameters and buffers the names and shapes "
+                    "they have in Model, and derive others in forward")
+
+
+__all__ = ["Failed", "ModuleNew", "SEED", "check_results", "failure_of", "set_seed"]

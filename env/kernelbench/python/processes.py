@@ -1,0 +1,118 @@
+"""Starts the processes of Tier 1 without boxes, for tests and people: what the broker does in C++."""
+import ctypes
+import fcntl
+import mmap
+import os
+import socket
+import subprocess
+import sys
+
+from channel import Channel
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIRST = 20  # descriptors of ours lie there, so that none is one of a child's
+
+
+class Ended(Exception):
+    """A process ended instead of answering."""
+
+
+def high(descriptor):
+    """The same under a number of FIRST or more; the given one is closed."""
+    number = fcntl.fcntl(descriptor, fcntl.F_DUPFD, FIRST)
+    os.close(descriptor)
+    return number
+
+
+class Process:
+    """A program of this folder with a socket at descriptor 3 and the others from 4 on."""
+
+    def __init__(self, program, arguments, descriptors, environment=None):
+        ours, theirs = socket.socketpair()
+        given = [high(theirs.detach()), *descriptors]
+        def settle():
+            for to, number in enumerate(given, 3):
+                os.dup2(number, to)
+
+        # All other descriptors of ours are closed by exec.
+        self.process = subprocess.Popen([sys.executable, "-I", os.path.join(HERE, program), *arguments], close_fds=False, preexec_fn=settle,
+                                        env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL)
+        os.close(given[0])
+        self.channel = Channel(ours.detach())
+
+    def ask(self, **request):
+        self.channel.send(request)
+        return self.receive()
+
+    def receive(self):
+        return self.receive_with_descriptors()[0]
+
+    def receive_with_descriptors(self):
+        try:
+            answer, descriptors = self.channel.receive_with_descriptors()
+        except (EOFError, ConnectionError):
+            answer, descriptors = None, []
+        if answer is None:
+            raise Ended(f"the process ended with {self.process.wait(timeout=20)}")
+        return answer, descriptors
+
+    def close(self):
+        self.channel.socket.close()
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Reference(Process):
+    """With the exchange, as soon as a problem is loaded."""
+
+    def __init__(self, device):
+        self.device = device
+        self.exchange = high(os.memfd_create("exchange")) if device == "cpu" else None
+        super().__init__("reference_main.py", ["--device", device], [] if self.exchange is None else [self.exchange])
+        self.ready = self.receive()
+        self.bytes = 0
+
+    def load(self, **request):
+        self.channel.send({"op": "load", **request})
+        answer, descriptors = self.receive_with_descriptors()
+        if descriptors:
+            if self.exchange is not None:
+                os.close(self.exchange)
+            self.exchange = high(descriptors[0])
+        self.bytes = answer.get("exchange_bytes", self.bytes)
+        return answer
+
+
+class Candidate(Process):
+    """With its clock page. `ready` is its first answer."""
+
+    def __init__(self, reference):
+        page = high(os.memfd_create("clock"))
+        os.ftruncate(page, mmap.PAGESIZE)
+        self.memory = mmap.mmap(page, mmap.PAGESIZE)
+        self.go, self.done = ctypes.c_uint64.from_buffer(self.memory, 0), ctypes.c_uint64.from_buffer(self.memory, 64)
+        super().__init__("candidate_main.py", ["--device", reference.device, "--exchange-bytes", str(reference.bytes)],
+                         [reference.exchange, page])
+        os.close(page)
+        self.nonce = 0
+        self.ready = None
+
+    def wait_ready(self):
+        if self.ready is None:
+            self.ready = self.receive()
+        return self.ready
+
+    def arm(self, place, **more):
+        self.nonce += 1
+        return self.ask(op="arm", inputs=place["inputs"], outputs=place["outputs"], nonce=self.nonce, **more)
+
+    def finished(self, spins):
+        """Whether the armed call is over, looked at so many times."""
+        done, nonce = self.done, self.nonce
+        for _ in range(spins):
+            if done.value == nonce:
+                return True
+        return False

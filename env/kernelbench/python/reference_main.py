@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""The process that knows what is right in Tier 1: draws inputs, runs the reference, and compares what candidates computed.
+
+    reference_main.py --device cpu|cuda
+
+Descriptor 3 is a stream socket of frames, descriptor 4 on a core the exchange, a file in memory that this process makes long enough. On a
+GPU it makes the exchange itself: the answer to each "load" carries the descriptor along. The first frame says {"status": "ready"}. Each
+request gets one answer, and one that fails has "reason" and one line of "message". The fields are those of env/kernelbench/reference.h.
+"""
+import argparse
+import os
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in (os.path.join(HERE, "../../plan/triton"), HERE):  # one folder where they are part of the program
+    if folder not in sys.path and os.path.isdir(folder):
+        sys.path.insert(0, folder)
+
+CHANNEL, EXCHANGE = 3, 4
+
+
+class Reference:
+    """Holds one problem at a time, and keeps it while the same one is loaded again."""
+
+    def __init__(self, channel, exchange):
+        self.channel, self.exchange = channel, exchange
+        self.loaded, self.name, self.answer, self.generation = None, None, None, 0
+
+    def serve(self):
+        while (request := self.channel.receive()) is not None:
+            descriptors = []
+            try:
+                answer = getattr(self, "op_" + request["op"])(request, descriptors)
+            except ProblemError as error:
+                answer = {"status": "failed", "reason": error.reason, "message": str(error)}
+            except Exception as error:
+                answer = self.broken(error)
+            self.channel.send(answer, descriptors)
+            for one in descriptors:
+                os.close(one)
+
+    @staticmethod
+    def broken(error):
+        reason = "does_not_fit" if out_of_memory(error) else "reference_fails"
+        return {"status": "failed", "reason": reason, "message": words_of(error)}
+
+    def op_load(self, request, descriptors):
+        name = (request["source"], request["precision"], request["tolerance"], request.get("trials", 5))
+        if name != self.name:
+            self.op_unload(request, descriptors)
+            loaded = judged.Loaded(request, self.exchange.device, room.Room(self.exchange.device))
+            answer = loaded.reply()
+            self.generation += self.exchange.grow(loaded.bytes)
+            self.loaded, self.name, self.answer = loaded, name, answer
+        room.tidy(self.exchange.device)
+        if self.exchange.device == "cuda":
+            descriptors.append(self.exchange.exported())
+        return {**self.answer, "exchange_bytes": self.exchange.bytes, "generation": self.generation,
+                "memory_bytes": room.used_bytes(self.exchange.device)}
+
+    def op_unload(self, _request, _descriptors):
+        self.loaded = self.name = self.answer = None
+        room.tidy(self.exchange.device)
+        return {"status": "ok"}
+
+    def op_weights(self, request, _):
+        return {"status": "ok", "weights": self.loaded.set_weights(self.exchange, request)}
+
+    def op_place(self, request, _):
+        return {"status": "ok", **self.loaded.place(request)}
+
+    def op_draw(self, _request, _descriptors):
+        self.loaded.draw(self.exchange)
+        return {"status": "ok"}
+
+    def op_snapshot(self, _request, _descriptors):
+        self.loaded.snapshot(self.exchange)
+        return {"status": "ok"}
+
+    def op_compare(self, _request, _descriptors):
+        return {"status": "ok", **self.loaded.compare()}
+
+
+def main():
+    global judged, room, ProblemError, out_of_memory, words_of
+    options = argparse.ArgumentParser(description="judges the calls of Tier 1 for the broker at descriptor 3")
+    options.add_argument("--device", choices=("cpu", "cuda"), required=True)
+    told = options.parse_args()
+    from channel import Channel
+    channel = Channel(CHANNEL)
+    try:
+        import torch
+
+        import judged
+        import room
+        from exchange import CpuExchange, CudaExchange
+        from problem import ProblemError, out_of_memory, words_of
+        torch.backends.cudnn.allow_tf32 = False
+        if told.device == "cpu":
+            torch.set_num_threads(1)
+        exchange = CpuExchange(EXCHANGE) if told.device == "cpu" else CudaExchange()
+    except Exception as error:
+        channel.send({"status": "failed", "reason": "start", "message": f"{type(error).__name__}: {error}"})
+        return
+    channel.send({"status": "ready", "torch": torch.__version__})
+    Reference(channel, exchange).serve()
+
+
+if __name__ == "__main__":
+    main()

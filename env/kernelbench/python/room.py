@@ -1,0 +1,65 @@
+"""How much of the device's memory the reference may keep from call to call."""
+import gc
+
+import torch
+
+STRICT_SHARE, COMPARABLE_SHARE = 0.15, 0.2  # of the device's memory
+HOST_BYTES = 4 << 30  # what is kept where there is no device
+
+
+def tensors_of(inputs, expected):
+    return [one for one in inputs if isinstance(one, torch.Tensor)] + [one.reference for one in expected]
+
+
+def bytes_of(inputs, expected):
+    return sum(one.numel() * one.element_size() for one in tensors_of(inputs, expected))
+
+
+class Room:
+    """Comparable draws stay on the device while they fit there, then go to the host, and are drawn again where they fit nowhere."""
+
+    def __init__(self, device):
+        whole = torch.cuda.get_device_properties(0).total_memory if device == "cuda" else HOST_BYTES / STRICT_SHARE
+        self.strict_bytes, self.comparable_bytes = int(whole * STRICT_SHARE), int(whole * COMPARABLE_SHARE)
+
+    def settle(self, kept, trial):
+        """Moves the draw of `trial` to where there is room."""
+        on_device = sum(bytes_of(*one) for one in kept.values() if tensors_of(*one)[0].device.type == "cuda")
+        if on_device <= self.comparable_bytes or tensors_of(*kept[trial])[0].device.type != "cuda":
+            return
+        inputs, expected = kept[trial]
+        if bytes_of(inputs, expected) * 2 > host_bytes():
+            del kept[trial]
+            return
+        kept[trial] = moved(inputs, expected, "cpu")
+
+    @staticmethod
+    def back(inputs, expected, device):
+        return moved(inputs, expected, device)
+
+
+def moved(inputs, expected, device):
+    for one in expected:
+        if one.reference.device.type != device:
+            expected = [type(each)(each.reference.to(device), each.sizes, None, each.scale, each.error, each.floor) for each in expected]
+            break
+    return [one.to(device) if isinstance(one, torch.Tensor) else one for one in inputs], expected
+
+
+def host_bytes():
+    """What is free on the host."""
+    with open("/proc/meminfo") as file:
+        for line in file:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+def used_bytes(device):
+    return torch.cuda.memory_allocated() if device == "cuda" else 0
+
+
+def tidy(device):
+    gc.collect()
+    if device == "cuda":
+        torch.cuda.empty_cache()

@@ -1,0 +1,115 @@
+"""Memory of a GPU that two processes have at once, through the driver's virtual memory calls. What the driver refuses is an OSError that
+names the call and the driver's word for what is wrong."""
+import ctypes
+
+PINNED, DEVICE, POSIX_FILE_DESCRIPTOR, READ_AND_WRITE, MINIMUM = 1, 1, 1, 3, 0  # of cuda.h
+ADDRESS = ctypes.c_ulonglong  # CUdeviceptr and CUmemGenericAllocationHandle
+
+
+class Location(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
+
+
+class AllocationFlags(ctypes.Structure):
+    _fields_ = [("compression", ctypes.c_ubyte), ("rdma", ctypes.c_ubyte), ("usage", ctypes.c_ushort), ("reserved", ctypes.c_ubyte * 4)]
+
+
+class AllocationProperties(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("handle_types", ctypes.c_int), ("location", Location), ("windows", ctypes.c_void_p),
+                ("flags", AllocationFlags)]
+
+
+class Access(ctypes.Structure):
+    _fields_ = [("location", Location), ("flags", ctypes.c_int)]
+
+
+SIGNATURES = {
+    "cuInit": [ctypes.c_uint],
+    "cuGetErrorName": [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)],
+    "cuMemGetAllocationGranularity": [ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(AllocationProperties), ctypes.c_int],
+    "cuMemCreate": [ctypes.POINTER(ADDRESS), ctypes.c_size_t, ctypes.POINTER(AllocationProperties), ctypes.c_ulonglong],
+    "cuMemExportToShareableHandle": [ctypes.c_void_p, ADDRESS, ctypes.c_int, ctypes.c_ulonglong],
+    "cuMemImportFromShareableHandle": [ctypes.POINTER(ADDRESS), ctypes.c_void_p, ctypes.c_int],
+    "cuMemAddressReserve": [ctypes.POINTER(ADDRESS), ctypes.c_size_t, ctypes.c_size_t, ADDRESS, ctypes.c_ulonglong],
+    "cuMemMap": [ADDRESS, ctypes.c_size_t, ctypes.c_size_t, ADDRESS, ctypes.c_ulonglong],
+    "cuMemSetAccess": [ADDRESS, ctypes.c_size_t, ctypes.POINTER(Access), ctypes.c_size_t],
+    "cuMemUnmap": [ADDRESS, ctypes.c_size_t],
+    "cuMemAddressFree": [ADDRESS, ctypes.c_size_t],
+    "cuMemRelease": [ADDRESS],
+    "cuCtxSetLimit": [ctypes.c_int, ctypes.c_size_t],
+    "cuCtxResetPersistingL2Cache": [],
+}
+
+
+class Driver:
+    """libcuda with every call checked."""
+
+    def __init__(self, library="libcuda.so.1"):
+        self.library = ctypes.CDLL(library)
+        for name, types in SIGNATURES.items():
+            function = getattr(self.library, name)
+            function.argtypes, function.restype = types, ctypes.c_int
+        self.call("cuInit", 0)
+
+    def call(self, name, *arguments):
+        result = getattr(self.library, name)(*arguments)
+        if result != 0:
+            word = ctypes.c_char_p()
+            self.library.cuGetErrorName(result, ctypes.byref(word))
+            raise OSError(f"{name}: {word.value.decode() if word.value else f'error {result}'}")
+
+
+class Shared:
+    """Memory at `address`, `bytes` of it, that lasts until close(). The context of the device is current when one is made."""
+
+    def __init__(self, driver, device, handle, bytes_):
+        self.driver, self.handle, self.bytes = driver, handle, bytes_
+        self.reserved, self.mapped = ADDRESS(0), False
+        driver.call("cuMemAddressReserve", ctypes.byref(self.reserved), bytes_, 0, 0, 0)
+        self.address = self.reserved.value
+        driver.call("cuMemMap", self.address, bytes_, 0, handle, 0)
+        self.mapped = True
+        access = Access(Location(DEVICE, device), READ_AND_WRITE)
+        driver.call("cuMemSetAccess", self.address, bytes_, ctypes.byref(access), 1)
+
+    @staticmethod
+    def properties(device):
+        return AllocationProperties(PINNED, POSIX_FILE_DESCRIPTOR, Location(DEVICE, device), None, AllocationFlags())
+
+    @classmethod
+    def whole_pages(cls, driver, device, bytes_):
+        page = ctypes.c_size_t()
+        driver.call("cuMemGetAllocationGranularity", ctypes.byref(page), ctypes.byref(cls.properties(device)), MINIMUM)
+        return -(-bytes_ // page.value) * page.value
+
+    @classmethod
+    def create(cls, driver, device, bytes_):
+        """New memory of at least that many bytes."""
+        bytes_, handle = cls.whole_pages(driver, device, bytes_), ADDRESS()
+        driver.call("cuMemCreate", ctypes.byref(handle), bytes_, ctypes.byref(cls.properties(device)), 0)
+        try:
+            return cls(driver, device, handle.value, bytes_)
+        except OSError:
+            driver.call("cuMemRelease", handle.value)
+            raise
+
+    @classmethod
+    def imported(cls, driver, device, descriptor, bytes_):
+        """The memory behind a descriptor, which has that many bytes and stays open."""
+        handle = ADDRESS()
+        driver.call("cuMemImportFromShareableHandle", ctypes.byref(handle), ctypes.c_void_p(descriptor), POSIX_FILE_DESCRIPTOR)
+        return cls(driver, device, handle.value, bytes_)
+
+    def exported(self):
+        """A new descriptor, which the caller closes."""
+        descriptor = ctypes.c_int(-1)
+        self.driver.call("cuMemExportToShareableHandle", ctypes.byref(descriptor), self.handle, POSIX_FILE_DESCRIPTOR, 0)
+        return descriptor.value
+
+    def close(self):
+        """Nothing on the device may use it any more."""
+        if self.mapped:
+            self.driver.call("cuMemUnmap", self.address, self.bytes)
+            self.driver.call("cuMemAddressFree", self.address, self.bytes)
+            self.driver.call("cuMemRelease", self.handle)
+            self.mapped = False
