@@ -72,10 +72,12 @@ class Candidate:
         self.channel.send({"status": "armed"})
         if not self.clock.wait(request["nonce"], self.channel.hung_up):
             return None
-        with torch.no_grad():
-            results = self.module.run(self.inputs) if blank is None else blank
-            self.finish(results, outputs)
-        self.clock.done.value = request["nonce"]
+        try:
+            with torch.no_grad():
+                results = self.module.run(self.inputs) if blank is None else blank
+                self.finish(results, outputs)
+        finally:
+            self.clock.done.value = request["nonce"]  # where it failed, too
         return {"status": "done", "outputs": [spec_of(one) for one in results]}
 
     def finish(self, results, outputs):

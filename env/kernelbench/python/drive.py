@@ -22,7 +22,7 @@ for folder in (os.path.join(HERE, "../../plan/triton"), HERE):
 from processes import Candidate, Ended, Reference  # noqa: E402
 
 BASELINE = "class ModelNew(Model):\n    pass\n"
-LIMIT_S = 120.0
+LIMIT_S = 20.0
 SPINS = 20000  # between two looks whether the process is still there
 
 

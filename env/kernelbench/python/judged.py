@@ -7,10 +7,11 @@ import torch
 
 import comparable
 import compare
+import needs
 import power
 import strict
 from exchange import ALIGNMENT, bytes_of, contiguous, spec_of, tensor_at
-from problem import Problem, ProblemError, failed, words_of
+from problem import Problem, ProblemError, failed
 
 SHIFTS = 64  # a tensor begins at one of that many places
 OTHER_SEED = 271828
@@ -61,6 +62,7 @@ class Loaded:
         start = time.perf_counter()
         self.tolerance, self.device = request["tolerance"], device
         self.problem = Problem(request["source"], request["precision"], device)
+        needs.check(self.problem, keep.available)
         try:
             self.arguments = self.problem.init_inputs()
             self.model = self.problem.build(self.problem.module.Model, self.arguments)
@@ -234,6 +236,3 @@ class Loaded:
         if self.call[0]["kind"] == "comparable":
             return compare.judge_comparably(expected, self.snapshots, self.tolerance).wire()
         return compare.judge_strictly(expected, self.snapshots).wire()
-
-
-__all__ = ["Loaded", "words_of"]

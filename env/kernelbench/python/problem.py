@@ -37,7 +37,8 @@ def words_of(error):
 
 
 def out_of_memory(error):
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "not enough memory" in str(error) or "out of memory" in str(error)
+    words = ("not enough memory", "out of memory", "can't allocate memory", "CUDNN_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_ALLOC_FAILED")
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(one in str(error) for one in words)
 
 
 def failed(what, error):

@@ -20,6 +20,7 @@ class Room:
 
     def __init__(self, device):
         whole = torch.cuda.get_device_properties(0).total_memory if device == "cuda" else HOST_BYTES / STRICT_SHARE
+        self.available = int(whole) if device == "cuda" else host_bytes()
         self.strict_bytes, self.comparable_bytes = int(whole * STRICT_SHARE), int(whole * COMPARABLE_SHARE)
 
     def settle(self, kept, trial):

@@ -1,0 +1,159 @@
+"""Both verdicts on candidates that are right, wrong, or right for the wrong reason."""
+import unittest
+
+from module_judge import HEAD, LINEAR, JudgeTest
+
+MATMUL = HEAD + """
+class Model(nn.Module):
+    def forward(self, a, b):
+        return a @ b
+
+def get_inputs():
+    return [torch.rand(24, 512), torch.rand(512, 40)]
+
+def get_init_inputs():
+    return []
+"""
+COUNTED = HEAD + """
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.argmax(x, dim=1), x.sum(dim=1)
+
+def get_inputs():
+    return [torch.randn(20, 300)]
+
+def get_init_inputs():
+    return []
+"""
+TF32 = """
+def rounded(x):
+    return ((x.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        return rounded(a) @ rounded(b)
+"""
+RIGHT = """
+class ModelNew(nn.Module):
+    def __init__(self, columns, features):
+        super().__init__()
+        self.linear = nn.Linear(columns, features)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x):
+        y = x @ self.linear.weight.t() + self.linear.bias
+        y = y - y.mean(-1, keepdim=True)
+        return y * torch.rsqrt((y * y).mean(-1, keepdim=True) + self.norm.eps) * self.norm.weight + self.norm.bias
+"""
+
+
+class Verdicts(JudgeTest):
+    def both(self, result):
+        return result["comparable"]["correct"], result["strict"]["right"]
+
+    def test_the_reference_itself(self):
+        result = self.judge(LINEAR, "class ModelNew(Model):\n    pass\n", pairs=2, device_times=2)
+        self.assertEqual(self.both(result), (True, True), result)
+        self.assertEqual(result["comparable"]["trials"], "(2 / 2)")
+        self.assertGreater(result["comparable"]["candidate_ms"], 0)
+
+    def test_another_way_to_compute_it(self):
+        result = self.judge(LINEAR, RIGHT)
+        self.assertEqual(self.both(result), (True, True), result)
+
+    def test_scales_and_biases_left_out(self):
+        result = self.judge(LINEAR, RIGHT.replace("* self.norm.weight + self.norm.bias", ""))
+        self.assertEqual(self.both(result), (True, False), result)
+        self.assertEqual(result["strict"]["reason"], "tolerance")
+        self.assertRegex(result["strict"]["message"], r"^y\[\d+,\d+\] is .*, not .*; \d+ of 1320 wrong$")
+
+    def test_weights_that_agree_only_in_their_order(self):
+        result = self.judge(LINEAR, RIGHT.replace("self.norm", "self.last"))
+        self.assertEqual(self.both(result), (True, False), result)
+        self.assertEqual(result["strict"]["stage"], "weights")
+        self.assertIn("missing: norm.bias, norm.weight; not of Model: last.bias, last.weight", result["strict"]["message"])
+
+    def test_weights_of_another_shape(self):
+        result = self.judge(LINEAR, RIGHT.replace("nn.LayerNorm(features)", "nn.LayerNorm(1)"))
+        self.assertIn("of another shape: norm.bias, norm.weight", result["strict"]["message"])
+
+    def test_rounding_to_tf32(self):
+        result = self.judge(MATMUL, TF32)
+        self.assertEqual(self.both(result), (True, False), result)
+
+    def test_a_sum_in_another_order(self):
+        result = self.judge(MATMUL, "class ModelNew(nn.Module):\n    def forward(self, a, b):\n"
+                            "        return sum(a[:, i:i + 1] * b[i:i + 1] for i in range(a.shape[1]))\n")
+        self.assertEqual(self.both(result), (True, True), result)
+
+    def test_only_for_positive_inputs(self):
+        problem = MATMUL.replace("a @ b", "torch.relu(a @ b)")
+        result = self.judge(problem, "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return a @ b\n", draws=24)
+        self.assertEqual(self.both(result), (True, False), result)
+
+    def test_integers_are_exact(self):
+        right = "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x.max(dim=1).indices, x.sum(dim=1)\n"
+        result = self.judge(COUNTED, right)
+        self.assertEqual(self.both(result), (True, True), result)
+        result = self.judge(COUNTED, right.replace(".indices", ".indices ^ (x[:, 0] > 1).long()"))
+        self.assertEqual(self.both(result), (False, False), result)
+        self.assertRegex(result["comparable"]["first_wrong"]["message"], r"^output 0 \[\d+\] is \d+, not \d+; ")
+
+    def test_shape_and_type(self):
+        for change, reason in ((".t()", "shape"), (".double()", "dtype"), (".to(torch.float16)", "dtype")):
+            result = self.judge(MATMUL, f"class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return (a @ b){change}\n")
+            self.assertEqual((*self.both(result), result["strict"]["reason"]), (False, False, reason), result)
+
+    def test_nothing_is_written(self):
+        result = self.judge(MATMUL, "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return torch.full((24, 40), float('nan'))\n")
+        self.assertEqual(result["strict"]["reason"], "nan", result)
+
+    def test_results_kept_from_call_to_call(self):
+        kept = """
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        if not hasattr(self, "y"):
+            self.y = a @ b
+        return self.y
+"""
+        self.assertEqual(self.both(self.judge(MATMUL, kept)), (False, False))
+
+    def test_what_the_reference_writes_into_its_inputs(self):
+        problem = MATMUL.replace("a @ b", "a.mul_(2) @ b")
+        result = self.judge(problem, "class ModelNew(Model):\n    pass\n")
+        self.assertTrue(result["strict"]["right"], result)
+
+    def test_sixteen_bits(self):
+        for precision in ("fp16", "bf16"):
+            result = self.judge(LINEAR, RIGHT, precision=precision, tolerance=1e-2)
+            self.assertEqual(self.both(result), (True, True), result)
+
+    def test_errors_of_a_candidate(self):
+        cases = [("class Other(nn.Module):\n    pass\n", "import", "NameError", "no class ModelNew"),
+                 ("import no_such_module\n", "import", "ModuleNotFoundError", "line 3: import no_such_module"),
+                 ("raise SystemExit(0)\n", "import", "SystemExit", ""),
+                 ("class ModelNew(nn.Module)\n", "import", "SyntaxError", "line 3"),
+                 ("class ModelNew(nn.Module):\n    pass\n", "construct", "TypeError", "takes 1 positional argument but 3"),
+                 (RIGHT.replace("return y *", "return undefined *"), "forward", "NameError", "'undefined' is not defined (line 13: ")]
+        for source, stage, error, words in cases:
+            result = self.judge(LINEAR, source)
+            answer = result.get("candidate") or result["strict"]
+            self.assertEqual((answer["status"], answer["stage"], answer["error"]), ("failed", stage, error), answer)
+            self.assertIn(words, answer["message"])
+            self.assertNotIn("/tmp", answer["message"] + answer["traceback"])
+        self.assertTrue(self.judge(LINEAR, RIGHT)["strict"]["right"])
+
+    def test_lazy_tensors(self):
+        lazy = """
+class Lazy(torch.Tensor):
+    pass
+
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        return (a @ b).as_subclass(Lazy)
+"""
+        self.assertIn("returns Lazy; return a torch.Tensor", self.judge(MATMUL, lazy)["strict"]["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()
