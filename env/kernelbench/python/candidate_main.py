@@ -154,6 +154,13 @@ def import_all():
         return ""
 
 
+def warm_triton(version, device):
+    """Its driver is a C library that it compiles."""
+    if version and device == "cuda":
+        from triton.runtime import driver
+        driver.active.get_current_target()
+
+
 def main():
     options = argparse.ArgumentParser(description="runs one candidate of Tier 1 for the broker at descriptor 3")
     options.add_argument("--device", choices=("cpu", "cuda"), required=True)
@@ -168,6 +175,7 @@ def main():
         from exchange import open_exchange
         if told.device == "cpu":
             torch.set_num_threads(1)
+        warm_triton(triton, told.device)
         exchange, clock = open_exchange(told.device, EXCHANGE, told.exchange_bytes), ClockPage(CLOCK)
         lock_up(folder)
     except Exception as error:

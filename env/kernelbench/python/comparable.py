@@ -4,6 +4,7 @@ Source: ScalingIntelligence/KernelBench at 423217d, src/kernelbench/eval.py and 
 """
 import contextlib
 import time
+import typing
 
 import torch
 
@@ -11,6 +12,11 @@ from problem import SEED, set_seed
 
 WARM_UPS, DISCARDED = 3, 1
 FLUSH_BYTES = 256 << 20
+
+
+class Trial(typing.NamedTuple):
+    inputs: list
+    expected: list  # compare.Expected of each output
 
 
 def trial_seeds(count):

@@ -208,16 +208,14 @@ class Loaded:
         return {"inputs": inputs, "outputs": outputs}
 
     def drawn(self):
-        """(inputs, expected) of the placed call."""
+        """What has the inputs and what is expected of the placed call."""
         request = self.call[0]
         if request["kind"] == "comparable":
-            return self.comparable(request["trial"])
-        draw = self.strict.draw(request["trial"], request["key"])
-        return draw.inputs, draw.expected
+            return comparable.Trial(*self.comparable(request["trial"]))
+        return self.strict.draw(request["trial"], request["key"])
 
     def draw(self, exchange):
-        inputs, _ = self.drawn()
-        for value, one in zip(inputs, self.call[1]):
+        for value, one in zip(self.drawn().inputs, self.call[1]):
             if "value" not in one:
                 tensor_at(exchange, one).copy_(value)
         exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
@@ -232,7 +230,7 @@ class Loaded:
         exchange.synchronize()
 
     def compare(self):
-        _, expected = self.drawn()
+        expected = self.drawn().expected
         if self.call[0]["kind"] == "comparable":
             return compare.judge_comparably(expected, self.snapshots, self.tolerance).wire()
         return compare.judge_strictly(expected, self.snapshots).wire()

@@ -1,5 +1,7 @@
 """Weights of the strict calls: a Model made with another seed, and what is constant in every Model moved away from 0 and 1. A bias that is
 left out, a scale that is taken for 1 and weights that agree only by the order of random draws show then."""
+import copy
+
 import torch
 
 from draws import seed_all, seed_of
@@ -60,8 +62,11 @@ def strict_model(problem, arguments, model, key):
 def double_of(problem, arguments, model):
     """(the same in float64, "") or (None, why there is none)."""
     try:
-        twin = problem.build(problem.module.Model, arguments).double()
-        twin.load_state_dict(model.state_dict())
-        return twin.train(model.training), ""
+        try:
+            return copy.deepcopy(model).double(), ""
+        except (RuntimeError, TypeError, NotImplementedError):  # what cannot be copied is built once more
+            twin = problem.build(problem.module.Model, arguments).double()
+            twin.load_state_dict(model.state_dict())
+            return twin.train(model.training), ""
     except Exception as error:
         return None, words_of(error)
