@@ -10,7 +10,9 @@ import json
 import os
 import secrets
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -64,7 +66,7 @@ class Judge:
         if ready["status"] != "ready":
             return ready
         return candidate.ask(op="candidate", source=source, problem=self.told.problem_source, precision=self.told.precision, backend=backend,
-                             extensions=self.told.extensions)
+                             extensions=[] if source is BASELINE else self.told.extensions)
 
     def comparable(self, candidate):
         """KernelBench's verdict: all trials right."""
@@ -132,7 +134,16 @@ class Judge:
         return result
 
 
-def judge_files(told):
+def build(told, source, folder):
+    """The candidate's extensions, compiled in a process of their own."""
+    if "cpp_extension" not in source:
+        return {"status": "ok", "extensions": []}
+    done = subprocess.run([sys.executable, "-I", os.path.join(HERE, "build_main.py"), "--build", told.candidate, "--problem", told.problem,
+                           "--into", folder], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def judge_files(told, folder):
     reference = Reference(told.device)
     if reference.ready["status"] != "ready":
         return {"reference": reference.ready}
@@ -146,6 +157,12 @@ def judge_files(told):
     candidate, baseline = Candidate(reference), Candidate(reference)
     with open(told.candidate) as file:
         source = file.read()
+    built = build(told, source, folder)
+    if built["status"] != "ok":
+        for one in (candidate, baseline, reference):
+            one.close()
+        return {"problem": loaded, "build": built}
+    told.extensions = built["extensions"]
     start = time.perf_counter()
     try:
         result = judge.judge(candidate, baseline, source)
@@ -154,7 +171,7 @@ def judge_files(told):
     finally:
         for one in (candidate, baseline, reference):
             one.close()
-    return {"problem": loaded, **result, "judging_s": round(time.perf_counter() - start, 3)}
+    return {"problem": loaded, "compile_ms": built.get("compile_ms"), **result, "judging_s": round(time.perf_counter() - start, 3)}
 
 
 def main():
@@ -175,7 +192,8 @@ def main():
         told.problem_source = file.read()
     told.tolerance = told.tolerance or (1e-4 if told.precision == "fp32" else 1e-2)
     told.extensions = []
-    print(json.dumps(judge_files(told), indent=1))
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(judge_files(told, folder), indent=1))
 
 
 if __name__ == "__main__":

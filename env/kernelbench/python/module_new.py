@@ -6,6 +6,7 @@ import types
 
 import torch
 
+import extension
 from problem import SEED, Problem, run_source, set_seed
 from refusal import MAX_DETAILS, of_compiler, of_python, one_line, shortened, without_paths
 
@@ -45,6 +46,7 @@ class ModuleNew:
 
     def __init__(self, request, device, folder):
         self.path = os.path.join(folder, MODULE + ".py")
+        extension.install_built({one["key"]: os.path.join(folder, one["file"]) for one in request.get("extensions", ())})
         self.problem = Problem(request["problem"], request["precision"], device)
         with open(self.path, "w") as file:
             file.write(request["source"])
