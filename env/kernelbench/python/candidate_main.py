@@ -109,7 +109,7 @@ class Candidate:
 
     def op_profile(self, _):
         self.set_precision()
-        return {"status": "ok", "kernels": kernels.profile(self.module.run, self.inputs, self.exchange)}
+        return kernels.profile(self.module.run, self.inputs, self.exchange, self.module.libraries)
 
 
 def lock_up(folder):

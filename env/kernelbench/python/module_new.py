@@ -46,7 +46,9 @@ class ModuleNew:
 
     def __init__(self, request, device, folder):
         self.path = os.path.join(folder, MODULE + ".py")
-        extension.install_built({one["key"]: os.path.join(folder, one["file"]) for one in request.get("extensions", ())})
+        built = {one["key"]: os.path.join(folder, one["file"]) for one in request.get("extensions", ())}
+        self.libraries = list(built.values())
+        extension.install_built(built)
         self.problem = Problem(request["problem"], request["precision"], device)
         with open(self.path, "w") as file:
             file.write(request["source"])
