@@ -126,10 +126,13 @@ class CudaExchange:
     def raw(self, dtype, count, offset):
         if offset + count * dtype.itemsize > self.bytes:
             raise ValueError("a tensor beyond the exchange")
-        given = torch.as_tensor(OnDevice(self.shared.address + offset, count * dtype.itemsize, self.shared), device="cuda")
-        if given.data_ptr() != self.shared.address + offset:
+        return self.bytes_at(self.shared.address + offset, count * dtype.itemsize).view(dtype)
+
+    def bytes_at(self, address, count):
+        given = torch.as_tensor(OnDevice(address, count, self.shared), device="cuda")
+        if given.data_ptr() != address:
             raise RuntimeError("torch copies what it should take as it lies")
-        return given.view(dtype)
+        return given
 
     def forget_persisting(self):
         """Nothing of the L2 cache is set aside any more."""

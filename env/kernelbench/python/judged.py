@@ -9,6 +9,7 @@ import comparable
 import compare
 import needs
 import power
+import room
 import strict
 from exchange import ALIGNMENT, bytes_of, contiguous, spec_of, tensor_at
 from problem import Problem, ProblemError, failed
@@ -183,6 +184,7 @@ class Loaded:
             raise
         except Exception as error:
             raise failed("the reference on strict draws", error) from None
+        self.strict.forget()
         return {"weak": weak, "weak_comparable": easy, "without_float64": self.strict.why_not_double}
 
     def set_weights(self, exchange, request):
@@ -219,6 +221,7 @@ class Loaded:
             if "value" not in one:
                 tensor_at(exchange, one).copy_(value)
         exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
+        room.leave(exchange.device)
         exchange.synchronize()
 
     def snapshot(self, exchange):

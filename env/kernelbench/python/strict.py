@@ -55,14 +55,17 @@ class Strict:
         """Errors: ProblemError."""
         if key == self.key:
             return
-        self.kept.clear()
-        self.model = self.double = None
+        self.forget()
         try:
             self.model = weights.strict_model(self.problem, self.arguments, self.kernelbench_model, key)
         except Exception as error:
             raise failed("the reference with other weights", error) from None
         self.double, self.why_not_double = weights.double_of(self.problem, self.arguments, self.model)
         self.key = key
+
+    def forget(self):
+        self.kept.clear()
+        self.key = self.model = self.double = None
 
     def run(self, model, inputs):
         if self.facts["writes_inputs"]:
