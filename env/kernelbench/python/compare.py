@@ -80,6 +80,8 @@ def strictly_wrong(expected, got, reference, correction, exactly):
 
 
 def comparably_wrong(expected, got, reference, tolerance):
+    if reference.dtype == torch.bool:
+        return got != reference
     return ~torch.isclose(reference, got, atol=tolerance, rtol=tolerance)
 
 

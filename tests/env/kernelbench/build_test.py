@@ -1,0 +1,118 @@
+"""Extensions: what is built, under which key, what is refused, and what compilers say."""
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from module_judge import HEAD, LINEAR
+from processes import Process
+from frames import read_frame
+
+import build_main
+import compiling
+import extension
+
+INLINE = "from torch.utils.cpp_extension import load_inline\n"
+TWICE = """
+extension = load_inline(name="twice", cpp_sources="torch::Tensor twice(torch::Tensor x) { return x + torch::zeros_like(x) + x; }",
+                        functions=["twice"], extra_cflags=["-O1"])
+"""
+MODEL = "class ModelNew(nn.Module):\n    pass\n"
+
+
+def recipe(**named):
+    given = {"name": "one", "cpp_sources": "int f();", "cuda_sources": "int f() { return 1; }", "functions": ["f"], **named}
+    return extension.inline_recipe(**given)
+
+
+class Recipes(unittest.TestCase):
+    def test_the_key_is_of_all_that_matters(self):
+        keys = {one.key for one in (recipe(), recipe(name="two"), recipe(cpp_sources="int f(); "), recipe(cuda_sources="int f();"),
+                                    recipe(functions=["g"]), recipe(extra_cflags=["-O1"]), recipe(extra_cuda_cflags=["-O1"]),
+                                    recipe(extra_ldflags=["-lcublas"]))}
+        self.assertEqual(len(keys), 8)
+        self.assertEqual(recipe().key, recipe(verbose=True, extra_cuda_cflags=["-arch=sm_80", "-gencode=arch=compute_90,code=sm_90"]).key)
+
+    def test_flags(self):
+        kept = recipe(extra_cuda_cflags=["-O3", "--use_fast_math", "-lineinfo", "-DN=4", "-std=c++20 -Xptxas=-v"]).cuda_flags
+        self.assertEqual(kept, ["-O3", "--use_fast_math", "-lineinfo", "-DN=4", "-std=c++20", "-Xptxas=-v"])
+        for flag in ("-include", "/etc/passwd", "-I/tmp", "-o", "@file", "-DX=`id`", "-Wl,-rpath,/tmp", "-fplugin=x.so", "--compiler-bindir=/tmp",
+                     "-B/tmp", "-Xcompiler", "-wrapper"):
+            with self.assertRaises(extension.Refused, msg=flag):
+                recipe(extra_cuda_cflags=[flag])
+            with self.assertRaises(extension.Refused, msg=flag):
+                recipe(extra_cflags=[flag])
+        for named in ({"extra_ldflags": ["-L/tmp"]}, {"extra_include_paths": ["/tmp"]}, {"name": "../x"}, {"name": "a b"}):
+            with self.assertRaises(extension.Refused, msg=str(named)):
+                recipe(**named)
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a.cpp")
+            path.write_text("int f();")
+            self.assertEqual(extension.files_recipe("one", [str(path)]).sources, {"0.cpp": "int f();"})
+
+    def test_headers_of_the_operators_that_are_named(self):
+        header = compiling.light_header("#include <torch/extension.h>\nauto y = torch::empty_like(x); at::sum(y); torch::Tensor z;")
+        self.assertIn("ATen/ops/empty_like.h", header)
+        self.assertIn("ATen/ops/sum.h", header)
+        self.assertNotIn("ATen/ops/Tensor.h", header)
+        self.assertIsNone(compiling.light_header("#include <torch/csrc/autograd/custom_function.h>"))
+
+
+class Building(unittest.TestCase):
+    def collected(self, source):
+        with tempfile.TemporaryDirectory() as folder:
+            return build_main.collect({"source": HEAD + INLINE + source, "problem": LINEAR, "precision": "fp32"}, folder)
+
+    def setUp(self):
+        import torch
+        import torch.utils.cpp_extension as cpp_extension
+        for owner, name in ((torch.cuda, "is_available"), (torch.cuda, "get_device_capability"), (cpp_extension, "load_inline"),
+                            (cpp_extension, "load")):
+            self.addCleanup(setattr, owner, name, getattr(owner, name))
+
+    def test_what_a_file_builds(self):
+        self.assertEqual([one.name for one in self.collected(TWICE + MODEL)], ["twice"])
+        self.assertEqual(self.collected(MODEL), [])
+        later = "class ModelNew(nn.Module):\n    def __init__(self, *sizes):\n" + TWICE.replace("\n", "\n        ") + "\n        raise ValueError()\n"
+        self.assertEqual([one.name for one in self.collected(later)], ["twice"])
+        self.assertEqual([one.name for one in self.collected(TWICE + "torch.zeros(1, device='cuda')\n" + MODEL)], ["twice"])
+        with self.assertRaises(extension.Refused):
+            self.collected(TWICE.replace("-O1", "-fplugin=x") + MODEL)
+
+    def build(self, source):
+        process = Process("build_main.py", [], [])
+        self.addCleanup(process.close)
+        self.assertEqual(process.receive()["status"], "ready")
+        answer = process.ask(source=HEAD + INLINE + source, problem=LINEAR, precision="fp32")
+        return answer, [read_frame(process.channel.socket.recv) for _ in answer.get("extensions", ())]
+
+    def test_a_library(self):
+        answer, (library,) = self.build(TWICE + MODEL)
+        self.assertEqual(answer["status"], "ok", answer)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "twice.so")
+            path.write_bytes(library)
+            import torch
+            self.assertEqual(extension.load_library("twice", str(path)).twice(torch.ones(2)).tolist(), [2, 2])
+            extension.install_built({answer["extensions"][0]["key"]: str(path)})
+            names = {"load_inline": extension.torch_extension.load_inline}
+            exec(TWICE, names)
+            self.assertEqual(names["extension"].twice(torch.ones(1)).tolist(), [2])
+            with self.assertRaisesRegex(RuntimeError, "was not compiled beforehand"):
+                exec(TWICE.replace("-O1", "-O2"), names)
+
+    def test_what_compilers_say(self):
+        answer, libraries = self.build(TWICE.replace("x + torch", "z + torch") + MODEL)
+        self.assertEqual((answer["status"], answer["stage"], answer["compiler"], libraries), ("failed", "compile", True, []))
+        self.assertRegex(answer["message"], r"^cpp_sources:1:\d+: error: .z. was not declared in this scope")
+        self.assertNotIn("/", json.dumps(answer).replace("\\/", "").replace("torch/", ""))
+
+    def test_a_refused_flag(self):
+        answer, _ = self.build(TWICE.replace("-O1", "-I/tmp") + MODEL)
+        self.assertEqual(answer["message"], "the flag -I/tmp may not be given to the compiler; -D, -O, -std, --use_fast_math and -lineinfo may")
+
+
+if __name__ == "__main__":
+    unittest.main()
