@@ -23,8 +23,8 @@ CHANNEL, EXCHANGE = 3, 4
 class Reference:
     """Holds one problem at a time, and keeps it while the same one is loaded again."""
 
-    def __init__(self, channel, exchange):
-        self.channel, self.exchange = channel, exchange
+    def __init__(self, channel, exchange, drawers):
+        self.channel, self.exchange, self.drawers = channel, exchange, drawers
         self.loaded, self.name, self.answer, self.generation = None, None, None, 0
 
     def serve(self):
@@ -49,10 +49,14 @@ class Reference:
         name = (request["source"], request["precision"], request["tolerance"], request.get("trials", 5))
         if name != self.name:
             self.op_unload(request, descriptors)
-            loaded = judged.Loaded(request, self.exchange.device, room.Room(self.exchange.device))
-            answer = loaded.reply()
-            self.generation += self.exchange.grow(loaded.bytes)
-            self.loaded, self.name, self.answer = loaded, name, answer
+            self.loaded = judged.Loaded(request, self.exchange.device, room.Room(self.exchange.device), self.drawers)
+            try:
+                self.answer = self.loaded.reply()
+                self.generation += self.exchange.grow(self.loaded.bytes)
+            except Exception:
+                self.op_unload(request, descriptors)
+                raise
+            self.name = name
         room.tidy(self.exchange.device)
         if self.exchange.device == "cuda":
             descriptors.append(self.exchange.exported())
@@ -60,6 +64,8 @@ class Reference:
                 "memory_bytes": room.used_bytes(self.exchange.device)}
 
     def op_unload(self, _request, _descriptors):
+        if self.loaded is not None:
+            self.loaded.close()
         self.loaded = self.name = self.answer = None
         room.tidy(self.exchange.device)
         return {"status": "ok"}
@@ -94,17 +100,19 @@ def main():
 
         import judged
         import room
+        from drawers import Drawers
         from exchange import CpuExchange, CudaExchange
         from problem import ProblemError, out_of_memory, words_of
         torch.backends.cudnn.allow_tf32 = False
         if told.device == "cpu":
             torch.set_num_threads(1)
+        drawers = Drawers([CHANNEL, EXCHANGE] if told.device == "cpu" else [CHANNEL])  # before there is a context
         exchange = CpuExchange(EXCHANGE) if told.device == "cpu" else CudaExchange()
     except Exception as error:
         channel.send({"status": "failed", "reason": "start", "message": f"{type(error).__name__}: {error}"})
         return
     channel.send({"status": "ready", "torch": torch.__version__})
-    Reference(channel, exchange).serve()
+    Reference(channel, exchange, drawers).serve()
 
 
 if __name__ == "__main__":
