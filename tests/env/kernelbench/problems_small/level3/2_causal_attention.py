@@ -1,0 +1,31 @@
+import torch
+import torch.nn as nn
+
+BATCH, LENGTH, WIDTH, HEADS = 2, 40, 64, 4
+
+
+class Model(nn.Module):
+    """Causal self-attention with one projection in and one out."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.into = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        parts = self.into(x).view(batch, length, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        scores = query @ key.transpose(-2, -1) * (width // self.heads) ** -0.5
+        future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
+        mixed = torch.softmax(scores.masked_fill(future, float("-inf")), dim=-1) @ value
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+
+
+def get_inputs():
+    return [torch.randn(BATCH, LENGTH, WIDTH) * 2]
+
+
+def get_init_inputs():
+    return [WIDTH, HEADS]
