@@ -20,8 +20,8 @@ ROWS = {"level1/1_gelu_tanh": 1, "level1/2_weighted_sum_relu": 2, "level1/3_row_
         "level2/9_redundant_linear_sum": 1, "level3/1_three_layers": 1, "level3/2_causal_attention": 1, "level3/4_gru_cell": 2,
         "level3/5_squeeze_excite": 1, "level4/1_small_language_model": 1, "level4/2_patch_classifier": 1}
 # Where rounded inputs are lost in a mean, or close to 1e-4 either way.
-ROUNDING_MAY_PASS = {"level1/12_smooth_l1_loss", "level1/14_wide_softmax", "level2/3_linear_silu_row_sum", "level2/6_batch_norm_leaky_mean",
-                     "level2/8_always_zero", "level2/9_redundant_linear_sum", "level3/1_three_layers", "level3/2_causal_attention",
+ROUNDING_MAY_PASS = {"level1/14_wide_softmax", "level2/3_linear_silu_row_sum", "level2/6_batch_norm_leaky_mean",
+                     "level2/9_redundant_linear_sum", "level3/1_three_layers", "level3/2_causal_attention",
                      "level4/2_patch_classifier"}
 PRODUCTS = {"level1/6_matmul": "incorrect", "level1/7_matmul_tall_transposed": "incorrect", "level2/1_linear_gelu_scale": "incorrect",
             "level2/3_linear_silu_row_sum": "any", "level2/7_gated_linear": "incorrect", "level3/1_three_layers": "any",

@@ -1,0 +1,41 @@
+# problem: level1/2_weighted_sum_relu.py
+# backend: cuda
+# strict: PASS
+# comparable: correct
+# why: A flag that changes nothing here.
+# runs_on: cuda
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
+
+__global__ void sum_kernel(const float* x, const float* y, float* out, float alpha, float beta, int64_t n) {
+  const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at < n) out[at] = fmaxf(alpha * x[at] + beta * y[at], 0.0f);
+}
+
+torch::Tensor weighted(torch::Tensor x, torch::Tensor y, double alpha, double beta) {
+  auto out = torch::empty_like(x);
+  const int64_t n = x.numel(), blocks = (n + 255) / 256;
+  sum_kernel<<<blocks, 256, 0, c10::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), y.data_ptr<float>(), out.data_ptr<float>(),
+                                                                    float(alpha), float(beta), n);
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return out;
+}
+"""
+
+DECLARATION = "torch::Tensor weighted(torch::Tensor x, torch::Tensor y, double alpha, double beta);"
+extension = load_inline(name="weighted_fast", cpp_sources=DECLARATION, cuda_sources=CUDA, functions=["weighted"],
+                        extra_cuda_cflags=["-O3", "--use_fast_math"])
+
+
+class ModelNew(nn.Module):
+    def __init__(self, alpha, beta):
+        super().__init__()
+        self.alpha, self.beta = alpha, beta
+
+    def forward(self, x, y):
+        return extension.weighted(x, y, self.alpha, self.beta)

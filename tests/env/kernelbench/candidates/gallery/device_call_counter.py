@@ -1,0 +1,40 @@
+# problem: level1/1_gelu_tanh.py
+# backend: cuda
+# strict: FAIL_INCORRECT
+# comparable: any
+# why: A counter on the device: after some calls nothing is computed any more.
+# runs_on: cuda
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
+
+__device__ int calls = 0;
+
+__global__ void count_kernel() { ++calls; }
+
+__global__ void gelu_kernel(const float* x, float* y, int64_t n) {
+  const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (calls > 8) return;
+  if (at < n) y[at] = 0.5f * x[at] * (1.0f + tanhf(0.7978845608028654f * (x[at] + 0.044715f * x[at] * x[at] * x[at])));
+}
+
+torch::Tensor gelu(torch::Tensor x) {
+  auto y = torch::empty_like(x);
+  const int64_t n = x.numel(), blocks = (n + 255) / 256;
+  const auto stream = c10::cuda::getCurrentCUDAStream();
+  gelu_kernel<<<blocks, 256, 0, stream>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  count_kernel<<<1, 1, 0, stream>>>();
+  return y;
+}
+"""
+
+extension = load_inline(name="counter", cpp_sources="torch::Tensor gelu(torch::Tensor x);", cuda_sources=CUDA, functions=["gelu"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return extension.gelu(x)

@@ -1,0 +1,10 @@
+# problem: level1/3_row_softmax.py
+# backend: cuda
+# strict: FAIL_TIMEOUT
+# comparable: failed
+# why: Nothing comes after the import's first line.
+# slow: yes
+import torch
+
+while True:
+    pass

@@ -1,0 +1,12 @@
+# problem: level1/3_row_softmax.py
+# backend: cuda
+# strict: FAIL_RUNTIME
+# comparable: failed
+# why: An exception that many handlers let through.
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        raise KeyboardInterrupt
