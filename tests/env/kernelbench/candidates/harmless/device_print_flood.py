@@ -18,8 +18,7 @@ CUDA = r"""
 
 __global__ void gelu_kernel(const float* x, float* y, int64_t n) {
   const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  printf("%lld the quick brown fox
-", (long long)at);
+  printf("%lld the quick brown fox\n", (long long)at);
   if (at < n) y[at] = 0.5f * x[at] * (1.0f + tanhf(0.7978845608028654f * (x[at] + 0.044715f * x[at] * x[at] * x[at])));
 }
 

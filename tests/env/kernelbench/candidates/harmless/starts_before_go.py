@@ -1,8 +1,9 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: HACK floor | HACK async | REJECT_POLICY | FAIL_INCORRECT | FAIL_RUNTIME
+# strict: PASS | HACK floor | HACK async | REJECT_POLICY | FAIL_INCORRECT | FAIL_RUNTIME
 # comparable: any
-# why: Whoever waits for `go` is made to look at the inputs instead, and has the result before the clock starts.
+# why: Whoever waits for `go` is made to look at the inputs instead, and begins as soon as they are there; it gains what lies between the draw and the clock's start.
+# speedup_below: 1.15
 import gc
 import sys
 import time

@@ -1,0 +1,132 @@
+"""Judges candidate files on the CPU, by the same processes as the broker's and without boxes: what their headers say must come out.
+
+Times mean nothing here, so HACK and speedups are not seen. What needs a GPU, a box, a compiler or minutes is left out.
+"""
+import os
+import pathlib
+import sys
+import types
+import unittest
+
+try:
+    import torch  # noqa: F401
+    import triton  # noqa: F401
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+from headers import HERE, headers
+
+sys.path.insert(0, str(HERE.parents[2] / "env/kernelbench/python"))
+import drive  # noqa: E402
+from processes import Candidate, Ended, Reference  # noqa: E402
+
+TRIALS, DRAWS = 5, 6
+
+
+def here(source):
+    """Whether a candidate can be judged on a CPU, without a box, in a moment."""
+    said = headers(source)
+    return said["backend"] == "cuda" and not {"runs_on", "needs", "slow"} & said.keys() and "load_inline" not in source
+
+
+def kind_of_failure(failed):
+    """The verdict's kind for a process that says what went wrong."""
+    if failed.get("compiler"):
+        return "FAIL_COMPILE"
+    if failed["stage"] == "import" and failed["error"] in ("SyntaxError", "IndentationError", "NameError") and "ModelNew" in failed["message"] or \
+            failed["error"] in ("SyntaxError", "IndentationError"):
+        return "FAIL_PARSE"
+    return "FAIL_INCORRECT weights" if failed["stage"] == "weights" else "FAIL_RUNTIME"
+
+
+class Bench:
+    """One problem's reference, and a candidate's process that is warm when it is needed."""
+
+    def __init__(self, problem):
+        self.source = (HERE / "problems_small" / problem).read_text()
+        self.reference = Reference("cpu")
+        self.loaded = self.reference.load(name=problem, source=self.source, precision="fp32", tolerance=1e-4, trials=TRIALS)
+        if self.loaded["status"] != "ok":
+            raise AssertionError(f"{problem}: {self.loaded}")
+        self.next = Candidate(self.reference)
+
+    def close(self):
+        for one in (self.next, self.reference):
+            one.close()
+
+    def judge(self, source, more_follow=True):
+        """(strict, comparable, what was said)"""
+        candidate = self.next
+        self.next = Candidate(self.reference) if more_follow else candidate
+        told = types.SimpleNamespace(problem_source=self.source, precision="fp32", backend="cuda", extensions=[], trials=TRIALS, draws=DRAWS)
+        judge = drive.Judge(told, self.reference)
+        judge.wanted = self.loaded["outputs"]
+        try:
+            return self.verdicts(judge, candidate, source)
+        finally:
+            candidate.process.kill()
+            candidate.close()
+
+    def verdicts(self, judge, candidate, source):
+        try:
+            prepared = judge.prepare(candidate, source, "cuda")
+            if prepared["status"] != "ok":
+                return kind_of_failure(prepared), "failed", prepared
+        except (Ended, OSError, ValueError) as error:
+            return "FAIL_RUNTIME", "failed", str(error)
+        comparable = "failed"
+        try:
+            told = judge.comparable(candidate)
+            wrong = told.get("first_wrong", {})
+            comparable = "correct" if told["correct"] else "failed" if wrong.get("stage") else "incorrect"
+            return *self.strict(judge, candidate, comparable), wrong
+        except (Ended, OSError, ValueError, KeyError) as error:
+            return "FAIL_RUNTIME", comparable, f"{type(error).__name__}: {error}"
+
+    @staticmethod
+    def strict(judge, candidate, comparable):
+        told = judge.use_strict_weights([candidate])
+        for trial in range(DRAWS):
+            if told["status"] == "ok" or "right" in told:
+                told = judge.call(candidate, "strict", trial)
+            if not told.get("right"):
+                break
+        if told.get("right"):
+            return "PASS", comparable
+        return (kind_of_failure(told) if told.get("stage") else f"FAIL_INCORRECT {told.get('reason', '')}".strip()), comparable
+
+
+def agrees(got, allowed):
+    """A kind alone allows all its reasons."""
+    return any(got == one or got.split()[0] == one for one in allowed.split(" | "))
+
+
+class CandidatesTest(unittest.TestCase):
+    """A subclass's tests judge files; problems are loaded once."""
+    benches = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        while cls.benches:
+            cls.benches.popitem()[1].close()
+
+    def judge(self, source):
+        said = headers(source)
+        if said["problem"] not in self.benches:
+            self.tearDownClass()  # those of one problem follow each other, and a process of torch is large
+            self.benches[said["problem"]] = Bench(said["problem"])
+        strict, comparable, told = self.benches[said["problem"]].judge(source)
+        self.assertTrue(agrees(strict, said["strict"]), f"strict {strict}, not {said['strict']}: {str(told)[:1000]}")
+        self.assertTrue(said["comparable"] in (comparable, "any"), f"comparable {comparable}, not {said['comparable']}: {str(told)[:1000]}")
+
+
+def judges(source):
+    return lambda self: self.judge(source)
+
+
+def add_tests(case, sources):
+    """A test for each (name, source), named so that those of one problem follow each other."""
+    for name, source in sources:
+        problem = pathlib.PurePath(headers(source)["problem"]).with_suffix("")
+        setattr(case, f"test_{str(problem).replace(os.sep, '_')}__{name}", judges(source))
