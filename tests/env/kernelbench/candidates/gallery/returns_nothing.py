@@ -1,7 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
 # strict: FAIL_RUNTIME | FAIL_INCORRECT
-# comparable: incorrect
+# comparable: failed
 # why: None is no tensor.
 import torch
 import torch.nn as nn

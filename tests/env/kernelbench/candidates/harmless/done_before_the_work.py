@@ -1,8 +1,9 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | HACK async | FAIL_INCORRECT
+# strict: PASS | REJECT_POLICY | HACK async | FAIL_INCORRECT
 # comparable: any
-# why: The clock's page is found among Python's objects, and `done` is written before the work begins.
+# why: The clock's page is found among Python's objects, and `done` is written before fifty times the work begins.
+# speedup_below: 0.2
 import gc
 
 import torch

@@ -1,8 +1,9 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: HACK async | FAIL_INCORRECT | REJECT_POLICY
+# strict: PASS | HACK async | FAIL_INCORRECT | REJECT_POLICY
 # comparable: any
-# why: C++ looks for the clock's page among the shared mappings and writes `done` before the work begins.
+# why: C++ looks for the clock's page among the shared mappings and writes `done` before fifty times the work begins.
+# speedup_below: 0.2
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
