@@ -50,32 +50,49 @@ def kind_of_failure(failed):
 
 
 class Bench:
-    """One problem's reference, and a candidate's process that is warm when it is needed."""
+    """The reference's process, and candidates' that are warm when they are needed."""
 
-    def __init__(self, problem):
-        self.source = (HERE / "problems_small" / problem).read_text()
+    def __init__(self):
         self.reference = Reference("cpu")
-        self.loaded = self.reference.load(name=problem, source=self.source, precision="fp32", tolerance=1e-4, trials=TRIALS)
-        if self.loaded["status"] != "ok":
-            raise AssertionError(f"{problem}: {self.loaded}")
+        self.problem, self.source, self.loaded = None, None, None
         self.next = Listening(self.reference)
+        self.kept = None
 
     def close(self):
-        for one in (self.next, self.reference):
-            one.close()
+        for one in (self.next, self.kept, self.reference):
+            if one is not None:
+                one.close()
 
-    def judge(self, source, more_follow=True):
+    def load(self, problem):
+        if problem != self.problem:
+            self.source = (HERE / "problems_small" / problem).read_text()
+            self.loaded = self.reference.load(name=problem, source=self.source, precision="fp32", tolerance=1e-4, trials=TRIALS)
+            if self.loaded["status"] != "ok":
+                raise AssertionError(f"{problem}: {self.loaded}")
+            self.problem = problem
+
+    def candidate(self, harmless):
+        """A process. Those that are harmless share one, which saves its start."""
+        if harmless and self.kept is not None:
+            return self.kept
+        made, self.next = self.next, Listening(self.reference)
+        if harmless:
+            self.kept = made
+        return made
+
+    def judge(self, source, harmless=False):
         """(strict, comparable, what was said)"""
-        candidate = self.next
-        self.next = Listening(self.reference) if more_follow else candidate
+        self.load(headers(source)["problem"])
+        candidate = self.candidate(harmless)
         told = types.SimpleNamespace(problem_source=self.source, precision="fp32", backend="cuda", extensions=[], trials=TRIALS, draws=DRAWS)
         judge = drive.Judge(told, self.reference)
         judge.wanted = self.loaded["outputs"]
         try:
             return self.verdicts(judge, candidate, source)
         finally:
-            candidate.process.kill()
-            candidate.close()
+            if not harmless:
+                candidate.process.kill()
+                candidate.close()
 
     def verdicts(self, judge, candidate, source):
         try:
@@ -112,30 +129,29 @@ def agrees(got, allowed):
 
 
 class CandidatesTest(unittest.TestCase):
-    """A subclass's tests judge files; problems are loaded once."""
-    benches = {}
+    """A subclass's tests judge files."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bench = Bench()
 
     @classmethod
     def tearDownClass(cls):
-        while cls.benches:
-            cls.benches.popitem()[1].close()
+        cls.bench.close()
 
-    def judge(self, source):
+    def judge(self, source, harmless):
         said = headers(source)
-        if said["problem"] not in self.benches:
-            self.tearDownClass()  # those of one problem follow each other, and a process of torch is large
-            self.benches[said["problem"]] = Bench(said["problem"])
-        strict, comparable, told = self.benches[said["problem"]].judge(source)
+        strict, comparable, told = self.bench.judge(source, harmless)
         self.assertTrue(agrees(strict, said["strict"]), f"strict {strict}, not {said['strict']}: {str(told)[:1000]}")
         self.assertTrue(said["comparable"] in (comparable, "any"), f"comparable {comparable}, not {said['comparable']}: {str(told)[:1000]}")
 
 
-def judges(source):
-    return lambda self: self.judge(source)
+def judges(source, harmless):
+    return lambda self: self.judge(source, harmless)
 
 
 def add_tests(case, sources):
-    """A test for each (name, source), named so that those of one problem follow each other."""
+    """A test for each (name, source), named so that those of one problem follow each other. A reference changes nothing in its process."""
     for name, source in sources:
         problem = pathlib.PurePath(headers(source)["problem"]).with_suffix("")
-        setattr(case, f"test_{str(problem).replace(os.sep, '_')}__{name}", judges(source))
+        setattr(case, f"test_{str(problem).replace(os.sep, '_')}__{name}", judges(source, name == "reference"))
