@@ -62,7 +62,8 @@ class Candidate:
         return {"status": "ok"}
 
     def op_arm(self, request):
-        """With "empty" it is the call that computes nothing: a result of these outputs is already there."""
+        """With "empty" it is the call that computes nothing: a result of these outputs is already there, and one element of it is written, so
+        that what a launch and the wait for it take is part of this call, too."""
         self.inputs = [self.value_of(one) for one in request["inputs"]]
         outputs = [tensor_at(self.exchange, one) for one in request["outputs"]]
         blank = [torch.zeros_like(one) for one in outputs] if request.get("empty") else None
@@ -74,7 +75,7 @@ class Candidate:
             return None
         try:
             with torch.no_grad():
-                results = self.module.run(self.inputs) if blank is None else blank
+                results = self.module.run(self.inputs) if blank is None else touched(blank)
                 self.finish(results, outputs)
         finally:
             self.clock.done.value = request["nonce"]  # where it failed, too
@@ -110,6 +111,13 @@ class Candidate:
     def op_profile(self, _):
         self.set_precision()
         return kernels.profile(self.module.run, self.inputs, self.exchange, self.module.libraries)
+
+
+def touched(tensors):
+    """With one element written."""
+    if tensors and tensors[0].numel():
+        tensors[0].view(-1)[:1].zero_()
+    return tensors
 
 
 def lock_up(folder):
