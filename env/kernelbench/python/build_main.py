@@ -2,9 +2,9 @@
 """Compiles the extensions of one candidate of Tier 1 where there is no GPU. Used for one source.
 
 Over the stream socket at descriptor 3 go frames. The first says {"status": "ready"}. The request has "source", "problem", "precision",
-"backend" and "architecture", such as "90a". The answer has "extensions", a "key" each, and one frame of bytes follows for each of them; or it
-is {"status": "failed", "stage": "compile", "compiler": true, "error", "message", "traceback"}. What else is wrong with the source is found out
-where it runs: the import here only shows what it would build.
+"backend" and "architecture", such as "90a". The answer has "extensions", a "key" each, and one frame of bytes follows for each of them; or
+it is {"status": "failed", "stage": "compile", "compiler": true, "error", "message", "traceback"}. What else is wrong with the source is
+found out where it runs: the import here only shows what it would build.
 
     build_main.py --build CANDIDATE.py --problem PROBLEM.py [--into FOLDER]
 """

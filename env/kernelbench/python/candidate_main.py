@@ -11,6 +11,7 @@ A call is timed outside: "arm" is answered at once, then this process spins unti
 waits for the device, copies the result into the exchange, waits again, writes the nonce to `done`, and only then says "done".
 """
 import argparse
+import contextlib
 import ctypes
 import gc
 import os
@@ -40,6 +41,8 @@ class Candidate:
                 answer = getattr(self, "op_" + request["op"])(request)
             except module_new.Failed as failed:
                 answer = failed.reply
+            except Exception as error:  # as of a GPU that the candidate has brought to a stop
+                answer = module_new.failure_of(request["op"], error, self.module.path if self.module else "").reply
             if answer is not None:
                 self.channel.send(answer)
 
@@ -104,8 +107,10 @@ class Candidate:
         torch.backends.cudnn.allow_tf32 = not self.strict
 
     def op_comparable_times(self, request):
+        """KernelBench times its reference without gradients ("no_grad"), and candidates with what they keep for them."""
         torch.backends.cudnn.allow_tf32 = True
-        times = comparable.times_ms(self.module.run, self.inputs, request["trials"], self.exchange)
+        with torch.set_grad_enabled(not request.get("no_grad", False)):
+            times = comparable.times_ms(self.module.run, self.inputs, request["trials"], self.exchange)
         return {"status": "ok", "times_ms": times}
 
     def op_profile(self, _):
@@ -163,10 +168,11 @@ def import_all():
 
 
 def warm_triton(version, device):
-    """Its driver is a C library that it compiles."""
+    """Its driver is a C library that it compiles. Where that fails, so do the candidates that use Triton."""
     if version and device == "cuda":
-        from triton.runtime import driver
-        driver.active.get_current_target()
+        with contextlib.suppress(Exception):
+            from triton.runtime import driver
+            driver.active.get_current_target()
 
 
 def main():

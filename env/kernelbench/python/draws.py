@@ -14,7 +14,7 @@ import torch
 FORMS = ("plain", "centred", "spikes", "offset", "sparse", "rows", "columns", "ends", "edges")
 UNTIED = ("plain", "rows", "offset")  # make no equal elements, which would leave open what an argmax is
 PLAIN_SHARE = 0.3
-DEFINED_WITHIN = re.compile(r"(?i)cross_?entropy|bce|nll|kl_?div|bernoulli|multinomial|embedding|index|gather|scatter|one_hot|cosine_embedding")
+DEFINED_WITHIN = re.compile(r"(?i)cross_?entropy|bce|nll|kl_?div|bernoulli|multinomial|embedding|index|gather|scatter|one_hot")
 SPIKES = 8
 EDGES = (0.0, -0.0, 1.0, -1.0, 2.0**-20, -2.0**-20, 30.0, -30.0, 100.0, -100.0)
 

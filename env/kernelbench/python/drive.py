@@ -65,8 +65,8 @@ class Judge:
         ready = candidate.wait_ready()
         if ready["status"] != "ready":
             return ready
-        return candidate.ask(op="candidate", source=source, problem=self.told.problem_source, precision=self.told.precision, backend=backend,
-                             extensions=[] if source is BASELINE else self.told.extensions)
+        return candidate.ask(op="candidate", source=source, problem=self.told.problem_source, precision=self.told.precision,
+                             backend=backend, extensions=[] if source is BASELINE else self.told.extensions)
 
     def comparable(self, candidate):
         """KernelBench's verdict: all trials right."""
@@ -94,8 +94,8 @@ class Judge:
             result = self.call(candidate, "strict", trial)
             if not result.get("right", False):
                 return {"right": False, "draw": trial, **result}
-        pairs = [[self.call(one, "strict", trial % self.told.draws) for one in ((candidate, baseline) if trial % 2 else (baseline, candidate))]
-                 for trial in range(self.told.pairs)]
+        orders = [(candidate, baseline) if trial % 2 else (baseline, candidate) for trial in range(self.told.pairs)]
+        pairs = [[self.call(one, "strict", trial % self.told.draws) for one in order] for trial, order in enumerate(orders)]
         mine = [pair[1 - at % 2] for at, pair in enumerate(pairs)]
         others = [pair[at % 2] for at, pair in enumerate(pairs)]
         wrong = [one for one in mine if not one.get("right", False)]
@@ -126,7 +126,7 @@ class Judge:
             for name, one in (("candidate", candidate), ("baseline", baseline)):
                 if name == "baseline":
                     self.call(baseline, "comparable", 0)
-                times = one.ask(op="comparable_times", trials=self.told.device_times)
+                times = one.ask(op="comparable_times", trials=self.told.device_times, no_grad=name == "baseline")
                 result["comparable"][f"{name}_ms"] = round(statistics.mean(times["times_ms"]), 4) if times["status"] == "ok" else times
         result["strict"] = self.strict(candidate, baseline)
         if self.told.profile and result["strict"].get("right"):

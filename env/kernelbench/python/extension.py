@@ -17,7 +17,8 @@ ALLOWED = re.compile(r"-(D\w+(=[\w.+-]*)?|U\w+|O[0-3sg]|Ofast|std=(c|gnu)\+\+\d\
                      r"ffast-math|funroll-loops|fPIC|-expt-relaxed-constexpr|-expt-extended-lambda|-extended-lambda|-maxrregcount=\d+|"
                      r"maxrregcount=\d+|Xptxas(=[\w=,-]+)?|-ptxas-options=[\w=,-]+|-?ftz=\w+|-?prec-div=\w+|-?prec-sqrt=\w+|-?fmad=\w+|"
                      r"-generate-line-info|dlcm=\w+)")
-OF_THE_MACHINE = re.compile(r"--?(gencode|arch|gpu-architecture|generate-code)([= ].*)?|arch=.*|compute_\w+|sm_\w+")  # it is known which it is
+# Which machine it is for is known.
+OF_THE_MACHINE = re.compile(r"--?(gencode|arch|gpu-architecture|generate-code)([= ].*)?|arch=.*|compute_\w+|sm_\w+")
 LIBRARIES = {"-lcuda", "-lcudart", "-lcublas", "-lcublasLt"}
 
 
@@ -119,7 +120,7 @@ def files_recipe(*arguments, **named):
 
 
 def install(found):
-    """`found(build, arguments, named)` takes the place of torch's builder, and gives the module. `build` makes a recipe of the arguments."""
+    """`found(build, arguments, named)` takes the place of torch's builder, and gives the module. `build` makes a recipe of the others."""
     torch_extension.load_inline = lambda *arguments, **named: found(inline_recipe, arguments, named)
     torch_extension.load = lambda *arguments, **named: found(files_recipe, arguments, named)
 

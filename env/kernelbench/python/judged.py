@@ -84,8 +84,8 @@ class Loaded:
         self.load_ms = (time.perf_counter() - start) * 1e3
 
     def first_trial(self):
-        """The first comparable draw says what the tensors are. Where the reference cannot take integers as floats, it gets them as they are;
-        KernelBench itself cannot run it then."""
+        """The first comparable draw says what the tensors are. Where the reference cannot take integers as floats, it gets them as they
+        are; KernelBench itself cannot run it then."""
         try:
             raw = comparable.draw_inputs(self.problem, self.seeds[0])
         except Exception as error:

@@ -1,7 +1,7 @@
 """What one call runs on the GPU, and whose each kernel is: the candidate's own, torch's, or a vendor library's.
 
-A kernel is the candidate's where its name is that of a Triton function of this process or of a kernel in a library that was compiled for it.
-Names can be chosen, so one that is called as torch's and vendors' are is refused. What cannot be told is a vendor's, which earns nothing.
+A kernel is the candidate's where its name is that of a Triton function of this process or of a kernel in a library that was compiled for
+it. Names can be chosen, so one that is called as torch's and vendors' are is refused. What cannot be told is a vendor's: it earns nothing.
 """
 import collections
 import ctypes
@@ -12,7 +12,8 @@ import torch
 
 MOST = 64
 STUB = re.compile(rb"\x00_ZL?(\d{1,4})(__device_stub_\w+)(?=\x00)")
-OF_VENDORS = re.compile(r"^(sm\d+_|ampere_|volta_|turing_|hopper_|nvjet|cudnn|cublas|cutlass|implicit_con|nccl|gemmSN|gemmk1|gemv2|gemvN|splitK)|xmma_")
+OF_VENDORS = re.compile(r"^(sm\d+_|ampere_|volta_|turing_|hopper_|nvjet|cudnn|cublas|cutlass|implicit_con|nccl|gemmSN|gemmk1|gemv2|gemvN|"
+                        r"splitK)|xmma_")
 OF_TORCH = re.compile(r"at::native|at::cuda|at_cuda_detail|c10::|^triton_(poi|red|per|tem|for|unk|mm)_|^at::")
 
 

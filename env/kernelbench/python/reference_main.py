@@ -5,7 +5,8 @@
 
 Descriptor 3 is a stream socket of frames, descriptor 4 on a core the exchange, a file in memory that this process makes long enough. On a
 GPU it makes the exchange itself: the answer to each "load" carries the descriptor along. The first frame says {"status": "ready"}. Each
-request gets one answer, and one that fails has "reason" and one line of "message". The fields are those of env/kernelbench/reference.h.
+request gets one answer, and one that fails has "reason" and one line of "message". The broker's side is
+env/kernelbench/reference_process.h.
 """
 import argparse
 import os
@@ -28,7 +29,9 @@ class Reference:
         self.loaded, self.name, self.answer, self.generation = None, None, None, 0
 
     def serve(self):
-        while (request := self.channel.receive()) is not None:
+        """Until the broker hangs up, or a problem has brought the GPU to a stop: then only another process can go on."""
+        usable = True
+        while usable and (request := self.channel.receive()) is not None:
             descriptors = []
             try:
                 answer = getattr(self, "op_" + request["op"])(request, descriptors)
@@ -36,9 +39,20 @@ class Reference:
                 answer = {"status": "failed", "reason": error.reason, "message": str(error)}
             except Exception as error:
                 answer = self.broken(error)
+            if answer["status"] != "ok":
+                usable = self.recover()
             self.channel.send(answer, descriptors)
             for one in descriptors:
                 os.close(one)
+
+    def recover(self):
+        """Whether the device can still be used. Memory that a failure has left is given back."""
+        try:
+            self.exchange.synchronize()
+            room.tidy(self.exchange.device)
+            return True
+        except RuntimeError:
+            return False
 
     @staticmethod
     def broken(error):

@@ -47,7 +47,7 @@ def load_request(source, **more):
 
 
 class JudgeTest(unittest.TestCase):
-    """Tests that share the reference's process, a candidate's and a baseline's. Their sources are harmless, so that a process takes several."""
+    """Tests that share the reference's process, a candidate's and a baseline's. Sources are harmless, so that a process takes several."""
 
     @classmethod
     def setUpClass(cls):

@@ -105,7 +105,8 @@ class Verdicts(JudgeTest):
             self.assertEqual((*self.both(result), result["strict"]["reason"]), (False, False, reason), result)
 
     def test_nothing_is_written(self):
-        result = self.judge(MATMUL, "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return torch.full((24, 40), float('nan'))\n")
+        source = "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return torch.full((24, 40), float('nan'))\n"
+        result = self.judge(MATMUL, source)
         self.assertEqual(result["strict"]["reason"], "nan", result)
 
     def test_results_kept_from_call_to_call(self):
