@@ -69,7 +69,8 @@ WHOLE = {"trainer/app": ("env", "policy", "rollout", "trainer")}
 FOLDERS = ("base", "env", "policy", "rollout", "trainer")
 MOST_IN_CIRCLE = 3  # modules, a header and its source as one
 MOST_FILES = 30  # flat in a folder
-DATA = ("tests/gallery", "tests/env/plan/triton/candidates", "tests/fuzz/corpus", "env/tasks", "docs", "configs")
+DATA = ("tests/gallery", "tests/env/plan/triton/candidates", "tests/env/kernelbench/candidates", "tests/fuzz/corpus", "env/tasks", "docs",
+        "configs")
 
 TORCH = re.compile(r"^(ATen|torch|c10|caffe2)/")
 # Header → files that may include it, as path prefixes.
