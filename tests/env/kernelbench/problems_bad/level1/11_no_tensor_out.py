@@ -1,3 +1,4 @@
+# reason: unsupported_outputs
 import torch
 import torch.nn as nn
 

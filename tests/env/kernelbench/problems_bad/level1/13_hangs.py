@@ -1,3 +1,4 @@
+# reason: hangs
 import torch
 import torch.nn as nn
 

@@ -1,3 +1,4 @@
+# reason: reference_fails
 import torch
 import torch.nn as nn
 

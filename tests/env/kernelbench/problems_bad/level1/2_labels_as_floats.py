@@ -1,3 +1,5 @@
+# reason: ok
+# as_kernelbench: no
 import torch
 import torch.nn as nn
 

@@ -1,3 +1,4 @@
+# reason: draws_in_forward
 import torch
 import torch.nn as nn
 

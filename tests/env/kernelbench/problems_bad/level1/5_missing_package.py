@@ -1,3 +1,4 @@
+# reason: missing_package
 import torch
 import torch.nn as nn
 from no_such_package_of_kernels import rearrange

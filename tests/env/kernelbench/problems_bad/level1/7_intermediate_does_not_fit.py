@@ -1,3 +1,4 @@
+# reason: does_not_fit
 import torch
 import torch.nn as nn
 

@@ -1,3 +1,4 @@
+# reason: no_model
 import torch
 import torch.nn as nn
 
