@@ -38,6 +38,10 @@ void allow_only_compiler_calls();
 void allow_only_candidate_calls();
 void allow_only_python_calls();
 
+// Python's list for a process with several threads, all of which keep to it from now on. With `gpu`, also what CUDA's
+// driver calls. Sockets, tracing and new namespaces are in neither.
+void allow_only_module_calls(bool gpu);
+
 // Tries what must fail now: sockets, files of the machine (`hidden`), new files, signals to others, priorities, more
 // namespaces. Returns the first that worked, or "".
 std::string first_open_door(const std::vector<std::string>& hidden = {"/etc/passwd", "/proc/self/maps",

@@ -55,7 +55,7 @@ void bind_folder(const std::string& folder, const std::string& inside) {
 
 }  // namespace
 
-void enter_private_root(int64_t bytes, const std::vector<std::string>& read_only) {
+void enter_private_root(int64_t bytes, const std::vector<std::string>& read_only, bool processes) {
   const std::string root = mount_point(read_only);
   check(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
   const std::string size = fmt::format("size={},nr_inodes=256,mode=0755", bytes);
@@ -63,6 +63,11 @@ void enter_private_root(int64_t bytes, const std::vector<std::string>& read_only
   for (const auto& path : read_only) {
     if (fs::exists(root + path) || !fs::exists(path)) continue;
     fs::is_directory(path) ? bind_folder(path, root + path) : bind_file(path, root + path);
+  }
+  if (processes) {
+    fs::create_directory(root + "/proc");
+    check(::mount("proc", (root + "/proc").c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr),
+          "mount a /proc of our own");
   }
   check(::chdir(root.c_str()), "enter the private root");
   check(int(::syscall(SYS_pivot_root, ".", ".")), "pivot to the private root");

@@ -3,6 +3,7 @@
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <termios.h>
 
 #include <initializer_list>
@@ -105,17 +106,8 @@ void kill_on_process_calls(const Filter& filter) {
     rule(filter, SCMP_ACT_KILL_PROCESS, call);
 }
 
-}  // namespace
-
-void allow_only_compiler_calls() {
-  const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
-  allow_computing(filter);
-  allow_compiling(filter);
-  load(filter);
-}
-
-void allow_only_python_calls() {
-  const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
+// What an interpreter that runs compilers needs, without ioctl.
+void allow_python(const Filter& filter) {
   allow_computing(filter);
   allow_compiling(filter);
   allow(filter, {SCMP_SYS(vfork),    SCMP_SYS(wait4),       SCMP_SYS(waitid),    SCMP_SYS(pipe),
@@ -127,8 +119,46 @@ void allow_only_python_calls() {
   rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, kNewNamespaces, 0));
   // Its flags lie in memory, where no filter looks. The C library takes clone instead.
   rule(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3));
-  for (const uint64_t request : {uint64_t(TCGETS), uint64_t(FIOCLEX), uint64_t(FIONCLEX)})
+}
+
+constexpr uint64_t kTerminalCalls[] = {TCGETS, FIOCLEX, FIONCLEX};
+
+}  // namespace
+
+void allow_only_compiler_calls() {
+  const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
+  allow_computing(filter);
+  allow_compiling(filter);
+  load(filter);
+}
+
+void allow_only_python_calls() {
+  const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
+  allow_python(filter);
+  for (const uint64_t request : kTerminalCalls)
     rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, request));
+  load(filter);
+}
+
+// No filter sees what an ioctl's argument holds, so the driver's are not told apart: its devices alone are in the box.
+void allow_only_module_calls(bool gpu) {
+  const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
+  if (seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1) != 0)
+    throw WorldError("this kernel cannot filter the system calls of all threads");
+  allow_python(filter);
+  // No socket can be made, but there is one to the broker.
+  allow(filter, {SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
+                 SCMP_SYS(sched_getparam), SCMP_SYS(sched_getscheduler), SCMP_SYS(get_mempolicy),
+                 SCMP_SYS(mincore), SCMP_SYS(membarrier), SCMP_SYS(msync)});
+  if (!gpu) {
+    for (const uint64_t request : kTerminalCalls)
+      rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, request));
+  } else {
+    allow(filter, {SCMP_SYS(ioctl), SCMP_SYS(eventfd2), SCMP_SYS(mbind), SCMP_SYS(mlock), SCMP_SYS(munlock),
+                   SCMP_SYS(sched_setaffinity), SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),
+                   SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait)});
+    rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), SCMP_A0(SCMP_CMP_EQ, uint64_t(PR_SET_NAME)));
+  }
   load(filter);
 }
 
