@@ -1,0 +1,98 @@
+#pragma once
+// The broker's side of a process that becomes one candidate, or that holds the baseline. It is warm before it is needed and
+// used for one source. Whatever it answers, its time is the broker's and its results are looked at elsewhere.
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/kernelbench/clock_page.h"
+#include "env/kernelbench/module_candidate.h"
+#include "env/kernelbench/module_process.h"
+#include "env/kernelbench/module_reply.h"
+#include "env/kernelbench/reference_process.h"
+#include "env/verdict/verdict.h"
+
+namespace temper::env {
+
+class CandidateProcess {
+ public:
+  // The memory through which its calls pass.
+  struct Exchange {
+    int descriptor = -1;
+    int64_t bytes = 0;
+  };
+  // Starts it and returns at once. Errors: WorldError.
+  CandidateProcess(const ModuleBoxOptions& options, const Exchange& exchange);
+  // Waits until it is locked up. Errors: WorldError.
+  void wait_ready() { process_.wait_ready(); }
+
+  // All that follows takes from this budget. Once it is used up, the process is killed and its candidate out of time.
+  void set_budget(std::chrono::nanoseconds budget) { budget_ = budget; }
+  std::chrono::nanoseconds budget() const { return budget_; }
+
+  // An answer, or why there is none.
+  struct Answer {
+    nlohmann::json json;
+    Found found;
+    ModuleFailure failure;  // where the process itself said why
+  };
+  // The source becomes a module. Foreign code runs from here on. Errors: WorldError if files cannot be handed over.
+  Answer take(const ModuleCandidate& candidate, const Task& task);
+  Answer take_weights(const nlohmann::json& weights);
+
+  // Makes ready for a call. Nothing of its inputs is there yet. `empty`: for the call that computes nothing, which the baseline
+  // makes to measure what a call costs besides.
+  Answer arm(const ReferenceProcess::Placed& placed, bool empty = false);
+  // Makes the call. `looked` is called as soon as it says that it is done.
+  struct Call {
+    Answer answer;
+    std::vector<ModuleTensor> outputs;
+    double us = 0;         // from the word to begin until it said that it was done
+    double looked_us = 0;  // from then until `looked` returned
+  };
+  Call go(const std::function<void()>& looked);
+
+  // Times as the process itself measures them, milliseconds. Nobody believes them.
+  Answer comparable_times(int64_t trials, std::vector<double>& times_ms);
+  // The kernels of a call on the inputs of the last one, where the process says so.
+  Answer profile(std::optional<ModuleProfile>& seen);
+
+  void kill() { process_.kill(); }
+  bool running() const { return process_.running(); }
+  pid_t pid() const { return process_.pid(); }
+
+ private:
+  Answer ask(const nlohmann::json& request, const char* expected);
+  Answer answer_of(ModuleFrame frame, const char* expected);
+  Finding ending(const std::string& end) const;
+
+  ClockPage clock_;
+  ModuleProcess process_;
+  std::chrono::nanoseconds budget_{0};
+  uint64_t number_ = 0;  // of the call that is armed
+};
+
+// One or two that are warm, made in the background. Each is used for one candidate.
+class CandidatePool {
+ public:
+  CandidatePool(ModuleBoxOptions options, int64_t spares) : options_(std::move(options)), spares_(spares) {}
+  // One that is ready, for its taker alone. Errors: WorldError if none can be started.
+  std::unique_ptr<CandidateProcess> take();
+  // Starts what is missing. With another exchange than before, all begin anew.
+  void prepare(const CandidateProcess::Exchange& exchange);
+
+ private:
+  ModuleBoxOptions options_;
+  int64_t spares_;
+  int64_t started_ = 0;
+  CandidateProcess::Exchange exchange_;
+  std::deque<std::unique_ptr<CandidateProcess>> waiting_;
+};
+
+}  // namespace temper::env

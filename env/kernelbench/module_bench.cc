@@ -1,0 +1,128 @@
+#include "env/kernelbench/module_bench.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "env/verdict/timing.h"
+
+namespace temper::env {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kBaselineBudget{600'000'000'000};  // for each thing that is asked of it
+constexpr int kWarmCalls = 3, kEmptyCalls = 15;
+
+// The reference's own module, run by the same program as candidates: what that costs is then the same for both.
+constexpr const char* kBaselineSource = "class ModelNew(Model):\n    pass\n";
+
+}  // namespace
+
+std::string secret_key() {
+  uint64_t words[2];
+  if (::getrandom(words, sizeof words, 0) != ssize_t(sizeof words)) throw system_error("draw a random key");
+  return fmt::format("{:016x}{:016x}", words[0], words[1]);
+}
+
+ModuleBench::ModuleBench(ModuleBoxOptions options, int64_t spares)
+    : options_(options), reference_(options), pool_(std::move(options), spares) {}
+
+CandidateProcess::Exchange ModuleBench::exchange() const {
+  return {reference_.exchange(), reference_.exchange_bytes()};
+}
+
+void ModuleBench::open(const Task& task) {
+  const std::string digest = task.digest();
+  if (digest == open_) return;
+  if (const auto known = unusable_.find(digest); known != unusable_.end())
+    throw ProblemUnusable("{}", known->second);
+  open_.clear();
+  reference_times_.clear();
+  // The old baseline's memory is free again before the new problem asks for some.
+  baseline_.reset();
+  try {
+    ReferenceProcess::Loaded loaded = reference_.load(task);
+    if (!loaded.problem.empty()) throw ProblemUnusable("task {}: {}", task.name, loaded.problem);
+    facts_ = std::move(loaded.facts);
+    prepare();
+    start_baseline(task);
+    measure_overhead();
+  } catch (const ProblemUnusable& e) {
+    unusable_[digest] = e.what();
+    throw;
+  }
+  open_ = digest;
+}
+
+void ModuleBench::start_baseline(const Task& task) {
+  baseline_ = pool_.take();
+  baseline_->set_budget(kBaselineBudget);
+  const auto taken = baseline_->take({.source = kBaselineSource, .extensions = {}}, task);
+  if (taken.found)
+    throw ProblemUnusable("task {}: its model cannot be built where candidates run: {}", task.name,
+                          taken.found->detail);
+  const std::string key = secret_key();
+  const auto weighed = baseline_->take_weights(reference_.make_weights(ModuleRules::kStrict, key));
+  if (weighed.found)
+    throw ProblemUnusable("task {}: its model does not take its own weights: {}", task.name,
+                          weighed.found->detail);
+  for (int i = 0; i < kWarmCalls; ++i) {
+    const auto made = call(*baseline_, {ModuleRules::kStrict, i, key});
+    if (made.answer.found)
+      throw ProblemUnusable("task {}: its model fails where candidates run: {}", task.name,
+                            made.answer.found->detail);
+    const ModuleComparison compared = reference_.compare();
+    if (!compared.right)
+      throw ProblemUnusable(
+          "task {}: its model does not agree with itself ({}); does it draw numbers in forward?", task.name,
+          compared.message);
+  }
+}
+
+void ModuleBench::measure_overhead() {
+  std::vector<double> calls, snapshots;
+  const std::string key = secret_key();
+  for (int i = 0; i < kEmptyCalls; ++i) {
+    baseline_->set_budget(kBaselineBudget);
+    const auto made = call(*baseline_, {ModuleRules::kStrict, 0, key}, true);
+    if (made.answer.found)
+      throw WorldError("a call that computes nothing fails: {}", made.answer.found->detail);
+    calls.push_back(made.us);
+    snapshots.push_back(made.looked_us);
+  }
+  overhead_ = {.call_us = median(calls),
+               .call_spread_us = spread(calls) * median(calls),
+               .snapshot_us = median(snapshots),
+               .snapshot_most_us = std::ranges::max(snapshots)};
+}
+
+const RuntimeStats& ModuleBench::reference_times(int64_t trials) {
+  if (const auto known = reference_times_.find(trials); known != reference_times_.end()) return known->second;
+  const auto made = call(*baseline_, {ModuleRules::kComparable, 0, ""});
+  std::vector<double> times_ms;
+  baseline_->set_budget(kBaselineBudget);
+  Found found = made.answer.found;
+  if (!found) found = baseline_->comparable_times(trials, times_ms).found;
+  if (found) throw WorldError("the baseline cannot be timed: {}", found->detail);
+  return reference_times_[trials] = runtime_stats(times_ms);
+}
+
+CandidateProcess::Call ModuleBench::call(CandidateProcess& process, const ModuleDraw& draw, bool empty) {
+  const ReferenceProcess::Placed placed = reference_.place(draw);
+  CandidateProcess::Call made;
+  made.answer = process.arm(placed, empty);
+  if (made.answer.found) return made;
+  reference_.draw();
+  return process.go([this] { reference_.snapshot(); });
+}
+
+std::unique_ptr<CandidateProcess> ModuleBench::take() {
+  pool_.prepare(exchange());
+  return pool_.take();
+}
+
+void ModuleBench::prepare() { pool_.prepare(exchange()); }
+
+}  // namespace temper::env

@@ -1,0 +1,77 @@
+#pragma once
+// What judging modules needs and lasts from candidate to candidate: the reference with its problem, the baseline of that
+// problem, and warm processes for candidates.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/kernelbench/candidate_process.h"
+#include "env/kernelbench/module_machine.h"
+#include "env/kernelbench/reference_process.h"
+#include "env/task/task.h"
+#include "env/verdict/comparable.h"
+
+namespace temper::env {
+
+// A problem that cannot be judged here, through no candidate's fault. Others can.
+class ProblemUnusable : public WorldError {
+ public:
+  using WorldError::WorldError;
+};
+
+// What a call costs besides computing, microseconds: measured by calls that compute nothing.
+struct ModuleOverhead {
+  double call_us = 0;  // of such a call
+  double call_spread_us = 0;
+  double snapshot_us = 0;  // from its end until its outputs were copied away
+  double snapshot_most_us = 0;
+};
+
+class ModuleBench {
+ public:
+  // Starts processes and returns at once. Errors: WorldError.
+  ModuleBench(ModuleBoxOptions options, int64_t spares = 2);
+  void wait_ready() { reference_.wait_ready(); }
+
+  // Makes the task's problem the one at hand: loads it, builds its baseline, measures what calls cost. Does nothing where it is
+  // already. Errors: ProblemUnusable with one clear line, the same again for each candidate of that problem; WorldError.
+  void open(const Task& task);
+
+  // All that follows is of the problem at hand.
+  const ModuleProblemFacts& facts() const { return facts_; }
+  const ModuleOverhead& overhead() const { return overhead_; }
+  ReferenceProcess& reference() { return reference_; }
+  CandidateProcess& baseline() { return *baseline_; }
+  // KernelBench's own timing of the reference. Measured once for each number of trials. Errors: WorldError.
+  const RuntimeStats& reference_times(int64_t trials);
+
+  // One call of a process on that draw: places it, arms, draws, lets it go, takes the snapshot.
+  CandidateProcess::Call call(CandidateProcess& process, const ModuleDraw& draw, bool empty = false);
+
+  // A process for one candidate.
+  std::unique_ptr<CandidateProcess> take();
+  void prepare();  // starts what is missing
+
+ private:
+  void start_baseline(const Task& task);
+  void measure_overhead();
+  CandidateProcess::Exchange exchange() const;
+
+  ModuleBoxOptions options_;
+  ReferenceProcess reference_;
+  CandidatePool pool_;
+  std::unique_ptr<CandidateProcess> baseline_;
+  std::string open_;                             // digest of the task at hand
+  std::map<std::string, std::string> unusable_;  // by digest: why
+  ModuleProblemFacts facts_;
+  ModuleOverhead overhead_;
+  std::map<int64_t, RuntimeStats> reference_times_;  // by trials
+};
+
+// Digits for ModuleDraw::key, of 128 random bits.
+std::string secret_key();
+
+}  // namespace temper::env

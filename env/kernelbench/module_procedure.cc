@@ -1,0 +1,297 @@
+#include "env/kernelbench/module_procedure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "env/verdict/message.h"
+
+namespace temper::env {
+namespace {
+
+constexpr Pace kModulePace{.long_us = 200, .tight = 0.03};
+constexpr int64_t kStrictChecks = 3;  // draws before any is timed
+constexpr int64_t kAuditFactor = 3;   // times the most pairs
+constexpr double kNearFloorFactor = 1.1, kLeast_us = 1.0;
+// A snapshot that takes this much longer than after a call that computes nothing had to wait for work.
+constexpr double kLateSlack_us = 20, kLateShare = 0.05;
+constexpr double kLateCalls = 0.75;       // the share of calls from which on it is no accident
+constexpr double kComparableShare = 0.5;  // of the budget, for KernelBench's timed trials
+constexpr int64_t kLeastTrials = 3;
+constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
+
+double late_slack_us(const CandidateProcess::Call& made) {
+  return std::max(kLateSlack_us, kLateShare * made.us);
+}
+
+std::string shape_text(const std::vector<int64_t>& sizes) {
+  return fmt::format("torch.Size([{}])", fmt::join(sizes, ", "));
+}
+
+double worst_of(const std::vector<double>& differences) {
+  double worst = 0;
+  for (const double one : differences) {
+    if (std::isnan(one)) return one;
+    worst = std::max(worst, one);
+  }
+  return worst;
+}
+
+}  // namespace
+
+Found weigh_shapes(const std::vector<ModuleTensor>& outputs, const std::vector<ModuleTensor>& expected) {
+  const auto wrong = [](const char* reason, std::string words) {
+    return Finding{VerdictKind::kFailIncorrect, reason, std::move(words)};
+  };
+  if (outputs.size() != expected.size())
+    return wrong("shape", fmt::format("returned {} tensors, not {}", outputs.size(), expected.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].sizes != expected[i].sizes)
+      return wrong("shape", fmt::format("returned {}, not {}; return the shape that Model returns",
+                                        tensor_text(outputs[i]), tensor_text(expected[i])));
+    if (outputs[i].type != expected[i].type)
+      return wrong("dtype", fmt::format("returned {}, not {}; return the dtype that Model returns",
+                                        outputs[i].type, expected[i].type));
+    if (!laid_as(outputs[i], expected[i]))
+      return wrong("strides", fmt::format("returned a view with strides [{}]; return a contiguous tensor",
+                                          fmt::join(outputs[i].strides, ", ")));
+  }
+  return std::nullopt;
+}
+
+ModuleProcedure::ModuleProcedure(const ModuleProcedureOptions& options, const ModuleMachine& machine,
+                                 ModuleBench& bench, const Task& task)
+    : options_(options), machine_(machine), bench_(bench), task_(task), pairs_(kModulePace) {}
+
+Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
+  bench_.open(task_);
+  process_ = bench_.take();
+  const double start = now_s();
+  Found found = examine(candidate);
+  process_.reset();  // with all that it has started
+  if (!found && machine_.device != "cpu") found = profile(candidate);
+  if (found && found->kind == VerdictKind::kFailTimeout && !comparable_.correctness)
+    comparable_.timed_out = true;
+  verdict_.comparable = comparable_;
+  if (options_.naive) verdict_.naive = naive();
+  verdict_.compile_ms = candidate.compile_ms;
+  verdict_.run_ms = (now_s() - start) * 1e3;
+  verdict_.total_ms = verdict_.compile_ms + verdict_.run_ms;
+  conclude(verdict_, found);
+  if (!found && !bench_.facts().weak.empty())
+    verdict_.details =
+        fmt::format("the problem tells little: {} would pass, too\n", fmt::join(bench_.facts().weak, ", "));
+  return verdict_;
+}
+
+Found ModuleProcedure::examine(const ModuleCandidate& candidate) {
+  const double start = now_s();
+  process_->set_budget(options_.budget);
+  Found found = take(candidate);
+  if (!found) found = try_comparable();
+  if (!found && comparable_.correctness) time_comparable();
+  if (!found) found = take_weights();
+  if (!found) found = check_strict();
+  const double checked = now_s();
+  verdict_.check_ms = (checked - start) * 1e3;
+  if (!found) found = time_pairs(options_.min_pairs, options_.max_pairs);
+  if (!found) found = weigh_times();
+  verdict_.time_ms = (now_s() - checked) * 1e3;
+  return found;
+}
+
+// What the process says of its failure, as KernelBench's files have it.
+void ModuleProcedure::tell(const CandidateProcess::Answer& answer) {
+  comparable_.error_name = answer.failure.error;
+  comparable_.error = answer.failure.message.substr(0, kMostErrorBytes);
+  comparable_.traceback = answer.failure.traceback;
+  if (!comparable_.error.empty() || !answer.found) return;
+  comparable_.error_name = answer.found->reason;
+  comparable_.error = words_of(answer.found->reason);
+}
+
+Found ModuleProcedure::take(const ModuleCandidate& candidate) {
+  const auto answer = process_->take(candidate, task_);
+  // KernelBench calls compiled what could be imported, whether or not it can be built.
+  comparable_.compiled = !answer.found || answer.failure.stage == "construct";
+  if (answer.found) tell(answer);
+  return answer.found;
+}
+
+// All trials are made, as KernelBench makes them, unless one fails by more than its values.
+Found ModuleProcedure::try_comparable() {
+  bench_.reference().make_weights(ModuleRules::kComparable, "");
+  comparable_.trials = task_.module->correct_trials;
+  for (int64_t trial = 0; trial < comparable_.trials; ++trial)
+    if (Found found = try_one_comparable(trial)) return found;
+  comparable_.correctness = comparable_.trials_right == comparable_.trials;
+  return std::nullopt;
+}
+
+Found ModuleProcedure::try_one_comparable(int64_t trial) {
+  const auto made = bench_.call(*process_, {ModuleRules::kComparable, trial, ""});
+  if (made.answer.found) {
+    tell(made.answer);
+    return made.answer.found;
+  }
+  const auto& expected = bench_.facts().outputs;
+  if (Found wrong = weigh_shapes(made.outputs, expected); wrong && wrong->reason != "strides") {
+    comparable_.issue = wrong->detail;
+    if (wrong->reason == "shape" && made.outputs.size() == expected.size() && expected.size() == 1)
+      comparable_.issue = fmt::format("Output shape mismatch: Expected {}, got {}",
+                                      shape_text(expected[0].sizes), shape_text(made.outputs[0].sizes));
+    return wrong;
+  }
+  const ModuleComparison compared = bench_.reference().compare();
+  last_us_ = made.us;
+  if (compared.right) {
+    ++comparable_.trials_right;
+    return std::nullopt;
+  }
+  comparable_.issue = "Output mismatch";
+  comparable_.max_difference.push_back(worst_of(compared.max_difference));
+  comparable_.avg_difference.push_back(worst_of(compared.avg_difference));
+  return std::nullopt;
+}
+
+// As many trials as KernelBench makes, and fewer only where they would take most of the candidate's time. What goes wrong here
+// is the comparable verdict's alone, unless the process is gone.
+void ModuleProcedure::time_comparable() {
+  const double budget_us = double(process_->budget().count()) * 1e-3 * kComparableShare;
+  int64_t trials = task_.module->timed_trials;
+  if (last_us_ > 0 && double(trials) * last_us_ > budget_us)
+    trials = std::max(kLeastTrials, int64_t(budget_us / last_us_));
+  std::vector<double> times_ms;
+  const auto answer = process_->comparable_times(trials, times_ms);
+  if (answer.found) return tell(answer);
+  if (times_ms.empty()) return;
+  comparable_.runtime = runtime_stats(times_ms);
+  comparable_.ref_runtime = bench_.reference_times(task_.module->timed_trials);
+  comparable_.excessive_speedup = comparable_.runtime.mean > 0 &&
+                                  comparable_.ref_runtime.mean > kExcessiveSpeedup * comparable_.runtime.mean;
+}
+
+// By name, and never by the order in which they were drawn.
+Found ModuleProcedure::take_weights() {
+  const nlohmann::json weights = bench_.reference().make_weights(ModuleRules::kStrict, key_);
+  for (const auto* tensors : {&bench_.facts().inputs, &bench_.facts().outputs})
+    for (const ModuleTensor& tensor : *tensors) bytes_ += double(module_bytes(tensor));
+  for (const ModuleTensor& tensor : tensors_in({{"weights", weights}}, "weights"))
+    bytes_ += double(module_bytes(tensor));
+  bench_.baseline().set_budget(options_.budget);
+  if (const auto own = bench_.baseline().take_weights(weights); own.found)
+    throw WorldError("the baseline does not take its weights: {}", own.found->detail);
+  if (!process_->running())
+    return Finding{VerdictKind::kFailRuntime, "exit", "ended its process while it was timed"};
+  return process_->take_weights(weights).found;
+}
+
+ModuleDraw ModuleProcedure::next_draw() { return {ModuleRules::kStrict, draws_++, key_}; }
+
+Found ModuleProcedure::call_and_compare(const ModuleDraw& draw, CandidateProcess::Call& made) {
+  made = bench_.call(*process_, draw);
+  if (made.answer.found) return made.answer.found;
+  if (Found wrong = weigh_shapes(made.outputs, bench_.facts().outputs)) return wrong;
+  const ModuleComparison compared = bench_.reference().compare();
+  if (compared.right) return std::nullopt;
+  return Finding{VerdictKind::kFailIncorrect, compared.reason, compared.message};
+}
+
+Found ModuleProcedure::check_strict() {
+  CandidateProcess::Call made;
+  for (int64_t i = 0; i < kStrictChecks; ++i)
+    if (Found found = call_and_compare(next_draw(), made)) return found;
+  return std::nullopt;
+}
+
+// What was computed after the call had said that it was done counts, too. For the baseline it is the same, so that a busy machine
+// makes neither slower than the other.
+double ModuleProcedure::time_of(const CandidateProcess::Call& made) const {
+  const ModuleOverhead& overhead = bench_.overhead();
+  const double late_us = std::max(0.0, made.looked_us - overhead.snapshot_us - late_slack_us(made));
+  return std::max(made.us + late_us - overhead.call_us, std::max(kLeast_us, overhead.call_spread_us));
+}
+
+double ModuleProcedure::baseline_us(const ModuleDraw& draw) {
+  const auto made = bench_.call(bench_.baseline(), draw);
+  if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
+  baseline_snapshots_us_.push_back(made.looked_us);
+  return time_of(made);
+}
+
+// Whether work goes on after calls have said that they are done: then most snapshots have to wait for it, longer than any that
+// follows a call of the baseline. One of them may take long because the machine is busy.
+bool ModuleProcedure::works_on() const {
+  const double most_us =
+      std::max(std::ranges::max(baseline_snapshots_us_), bench_.overhead().snapshot_most_us);
+  const auto late = std::ranges::count_if(snapshots_us_, [&](double us) { return us > most_us; });
+  return double(late) > kLateCalls * double(snapshots_us_.size());
+}
+
+// Candidate and baseline on the same draw, in turn first. Every output of the candidate is compared.
+Found ModuleProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
+  while (!pairs_.enough(min_pairs, max_pairs)) {
+    const ModuleDraw draw = next_draw();
+    bench_.baseline().set_budget(options_.budget);
+    const bool baseline_first = pairs_.baseline_first();
+    double baseline = baseline_first ? baseline_us(draw) : 0;
+    CandidateProcess::Call made;
+    if (Found found = call_and_compare(draw, made)) return found;
+    if (!baseline_first) baseline = baseline_us(draw);
+    snapshots_us_.push_back(made.looked_us - late_slack_us(made));
+    pairs_.add(time_of(made), baseline);
+  }
+  return std::nullopt;
+}
+
+Found ModuleProcedure::weigh_times() {
+  const TimeBounds bounds = module_bounds(machine_, bytes_);
+  const Found found = pairs_.weigh(task_, bounds, verdict_);
+  if (found && found->kind == VerdictKind::kHack) return found;
+  if (works_on()) return Finding{VerdictKind::kHack, "async"};
+  const bool near_floor =
+      verdict_.floor_us > kLeast_us && verdict_.candidate_us < kNearFloorFactor * verdict_.floor_us;
+  return found || near_floor || pairs_.unsteady() ? audit() : std::nullopt;
+}
+
+// Times it again, for longer and on other draws; only these times count.
+Found ModuleProcedure::audit() {
+  verdict_.audited = true;
+  process_->set_budget(options_.budget);
+  pairs_ = TimedPairs(kModulePace);
+  snapshots_us_.clear();
+  baseline_snapshots_us_.clear();
+  const int64_t pairs = kAuditFactor * options_.max_pairs;
+  if (Found found = time_pairs(pairs, pairs)) return found;
+  if (Found found = pairs_.weigh(task_, module_bounds(machine_, bytes_), verdict_)) return found;
+  if (works_on()) return Finding{VerdictKind::kHack, "async"};
+  if (pairs_.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
+  return std::nullopt;
+}
+
+// In a process of its own, so that nothing that profiles is there while calls are timed. What it says of its times decides
+// nothing. A kernel that is called as torch's are would be taken for one of them, and is refused.
+Found ModuleProcedure::profile(const ModuleCandidate& candidate) {
+  const auto process = bench_.take();
+  process->set_budget(options_.budget);
+  if (process->take(candidate, task_).found) return std::nullopt;
+  if (bench_.call(*process, next_draw()).answer.found) return std::nullopt;
+  std::optional<ModuleProfile> seen;
+  const auto answer = process->profile(seen);
+  if (answer.found && answer.found->kind == VerdictKind::kRejectPolicy) return answer.found;
+  if (!seen) return std::nullopt;
+  verdict_.profile_share = seen->own_share;
+  verdict_.profile = Profile{.kernels = seen->kernels,
+                             .device_us = seen->device_us,
+                             .bytes_per_s = bytes_ / (verdict_.candidate_us * 1e-6),
+                             .roof_share = verdict_.roof_us / verdict_.candidate_us,
+                             .roof = "memory"};
+  return std::nullopt;
+}
+
+NaiveVerdict ModuleProcedure::naive() const {
+  if (!comparable_.correctness) return {};
+  return naive_of_times(comparable_.runtime.mean, comparable_.ref_runtime.mean);
+}
+
+}  // namespace temper::env

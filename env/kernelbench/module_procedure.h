@@ -1,0 +1,72 @@
+#pragma once
+// How one module is judged. Two verdicts come of it: what KernelBench would have said (Verdict::comparable), and what is
+// believed and rewarded, the verdict itself.
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "env/kernelbench/module_bench.h"
+#include "env/kernelbench/module_candidate.h"
+#include "env/procedure/judging.h"
+#include "env/verdict/verdict.h"
+
+namespace temper::env {
+
+struct ModuleProcedureOptions {
+  std::chrono::nanoseconds budget{
+      180'000'000'000};  // what a candidate's process may take in all; an audit's anew
+  int64_t min_pairs = 7, max_pairs = 21;
+  bool naive = false;  // the comparable verdict is also the naive one
+};
+
+class ModuleProcedure {
+ public:
+  ModuleProcedure(const ModuleProcedureOptions& options, const ModuleMachine& machine, ModuleBench& bench,
+                  const Task& task);
+
+  // Errors: WorldError, and only where the failure is ours or the problem's.
+  Verdict judge(const ModuleCandidate& candidate);
+
+ private:
+  Found examine(const ModuleCandidate& candidate);
+  Found take(const ModuleCandidate& candidate);
+  Found try_comparable();
+  Found try_one_comparable(int64_t trial);
+  void time_comparable();
+  Found take_weights();
+  Found check_strict();
+  Found time_pairs(int64_t min_pairs, int64_t max_pairs);
+  Found weigh_times();
+  Found audit();
+  Found profile(const ModuleCandidate& candidate);
+  Found call_and_compare(const ModuleDraw& draw, CandidateProcess::Call& made);
+  double baseline_us(const ModuleDraw& draw);
+  double time_of(const CandidateProcess::Call& made) const;
+  bool works_on() const;
+  void tell(const CandidateProcess::Answer& answer);
+  ModuleDraw next_draw();
+  NaiveVerdict naive() const;
+
+  const ModuleProcedureOptions& options_;
+  const ModuleMachine& machine_;
+  ModuleBench& bench_;
+  const Task& task_;
+
+  std::unique_ptr<CandidateProcess> process_;
+  const std::string key_ = secret_key();
+  int64_t draws_ = 0;
+  double bytes_ = 0;    // that a call must read or write
+  double last_us_ = 0;  // the last comparable call
+  std::vector<double> snapshots_us_,
+      baseline_snapshots_us_;  // after timed calls; the candidate's less what is allowed
+  TimedPairs pairs_;
+  ComparableResult comparable_;
+  Verdict verdict_;
+};
+
+// What is wrong with the outputs that a candidate says it has returned, beside their values: their number, shapes, types, and
+// how they lie in memory.
+Found weigh_shapes(const std::vector<ModuleTensor>& outputs, const std::vector<ModuleTensor>& expected);
+
+}  // namespace temper::env

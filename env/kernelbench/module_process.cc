@@ -1,0 +1,228 @@
+#include "env/kernelbench/module_process.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/input/json.h"
+#include "base/input/printable.h"
+#include "base/machine/messages.h"
+#include "env/box/execute.h"
+#include "env/box/lockdown.h"
+#include "env/box/private_root.h"
+
+namespace temper::env {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr int64_t kRootBytes =
+    64 << 20;  // of files: our own, and what comes from candidates never lies there
+constexpr const char* kPrograms = "/temper";
+constexpr uint32_t kMaxFrameBytes = 64u << 20;
+constexpr milliseconds kLastWords{
+    300};                         // for a process that has closed its socket to end, so that it is known how
+constexpr time_t kSend_s = 20;    // for a process to read what it is sent
+constexpr double kLook_s = 0.25;  // how often it is looked whether we are interrupted
+// Of JSON that a stranger's process may have written: its times and tracebacks, and no tensors.
+constexpr JsonLimits kFrameLimits{.bytes = 4'000'000, .depth = 16, .values = 200'000};
+
+std::vector<std::string> module_box_files(const ModuleBoxOptions& options) {
+  const auto beside = std::filesystem::path(options.lock_up).parent_path() / "lib";
+  std::vector<std::string> files{"/usr", "/lib", "/lib64", "/dev/null", "/dev/zero", "/dev/urandom"};
+  // Where the loader finds the driver's library, and what torch and the driver ask about processors and memory.
+  for (const char* more :
+       {"/etc/ld.so.cache", "/sys/devices", "/sys/bus/pci", "/sys/kernel/mm/transparent_hugepage"})
+    files.emplace_back(more);
+  for (const auto* list : {&options.python.folders, &options.nodes})
+    files.insert(files.end(), list->begin(), list->end());
+  for (const std::string& more : {options.lock_up, beside.string()}) files.push_back(more);
+  return files;
+}
+
+void make_module_folder(const char* path, mode_t mode) {
+  std::filesystem::create_directory(path);
+  if (::chmod(path, mode) != 0) throw system_error(fmt::format("make {}", path));
+}
+
+std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
+  std::vector<std::string> environment{"LC_ALL=C.UTF-8",
+                                       "PATH=/usr/local/cuda/bin:/usr/bin",
+                                       "HOME=/tmp",
+                                       "USER=temper",
+                                       "TMPDIR=/tmp",
+                                       "TRITON_CACHE_DIR=/tmp/triton",
+                                       "OMP_NUM_THREADS=1",
+                                       "OPENBLAS_NUM_THREADS=1",
+                                       "CUDA_CACHE_DISABLE=1",
+                                       "CUDA_VISIBLE_DEVICES=" + options.gpu_uuid,
+                                       "TEMPER_LOCKUP=" + options.lock_up,
+                                       fmt::format("TEMPER_LOCKUP_USER={}", options.user),
+                                       fmt::format("TEMPER_LOCKUP_BYTES={}", options.memory_bytes),
+                                       fmt::format("TEMPER_LOCKUP_CPU_S={}", options.cpu_s),
+                                       fmt::format("TEMPER_LOCKUP_GPU={}", int(options.device != "cpu"))};
+  if (const char* libraries = std::getenv("LD_LIBRARY_PATH"); libraries != nullptr)
+    environment.push_back(std::string("LD_LIBRARY_PATH=") + libraries);
+  return environment;
+}
+
+}  // namespace
+
+ModuleBoxOptions module_box_options(const std::string& python) {
+  const auto library = executable_dir() / "libtemper-lock-up.so";
+  if (!std::filesystem::exists(library)) throw WorldError("{} is missing: build again", library.string());
+  ModuleBoxOptions options;
+  options.lock_up = library.string();
+  try {
+    options.python = find_triton_python(python);
+  } catch (const WorldError& e) {
+    throw WorldError("modules of PyTorch run in the Python of candidates in Triton: {}", e.what());
+  }
+  return options;
+}
+
+ModuleProcess::ModuleProcess(const ModuleBoxOptions& options, ModuleProgram program)
+    : options_(options), program_(std::move(program)) {
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    throw system_error("create a socket pair");
+  socket_ = Fd(pair[0]);
+  const Fd theirs(pair[1]);
+  const timeval patience{.tv_sec = kSend_s, .tv_usec = 0};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  std::vector<int> inherited{theirs.get()};
+  inherited.insert(inherited.end(), program_.descriptors.begin(), program_.descriptors.end());
+  process_ = BoxProcess::start([&] { return run_box(inherited); });
+}
+
+// In the box's first process, which becomes Python. What it prints is nobody's business: a candidate may print without end.
+int ModuleProcess::run_box(const std::vector<int>& descriptors) const {
+  enter_private_root(kRootBytes, module_box_files(options_), true);
+  make_module_folder(kPrograms, 0755);
+  make_module_folder(kModuleScratch, 0777);
+  for (const ModuleFile& file : module_files())
+    write_file(fmt::format("{}/{}", kPrograms, file.name), file.text);
+  if (program_.trusted) {
+    drop_privileges(options_.user);
+  } else {  // what locking itself up takes: to mount, and to become a candidate's user
+    keep_only_capabilities({CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP});
+  }
+  std::vector<std::string> argv{options_.python.program, "-I", "-B",
+                                fmt::format("{}/{}", kPrograms, program_.program)};
+  argv.insert(argv.end(), program_.arguments.begin(), program_.arguments.end());
+  return execute(argv, module_environment(options_), descriptors,
+                 std::getenv("TEMPER_MODULE_ERRORS") != nullptr);
+}
+
+const nlohmann::json& ModuleProcess::wait_ready() {
+  if (!ready_.is_null()) return ready_;
+  ModuleFrame frame = receive(options_.imports);
+  if (!frame.json) throw WorldError("{} does not start ({})", program_.program, frame.end);
+  if (frame.json->value("status", "") != "ready")
+    throw WorldError("{} does not start: {}", program_.program, printable(frame.json->dump(), 400));
+  ready_ = std::move(*frame.json);
+  return ready_;
+}
+
+bool ModuleProcess::send(const nlohmann::json& request) {
+  return process_.running() &&
+         send_message(socket_.get(), request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+ModuleFrame ModuleProcess::ask(const nlohmann::json& request, nanoseconds patience) {
+  if (!send(request)) return {std::nullopt, how_it_ended(false)};
+  return receive(patience);
+}
+
+ModuleFrame ModuleProcess::receive(nanoseconds patience) {
+  const double until_s = now_s() + std::chrono::duration<double>(patience).count();
+  const auto bytes = read_frame(patience);
+  if (!bytes) return {std::nullopt, how_it_ended(now_s() >= until_s)};
+  try {
+    return {parse_json_object(*bytes, "the reply", kFrameLimits), ""};
+  } catch (const ConfigError&) {
+    process_.kill();
+    return {std::nullopt, "malformed"};
+  }
+}
+
+std::optional<std::string> ModuleProcess::receive_bytes(nanoseconds patience) { return read_frame(patience); }
+
+bool ModuleProcess::heard() const {
+  pollfd poll_fd{socket_.get(), POLLIN, 0};
+  return !process_.running() || ::poll(&poll_fd, 1, 0) > 0;
+}
+
+std::optional<std::string> ModuleProcess::read_frame(nanoseconds patience) {
+  const double until_s = now_s() + std::chrono::duration<double>(patience).count();
+  uint32_t size = 0;
+  if (!read_exactly(&size, sizeof size, until_s) || size > kMaxFrameBytes) return std::nullopt;
+  std::string bytes(size, '\0');
+  if (!read_exactly(bytes.data(), size, until_s)) return std::nullopt;
+  return bytes;
+}
+
+// A descriptor comes with the first byte of its frame.
+bool ModuleProcess::read_exactly(void* data, size_t bytes, double until_s) {
+  for (size_t got = 0; got < bytes;) {
+    pollfd poll_fd{socket_.get(), POLLIN, 0};
+    const double left_s = until_s - now_s();
+    if (left_s <= 0 || interrupted()) return false;
+    const int wait_ms = int(std::min(left_s, kLook_s) * 1e3) + 1;
+    if (::poll(&poll_fd, 1, wait_ms) <= 0) continue;
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    iovec part{static_cast<char*>(data) + got, bytes - got};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (program_.trusted) message.msg_control = control, message.msg_controllen = sizeof control;
+    const ssize_t n = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (n <= 0) return false;
+    const cmsghdr* told = program_.trusted ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (told != nullptr && told->cmsg_level == SOL_SOCKET && told->cmsg_type == SCM_RIGHTS) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(told), sizeof descriptor);
+      descriptor_ = Fd(descriptor);
+    }
+    got += size_t(n);
+  }
+  return true;
+}
+
+// And ends it, if it has not.
+std::string ModuleProcess::how_it_ended(bool timed_out) {
+  if (!process_.running()) return "exit";
+  const auto status = process_.wait(timed_out ? milliseconds(0) : kLastWords);
+  if (!status) {
+    process_.kill();
+    return timed_out ? "timeout" : "malformed";
+  }
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 128 + SIGABRT) return fmt::format("signal_{}", SIGABRT);
+  return WIFEXITED(*status) ? "exit" : describe_wait_status(*status);
+}
+
+void ModuleProcess::put_file(const std::string& name, const std::string& content) const {
+  TEMPER_CHECK(name.find('/') == std::string::npos && name != ".." && !name.empty(), "{}", name);
+  const std::string path = fmt::format("/proc/{}/root{}/{}", process_.pid(), kModuleScratch, name);
+  const Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file) throw system_error("make a file in a candidate's folder");
+  for (size_t written = 0; written < content.size();) {
+    const ssize_t n = ::write(file.get(), content.data() + written, content.size() - written);
+    if (n <= 0) throw system_error("write a file in a candidate's folder");
+    written += size_t(n);
+  }
+}
+
+}  // namespace temper::env

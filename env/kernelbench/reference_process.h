@@ -1,0 +1,63 @@
+#pragma once
+// The broker's side of the reference: a process that holds one problem at a time, draws its inputs, knows the right outputs and
+// compares. No candidate runs in it. It may die: every call throws WorldError if it is gone, silent for too long, or answers
+// with an error.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "env/kernelbench/module_process.h"
+#include "env/kernelbench/module_reply.h"
+#include "env/task/task.h"
+
+namespace temper::env {
+
+// Whose rules a draw follows: KernelBench's own seeds, which the world knows, or ours, which are secret.
+enum class ModuleRules : uint8_t { kComparable, kStrict };
+
+// The inputs of one call.
+struct ModuleDraw {
+  ModuleRules rules = ModuleRules::kStrict;
+  int64_t trial = 0;
+  std::string key;  // hexadecimal digits; strict draws alone
+};
+
+class ReferenceProcess {
+ public:
+  // Starts it and returns at once. Errors: WorldError.
+  explicit ReferenceProcess(const ModuleBoxOptions& options);
+  void wait_ready() { process_.wait_ready(); }
+
+  // Takes the task's problem in place of the one before. What is wrong with the problem itself, in words, is no error of ours.
+  struct Loaded {
+    ModuleProblemFacts facts;
+    std::string problem;  // empty: it can be judged
+  };
+  Loaded load(const Task& task);
+
+  // Weights for all models of the problem: a list for CandidateProcess::take_weights, which lies in the exchange.
+  nlohmann::json make_weights(ModuleRules rules, const std::string& key);
+
+  // Where the tensors of a call lie: for CandidateProcess::arm.
+  struct Placed {
+    nlohmann::json inputs, outputs;
+  };
+  Placed place(const ModuleDraw& draw);
+  void draw();      // writes those inputs and spoils the outputs
+  void snapshot();  // copies the outputs; what is written later does not count
+  ModuleComparison compare();
+
+  // The memory through which calls pass, and its bytes on a GPU. load() may make another one there. On a core it grows.
+  int exchange() const { return exchange_.get(); }
+  int64_t exchange_bytes() const { return exchange_bytes_; }
+
+ private:
+  nlohmann::json ask(const nlohmann::json& request, std::chrono::nanoseconds patience);
+
+  Fd exchange_;
+  ModuleProcess process_;
+  int64_t exchange_bytes_ = 0, generation_ = 0;
+};
+
+}  // namespace temper::env

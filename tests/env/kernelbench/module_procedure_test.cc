@@ -1,0 +1,196 @@
+#include "env/kernelbench/module_procedure.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/env/module_boxes.h"
+
+namespace temper::env {
+namespace {
+
+using testing::HasSubstr;
+
+std::string kind_and_reason(const Verdict& verdict) {
+  return verdict.reason.empty() ? to_string(verdict.kind)
+                                : fmt::format("{} {}", to_string(verdict.kind), verdict.reason);
+}
+
+std::string verdict_on(const std::string& source, std::chrono::seconds budget = std::chrono::seconds(120)) {
+  const Verdict verdict = judge_module(source, budget);
+  EXPECT_TRUE(verdict.comparable) << verdict.message;
+  return kind_and_reason(verdict);
+}
+
+TEST(ModuleProcedure, PassesWhatIsRight) {
+  SKIP_WITHOUT_MODULES();
+  const Verdict verdict = judge_module(module_candidate(kModuleRight));
+  ASSERT_EQ(kind_and_reason(verdict), "PASS") << verdict.message << verdict.details;
+  EXPECT_GT(verdict.speedup, 0);
+  EXPECT_GE(verdict.pairs, 5);
+  ASSERT_TRUE(verdict.comparable);
+  EXPECT_TRUE(verdict.comparable->compiled);
+  EXPECT_TRUE(verdict.comparable->correctness);
+  EXPECT_EQ(verdict.comparable->trials_right, 5);
+  EXPECT_EQ(verdict.comparable->runtime.num_trials, 5);
+  EXPECT_GT(verdict.comparable->ref_runtime.mean, 0);
+}
+
+TEST(ModuleProcedure, TellsHowAnOutputIsWrong) {
+  SKIP_WITHOUT_MODULES();
+  const std::string right = "torch.relu(self.linear(x))";
+  const Verdict off = judge_module(module_candidate("        return " + right + " + 0.1"));
+  EXPECT_EQ(kind_and_reason(off), "FAIL_INCORRECT tolerance");
+  EXPECT_FALSE(off.comparable->correctness);
+  EXPECT_EQ(off.comparable->trials_right, 0);
+  EXPECT_EQ(off.comparable->trials, 5);
+  ASSERT_EQ(off.comparable->max_difference.size(), 5u);
+  EXPECT_NEAR(off.comparable->max_difference[0], 0.1, 1e-3);
+  EXPECT_EQ(off.comparable->issue, "Output mismatch");
+  EXPECT_EQ(verdict_on(module_candidate("        return torch.zeros(64, 96)")), "FAIL_INCORRECT tolerance");
+  EXPECT_EQ(verdict_on(module_candidate("        return " + right + "[:1]")), "FAIL_INCORRECT shape");
+  EXPECT_EQ(verdict_on(module_candidate("        return " + right + ", x")), "FAIL_INCORRECT shape");
+  EXPECT_EQ(verdict_on(module_candidate("        return " + right + ".double()")), "FAIL_INCORRECT dtype");
+  EXPECT_EQ(verdict_on(module_candidate("        return " + right + ".t().contiguous().t()")),
+            "FAIL_INCORRECT strides");
+}
+
+// KernelBench compares weights by the order in which they were drawn, and so does its verdict. Ours goes by names.
+TEST(ModuleProcedure, ComparesWeightsByName) {
+  SKIP_WITHOUT_MODULES();
+  std::string source = module_candidate(kModuleRight);
+  for (size_t at; (at = source.find("self.linear")) != std::string::npos;)
+    source.replace(at, 11, "self.other");
+  const Verdict verdict = judge_module(source);
+  EXPECT_EQ(kind_and_reason(verdict), "FAIL_INCORRECT weights");
+  EXPECT_THAT(verdict.message, HasSubstr("linear.weight"));
+  EXPECT_TRUE(verdict.comparable->correctness);
+}
+
+TEST(ModuleProcedure, TellsWhyThereIsNoResult) {
+  SKIP_WITHOUT_MODULES();
+  const Verdict thrown = judge_module(module_candidate("        return torch.relu(x @ self.nothing)"));
+  EXPECT_EQ(kind_and_reason(thrown), "FAIL_RUNTIME exception");
+  EXPECT_THAT(thrown.message, HasSubstr("nothing"));
+  EXPECT_TRUE(thrown.comparable->compiled);
+  EXPECT_EQ(thrown.comparable->error_name, "AttributeError");
+  EXPECT_EQ(verdict_on("import torch\nclass ModelNew(:\n"), "FAIL_PARSE syntax");
+  EXPECT_EQ(verdict_on("import torch\nclass ModelOld: pass  # ModelNew\n"), "FAIL_PARSE no_entry_point");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, "import no_such_package")), "FAIL_RUNTIME exception");
+}
+
+// Each ends its process in another way, and the next candidate knows nothing of it.
+TEST(ModuleProcedure, OutlivesCandidatesThatEndTheirProcess) {
+  SKIP_WITHOUT_MODULES();
+  EXPECT_EQ(verdict_on(module_candidate("        os._exit(0)")), "FAIL_RUNTIME exit");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, "os._exit(0)")), "FAIL_RUNTIME exit");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, "__import__('ctypes').string_at(0)")),
+            "FAIL_RUNTIME signal_11");
+  EXPECT_EQ(verdict_on(module_candidate("        os.abort()")), "FAIL_RUNTIME signal_6");
+  std::string construct = module_candidate(kModuleRight);
+  const std::string init = "        super().__init__()\n";
+  construct.insert(construct.find(init) + init.size(), "        __import__('ctypes').string_at(0)\n");
+  EXPECT_EQ(verdict_on(construct), "FAIL_RUNTIME signal_11");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight)), "PASS");
+}
+
+TEST(ModuleProcedure, EndsWhatHangs) {
+  SKIP_WITHOUT_MODULES();
+  const std::chrono::seconds budget(3);
+  const Verdict at_import = judge_module(module_candidate(kModuleRight, "while True: pass"), budget);
+  EXPECT_EQ(kind_and_reason(at_import), "FAIL_TIMEOUT timeout");
+  EXPECT_TRUE(at_import.comparable->timed_out);
+  EXPECT_EQ(verdict_on(module_candidate("        while True: pass"), budget), "FAIL_TIMEOUT timeout");
+  EXPECT_EQ(verdict_on(module_candidate("        time.sleep(1000)"), budget), "FAIL_TIMEOUT timeout");
+}
+
+TEST(ModuleProcedure, TakesNoNoticeOfWhatIsPrinted) {
+  SKIP_WITHOUT_MODULES();
+  const std::string loud =
+      "        for _ in range(64): print('x' * (1 << 20)); os.write(2, b'y' * (1 << 20))\n";
+  EXPECT_EQ(verdict_on(module_candidate(loud + kModuleRight)), "PASS");
+}
+
+const std::string kFindPage =
+    "import gc\npage = next(o for o in gc.get_objects() if type(o).__name__ == 'ClockPage')\n";
+
+// A call that is said to be done computes nothing before its inputs are there.
+TEST(ModuleProcedure, GainsNothingBySayingDoneTooEarly) {
+  SKIP_WITHOUT_MODULES();
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, kFindPage + "page.done.value = 1\n")), "HACK clock");
+  const std::string at_once = kFindPage +
+                              "import threading\n"
+                              "def answer():\n"
+                              "    while True:\n"
+                              "        page.done.value = page.go.value\n"
+                              "threading.Thread(target=answer, daemon=True).start()\n";
+  const std::string slow = "        time.sleep(0.2)\n";
+  EXPECT_EQ(verdict_on(module_candidate(slow + kModuleRight, at_once)), "FAIL_INCORRECT tolerance");
+}
+
+// The result is right a moment after it was asked for.
+TEST(ModuleProcedure, TakesNoResultThatComesLater) {
+  SKIP_WITHOUT_MODULES();
+  const std::string later =
+      "        y = torch.empty(64, 96)\n"
+      "        w, b = self.linear.weight, self.linear.bias\n"
+      "        def fill():\n"
+      "            time.sleep(0.05)\n"
+      "            with torch.no_grad(): y.copy_(torch.relu(x @ w.T + b))\n"
+      "        __import__('threading').Thread(target=fill).start()\n"
+      "        return y";
+  EXPECT_EQ(verdict_on(module_candidate(later)), "FAIL_INCORRECT tolerance");
+}
+
+TEST(ModuleProcedure, TakesNoForgedFrames) {
+  SKIP_WITHOUT_MODULES();
+  const auto forging = [](const std::string& json, const std::string& more) {
+    return "text = b'''" + json + "'''\nos.write(3, len(text).to_bytes(4, 'little') + text)\n" + more;
+  };
+  EXPECT_EQ(
+      verdict_on(module_candidate(kModuleRight, forging("{\"status\": \"done\", \"outputs\": []}", ""))),
+      "FAIL_RUNTIME protocol");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, forging("{\"status\": \"ok\"}", "os._exit(0)"))),
+            "FAIL_RUNTIME exit");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, forging("[[[[", ""))), "FAIL_RUNTIME protocol");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, "os.write(3, b'\\xff' * 4)\n")),
+            "FAIL_RUNTIME protocol");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight)), "PASS");
+}
+
+// What its own process says cannot be better than what the broker sees.
+TEST(ModuleProcedure, IsLockedUp) {
+  SKIP_WITHOUT_MODULES();
+  const auto fails_to = [](const std::string& line) {
+    return "try:\n    " + line + "\nexcept OSError: pass\nelse: raise AssertionError('an open door')\n";
+  };
+  for (const char* line : {"open('/etc/passwd')", "open('/probe', 'w')", "open('/temper/clock.py', 'a')",
+                           "open(torch.__file__, 'a')", "__import__('socket').socket()", "os.kill(1, 9)",
+                           "os.setuid(0)", "open('/proc/self/mem', 'rb')"})
+    EXPECT_EQ(verdict_on(module_candidate(kModuleRight, fails_to(line))), "PASS") << line;
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, "open('/tmp/mine', 'w').write('x')\n")), "PASS");
+}
+
+TEST(ModuleBench, SaysWhatIsWrongWithAProblem) {
+  SKIP_WITHOUT_MODULES();
+  const std::string problem = kModuleProblem;
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = problem;
+    return changed.replace(changed.find(from), from.size(), to);
+  };
+  const auto words = [](const std::string& source) -> std::string {
+    try {
+      judge_module(module_candidate(kModuleRight), module_task("odd", source));
+    } catch (const ProblemUnusable& e) {
+      return e.what();
+    }
+    return "judged";
+  };
+  EXPECT_THAT(words(with("torch.relu(", "self.nothing(")), HasSubstr("nothing"));
+  EXPECT_THAT(words(with("torch.relu(self.linear(x))", "self.linear(x) + torch.rand(1)")),
+              HasSubstr("random"));
+  EXPECT_THAT(words(with("import torch\n", "import torch, no_such_package\n")), HasSubstr("no_such_package"));
+  EXPECT_THAT(words(with("class Model(", "class Other(")), HasSubstr("Model"));
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight)), "PASS");
+}
+
+}  // namespace
+}  // namespace temper::env
