@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "env/broker/cpp_lane.h"
 #include "env/broker/cuda_lane.h"
+#include "env/broker/module_lane.h"
 #include "env/broker/triton_lane.h"
 
 namespace temper::env {
@@ -19,8 +20,7 @@ std::unique_ptr<LaneJudge> make_lane(Form form, const LaneSetup& setup) {
     case Form::kPython:
       return std::make_unique<TritonLane>(setup);
     case Form::kModule:
-      throw ConfigError("task '{}': this program judges no candidates in {}", setup.tasks[0].name,
-                        setup.tasks[0].language);
+      return std::make_unique<ModuleLane>(setup);
   }
   TEMPER_CHECK(false, "form {}", int(form));
 }

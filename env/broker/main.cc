@@ -10,6 +10,7 @@
 #include "env/box/core_lease.h"
 #include "env/broker/gpu_lane.h"
 #include "env/broker/host_lane.h"
+#include "env/broker/module_gpu_lane.h"
 #include "env/judge/lane_messages.h"
 
 namespace temper::env {
@@ -18,6 +19,7 @@ namespace {
 constexpr int kSocket = 3;
 
 std::unique_ptr<LaneJudge> work_of(const LaneSetup& setup) {
+  if (setup.gpu >= 0 && all_modules(setup.tasks)) return std::make_unique<ModuleGpuLane>(setup);
   if (setup.gpu >= 0) return std::make_unique<GpuLane>(setup);
   pin_to_core(setup.core);
   // A folder in which locks cannot be made is reported at the start, with its path, and not for each candidate.

@@ -46,6 +46,12 @@ void JudgeOptions::visit(OptionVisitor& v) {
   v.option(
       "run_timeout_s", run_timeout_s,
       {.help = "time limit for all calls of one candidate together", .unit = "s", .min = 0.1, .max = 600});
+  v.option("module_timeout_s", module_timeout_s,
+           {.help = "time limit for one candidate that is a module of PyTorch: importing and building it, "
+                    "what Triton compiles then, and all calls together",
+            .unit = "s",
+            .min = 1,
+            .max = 3600});
   v.option("memory_mb", memory_mb,
            {.help = "limit of the address space of a candidate and of each compiler pass",
             .unit = "MiB",

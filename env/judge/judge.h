@@ -26,6 +26,7 @@ struct JudgeOptions {
   int64_t lanes = 0;  // 0: one per core
   std::string min_sandbox = "S2";
   double compile_timeout_s = 10, run_timeout_s = 5;
+  double module_timeout_s = 180;  // of candidates that are modules, in place of run_timeout_s
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
   bool gpu_far_inputs = true;           // whether a GPU's inputs depart from plain ones (draw_forms.h)

@@ -142,11 +142,12 @@ class Lanes : public JudgeBackend {
     const size_t count = options_.lanes > 0 ? size_t(options_.lanes) : allowed.size();
     const BrokerClientOptions lane{
         .program = options_.broker,
-        .patience_s = options_.patience_s + options_.compile_timeout_s + 2 * options_.run_timeout_s,
+        .patience_s = options_.patience_s + options_.compile_timeout_s + 2 * run_timeout_s(tasks),
         .restart_s = options_.restart_s};
     LaneSetup setup{.tasks = tasks,
                     .compile_timeout_s = options_.compile_timeout_s,
                     .run_timeout_s = options_.run_timeout_s,
+                    .module_timeout_s = options_.module_timeout_s,
                     .memory_mb = options_.memory_mb,
                     .min_pairs = options_.min_pairs,
                     .max_pairs = options_.max_pairs,
@@ -164,6 +165,13 @@ class Lanes : public JudgeBackend {
       cores_.lanes.emplace_back(setup, lane);
     }
     finish_start(cores_);
+  }
+
+  // Of a candidate. Where problems are modules, one may have to be loaded first, which draws gigabytes of random numbers.
+  double run_timeout_s(const std::vector<Task>& tasks) const {
+    constexpr double kLoadModule_s = 600;
+    const bool modules = std::ranges::any_of(tasks, [](const Task& task) { return task.module.has_value(); });
+    return modules ? options_.module_timeout_s + kLoadModule_s / 2 : options_.run_timeout_s;
   }
 
   // Errors: as the first lane's that does not start; WorldError once interrupted().

@@ -1,0 +1,78 @@
+// A whole judge on modules: on a core, where TEMPER_MODULE_DEVICE says so.
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "env/judge/judge.h"
+#include "tests/env/module_boxes.h"
+
+namespace temper::env {
+namespace {
+
+using testing::HasSubstr;
+
+JudgeOptions module_judge_options() {
+  ::setenv("TEMPER_MODULE_DEVICE", "cpu", 1);
+  JudgeOptions options;
+  options.lanes = 1;
+  options.min_pairs = options.max_pairs = 5;
+  return options;
+}
+
+TEST(ModuleJudge, JudgesModulesFromTheirSourceOn) {
+  SKIP_WITHOUT_MODULES();
+  const std::string broken = "import torch, no_such_package\n" + std::string(kModuleProblem);
+  Judge judge(module_judge_options(),
+              {module_task("linear_relu", kModuleProblem), module_task("broken", broken)});
+  const Verdict right = judge.judge("linear_relu", module_candidate(kModuleRight));
+  EXPECT_TRUE(right.pass()) << right.message << right.details;
+  ASSERT_TRUE(right.comparable);
+  EXPECT_TRUE(right.comparable->correctness);
+  const Verdict odd = judge.judge("broken", module_candidate(kModuleRight));
+  EXPECT_TRUE(odd.infra());
+  EXPECT_THAT(odd.reason, HasSubstr("no_such_package"));
+  const Verdict wrong = judge.judge("linear_relu", module_candidate("        return x"));
+  EXPECT_EQ(wrong.kind, VerdictKind::kFailIncorrect) << wrong.message;
+  const Verdict other = judge.judge("linear_relu", "def kernel(): pass\n");
+  EXPECT_EQ(other.kind, VerdictKind::kFailParse) << other.message;
+  ASSERT_TRUE(other.comparable);
+  EXPECT_FALSE(other.comparable->compiled);
+  EXPECT_THAT(judge.machine("kernelbench"), HasSubstr("torch"));
+}
+
+TEST(ModuleJudge, RefusesOtherTasksBesideModules) {
+  SKIP_WITHOUT_MODULES();
+  const auto others = parse_tasks(
+      "{name: scale, language: cuda, reference: x * 2, inputs: {x: [n]}, outputs: {y: [n]}, "
+      "check: [{n: 7}], timed: {n: 4096}}",
+      "module_lane_test.cc");
+  try {
+    Judge judge(module_judge_options(), {module_task("linear_relu", kModuleProblem), others[0]});
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_THAT(e.what(),
+                testing::AllOf(HasSubstr("'linear_relu'"), HasSubstr("'scale'"), HasSubstr("cuda")));
+  }
+}
+
+// What is compiled for it, and found again where it runs.
+TEST(ModuleJudge, CompilesExtensions) {
+  SKIP_WITHOUT_MODULES();
+  Judge judge(module_judge_options(), {module_task("linear_relu", kModuleProblem)});
+  const std::string extension =
+      "from torch.utils.cpp_extension import load_inline\n"
+      "source = '''torch::Tensor rectified(torch::Tensor x) { return x.clamp_min(0); }'''\n"
+      "built = load_inline(name='rectify', cpp_sources=source, functions=['rectified'])\n";
+  const std::string forward = "        return built.rectified(self.linear(x))";
+  const Verdict right = judge.judge("linear_relu", module_candidate(forward, extension));
+  EXPECT_TRUE(right.pass()) << right.message << right.details;
+  std::string broken = extension;
+  broken.replace(broken.find("clamp_min"), 9, "no_method");
+  const Verdict wrong = judge.judge("linear_relu", module_candidate(forward, broken));
+  EXPECT_EQ(wrong.kind, VerdictKind::kFailCompile) << wrong.message;
+  EXPECT_THAT(wrong.message, HasSubstr("no_method"));
+}
+
+}  // namespace
+}  // namespace temper::env
