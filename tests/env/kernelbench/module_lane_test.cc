@@ -36,8 +36,6 @@ TEST(ModuleJudge, JudgesModulesFromTheirSourceOn) {
   EXPECT_EQ(wrong.kind, VerdictKind::kFailIncorrect) << wrong.message;
   const Verdict other = judge.judge("linear_relu", "def kernel(): pass\n");
   EXPECT_EQ(other.kind, VerdictKind::kFailParse) << other.message;
-  ASSERT_TRUE(other.comparable);
-  EXPECT_FALSE(other.comparable->compiled);
   EXPECT_THAT(judge.machine("kernelbench"), HasSubstr("torch"));
 }
 
