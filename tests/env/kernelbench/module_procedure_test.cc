@@ -156,17 +156,15 @@ TEST(ModuleProcedure, TakesNoForgedFrames) {
   EXPECT_EQ(verdict_on(module_candidate(kModuleRight)), "PASS");
 }
 
-// What its own process says cannot be better than what the broker sees.
 TEST(ModuleProcedure, IsLockedUp) {
   SKIP_WITHOUT_MODULES();
-  const auto fails_to = [](const std::string& line) {
-    return "try:\n    " + line + "\nexcept OSError: pass\nelse: raise AssertionError('an open door')\n";
-  };
+  std::string source = "import torch, os\nopen('/tmp/mine', 'w').write('x')\n";
   for (const char* line : {"open('/etc/passwd')", "open('/probe', 'w')", "open('/temper/clock.py', 'a')",
                            "open(torch.__file__, 'a')", "__import__('socket').socket()", "os.kill(1, 9)",
-                           "os.setuid(0)", "open('/proc/self/mem', 'rb')"})
-    EXPECT_EQ(verdict_on(module_candidate(kModuleRight, fails_to(line))), "PASS") << line;
-  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, "open('/tmp/mine', 'w').write('x')\n")), "PASS");
+                           "os.setuid(0)", "open('/proc/1/environ')"})
+    source += fmt::format("try:\n    {0}\nexcept OSError: pass\nelse: raise AssertionError(\"{0}\")\n", line);
+  const Verdict verdict = judge_module(module_candidate(kModuleRight, source));
+  EXPECT_EQ(kind_and_reason(verdict), "PASS") << verdict.message;
 }
 
 TEST(ModuleBench, SaysWhatIsWrongWithAProblem) {
