@@ -107,6 +107,7 @@ ModuleProcess::ModuleProcess(const ModuleBoxOptions& options, ModuleProgram prog
 }
 
 // In the box's first process, which becomes Python. What it prints is nobody's business: a candidate may print without end.
+// Where TEMPER_MODULE_ERRORS is set, its errors are shown to whoever looks for a fault of ours.
 int ModuleProcess::run_box(const std::vector<int>& descriptors) const {
   enter_private_root(kRootBytes, module_box_files(options_), true);
   make_module_folder(kPrograms, 0755);
