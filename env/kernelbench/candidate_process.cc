@@ -126,8 +126,9 @@ CandidateProcess::Call CandidateProcess::go(const std::function<void()>& looked)
   return call;
 }
 
-CandidateProcess::Answer CandidateProcess::comparable_times(int64_t trials, std::vector<double>& times_ms) {
-  Answer answer = ask({{"op", "comparable_times"}, {"trials", trials}}, "ok");
+CandidateProcess::Answer CandidateProcess::comparable_times(int64_t trials, std::vector<double>& times_ms,
+                                                            bool gradients) {
+  Answer answer = ask({{"op", "comparable_times"}, {"trials", trials}, {"no_grad", !gradients}}, "ok");
   if (answer.found) return answer;
   try {
     times_ms = times_in(answer.json, "times_ms", trials);

@@ -58,8 +58,9 @@ class CandidateProcess {
   };
   Call go(const std::function<void()>& looked);
 
-  // Times as the process itself measures them, milliseconds. Nobody believes them.
-  Answer comparable_times(int64_t trials, std::vector<double>& times_ms);
+  // Times as the process itself measures them, milliseconds. Nobody believes them. KernelBench times candidates with what they
+  // keep for gradients, and its reference without.
+  Answer comparable_times(int64_t trials, std::vector<double>& times_ms, bool gradients = true);
   // The kernels of a call on the inputs of the last one, where the process says so.
   Answer profile(std::optional<ModuleProfile>& seen);
 

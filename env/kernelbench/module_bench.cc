@@ -104,7 +104,7 @@ const RuntimeStats& ModuleBench::reference_times(int64_t trials) {
   std::vector<double> times_ms;
   baseline_->set_budget(kBaselineBudget);
   Found found = made.answer.found;
-  if (!found) found = baseline_->comparable_times(trials, times_ms).found;
+  if (!found) found = baseline_->comparable_times(trials, times_ms, false).found;
   if (found) throw WorldError("the baseline cannot be timed: {}", found->detail);
   return reference_times_[trials] = runtime_stats(times_ms);
 }
