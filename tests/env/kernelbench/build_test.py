@@ -1,5 +1,4 @@
 """Extensions: what is built, under which key, what is refused, and what compilers say."""
-import json
 import tempfile
 import unittest
 from pathlib import Path
@@ -107,7 +106,7 @@ class Building(unittest.TestCase):
         answer, libraries = self.build(TWICE.replace("x + torch", "z + torch") + MODEL)
         self.assertEqual((answer["status"], answer["stage"], answer["compiler"], libraries), ("failed", "compile", True, []))
         self.assertRegex(answer["message"], r"^cpp_sources:1:\d+: error: .z. was not declared in this scope")
-        self.assertNotIn("/", json.dumps(answer).replace("\\/", "").replace("torch/", ""))
+        self.assertNotRegex(answer["message"] + answer["traceback"], r"(?m)(^|[\s'\"(])/\w")
 
     def test_a_refused_flag(self):
         answer, _ = self.build(TWICE.replace("-O1", "-I/tmp") + MODEL)
