@@ -354,7 +354,10 @@ std::string TritonWriter::start(const ReductionStep& step) {
 std::string TritonWriter::neutral_value(const ReductionStep& step, const Indices& at,
                                         const std::string& along, int axis) {
   const auto text = value(*step.value, at, variables());
-  const bool neutral = sums(step) ? vanishes(*step.value, axis) : step.op == "amax" && sinks(*step.value);
+  const auto& e = *step.value;
+  const bool least = e.is_call("abs") || e.is_call("relu") || e.is_square();  // where it is 0
+  const bool zero = sums(step) || (step.op == "amax" && least);
+  const bool neutral = (zero && vanishes(e, axis)) || (step.op == "amax" && sinks(e));
   const auto inside = condition(along);
   if (neutral || inside.empty() || hit(Defect::kNoNeutral)) return text;
   const char* nothing = sums(step) ? "0.0" : step.op == "amax" ? "-float(\"inf\")" : "float(\"inf\")";

@@ -98,7 +98,7 @@ std::vector<std::pair<Task, Recipe>> some_recipes(size_t nth, int64_t generated)
 
 TEST(TritonTraces, RightAnswersComputeTheReferenceAndMistakesDoNot) {
   SKIP_WITHOUT_TRITON();
-  const auto recipes = some_recipes(16, 30);
+  const auto recipes = some_recipes(11, 30);
   std::vector<Sources> all;
   for (const auto& [task, recipe] : recipes) {
     all.push_back({task, {}});
