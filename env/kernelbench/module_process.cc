@@ -42,9 +42,9 @@ std::vector<std::string> module_box_files(const ModuleBoxOptions& options) {
   const auto beside = std::filesystem::path(options.lock_up).parent_path() / "lib";
   std::vector<std::string> files{"/usr", "/lib", "/lib64", "/dev/null", "/dev/zero", "/dev/urandom"};
   // Where the loader finds the driver's library, and what torch and the driver ask about processors and memory. Triton
-  // calls /sbin/ldconfig, and /usr/local/cuda may be a link into /etc/alternatives.
+  // calls /sbin/ldconfig, which may be a script, and /usr/local/cuda may be a link into /etc/alternatives.
   for (const char* more : {"/etc/ld.so.cache", "/sys/devices", "/sys/bus/pci",
-                           "/sys/kernel/mm/transparent_hugepage", "/sbin", "/etc/alternatives"})
+                           "/sys/kernel/mm/transparent_hugepage", "/sbin", "/bin", "/etc/alternatives"})
     files.emplace_back(more);
   for (const auto* list : {&options.python.folders, &options.nodes})
     files.insert(files.end(), list->begin(), list->end());
