@@ -232,10 +232,11 @@ Comparison Oracle::compare_floats(size_t output, Right& right, OutputReport& rep
   found = compare_f32(got, wanted, n, bound);
   if (found.wrong > 0 && current_.far[size_t(right.draw)]) {
     bound.times = kMovements;
-    do {
-      bound.movement = movements(right).of(output).const_data_ptr<double>();
+    movements(right).explain(output, [&](const at::Tensor& movement) {
+      bound.movement = movement.const_data_ptr<double>();
       found = compare_f32(got, wanted, n, bound);
-    } while (found.wrong > 0 && movements(right).widen());
+      return double(found.wrong) / double(n);
+    });
   }
   if (found.wrong > 0) report = report_f32(got, wanted, n, bound, 0, filled(output, right).data());
   return found;

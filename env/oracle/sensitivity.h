@@ -36,15 +36,20 @@ using RoundedReference = std::function<std::vector<at::Tensor>(uint64_t key)>;
 
 // For each element of each output, the largest movement of the reference under random roundings, over the patterns of
 // signs so far. Each pattern costs a call of the reference and never makes a movement smaller, so a comparison asks
-// for one more only while something lies outside. The movement is infinite or NaN if the reference does not stay
-// finite. Outputs and `expected` are f64. Integer outputs have no movement.
+// for one more only while something lies outside. After some patterns only chance may still explain what lies outside,
+// and only a few elements in a thousand, so that more patterns are made for few elements alone: among millions some
+// have movements that are small by chance in all of the first ones. The movement is infinite or NaN if the reference
+// does not stay finite. Outputs and `expected` are f64. Integer outputs have no movement.
 class Movements {
  public:
   Movements(RoundedReference reference, std::vector<at::Tensor> expected, uint64_t key);
   // Over at least one pattern.
   const at::Tensor& of(size_t output);
-  // Adds a pattern. False if all have been made.
-  bool widen();
+  // Adds a pattern, where that share of the elements lies outside. False if all have been made that may help.
+  bool widen(double outside = 1);
+  // Whether nothing of the output lies outside in the end. `outside` says which share of it does with the movements so
+  // far, and is asked until it is none or no further pattern may help.
+  bool explain(size_t output, const std::function<double(const at::Tensor& movement)>& outside);
 
  private:
   RoundedReference reference_;

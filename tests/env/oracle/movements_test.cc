@@ -35,6 +35,24 @@ TEST(Movements, AreThoseOfRoundedInputs) {
   EXPECT_EQ(compare_f32(got, right, 3, {1e-3, 1, movement, 2}).wrong, 2);
 }
 
+// Where few elements lie outside, chance may be why, and more patterns are made.
+TEST(Movements, OfFewElementsHaveMorePatterns) {
+  const Reference sum(oracle_task("reference: 'x + z', inputs: {x: [n], z: [n]}, outputs: {y: [n]}"));
+  const std::vector<at::Tensor> inputs{at::full({1000}, 64.0f), at::full({1000}, -63.0f)};
+  const auto patterns = [&](double share) {
+    Movements movements = movements_of(sum, inputs, 0x1p-10);
+    int asked = 0;
+    EXPECT_FALSE(movements.explain(0, [&](const at::Tensor&) { return ++asked, share; }));
+    return asked;
+  };
+  EXPECT_EQ(patterns(0.1), 8);
+  EXPECT_EQ(patterns(1e-4), 32);
+  Movements movements = movements_of(sum, inputs, 0x1p-10);
+  int asked = 0;
+  EXPECT_TRUE(movements.explain(0, [&](const at::Tensor&) { return ++asked < 3 ? 1e-4 : 0; }));
+  EXPECT_EQ(asked, 3);
+}
+
 // Two distances from one far point are rounded apart, though what moves the point moves both.
 TEST(Movements, AreThoseOfWhatIsComputedOnTheWay) {
   const Reference margin(oracle_task(
