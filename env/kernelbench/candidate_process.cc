@@ -84,9 +84,9 @@ CandidateProcess::Answer CandidateProcess::take_weights(const Json& weights) {
   return ask({{"op", "weights"}, {"weights", weights}}, "ok");
 }
 
-CandidateProcess::Answer CandidateProcess::arm(const ReferenceProcess::Placed& placed, bool empty) {
+CandidateProcess::Answer CandidateProcess::arm(const ReferenceProcess::Placed& placed, bool own_time) {
   Json request{{"op", "arm"}, {"inputs", placed.inputs}, {"outputs", placed.outputs}, {"nonce", ++number_}};
-  if (empty) request["empty"] = true;
+  if (own_time) request["own_time"] = true;
   return ask(request, "armed");
 }
 

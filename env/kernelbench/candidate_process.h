@@ -46,9 +46,8 @@ class CandidateProcess {
   Answer take(const ModuleCandidate& candidate, const Task& task);
   Answer take_weights(const nlohmann::json& weights);
 
-  // Makes ready for a call. Nothing of its inputs is there yet. `empty`: for the call that computes nothing, which the baseline
-  // makes to measure what a call costs besides.
-  Answer arm(const ReferenceProcess::Placed& placed, bool empty = false);
+  // Makes ready for a call. Nothing of its inputs is there yet. `own_time`: the process shall say what its module took.
+  Answer arm(const ReferenceProcess::Placed& placed, bool own_time = false);
   // Makes the call. `looked` is called as soon as it says that it is done.
   struct Call {
     Answer answer;

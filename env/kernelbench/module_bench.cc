@@ -13,7 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kBaselineBudget{600'000'000'000};  // for each thing that is asked of it
-constexpr int kWarmCalls = 3, kEmptyCalls = 15;
+constexpr int kWarmCalls = 3, kWatchedCalls = 15;
 
 // The reference's own module, run by the same program as candidates: what that costs is then the same for both.
 constexpr const char* kBaselineSource = "class ModelNew(Model):\n    pass\n";
@@ -84,12 +84,14 @@ void ModuleBench::start_baseline(const Task& task) {
 void ModuleBench::measure_overhead() {
   std::vector<double> calls, snapshots;
   const std::string key = secret_key();
-  for (int i = 0; i < kEmptyCalls; ++i) {
+  for (int i = 0; i < kWatchedCalls; ++i) {
     baseline_->set_budget(kBaselineBudget);
     const auto made = call(*baseline_, {ModuleRules::kStrict, 0, key}, true);
-    if (made.answer.found)
-      throw WorldError("a call that computes nothing fails: {}", made.answer.found->detail);
-    calls.push_back(made.us);
+    if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
+    const double own_us = made.answer.json.value("own_us", -1.0);
+    if (!(own_us >= 0 && own_us <= made.us))
+      throw WorldError("the baseline says that its module took {} us of {} us", own_us, made.us);
+    calls.push_back(made.us - own_us);
     snapshots.push_back(made.looked_us);
   }
   overhead_ = {.call_us = median(calls),
@@ -109,10 +111,10 @@ const RuntimeStats& ModuleBench::reference_times(int64_t trials) {
   return reference_times_[trials] = runtime_stats(times_ms);
 }
 
-CandidateProcess::Call ModuleBench::call(CandidateProcess& process, const ModuleDraw& draw, bool empty) {
+CandidateProcess::Call ModuleBench::call(CandidateProcess& process, const ModuleDraw& draw, bool own_time) {
   const ReferenceProcess::Placed placed = reference_.place(draw);
   CandidateProcess::Call made;
-  made.answer = process.arm(placed, empty);
+  made.answer = process.arm(placed, own_time);
   if (made.answer.found) return made;
   reference_.draw();
   return process.go([this] { reference_.snapshot(); });

@@ -22,11 +22,13 @@ class ProblemUnusable : public WorldError {
   using WorldError::WorldError;
 };
 
-// What a call costs besides computing, microseconds: measured by calls that compute nothing.
+// What a call costs besides computing, microseconds: by how much the clock's time of the baseline's calls is longer than what
+// its own process measures of its module. Nobody but the baseline is believed in that. A call that computes nothing would not
+// show all of it: on a GPU work that begins after another process's turn is slower at first.
 struct ModuleOverhead {
-  double call_us = 0;  // of such a call
+  double call_us = 0;
   double call_spread_us = 0;
-  double snapshot_us = 0;  // from its end until its outputs were copied away
+  double snapshot_us = 0;  // from a call's end until its outputs were copied away
   double snapshot_most_us = 0;
 };
 
@@ -49,7 +51,7 @@ class ModuleBench {
   const RuntimeStats& reference_times(int64_t trials);
 
   // One call of a process on that draw: places it, arms, draws, lets it go, takes the snapshot.
-  CandidateProcess::Call call(CandidateProcess& process, const ModuleDraw& draw, bool empty = false);
+  CandidateProcess::Call call(CandidateProcess& process, const ModuleDraw& draw, bool own_time = false);
 
   // A process for one candidate.
   std::unique_ptr<CandidateProcess> take();

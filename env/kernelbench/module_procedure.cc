@@ -13,7 +13,7 @@ constexpr Pace kModulePace{.long_us = 200, .tight = 0.03};
 constexpr int64_t kStrictChecks = 3;  // draws before any is timed
 constexpr int64_t kAuditFactor = 3;   // times the most pairs
 constexpr double kNearFloorFactor = 1.1, kLeast_us = 1.0;
-// A snapshot that takes this much longer than after a call that computes nothing had to wait for work.
+// A snapshot that takes this much longer than after a call of the baseline had to wait for work.
 constexpr double kLateSlack_us = 20, kLateShare = 0.05;
 constexpr double kLateCalls = 0.75;       // the share of calls from which on it is no accident
 constexpr double kComparableShare = 0.5;  // of the budget, for KernelBench's timed trials
