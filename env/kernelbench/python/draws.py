@@ -43,7 +43,10 @@ def own_inputs(problem, seed):
     return problem.module.get_inputs()
 
 
-def choose_form(chance, integer_outputs):
+def choose_form(chance, trial, integer_outputs):
+    """The first draw is centred: many problems draw from positive numbers alone, and the other sign shall not be left to chance."""
+    if trial == 0 and not integer_outputs:
+        return "centred"
     if chance.random() < PLAIN_SHARE:
         return "plain"
     return chance.choice(UNTIED if integer_outputs else FORMS[1:])
@@ -147,7 +150,7 @@ def strict_inputs(problem, key, trial, integers, integer_outputs, plain=False):
     seed = seed_of(key, trial)
     raw = own_inputs(problem, seed)
     chance = random.Random(seed ^ 1)
-    form = "plain" if plain else choose_form(chance, integer_outputs)
+    form = "plain" if plain else choose_form(chance, trial, integer_outputs)
     inside = DEFINED_WITHIN.search(problem.source) is not None
     floats = [isinstance(one, torch.Tensor) and one.dtype.is_floating_point for one in raw]
     alone = chance.choice([at for at, one in enumerate(floats) if one] or [0]) if chance.random() < 0.5 else None

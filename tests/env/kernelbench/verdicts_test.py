@@ -88,7 +88,7 @@ class Verdicts(JudgeTest):
 
     def test_only_for_positive_inputs(self):
         problem = MATMUL.replace("a @ b", "torch.relu(a @ b)")
-        result = self.judge(problem, "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return a @ b\n", draws=24)
+        result = self.judge(problem, "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return a @ b\n", draws=1)
         self.assertEqual(self.both(result), (True, False), result)
 
     def test_integers_are_exact(self):
