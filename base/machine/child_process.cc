@@ -206,4 +206,10 @@ CommandOutput output_of(const std::string& command) {
   return output;
 }
 
+std::string shell_word(const std::string& word) {
+  std::string result = "'";
+  for (const char c : word) result += c == '\'' ? "'\\''" : std::string(1, c);
+  return result + "'";
+}
+
 }  // namespace temper

@@ -88,4 +88,6 @@ struct CommandOutput {
 };
 CommandOutput output_of(const std::string& command);
 
+std::string shell_word(const std::string& word);  // quoted, so that a shell reads it as this word
+
 }  // namespace temper

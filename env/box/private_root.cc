@@ -75,4 +75,9 @@ void enter_private_root(int64_t bytes, const std::vector<std::string>& read_only
   check(::chdir("/"), "enter the private root");
 }
 
+void make_root_folder(const char* path, mode_t mode) {
+  fs::create_directory(path);  // it is there where a file in it was asked for
+  check(::chmod(path, mode), fmt::format("make {}", path));
+}
+
 }  // namespace temper::env

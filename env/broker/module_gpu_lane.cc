@@ -6,14 +6,13 @@
 #include "base/error.h"
 #include "base/machine/lease.h"
 #include "env/box/core_lease.h"
-#include "env/languages/language.h"
 
 namespace temper::env {
 namespace {
 
 constexpr int64_t kSpares = 3;  // a candidate that passes needs two: it is profiled in another process
 
-bool is_module(const Task& task) { return find_language(task.language).form == Form::kModule; }
+bool is_module(const Task& task) { return task.module.has_value(); }
 
 std::string device_of_modules() {
   const char* told = std::getenv("TEMPER_MODULE_DEVICE");

@@ -47,9 +47,7 @@ CandidateProcess::Answer CandidateProcess::answer_of(ModuleFrame frame, const ch
     answer.failure = failure_in(answer.json);
     answer.found = finding_of(answer.json, answer.failure);
   } catch (const ConfigError& e) {
-    process_.kill();
-    answer.found = ending("malformed");
-    answer.found->details = scrub(e.what()) + "\n";
+    answer.found = malformed(e.what());
   }
   return answer;
 }
@@ -62,6 +60,14 @@ Finding CandidateProcess::ending(const std::string& end) const {
   if (end == "exit")
     return {VerdictKind::kFailRuntime, "exit", "ended its process; return the result of forward"};
   return {VerdictKind::kFailRuntime, end};
+}
+
+// Nothing that follows could be understood, either.
+Finding CandidateProcess::malformed(const std::string& what) {
+  process_.kill();
+  Finding finding = ending("malformed");
+  finding.details = scrub(what) + "\n";
+  return finding;
 }
 
 CandidateProcess::Answer CandidateProcess::take(const ModuleCandidate& candidate, const Task& task) {
@@ -119,9 +125,7 @@ CandidateProcess::Call CandidateProcess::go(const std::function<void()>& looked)
     // Only a done that the clock has seen is one.
     if (timed.end != ClockPage::End::kDone) throw ConfigError("done, but not by the clock");
   } catch (const ConfigError& e) {
-    process_.kill();
-    call.answer.found = ending("malformed");
-    call.answer.found->details = scrub(e.what()) + "\n";
+    call.answer.found = malformed(e.what());
   }
   return call;
 }
@@ -133,9 +137,7 @@ CandidateProcess::Answer CandidateProcess::comparable_times(int64_t trials, std:
   try {
     times_ms = times_in(answer.json, "times_ms", trials);
   } catch (const ConfigError& e) {
-    process_.kill();
-    answer.found = ending("malformed");
-    answer.found->details = scrub(e.what()) + "\n";
+    answer.found = malformed(e.what());
   }
   return answer;
 }
@@ -145,9 +147,8 @@ CandidateProcess::Answer CandidateProcess::profile(std::optional<ModuleProfile>&
   if (answer.found) return answer;
   try {
     seen = profile_in(answer.json);
-  } catch (const ConfigError&) {
-    process_.kill();
-    answer.found = ending("malformed");
+  } catch (const ConfigError& e) {
+    answer.found = malformed(e.what());
   }
   return answer;
 }

@@ -63,14 +63,13 @@ class CandidateProcess {
   // The kernels of a call on the inputs of the last one, where the process says so.
   Answer profile(std::optional<ModuleProfile>& seen);
 
-  void kill() { process_.kill(); }
   bool running() const { return process_.running(); }
-  pid_t pid() const { return process_.pid(); }
 
  private:
   Answer ask(const nlohmann::json& request, const char* expected);
   Answer answer_of(ModuleFrame frame, const char* expected);
   Finding ending(const std::string& end) const;
+  Finding malformed(const std::string& what);
 
   ClockPage clock_;
   ModuleProcess process_;

@@ -5,41 +5,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/input/parts.h"
+
 namespace temper::env {
 namespace {
 
 constexpr char kMark[] = {'T', 'M', 'O', 'D', '0', '0', '0', '1'};
-
-void append_part(std::string& bytes, const std::string& part) {
-  const uint64_t size = part.size();
-  bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
-  bytes += part;
-}
-
-// Takes parts from the front of some bytes.
-class Parts {
- public:
-  explicit Parts(const std::string& bytes) : bytes_(bytes) {}
-  template <class Number>
-  bool take(Number& number) {
-    if (bytes_.size() - at_ < sizeof number) return false;
-    std::memcpy(&number, bytes_.data() + at_, sizeof number);
-    at_ += sizeof number;
-    return true;
-  }
-  bool take(std::string& part, size_t most) {
-    uint64_t size = 0;
-    if (!take(size) || size > most || bytes_.size() - at_ < size) return false;
-    part = bytes_.substr(at_, size);
-    at_ += size;
-    return true;
-  }
-  bool ended() const { return at_ == bytes_.size(); }
-
- private:
-  const std::string& bytes_;
-  size_t at_ = 0;
-};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -14,8 +15,6 @@ namespace temper::env {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kGpuFloorShare = 0.9, kEmptyKernel_us = 1.0;
 
 // Asks the driver, and prints one line of JSON. No context is made. Numbers of attributes are those of cuda.h.
 constexpr const char* kGpuQuestion = R"(
@@ -55,21 +54,14 @@ print(json.dumps({"name": name.value.decode(errors="replace"), "bus": bus.value.
                   "capability": 10 * attribute(75) + attribute(76)}))
 )";
 
-std::string in_quotes(const std::string& word) {
-  std::string result = "'";
-  for (const char c : word) result += c == '\'' ? "'\\''" : std::string(1, c);
-  return result + "'";
-}
-
 // The device file of the GPU at that place of the bus, or "" if the driver does not tell.
 std::string node_of(std::string bus) {
   std::ranges::transform(bus, bus.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  const CommandOutput told =
-      output_of("cat " + in_quotes("/proc/driver/nvidia/gpus/" + bus + "/information") + " 2>/dev/null");
   constexpr std::string_view kMark = "Device Minor:";
-  const size_t at = told.text.find(kMark);
-  if (at == std::string::npos) return "";
-  return fmt::format("/dev/nvidia{}", std::atoi(told.text.c_str() + at + kMark.size()));
+  std::ifstream information("/proc/driver/nvidia/gpus/" + bus + "/information");
+  for (std::string line; std::getline(information, line);)
+    if (line.starts_with(kMark)) return fmt::format("/dev/nvidia{}", std::atoi(line.c_str() + kMark.size()));
+  return "";
 }
 
 // All GPUs' where it is not known which is this one's: fewer nodes are better, and none is no use.
@@ -100,7 +92,7 @@ ModuleMachine this_core(const TritonPython& python) {
 ModuleMachine find_module_machine(const TritonPython& python, const std::string& device, int gpu) {
   if (device == "cpu") return this_core(python);
   const CommandOutput said =
-      output_of(fmt::format("{} -I -B -c {} {}", in_quotes(python.program), in_quotes(kGpuQuestion), gpu));
+      output_of(fmt::format("{} -I -B -c {} {}", shell_word(python.program), shell_word(kGpuQuestion), gpu));
   const size_t line = said.text.rfind('{');
   if (line == std::string::npos) throw WorldError("no GPU answers: {}", printable(said.text, 200));
   ModuleMachine machine;
@@ -128,8 +120,7 @@ TimeBounds module_bounds(const ModuleMachine& machine, double bytes) {
   const Roofs roofs{machine.bytes_per_s, 1};
   if (machine.device == "cpu") return {floor_us(bytes, 0, roofs), roof_us(bytes, 0, roofs)};
   const double from_memory = std::max(0.0, bytes - double(machine.l2_bytes));
-  return {std::max(kEmptyKernel_us, kGpuFloorShare * roof_us(from_memory, 0, roofs)),
-          roof_us(bytes, 0, roofs)};
+  return {gpu_floor_us(roof_us(from_memory, 0, roofs)), roof_us(bytes, 0, roofs)};
 }
 
 }  // namespace temper::env

@@ -148,7 +148,7 @@ Found ModuleProcedure::try_one_comparable(int64_t trial) {
     ++comparable_.trials_right;
     return std::nullopt;
   }
-  comparable_.issue = "Output mismatch";
+  comparable_.issue = kOutputMismatch;
   comparable_.max_difference.push_back(worst_of(compared.max_difference));
   comparable_.avg_difference.push_back(worst_of(compared.avg_difference));
   return std::nullopt;

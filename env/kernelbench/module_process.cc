@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -52,11 +51,6 @@ std::vector<std::string> module_box_files(const ModuleBoxOptions& options) {
   return files;
 }
 
-void make_module_folder(const char* path, mode_t mode) {
-  std::filesystem::create_directory(path);
-  if (::chmod(path, mode) != 0) throw system_error(fmt::format("make {}", path));
-}
-
 std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
   std::vector<std::string> environment{"LC_ALL=C.UTF-8",
                                        "PATH=/usr/local/cuda/bin:/usr/bin",
@@ -81,10 +75,8 @@ std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
 }  // namespace
 
 ModuleBoxOptions module_box_options(const std::string& python) {
-  const auto library = executable_dir() / "libtemper-lock-up.so";
-  if (!std::filesystem::exists(library)) throw WorldError("{} is missing: build again", library.string());
   ModuleBoxOptions options;
-  options.lock_up = library.string();
+  options.lock_up = lock_up_library();
   try {
     options.python = find_triton_python(python);
   } catch (const WorldError& e) {
@@ -111,8 +103,8 @@ ModuleProcess::ModuleProcess(const ModuleBoxOptions& options, ModuleProgram prog
 // Where TEMPER_MODULE_ERRORS is set, its errors are shown to whoever looks for a fault of ours.
 int ModuleProcess::run_box(const std::vector<int>& descriptors) const {
   enter_private_root(kRootBytes, module_box_files(options_), true);
-  make_module_folder(kPrograms, 0755);
-  make_module_folder(kModuleScratch, 0777);
+  make_root_folder(kPrograms, 0755);
+  make_root_folder(kModuleScratch, 0777);
   for (const ModuleFile& file : module_files())
     write_file(fmt::format("{}/{}", kPrograms, file.name), file.text);
   if (program_.trusted) {

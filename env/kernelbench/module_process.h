@@ -84,7 +84,6 @@ class ModuleProcess {
 
   // Makes a file in the process's scratch folder. Errors: WorldError. Only for a process in which nothing foreign runs yet.
   void put_file(const std::string& name, const std::string& content) const;
-  pid_t pid() const { return process_.pid(); }
   bool running() const { return process_.running(); }
   void kill() { process_.kill(); }  // with all that it has started
 

@@ -114,11 +114,6 @@ int64_t count_at(const Json& json, const char* key) {
   return *count;
 }
 
-bool is_code(const std::string& reason) {
-  const auto code = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  return !reason.empty() && reason.size() <= kMostReasonBytes && std::ranges::all_of(reason, code);
-}
-
 std::string scrubbed(const std::string& text, size_t most) {
   std::string clean;
   for (size_t at = 0; at < text.size();) {
@@ -210,7 +205,7 @@ Finding finding_of(const Json& json, const ModuleFailure& failure) {
   const auto* const own =
       std::ranges::find(kOwnKinds, told, [](VerdictKind kind) { return to_string(kind); });
   Finding finding{own != std::end(kOwnKinds) ? *own : kind_of(failure), reason};
-  if (!is_code(reason)) finding.reason = reason_of(finding.kind, failure);
+  if (!is_reason_code(reason)) finding.reason = reason_of(finding.kind, failure);
   const bool named =
       failure.error.empty() || failure.error == kKernelName || failure.message.starts_with(failure.error);
   finding.detail = named ? failure.message : failure.error + ": " + failure.message;
@@ -235,7 +230,6 @@ ModuleProblemFacts facts_in(const Json& json) {
   facts.exchange_bytes = count_at(json, "exchange_bytes");
   facts.generation = count_at(json, "generation");
   facts.weak = words_at(json, "weak");
-  facts.weak_comparable = words_at(json, "weak_comparable");
   return facts;
 }
 
@@ -245,7 +239,7 @@ ModuleComparison comparison_in(const Json& json) {
   if (right == json.end() || !right->is_boolean()) throw ConfigError("right is neither true nor false");
   comparison.right = right->get<bool>();
   const std::string reason = text_at(json, "reason");
-  comparison.reason = is_code(reason) ? reason : "tolerance";
+  comparison.reason = is_reason_code(reason) ? reason : "tolerance";
   comparison.message = scrub(text_at(json, "message"), kMostMessageBytes);
   comparison.max_difference = doubles_at(json, "max_difference", kMostTensors);
   comparison.avg_difference = doubles_at(json, "avg_difference", kMostTensors);

@@ -52,10 +52,10 @@ std::vector<double> times_in(const nlohmann::json& json, const char* key, int64_
 
 // What the reference says of a problem.
 struct ModuleProblemFacts {
-  std::vector<ModuleTensor> inputs;                // tensors alone
-  std::vector<ModuleTensor> outputs;               // with strides
-  int64_t exchange_bytes = 0, generation = 0;      // the memory through which calls pass, and which one it is
-  std::vector<std::string> weak, weak_comparable;  // trivial answers that pass
+  std::vector<ModuleTensor> inputs;            // tensors alone
+  std::vector<ModuleTensor> outputs;           // with strides
+  int64_t exchange_bytes = 0, generation = 0;  // the memory through which calls pass, and which one it is
+  std::vector<std::string> weak;               // trivial answers that pass
 };
 ModuleProblemFacts facts_in(const nlohmann::json& json);
 

@@ -18,10 +18,10 @@ constexpr seconds kPatience{120};
 // On a core we make the exchange, and the reference makes it as long as it needs. Nobody can make it shorter again. On a GPU
 // the reference makes it and hands it to us.
 Fd exchange_of(const ModuleBoxOptions& options) {
+  if (options.device != "cpu") return Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
   Fd file(::memfd_create("exchange", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file || ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw system_error("make an exchange");
-  if (options.device == "cpu") return file;
-  return Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  return file;
 }
 
 const char* name_of(ModuleRules rules) { return rules == ModuleRules::kComparable ? "comparable" : "strict"; }

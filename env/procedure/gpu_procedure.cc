@@ -15,6 +15,7 @@
 #include "env/procedure/open_candidate.h"
 #include "env/verdict/details.h"
 #include "env/verdict/message.h"
+#include "env/verdict/timing.h"
 
 namespace temper::env {
 namespace {
@@ -22,8 +23,6 @@ namespace {
 using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kFloorShare = 0.9;
-constexpr double kEmptyKernel_us = 1.0;
 // Events and the host's clock may differ by what a warm cache saves, and no more …
 constexpr double kHostShare = 0.6, kHostAgrees = 0.9;
 constexpr int kHostTries = 5, kProfileTries = 4;
@@ -75,7 +74,7 @@ void without_what_sets_times(const Task& task, GpuDraw& draw) {
 double gpu_floor_us(const Task& task, const GpuFactsWire& gpu) {
   const double written = sum(buffer_bytes(task.outputs, task.timed_shape));
   const RoofTimes roofs = roof_times(task, gpu, std::min(written, double(gpu.l2_bytes)));
-  return std::max(kEmptyKernel_us, kFloorShare * roofs.us());
+  return gpu_floor_us(roofs.us());
 }
 
 TimeBounds gpu_bounds(const Task& task, const GpuFactsWire& gpu) {

@@ -19,6 +19,8 @@ struct RuntimeStats {
   bool timed() const { return num_trials > 0; }
 };
 
+inline constexpr const char* kOutputMismatch = "Output mismatch";  // KernelBench's words for wrong values
+
 struct ComparableResult {
   // compiled: the source could be imported and has a ModelNew. correctness: all trials agreed.
   bool compiled = false, correctness = false;
@@ -28,7 +30,7 @@ struct ComparableResult {
   RuntimeStats runtime = {}, ref_runtime = {};
   // What was thrown: while it was compiled (not compiled), called (not correct) or timed (correct).
   std::string error_name = {}, error = {}, traceback = {};
-  std::string issue = {};  // "Output mismatch", or which shape was expected
+  std::string issue = {};  // kOutputMismatch, or which shape was expected
   bool timed_out = false;
   bool excessive_speedup = false;  // more than kExcessiveSpeedup times as fast as the reference
 };

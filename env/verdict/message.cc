@@ -171,6 +171,12 @@ std::string first_compiler_error(std::string_view diagnostics) {
   return scrub(of_ours.empty() ? undefined : of_ours);
 }
 
+bool is_reason_code(const std::string& word) {
+  constexpr size_t kMostBytes = 32;
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  return !word.empty() && word.size() <= kMostBytes && std::ranges::all_of(word, fits);
+}
+
 std::string words_of(const std::string& reason) {
   if (const auto it = reason_words().find(reason); it != reason_words().end()) return it->second;
   if (!reason.starts_with("signal_")) return reason;

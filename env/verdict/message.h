@@ -34,6 +34,9 @@ std::string mismatch_text(const Mismatch& mismatch);
 // The compiler's first error without the file's name: "line 3: expected ';' before '}' token".
 std::string first_compiler_error(std::string_view diagnostics);
 
+// Whether a stranger's word can be a reason: at most 32 letters in lower case, digits and underscores.
+bool is_reason_code(const std::string& word);
+
 // "Segmentation fault" of signal_11. A reason without words is its own.
 std::string words_of(const std::string& reason);
 

@@ -12,7 +12,7 @@
 namespace temper::env {
 namespace {
 
-constexpr double kFloorShare = 0.5;
+constexpr double kFloorShare = 0.5, kGpuFloorShare = 0.9;
 
 // The largest k with 2 · P(W < k) ≤ 0.05, W the sum of the ranks 1 … n that a fair coin picks; 0 if none.
 // Where n is large W is as good as normal, and counting its ways takes long.
@@ -159,5 +159,7 @@ double roof_us(double bytes, double flops, const Roofs& roofs) {
 double floor_us(double bytes, double flops, const Roofs& roofs) {
   return kFloorShare * roof_us(bytes, flops, roofs);
 }
+
+double gpu_floor_us(double roof_us) { return std::max(kEmptyKernel_us, kGpuFloorShare * roof_us); }
 
 }  // namespace temper::env

@@ -42,4 +42,8 @@ double roof_us(double bytes, double flops, const Roofs& roofs);
 // Half of roof_us: honest runs on warm caches stay above it.
 double floor_us(double bytes, double flops, const Roofs& roofs);
 
+// On a GPU: what it takes to launch a kernel that does nothing, and the floor below that roof, which is never less.
+inline constexpr double kEmptyKernel_us = 1.0;
+double gpu_floor_us(double roof_us);
+
 }  // namespace temper::env

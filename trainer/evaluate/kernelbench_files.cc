@@ -64,10 +64,10 @@ ordered_json metadata_of(const ComparableResult& result, const std::string& gpu)
   if (!result.avg_difference.empty()) metadata["avg_difference"] = difference_texts(result.avg_difference);
   if (!result.issue.empty()) {
     metadata["correctness_issue"] = result.issue;
-    if (result.issue != "Output mismatch") metadata["correctness_issue_name"] = "correctness_issue";
+    if (result.issue != env::kOutputMismatch) metadata["correctness_issue_name"] = "correctness_issue";
   }
   // A trial that throws or has another shape ends them all without a count.
-  const bool counted = result.issue.empty() || result.issue == "Output mismatch";
+  const bool counted = result.issue.empty() || result.issue == env::kOutputMismatch;
   if (result.compiled && result.trials > 0 && counted && (result.correctness || result.error.empty()))
     metadata["correctness_trials"] = fmt::format("({} / {})", result.trials_right, result.trials);
   if (result.excessive_speedup) metadata["excessive_speedup"] = true;
@@ -105,12 +105,6 @@ std::vector<std::pair<std::string, std::pair<int64_t, int64_t>>> counts_of(
     ++all;
   }
   return counts;
-}
-
-std::vector<int64_t> powers_up_to(int64_t most) {
-  std::set<int64_t> powers{most};
-  for (int64_t k = 1; k < most; k *= 2) powers.insert(k);
-  return {powers.begin(), powers.end()};
 }
 
 std::string gpu_of(const std::vector<ModuleAnswer>& answers) {

@@ -38,14 +38,12 @@ Counted comparably(const ModuleAnswer& answer, const std::map<std::string, env::
           result->correctness && timed ? baseline->second.mean / result->runtime.mean : 0};
 }
 
-// pass@k over the problems, for powers of two and all samples of the problem with the most.
+// pass@k over the problems.
 std::map<int64_t, double> chances_of(const std::map<std::string, std::pair<int64_t, int64_t>>& right_of) {
   int64_t most = 0;
   for (const auto& [task, counts] : right_of) most = std::max(most, counts.second);
-  std::set<int64_t> wanted{most};
-  for (int64_t k = 1; k < most; k *= 2) wanted.insert(k);
   std::map<int64_t, double> chances;
-  for (const int64_t k : wanted)
+  for (const int64_t k : powers_up_to(most))
     for (const auto& [task, counts] : right_of)
       chances[k] +=
           pass_at(std::min(k, counts.second), counts.second, counts.first) / double(right_of.size());

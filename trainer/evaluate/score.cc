@@ -52,6 +52,13 @@ const rollout::Turn& best_turn(const RewardOptions& options, const rollout::Traj
       trajectory.turns, {}, [&](const rollout::Turn& turn) { return standing(options, turn.verdict); });
 }
 
+std::vector<int64_t> powers_up_to(int64_t most) {
+  std::vector<int64_t> powers;
+  for (int64_t k = 1; k < most; k *= 2) powers.push_back(k);
+  powers.push_back(most);
+  return powers;
+}
+
 double pass_at(int64_t k, int64_t samples, int64_t correct) {
   TEMPER_CHECK(k > 0 && k <= samples && correct <= samples, "pass@{} of {}", k, samples);
   double none = 1;

@@ -44,6 +44,8 @@ const rollout::Turn& best_turn(const RewardOptions& reward, const rollout::Traje
 // The chance that at least one of k samples is correct, where `correct` of `samples` were; k at most samples.
 // Source: Chen et al., 2107.03374, equation 1: 1 − C(n − c, k) / C(n, k).
 double pass_at(int64_t k, int64_t samples, int64_t correct);
+// The k for which that is told: powers of two below the most samples, and the most. Rising.
+std::vector<int64_t> powers_up_to(int64_t most);
 
 // PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/raw_correct, PREFIX/hacks,
 // PREFIX/infra (shares and means); PREFIX/fast_1_compiled where torch.compile's time of any is known.

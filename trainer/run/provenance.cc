@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/input/printable.h"
+#include "base/machine/child_process.h"
 #include "base/machine/cores.h"
 #include "policy/cuda/device.h"
 #include "policy/ops/cpu/instruction_set.h"
@@ -28,14 +29,7 @@ std::string quoted(const std::string& word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) {
-    if (c == '\'')
-      text += "'\\''";
-    else
-      text += c;
-  }
-  return text + "'";
+  return shell_word(word);
 }
 
 Json libraries() {

@@ -55,12 +55,8 @@ def collect(request, folder):
     extension.install(found)
     torch.cuda.is_available, torch.cuda.get_device_capability = lambda: True, lambda *_: (9, 0)
     try:
-        module = module_new.ModuleNew.__new__(module_new.ModuleNew)
-        module.path = os.path.join(folder, "candidate.py")
-        module.problem = module_new.Problem(request["problem"], request["precision"], "cpu")
-        with open(module.path, "w") as file:
-            file.write(request["source"])
-        made = module.load(request["source"], request.get("backend", "cuda"))
+        module = module_new.ModuleNew(request, "cpu", folder)
+        made = module.load()
         if not recipes and not refused:
             with torch.device("meta"):  # what is built where ModelNew is made
                 made(*module.problem.module.get_init_inputs())

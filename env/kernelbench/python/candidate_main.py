@@ -50,6 +50,7 @@ class Candidate:
         start = time.perf_counter()
         try:
             self.module = module_new.ModuleNew(request, self.exchange.device, self.folder)
+            self.module.build()
         except problem.ProblemError as error:
             return {"status": "failed", "stage": "problem", "error": error.reason, "message": str(error), "traceback": ""}
         self.exchange.synchronize()

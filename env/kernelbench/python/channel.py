@@ -5,8 +5,6 @@ import socket
 
 from frames import frame, read_frame
 
-MAX_FRAME_BYTES = 64 << 20
-
 
 class Channel:
     def __init__(self, descriptor):

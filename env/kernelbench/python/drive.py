@@ -30,7 +30,7 @@ SPINS = 20000  # between two looks whether the process is still there
 
 class Judge:
     def __init__(self, told, reference):
-        self.told, self.reference, self.trial = told, reference, 0
+        self.told, self.reference = told, reference
         self.key = secrets.token_hex(16)
 
     def call(self, candidate, kind, trial, own_time=False):

@@ -46,24 +46,32 @@ class ModuleNew:
 
     def __init__(self, request, device, folder):
         self.path = os.path.join(folder, MODULE + ".py")
-        built = {one["key"]: os.path.join(folder, one["file"]) for one in request.get("extensions", ())}
-        self.libraries = list(built.values())
-        extension.install_built(built)
+        self.built = {one["key"]: os.path.join(folder, one["file"]) for one in request.get("extensions", ())}
         self.problem = Problem(request["problem"], request["precision"], device)
         with open(self.path, "w") as file:
             file.write(request["source"])
-        self.model = self.construct(self.load(request["source"], request.get("backend", "cuda")))
+        self.source, self.backend = request["source"], request.get("backend", "cuda")
+        self.model = None
 
-    def load(self, source, backend):
+    @property
+    def libraries(self):
+        return list(self.built.values())
+
+    def build(self):
+        """With the extensions that were compiled beforehand."""
+        extension.install_built(self.built)
+        self.model = self.construct(self.load())
+
+    def load(self):
         """The class. As in KernelBench, Triton's candidates are modules of their own, others continue the problem's."""
         module = types.ModuleType(MODULE)
         module.__file__ = self.path
         sys.modules[MODULE] = module
-        if backend != "triton":
+        if self.backend != "triton":
             names = {name: value for name, value in self.problem.module.__dict__.items() if not name.startswith("__")}
             module.__dict__.update(names)
         try:
-            run_source(source, self.path, module)
+            run_source(self.source, self.path, module)
         except BaseException as error:
             raise failure_of("import", error, self.path) from None
         model = module.__dict__.get(ENTRY)

@@ -27,7 +27,7 @@ def high(descriptor):
 class Process:
     """A program of this folder with a socket at descriptor 3 and the others from 4 on."""
 
-    def __init__(self, program, arguments, descriptors, environment=None):
+    def __init__(self, program, arguments, descriptors):
         ours, theirs = socket.socketpair()
         given = [high(theirs.detach()), *descriptors]
         def settle():
@@ -36,7 +36,7 @@ class Process:
 
         # All other descriptors of ours are closed by exec.
         self.process = subprocess.Popen([sys.executable, "-I", os.path.join(HERE, program), *arguments], close_fds=False, preexec_fn=settle,
-                                        env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL)
+                                        stdin=subprocess.DEVNULL)
         os.close(given[0])
         self.channel = Channel(ours.detach())
 
@@ -105,9 +105,9 @@ class Candidate(Process):
             self.ready = self.receive()
         return self.ready
 
-    def arm(self, place, **more):
+    def arm(self, place, own_time=False):
         self.nonce += 1
-        return self.ask(op="arm", inputs=place["inputs"], outputs=place["outputs"], nonce=self.nonce, **more)
+        return self.ask(op="arm", inputs=place["inputs"], outputs=place["outputs"], nonce=self.nonce, own_time=own_time)
 
     def finished(self, spins):
         """Whether the armed call is over, looked at so many times."""

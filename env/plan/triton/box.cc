@@ -2,7 +2,6 @@
 
 #include <linux/capability.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -40,11 +39,6 @@ std::vector<std::string> files_of(const TritonBoxOptions& options) {
   return files;
 }
 
-void make_folder(const char* path, mode_t mode) {
-  std::filesystem::create_directory(path);  // it is there where a file in it was asked for
-  if (::chmod(path, mode) != 0) throw system_error(fmt::format("make {}", path));
-}
-
 std::string text_of(const nlohmann::json& json, const char* key) {
   return json.contains(key) && json.at(key).is_string() ? json.at(key).get<std::string>() : "";
 }
@@ -52,9 +46,7 @@ std::string text_of(const nlohmann::json& json, const char* key) {
 }  // namespace
 
 TritonBoxOptions triton_box_options(const std::string& python) {
-  const auto library = executable_dir() / "libtemper-lock-up.so";
-  if (!std::filesystem::exists(library)) throw WorldError("{} is missing: build again", library.string());
-  return {.python = find_triton_python(python), .lock_up = library.string()};
+  return {.python = find_triton_python(python), .lock_up = lock_up_library()};
 }
 
 TritonBox::TritonBox(TritonBoxOptions options) : options_(std::move(options)) { start(); }
@@ -72,8 +64,8 @@ void TritonBox::start() {
 // In the box's first process. Its words go to its error output, which is ours.
 int TritonBox::run_box(int socket) const {
   enter_private_root(kBoxBytes, files_of(options_));
-  make_folder(kFolder, 0755);
-  make_folder(kScratch, 0777);
+  make_root_folder(kFolder, 0755);
+  make_root_folder(kScratch, 0777);
   for (const TritonFile& file : triton_files())
     write_file(fmt::format("{}/{}", kFolder, file.name), file.text);
   // What making namespaces, mounting in them, becoming a candidate's user and ending its processes takes.

@@ -46,12 +46,6 @@ print(json.dumps({"program": sys.executable, "python": sys.version.split()[0], "
                   "folders": sorted(folder for folder in set(folders) if os.path.isdir(folder))}))
 )";
 
-std::string quoted(const std::string& word) {
-  std::string result = "'";
-  for (const char c : word) result += c == '\'' ? "'\\''" : std::string(1, c);
-  return result + "'";
-}
-
 // Without the folders that lie in another of the list.
 std::vector<std::string> outermost(const std::vector<std::string>& folders) {
   std::vector<std::string> kept;
@@ -71,7 +65,7 @@ struct Answer {
 };
 
 Answer ask(const std::string& program) {
-  const CommandOutput said = output_of(quoted(program) + " -E -s -B -c " + quoted(kQuestion));
+  const CommandOutput said = output_of(shell_word(program) + " -E -s -B -c " + shell_word(kQuestion));
   const size_t line = said.text.rfind('{');
   Answer answer;
   if (!said.ok || line == std::string::npos) {
@@ -130,6 +124,12 @@ TritonPython find_triton_python(const std::string& chosen) {
   }
   throw WorldError("candidates in Triton need a Python with torch and triton {}: {}; {}", kTritonVersion,
                    fmt::join(problems, "; "), kInstall);
+}
+
+std::string lock_up_library() {
+  const fs::path library = executable_dir() / "libtemper-lock-up.so";
+  if (!fs::exists(library)) throw WorldError("{} is missing: build again", library.string());
+  return library.string();
 }
 
 }  // namespace temper::env

@@ -23,4 +23,7 @@ std::string description(const TritonPython& python);
 // Errors: WorldError saying what is missing and what to install.
 TritonPython find_triton_python(const std::string& chosen);
 
+// The library with which a Python process locks itself up, beside this program. Errors: WorldError if it is missing.
+std::string lock_up_library();
+
 }  // namespace temper::env

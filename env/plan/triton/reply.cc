@@ -10,13 +10,14 @@
 #include "base/input/json.h"
 #include "base/input/printable.h"
 #include "env/plan/triton/steps.h"
+#include "env/verdict/message.h"
 
 namespace temper::env {
 namespace {
 
 constexpr VerdictKind kKinds[] = {VerdictKind::kFailParse, VerdictKind::kFailCompile, VerdictKind::kFailPlan,
                                   VerdictKind::kRejectPolicy};
-constexpr size_t kMaxReasonBytes = 32, kMaxInfraBytes = 400;
+constexpr size_t kMaxInfraBytes = 400;
 constexpr JsonLimits kLimits{.bytes = 32'000'000, .depth = 16, .values = 2'000'000};
 
 Finding malformed(const std::string& what) {
@@ -49,10 +50,8 @@ double time_in(const nlohmann::json& json, const char* key, double most) {
 Finding failure_in(const nlohmann::json& json) {
   const std::string word = text_in(json, "kind"), reason = text_in(json, "reason");
   const auto kind = std::ranges::find(kKinds, word, [](VerdictKind known) { return to_string(known); });
-  const auto code = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   if (kind == std::end(kKinds)) throw ConfigError("a failure of the kind {}", shown(word));
-  if (reason.empty() || reason.size() > kMaxReasonBytes || !std::ranges::all_of(reason, code))
-    throw ConfigError("a failure for the reason {}", shown(reason));
+  if (!is_reason_code(reason)) throw ConfigError("a failure for the reason {}", shown(reason));
   return {*kind, reason, text_in(json, "message"), text_in(json, "details")};
 }
 
