@@ -44,19 +44,27 @@ void lose(CUresult how) { lost = how; }
 void endless() {
   for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
-void sleep_us(double time) { std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(time)); }
+
+// What work takes: more than the CPU that plays it, or the host's clock would contradict the device's. A record also
+// stands for the baseline's work, which this driver does not see.
+using std::chrono::microseconds;
+constexpr microseconds kStart{2}, kRecord{60};
+constexpr Clock::Duration kThread{5}, kGroup{1};  // a group is 8 bytes that are set or copied
+
+void sleep(microseconds time) { Clock::pass(time); }
+void pass_for_bytes(size_t bytes) { Clock::pass(kStart + int64_t(bytes / 8) * kGroup); }
 
 // What hardly a kernel on a GPU can do: keep count of its calls, reach the events' times, find the memory
 // that is shared, start another unseen.
 void slow_at_first(void** addresses) {
   static int calls = 0;
-  if (++calls >= 15 && calls <= 18) sleep_us(5000);  // the first that are timed
+  if (++calls >= 15 && calls <= 18) sleep(microseconds(5000));  // the first that are timed
   fake::Kernel<&good>::call(addresses);
 }
 void ever_faster(void** addresses) {
   static int calls = 0;
   ++calls;  // from 15 on they are timed, from 25 on by the audit
-  sleep_us(calls < 20 ? 40'000 : calls < 39 ? 2'000 : 0);
+  sleep(microseconds(calls < 20 ? 40'000 : calls < 39 ? 2'000 : 0));
   fake::Kernel<&good>::call(addresses);
 }
 void changes_an_input_once(void** addresses) {
@@ -65,12 +73,13 @@ void changes_an_input_once(void** addresses) {
 }
 void shortens_its_time(void** addresses) {
   events_lie = true;
-  sleep_us(200);  // less than what the host's clock takes for long
+  sleep(microseconds(200));  // less than what the host's clock takes for long
   fake::Kernel<&good>::call(addresses);
 }
 void shortens_a_long_time(void** addresses) {
   events_lie = true;
-  sleep_us(40'000);
+  sleep(microseconds(40'000));
+  std::this_thread::sleep_for(microseconds(40'000));  // for the host's clock
   fake::Kernel<&good>::call(addresses);
 }
 void changes_what_was_given(void** addresses) {
@@ -78,7 +87,7 @@ void changes_what_was_given(void** addresses) {
   ++*mapped;
 }
 void sleeps(void** addresses) {
-  sleep_us(3000);
+  sleep(microseconds(3000));
   fake::Kernel<&good>::call(addresses);
 }
 float table[3] = {1, 2, 3};
@@ -205,6 +214,7 @@ template <class Memory>
 CUresult memset(CUdeviceptr to, Memory value, size_t count) {
   const auto begin = Clock::now();
   std::fill_n(reinterpret_cast<Memory*>(to), count, value);
+  pass_for_bytes(count * sizeof(Memory));
   fake::trace(Work::kMemset, begin);
   return lost;
 }
@@ -330,6 +340,7 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
   const auto begin = Clock::now();
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  pass_for_bytes(bytes);
   fake::trace(Work::kCopy, begin);
   return lost;
 }
@@ -380,6 +391,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void*
       unpacked.push_back(static_cast<char*>(extra[1]) + offset);
   const auto begin = Clock::now();
   run(function, addresses != nullptr ? addresses : unpacked.data());
+  Clock::pass(kStart +
+              kThread * int64_t(config->gridDimX * config->gridDimY * config->blockDimX * config->blockDimY));
   fake::trace(Work::kKernel, begin,
               {{config->gridDimX, config->gridDimY, config->gridDimZ},
                {config->blockDimX, config->blockDimY, config->blockDimZ}});
@@ -411,6 +424,7 @@ CUresult cuEventCreate(CUevent* event, unsigned) {
   return *event = reinterpret_cast<CUevent>(new Clock::time_point), lost;
 }
 CUresult cuEventRecord(CUevent event, CUstream) {
+  Clock::pass(kRecord);
   return *reinterpret_cast<Clock::time_point*>(event) = Clock::now(), lost;
 }
 CUresult cuEventSynchronize(CUevent) { return lost; }
