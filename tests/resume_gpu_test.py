@@ -9,7 +9,8 @@ from pathlib import Path
 
 import jobs
 import ranks_gpu_test as gpu
-import resume_test as resume
+import resume_test
+import resumed_runs as resume
 
 
 @functools.cache
@@ -22,7 +23,7 @@ def uninterrupted():
     return directory
 
 
-class Gpus(resume.BitForBit):
+class Gpus(resume_test.BitForBit):
     test_killed_before_the_first_checkpoint = test_killed_twice = test_killed_at_random_moments = None
     test_what_was_judged_before_the_stop_is_not_judged_again = test_near_its_starting_weights = None
     test_killed_in_the_corpus_the_cold_start_and_the_evaluation = None
@@ -38,7 +39,7 @@ class Gpus(resume.BitForBit):
                 self.expect_like_uninterrupted()
 
 
-class Ranks(resume.Ranks):
+class Ranks(resume_test.Ranks):
     def setUp(self):
         super().setUp()
         if gpu.gpu_count() < 2:
@@ -66,7 +67,7 @@ if __name__ == "__main__":
     jobs.TINY = gpu.CONFIG
     for words in (resume.BASE, jobs.TAUGHT):
         words[:] = [word for word in words if not word.startswith("model.")]
-    resume.uninterrupted = uninterrupted
+    resume.uninterrupted = resume_test.uninterrupted = uninterrupted
     try:
         unittest.main(verbosity=2)
     finally:

@@ -1,6 +1,6 @@
 // Every collective on every rank, checked; prints "ok RANK SIZE LOCAL_RANK LOCAL_SIZE". With the word cuda
 // the tensors lie on the GPU of the local rank; with calls WORD… it makes those calls instead (calls.h), and
-// with cost it says what their digest costs. Started by tests/ranks_test.py, ranks_failing_test.py and ranks_gpu_test.py.
+// with cost it says what their digest costs. Started by tests/ranks_test.py, ranks_calls_test.py and ranks_gpu_test.py.
 
 #include <ATen/ATen.h>
 

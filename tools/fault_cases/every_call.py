@@ -9,14 +9,14 @@ import tempfile
 from pathlib import Path
 
 import jobs
-import resume_test
+import resumed_runs
 
 from . import harness
 from .harness import Skipped, case, expect, extend
 from .runs import ended, lines_of
 
 STEPS = 3  # the save of the second one is ended: it has one before it to remove, and a step comes after it
-WORDS = [*resume_test.BASE, f"run.steps={STEPS}", "checkpoint.every=1", "checkpoint.keep=1"]
+WORDS = [*resumed_runs.BASE, f"run.steps={STEPS}", "checkpoint.every=1", "checkpoint.keep=1"]
 CHANGES = ("write", "pwrite64", "fsync", "rename", "renameat2", "mkdir", "unlink", "unlinkat", "rmdir", "truncate", "ftruncate",
            "clone3")
 NEAR = 2  # of many that are alike, at each end
@@ -164,12 +164,12 @@ def kill_at(part, directory, number, *words):
 def differences(directory, whole):
     """Of two runs, in words: figures, trajectories, weights."""
     found = [f"figures of step {a.get('step')}: {sorted(key for key in a | b if a.get(key) != b.get(key))}"
-             for a, b in zip(resume_test.figures(directory), resume_test.figures(whole)) if a != b]
-    if len(resume_test.figures(directory)) != len(resume_test.figures(whole)):
+             for a, b in zip(resumed_runs.figures(directory), resumed_runs.figures(whole)) if a != b]
+    if len(resumed_runs.figures(directory)) != len(resumed_runs.figures(whole)):
         found.append("the number of lines of the metrics")
-    if resume_test.trajectories(directory) != resume_test.trajectories(whole):
+    if resumed_runs.trajectories(directory) != resumed_runs.trajectories(whole):
         found.append("trajectories")
-    if not resume_test.state(whole, STEPS) or resume_test.state(directory, STEPS) != resume_test.state(whole, STEPS):
+    if not resumed_runs.state(whole, STEPS) or resumed_runs.state(directory, STEPS) != resumed_runs.state(whole, STEPS):
         found.append("weights and moments")
     final = "checkpoints/final/model.safetensors"
     if (directory / final).read_bytes() != (whole / final).read_bytes():
@@ -252,7 +252,7 @@ killed_at_each("going on", GOING_ON, 2)
 
 def untimed(directory):
     """The figures that no clock is behind."""
-    return [{name: value for name, value in line.items() if not re.search("speedup|fast_", name)} for line in resume_test.figures(directory)]
+    return [{name: value for name, value in line.items() if not re.search("speedup|fast_", name)} for line in resumed_runs.figures(directory)]
 
 
 def journal(directory):

@@ -10,7 +10,7 @@ import unittest
 import jobs
 import ranks_failing_test
 import ranks_test
-import resume_test
+import resumed_runs
 
 from .harness import Skipped, case, expect
 from .runs import ended, goes_on, preload, start, wait_for_step
@@ -87,7 +87,7 @@ def mpi_rank_killed(folder):
     """mpirun ends with the words of rank 0, and the same command goes on."""
     if not jobs.have_mpi():
         raise Skipped("no Open MPI")
-    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resume_test.BASE,
+    words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resumed_runs.BASE,
                               "run.steps=40", "ranks.silence_s=3")
     done = jobs.run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=update:kill@3", *words, timeout=60)
     expect("was killed or crashed in update" in done.text and done.codes[0] != 0, done.text)
@@ -209,7 +209,7 @@ def swallowed(at, count):
         if not jobs.have_mpi():
             raise Skipped("no Open MPI")
         library = preload(folder, LEFT_OUT)
-        words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resume_test.BASE,
+        words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resumed_runs.BASE,
                                   "run.steps=6", "ranks.silence_s=3", "ranks.timeout_s=4")
         done = jobs.run_mpi(count, "env", f"LD_PRELOAD={library}", f"CASE_AT={at}", *words, timeout=90)
         expect(done.codes[0] != 0, f"nobody noticed\n{done.text}")

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import jobs
-import resume_test
+import resumed_runs
 
 from .harness import case, expect
 from .runs import ended, goes_on, lines_of, preload, start, wait_for_step
@@ -125,7 +125,7 @@ int open64(const char* path, int flags, ...) {
 
 
 def one_life(directory, library, words, **environment):
-    return jobs.start_temper(1, f"run.dir={directory}", f"model.path={jobs.taught()}", *resume_test.BASE,
+    return jobs.start_temper(1, f"run.dir={directory}", f"model.path={jobs.taught()}", *resumed_runs.BASE,
                              "checkpoint.keep=1", *words, of_rank=lambda rank: {"LD_PRELOAD": library, "CASE_DIR": str(directory)} | environment)
 
 
@@ -134,12 +134,12 @@ def calls_of_a_life():
     """kind → how many such calls a whole run makes in its directory."""
     folder = jobs.WORK / "calls"
     folder.mkdir()
-    ended(one_life(folder / "run", preload(folder, AT_A_CALL), [resume_test.cache()], CASE_COUNTS=str(folder / "counts")), 0)
+    ended(one_life(folder / "run", preload(folder, AT_A_CALL), [resumed_runs.cache()], CASE_COUNTS=str(folder / "counts")), 0)
     return {name: int(count) for name, count in (line.split() for line in (folder / "counts").read_text().splitlines())}
 
 
 def ended_at(kind):
-    @case(name=f"ended at a system call: {kind}", needs=(jobs.taught, resume_test.uninterrupted, calls_of_a_life))
+    @case(name=f"ended at a system call: {kind}", needs=(jobs.taught, resumed_runs.uninterrupted, calls_of_a_life))
     def _(folder):
         """Wherever the process is killed at such a call in the run's directory, the same command takes the run to its end, and
         figures, trajectories and weights are, to the bit, those of a run that was not ended."""
@@ -147,24 +147,24 @@ def ended_at(kind):
         expect(count > 1, f"a run makes {count} such calls")
         chosen = random.Random(kind)
         for number, place in enumerate({chosen.randint(1, count // 2), chosen.randint(count // 2 + 1, max(2, count * 9 // 10))}):
-            words = [resume_test.cache()]
+            words = [resumed_runs.cache()]
             directory = folder / f"run{number}"
             ended(one_life(directory, library, words, CASE_CALL=kind, CASE_AT=str(place)), -9)
             ended(one_life(directory, library, words), 0)
-            resume_test.Resume().expect_like_uninterrupted(directory)
+            resumed_runs.Resume().expect_like_uninterrupted(directory)
 
 
 for its_kind in ("rename", "fsync", "write", "mkdir", "unlink", "open"):
     ended_at(its_kind)
 
 
-@case(needs=(jobs.taught, resume_test.uninterrupted))
+@case(needs=(jobs.taught, resumed_runs.uninterrupted))
 def killed_again_and_again(folder):
     """A run that is killed within a second or two, and started again each time, comes to its end with the figures of one that
     was not."""
-    words, chosen, lives = [resume_test.cache()], random.Random(11), 0
+    words, chosen, lives = [resumed_runs.cache()], random.Random(11), 0
     while not (folder / "run/finished.json").exists():
-        run = jobs.start_temper(1, f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resume_test.BASE,
+        run = jobs.start_temper(1, f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resumed_runs.BASE,
                                 "checkpoint.every=1", *words)
         lives += 1
         try:
@@ -174,7 +174,7 @@ def killed_again_and_again(folder):
         run[0].communicate()
         expect(lives < 40, "it never comes to its end")
     expect(lives > 2, f"{lives} lives are no test")
-    resume_test.Resume().expect_like_uninterrupted(folder / "run")
+    resumed_runs.Resume().expect_like_uninterrupted(folder / "run")
 
 
 @case(quick=True)

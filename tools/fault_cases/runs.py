@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import jobs
-import resume_test
+import resumed_runs
 
 from .harness import HELPERS, Skipped, expect
 
@@ -22,7 +22,7 @@ def taught():
 def start(directory, *words, count=1, of_rank=lambda rank: {}, program_of=lambda rank: None, **environment):
     """Ranks of a run that has a policy whose answers are half right."""
     more = {name: str(value) for name, value in environment.items()}
-    return jobs.start_temper(count, f"run.dir={directory}", taught(), *resume_test.BASE, "run.steps=40", *QUICK_END, *words,
+    return jobs.start_temper(count, f"run.dir={directory}", taught(), *resumed_runs.BASE, "run.steps=40", *QUICK_END, *words,
                              of_rank=lambda rank: more | of_rank(rank), program_of=program_of)
 
 
