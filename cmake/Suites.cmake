@@ -10,4 +10,5 @@ function(temper_suites target)
   file(WRITE "${include}" "if(EXISTS [=[${file}]=])\n  include([=[${file}]=])\nelse()\n"
        "  add_test(${target}_IS_NOT_BUILT sh -c [=[echo '${target} is not built: tools/test builds and runs all tests'; exit 1]=])\nendif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/list_suites.cmake")
 endfunction()

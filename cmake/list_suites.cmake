@@ -6,6 +6,7 @@ string(REGEX MATCHALL "(^|\n)[^ \n]+\\.( +#[^\n]*)?\n" lines "${listed}")
 if(NOT PROPERTIES MATCHES "LABELS gpu")
   string(APPEND PROPERTIES " ENVIRONMENT GTEST_BRIEF=1")
 endif()
+string(APPEND PROPERTIES " PROCESSORS 2")  # a core, as tests/CMakeLists.txt says
 set(text "")
 foreach(line ${lines})
   string(REGEX REPLACE "^\n?([^ \n]+)\\..*$" "\\1" suite "${line}")
