@@ -39,10 +39,10 @@ constexpr double kSums = 0.35;    // sums along rows set against others
 constexpr double kRoot = 0.5;     // of sums of squares and magnitudes
 constexpr double kRespell = 0.5;  // said in other words
 
-const Names kFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
-const Names kGpuFunctions = {"sigmoid", "tanh", "silu", "gelu"};
+const Names kExchangedFunctions = {"relu", "abs", "square", "clamp", "leaky_relu"};
+const Names kExchangedGpuFunctions = {"sigmoid", "tanh", "silu", "gelu"};
 const Names kOperators = {"+", "-", "*"};
-const Names kReductions = {"sum", "mean", "amax", "amin"};
+const Names kExchangedReductions = {"sum", "mean", "amax", "amin"};
 const Names kChoices = {"maximum", "minimum"};
 const Names kIntermediates = {"d", "h", "p", "t", "u", "v"};
 
@@ -138,7 +138,8 @@ class Variation {
     if (e.is_call("reshape")) return 1;
     const size_t first = rank(*e.children[0]);
     if (e.is_call("logsumexp")) return first - 1;
-    if (e.kind == Kind::kCall && kReductions.contains(e.text)) return e.children.size() > 1 ? first - 1 : 0;
+    if (e.kind == Kind::kCall && kExchangedReductions.contains(e.text))
+      return e.children.size() > 1 ? first - 1 : 0;
     if (e.is_binary("@")) return first + rank(*e.children[1]) - 2;
     return e.children.size() > 1 ? std::max(first, rank(*e.children[1])) : first;
   }
@@ -250,8 +251,8 @@ class Variation {
     if (is_root(*e) || (on_gpu() && (e->is_call("log") || e->is_call("log1p"))))  // nothing below zero in it
       return on_gpu() ? with_other_offset(e) : e;
     auto children = e->children;
-    const bool function = e->kind == Kind::kCall &&
-                          (kFunctions.contains(e->text) || (on_gpu() && kGpuFunctions.contains(e->text)));
+    const bool function = e->kind == Kind::kCall && (kExchangedFunctions.contains(e->text) ||
+                                                     (on_gpu() && kExchangedGpuFunctions.contains(e->text)));
     const size_t open = e->is_binary("/") ? 1 : children.size();
     for (size_t k = 0; k < open; ++k) children[k] = varied(children[k], function);
     if (on_gpu() && e->is_binary("/")) children[1] = with_other_offset(children[1]);
@@ -294,7 +295,9 @@ class Variation {
       auto right = exchanged_operand(e->children[1]);
       return call(exchanged_name(e->text, kChoices), {e->children[0], right});
     }
-    return kReductions.contains(e->text) ? call(exchanged_name(e->text, kReductions), e->children) : e;
+    return kExchangedReductions.contains(e->text)
+               ? call(exchanged_name(e->text, kExchangedReductions), e->children)
+               : e;
   }
 
   ExpressionPtr exchanged_binary(const ExpressionPtr& e, bool inside_function) {
@@ -340,7 +343,7 @@ class Variation {
     auto value = named(result);
     switch (rng_.below(3)) {
       case 0: {
-        const auto op = pick(kOperators), reduction = pick(kReductions);
+        const auto op = pick(kOperators), reduction = pick(kExchangedReductions);
         value = binary(op, value, named(along_rows(reduction, function_of(a_table()))));
         break;
       }
