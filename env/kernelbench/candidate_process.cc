@@ -82,6 +82,7 @@ CandidateProcess::Answer CandidateProcess::take(const ModuleCandidate& candidate
               {"problem", task.reference},
               {"precision", task.module->precision},
               {"backend", backend_of(candidate.source)},
+              {"gated", candidate.gated},
               {"extensions", std::move(extensions)}},
              "ok");
 }
@@ -91,29 +92,24 @@ CandidateProcess::Answer CandidateProcess::take_weights(const Json& weights) {
 }
 
 CandidateProcess::Answer CandidateProcess::arm(const ReferenceProcess::Placed& placed, bool own_time) {
-  Json request{{"op", "arm"}, {"inputs", placed.inputs}, {"outputs", placed.outputs}, {"nonce", ++number_}};
+  Json outputs = placed.outputs;
+  offsets_.clear();
+  for (Json& one : outputs) {
+    offsets_.push_back(one.at("offset").get<uint64_t>());
+    one.erase("offset");
+  }
+  Json request{
+      {"op", "arm"}, {"inputs", placed.inputs}, {"outputs", std::move(outputs)}, {"nonce", ++number_}};
   if (own_time) request["own_time"] = true;
   return ask(request, "armed");
 }
 
-CandidateProcess::Call CandidateProcess::go(const std::function<void()>& looked) {
+CandidateProcess::Call CandidateProcess::go(const Steps& steps) {
   Call call;
-  const ClockPage::Call timed = clock_.run(number_, budget_, [&] { return process_.heard(); });
-  budget_ -= timed.ended - timed.begun;
-  if (timed.end == ClockPage::End::kEarly) {
+  let_compute(steps, call);
+  if (call.answer.found) {
     process_.kill();
-    call.answer.found = Finding{VerdictKind::kHack, "clock", "said that a call was done before it had begun"};
     return call;
-  }
-  if (timed.end == ClockPage::End::kLate) {
-    process_.kill();
-    call.answer.found = ending("timeout");
-    return call;
-  }
-  if (timed.end == ClockPage::End::kDone) {
-    looked();
-    call.us = us_between(timed.begun, timed.ended);
-    call.looked_us = us_between(timed.ended, raw_clock());
   }
   const nanoseconds start = raw_clock();
   ModuleFrame frame = process_.receive(std::max(budget_, nanoseconds(0)));
@@ -123,11 +119,51 @@ CandidateProcess::Call CandidateProcess::go(const std::function<void()>& looked)
   try {
     call.outputs = tensors_in(call.answer.json, "outputs");
     // Only a done that the clock has seen is one.
-    if (timed.end != ClockPage::End::kDone) throw ConfigError("done, but not by the clock");
+    if (call.us == 0) throw ConfigError("done, but not by the clock");
   } catch (const ConfigError& e) {
     call.answer.found = malformed(e.what());
   }
   return call;
+}
+
+// The clock runs before anything of the inputs can be seen, and until the outputs lie where the process cannot reach them. The
+// outputs' places are told only once it says that its result is there, so that nothing can be computed into them, and the
+// inputs are taken away before. Leaves the call without times where it ends in another way.
+void CandidateProcess::let_compute(const Steps& steps, Call& call) {
+  using Word = ClockPage::Word;
+  const auto early = [&](Word word) {
+    if (!clock_.said(word, number_)) return false;
+    call.answer.found =
+        Finding{VerdictKind::kHack, "clock", "said that a call was done before it was time to do it"};
+    return true;
+  };
+  if (early(Word::kComputed) || early(Word::kDone)) return;
+  const nanoseconds start = raw_clock();
+  nanoseconds computed{0};
+  clock_.say(Word::kGo, number_);
+  steps.show();
+  if (early(Word::kComputed)) return;
+  const nanoseconds given = raw_clock();
+  clock_.say(Word::kGiven, number_);
+  if (!until(Word::kComputed, call, &computed)) return;
+  if (steps.retract) steps.retract();
+  if (early(Word::kDone)) return;
+  clock_.put_offsets(offsets_);
+  clock_.say(Word::kAsked, number_);
+  if (!until(Word::kDone, call)) return;
+  steps.snapshot();
+  call.us = us_between(given, computed);
+  call.rest_us = us_between(start, raw_clock()) - call.us;
+}
+
+// Whether the process writes the call's number there. Where it is out of time, that is what is found.
+bool CandidateProcess::until(ClockPage::Word word, Call& call, nanoseconds* ended) {
+  const nanoseconds start = raw_clock();
+  const ClockPage::Wait wait = clock_.wait(word, number_, budget_, [&] { return process_.heard(); });
+  budget_ -= wait.ended - start;
+  if (wait.end == ClockPage::End::kLate) call.answer.found = ending("timeout");
+  if (ended != nullptr) *ended = wait.ended;
+  return wait.end == ClockPage::End::kDone;
 }
 
 CandidateProcess::Answer CandidateProcess::comparable_times(int64_t trials, std::vector<double>& times_ms,

@@ -46,16 +46,21 @@ class CandidateProcess {
   Answer take(const ModuleCandidate& candidate, const Task& task);
   Answer take_weights(const nlohmann::json& weights);
 
-  // Makes ready for a call. Nothing of its inputs is there yet. `own_time`: the process shall say what its module took.
+  // Makes ready for a call. Nothing of its inputs is there yet, and it does not learn where its outputs will lie. `own_time`:
+  // the process shall say what its module took.
   Answer arm(const ReferenceProcess::Placed& placed, bool own_time = false);
-  // Makes the call. `looked` is called as soon as it says that it is done.
+  // What the reference does in a call while the clock runs. `retract` may be missing.
+  struct Steps {
+    std::function<void()> show, retract, snapshot;
+  };
   struct Call {
     Answer answer;
     std::vector<ModuleTensor> outputs;
-    double us = 0;         // from the word to begin until it said that it was done
-    double looked_us = 0;  // from then until `looked` returned
+    double us = 0;       // from when the inputs were there until it said that its result was
+    double rest_us = 0;  // before and after that, from the clock's start until its outputs were copied away
   };
-  Call go(const std::function<void()>& looked);
+  // Makes the call that is armed.
+  Call go(const Steps& steps);
 
   // Times as the process itself measures them, milliseconds. Nobody believes them. KernelBench times candidates with what they
   // keep for gradients, and its reference without.
@@ -66,6 +71,8 @@ class CandidateProcess {
   bool running() const { return process_.running(); }
 
  private:
+  void let_compute(const Steps& steps, Call& call);
+  bool until(ClockPage::Word word, Call& call, std::chrono::nanoseconds* ended = nullptr);
   Answer ask(const nlohmann::json& request, const char* expected);
   Answer answer_of(ModuleFrame frame, const char* expected);
   Finding ending(const std::string& end) const;
@@ -74,7 +81,8 @@ class CandidateProcess {
   ClockPage clock_;
   ModuleProcess process_;
   std::chrono::nanoseconds budget_{0};
-  uint64_t number_ = 0;  // of the call that is armed
+  uint64_t number_ = 0;            // of the call that is armed
+  std::vector<uint64_t> offsets_;  // where its outputs will lie
 };
 
 // One or two that are warm, made in the background. Each is used for one candidate.

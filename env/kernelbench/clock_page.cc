@@ -3,7 +3,9 @@
 #include <time.h>
 
 #include <atomic>
+#include <cstring>
 
+#include "base/error.h"
 #include "env/box/clock.h"
 
 namespace temper::env {
@@ -11,12 +13,13 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr int64_t kGoAt = 0, kDoneAt = 64;  // bytes: words in cache lines of their own
-constexpr nanoseconds kSpins{20'000'000};   // what takes longer is timed well enough by short sleeps
-constexpr nanoseconds kLook{1'000'000};     // how often it is asked whether all is over
-constexpr int kSpinsBetween = 64;           // between two looks at the clock
+constexpr int64_t kLine = 64, kOffsetsAt = 512;  // bytes; env/kernelbench/python/clock.py has them, too
+constexpr nanoseconds kSpins{20'000'000};        // what takes longer is timed well enough by short sleeps
+constexpr nanoseconds kLook{1'000'000};          // how often it is asked whether all is over
+constexpr int kSpinsBetween = 64;                // between two looks at the clock
 
-std::atomic_ref<uint64_t> word_at(const Mapping& memory, int64_t at) {
+std::atomic_ref<uint64_t> word_at(const Mapping& memory, ClockPage::Word word) {
+  const int64_t at = kLine * int64_t(word);
   return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(memory.data() + at));
 }
 
@@ -38,32 +41,41 @@ bool becomes(const std::atomic_ref<uint64_t>& word, uint64_t number) {
 
 ClockPage::ClockPage() : file_(sealed_memory("clock", kBytes)), memory_(file_.get(), kBytes) {}
 
-ClockPage::Call ClockPage::run(uint64_t number, nanoseconds patience, const std::function<bool()>& broken) {
-  const auto go = word_at(memory_, kGoAt), done = word_at(memory_, kDoneAt);
-  Call call;
-  if (done.load(std::memory_order_acquire) == number) {
-    call.end = End::kEarly;
-    return call;
-  }
-  call.begun = raw_clock();
-  go.store(number, std::memory_order_release);
-  for (nanoseconds looked = call.begun;;) {
-    const bool ended = becomes(done, number);
-    call.ended = raw_clock();
+void ClockPage::say(Word word, uint64_t number) {
+  word_at(memory_, word).store(number, std::memory_order_release);
+}
+
+bool ClockPage::said(Word word, uint64_t number) const {
+  return word_at(memory_, word).load(std::memory_order_acquire) == number;
+}
+
+void ClockPage::put_offsets(std::span<const uint64_t> offsets) {
+  TEMPER_CHECK(offsets.size() <= kMostOffsets, "{} outputs", offsets.size());
+  std::memcpy(memory_.data() + kOffsetsAt, offsets.data(), offsets.size_bytes());
+}
+
+ClockPage::Wait ClockPage::wait(Word word, uint64_t number, nanoseconds patience,
+                                const std::function<bool()>& broken) const {
+  const auto at = word_at(memory_, word);
+  const nanoseconds begun = raw_clock();
+  Wait wait;
+  for (nanoseconds looked = begun;;) {
+    const bool ended = becomes(at, number);
+    wait.ended = raw_clock();
     if (ended) {
-      call.end = End::kDone;
-      return call;
+      wait.end = End::kDone;
+      return wait;
     }
-    if (call.ended - call.begun > patience) return call;
-    if (call.ended - looked > kLook) {
-      looked = call.ended;
+    if (wait.ended - begun > patience) return wait;
+    if (wait.ended - looked > kLook) {
+      looked = wait.ended;
       // What was written just before the end counts.
-      if (broken() && !becomes(done, number)) {
-        call.end = End::kBroken;
-        return call;
+      if (broken() && !becomes(at, number)) {
+        wait.end = End::kBroken;
+        return wait;
       }
     }
-    if (call.ended - call.begun > kSpins) rest();
+    if (wait.ended - begun > kSpins) rest();
   }
 }
 

@@ -1,14 +1,14 @@
 #pragma once
-// The clock of a module's calls: two words of memory shared with the process that makes them.
+// The clock of a module's calls: words of memory shared with a process, through which it and the broker take turns.
 //
-// The process is told a number beforehand and waits until `go` is that number. It calls, and writes the number into `done`.
-// The broker alone takes the time. What is in the outputs by then is looked at by another process, so a number that comes too
-// early has computed nothing.
+// A process is told a number beforehand, and waits until that number is in a word of the broker's. It does what it shall, and
+// writes the number into a word of its own. The broker alone takes the time. What is in the outputs by then is looked at by
+// another process, so a number that comes too early has computed nothing.
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <string>
+#include <span>
 
 #include "env/box/shared_memory.h"
 
@@ -17,24 +17,41 @@ namespace temper::env {
 class ClockPage {
  public:
   static constexpr int64_t kBytes = 4096;
+  static constexpr size_t kMostOffsets = 256;
+
+  // Each in a cache line of its own. A candidate's process writes kComputed and kDone, the reference's kDone, the broker the
+  // others.
+  enum class Word : uint8_t {
+    kGo,        // the clock runs
+    kDone,      // the outputs are written; the step is over
+    kGiven,     // the inputs are there
+    kComputed,  // the result is there, in memory of the process's own
+    kAsked,     // the places of the outputs are told
+    kStep,      // what the reference shall do
+  };
 
   // Makes the memory. Errors: WorldError.
   ClockPage();
   int file() const { return file_.get(); }
 
+  void say(Word word, uint64_t number);
+  bool said(Word word, uint64_t number) const;
+  // Where the outputs lie, bytes from the exchange's beginning; before kAsked. At most kMostOffsets.
+  void put_offsets(std::span<const uint64_t> offsets);
+
   enum class End : uint8_t {
     kDone,
-    kEarly,   // `done` was written before `go`
     kBroken,  // `broken` said so
     kLate,    // `patience` has passed
   };
-  struct Call {
+  struct Wait {
     End end = End::kLate;
-    std::chrono::nanoseconds begun{0}, ended{0};  // by raw_clock(); `ended` is when `done` was seen
+    std::chrono::nanoseconds ended{0};  // by raw_clock(): when the number was seen
   };
-  // Lets the call `number` begin and waits until it is done. `broken` is asked every millisecond or so whether nothing will
-  // come any more. Waits by spinning at first and in short sleeps later, so that what takes long occupies no core.
-  Call run(uint64_t number, std::chrono::nanoseconds patience, const std::function<bool()>& broken);
+  // Until the word has that number. `broken` is asked every millisecond or so whether nothing will come any more. Waits by
+  // spinning at first and in short sleeps later, so that what takes long occupies no core.
+  Wait wait(Word word, uint64_t number, std::chrono::nanoseconds patience,
+            const std::function<bool()>& broken) const;
 
  private:
   Fd file_;

@@ -46,6 +46,9 @@ void ModuleBench::open(const Task& task) {
     ReferenceProcess::Loaded loaded = reference_.load(task);
     if (!loaded.problem.empty()) throw ProblemUnusable("task {}: {}", task.name, loaded.problem);
     facts_ = std::move(loaded.facts);
+    if (facts_.outputs.size() > ClockPage::kMostOffsets)
+      throw ProblemUnusable("task {}: its model returns {} tensors; at most {} can be judged", task.name,
+                            facts_.outputs.size(), ClockPage::kMostOffsets);
     prepare();
     start_baseline(task);
     measure_overhead();
@@ -82,7 +85,7 @@ void ModuleBench::start_baseline(const Task& task) {
 }
 
 void ModuleBench::measure_overhead() {
-  std::vector<double> calls, snapshots;
+  std::vector<double> calls, rests;
   const std::string key = secret_key();
   for (int i = 0; i < kWatchedCalls; ++i) {
     baseline_->set_budget(kBaselineBudget);
@@ -92,12 +95,12 @@ void ModuleBench::measure_overhead() {
     if (!(own_us >= 0 && own_us <= made.us))
       throw WorldError("the baseline says that its module took {} us of {} us", own_us, made.us);
     calls.push_back(made.us - own_us);
-    snapshots.push_back(made.looked_us);
+    rests.push_back(made.rest_us);
   }
   overhead_ = {.call_us = median(calls),
                .call_spread_us = spread(calls) * median(calls),
-               .snapshot_us = median(snapshots),
-               .snapshot_most_us = std::ranges::max(snapshots)};
+               .rest_us = median(rests),
+               .rest_most_us = std::ranges::max(rests)};
 }
 
 const RuntimeStats& ModuleBench::reference_times(int64_t trials) {
@@ -116,8 +119,15 @@ CandidateProcess::Call ModuleBench::call(CandidateProcess& process, const Module
   CandidateProcess::Call made;
   made.answer = process.arm(placed, own_time);
   if (made.answer.found) return made;
+  using Step = ReferenceProcess::Step;
+  const auto step = [this](Step which) { return [this, which] { reference_.take(which); }; };
+  CandidateProcess::Steps steps{.show = step(Step::kShow), .retract = {}, .snapshot = step(Step::kSnapshot)};
+  // KernelBench leaves its candidates their inputs, and times them on those.
+  if (draw.rules == ModuleRules::kStrict && !draw.stays) steps.retract = step(Step::kRetract);
   reference_.draw();
-  return process.go([this] { reference_.snapshot(); });
+  made = process.go(steps);
+  reference_.leave();
+  return made;
 }
 
 std::unique_ptr<CandidateProcess> ModuleBench::take() {

@@ -22,14 +22,14 @@ class ProblemUnusable : public WorldError {
   using WorldError::WorldError;
 };
 
-// What a call costs besides computing, microseconds: by how much the clock's time of the baseline's calls is longer than what
-// its own process measures of its module. Nobody but the baseline is believed in that. A call that computes nothing would not
-// show all of it: on a GPU work that begins after another process's turn is slower at first.
+// What a call costs besides computing, microseconds: by how much the clock's time of the baseline's modules is longer than what
+// its own process measures of them. Nobody but the baseline is believed in that. A call that computes nothing would not show all
+// of it: on a GPU work that begins after another process's turn is slower at first.
 struct ModuleOverhead {
   double call_us = 0;
   double call_spread_us = 0;
-  double snapshot_us = 0;  // from a call's end until its outputs were copied away
-  double snapshot_most_us = 0;
+  double rest_us = 0;  // all else of a call: CandidateProcess::Call::rest_us
+  double rest_most_us = 0;
 };
 
 class ModuleBench {
@@ -50,7 +50,8 @@ class ModuleBench {
   // KernelBench's own timing of the reference. Measured once for each number of trials. Errors: WorldError.
   const RuntimeStats& reference_times(int64_t trials);
 
-  // One call of a process on that draw: places it, arms, draws, lets it go, takes the snapshot.
+  // One call of a process on that draw. What it shall not see lies in the reference's own memory before the clock runs and after
+  // its result is there.
   CandidateProcess::Call call(CandidateProcess& process, const ModuleDraw& draw, bool own_time = false);
 
   // A process for one candidate.

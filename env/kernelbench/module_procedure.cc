@@ -13,7 +13,7 @@ constexpr Pace kModulePace{.long_us = 200, .tight = 0.03};
 constexpr int64_t kStrictChecks = 3;  // draws before any is timed
 constexpr int64_t kAuditFactor = 3;   // times the most pairs
 constexpr double kNearFloorFactor = 1.1, kLeast_us = 1.0;
-// A snapshot that takes this much longer than after a call of the baseline had to wait for work.
+// Where the rest of a call takes this much longer than that of the baseline's calls, somebody has waited for work.
 constexpr double kLateSlack_us = 20, kLateShare = 0.05;
 constexpr double kLateCalls = 0.75;       // the share of calls from which on it is no accident
 constexpr double kComparableShare = 0.5;  // of the budget, for KernelBench's timed trials
@@ -105,9 +105,9 @@ void ModuleProcedure::tell(const CandidateProcess::Answer& answer) {
   comparable_.error_name = answer.failure.error;
   comparable_.error = answer.failure.message.substr(0, kMostErrorBytes);
   comparable_.traceback = answer.failure.traceback;
-  if (!comparable_.error.empty() || !answer.found) return;
-  comparable_.error_name = answer.found->reason;
-  comparable_.error = words_of(answer.found->reason);
+  if (!answer.found) return;
+  if (comparable_.error_name.empty()) comparable_.error_name = answer.found->reason;
+  if (comparable_.error.empty()) comparable_.error = words_of(answer.found->reason);
 }
 
 Found ModuleProcedure::take(const ModuleCandidate& candidate) {
@@ -204,28 +204,27 @@ Found ModuleProcedure::check_strict() {
   return std::nullopt;
 }
 
-// What was computed after the call had said that it was done counts, too. For the baseline it is the same, so that a busy machine
-// makes neither slower than the other.
+// Whatever is computed before the inputs are said to be there, or after the result is, makes the rest of a call longer, and counts.
+// For the baseline it is the same, so that a busy machine makes neither slower than the other.
 double ModuleProcedure::time_of(const CandidateProcess::Call& made) const {
   const ModuleOverhead& overhead = bench_.overhead();
-  const double late_us = std::max(0.0, made.looked_us - overhead.snapshot_us - late_slack_us(made));
-  return std::max(made.us + late_us - overhead.call_us, std::max(kLeast_us, overhead.call_spread_us));
+  const double more_us = std::max(0.0, made.rest_us - overhead.rest_us);
+  return std::max(made.us + more_us - overhead.call_us, std::max(kLeast_us, overhead.call_spread_us));
 }
 
 double ModuleProcedure::baseline_us(const ModuleDraw& draw) {
   const auto made = bench_.call(bench_.baseline(), draw);
   if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
-  baseline_snapshots_us_.push_back(made.looked_us);
+  baseline_rests_us_.push_back(made.rest_us);
   return time_of(made);
 }
 
-// Whether work goes on after calls have said that they are done: then most snapshots have to wait for it, longer than any that
-// follows a call of the baseline. One of them may take long because the machine is busy.
+// Whether work goes on after calls have said that they are done: then most of them take longer besides their work than any of the
+// baseline. One of them may take long because the machine is busy.
 bool ModuleProcedure::works_on() const {
-  const double most_us =
-      std::max(std::ranges::max(baseline_snapshots_us_), bench_.overhead().snapshot_most_us);
-  const auto late = std::ranges::count_if(snapshots_us_, [&](double us) { return us > most_us; });
-  return double(late) > kLateCalls * double(snapshots_us_.size());
+  const double most_us = std::max(std::ranges::max(baseline_rests_us_), bench_.overhead().rest_most_us);
+  const auto late = std::ranges::count_if(rests_us_, [&](double us) { return us > most_us; });
+  return double(late) > kLateCalls * double(rests_us_.size());
 }
 
 // Candidate and baseline on the same draw, in turn first. Every output of the candidate is compared.
@@ -238,7 +237,7 @@ Found ModuleProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
     CandidateProcess::Call made;
     if (Found found = call_and_compare(draw, made)) return found;
     if (!baseline_first) baseline = baseline_us(draw);
-    snapshots_us_.push_back(made.looked_us - late_slack_us(made));
+    rests_us_.push_back(made.rest_us - late_slack_us(made));
     pairs_.add(time_of(made), baseline);
   }
   return std::nullopt;
@@ -259,8 +258,8 @@ Found ModuleProcedure::audit() {
   verdict_.audited = true;
   process_->set_budget(options_.budget);
   pairs_ = TimedPairs(kModulePace);
-  snapshots_us_.clear();
-  baseline_snapshots_us_.clear();
+  rests_us_.clear();
+  baseline_rests_us_.clear();
   const int64_t pairs = kAuditFactor * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
   if (Found found = pairs_.weigh(task_, module_bounds(machine_, bytes_), verdict_)) return found;
@@ -275,7 +274,9 @@ Found ModuleProcedure::profile(const ModuleCandidate& candidate) {
   const auto process = bench_.take();
   process->set_budget(options_.budget);
   if (process->take(candidate, task_).found) return std::nullopt;
-  if (bench_.call(*process, next_draw()).answer.found) return std::nullopt;
+  ModuleDraw draw = next_draw();
+  draw.stays = true;
+  if (bench_.call(*process, draw).answer.found) return std::nullopt;
   std::optional<ModuleProfile> seen;
   const auto answer = process->profile(seen);
   if (answer.found && answer.found->kind == VerdictKind::kRejectPolicy) return answer.found;

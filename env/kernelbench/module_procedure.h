@@ -56,10 +56,9 @@ class ModuleProcedure {
   std::unique_ptr<CandidateProcess> process_;
   const std::string key_ = secret_key();
   int64_t draws_ = 0;
-  double bytes_ = 0;    // that a call must read or write
-  double last_us_ = 0;  // the last comparable call
-  std::vector<double> snapshots_us_,
-      baseline_snapshots_us_;  // after timed calls; the candidate's less what is allowed
+  double bytes_ = 0;                                  // that a call must read or write
+  double last_us_ = 0;                                // the last comparable call
+  std::vector<double> rests_us_, baseline_rests_us_;  // of timed calls; the candidate's less what is allowed
   TimedPairs pairs_;
   ComparableResult comparable_;
   Verdict verdict_;

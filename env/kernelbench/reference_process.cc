@@ -32,7 +32,7 @@ ReferenceProcess::ReferenceProcess(const ModuleBoxOptions& options)
     : exchange_(exchange_of(options)),
       process_(options, {.program = "reference_main.py",
                          .arguments = {"--device", options.device},
-                         .descriptors = {exchange_.get()},
+                         .descriptors = {exchange_.get(), clock_.file()},
                          .trusted = true}) {}
 
 Json ReferenceProcess::ask(const Json& request, std::chrono::nanoseconds patience) {
@@ -91,13 +91,24 @@ ReferenceProcess::Placed ReferenceProcess::place(const ModuleDraw& draw) {
 }
 
 void ReferenceProcess::draw() {
-  const Json reply = ask({{"op", "draw"}}, kPatience);
+  const Json reply = ask({{"op", "draw"}, {"number", number_}}, kPatience);
   if (status_in(reply) != "ok") throw WorldError("the reference draws no inputs: {}", scrub(reply.dump()));
 }
 
-void ReferenceProcess::snapshot() {
-  const Json reply = ask({{"op", "snapshot"}}, kPatience);
-  if (status_in(reply) != "ok") throw WorldError("the reference takes no snapshot: {}", scrub(reply.dump()));
+void ReferenceProcess::take(Step step) {
+  clock_.say(ClockPage::Word::kStep, uint64_t(step));
+  clock_.say(ClockPage::Word::kGo, ++number_);
+  if (step == Step::kLeave) return;
+  const auto wait = clock_.wait(ClockPage::Word::kDone, number_, kPatience, [&] { return process_.heard(); });
+  if (wait.end != ClockPage::End::kDone) throw WorldError("the reference takes no part in a call");
+}
+
+void ReferenceProcess::leave() {
+  take(Step::kLeave);
+  const ModuleFrame frame = process_.receive(kPatience);
+  if (!frame.json) throw WorldError("the reference does not answer ({})", frame.end);
+  if (status_in(*frame.json) != "ok")
+    throw WorldError("the reference fails in a call: {}", scrub(frame.json->dump()));
 }
 
 ModuleComparison ReferenceProcess::compare() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "env/kernelbench/clock_page.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"
 #include "env/task/task.h"
@@ -21,6 +22,8 @@ struct ModuleDraw {
   ModuleRules rules = ModuleRules::kStrict;
   int64_t trial = 0;
   std::string key;  // hexadecimal digits; strict draws alone
+  bool stays =
+      false;  // the inputs shall be there after the call, too, for what the process does with them next
 };
 
 class ReferenceProcess {
@@ -39,13 +42,22 @@ class ReferenceProcess {
   // Weights for all models of the problem: a list for CandidateProcess::take_weights, which lies in the exchange.
   nlohmann::json make_weights(ModuleRules rules, const std::string& key);
 
-  // Where the tensors of a call lie: for CandidateProcess::arm.
+  // Where the tensors of a call will lie: for CandidateProcess::arm.
   struct Placed {
     nlohmann::json inputs, outputs;
   };
   Placed place(const ModuleDraw& draw);
-  void draw();      // writes those inputs and spoils the outputs
-  void snapshot();  // copies the outputs; what is written later does not count
+  // Draws those inputs where no candidate sees them, and spoils the outputs. Then the process waits for steps, spinning, and for
+  // nothing else until leave().
+  void draw();
+  enum class Step : uint8_t {
+    kLeave,     // of env/kernelbench/python/reference_main.py
+    kShow,      // writes the inputs into the exchange
+    kRetract,   // and spoils them there
+    kSnapshot,  // copies the outputs; what is written later does not count
+  };
+  void take(Step step);
+  void leave();
   ModuleComparison compare();
 
   // The memory through which calls pass, and its bytes on a GPU. load() may make another one there. On a core it grows.
@@ -56,6 +68,8 @@ class ReferenceProcess {
   nlohmann::json ask(const nlohmann::json& request, std::chrono::nanoseconds patience);
 
   Fd exchange_;
+  ClockPage clock_;
+  uint64_t number_ = 0;  // of the last step
   ModuleProcess process_;
   int64_t exchange_bytes_ = 0, generation_ = 0;
 };

@@ -7,8 +7,10 @@ Descriptor 3 is a stream socket of frames, 4 the exchange, 5 the clock page. The
 triton are imported, the GPU has a context, the exchange is mapped and the process has locked itself up. Each frame that follows gets one
 answer. Only "candidate" brings foreign source, and nothing before it does.
 
-A call is timed outside: "arm" is answered at once, then this process spins until the clock page's `go` is the call's nonce, runs the model,
-waits for the device, copies the result into the exchange, waits again, writes the nonce to `done`, and only then says "done".
+A call is timed outside: "arm" is answered at once, then this process spins until the clock page's `given` is the call's nonce: the inputs
+are there. It runs the model, waits for the device and writes the nonce to `computed`. At `asked` it is told where the outputs lie. It copies
+the result there, waits again, writes the nonce to `done`, and only then says "done". Nothing of the inputs is in its memory before the clock
+runs, and most of them is gone when it is asked.
 """
 import argparse
 import contextlib
@@ -67,35 +69,52 @@ class Candidate:
 
     def op_arm(self, request):
         self.inputs = [self.value_of(one) for one in request["inputs"]]
-        outputs = [tensor_at(self.exchange, one) for one in request["outputs"]]
-        watch = OwnTime(self.exchange.device)
+        watch, nonce = OwnTime(self.exchange.device), request["nonce"]
         self.set_precision()
         self.exchange.forget_persisting()
         self.exchange.synchronize()
         self.channel.send({"status": "armed"})
-        if not self.clock.wait(request["nonce"], self.channel.hung_up):
+        if not self.clock.wait(self.clock.given, nonce, self.channel.hung_up):
             return None
-        try:
-            with torch.no_grad():
-                watch.begin()
-                results = self.module.run(self.inputs)
-                watch.end()
-                self.finish(results, outputs)
-        finally:
-            self.clock.done.value = request["nonce"]  # where it failed, too
+        with torch.no_grad():
+            watch.begin()
+            results = self.module.run(self.inputs)
+            watch.end()
+            results = self.finished(results)
+            self.clock.computed.value = nonce
+            if not self.clock.wait(self.clock.asked, nonce, self.channel.hung_up):
+                return None
+            self.hand_over(results, request["outputs"])
+        self.clock.done.value = nonce
         told = {"status": "done", "outputs": [spec_of(one) for one in results]}
         return {**told, "own_us": watch.us()} if request.get("own_time") else told
 
-    def finish(self, results, outputs):
-        """What has another shape or type than asked for is told and not copied."""
-        try:
+    def finished(self, results):
+        """When the device has computed them, and apart from the inputs, which will be taken away."""
+        with self.own_failures():
             self.exchange.synchronize()
             module_new.check_results(results)
+            given = {storage_of(one) for one in self.inputs if isinstance(one, torch.Tensor)}
+            if any(storage_of(one) in given for one in results):
+                results = [one.clone() if storage_of(one) in given else one for one in results]
+                self.exchange.synchronize()
+            return results
+
+    def hand_over(self, results, outputs):
+        """What has another shape or type than asked for is told and not copied."""
+        with self.own_failures():
+            outputs = [tensor_at(self.exchange, {**one, "offset": self.clock.offsets[at]}) for at, one in enumerate(outputs)]
             if len(results) == len(outputs):
                 for result, output in zip(results, outputs):
                     if result.shape == output.shape and result.dtype == output.dtype and result.device == output.device:
                         output.copy_(result)
             self.exchange.synchronize()
+
+    @contextlib.contextmanager
+    def own_failures(self):
+        """What goes wrong is the candidate's, as where its kernels fail."""
+        try:
+            yield
         except module_new.Failed:
             raise
         except BaseException as error:
@@ -146,6 +165,10 @@ class OwnTime:
         if self.events:
             return 1e3 * self.events[0].elapsed_time(self.events[1])
         return 1e6 * (self.times[1] - self.times[0])
+
+
+def storage_of(tensor):
+    return tensor.untyped_storage().data_ptr()
 
 
 def lock_up(folder):

@@ -1,23 +1,33 @@
-"""The page through which a call is timed: the broker writes the call's number at `go`, and this process at `done`."""
+"""The page through which a call is timed: words that the broker and this process write for each other, each in a cache line of its own.
+
+A call has a number. The broker writes it at `go` when the clock starts, at `given` when the inputs are there, and at `asked` when the places
+of the outputs are told. A candidate's process writes it at `computed` when its result is there, and at `done` when the outputs are. The
+reference has a page, too: what to do is at `step`, `go` starts it, and `done` says that it is over.
+"""
 import ctypes
 import mmap
+import os
 
-PAGE, GO, DONE = 4096, 0, 64
-LOOK = 1 << 20  # spins between two looks whether anybody is still there
+PAGE, LINE = 4096, 64
+OFFSETS, MOST_OFFSETS = 512, 256  # env/kernelbench/clock_page.h
+SPINS = 32  # between two offers of the core, without which whoever shall write the word may wait for it
+LOOK = 1 << 14  # of these between two looks whether anybody is still there
 
 
 class ClockPage:
     def __init__(self, descriptor):
         self.memory = mmap.mmap(descriptor, PAGE)
-        self.go = ctypes.c_uint64.from_buffer(self.memory, GO)
-        self.done = ctypes.c_uint64.from_buffer(self.memory, DONE)
+        self.go, self.done, self.given, self.computed, self.asked, self.step = (
+            ctypes.c_uint64.from_buffer(self.memory, LINE * at) for at in range(6))
+        self.offsets = (ctypes.c_uint64 * MOST_OFFSETS).from_buffer(self.memory, OFFSETS)
 
-    def wait(self, number, gone):
+    def wait(self, word, number, gone):
         """Spins until the broker has written that number. Whether it has: not where `gone()` says that nobody is there."""
-        go = self.go
         while True:
             for _ in range(LOOK):
-                if go.value == number:
-                    return True
+                for _ in range(SPINS):
+                    if word.value == number:
+                        return True
+                os.sched_yield()
             if gone():
                 return False

@@ -25,7 +25,8 @@ from processes import Candidate, Ended, Reference  # noqa: E402
 
 BASELINE = "class ModelNew(Model):\n    pass\n"
 LIMIT_S = 20.0
-SPINS = 20000  # between two looks whether the process is still there
+SPINS = 2000  # between two looks whether the process is still there
+SHOW, RETRACT, SNAPSHOT = 1, 2, 3  # steps of reference_main.py
 
 
 class Judge:
@@ -34,21 +35,16 @@ class Judge:
         self.key = secrets.token_hex(16)
 
     def call(self, candidate, kind, trial, own_time=False):
-        """One call, timed from outside: its comparison, "us", "snapshot_us", and where it is asked for the process's own time as "own_us"."""
+        """One call, timed from outside: its comparison, "us", "rest_us", and where it is asked for the process's own time "own_us"."""
         place = self.reference.ask(op="place", kind=kind, trial=trial, key=self.key)
         answer = candidate.arm(place, own_time=own_time)
         if answer["status"] != "armed":
             return answer
-        if (drawn := self.reference.ask(op="draw"))["status"] != "ok":
+        if (drawn := self.reference.ask(op="draw", number=self.reference.number))["status"] != "ok":
             raise Ended(f"draw: {drawn}")
-        start = time.perf_counter()
-        candidate.go.value = candidate.nonce
-        while not candidate.finished(SPINS):
-            if candidate.process.poll() is not None or candidate.channel.hung_up() or time.perf_counter() - start > LIMIT_S:
-                break
-        middle = time.perf_counter()
-        self.reference.ask(op="snapshot")
-        end = time.perf_counter()
+        times = self.timed(candidate, place, kind)
+        if (left := self.reference.leave())["status"] != "ok":
+            raise Ended(f"a call: {left}")
         told = candidate.receive()
         if told["status"] != "done":
             return told
@@ -59,14 +55,47 @@ class Judge:
                     compared.update(right=False, reason=reason, message=f"y has {key} {mine[key]}, not {wanted[key]}")
         if len(told["outputs"]) != len(self.wanted):
             compared.update(right=False, reason="shape", message=f"{len(told['outputs'])} outputs, not {len(self.wanted)}")
-        return {**compared, "us": (middle - start) * 1e6, "snapshot_us": (end - middle) * 1e6, "own_us": told.get("own_us")}
+        return {**compared, **times, "own_us": told.get("own_us")}
+
+    def timed(self, candidate, place, kind):
+        """The call itself, from the clock's start until its outputs were copied away: "us" of the module, "rest_us" of all else. Nothing of
+        that where the candidate ends it in another way."""
+        clock = candidate.clock
+        start = time.perf_counter()
+        clock.go.value = candidate.nonce
+        self.reference.take(SHOW)
+        given = time.perf_counter()
+        clock.given.value = candidate.nonce
+        if not self.awaited(candidate, clock.computed):
+            return {}
+        computed = time.perf_counter()
+        if kind == "strict":
+            self.reference.take(RETRACT)
+        candidate.ask_for(place)
+        if not self.awaited(candidate, clock.done):
+            return {}
+        self.reference.take(SNAPSHOT)
+        us, whole = (computed - given) * 1e6, (time.perf_counter() - start) * 1e6
+        return {"us": us, "rest_us": whole - us}
+
+    @staticmethod
+    def awaited(candidate, word):
+        """Whether it has written there, before it said something else or took too long."""
+        start = time.perf_counter()
+        while not candidate.has(word, SPINS):
+            if candidate.heard():
+                return candidate.has(word, 1)
+            if time.perf_counter() - start > LIMIT_S:
+                return False
+        return True
 
     def prepare(self, candidate, source, backend):
         ready = candidate.wait_ready()
         if ready["status"] != "ready":
             return ready
         return candidate.ask(op="candidate", source=source, problem=self.told.problem_source, precision=self.told.precision,
-                             backend=backend, extensions=[] if source is BASELINE else self.told.extensions)
+                             backend=backend, extensions=[] if source is BASELINE else self.told.extensions,
+                             gated=getattr(self.told, "gated", True))
 
     def comparable(self, candidate):
         """KernelBench's verdict: all trials right."""
@@ -107,7 +136,7 @@ class Judge:
     def times(mine, others):
         if not mine:
             return {}
-        median = {name: {key: round(statistics.median(one[key] for one in calls), 1) for key in ("us", "snapshot_us")}
+        median = {name: {key: round(statistics.median(one[key] for one in calls), 1) for key in ("us", "rest_us")}
                   for name, calls in (("candidate", mine), ("baseline", others))}
         taken = statistics.median(one["us"] - one["own_us"] for one in others)
         us, base = (max(median[name]["us"] - taken, 0.1) for name in ("candidate", "baseline"))

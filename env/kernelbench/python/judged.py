@@ -11,7 +11,7 @@ import needs
 import power
 import room
 import strict
-from exchange import ALIGNMENT, bytes_of, contiguous, spec_of, tensor_at
+from exchange import ALIGNMENT, bytes_of, contiguous, copy_by_kernel, spec_of, tensor_at
 from problem import Problem, ProblemError, failed
 
 SHIFTS = 64  # a tensor begins at one of that many places
@@ -79,7 +79,7 @@ class Loaded:
             "integer_outputs": any(not one.reference.dtype.is_floating_point for one in self.kept[0][1])}, keep.strict_bytes)
         self.weights = [{"name": name, **spec_of(tensor.contiguous())} for name, tensor in self.model.state_dict().items()]
         self.lay_out()
-        self.turn, self.call, self.snapshots = 0, None, None
+        self.turn, self.call, self.ready, self.snapshots = 0, None, None, None
         self.drawings = self.start_drawing(drawers, request["precision"])
         self.load_ms = (time.perf_counter() - start) * 1e3
 
@@ -218,6 +218,7 @@ class Loaded:
         return places
 
     def place(self, request):
+        """Where the tensors of a call will lie. The candidate is told the inputs' places beforehand, and the outputs' when its result is there."""
         self.turn ^= 1
         tensors = iter(placed([one for one in self.inputs if "value" not in one], self.slots[self.turn]))
         inputs = [one if "value" in one else next(tensors) for one in self.inputs]
@@ -233,11 +234,24 @@ class Loaded:
         return self.strict.draw(request["trial"], request["key"])
 
     def draw(self, exchange):
-        for value, one in zip(self.drawn().inputs, self.call[1]):
-            if "value" not in one:
-                tensor_at(exchange, one).copy_(value)
+        """Makes the inputs of the placed call ready, in memory that no candidate sees, and spoils the outputs."""
+        self.ready = None  # frees the last call's before others are made
+        self.ready = self.drawn()
         exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
         room.leave(exchange.device)
+        exchange.synchronize()
+
+    def show(self, exchange):
+        """Writes the inputs to where the candidate finds them. The clock runs."""
+        for value, one in zip(self.ready.inputs, self.call[1]):
+            if "value" not in one:
+                copy_by_kernel(tensor_at(exchange, one), value)
+        exchange.synchronize()
+
+    def retract(self, exchange):
+        """Whoever has not computed by now what follows from the inputs, and has not copied them, cannot do so any more."""
+        first = self.slots[self.turn]
+        exchange.all[first:first + self.slots[1]].fill_(0xFF)
         exchange.synchronize()
 
     def snapshot(self, exchange):
@@ -245,11 +259,11 @@ class Loaded:
         if self.snapshots is None:
             self.snapshots = [torch.empty_like(one) for one in places]
         for own, one in zip(self.snapshots, places):
-            own.copy_(one)
+            copy_by_kernel(own, one)
         exchange.synchronize()
 
     def compare(self):
-        expected = self.drawn().expected
+        expected = self.ready.expected
         if self.call[0]["kind"] == "comparable":
             return compare.judge_comparably(expected, self.snapshots, self.tolerance).wire()
         return compare.judge_strictly(expected, self.snapshots).wire()

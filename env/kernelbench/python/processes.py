@@ -1,15 +1,16 @@
 """Starts the processes of Tier 1 without boxes, for tests and people: what the broker does in C++."""
-import ctypes
 import fcntl
-import mmap
 import os
+import select
 import socket
 import subprocess
 import sys
 
 from channel import Channel
+from clock import PAGE, ClockPage
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LEAVE = 0  # reference_main.py's
 FIRST = 20  # descriptors of ours lie there, so that none is one of a child's
 
 
@@ -65,22 +66,41 @@ class Process:
             self.process.wait()
 
 
+def new_page():
+    page = high(os.memfd_create("clock"))
+    os.ftruncate(page, PAGE)
+    return page
+
+
 class Reference(Process):
     """With the exchange, as soon as a problem is loaded."""
 
     def __init__(self, device):
-        self.device = device
-        self.exchange = high(os.memfd_create("exchange")) if device == "cpu" else None
-        super().__init__("reference_main.py", ["--device", device], [] if self.exchange is None else [self.exchange])
+        self.device, page = device, new_page()
+        self.exchange = high(os.memfd_create("exchange") if device == "cpu" else os.open(os.devnull, os.O_RDWR))
+        self.clock, self.number = ClockPage(page), 0
+        super().__init__("reference_main.py", ["--device", device], [self.exchange, page])
+        os.close(page)
         self.ready = self.receive()
         self.bytes = 0
+
+    def take(self, step):
+        """Has it done in a call, of those that reference_main.py lists."""
+        self.number += 1
+        self.clock.step.value, self.clock.go.value = step, self.number
+        self.clock.wait(self.clock.done, self.number, self.channel.hung_up)
+
+    def leave(self):
+        """The answer to the call's steps."""
+        self.number += 1
+        self.clock.step.value, self.clock.go.value = LEAVE, self.number
+        return self.receive()
 
     def load(self, **request):
         self.channel.send({"op": "load", **request})
         answer, descriptors = self.receive_with_descriptors()
         if descriptors:
-            if self.exchange is not None:
-                os.close(self.exchange)
+            os.close(self.exchange)
             self.exchange = high(descriptors[0])
         self.bytes = answer.get("exchange_bytes", self.bytes)
         return answer
@@ -90,10 +110,8 @@ class Candidate(Process):
     """With its clock page. `ready` is its first answer."""
 
     def __init__(self, reference):
-        page = high(os.memfd_create("clock"))
-        os.ftruncate(page, mmap.PAGESIZE)
-        self.memory = mmap.mmap(page, mmap.PAGESIZE)
-        self.go, self.done = ctypes.c_uint64.from_buffer(self.memory, 0), ctypes.c_uint64.from_buffer(self.memory, 64)
+        page = new_page()
+        self.clock = ClockPage(page)
         super().__init__("candidate_main.py", ["--device", reference.device, "--exchange-bytes", str(reference.bytes)],
                          [reference.exchange, page])
         os.close(page)
@@ -107,12 +125,19 @@ class Candidate(Process):
 
     def arm(self, place, own_time=False):
         self.nonce += 1
-        return self.ask(op="arm", inputs=place["inputs"], outputs=place["outputs"], nonce=self.nonce, own_time=own_time)
+        outputs = [{key: value for key, value in one.items() if key != "offset"} for one in place["outputs"]]
+        return self.ask(op="arm", inputs=place["inputs"], outputs=outputs, nonce=self.nonce, own_time=own_time)
 
-    def finished(self, spins):
-        """Whether the armed call is over, looked at so many times."""
-        done, nonce = self.done, self.nonce
-        for _ in range(spins):
-            if done.value == nonce:
-                return True
-        return False
+    def has(self, word, spins):
+        """Whether it has written the armed call's number there, looked at so many times."""
+        return any(word.value == self.nonce for _ in range(spins))
+
+    def ask_for(self, place):
+        """Tells where the outputs lie."""
+        for at, one in enumerate(place["outputs"]):
+            self.clock.offsets[at] = one["offset"]
+        self.clock.asked.value = self.nonce
+
+    def heard(self):
+        """Whether it has said something, or cannot any more."""
+        return self.process.poll() is not None or bool(select.select([self.channel.socket], [], [], 0)[0])

@@ -3,10 +3,13 @@
 
     reference_main.py --device cpu|cuda
 
-Descriptor 3 is a stream socket of frames, descriptor 4 on a core the exchange, a file in memory that this process makes long enough. On a
-GPU it makes the exchange itself: the answer to each "load" carries the descriptor along. The first frame says {"status": "ready"}. Each
-request gets one answer, and one that fails has "reason" and one line of "message". The broker's side is
+Descriptor 3 is a stream socket of frames, descriptor 4 on a core the exchange, a file in memory that this process makes long enough, and
+descriptor 5 a clock page. On a GPU it makes the exchange itself: the answer to each "load" carries the descriptor along. The first frame says
+{"status": "ready"}. Each request gets one answer, and one that fails has "reason" and one line of "message". The broker's side is
 env/kernelbench/reference_process.h.
+
+"draw" gets two. After the first, this process spins for the steps of a call, as a frame would take a while to be read: each has the next
+number at `go`. STEPS says which there are. After the last, LEAVE, comes the second answer.
 """
 import argparse
 import os
@@ -18,14 +21,15 @@ for folder in (os.path.join(HERE, "../../plan/triton"), HERE):  # one folder whe
     if folder not in sys.path and os.path.isdir(folder):
         sys.path.insert(0, folder)
 
-CHANNEL, EXCHANGE = 3, 4
+CHANNEL, EXCHANGE, CLOCK = 3, 4, 5
+LEAVE, STEPS = 0, {1: "show", 2: "retract", 3: "snapshot"}  # env/kernelbench/reference_process.h
 
 
 class Reference:
     """Holds one problem at a time, and keeps it while the same one is loaded again."""
 
-    def __init__(self, channel, exchange, drawers):
-        self.channel, self.exchange, self.drawers = channel, exchange, drawers
+    def __init__(self, channel, exchange, clock, drawers):
+        self.channel, self.exchange, self.clock, self.drawers = channel, exchange, clock, drawers
         self.loaded, self.name, self.answer, self.generation = None, None, None, 0
 
     def serve(self):
@@ -90,13 +94,24 @@ class Reference:
     def op_place(self, request, _):
         return {"status": "ok", **self.loaded.place(request)}
 
-    def op_draw(self, _request, _descriptors):
+    def op_draw(self, request, _descriptors):
         self.loaded.draw(self.exchange)
-        return {"status": "ok"}
+        self.channel.send({"status": "ok"})
+        return self.take_steps(request["number"])
 
-    def op_snapshot(self, _request, _descriptors):
-        self.loaded.snapshot(self.exchange)
-        return {"status": "ok"}
+    def take_steps(self, number):
+        """Those that follow `number`. After one that fails the others do nothing."""
+        answer = {"status": "ok"}
+        while self.clock.wait(self.clock.go, number := number + 1, self.channel.hung_up):
+            if self.clock.step.value == LEAVE:
+                break
+            try:
+                if answer["status"] == "ok":
+                    getattr(self.loaded, STEPS[self.clock.step.value])(self.exchange)
+            except Exception as error:
+                answer = self.broken(error)
+            self.clock.done.value = number
+        return answer
 
     def op_compare(self, _request, _descriptors):
         return {"status": "ok", **self.loaded.compare()}
@@ -114,19 +129,20 @@ def main():
 
         import judged
         import room
+        from clock import ClockPage
         from drawers import Drawers
         from exchange import CpuExchange, CudaExchange
         from problem import ProblemError, out_of_memory, words_of
         torch.backends.cudnn.allow_tf32 = False
         if told.device == "cpu":
             torch.set_num_threads(1)
-        drawers = Drawers([CHANNEL, EXCHANGE] if told.device == "cpu" else [CHANNEL])  # before there is a context
-        exchange = CpuExchange(EXCHANGE) if told.device == "cpu" else CudaExchange()
+        drawers = Drawers([CHANNEL, EXCHANGE, CLOCK])  # before there is a context
+        exchange, clock = CpuExchange(EXCHANGE) if told.device == "cpu" else CudaExchange(), ClockPage(CLOCK)
     except Exception as error:
         channel.send({"status": "failed", "reason": "start", "message": f"{type(error).__name__}: {error}"})
         return
     channel.send({"status": "ready", "torch": torch.__version__})
-    Reference(channel, exchange, drawers).serve()
+    Reference(channel, exchange, clock, drawers).serve()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/files.h"
 #include "tests/env/module_boxes.h"
 
 namespace temper::env {
@@ -77,6 +78,26 @@ TEST(ModuleProcedure, TellsWhyThereIsNoResult) {
   EXPECT_EQ(verdict_on(module_candidate(kModuleRight, "import no_such_package")), "FAIL_RUNTIME exception");
 }
 
+// By whatever way it comes to a module.
+TEST(ModuleProcedure, RefusesWhatMayNotBeImported) {
+  SKIP_WITHOUT_MODULES();
+  const auto gated = [](const std::string& before, const std::string& forward = kModuleRight) {
+    return judge_module(module_candidate(forward, before), module_task("linear_relu", kModuleProblem),
+                        std::chrono::seconds(120), true);
+  };
+  EXPECT_EQ(kind_and_reason(gated("")), "PASS");
+  const Verdict named = gated("import gc");
+  EXPECT_EQ(kind_and_reason(named), "REJECT_POLICY import");
+  EXPECT_THAT(named.message, HasSubstr("gc may not be imported (line 3: import gc)"));
+  EXPECT_FALSE(named.comparable->compiled);
+  const std::string unnamed = "eval('__imp' + 'ort__')('ctypes')";
+  EXPECT_EQ(kind_and_reason(gated(unnamed)), "REJECT_POLICY import");
+  const Verdict caught = gated(
+      "", fmt::format("        try: {}\n        except BaseException: pass\n{}", unnamed, kModuleRight));
+  EXPECT_EQ(kind_and_reason(caught), "REJECT_POLICY import") << caught.message;
+  EXPECT_THAT(caught.message, HasSubstr("ctypes"));
+}
+
 // Each ends its process in another way, and the next candidate knows nothing of it.
 TEST(ModuleProcedure, OutlivesCandidatesThatEndTheirProcess) {
   SKIP_WITHOUT_MODULES();
@@ -112,18 +133,36 @@ TEST(ModuleProcedure, TakesNoNoticeOfWhatIsPrinted) {
 const std::string kFindPage =
     "import gc\npage = next(o for o in gc.get_objects() if type(o).__name__ == 'ClockPage')\n";
 
-// A call that is said to be done computes nothing before its inputs are there.
+// In a thread of its own.
+std::string always(const std::string& line) {
+  return kFindPage + "import threading\ndef answer():\n    while True:\n        " + line +
+         "\nthreading.Thread(target=answer, daemon=True).start()\n";
+}
+
+// A call that is said to be done computes nothing before its inputs are there, and nothing of them once its result is.
 TEST(ModuleProcedure, GainsNothingBySayingDoneTooEarly) {
   SKIP_WITHOUT_MODULES();
+  const std::string slow = std::string("        time.sleep(0.2)\n") + kModuleRight;
   EXPECT_EQ(verdict_on(module_candidate(kModuleRight, kFindPage + "page.done.value = 1\n")), "HACK clock");
-  const std::string at_once = kFindPage +
-                              "import threading\n"
-                              "def answer():\n"
-                              "    while True:\n"
-                              "        page.done.value = page.go.value\n"
-                              "threading.Thread(target=answer, daemon=True).start()\n";
-  const std::string slow = "        time.sleep(0.2)\n";
-  EXPECT_EQ(verdict_on(module_candidate(slow + kModuleRight, at_once)), "FAIL_INCORRECT unwritten");
+  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, kFindPage + "page.computed.value = 1\n")),
+            "HACK clock");
+  EXPECT_EQ(verdict_on(module_candidate(slow, always("page.done.value = page.given.value"))), "HACK clock");
+  EXPECT_THAT(verdict_on(module_candidate(slow, always("page.computed.value = page.given.value"))),
+              testing::StartsWith("FAIL_INCORRECT"));
+}
+
+// The result is said to be there and comes about while the outputs are asked for.
+TEST(ModuleProcedure, SeesWorkThatGoesOn) {
+  SKIP_WITHOUT_MODULES();
+  const std::string folder = std::string(TEMPER_SOURCE_DIR) + "/tests/env/kernelbench/";
+  const Task task = module_task("row_softmax", read_file(folder + "problems_small/level1/3_row_softmax.py"));
+  for (const char* name : {"thread_joined_while_outputs_are_copied", "lazy_until_copied",
+                           "computes_while_outputs_are_asked_for"}) {
+    const Verdict verdict =
+        judge_module(read_file(fmt::format("{}candidates/gallery/{}.py", folder, name)), task);
+    EXPECT_EQ(kind_and_reason(verdict), "HACK async") << name << verdict.message;
+    EXPECT_TRUE(verdict.comparable->correctness) << name;
+  }
 }
 
 // The result is right a moment after it was asked for.

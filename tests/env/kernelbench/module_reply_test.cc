@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+
 #include "base/error.h"
 #include "env/kernelbench/module_candidate.h"
 #include "env/kernelbench/module_procedure.h"
@@ -112,23 +114,37 @@ TEST(ModuleCandidate, TellsBackendsApart) {
   EXPECT_EQ(backend_of("import torch\n"), "cuda");
 }
 
-TEST(ModuleClock, SeesNothingBeforeItBegins) {
+TEST(ModuleClock, EndsForEachReason) {
+  using Word = ClockPage::Word;
   ClockPage page;
   const Mapping other(page.file(), ClockPage::kBytes);
-  auto* words = reinterpret_cast<volatile uint64_t*>(other.data());
+  const auto word = [&](Word which) {
+    return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(other.data() + 64 * int(which)));
+  };
   const auto lives = [] { return false; };
-  words[8] = 5;
-  EXPECT_EQ(page.run(5, std::chrono::milliseconds(20), lives).end, ClockPage::End::kEarly);
-  EXPECT_EQ(words[0], 0u);
-  EXPECT_EQ(page.run(6, std::chrono::milliseconds(20), lives).end, ClockPage::End::kLate);
-  EXPECT_EQ(words[0], 6u);
-  EXPECT_EQ(page.run(7, std::chrono::seconds(100), [] { return true; }).end, ClockPage::End::kBroken);
-  // What is there when the end is noticed counts.
+  word(Word::kDone) = 5;
+  EXPECT_TRUE(page.said(Word::kDone, 5));
+  EXPECT_FALSE(page.said(Word::kComputed, 5));
+  page.say(Word::kAsked, 6);
+  EXPECT_EQ(word(Word::kAsked), 6u);
+  EXPECT_EQ(word(Word::kGo), 0u);
+  EXPECT_EQ(page.wait(Word::kDone, 6, std::chrono::milliseconds(20), lives).end, ClockPage::End::kLate);
+  EXPECT_EQ(page.wait(Word::kDone, 7, std::chrono::seconds(100), [] { return true; }).end,
+            ClockPage::End::kBroken);
   const auto last_words = [&] {
-    words[8] = 8;
+    word(Word::kDone) = 8;
     return true;
   };
-  EXPECT_EQ(page.run(8, std::chrono::seconds(100), last_words).end, ClockPage::End::kDone);
+  EXPECT_EQ(page.wait(Word::kDone, 8, std::chrono::seconds(100), last_words).end, ClockPage::End::kDone);
+}
+
+TEST(ModuleClock, TellsWhereOutputsLie) {
+  ClockPage page;
+  const Mapping other(page.file(), ClockPage::kBytes);
+  page.put_offsets(std::vector<uint64_t>{256, 512});
+  const auto* offsets = reinterpret_cast<const uint64_t*>(other.data() + 512);
+  EXPECT_EQ(offsets[0], 256u);
+  EXPECT_EQ(offsets[1], 512u);
 }
 
 }  // namespace
