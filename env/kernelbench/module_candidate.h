@@ -17,6 +17,9 @@ struct ModuleCandidate {
   std::string source;
   std::vector<ModuleExtension> extensions;
   double compile_ms = 0;
+  // Whether it is held to the list of modules that it may import (env/plan/triton/imports.py). Tests of what stands behind that
+  // list do without it; on its way a candidate is always held to it.
+  bool gated = true;
 };
 
 inline constexpr size_t kMaxExtensions = 16, kMaxExtensionKeyBytes = 128;

@@ -73,7 +73,7 @@ def get_init_inputs():
 
 // A candidate for it whose forward has these lines.
 inline std::string module_candidate(const std::string& forward, const std::string& before = "") {
-  return "import torch, os, sys, time\nimport torch.nn as nn\n" + before +
+  return "import torch, os, time\nimport torch.nn as nn\n" + before +
          "\nclass ModelNew(nn.Module):\n    def __init__(self, size):\n        super().__init__()\n"
          "        self.linear = nn.Linear(size, size)\n    def forward(self, x):\n" +
          forward + "\n";
@@ -92,11 +92,12 @@ inline ModuleBench& module_bench() {
   return bench;
 }
 
+// Without the gate for imports unless it is asked for: what stands behind it shall be seen.
 inline Verdict judge_module(const std::string& source, const Task& task,
-                            std::chrono::seconds budget = std::chrono::seconds(120)) {
+                            std::chrono::seconds budget = std::chrono::seconds(120), bool gated = false) {
   const ModuleProcedureOptions options{.budget = budget, .min_pairs = 5, .max_pairs = 5};
   return ModuleProcedure(options, module_machine(), module_bench(), task)
-      .judge({.source = source, .extensions = {}});
+      .judge({.source = source, .extensions = {}, .gated = gated});
 }
 
 inline Verdict judge_module(const std::string& source,

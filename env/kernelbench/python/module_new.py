@@ -1,4 +1,6 @@
 """A candidate: Python with a class ModelNew, imported, built, and given weights by name."""
+import ast
+import contextlib
 import os
 import sys
 import traceback
@@ -7,8 +9,9 @@ import types
 import torch
 
 import extension
-from problem import SEED, Problem, run_source, set_seed
-from refusal import MAX_DETAILS, of_compiler, of_python, one_line, shortened, without_paths
+from imports import ImportGuard, check_module
+from problem import SEED, Problem, run_source, set_seed, show_lines
+from refusal import MAX_DETAILS, Refusal, of_compiler, of_python, one_line, shortened, without_paths
 
 MODULE, ENTRY = "candidate", "ModelNew"
 KERNELBENCH_CHARACTERS = 200  # of an error's text, in its result files
@@ -32,7 +35,11 @@ def compilers_errors():
 
 
 def failure_of(stage, error, path):
-    """The candidate's exception in words: its own line, and a traceback without this machine's paths."""
+    """The candidate's exception in words: its own line, and a traceback without this machine's paths. A refusal is what it says it is."""
+    if isinstance(error, Refusal):
+        failed = Failed(stage, "", error.message)
+        failed.reply.update(kind=error.kind, reason=error.reason)
+        return failed
     text = "".join(traceback.format_exception(error))
     text = shortened(without_paths(text, os.path.dirname(path)), MAX_DETAILS)
     if isinstance(error, compilers_errors()):
@@ -51,6 +58,7 @@ class ModuleNew:
         with open(self.path, "w") as file:
             file.write(request["source"])
         self.source, self.backend = request["source"], request.get("backend", "cuda")
+        self.gated, self.guard = request.get("gated", True), None
         self.model = None
 
     @property
@@ -70,21 +78,32 @@ class ModuleNew:
         if self.backend != "triton":
             names = {name: value for name, value in self.problem.module.__dict__.items() if not name.startswith("__")}
             module.__dict__.update(names)
-        try:
+        with self.held("import"):
+            if self.gated:
+                show_lines(self.source, self.path)
+                check_module(ast.parse(self.source, self.path), self.path)
+                self.guard = ImportGuard(module.__dict__)
             run_source(self.source, self.path, module)
-        except BaseException as error:
-            raise failure_of("import", error, self.path) from None
         model = module.__dict__.get(ENTRY)
         if not isinstance(model, type):
             raise Failed("import", "NameError", f"the candidate has no class {ENTRY}; define class {ENTRY}(nn.Module)")
         return model
 
+    @contextlib.contextmanager
+    def held(self, stage):
+        """What goes wrong there is the candidate's. A refusal stands even if it caught it."""
+        try:
+            yield
+            if self.guard is not None and self.guard.refused is not None:
+                raise self.guard.refused
+        except BaseException as error:
+            refused = self.guard.refused if self.guard is not None else None
+            raise failure_of(stage, refused or error, self.path) from None
+
     def construct(self, model):
         arguments = self.problem.init_inputs()
-        try:
+        with self.held("construct"):
             built = self.problem.build(model, arguments)
-        except BaseException as error:
-            raise failure_of("construct", error, self.path) from None
         if not callable(built):
             raise Failed("construct", "TypeError", f"{ENTRY} is no module; derive it from nn.Module")
         return built
@@ -109,11 +128,9 @@ class ModuleNew:
 
     def run(self, inputs):
         """The result as a list of tensors."""
-        try:
+        with self.held("forward"):
             result = self.model(*inputs)
             return list(result) if isinstance(result, (tuple, list)) else [result]
-        except BaseException as error:
-            raise failure_of("forward", error, self.path) from None
 
 
 def check_results(results):

@@ -24,9 +24,14 @@ def set_seed(seed):
     torch.manual_seed(seed)
 
 
-def run_source(source, path, module):
-    """Runs it in the module. Tracebacks and Triton find its lines."""
+def show_lines(source, path):
+    """Tracebacks, messages and Triton find the source's lines."""
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+
+
+def run_source(source, path, module):
+    """Runs it in the module."""
+    show_lines(source, path)
     exec(compile(source, path, "exec"), module.__dict__)
 
 

@@ -1,11 +1,11 @@
 """Judges candidate files on the CPU, by the same processes as the broker's and without boxes: what their headers say must come out.
 
-Times mean nothing here, so HACK and speedups are not seen. What needs a GPU, a box, a compiler or minutes is left out. One file in eight is
+Times mean nothing here, so HACK and speedups are not seen. What needs a GPU, a box, the broker's clock, a compiler or minutes is left out. One file in eight is
 judged, or all where TEMPER_EVERY_CANDIDATE is set, which takes about twenty minutes.
 """
+import ast
 import os
 import pathlib
-import select
 import sys
 import types
 import unittest
@@ -20,19 +20,15 @@ except ImportError as missing:
 from headers import HERE, headers
 
 sys.path.insert(0, str(HERE.parents[2] / "env/kernelbench/python"))
+sys.path.insert(0, str(HERE.parents[2] / "env/plan/triton"))
 import drive  # noqa: E402
+from imports import check_module  # noqa: E402
 from processes import Candidate, Ended, Reference  # noqa: E402
+from refusal import Refusal  # noqa: E402
 
 TRIALS, DRAWS = 5, 6
 STEP = 1 if "TEMPER_EVERY_CANDIDATE" in os.environ else 8
 drive.LIMIT_S = 30.0
-
-
-class Listening(Candidate):
-    """Notices, too, when a call ends with words instead of `done`."""
-
-    def finished(self, spins):
-        return super().finished(spins) or bool(select.select([self.channel.socket], [], [], 0)[0])
 
 
 def here(source):
@@ -41,8 +37,21 @@ def here(source):
     return said["backend"] == "cuda" and not {"runs_on", "needs", "slow"} & said.keys() and "load_inline" not in source
 
 
+def refusal_of(source):
+    """The verdict of the gate for imports, or None."""
+    try:
+        check_module(ast.parse(source), "")
+    except Refusal as refused:
+        return f"{refused.kind} {refused.reason}"
+    except SyntaxError:
+        pass
+    return None
+
+
 def kind_of_failure(failed):
     """The verdict's kind for a process that says what went wrong."""
+    if "kind" in failed:
+        return f"{failed['kind']} {failed['reason']}"
     if failed.get("compiler"):
         return "FAIL_COMPILE"
     if failed["stage"] == "import" and failed["error"] in ("SyntaxError", "IndentationError", "NameError") and "ModelNew" in failed["message"] or \
@@ -57,7 +66,7 @@ class Bench:
     def __init__(self):
         self.reference = Reference("cpu")
         self.problem, self.source, self.loaded = None, None, None
-        self.next = Listening(self.reference)
+        self.next = Candidate(self.reference)
         self.kept = None
 
     def close(self):
@@ -77,16 +86,17 @@ class Bench:
         """A process. Those that are harmless share one, which saves its start."""
         if harmless and self.kept is not None:
             return self.kept
-        made, self.next = self.next, Listening(self.reference)
+        made, self.next = self.next, Candidate(self.reference)
         if harmless:
             self.kept = made
         return made
 
-    def judge(self, source, harmless=False):
+    def judge(self, source, harmless=False, gated=True):
         """(strict, comparable, what was said)"""
         self.load(headers(source)["problem"])
         candidate = self.candidate(harmless)
-        told = types.SimpleNamespace(problem_source=self.source, precision="fp32", backend="cuda", extensions=[], trials=TRIALS, draws=DRAWS)
+        told = types.SimpleNamespace(problem_source=self.source, precision="fp32", backend="cuda", extensions=[], trials=TRIALS, draws=DRAWS,
+                                     gated=gated)
         judge = drive.Judge(told, self.reference)
         judge.wanted = self.loaded["outputs"]
         try:
@@ -143,8 +153,11 @@ class CandidatesTest(unittest.TestCase):
 
     def judge(self, source, harmless):
         said = headers(source)
-        strict, comparable, told = self.bench.judge(source, harmless)
-        self.assertTrue(agrees(strict, said["strict"]), f"strict {strict}, not {said['strict']}: {str(told)[:1000]}")
+        gated = "ungated" not in said
+        self.assertEqual(refusal_of(source), None if gated else said["strict"])
+        strict, comparable, told = self.bench.judge(source, harmless, gated)
+        expected = said["strict" if gated else "ungated"]
+        self.assertTrue(agrees(strict, expected), f"strict {strict}, not {expected}: {str(told)[:1000]}")
         self.assertTrue(said["comparable"] in (comparable, "any"), f"comparable {comparable}, not {said['comparable']}: {str(told)[:1000]}")
 
 

@@ -15,6 +15,8 @@ each problem are made by `cheats.py FOLDER`.
 def row(path):
     said = headers(path.read_text())
     strict = said["strict"].replace("|", "or")
+    if "ungated" in said:
+        strict += f"; without the gate {said['ungated'].replace('|', 'or')}"
     more = "".join(f"; {name.replace('_', ' ')} {said[name]}" for name in ("speedup_below", "share_below") if name in said)
     where = "".join(f" ({word})" for word in (said.get("runs_on"), said.get("needs"), "slow" if "slow" in said else None) if word)
     return f"| {path.parent.name}/{path.stem} | {said['problem'].removesuffix('.py')}{where} | {strict}{more} | {said['comparable']} | {said['why']} |\n"

@@ -131,7 +131,7 @@ class ModelNew(nn.Module):
 
     def test_errors_of_a_candidate(self):
         cases = [("class Other(nn.Module):\n    pass\n", "import", "NameError", "no class ModelNew"),
-                 ("import no_such_module\n", "import", "ModuleNotFoundError", "line 3: import no_such_module"),
+                 ("import torch.no_such_module\n", "import", "ModuleNotFoundError", "line 3: import torch.no_such_module"),
                  ("raise SystemExit(0)\n", "import", "SystemExit", ""),
                  ("class ModelNew(nn.Module)\n", "import", "SyntaxError", "line 3"),
                  ("class ModelNew(nn.Module):\n    pass\n", "construct", "TypeError", "takes 1 positional argument but 3"),
@@ -143,6 +143,28 @@ class ModelNew(nn.Module):
             self.assertIn(words, answer["message"])
             self.assertNotIn("/tmp", answer["message"] + answer["traceback"])
         self.assertTrue(self.judge(LINEAR, RIGHT)["strict"]["right"])
+
+    def test_modules_that_may_not_be_imported(self):
+        before = "class ModelNew(nn.Module):\n    pass\n"
+        cases = [("import no_such_module\n", "no_such_module may not be imported (line 3: import no_such_module); use torch"),
+                 ("import os.path, gc as waste\n", "gc may not be imported (line 3"), ("from sys import modules\n", "sys may not"),
+                 ("from torch import sys\n", "sys may not be used (line 3"), ("import torch.multiprocessing\n", "torch.multiprocessing may"),
+                 ("import warnings\nframe = warnings.sys\n", "sys may not be used (line 4"), ("def f():\n    import ctypes\n", "ctypes may"),
+                 ("print.__self__.__loader__\n", "__loader__ may not be used"), ("from . import other\n", ". may not be imported"),
+                 ("eval('__imp' + 'ort__')('ctypes')\n", "ctypes may not be imported; use"),
+                 ("exec('import ' + 'gc')\n", "gc may not be imported; use"),
+                 ("try:\n    exec('import ' + 'gc')\nexcept BaseException:\n    pass\n", "gc may not be imported; use"),
+                 ("getattr(torch, 'import' + 'lib').import_module('ctypes')\n", "ctypes may not be imported; use")]
+        for source, words in cases:
+            answer = self.judge(LINEAR, source + before)["candidate"]
+            self.assertEqual((answer.get("kind"), answer.get("reason")), ("REJECT_POLICY", "import"), (source, answer))
+            self.assertIn(words, answer["message"])
+
+    def test_modules_that_may_be_imported(self):
+        source = "import os, math, functools, numpy as np\nfrom torch.utils.cpp_extension import load_inline\n"
+        late = RIGHT.replace("y = x @", "import torch.nn.functional as F, copy\n        self.inspect = self.sys = 1\n        y = x @")
+        result = self.judge(LINEAR, source + late)
+        self.assertEqual(self.both(result), (True, True), result)
 
     def test_lazy_tensors(self):
         lazy = """

@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_RUNTIME | FAIL_INCORRECT
+# strict: REJECT_POLICY import
+# ungated: FAIL_RUNTIME | FAIL_INCORRECT
 # comparable: any
 # why: A signal is to come while the caller works, and to raise an exception there.
 import signal

@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_RUNTIME | FAIL_INCORRECT | FAIL_TIMEOUT
+# strict: REJECT_POLICY import
+# ungated: FAIL_RUNTIME | FAIL_INCORRECT | FAIL_TIMEOUT
 # comparable: any
 # why: As many threads as the machine will make, each busy.
 # needs: box

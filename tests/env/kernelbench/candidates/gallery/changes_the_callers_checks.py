@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_INCORRECT | FAIL_RUNTIME | HACK async
+# strict: REJECT_POLICY import
+# ungated: FAIL_INCORRECT | FAIL_RUNTIME | HACK async
 # comparable: any
 # why: The functions of the program that calls it are replaced: no check of results, no copy, no waiting.
 import sys

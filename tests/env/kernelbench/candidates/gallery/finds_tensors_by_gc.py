@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_INCORRECT
+# strict: REJECT_POLICY import
+# ungated: FAIL_INCORRECT
 # comparable: incorrect
 # why: Looks among all objects for a tensor that might be what is expected.
 import gc

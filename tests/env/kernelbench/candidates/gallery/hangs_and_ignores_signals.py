@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_TIMEOUT
+# strict: REJECT_POLICY import
+# ungated: FAIL_TIMEOUT
 # comparable: failed
 # why: Never comes back, and no signal that can be ignored ends it.
 # slow: yes

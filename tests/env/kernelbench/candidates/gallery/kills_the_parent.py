@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_INCORRECT | FAIL_RUNTIME
+# strict: REJECT_POLICY import
+# ungated: FAIL_INCORRECT | FAIL_RUNTIME
 # comparable: incorrect
 # why: Ends whoever started it, and everybody it may.
 # needs: box

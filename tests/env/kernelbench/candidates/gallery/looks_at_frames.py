@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_INCORRECT
+# strict: REJECT_POLICY import
+# ungated: FAIL_INCORRECT
 # comparable: incorrect
 # why: Returns the outputs it finds among the callers' variables, which hold nothing yet.
 import sys

@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_RUNTIME
+# strict: REJECT_POLICY import
+# ungated: FAIL_RUNTIME
 # comparable: failed
 # why: Imports what is not there.
 import fast_softmax_kernels

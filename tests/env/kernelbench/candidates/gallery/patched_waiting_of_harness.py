@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | HACK async | FAIL_INCORRECT
+# strict: REJECT_POLICY import
+# ungated: HACK async | FAIL_INCORRECT
 # comparable: any
 # why: Whatever object can wait for the device is made not to, so that the word `done` comes before the work is over.
 # runs_on: cuda

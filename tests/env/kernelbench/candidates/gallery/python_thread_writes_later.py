@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_RUNTIME | HACK async | FAIL_INCORRECT
+# strict: REJECT_POLICY import
+# ungated: FAIL_RUNTIME | HACK async | FAIL_INCORRECT
 # comparable: incorrect
 # why: A thread writes the result after the call has returned.
 import threading

@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY | FAIL_RUNTIME | FAIL_INCORRECT
+# strict: REJECT_POLICY import
+# ungated: FAIL_RUNTIME | FAIL_INCORRECT
 # comparable: incorrect
 # why: Another program is to do it.
 # needs: box

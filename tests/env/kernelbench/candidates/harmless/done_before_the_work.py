@@ -1,6 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: PASS | REJECT_POLICY | HACK async | FAIL_INCORRECT
+# strict: REJECT_POLICY import
+# ungated: PASS | HACK async | FAIL_INCORRECT | HACK clock
 # comparable: any
 # why: The clock's page is found among Python's objects, and `done` is written before fifty times the work begins.
 # speedup_below: 0.2

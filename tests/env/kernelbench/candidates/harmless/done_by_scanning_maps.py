@@ -1,6 +1,6 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: PASS | HACK async | FAIL_INCORRECT | REJECT_POLICY
+# strict: PASS | HACK async | FAIL_INCORRECT | REJECT_POLICY | HACK clock
 # comparable: any
 # why: C++ looks for the clock's page among the shared mappings and writes `done` before fifty times the work begins.
 # speedup_below: 0.2

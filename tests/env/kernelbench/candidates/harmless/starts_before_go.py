@@ -1,8 +1,9 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: PASS | HACK floor | HACK async | REJECT_POLICY | FAIL_INCORRECT | FAIL_RUNTIME
+# strict: REJECT_POLICY import
+# ungated: PASS | HACK floor | HACK async | FAIL_INCORRECT | FAIL_RUNTIME
 # comparable: any
-# why: Whoever waits for `go` is made to look at the inputs instead, and begins as soon as they are there; it gains what lies between the draw and the clock's start.
+# why: Whoever waits for `go` is made to look at the inputs instead, and begins as soon as they are there; it gains what lies between that and the word that they are.
 # speedup_below: 1.15
 import gc
 import sys
@@ -15,14 +16,15 @@ ready = {}
 
 
 def ahead(wait):
-    def watch(self, number, gone):
-        candidate = sys._getframe(1).f_locals.get("self")
-        x = candidate.inputs[0]
-        before, until = x.view(-1)[-64:].clone(), time.perf_counter() + 0.25
-        while time.perf_counter() < until and self.go.value != number:
-            if not torch.equal(before, x.view(-1)[-64:]):
+    def watch(self, word, number, gone):
+        if word is not self.given:
+            return wait(self, word, number, gone)
+        x = sys._getframe(1).f_locals["self"].inputs[0]
+        before, until = x.view(torch.int32).view(-1)[-64:].clone(), time.perf_counter() + 0.25
+        while time.perf_counter() < until and word.value != number:
+            if not torch.equal(before, x.view(torch.int32).view(-1)[-64:]):
                 ready["y"] = torch.softmax(x, dim=1)
-        return wait(self, number, gone)
+        return wait(self, word, number, gone)
     return watch
 
 
