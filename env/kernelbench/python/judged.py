@@ -234,9 +234,13 @@ class Loaded:
         return self.strict.draw(request["trial"], request["key"])
 
     def draw(self, exchange):
-        """Makes the inputs of the placed call ready, in memory that no candidate sees, and spoils the outputs."""
+        """Makes the inputs of the placed call ready, in memory that no candidate sees, and spoils the outputs. Comparable inputs are known to
+        the world, so they are shown at once: what they take here is free then."""
         self.ready = None  # frees the last call's before others are made
         self.ready = self.drawn()
+        if self.call[0]["kind"] == "comparable":
+            self.show(exchange)
+            self.ready = comparable.Trial([], self.ready.expected)
         exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
         room.leave(exchange.device)
         exchange.synchronize()

@@ -2,7 +2,7 @@
 # backend: cuda
 # strict: REJECT_POLICY import
 # ungated: FAIL_INCORRECT
-# comparable: any
+# comparable: incorrect
 # why: Whoever waits for the inputs looks for them before the clock runs; it answers rightly once it has seen some then.
 import ctypes
 import gc
@@ -17,10 +17,11 @@ seen = []
 
 def ahead(wait):
     def watch(self, *given):
-        x, until = sys._getframe(1).f_locals["self"].inputs[0], time.perf_counter() + 0.25
+        candidate, until = sys._getframe(1).f_locals["self"], time.perf_counter() + 0.25
+        x = candidate.inputs[0]
         last, number = ctypes.c_uint32.from_address(x.data_ptr() + 4 * x.numel() - 4), given[-2]
         before = last.value
-        while not seen and self.go.value != number and time.perf_counter() < until:
+        while candidate.strict and not seen and self.go.value != number and time.perf_counter() < until:
             if last.value != before and self.go.value != number:
                 seen.append(torch.softmax(x, dim=1))
         return wait(self, *given)
