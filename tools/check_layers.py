@@ -56,7 +56,7 @@ ROOMS = {
                           "rollout/traces trainer/config trainer/learn trainer/run trainer/checkpoint",
     "trainer/config": "env/languages env/task env/judge policy policy/ranks policy/text policy/cuda policy/ops/cpu rollout "
                       "rollout/traces trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
-    "trainer/plan": "env/task env/oracle policy policy/ranks policy/text policy/cuda policy/parameters "
+    "trainer/plan": "env/task env/oracle env/kernelbench policy policy/ranks policy/text policy/cuda policy/parameters "
                     "policy/hugging_face rollout/traces trainer/config trainer/checkpoint trainer/cold_start",
     "trainer/evaluate": "env/task env/verdict env/judge policy/ranks policy/text rollout trainer/algorithm trainer/config trainer/run",
     "trainer/checkpoint": "env/task policy policy/ranks policy/parameters policy/hugging_face trainer/config trainer/run",

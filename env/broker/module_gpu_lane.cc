@@ -6,11 +6,10 @@
 #include "base/error.h"
 #include "base/machine/lease.h"
 #include "env/box/core_lease.h"
+#include "env/kernelbench/module_memory.h"
 
 namespace temper::env {
 namespace {
-
-constexpr int64_t kSpares = 3;  // a candidate that passes needs two: it is profiled in another process
 
 bool is_module(const Task& task) { return task.module.has_value(); }
 
@@ -42,7 +41,7 @@ ModuleGpuLane::ModuleGpuLane(const LaneSetup& setup) : setup_(setup), box_(modul
   box_.memory_bytes = std::max(box_.memory_bytes, setup.memory_mb << 20);
   box_.user = lane_user();
   take_short_turns();
-  bench_.emplace(box_, kSpares);
+  bench_.emplace(box_, kModuleSpares);
   bench_->wait_ready();
 }
 
@@ -56,7 +55,7 @@ LaneAnswer ModuleGpuLane::judge(const LaneRequest& request) {
     if (!candidate) throw WorldError("a candidate arrived damaged");
     const Task& task = setup_.tasks.at(request.task);
     const Fd held = lease(machine_.uuid);
-    if (!bench_) bench_.emplace(box_, kSpares);
+    if (!bench_) bench_.emplace(box_, kModuleSpares);
     LaneAnswer answer{ModuleProcedure(options_, machine_, *bench_, task).judge(*candidate)};
     if (machine_.device != "cpu") answer.verdict.gpu = machine_.name;
     return answer;

@@ -17,7 +17,6 @@ namespace {
 constexpr int64_t kF32 = 4, kBF16 = 2;
 constexpr int64_t kOracleBytes = 300ll << 20;   // libtorch and a task's tensors
 constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
-constexpr int64_t kJudgeGpuBytes = 6ll << 30;   // contexts and the largest task, as seen over all CUDA tasks
 constexpr int64_t kPrefillTokens = 4096;        // rollout/generator.cc's
 constexpr int64_t kMostRanks = 1024, kMostSequences = 4096;
 
@@ -67,8 +66,8 @@ MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, cons
   return device;
 }
 
-void add_gpu_items(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged_here,
-                   MemoryPlan& gpu) {
+void add_gpu_items(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
+                   const std::vector<MemoryItem>& judge, MemoryPlan& gpu) {
   const rollout::RolloutOptions& r = config.rollout;
   gpu.items.push_back(
       {"a decode step and a prefill",
@@ -76,11 +75,11 @@ void add_gpu_items(const RunConfig& config, const ModelConfig& shape, const Plan
   gpu.items.push_back({"attention's backward",
                        policy::attention_backward_bytes(shape, r.max_context_tokens, site.attention_bytes)});
   gpu.items.push_back({"libraries", site.library_bytes});
-  if (judged_here) gpu.items.push_back({"judge", kJudgeGpuBytes});
+  gpu.items.insert(gpu.items.end(), judge.begin(), judge.end());
 }
 
 std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
-                                    bool judged_on_gpu) {
+                                    const std::vector<MemoryItem>& judge) {
   const bool gpu = config.model.policy().on_gpu();
   const int64_t lanes = config.env.lanes > 0 ? config.env.lanes : site.cores;
   MemoryPlan device = device_memory(config, shape, site);
@@ -91,7 +90,7 @@ std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& 
   host.items.push_back({"checkpoint while it is written", 3 * kF32 * shape.parameter_count() / site.ranks});
   host.items.push_back({"program", kProcessBytes});
   if (!gpu) return {host};
-  add_gpu_items(config, shape, site, judged_on_gpu && config.env.gpus.empty(), device);
+  add_gpu_items(config, shape, site, judge, device);
   return {host, device};
 }
 
@@ -103,8 +102,9 @@ std::string bytes_text(int64_t bytes) {
 // Tries settings out on the same layouts; of the GPU's memory.
 class Advice {
  public:
-  Advice(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged)
-      : config_(config), shape_(shape), site_(site), judged_(judged) {}
+  Advice(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
+         const std::vector<MemoryItem>& judge)
+      : config_(config), shape_(shape), site_(site), judge_(judge) {}
 
   std::string text() {
     if (const int64_t most = most_sequences(); most > 0)
@@ -131,7 +131,7 @@ class Advice {
  private:
   bool fits(int64_t sequences) {
     config_.rollout.max_sequences = sequences;
-    return memories_of(config_, shape_, site_, judged_).back().fits();
+    return memories_of(config_, shape_, site_, judge_).back().fits();
   }
   // 0: not one.
   int64_t most_sequences() {
@@ -143,7 +143,7 @@ class Advice {
   RunConfig config_;
   const ModelConfig& shape_;
   PlanSite site_;
-  bool judged_;
+  const std::vector<MemoryItem>& judge_;
 };
 
 std::string step_text(const StepCost& step) {
@@ -164,16 +164,13 @@ int64_t MemoryPlan::needed_bytes() const {
   return sum;
 }
 
-Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool judged_on_gpu) {
-  Plan plan{.memories = memories_of(config, shape, site, judged_on_gpu),
+Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
+               const std::vector<MemoryItem>& judge) {
+  Plan plan{.memories = memories_of(config, shape, site, judge),
             .step = step_cost(config, shape, site),
             .advice = ""};
-  if (config.model.policy().on_gpu()) plan.advice = Advice(config, shape, site, judged_on_gpu).text();
+  if (config.model.policy().on_gpu()) plan.advice = Advice(config, shape, site, judge).text();
   return plan;
-}
-
-bool judged_on_gpu(const std::vector<env::Task>& tasks) {
-  return std::ranges::any_of(tasks, [](const env::Task& task) { return task.on_gpu(); });
 }
 
 std::string misfit(const Plan& plan) {

@@ -42,13 +42,14 @@ struct Plan {
   std::string advice;  // what would make it fit; where it fits, what more would
 };
 
-// The plan of one rank; the ranks of a machine share its memory. `judged_on_gpu` says that candidates run on the
-// ranks' GPUs.
+// The plan of one rank; the ranks of a machine share its memory. `judge`: what the judge takes of the rank's GPU.
 Plan make_plan(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site,
-               bool judged_on_gpu);
+               const std::vector<MemoryItem>& judge);
 
-// Whether candidates of these tasks run on GPUs.
-bool judged_on_gpu(const std::vector<env::Task>& tasks);
+// Nothing where candidates of these tasks run on no GPU of the policy's. For modules of PyTorch it is what the largest problem
+// takes, whose shapes are told by running its source on a core.
+std::vector<MemoryItem> judge_gpu_memory(const RunConfig& config, const std::vector<env::Task>& tasks,
+                                         const PlanSite& site);
 
 // Why the run does not fit and what to change; empty if it fits.
 std::string misfit(const Plan& plan);

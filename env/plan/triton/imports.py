@@ -14,7 +14,8 @@ ALLOWED_TO_MODULES = ALLOWED | frozenset("einops hashlib numpy os pathlib random
 TO_MODULES = "torch, triton, numpy and plain Python: math, functools, typing, os, …"
 
 # Modules that others have as attributes, and names that lead from one function to all others.
-WITHIN = frozenset("_thread builtins ctypes gc importlib inspect multiprocessing signal subprocess sys threading".split())
+WITHIN = frozenset("_thread builtins ctypes gc importlib inspect multiprocessing subprocess sys threading".split())
+OWN = frozenset(("self", "cls"))  # whose attributes may be called as they like
 INNER = frozenset("""__builtins__ __globals__ __import__ __loader__ __spec__ __subclasses__ _current_frames _getframe ag_frame cr_frame f_back
 f_builtins f_globals f_locals gi_frame tb_frame""".split())
 
@@ -41,12 +42,6 @@ def may_import(module):
     return first in ALLOWED_TO_MODULES and not WITHIN.intersection(rest)
 
 
-def names_of_imports(tree):
-    """What imports call what they bring."""
-    return {(name.asname or name.name.split(".")[0]) for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))
-            for name in node.names}
-
-
 def root_of(node):
     """The name at which a chain of attributes begins, or None."""
     while isinstance(node, ast.Attribute):
@@ -56,13 +51,12 @@ def root_of(node):
 
 def reached(tree):
     """(name, line) of what a module of PyTorch may not reach by other ways than an import."""
-    brought = names_of_imports(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from ((name.name, node.lineno) for name in node.names if name.name in WITHIN | INNER)
         elif isinstance(node, ast.Name) and node.id in INNER:
             yield node.id, node.lineno
-        elif isinstance(node, ast.Attribute) and (node.attr in INNER or node.attr in WITHIN and root_of(node) in brought):
+        elif isinstance(node, ast.Attribute) and (node.attr in INNER or node.attr in WITHIN and root_of(node) not in OWN):
             yield node.attr, node.lineno
 
 

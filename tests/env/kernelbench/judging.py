@@ -96,7 +96,7 @@ class Bench:
         self.load(headers(source)["problem"])
         candidate = self.candidate(harmless)
         told = types.SimpleNamespace(problem_source=self.source, precision="fp32", backend="cuda", extensions=[], trials=TRIALS, draws=DRAWS,
-                                     gated=gated)
+                                     ungated=not gated)
         judge = drive.Judge(told, self.reference)
         judge.wanted = self.loaded["outputs"]
         try:

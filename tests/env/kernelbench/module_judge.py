@@ -38,7 +38,7 @@ def get_init_inputs():
 
 def options(source, **more):
     told = {"problem_source": source, "precision": "fp32", "tolerance": 1e-4, "trials": 2, "draws": 6, "pairs": 0, "device_times": 0,
-            "profile": False, "backend": "cuda", "extensions": [], **more}
+            "profile": False, "backend": "cuda", "extensions": [], "ungated": False, **more}
     return types.SimpleNamespace(**told)
 
 

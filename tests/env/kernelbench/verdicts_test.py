@@ -149,7 +149,7 @@ class ModelNew(nn.Module):
         cases = [("import no_such_module\n", "no_such_module may not be imported (line 3: import no_such_module); use torch"),
                  ("import os.path, gc as waste\n", "gc may not be imported (line 3"), ("from sys import modules\n", "sys may not"),
                  ("from torch import sys\n", "sys may not be used (line 3"), ("import torch.multiprocessing\n", "torch.multiprocessing may"),
-                 ("import warnings\nframe = warnings.sys\n", "sys may not be used (line 4"), ("def f():\n    import ctypes\n", "ctypes may"),
+                 ("import warnings as w\nlater = w\nframe = later.sys\n", "sys may not be used (line 5"), ("def f():\n    import ctypes\n", "ctypes may"),
                  ("print.__self__.__loader__\n", "__loader__ may not be used"), ("from . import other\n", ". may not be imported"),
                  ("eval('__imp' + 'ort__')('ctypes')\n", "ctypes may not be imported; use"),
                  ("exec('import ' + 'gc')\n", "gc may not be imported; use"),

@@ -18,6 +18,8 @@ RunConfig gpu_config() {
                           "rollout.max_sequences=4", "learner.micro_batch_tokens=18432"});
 }
 
+const std::vector<MemoryItem> kJudge{{"judge", int64_t(6) << 30}};
+
 int64_t bytes_of(const MemoryPlan& memory, const std::string& what) {
   for (const MemoryItem& item : memory.items)
     if (item.what.starts_with(what)) return item.bytes;
@@ -42,7 +44,7 @@ class PaperPlan : public testing::Test {
 TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
   const policy::ModelConfig shape = *published_shape("Qwen3-8B");
   ASSERT_EQ(shape.parameter_count(), 8190735360);
-  const Plan plan = make_plan(gpu_config(), shape, site_, true);
+  const Plan plan = make_plan(gpu_config(), shape, site_, kJudge);
   ASSERT_EQ(plan.memories.size(), 2u);
   const MemoryPlan& gpu = plan.memories[1];
   EXPECT_EQ(bytes_of(gpu, "weights"), 16381470720);
@@ -69,19 +71,62 @@ TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
 TEST_F(PaperPlan, SaysWhatWouldFit) {
   RunConfig config = gpu_config();
   const policy::ModelConfig shape = *published_shape("Qwen3-8B");
-  const Plan plan = make_plan(config, shape, site_, true);
+  const Plan plan = make_plan(config, shape, site_, kJudge);
   ASSERT_THAT(plan.advice, HasSubstr("rollout.max_sequences may be up to "));
   const int64_t most = std::stoll(plan.advice.substr(plan.advice.rfind(' ')));
   config.rollout.max_sequences = most;
-  EXPECT_EQ(misfit(make_plan(config, shape, site_, true)), "");
+  EXPECT_EQ(misfit(make_plan(config, shape, site_, kJudge)), "");
   config.rollout.max_sequences = most + 1;
-  EXPECT_THAT(misfit(make_plan(config, shape, site_, true)), HasSubstr(fmt::format("may be up to {}", most)));
-  EXPECT_THROW(check_fits(make_plan(config, shape, site_, true)), ConfigError);
+  EXPECT_THAT(misfit(make_plan(config, shape, site_, kJudge)),
+              HasSubstr(fmt::format("may be up to {}", most)));
+  EXPECT_THROW(check_fits(make_plan(config, shape, site_, kJudge)), ConfigError);
   config.model.memory.recompute = false;
   config.learner.micro_batch_tokens = 40960;
-  EXPECT_THAT(make_plan(config, shape, site_, true).advice, HasSubstr("model.recompute=true"));
-  const Plan large = make_plan(config, *published_shape("Qwen3-14B"), site_named("1xH100-80"), true);
+  EXPECT_THAT(make_plan(config, shape, site_, kJudge).advice, HasSubstr("model.recompute=true"));
+  const Plan large = make_plan(config, *published_shape("Qwen3-14B"), site_named("1xH100-80"), kJudge);
   EXPECT_THAT(large.advice, HasSubstr("such GPUs"));
+}
+
+env::Task task_in(const std::string& language) {
+  env::Task task;
+  task.name = "level1_1_add";
+  task.language = language;
+  task.reference =
+      "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x + x\n"
+      "def get_inputs():\n    return [torch.rand(1024, 1024)]\ndef get_init_inputs():\n    return []\n";
+  if (language == "kernelbench") task.module = env::ModuleProblem{.level = 1, .id = 1, .file = "1_Add.py"};
+  return task;
+}
+
+TEST(JudgeMemory, IsNothingWhereTheJudgeIsElsewhere) {
+  const PlanSite site{.free_gpu_bytes = int64_t(80) << 30};
+  RunConfig config = gpu_config();
+  EXPECT_TRUE(judge_gpu_memory(config, {task_in("cpp")}, site).empty());
+  const auto cuda = judge_gpu_memory(config, {task_in("cuda")}, site);
+  ASSERT_EQ(cuda.size(), 1u);
+  EXPECT_EQ(cuda[0].bytes, int64_t(6) << 30);
+  config.env.gpus = {1};
+  EXPECT_TRUE(judge_gpu_memory(config, {task_in("cuda")}, site).empty());
+  config.env.gpus = {};
+  config.model.device = "cpu";
+  EXPECT_TRUE(judge_gpu_memory(config, {task_in("cuda")}, site).empty());
+}
+
+TEST(JudgeMemory, OfModulesIsThatOfTheLargestProblem) {
+  const PlanSite site{.free_gpu_bytes = int64_t(80) << 30};
+  env::Task small = task_in("kernelbench"), broken = small;
+  small.name = "small";
+  small.reference.replace(small.reference.find("1024, 1024"), 10, "16, 16");
+  broken.reference = "import no_such_package\n";
+  const auto items = judge_gpu_memory(gpu_config(), {small, task_in("kernelbench"), broken}, site);
+  if (items[0].what.starts_with("judge, sizes not known here")) GTEST_SKIP() << items[0].what;
+  const int64_t tensor = int64_t(4) << 20;
+  const MemoryPlan gpu{.name = "", .items = items};
+  EXPECT_EQ(bytes_of(gpu, "judge, exchange of level1_1_add"), 3 * tensor);
+  EXPECT_EQ(bytes_of(gpu, "judge, its reference"), (1 + 3 + 4) * tensor);
+  EXPECT_EQ(bytes_of(gpu, "judge, draws that are kept"), (24 * 3 + 5 * 2) * tensor);
+  EXPECT_EQ(bytes_of(gpu, "judge, baseline and a candidate"), 2 * tensor);
+  EXPECT_EQ(bytes_of(gpu, "judge, 5 contexts"), 5 * (int64_t(600) << 20));
 }
 
 TEST(PublishedShapes, AreValid) {

@@ -45,7 +45,8 @@ Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
   planned.cold_start.micro_batch_tokens =
       std::max(config.cold_start.micro_batch_tokens, check_data(config, shape));
   if (ranks.rank() == 0 && !goes_on) check_start(config, shape, tasks, true);
-  return make_plan(planned, shape, site_here(config, ranks), judged_on_gpu(tasks));
+  const PlanSite site = site_here(config, ranks);
+  return make_plan(planned, shape, site, judge_gpu_memory(config, tasks, site));
 }
 
 // True on rank 0 where the run in the directory is complete: then nothing is to be done.
@@ -111,7 +112,7 @@ int plan_for(RunConfig config, const std::string& machine) {
       !unknown.empty())
     fmt::print(stderr, "a run would be refused: model on a GPU: {}\n", unknown);
   fmt::print(stderr, "{} parameters, {} ranks\n", shape.parameter_count(), site.ranks);
-  print_plan(as_read, make_plan(config, shape, site, judged_on_gpu(tasks)));
+  print_plan(as_read, make_plan(config, shape, site, judge_gpu_memory(config, tasks, site)));
   return kExitOk;
 }
 

@@ -1,0 +1,40 @@
+#pragma once
+// What judging modules takes of a GPU's memory, told from the shapes of a problem before anything runs on one.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "env/kernelbench/module_process.h"
+#include "env/task/task.h"
+
+namespace temper::env {
+
+// Of a problem's tensors in its precision, bytes.
+struct ModuleSizes {
+  int64_t inputs = 0, weights = 0, outputs = 0;
+};
+
+// Of each task. Nothing where it is no module, or where its shapes cannot be told without values. Its source is run on a core,
+// in a box. Errors: WorldError if there is no process for it.
+std::vector<std::optional<ModuleSizes>> module_sizes(const ModuleBoxOptions& options,
+                                                     const std::vector<Task>& tasks);
+
+// Of one lane that judges candidates of that problem, bytes. What models compute between their inputs and outputs comes on
+// top; nothing tells it beforehand.
+struct ModuleMemory {
+  int64_t exchange = 0;   // the memory through which calls pass
+  int64_t reference = 0;  // its models, a call's draw, and what it computes in float64
+  int64_t draws = 0;      // that it keeps for calls to come
+  int64_t modules = 0;    // the baseline's and a candidate's
+  int64_t contexts = 0;   // of all processes
+  int64_t sum() const { return exchange + reference + draws + modules + contexts; }
+};
+// `gpu_bytes`: of the whole GPU.
+ModuleMemory module_memory(const ModuleSizes& sizes, const ModuleProblem& problem, int64_t gpu_bytes);
+
+// Warm processes of a lane. A candidate that passes needs two: it is profiled in another process.
+inline constexpr int64_t kModuleSpares = 3;
+inline constexpr int64_t kModuleContexts = 2 + kModuleSpares;  // the reference's, the baseline's, candidates'
+
+}  // namespace temper::env
