@@ -67,6 +67,18 @@ class Calls(Ranks):
         self.expect_end(self.make(waits, waits, late), "rank 2 of 3", 'while others wait in the collective "last": ranks 0 and 1 wait in call ',
                         ', the all-reduce "last" of 1 × f64')
 
+    def test_who_waits_on_its_device_does_not_hang(self):
+        """Its main thread makes no progress, as that of the other, which is the one that hangs."""
+        self.expect_end(self.make([*self.STEP, "device:weights:60000", "sleep:30000"], [*self.STEP, "sleep:30000"]), "rank 1 of 2",
+                        'hangs in start-up: no progress for ', 'while others wait in the collective "weights"')
+
+    def test_a_call_on_a_device_that_does_not_end(self):
+        """The main thread may wait for the device for ever: the watch ends all without it."""
+        doomed = [*self.STEP, "doomed:weights:60000", "device:more weights:60000"]
+        works = [*self.STEP, *(["device:its own:100", "sleep:500"] * 60)]
+        for words in ([*doomed, "sleep:60000"], [*doomed, "sleep:3000", "sum:the next call"]):
+            self.expect_end(self.make(words, works), "rank 0 of 2", "failed in start-up: ", 'the all-gather "weights" did not end within 2 s')
+
     def test_a_failure_that_another_ranks_calls_led_to(self):
         """Who fails may have met another call's numbers: whose calls differ is said, not what they were taken for."""
         like, unlike = [*self.STEP, "note:batch:5", "sum:last"], [*self.STEP, "note:batch:6", "sum:last"]

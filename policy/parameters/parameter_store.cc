@@ -274,11 +274,7 @@ void ParameterStore::finish_gradients() {
 // Adds the sum over ranks to their shares.
 void ParameterStore::sum_unit(size_t unit) {
   at::Tensor whole = unit_gradient(unit);
-  const int64_t part = whole.numel() / ranks_.size();
-  if (!summed_.defined() || summed_.numel() < part) summed_ = zeros(part, weights_);
-  at::Tensor sum = summed_.narrow(0, 0, part);
-  ranks_.reduce_scatter(whole, sum, sums_[unit]);
-  add_to(share_of(unit, gradients()), sum);
+  add_to(share_of(unit, gradients()), ranks_.reduce_scatter(whole, sums_[unit]));
   clear(whole);
 }
 

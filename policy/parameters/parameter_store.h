@@ -122,9 +122,9 @@ class ParameterStore {
   std::vector<ParameterUnit> units_;
   std::vector<const char*> gathers_, sums_;  // what the units' collectives are called
   at::Tensor weights_, master_, gradients_, moment1_, moment2_;
-  bool sums_once_;                                                            // ZeRO-1
-  at::Tensor whole_gradient_;                                                 // its
-  at::Tensor embedding_gradient_, block_gradient_, final_gradient_, summed_;  // with several ranks only
+  bool sums_once_;                                                   // ZeRO-1
+  at::Tensor whole_gradient_;                                        // its
+  at::Tensor embedding_gradient_, block_gradient_, final_gradient_;  // with several ranks only
 };
 
 }  // namespace temper::policy

@@ -9,13 +9,15 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "policy/ranks/transport.h"
 
 namespace temper::policy {
 namespace {
 
 std::atomic<const char*> g_phase{"start-up"};
-std::atomic<const char*> g_collective{nullptr};
+std::atomic<const char*> g_collective{nullptr}, g_device_collective{nullptr};
+std::atomic<const std::string*> g_failed_call{
+    nullptr};  // never taken down: a thread may read it to the very end
 std::atomic<uint64_t> g_progress{0};
 std::function<void()> g_listener;  // the main thread's
 int g_depth = 0;                   // nesting of its phases
@@ -62,6 +64,7 @@ Phase::~Phase() {
 
 CollectiveWait::CollectiveWait(const char* name)
     : exceptions_(std::uncaught_exceptions()), fault_(fail_if_asked(name)) {
+  if (const std::string why = failed_call(); !why.empty()) throw LostRanks("{}", why);
   g_collective = name;
 }
 
@@ -74,8 +77,24 @@ void listen_to_phases(std::function<void()> listener) { g_listener = std::move(l
 
 void made_progress() { g_progress.fetch_add(1, std::memory_order_relaxed); }
 
+void device_waits_in(const char* name) { g_device_collective = name; }
+
+void report_failed_call(const std::string& why) {
+  const std::string* none = nullptr;
+  if (why.empty())
+    g_failed_call = nullptr;
+  else if (!g_failed_call.load())
+    g_failed_call.compare_exchange_strong(none, new std::string(why));
+}
+
+std::string failed_call() {
+  const std::string* why = g_failed_call.load();
+  return why ? *why : "";
+}
+
 Activity present_activity() {
   const char* collective = g_collective.load();
+  if (!collective) collective = g_device_collective.load();
   return {g_phase.load(), g_progress.load(), collective ? collective : ""};
 }
 

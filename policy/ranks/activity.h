@@ -28,7 +28,8 @@ class Phase {
   int exceptions_;
 };
 
-// Marks, while it lives, that the process waits for other ranks in a collective call.
+// Marks, while it lives, that the process waits for other ranks in a collective call. Errors: LostRanks if a call that
+// was started earlier has failed since.
 class CollectiveWait {
  public:
   explicit CollectiveWait(const char* name);
@@ -45,6 +46,15 @@ class CollectiveWait {
 };
 
 void made_progress();
+
+// From any thread: the device waits for other ranks in this collective call, null: in none. It counts as a wait of this
+// process where the main thread is in no collective call itself. `name` must last.
+void device_waits_in(const char* name);
+
+// From any thread: a collective call that ran on a device has failed, so that what this process has computed since is
+// worthless. The first failure is kept; "" forgets it, for tests.
+void report_failed_call(const std::string& why);
+std::string failed_call();  // "" if none has
 
 // For tests: TEMPER_FAULT=PLACE:KIND lets this process fail where it first comes to a phase, a collective or
 // another place of that name, or of that name and a unit ("weights" is "weights of model.norm", too);

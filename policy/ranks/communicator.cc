@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -99,49 +100,53 @@ Transport& Communicator::transport_of(const at::Tensor& tensor) {
   return *gpus_;
 }
 
-void Communicator::all_reduce(at::Tensor& values, const char* what) {
-  if (size_ == 1) return;
+// `count`: numbers as a Collective counts them.
+Handle Communicator::start(Operation operation, at::Tensor& data, int64_t count, const char* what, int root) {
+  if (size_ == 1) return {};
   const CollectiveWait wait(what);
+  Handle handle;
   for (int times = wait.times(); times > 0; --times) {
-    calls_->add("all-reduce", what, values.numel(), name_of(number_of(values)));
-    at::Tensor summed = needs_f32(values) ? values.to(at::kFloat) : values;
-    transport_of(summed).all_reduce(summed.data_ptr(), summed.numel(), number_of(summed));
-    if (needs_f32(values)) values.copy_(summed);
+    calls_->add(to_string(operation), what, operation == Operation::kAllGather ? data.numel() : count,
+                name_of(number_of(data)));
+    const bool sums = operation == Operation::kAllReduce || operation == Operation::kReduceScatter;
+    at::Tensor moved = sums && needs_f32(data) ? data.to(at::kFloat) : data;
+    auto call = transport_of(moved).start({operation, what, moved.data_ptr(), count, number_of(moved), root});
+    if (moved.scalar_type() != data.scalar_type()) data.copy_(moved);
+    handle = Handle(std::move(call), data);
   }
+  if (wait.flips() && operation == Operation::kAllGather) {
+    handle.wait_on_stream();
+    flip_a_bit(data);
+  }
+  return handle;
 }
 
-void Communicator::reduce_scatter(at::Tensor& whole, at::Tensor& share, const char* what) {
-  TEMPER_CHECK_EQ(whole.numel(), share.numel() * size_);
-  if (size_ == 1) {
-    share.copy_(whole);
-    return;
-  }
-  const CollectiveWait wait(what);
-  for (int times = wait.times(); times > 0; --times) {
-    calls_->add("reduce-scatter", what, share.numel(), name_of(number_of(share)));
-    at::Tensor from = needs_f32(whole) ? whole.to(at::kFloat) : whole;
-    at::Tensor to = needs_f32(whole) ? at::empty_like(share, at::kFloat) : share;
-    transport_of(from).reduce_scatter(from.data_ptr(), to.data_ptr(), to.numel(), number_of(from));
-    if (needs_f32(whole)) share.copy_(to);
-  }
+Handle Communicator::start_all_reduce(at::Tensor& values, const char* what) {
+  return start(Operation::kAllReduce, values, values.numel(), what);
 }
 
-void Communicator::all_gather(at::Tensor& whole, const char* what) {
-  if (size_ == 1) return;
-  const CollectiveWait wait(what);
+Handle Communicator::start_reduce_scatter(at::Tensor& whole, const char* what) {
   TEMPER_CHECK_EQ(whole.numel() % size_, 0);
-  for (int times = wait.times(); times > 0; --times) {
-    calls_->add("all-gather", what, whole.numel(), name_of(number_of(whole)));
-    transport_of(whole).all_gather(whole.data_ptr(), whole.numel() / size_ * whole.element_size());
-  }
-  if (wait.flips()) flip_a_bit(whole);
+  return start(Operation::kReduceScatter, whole, whole.numel() / size_, what);
 }
 
-void Communicator::broadcast(at::Tensor& values, int root, const char* what) {
-  if (size_ == 1) return;
-  const CollectiveWait wait(what);
-  calls_->add("broadcast", what, values.numel(), name_of(number_of(values)));
-  transport_of(values).broadcast(values.data_ptr(), values.numel() * values.element_size(), root);
+Handle Communicator::start_all_gather(at::Tensor& whole, const char* what) {
+  TEMPER_CHECK_EQ(whole.numel() % size_, 0);
+  return start(Operation::kAllGather, whole, whole.numel() / size_, what);
+}
+
+Handle Communicator::start_broadcast(at::Tensor& values, int root, const char* what) {
+  return start(Operation::kBroadcast, values, values.numel(), what, root);
+}
+
+at::Tensor Communicator::reduce_scatter(at::Tensor& whole, const char* what) {
+  start_reduce_scatter(whole, what).wait_on_stream();
+  return share_of(whole);
+}
+
+at::Tensor Communicator::share_of(const at::Tensor& whole) const {
+  const int64_t share = whole.numel() / size_;
+  return whole.narrow(0, rank_ * share, share);
 }
 
 void Communicator::barrier(const char* what) { sum(0, what); }
@@ -214,6 +219,7 @@ std::vector<std::vector<uint64_t>> Communicator::all_gather(const std::vector<ui
 }
 
 void Communicator::same_calls(const char* what) {
+  if (gpus_) gpus_->wait_for_all();
   const CallTrace::Point mine = calls_->now();
   const auto all = all_gather(std::vector<uint64_t>{mine.digest, mine.calls}, what);
   for (size_t other = 0; other < all.size(); ++other)
@@ -223,27 +229,37 @@ void Communicator::same_calls(const char* what) {
           other, mine.calls, mine.last);
 }
 
-// A communicator of the first ranks. Ranks keep their local ranks among all, because they share a machine with all.
-std::unique_ptr<Communicator> Communicator::first(int count, const char* what) {
+// All ranks call it, each with the members of its own group. Ranks keep their local ranks among all, because they share
+// a machine with all.
+std::unique_ptr<Communicator> Communicator::part(const std::vector<int>& members, const char* what) {
   auto part = std::make_unique<Communicator>();
-  part->rank_ = rank_;
-  part->size_ = count;
   part->local_rank_ = local_rank_, part->local_size_ = local_size_;
   part->core_rank_ = core_rank_, part->core_size_ = core_size_;
-  if (size_ > 1)
-    part->host_ = host_->first(count, [&](const std::string& text) { return all_gather(text, what); });
-  return rank_ < count ? std::move(part) : nullptr;
+  if (host_)
+    part->host_ = host_->part(members, [&](const std::string& text) { return all_gather(text, what); });
+  part->rank_ = int(std::ranges::find(members, rank_) - members.begin());
+  part->size_ = int(members.size());
+  if (part->host_) part->host_->deadline_s = host_->deadline_s;
+  return part;
+}
+
+std::unique_ptr<Communicator> Communicator::first(int count, const char* what) {
+  std::vector<int> members(rank_ < count ? size_t(count) : 0);
+  std::iota(members.begin(), members.end(), 0);
+  auto first = part(members, what);
+  return members.empty() ? nullptr : std::move(first);
 }
 
 void Communicator::use_gpus() {
-  if (size_ > 1)
-    gpus_ = make_nccl_transport(rank_, size_,
-                                [this](std::string id) { return broadcast(id, 0, "NCCL's start"); });
+  if (size_ == 1) return;
+  const auto from_first = [this](std::string id) { return broadcast(id, 0, "NCCL's start"); };
+  gpus_ = make_nccl_transport(rank_, size_, from_first);
+  gpus_->deadline_s = host_->deadline_s;
 }
 
 void Communicator::set_deadline(double seconds) {
-  for (Transport* transport : {static_cast<Transport*>(host_.get()), gpus_.get()})
-    if (transport) transport->deadline_s = seconds;
+  if (host_) host_->deadline_s = seconds;
+  if (gpus_) gpus_->deadline_s = seconds;
 }
 
 Communicator& alone() {

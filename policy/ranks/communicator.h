@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "policy/ranks/call_trace.h"
+#include "policy/ranks/handle.h"
 #include "policy/ranks/place.h"
 #include "policy/ranks/transport.h"
 
@@ -36,15 +37,27 @@ class Communicator {
   int core_rank() const { return core_rank_; }
   int core_size() const { return core_size_; }
 
-  // Tensors are contiguous, f32, f64 or bf16; a bf16 sum is computed in f32. On the CPU the result is valid on
-  // return, on a GPU on the current stream.
-  void all_reduce(at::Tensor& values,
-                  const char* what);  // the sum over ranks, in place; the same bits everywhere
-  // whole [size · n] → share [n], this rank's n of the sum over ranks. `whole` may be used up.
-  void reduce_scatter(at::Tensor& whole, at::Tensor& share, const char* what);
-  void all_gather(at::Tensor& whole,
-                  const char* what);  // [size · n] in place: this rank's n are there before
-  void broadcast(at::Tensor& values, int root, const char* what);
+  // Calls on tensors, which are contiguous, f32, f64 or bf16; a bf16 sum is computed in f32. On a GPU a call begins
+  // when what the current stream holds is done, and runs beside what the stream gets later. It is noted in the digest
+  // when it is started. On the CPU it is done on return.
+  Handle start_all_reduce(at::Tensor& values,
+                          const char* what);  // the sum over ranks, in place; the same bits everywhere
+  // [size · n] in place: this rank's n become the sum over ranks, the rest may be used up.
+  Handle start_reduce_scatter(at::Tensor& whole, const char* what);
+  // [size · n] in place: this rank's n are there before.
+  Handle start_all_gather(at::Tensor& whole, const char* what);
+  Handle start_broadcast(at::Tensor& values, int root, const char* what);
+
+  // The same, and the current stream waits.
+  void all_reduce(at::Tensor& values, const char* what) { start_all_reduce(values, what).wait_on_stream(); }
+  // Returns this rank's n.
+  at::Tensor reduce_scatter(at::Tensor& whole, const char* what);
+  void all_gather(at::Tensor& whole, const char* what) { start_all_gather(whole, what).wait_on_stream(); }
+  void broadcast(at::Tensor& values, int root, const char* what) {
+    start_broadcast(values, root, what).wait_on_stream();
+  }
+  // This rank's n of [size · n].
+  at::Tensor share_of(const at::Tensor& whole) const;
 
   void barrier(const char* what);
   double sum(double value, const char* what);
@@ -62,12 +75,12 @@ class Communicator {
     if (size_ > 1) calls_->note(what, value);
   }
 
-  // Compares what the ranks have called so far. Errors: LostRanks where it is not the same; this call may
-  // then have met another one's data, so that nothing of the other rank can be believed.
+  // Waits for the calls that were started, and compares what the ranks have called so far. Errors: LostRanks where it is
+  // not the same; this call may then have met another one's data, so that nothing of the other rank can be believed.
   void same_calls(const char* what);
   std::shared_ptr<const CallTrace> calls() const { return calls_; }
 
-  // The first `count` ranks among themselves; all ranks call it, and the others get none.
+  // The first `count` ranks among themselves; all ranks call it, and the others get none. It has a digest of its own.
   std::unique_ptr<Communicator> first(int count, const char* what);
 
   // From now on tensors on GPUs can be exchanged too: each rank's device is its thread's present one.
@@ -78,10 +91,12 @@ class Communicator {
  private:
   void find_local_ranks(int given);
   Transport& transport_of(const at::Tensor& tensor);
+  Handle start(Operation operation, at::Tensor& data, int64_t count, const char* what, int root = 0);
+  std::unique_ptr<Communicator> part(const std::vector<int>& members, const char* what);
 
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1, core_rank_ = 0, core_size_ = 1;
   std::unique_ptr<HostTransport> host_;
-  std::unique_ptr<Transport> gpus_;
+  std::unique_ptr<GpuTransport> gpus_;
   std::shared_ptr<CallTrace> calls_ = std::make_shared<CallTrace>();
 };
 

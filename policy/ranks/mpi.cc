@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <thread>
@@ -77,13 +79,16 @@ class MpiTransport : public HostTransport {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     check(MPI_Comm_rank(MPI_COMM_WORLD, &mpi_rank), "tell the rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &mpi_size), "tell the size");
+    rank_ = rank;
     if (mpi_rank != rank || mpi_size != size || level < MPI_THREAD_FUNNELED)
       throw WorldError(
           "MPI says rank {} of {} (thread level {}), mpirun's variables say {} of {}: is mpirun of the Open "
           "MPI that this program was built with?",
           mpi_rank, mpi_size, level, rank, size);
   }
-  explicit MpiTransport(MPI_Comm part) : ranks_(part) {}
+  explicit MpiTransport(MPI_Comm part) : ranks_(part) {
+    check(MPI_Comm_rank(ranks_, &rank_), "tell the rank");
+  }
 
   // Only where all came to the end: after a failure it would wait for the others.
   ~MpiTransport() override {
@@ -100,11 +105,14 @@ class MpiTransport : public HostTransport {
     });
   }
 
-  void reduce_scatter(void* whole, void* share, int64_t share_count, Number number) override {
+  // MPI leaves the sum at the beginning.
+  void reduce_scatter(void* whole, int64_t share_count, Number number) override {
     wait("reduce-scatter", [&](MPI_Request* request) {
-      return MPI_Ireduce_scatter_block(whole, share, counted(share_count), type_of(number), MPI_SUM, ranks_,
-                                       request);
+      return MPI_Ireduce_scatter_block(MPI_IN_PLACE, whole, counted(share_count), type_of(number), MPI_SUM,
+                                       ranks_, request);
     });
+    const int64_t bytes = share_count * bytes_of(number);
+    std::memmove(static_cast<std::byte*>(whole) + rank_ * bytes, whole, size_t(bytes));
   }
 
   void all_gather(void* whole, int64_t share_bytes) override {
@@ -120,11 +128,10 @@ class MpiTransport : public HostTransport {
     });
   }
 
-  std::unique_ptr<HostTransport> first(int count, const Exchange&) override {
-    int rank = 0;
+  std::unique_ptr<HostTransport> part(const std::vector<int>& members, const Exchange&) override {
     MPI_Comm part = MPI_COMM_NULL;
-    check(MPI_Comm_rank(ranks_, &rank), "tell the rank");
-    check(MPI_Comm_split(ranks_, rank < count ? 0 : MPI_UNDEFINED, rank, &part), "part the ranks");
+    const int color = members.size() < 2 ? MPI_UNDEFINED : members.front();
+    check(MPI_Comm_split(ranks_, color, rank_, &part), "part the ranks");
     return part == MPI_COMM_NULL ? nullptr : std::make_unique<MpiTransport>(part);
   }
 
@@ -147,6 +154,7 @@ class MpiTransport : public HostTransport {
   }
 
   MPI_Comm ranks_ = MPI_COMM_WORLD;
+  int rank_ = 0;
   bool lost_ = false;
 };
 

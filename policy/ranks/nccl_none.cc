@@ -4,7 +4,7 @@
 
 namespace temper::policy {
 
-std::unique_ptr<Transport> make_nccl_transport(int, int, const std::function<std::string(std::string)>&) {
+std::unique_ptr<GpuTransport> make_nccl_transport(int, int, const std::function<std::string(std::string)>&) {
   throw WorldError("GPUs cannot talk to each other: this program was built without its code for GPUs");
 }
 

@@ -41,11 +41,9 @@ class Ring : public HostTransport {
     pass_pieces(piece);
   }
 
-  void reduce_scatter(void* whole, void* share, int64_t share_count, Number number) override {
+  void reduce_scatter(void* whole, int64_t share_count, Number number) override {
     const int64_t bytes = share_count * bytes_of(number);
-    const auto piece = [&](int k) { return span(whole, k * bytes, (k + 1) * bytes); };
-    sum_pieces(piece, number);
-    std::copy_n(piece(rank_).begin, bytes, static_cast<std::byte*>(share));
+    sum_pieces([&](int k) { return span(whole, k * bytes, (k + 1) * bytes); }, number);
   }
 
   void all_gather(void* whole, int64_t share_bytes) override {
@@ -58,10 +56,20 @@ class Ring : public HostTransport {
     if ((rank_ + 1) % size_ != root) move(all, none);
   }
 
-  std::unique_ptr<HostTransport> first(int count, const Exchange& exchange) override {
-    if (rank_ < count && count > 1) return make_tcp_transport(rank_, count, exchange, patience_s_);
-    exchange("");
-    return nullptr;
+  // Everybody learns all addresses, and each group makes a ring of its own.
+  std::unique_ptr<HostTransport> part(const std::vector<int>& members, const Exchange& exchange) override {
+    if (members.size() < 2) {
+      exchange("");
+      return nullptr;
+    }
+    const auto of_members = [&](const std::string& text) {
+      const std::vector<std::string> all = exchange(text);
+      std::vector<std::string> texts;
+      for (const int member : members) texts.push_back(all.at(size_t(member)));
+      return texts;
+    };
+    const auto own = int(std::ranges::find(members, rank_) - members.begin());
+    return make_tcp_transport(own, int(members.size()), of_members, patience_s_);
   }
 
  private:

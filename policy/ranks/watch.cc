@@ -116,8 +116,9 @@ struct Watch::Impl {
     double beat_s = 0, said_s = now_s();
     while (!stopping) {
       listen();
-      tell_failure();
       const double now = now_s();
+      find_failed_call(now);
+      tell_failure();
       if (now - beat_s >= kBeat_s) beat(), beat_s = now;
       rank == 0 ? look_at_all(now, said_s) : look_at_first(now);
     }
@@ -226,6 +227,17 @@ struct Watch::Impl {
     const std::scoped_lock lock(sending);
     for (const Fd& socket : sockets)
       if (socket) send_message(socket.get(), text);
+  }
+
+  // The main thread may wait for a device whose call has failed, and never learn of it. Another rank has the better
+  // reason where it was lost.
+  void find_failed_call(double now) {
+    const std::string why = failed_call();
+    if (why.empty()) return;
+    if (failed_s < 0) failed_s = now;
+    if (now - failed_s < kBetterReason_s) return;
+    const std::scoped_lock lock(failing);
+    if (!failure) failure = {kExitWorld, fmt::format("failed {}: {}", place_text(present_activity()), why)};
   }
 
   // Sends the failure that the main thread reported.
@@ -390,6 +402,7 @@ struct Watch::Impl {
   mutable std::mutex following;
   std::vector<std::shared_ptr<const CallTrace>> traces;  // the whole's, then those of its parts
   std::optional<Failure> failure;
+  double failed_s = -1;     // when a failed call was found
   std::atomic<int> needed;  // the ranks from this one on are spared
   std::atomic<bool> stopping{false}, first_left{false};
   std::thread thread;

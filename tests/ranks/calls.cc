@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <sstream>
 #include <thread>
 
@@ -10,12 +12,14 @@
 #include "base/process.h"
 #include "policy/parameters/replicas.h"
 #include "policy/ranks/communicator.h"
+#include "policy/ranks/started_calls.h"
 #include "policy/ranks/watch.h"
 
 namespace temper::policy {
 namespace {
 
 constexpr WatchOptions kWatch = {.silence_s = 6, .timeout_s = 4};
+constexpr double kCallDeadlines = 20;
 
 struct Word {
   std::string kind, name;
@@ -33,6 +37,27 @@ Word word_of(const std::string& text) {
   return word;
 }
 
+// A call that a device runs until a clock says that it is done.
+class TimedCall : public StartedCall {
+ public:
+  explicit TimedCall(double seconds) : end_s_(now_s() + seconds) {}
+  State state() override {
+    if (given_up_) throw LostRanks("it was given up");
+    return now_s() < end_s_ ? State::kRunning : State::kDone;
+  }
+  void wait_on_stream() override {}
+  void give_up() override { given_up_ = true; }
+
+ private:
+  const double end_s_;
+  std::atomic<bool> given_up_ = false;
+};
+
+void start_on_device(const char* name, int64_t ms, double deadline_s) {
+  static StartedCalls calls;
+  calls.add(std::make_shared<TimedCall>(double(ms) * 1e-3), "all-gather", name, deadline_s);
+}
+
 void make(Communicator& ranks, const Word& word) {
   const char* name = lasting_name(word.name);
   const int64_t n = word.number;
@@ -41,9 +66,11 @@ void make(Communicator& ranks, const Word& word) {
   if (word.kind == "text") ranks.all_gather(std::string(size_t(n), 'a'), name);
   if (word.kind == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(std::stoll(word.name)));
   if (word.kind == "throw") throw WorldError("{}", word.name);
-  at::Tensor whole = at::ones({n * ranks.size()}, at::kFloat), share = at::empty({n}, at::kFloat);
+  if (word.kind == "device") start_on_device(name, n, kCallDeadlines * kWatch.timeout_s);
+  if (word.kind == "doomed") start_on_device(name, n, 2);
+  at::Tensor whole = at::ones({n * ranks.size()}, at::kFloat);
   if (word.kind == "gather") ranks.all_gather(whole, name);
-  if (word.kind == "scatter") ranks.reduce_scatter(whole, share, name);
+  if (word.kind == "scatter") ranks.reduce_scatter(whole, name);
 }
 
 }  // namespace
@@ -51,7 +78,7 @@ void make(Communicator& ranks, const Word& word) {
 int make_calls(const std::vector<std::string>& words) {
   Communicator ranks(find_rank_place(), 20);
   Watch watch(ranks, kWatch, 20);
-  ranks.set_deadline(20 * kWatch.timeout_s);
+  ranks.set_deadline(kCallDeadlines * kWatch.timeout_s);
   try {
     for (const std::string& word : words)
       if (word != "leave") make(ranks, word_of(word));

@@ -7,7 +7,8 @@
 namespace temper::policy {
 
 // A call each: sum:NAME, gather:NAME:NUMBERS, scatter:NAME:NUMBERS of each rank, text:NAME:BYTES,
-// note:NAME:VALUE; and sleep:MS, throw:TEXT; leave, which comes to the end without the comparison that ends
+// note:NAME:VALUE; and sleep:MS, throw:TEXT; device:NAME:MS, a call that a device runs for so long while the rank goes
+// on, and doomed:NAME:MS, one that has two seconds; leave, which comes to the end without the comparison that ends
 // the calls otherwise.
 int make_calls(const std::vector<std::string>& words);
 

@@ -44,9 +44,9 @@ void check_tensors(Communicator& ranks, at::ScalarType dtype, int64_t share) {
   ranks.all_reduce(sum, "all-reduce");
   expect(sum, sum_of_all(ranks.size(), whole, dtype), "all-reduce");
 
-  at::Tensor all = values_of(ranks.rank(), whole, dtype), mine = at::empty({share}, all.options());
-  ranks.reduce_scatter(all, mine, "reduce-scatter");
-  expect(mine, sum_of_all(ranks.size(), whole, dtype).narrow(0, begin, share), "reduce-scatter");
+  at::Tensor all = values_of(ranks.rank(), whole, dtype);
+  expect(ranks.reduce_scatter(all, "reduce-scatter"),
+         sum_of_all(ranks.size(), whole, dtype).narrow(0, begin, share), "reduce-scatter");
 
   at::Tensor gathered = at::zeros({whole}, all.options());
   gathered.narrow(0, begin, share).copy_(values_of(9, whole, dtype).narrow(0, begin, share));
@@ -57,6 +57,29 @@ void check_tensors(Communicator& ranks, at::ScalarType dtype, int64_t share) {
     at::Tensor sent = values_of(ranks.rank(), whole, dtype);
     ranks.broadcast(sent, root, "broadcast");
     expect(sent, values_of(root, whole, dtype), "broadcast");
+  }
+}
+
+// Calls that are started before others have been waited for, on buffers that the present stream fills and reads.
+void check_started(Communicator& ranks, int64_t share) {
+  const int64_t whole = share * ranks.size(), begin = share * ranks.rank();
+  constexpr int kCalls = 24;
+  std::vector<at::Tensor> summed, gathered;
+  std::vector<Handle> sums, gathers;
+  for (int call = 0; call < kCalls; ++call) {
+    summed.push_back(values_of(ranks.rank(), whole, at::kFloat) * call);
+    sums.push_back(ranks.start_reduce_scatter(summed.back(), "started sum"));
+    gathered.push_back(at::zeros({whole}, summed.back().options()));
+    ranks.share_of(gathered.back()).fill_(call + ranks.rank());
+    gathers.push_back(ranks.start_all_gather(gathered.back(), "started gather"));
+  }
+  const at::Tensor sum = sum_of_all(ranks.size(), whole, at::kFloat).narrow(0, begin, share);
+  for (int call = kCalls; call-- > 0;) {  // the last one first
+    call % 2 == 0 ? sums[size_t(call)].wait_on_host() : sums[size_t(call)].wait_on_stream();
+    expect(ranks.share_of(summed[size_t(call)]), sum * call, "started reduce-scatter");
+    gathers[size_t(call)].wait_on_stream();
+    const at::Tensor wanted = at::arange(ranks.size(), gathered.back().options()) + call;
+    expect(gathered[size_t(call)], wanted.repeat_interleave(share), "started all-gather");
   }
 }
 
@@ -82,6 +105,7 @@ int run_collectives(bool gpu) {
   }
   for (const auto dtype : {at::kFloat, at::kDouble, at::kBFloat16})
     for (const int64_t share : {1, 7, 4096, 300'001}) check_tensors(ranks, dtype, share);
+  for (const int64_t share : {5, 100'000}) check_started(ranks, share);
   check_texts(ranks);
   ranks.barrier("end");
   fmt::print("ok {} {} {} {}\n", ranks.rank(), ranks.size(), ranks.local_rank(), ranks.local_size());
