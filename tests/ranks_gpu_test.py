@@ -70,6 +70,18 @@ class Gpus(ranks_failing_test.Failures):
             for name, tolerance in (("actor/pg_loss", 1e-4), ("actor/entropy", 1e-4), ("actor/grad_norm", 1e-2)):
                 self.assertAlmostEqual(step[name], one[name], delta=tolerance * abs(one[name]))
 
+    def test_overlapping_has_the_bits_of_waiting(self):
+        self.need(2)
+        cache = jobs.WORK / "overlap.db"
+        weights = []
+        for wait in ("0", "0", "1"):  # the first fills the cache
+            directory = jobs.WORK / f"overlap_{len(weights)}"
+            ended = jobs.wait_all(jobs.start_temper(2, f"run.dir={directory}", "run.steps=0", "model.zero_stage=2", f"env.cache={cache}",
+                                                    of_rank=lambda rank: {"TEMPER_BLOCKING_WAIT": wait}), 300)
+            self.assertEqual(set(ended.codes), {0}, ended.text)
+            weights.append((directory / "checkpoints/final/model.safetensors").read_bytes())
+        self.assertEqual(weights[1], weights[2])
+
     def test_cold_start_and_evaluation(self):
         self.need(2)
         ended = jobs.wait_all(jobs.start_temper(2, f"run.dir={jobs.WORK / 'cold'}"), 300)
@@ -82,12 +94,28 @@ class Gpus(ranks_failing_test.Failures):
         self.assertEqual(ended.text.count("\n"), 1, ended.text)
         self.assertIn(f"{count} ranks on this machine and {count - 1} GPU", ended.text)
 
-    def fail_gpu(self, fault, text):
+    def fail_gpu(self, fault, *texts, words=(), within=60):
         self.need(2)
-        self.fail_rank(1, fault, text, count=2, within=60)
+        self.fail_rank(1, fault, *texts, count=2, within=within, words=words)
 
     def test_killed(self):
         self.fail_gpu("update:kill", "was killed or crashed in update")
+
+    # In the middle of a backward: sums of the blocks behind it are in flight, and the others' device waits for this one.
+    OVERLAPPED = ["model.zero_stage=2", "eval.before=false", "cold_start.epochs=0"]
+
+    def test_killed_between_overlapped_sums(self):
+        words = [f"model.path={jobs.model()}", *self.OVERLAPPED]
+        self.fail_gpu("gradients of model.layers.1:kill@2", "was killed or crashed in update", words=words, within=45)
+
+    def test_hung_between_overlapped_sums(self):
+        words = [f"model.path={jobs.model()}", *self.OVERLAPPED]
+        self.fail_gpu("gradients of model.layers.1:hang@2", "hangs in update", 'wait in the collective "gradients of model.layers.1"',
+                      words=words)
+
+    def test_killed_between_overlapped_gathers(self):
+        words = [f"model.path={jobs.model()}", *self.OVERLAPPED]
+        self.fail_gpu("weights of model.layers.2:kill", "was killed or crashed in update", words=words, within=45)
 
     def test_hung_in_front_of_nccl(self):
         self.fail_gpu("weights:hang", "hangs in update")

@@ -111,13 +111,17 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
     return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
                                    std::min(int64_t(scored.size()), options_.chunk_rows()), keep);
   });
-  const Weights& w = weights_.of(store, config_);
+  const Weights& w = weights_.arriving(store, config_);
   const int64_t distinct = upload(pack, scored, a.pack, gradient != nullptr);
 
+  store.wait_for_weights(0);
   cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
-  for (size_t i = 0; i < a.blocks.size(); ++i)
+  for (size_t i = 0; i < a.blocks.size(); ++i) {
+    store.wait_for_weights(i + 1);
     block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch,
                   i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
+  }
+  store.wait_for_weights(a.blocks.size() + 1);
   if (!gradient) return head(w, nullptr, pack, scored, a, params, nullptr);
 
   const auto g = gradient_pointers<float>(store, config_);

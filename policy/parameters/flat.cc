@@ -21,6 +21,15 @@ void fill_normal_cpu(const at::Tensor& values, uint64_t key, double std) {
 
 }  // namespace
 
+// The allocator's own words are a page of addresses.
+at::Tensor allocate_zeros(int64_t size, const at::TensorOptions& options) try {
+  return at::zeros({size}, options);
+} catch (const c10::Error&) {
+  throw WorldError("there is no memory for {} MiB of the policy's parameters on {}",
+                   size * int64_t(options.dtype().itemsize()) >> 20,
+                   options.device().is_cpu() ? "this host" : options.device().str());
+}
+
 double squared_norm(const at::Tensor& values) {
   if (values.is_cuda()) return cuda::squared_norm(values);
   return AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), "squared_norm", [&] {

@@ -17,6 +17,9 @@ double squared_norm(const at::Tensor& values);
 void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,
            const at::Tensor& moment1, const at::Tensor& moment2, const AdamWFactors& factors);
 
+// [size]. Errors: WorldError naming the size and the device if there is no memory for it.
+at::Tensor allocate_zeros(int64_t size, const at::TensorOptions& options);
+
 // to += values. Both [n].
 void add_to(const at::Tensor& to, const at::Tensor& values);
 void clear(const at::Tensor& values);  // to zeros

@@ -124,24 +124,19 @@ const ParameterInfo& find(const std::vector<ParameterInfo>& parameters, const st
   TEMPER_CHECK(false, "no parameter '{}'", name);
 }
 
-// The allocator's own words are a page of addresses.
-at::Tensor allocated(int64_t size, const at::TensorOptions& options) try {
-  return at::zeros({size}, options);
-} catch (const c10::Error&) {
-  throw WorldError("there is no memory for {} MiB of the policy's parameters on {}",
-                   size * int64_t(options.dtype().itemsize()) >> 20,
-                   options.device().is_cpu() ? "this host" : options.device().str());
-}
-
 at::Tensor zeros(int64_t size, const at::Tensor& weights) {
-  return allocated(size,
-                   weights.options().dtype(weights.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
+  return allocate_zeros(
+      size, weights.options().dtype(weights.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
 }
 
 }  // namespace
 
 std::vector<ParameterInfo> parameters_of(const ModelConfig& config) {
   return lay_out_parameters(config, 1).parameters();
+}
+
+std::vector<ParameterUnit> units_of(const ModelConfig& config, int64_t ranks) {
+  return lay_out_parameters(config, ranks).units();
 }
 
 int64_t zero_stage_for(const ModelConfig& config, int64_t given) {
@@ -151,24 +146,34 @@ int64_t zero_stage_for(const ModelConfig& config, int64_t given) {
 
 ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks,
                                int64_t zero_stage)
-    : ranks_(ranks), sums_once_(zero_stage_for(config, zero_stage) == 1) {
+    : ranks_(ranks), zero_stage_(zero_stage_for(config, zero_stage)) {
   const Layout layout = lay_out_parameters(config, ranks.size());
   parameters_ = layout.parameters();
   units_ = layout.units();
   int64_t named = 0;
   for (const auto& p : parameters_) named += p.size;
   TEMPER_CHECK_EQ(named, config.parameter_count());
-  weights_ = allocated(units_.back().offset + units_.back().size,
-                       at::TensorOptions().dtype(scalar_type(dtype)).device(device));
-  name_calls();
+  weights_ = allocate_zeros(units_.back().offset + units_.back().size,
+                            at::TensorOptions().dtype(scalar_type(dtype)).device(device));
+  for (const ParameterUnit& unit : units_) gather_names_.push_back(lasting_name("weights of " + unit.name));
+  gathers_.resize(units_.size());
 }
 
-void ParameterStore::name_calls() {
-  for (const ParameterUnit& unit : units_) {
-    gathers_.push_back(lasting_name("weights of " + unit.name));
-    sums_.push_back(lasting_name("gradients of " + unit.name));
-  }
+at::Tensor& ParameterStore::weights() {
+  wait_for_weights();
+  return weights_;
 }
+
+const at::Tensor& ParameterStore::weights() const {
+  wait_for_weights();
+  return weights_;
+}
+
+void ParameterStore::wait_for_weights() const {
+  for (Handle& gather : gathers_) gather.wait_on_stream();
+}
+
+void ParameterStore::wait_for_weights(size_t unit) const { gathers_[unit].wait_on_stream(); }
 
 at::Tensor& ParameterStore::share_once(at::Tensor& tensor) {
   if (!tensor.defined()) tensor = zeros(share_size(), weights_);
@@ -191,7 +196,8 @@ at::Tensor& ParameterStore::master() {
   if (weights_.scalar_type() != at::kBFloat16) return weights_;
   if (master_.defined()) return master_;
   share_once(master_);
-  for (size_t unit = 0; unit < units_.size(); ++unit) share_of(unit, master_).copy_(share_of(unit, weights_));
+  for (size_t unit = 0; unit < units_.size(); ++unit)
+    share_of(unit, master_).copy_(share_of(unit, weights()));
   return master_;
 }
 
@@ -208,6 +214,7 @@ std::vector<ParameterStore::Stretch> ParameterStore::own_stretches() const {
 }
 
 std::vector<ParameterPart> ParameterStore::parts() {
+  wait_for_weights();
   std::vector<ParameterPart> parts;
   for (const auto& [p, begin, end] : own_stretches()) {
     const ParameterUnit& unit = units_[p.unit];
@@ -224,62 +231,51 @@ std::vector<ParameterPart> ParameterStore::parts() {
 std::vector<WeightPart> ParameterStore::own_weights() const {
   std::vector<WeightPart> parts;
   for (const auto& [p, begin, end] : own_stretches())
-    parts.push_back({p, begin - p.offset, weights_.narrow(0, begin, end - begin)});
+    parts.push_back({p, begin - p.offset, weights().narrow(0, begin, end - begin)});
   return parts;
 }
 
 void ParameterStore::gather_weights() {
+  for (size_t unit = 0; unit < units_.size(); ++unit) gather_weights(unit);
+}
+
+void ParameterStore::gather_weights(size_t unit) {
   if (ranks_.size() == 1) return;
-  for (size_t unit = 0; unit < units_.size(); ++unit) {
-    at::Tensor whole = weights_.narrow(0, units_[unit].offset, units_[unit].size);
-    ranks_.all_gather(whole, gathers_[unit]);
-  }
-  if (fail_if_asked("gathered") == "flip") flip_a_bit(weights_);
+  at::Tensor whole = weights_.narrow(0, units_[unit].offset, units_[unit].size);
+  gathers_[unit] = ranks_.start_all_gather(whole, gather_names_[unit]);
+  if (unit + 1 == units_.size() && fail_if_asked("gathered") == "flip") flip_a_bit(weights());
 }
 
 at::Tensor ParameterStore::weight(const std::string& name) const {
   const ParameterInfo& p = find(parameters_, name);
-  return weights_.narrow(0, p.offset, p.size).view(p.shape);
+  return weights().narrow(0, p.offset, p.size).view(p.shape);
 }
 
 at::Tensor ParameterStore::gradient(const std::string& name) { return gradient(find(parameters_, name)); }
 
 at::Tensor ParameterStore::gradient(const ParameterInfo& p) {
   if (ranks_.size() == 1) return gradients().narrow(0, p.offset, p.size).view(p.shape);
-  return unit_gradient(p.unit).narrow(0, p.offset - units_[p.unit].offset, p.size).view(p.shape);
+  unsummed().finish_sums();
+  return unsummed().of(p.unit).narrow(0, p.offset - units_[p.unit].offset, p.size).view(p.shape);
 }
 
-// Under ZeRO-2 the blocks' gradients are made and summed one after the other, in the same memory.
-at::Tensor ParameterStore::unit_gradient(size_t unit) {
-  if (sums_once_) {
-    if (!whole_gradient_.defined()) whole_gradient_ = zeros(size(), weights_);
-    return whole_gradient_.narrow(0, units_[unit].offset, units_[unit].size);
-  }
-  at::Tensor& gradient = unit == 0                   ? embedding_gradient_
-                         : unit == units_.size() - 1 ? final_gradient_
-                                                     : block_gradient_;
-  if (!gradient.defined()) gradient = zeros(units_[unit].size, weights_);
-  return gradient;
+UnsummedGradients& ParameterStore::unsummed() {
+  if (!unsummed_) unsummed_.emplace(units_, zero_stage_, ranks_, gradients());
+  return *unsummed_;
 }
 
 void ParameterStore::finish_unit(size_t unit) {
-  if (ranks_.size() > 1 && !sums_once_) sum_unit(unit);
-}
-
-void ParameterStore::finish_gradients() {
-  if (ranks_.size() == 1 || !sums_once_) return;
-  for (size_t unit = units_.size(); unit-- > 0;) sum_unit(unit);
-}
-
-// Adds the sum over ranks to their shares.
-void ParameterStore::sum_unit(size_t unit) {
-  at::Tensor whole = unit_gradient(unit);
-  add_to(share_of(unit, gradients()), ranks_.reduce_scatter(whole, sums_[unit]));
-  clear(whole);
+  if (ranks_.size() > 1 && zero_stage_ > 1) unsummed().start_sum(unit);
 }
 
 void ParameterStore::finish_without_backward() {
   for (size_t unit = units_.size(); unit-- > 0;) finish_unit(unit);
+}
+
+void ParameterStore::finish_gradients() {
+  if (ranks_.size() == 1) return;
+  for (size_t unit = units_.size(); zero_stage_ == 1 && unit-- > 0;) unsummed().start_sum(unit);
+  unsummed().finish_sums();
 }
 
 void ParameterStore::init_random(uint64_t seed) {
@@ -287,7 +283,7 @@ void ParameterStore::init_random(uint64_t seed) {
   for (const auto& p : parameters_) blocks += p.name.ends_with("o_proj.weight");
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const ParameterInfo& p = parameters_[i];
-    const at::Tensor values = weights_.narrow(0, p.offset, p.size);
+    const at::Tensor values = weights().narrow(0, p.offset, p.size);
     const double std = 0.02 / (is_residual_projection(p.name) ? std::sqrt(2.0 * double(blocks)) : 1.0);
     if (p.decays) {
       fill_normal(values, mix_key({seed, i}), std);

@@ -10,10 +10,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policy/model_config.h"
+#include "policy/parameters/unsummed_gradients.h"
 #include "policy/ranks/communicator.h"
 
 namespace temper::policy {
@@ -25,13 +27,6 @@ struct ParameterInfo {
   int64_t size = 0;    // elements
   bool decays = true;  // weight decay applies: matrices yes, norms and biases no
   size_t unit = 0;
-};
-
-// Parameters whose gradients the backward finishes together. With several ranks a unit is padded, so that the ranks'
-// shares are equal and aligned.
-struct ParameterUnit {
-  int64_t offset = 0, size = 0;  // elements into the flat weights
-  std::string name;              // model.embed_tokens, model.layers.0, …
 };
 
 // The part of one parameter that one rank's optimizer updates, [n] each: the elements from `begin` on.
@@ -51,11 +46,12 @@ struct WeightPart {
 // The parameters of a policy of this shape. They do not depend on how it is sharded.
 std::vector<ParameterInfo> parameters_of(const ModelConfig& config);
 
+// Their units where a unit is shared by `ranks` ranks: the embedding's, the blocks', the final one.
+std::vector<ParameterUnit> units_of(const ModelConfig& config, int64_t ranks);
+
 // The ZeRO stage that several ranks use, which says how they keep an update's gradient before it is summed over
-// them. Stage 1 keeps the whole gradient on each rank and sums it once. Stage 2 keeps the gradients of the
-// embedding, of the head and of one block; each is summed as soon as the backward has computed it. If `given` is
-// 0, stage 1 is chosen where the whole gradient is small, because sums of little data cost mostly the ranks'
-// waiting for each other. Source: ZeRO, 1910.02054.
+// them (unsummed_gradients.h). If `given` is 0, stage 1 is chosen where the whole gradient is small, because sums of
+// little data cost mostly the ranks' waiting for each other. Source: ZeRO, 1910.02054.
 int64_t zero_stage_for(const ModelConfig& config, int64_t given);
 
 class ParameterStore {
@@ -70,9 +66,13 @@ class ParameterStore {
   int64_t share_size() const { return size() / ranks_.size(); }
   Communicator& ranks() const { return ranks_; }
 
-  // Flat, [size()], in the store's dtype.
-  at::Tensor& weights() { return weights_; }
-  const at::Tensor& weights() const { return weights_; }
+  // Flat, [size()], in the store's dtype. The current stream, which is that of all computing, waits for what other ranks
+  // still send of them.
+  at::Tensor& weights();
+  const at::Tensor& weights() const;
+  // Waits in the same way for those of one unit alone. `weights_address` is for whoever does so: weights() as they are.
+  void wait_for_weights(size_t unit) const;
+  const void* weights_address() const { return weights_.const_data_ptr(); }
   // This rank's share, [share_size()], f32 (f64 for f64 weights); allocated and zeroed on first use: a policy
   // that only generates has none.
   at::Tensor& gradients();
@@ -83,17 +83,18 @@ class ParameterStore {
   std::vector<ParameterPart> parts();
   // The weights that this rank gives to the others in gather_weights().
   std::vector<WeightPart> own_weights() const;
-  // Every rank's share of the weights to all, after the optimizer moved them.
-  void gather_weights();
+  // Starts to give every rank's share of a unit's weights to all, after the optimizer moved them. All ranks call it for
+  // all units in order.
+  void gather_weights(size_t unit);
+  void gather_weights();  // of all units
 
   // Views. Errors: TEMPER_CHECK on an unknown name.
   at::Tensor weight(const std::string& name) const;
   at::Tensor gradient(const std::string& name);
   // The tensor to which the backward adds the parameter's gradient. With one rank it is a part of gradients(). With
-  // several ranks it is a part of this rank's whole gradient (ZeRO-1), or of memory that all blocks share and that is
-  // zero when a block's backward begins (ZeRO-2).
+  // several ranks it is a part of memory of unsummed_gradients.h, which under ZeRO-2 is zero when a unit's backward begins.
   at::Tensor gradient(const ParameterInfo& parameter);
-  // The backward has added all of a unit's gradient: under ZeRO-2 sums it over ranks into their shares. Units
+  // The backward has added all of a unit's gradient: under ZeRO-2 starts to sum it over ranks into their shares. Units
   // are finished from the last to the first, once a backward, on all ranks.
   void finish_unit(size_t unit);
   void finish_without_backward();  // where the other ranks have a pack more
@@ -111,20 +112,19 @@ class ParameterStore {
   };
   std::vector<Stretch> own_stretches() const;
   at::Tensor& share_once(at::Tensor& tensor);
-  at::Tensor unit_gradient(size_t unit);
-  void sum_unit(size_t unit);
-  void name_calls();
+  UnsummedGradients& unsummed();
+  void wait_for_weights() const;
   at::Tensor share_of(size_t unit, const at::Tensor& flat) const;
   at::Tensor& master();
 
   Communicator& ranks_;
   std::vector<ParameterInfo> parameters_;
   std::vector<ParameterUnit> units_;
-  std::vector<const char*> gathers_, sums_;  // what the units' collectives are called
+  std::vector<const char*> gather_names_;
+  mutable std::vector<Handle> gathers_;  // by unit
   at::Tensor weights_, master_, gradients_, moment1_, moment2_;
-  bool sums_once_;                                                   // ZeRO-1
-  at::Tensor whole_gradient_;                                        // its
-  at::Tensor embedding_gradient_, block_gradient_, final_gradient_;  // with several ranks only
+  int64_t zero_stage_;
+  std::optional<UnsummedGradients> unsummed_;  // with several ranks only
 };
 
 }  // namespace temper::policy

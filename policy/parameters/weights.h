@@ -40,14 +40,18 @@ template <class T>
 ModelWeights<T> gradient_pointers(ParameterStore& store, const ModelConfig& config);
 
 // The weights', looked up again only where the buffer has moved: names cost more than a decode step has to
-// spare.
+// spare. `arriving` are those of weights that may still be on their way from other ranks (wait_for_weights).
 template <class T>
 class WeightPointers {
  public:
   const ModelWeights<T>& of(const ParameterStore& store, const ModelConfig& config) {
-    if (store.weights().const_data_ptr() != buffer_) {
+    store.weights();
+    return arriving(store, config);
+  }
+  const ModelWeights<T>& arriving(const ParameterStore& store, const ModelConfig& config) {
+    if (store.weights_address() != buffer_) {
       pointers_ = weight_pointers<T>(store, config);
-      buffer_ = store.weights().const_data_ptr();
+      buffer_ = store.weights_address();
     }
     return pointers_;
   }

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <tuple>
@@ -40,6 +41,15 @@ const char* name_of(Number number) {
 
 // CPUs do not add bf16.
 bool needs_f32(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.scalar_type() == at::kBFloat16; }
+
+// Whether the host waits for each call, as it would without overlapping.
+bool waits_at_once() {
+  static const bool waits = [] {
+    const char* value = std::getenv("TEMPER_BLOCKING_WAIT");
+    return value && std::string(value) == "1";
+  }();
+  return waits;
+}
 
 std::string machine_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -113,6 +123,7 @@ Handle Communicator::start(Operation operation, at::Tensor& data, int64_t count,
     auto call = transport_of(moved).start({operation, what, moved.data_ptr(), count, number_of(moved), root});
     if (moved.scalar_type() != data.scalar_type()) data.copy_(moved);
     handle = Handle(std::move(call), data);
+    if (waits_at_once()) handle.wait_on_host();
   }
   if (wait.flips() && operation == Operation::kAllGather) {
     handle.wait_on_stream();

@@ -1,4 +1,4 @@
-// Every collective on every rank, checked; prints "ok RANK SIZE LOCAL_RANK LOCAL_SIZE". With the word cuda
+// Every collective on every rank, checked, and gradients that are summed by them; prints "ok RANK SIZE LOCAL_RANK LOCAL_SIZE". With the word cuda
 // the tensors lie on the GPU of the local rank; with calls WORD… it makes those calls instead (calls.h), and
 // with cost it says what their digest costs. Started by tests/ranks_test.py, ranks_calls_test.py and ranks_gpu_test.py.
 
@@ -12,6 +12,7 @@
 #include "policy/cuda/device.h"
 #include "policy/ranks/communicator.h"
 #include "tests/ranks/calls.h"
+#include "tests/ranks/shares.h"
 
 namespace temper::policy {
 namespace {
@@ -107,7 +108,8 @@ int run_collectives(bool gpu) {
     for (const int64_t share : {1, 7, 4096, 300'001}) check_tensors(ranks, dtype, share);
   for (const int64_t share : {5, 100'000}) check_started(ranks, share);
   check_texts(ranks);
-  ranks.barrier("end");
+  check_shares(ranks, g_device);
+  ranks.same_calls("end");
   fmt::print("ok {} {} {} {}\n", ranks.rank(), ranks.size(), ranks.local_rank(), ranks.local_size());
   return 0;
 }

@@ -36,13 +36,17 @@ policy::AdamWFactors factors(const OptimizerOptions& options, double lr, double 
           .epsilon = options.epsilon};
 }
 
+// A unit's weights go to the other ranks while the next one's are moved.
 void update_all(ParameterStore& store, const policy::AdamWFactors& decayed) {
   policy::AdamWFactors plain = decayed;
   plain.keep = 1;
-  for (const policy::ParameterPart& p : store.parts())
+  size_t unit = 0;
+  for (const policy::ParameterPart& p : store.parts()) {
+    for (; unit < p.parameter.unit; ++unit) store.gather_weights(unit);
     policy::adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2,
                   p.parameter.decays ? decayed : plain);
-  store.gather_weights();
+  }
+  for (; unit < store.units().size(); ++unit) store.gather_weights(unit);
 }
 
 std::string value_text(double value) {

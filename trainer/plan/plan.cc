@@ -20,13 +20,10 @@ constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
 constexpr int64_t kPrefillTokens = 4096;        // rollout/generator.cc's
 constexpr int64_t kMostRanks = 1024, kMostSequences = 4096;
 
-// What the backward adds to before it is summed over ranks: all, or the embedding, an untied head and one
-// block.
-int64_t unsummed_gradient_bytes(const ModelConfig& shape, int64_t zero_stage) {
-  const int64_t parameters = shape.parameter_count();
-  if (policy::zero_stage_for(shape, zero_stage) == 1) return kF32 * parameters;
-  const int64_t tables = shape.vocab_size * shape.hidden_size * (shape.tie_word_embeddings ? 1 : 2);
-  return kF32 * (tables + (parameters - tables) / shape.num_hidden_layers);
+// What the backward adds to before it is summed over ranks.
+int64_t unsummed_gradient_bytes(const ModelConfig& shape, int64_t zero_stage, int64_t ranks) {
+  return kF32 * policy::UnsummedGradients::size(policy::units_of(shape, ranks),
+                                                policy::zero_stage_for(shape, zero_stage));
 }
 
 // Gradients, master and moments are sharded.
@@ -40,7 +37,7 @@ std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelCon
   items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
   if (ranks > 1)
     items.push_back({fmt::format("gradients not yet summed over {} ranks", ranks),
-                     unsummed_gradient_bytes(shape, config.model.memory.zero_stage)});
+                     unsummed_gradient_bytes(shape, config.model.memory.zero_stage, ranks)});
   if (config.loss.kl_coefficient > 0) items.push_back({"reference weights", weight_bytes * parameters});
   return items;
 }
@@ -123,7 +120,7 @@ class Advice {
     return fmt::format(
         "no number of such GPUs makes it fit: each holds the whole weights and the gradients of the "
         "embedding, the "
-        "head and one block, and weights sharded over the GPUs (ZeRO-3) are not there; a smaller model, a "
+        "head and two blocks, and weights sharded over the GPUs (ZeRO-3) are not there; a smaller model, a "
         "shorter "
         "rollout.max_context_tokens or GPUs of more memory make it fit");
   }

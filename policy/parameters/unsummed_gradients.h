@@ -1,0 +1,63 @@
+#pragma once
+// Gradients that a backward has added up on one rank, before they are summed over ranks.
+//
+// ZeRO-1 keeps the gradients of all units, and sums them once an update. ZeRO-2 keeps those of the embedding, of the
+// final unit and of two blocks, which the blocks take in turn: while one block's gradient is summed over the ranks, the
+// backward adds that of the block before it to the other.
+// Async: sums run beside the current stream, which waits for a sum where its memory is needed again.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/ranks/communicator.h"
+
+namespace temper::policy {
+
+// Parameters whose gradients the backward finishes together. With several ranks a unit is padded, so that the ranks'
+// shares are equal and aligned.
+struct ParameterUnit {
+  int64_t offset = 0, size = 0;  // elements into the flat weights
+  std::string name;              // model.embed_tokens, model.layers.0, …
+};
+
+class UnsummedGradients {
+ public:
+  // The units are the embedding's, the blocks' and the final one. `shares` [the units' sizes over the ranks, one after
+  // another] is what the sums are added to, in the dtype and on the device of the gradients.
+  UnsummedGradients(std::vector<ParameterUnit> units, int64_t zero_stage, Communicator& ranks,
+                    at::Tensor shares);
+
+  // Elements of all memory that is kept for gradients of such units.
+  static int64_t size(const std::vector<ParameterUnit>& units, int64_t zero_stage);
+
+  // The memory to which the backward adds a unit's gradient, [the unit's size].
+  at::Tensor of(size_t unit);
+  // A unit's gradient is complete: its sum over ranks begins. The memory of the unit before it, whose backward comes
+  // next, is zero afterwards. All ranks call it for the same units in the same order.
+  void start_sum(size_t unit);
+  // All sums that were started are in the shares, and all memory is zero.
+  void finish_sums();
+
+ private:
+  struct Memory {
+    at::Tensor gradient;
+    std::optional<size_t> unit = {};  // whose sum was started
+    Handle sum = {};
+  };
+  Memory& memory_of(size_t unit);
+  void finish(Memory& memory);
+  at::Tensor share_of(size_t unit) const;
+
+  std::vector<ParameterUnit> units_;
+  int64_t zero_stage_;
+  Communicator& ranks_;
+  at::Tensor shares_;
+  std::vector<const char*> names_;  // of the sums
+  std::vector<Memory> memories_;
+};
+
+}  // namespace temper::policy

@@ -1,0 +1,114 @@
+#include "tests/ranks/shares.h"
+
+#include <ATen/ATen.h>
+
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "policy/parameters/flat.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/parameters/replicas.h"
+
+namespace temper::policy {
+namespace {
+
+constexpr int kMicroBatches = 3, kUpdates = 2;
+constexpr AdamWFactors kFactors = {.gradient_scale = 1,
+                                   .keep = 0.99,
+                                   .beta1 = 0.9,
+                                   .beta2 = 0.999,
+                                   .step = 1e-2,
+                                   .root_correction = 1,
+                                   .epsilon = 1e-8};
+
+// On a GPU large enough that sums take time, so that whoever does not wait for one is found out.
+ModelConfig shape(bool gpu, bool tied) {
+  ModelConfig c;
+  c.vocab_size = gpu ? 32'000 : 50;
+  c.hidden_size = gpu ? 1024 : 24;
+  c.intermediate_size = gpu ? 3072 : 40;
+  c.num_hidden_layers = 5;
+  c.num_attention_heads = 2;
+  c.num_key_value_heads = 1;
+  c.head_dim = 16;
+  c.tie_word_embeddings = tied;
+  return c;
+}
+
+// What a rank adds to the gradient of `size` numbers; the sums of such are exact.
+at::Tensor added(int rank, int micro, int64_t size, at::TensorOptions options) {
+  const at::Tensor i = at::arange(size, options);
+  return ((i.remainder(7) - 3) * (rank + 1) + i.remainder(5) * micro).to(options);
+}
+
+// A store that gets gradients as a decoder gives them, and updates.
+class Learning {
+ public:
+  // These of `all` ranks add their gradients here: one, or all where a single rank computes what they do together.
+  Learning(ParameterStore& store, std::vector<int> ranks, int all)
+      : store_(store), ranks_(std::move(ranks)), all_(all) {
+    store_.init_random(3);
+  }
+
+  void update() {
+    for (int micro = 0; micro < kMicroBatches; ++micro) add_gradients(micro);
+    store_.finish_gradients();
+    size_t unit = 0;
+    for (const ParameterPart& p : store_.parts()) {
+      for (; unit < p.parameter.unit; ++unit) store_.gather_weights(unit);
+      adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2, kFactors);
+    }
+    for (; unit < store_.units().size(); ++unit) store_.gather_weights(unit);
+  }
+
+ private:
+  // The last of several ranks has a micro-batch less.
+  bool has(int rank, int micro) const { return all_ == 1 || rank + 1 < all_ || micro + 1 < kMicroBatches; }
+
+  // Where each gradient lies is asked before the first is added.
+  void add_gradients(int micro) {
+    if (ranks_.size() == 1 && !has(ranks_.front(), micro)) return store_.finish_without_backward();
+    std::vector<at::Tensor> gradients;
+    for (const ParameterInfo& p : store_.parameters()) gradients.push_back(store_.gradient(p).view(-1));
+    for (size_t unit = store_.units().size(); unit-- > 0;) {
+      for (size_t i = 0; i < gradients.size(); ++i)
+        if (const ParameterInfo& p = store_.parameters()[i]; p.unit == unit) add(p, micro, gradients[i]);
+      store_.finish_unit(unit);
+    }
+  }
+
+  void add(const ParameterInfo& p, int micro, const at::Tensor& to) {
+    for (const int rank : ranks_)
+      if (has(rank, micro)) to.add_(added(rank, micro, p.size, to.options()));
+  }
+
+  ParameterStore& store_;
+  std::vector<int> ranks_;
+  int all_;
+};
+
+void check(Communicator& ranks, at::Device device, bool tied, int64_t zero_stage) {
+  const ModelConfig config = shape(device.is_cuda(), tied);
+  const DType dtype = device.is_cuda() ? DType::kBF16 : DType::kF32;
+  ParameterStore of_all(config, dtype, device, ranks, zero_stage), of_one(config, dtype, device);
+  std::vector<int> all(size_t(ranks.size()));
+  std::iota(all.begin(), all.end(), 0);
+  Learning together(of_all, {ranks.rank()}, ranks.size()), single(of_one, all, ranks.size());
+  for (int update = 0; update < kUpdates; ++update) together.update(), single.update();
+  check_replicas(of_all, "weights");
+  for (const ParameterInfo& p : of_one.parameters())
+    if (!at::equal(of_all.weight(p.name), of_one.weight(p.name)))
+      throw WorldError("ZeRO-{}: {} of {} ranks is not what one computes", zero_stage, p.name, ranks.size());
+}
+
+}  // namespace
+
+void check_shares(Communicator& ranks, at::Device device) {
+  for (const bool tied : {false, true})
+    for (const int64_t zero_stage : {1, 2}) check(ranks, device, tied, zero_stage);
+}
+
+}  // namespace temper::policy
