@@ -29,7 +29,7 @@ inline constexpr uint32_t kMaxArgumentBytes = 32764;  // CUDA's own limit
 inline constexpr uint32_t kMaxRelocations = 1024;     // per launch
 inline constexpr uint32_t kMaxTensorMaps = 64;        // per launch
 inline constexpr uint32_t kMaxTensorRank = 5;
-inline constexpr uint32_t kTensorMapBytes = 128, kTensorMapAlign = 64;  // of CUtensorMap
+inline constexpr uint32_t kTensorMapBytes = 128;  // of CUtensorMap
 inline constexpr uint32_t kMaxSlots = 16, kMaxChoices = 256, kMaxAlternatives = 64;
 inline constexpr uint32_t kMaxConfigurations = 4096, kMaxAlternativeText = 512;
 inline constexpr size_t kMaxPlanBytes = size_t(8) << 20;

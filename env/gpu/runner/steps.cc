@@ -44,7 +44,7 @@ void fill(const Memset& step, CUdeviceptr to, CUstream stream) {
 
 // As Triton's driver asks for them.
 void encode(const TensorMap& map, CUdeviceptr address, uint8_t* to) {
-  alignas(kTensorMapAlign) CUtensorMap encoded;
+  CUtensorMap encoded;
   static_assert(sizeof encoded == kTensorMapBytes);
   cuuint64_t sizes[kMaxTensorRank] = {}, strides[kMaxTensorRank] = {};
   cuuint32_t box[kMaxTensorRank] = {}, steps[kMaxTensorRank] = {1, 1, 1, 1, 1};

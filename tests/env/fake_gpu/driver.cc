@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "tests/env/fake_gpu/trace.h"
+#include "tests/patience.h"
 
 namespace {
 
@@ -48,7 +49,7 @@ void endless() {
 // What work takes: more than the CPU that plays it, or the host's clock would contradict the device's. A record also
 // stands for the baseline's work, which this driver does not see.
 using std::chrono::microseconds;
-constexpr microseconds kStart{2}, kRecord{60};
+constexpr microseconds kStart{2}, kRecord{temper::kPatience > 1 ? 800 : 60};
 constexpr Clock::Duration kThread{5}, kGroup{1};  // a group is 8 bytes that are set or copied
 
 void sleep(microseconds time) { Clock::pass(time); }
