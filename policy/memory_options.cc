@@ -20,6 +20,13 @@ void MemoryOptions::visit(OptionVisitor& v) {
             .min = 0,
             .max = 2,
             .may_change = true});
+  v.option("shard_degree", shard_degree,
+           {.help = "how many ranks, one after another, share one copy of master weights, moments and "
+                    "gradients (hybrid sharding); such groups hold replicas of each other, whose "
+                    "gradients are summed once per update. It must divide the number of ranks. 0: all "
+                    "ranks are one group",
+            .min = 0,
+            .may_change = true});
 }
 
 }  // namespace temper::policy

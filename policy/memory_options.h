@@ -11,7 +11,8 @@ struct MemoryOptions {
   bool recompute = false;  // keep only each block's input for the backward
   int64_t logits_chunk =
       0;  // rows of the [T, V] logits that exist at once; 0: PolicyOptions::chunk_rows chooses
-  int64_t zero_stage = 0;  // with several ranks; 0: zero_stage_for (parameters/parameter_store.h) chooses
+  int64_t zero_stage = 0;    // with several ranks; 0: zero_stage_for (parameters/parameter_store.h) chooses
+  int64_t shard_degree = 0;  // ranks of a shard group (parameters/shard_groups.h); 0: all
   void visit(OptionVisitor& v);
 };
 

@@ -32,7 +32,8 @@ struct Policy::Impl {
         options(std::move(o)),
         decoder(make_decoder(config, options)),
         parameters(config, options.dtype, at::Device(options.device),
-                   options.ranks ? *options.ranks : alone(), options.memory.zero_stage) {}
+                   options.ranks ? *options.ranks : alone(), options.memory.zero_stage,
+                   options.memory.shard_degree) {}
 
   ModelConfig config;
   PolicyOptions options;

@@ -117,6 +117,12 @@ class Failing(Failures):
                               "has made other collective calls than the others: it left out call ",
                               ', the reduce-scatter "gradients of model.layers.1" of ', words=[f"model.zero_stage={stage}"])
 
+    def test_left_out_in_one_of_two_groups(self):
+        """What one group does is compared with what the other does."""
+        for call, name in (("reduce-scatter", "gradients of model.layers.1"), ("all-reduce", "gradients of model.layers.0 over replicas")):
+            self.fail_unsaved(2, f"{name}:skip@2", "has made other collective calls than the others: it left out call ",
+                              f', the {call} "{name}" of ', count=4, words=["model.zero_stage=2", "model.shard_degree=2"], within=40)
+
     def test_left_out_the_weights_of_one_unit(self):
         self.fail_unsaved(1, "weights of model.layers.0:skip@2", "it left out call ", ', the all-gather "weights of model.layers.0" of ')
 

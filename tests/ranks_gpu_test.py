@@ -54,14 +54,16 @@ class Gpus(ranks_failing_test.Failures):
         learn = [f"model.path={jobs.model()}"]
         rows_of_one, one = jobs.first_step(jobs.train_alone(*learn))
         self.assertEqual(len(rows_of_one), 64)
-        for count, stage in [(n, stage) for n, stage in ((2, 1), (2, 2), (4, 1), (8, 1)) if n <= gpu_count()]:
-            directory = jobs.WORK / f"gpus_{count}_{stage}"
-            words = [*learn, f"model.zero_stage={stage}"]
+        for count, stage, degree in ((2, 1, 0), (2, 2, 0), (2, 2, 1), (4, 1, 0), (4, 2, 2), (8, 1, 0)):
+            if count > gpu_count():
+                continue
+            directory = jobs.WORK / f"gpus_{count}_{stage}_{degree}"
+            words = [*learn, f"model.zero_stage={stage}", f"model.shard_degree={degree}"]
             ended = jobs.wait_all(jobs.start_temper(count, f"run.dir={directory}", *words), 300)
             self.assertEqual(set(ended.codes), {0}, ended.text)
             rows, step = jobs.first_step(directory)
             same = sum(mine == theirs for mine, theirs in zip(rows_of_one, rows))
-            print(f"\n{count} GPUs, ZeRO-{stage}: {same} of {len(rows)} trajectories equal to the bit; "
+            print(f"\n{count} GPUs, ZeRO-{stage}, shard degree {degree}: {same} of {len(rows)} trajectories equal to the bit; "
                   f"{step['rollout_corr/unequal_tokens']:.0f} log-probs unequal in training")
             for name in ("actor/pg_loss", "actor/entropy", "actor/grad_norm"):
                 print(f"  {name} {step[name]:.9g}, on one {one[name]:.9g}")
@@ -115,7 +117,7 @@ class Gpus(ranks_failing_test.Failures):
 
     def test_killed_between_overlapped_gathers(self):
         words = [f"model.path={jobs.model()}", *self.OVERLAPPED]
-        self.fail_gpu("weights of model.layers.2:kill", "was killed or crashed in update", words=words, within=45)
+        self.fail_gpu("weights of model.layers.2:kill@2", "was killed or crashed in update", words=words, within=45)
 
     def test_hung_in_front_of_nccl(self):
         self.fail_gpu("weights:hang", "hangs in update")

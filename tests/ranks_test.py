@@ -101,6 +101,14 @@ class Meeting(Ranks):
         ended = wait_all(start_temper(2, words_of=lambda rank: ["run.steps=many"] if rank else []))
         self.expect_one_line(ended, 2, "rank 1 of 2 (host", "run.steps: 'many' is not an integer")
 
+    def test_a_shard_degree_that_does_not_divide(self):
+        for count, judges, degree, text in ((4, 0, 3, "3 does not divide the 4 ranks that hold the policy: must be one of 1, 2, 4, or 0 for all"),
+                                            (4, 1, 2, "2 does not divide the 3 ranks that hold the policy: must be one of 1, 3, or 0 for all"),
+                                            (2, 0, 4, "4 does not divide the 2 ranks that hold the policy: must be one of 1, 2, or 0 for all")):
+            ended = wait_all(start_temper(count, f"ranks.env={judges}", f"model.shard_degree={degree}"))
+            self.expect_one_line(ended, 2, "model.shard_degree: " + text)
+            self.assertFalse((jobs.WORK / "run").exists())
+
     def test_contradicting_launchers(self):
         master = f"127.0.0.1:{free_port()}"
         ended = wait_all(start_temper(2, of_rank=lambda rank: {
@@ -222,9 +230,9 @@ class Training(Ranks):
         self.rows, self.step = first_step(one)
         self.assertEqual(len(self.rows), 6)
         self.assertGreater(self.step["actor/grad_norm"], 0)
-        for count, stage in ((2, 1), (2, 2), (4, 2)):
-            words = [*learn, f"model.zero_stage={stage}"]
-            directory = jobs.WORK / f"tcp_{count}_{stage}"
+        for count, stage, degree in ((2, 1, 0), (2, 2, 0), (4, 2, 0), (2, 2, 1), (4, 1, 2), (4, 2, 2)):
+            words = [*learn, f"model.zero_stage={stage}", f"model.shard_degree={degree}"]
+            directory = jobs.WORK / f"tcp_{count}_{stage}_{degree}"
             ended = wait_all(start_temper(count, f"run.dir={directory}", *words))
             self.assertEqual(set(ended.codes), {0}, ended.text)
             self.assertEqual(ended.text.count("policy: " + str(directory)), 1, ended.text)
@@ -232,10 +240,24 @@ class Training(Ranks):
             logs = sorted(path.name for path in (directory / "log").iterdir())
             self.assertEqual(logs, [f"rank_{rank}.txt" for rank in range(count)])
             if have_mpi():
-                directory = jobs.WORK / f"mpi_{count}_{stage}"
+                directory = jobs.WORK / f"mpi_{count}_{stage}_{degree}"
                 ended = run_mpi(count, *temper_words(f"run.dir={directory}", *words))
                 self.assertEqual(set(ended.codes), {0}, ended.text)
                 self.expect_same(directory)
+
+    def test_a_shard_group_has_a_whole_checkpoint(self):
+        """Of four ranks in groups of two the first two write theirs, from which one rank makes the same policy."""
+        directory = jobs.WORK / "groups"
+        ended = wait_all(start_temper(4, f"run.dir={directory}", "model.shard_degree=2", "run.steps=0", "eval.before=false"))
+        self.assertEqual(set(ended.codes), {0}, ended.text)
+        sizes = [path.stat().st_size for path in sorted((directory / "checkpoints/step_000000").glob("rank_*.safetensors"))]
+        self.assertEqual(len(sizes), 4)
+        self.assertGreater(min(sizes[:2]), 100_000)
+        self.assertLess(max(sizes[2:]), 100)
+        subprocess.run([jobs.BUILD / "temper", "export", directory / "checkpoints/step_000000", jobs.WORK / "exported"], check=True,
+                       capture_output=True)
+        self.assertEqual((jobs.WORK / "exported/model.safetensors").read_bytes(),
+                         (directory / "checkpoints/final/model.safetensors").read_bytes())
 
     def test_cold_start_and_evaluation(self):
         ended = wait_all(start_temper(2, f"run.dir={jobs.WORK / 'cold'}", "cold_start.max_seconds=1", "run.max_seconds=5"))

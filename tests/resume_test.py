@@ -179,9 +179,11 @@ class WithinTheColdStart(Resume):
 class Ranks(Resume):
     """Another number of ranks goes on."""
 
-    def from_to(self, before, after):
+    def from_to(self, before, after, degree=0):
+        """The first of them in shard groups of so many ranks."""
         words = [cache()]
-        self.expect_code(run(self.dir, *words, count=before, fault="update:interrupt@3"), *[130] * before)
+        self.expect_code(run(self.dir, *words, f"model.shard_degree={degree}", count=before, fault="update:interrupt@3"),
+                         *[130] * before)
         self.assertEqual(len(state(self.dir, 3)), before)
         text = self.expect_code(run(self.dir, *words, count=after), *[0] * after)
         self.assertEqual(text.count("resumes after step 3"), 1, text)
@@ -201,6 +203,9 @@ class Ranks(Resume):
     def test_one_then_two(self):
         self.from_to(1, 2)
 
+    def test_groups_then_two(self):
+        self.from_to(4, 2, degree=2)
+
     def test_two_then_three_that_are_killed_before_their_first_checkpoint(self):
         """What the two have judged is the three's, again and again."""
         rarely = "checkpoint.every=6"  # else one of step 4 may be whole before the kill
@@ -212,17 +217,22 @@ class Ranks(Resume):
         self.assertEqual(text.count("resumes after step 3"), 1, text)
         self.assertEqual([line["step"] for line in figures(self.dir) if "actor/pg_loss" in line], list(range(1, STEPS + 1)))
 
-    def test_two_then_two_bit_for_bit(self):
-        words = [cache()]
+    def bit_for_bit(self, count, *words):
+        words = [cache(), *words]
         whole = self.dir.parent / "whole"
-        self.expect_code(run(whole, *words, count=2), 0, 0)
-        words = [cache()]
-        ended = run(self.dir, *words, count=2, fault="update:kill@5")
-        self.assertEqual(ended.codes[1], -9, ended.text)
-        self.expect_code(run(self.dir, *words, count=2), 0, 0)
+        self.expect_code(run(whole, *words, count=count), *[0] * count)
+        ended = run(self.dir, *words, count=count, fault="update:kill@5")
+        self.assertEqual(ended.codes[-1], -9, ended.text)
+        self.expect_code(run(self.dir, *words, count=count), *[0] * count)
         self.assertEqual(figures(self.dir), figures(whole))
         self.assertEqual(state(self.dir), state(whole))
-        self.assertEqual(len(state(whole)), 2)
+        self.assertEqual(len(state(whole)), count)
+
+    def test_two_then_two_bit_for_bit(self):
+        self.bit_for_bit(2)
+
+    def test_groups_bit_for_bit(self):
+        self.bit_for_bit(4, "model.shard_degree=2", "model.zero_stage=2")
 
 
 if __name__ == "__main__":

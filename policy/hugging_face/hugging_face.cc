@@ -151,7 +151,7 @@ NotFinite read_weights(const WeightFiles& files, Policy& policy) {
   for (const std::string& of_rank : store.ranks().all_gather(problem, "weights"))
     if (!of_rank.empty()) throw ConfigError("{}", of_rank);
   store.gather_weights();
-  return over_ranks(mine, store.ranks());
+  return over_ranks(mine, store.shard());
 }
 
 void read_weights(const fs::path& dir, Policy& policy) {

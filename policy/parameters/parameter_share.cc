@@ -55,7 +55,8 @@ int64_t add_saved(const std::string& kind, const std::string& name, int64_t begi
 }  // namespace
 
 void ShareCopy::take(ParameterStore& store) {
-  const std::vector<ParameterPart> parts = store.parts();
+  std::vector<ParameterPart> parts;
+  if (store.replicas().rank() == 0) parts = store.parts();
   int64_t all = 0;
   for (const ParameterPart& part : parts) all += part.master.numel() * int64_t(kKinds.size());
   if (!memory_.defined() || memory_.numel() != all) {
@@ -107,7 +108,7 @@ NotFinite restore_shares(ParameterStore& store, const std::vector<SavedShare>& s
   for (const ParameterPart& part : parts)
     if (part.weights.scalar_type() == at::kBFloat16) part.weights.copy_(part.master);
   store.gather_weights();
-  return over_ranks(mine, store.ranks());
+  return over_ranks(mine, store.shard());
 }
 
 }  // namespace temper::policy

@@ -19,7 +19,8 @@ namespace temper::policy {
 // Parameter → where its elements in a share begin inside of it.
 using ShareBegins = std::map<std::string, int64_t>;
 
-// A copy in host memory, which is kept for the next one; pinned where the policy is on a GPU.
+// A copy in host memory, which is kept for the next one; pinned where the policy is on a GPU. Of replicas of a share
+// only the first has one, and those of the others are empty.
 class ShareCopy {
  public:
   void take(ParameterStore& store);  // the copy is complete on return

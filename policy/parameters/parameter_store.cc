@@ -145,9 +145,9 @@ int64_t zero_stage_for(const ModelConfig& config, int64_t given) {
 }
 
 ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks,
-                               int64_t zero_stage)
-    : ranks_(ranks), zero_stage_(zero_stage_for(config, zero_stage)) {
-  const Layout layout = lay_out_parameters(config, ranks.size());
+                               int64_t zero_stage, int64_t shard_degree)
+    : groups_(ranks, shard_degree), zero_stage_(zero_stage_for(config, zero_stage)) {
+  const Layout layout = lay_out_parameters(config, shard().size());
   parameters_ = layout.parameters();
   units_ = layout.units();
   int64_t named = 0;
@@ -155,7 +155,10 @@ ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Devic
   TEMPER_CHECK_EQ(named, config.parameter_count());
   weights_ = allocate_zeros(units_.back().offset + units_.back().size,
                             at::TensorOptions().dtype(scalar_type(dtype)).device(device));
-  for (const ParameterUnit& unit : units_) gather_names_.push_back(lasting_name("weights of " + unit.name));
+  for (const ParameterUnit& unit : units_) {
+    gather_names_.push_back(lasting_name("weights of " + unit.name));
+    replica_names_.push_back(lasting_name("gradients of " + unit.name + " over replicas"));
+  }
   gathers_.resize(units_.size());
 }
 
@@ -186,9 +189,9 @@ at::Tensor& ParameterStore::moment2() { return share_once(moment2_); }
 
 // This rank's part of a unit.
 at::Tensor ParameterStore::share_of(size_t unit, const at::Tensor& flat) const {
-  const int64_t part = units_[unit].size / ranks_.size();
-  return flat.numel() == size() ? flat.narrow(0, units_[unit].offset + ranks_.rank() * part, part)
-                                : flat.narrow(0, units_[unit].offset / ranks_.size(), part);
+  const int64_t part = units_[unit].size / shard().size();
+  return flat.numel() == size() ? flat.narrow(0, units_[unit].offset + shard().rank() * part, part)
+                                : flat.narrow(0, units_[unit].offset / shard().size(), part);
 }
 
 // Flat as the weights where it is them, else this rank's share.
@@ -206,7 +209,7 @@ std::vector<ParameterStore::Stretch> ParameterStore::own_stretches() const {
   std::vector<Stretch> stretches;
   for (const ParameterInfo& p : parameters_) {
     const ParameterUnit& unit = units_[p.unit];
-    const int64_t share = unit.size / ranks_.size(), first = unit.offset + ranks_.rank() * share;
+    const int64_t share = unit.size / shard().size(), first = unit.offset + shard().rank() * share;
     const int64_t begin = std::max(p.offset, first), end = std::min(p.offset + p.size, first + share);
     if (begin < end) stretches.push_back({p, begin, end});
   }
@@ -218,7 +221,7 @@ std::vector<ParameterPart> ParameterStore::parts() {
   std::vector<ParameterPart> parts;
   for (const auto& [p, begin, end] : own_stretches()) {
     const ParameterUnit& unit = units_[p.unit];
-    const int64_t first = unit.offset + ranks_.rank() * (unit.size / ranks_.size());
+    const int64_t first = unit.offset + shard().rank() * (unit.size / shard().size());
     const auto part = [&, u = p.unit, from = begin - first, size = end - begin](const at::Tensor& flat) {
       return share_of(u, flat).narrow(0, from, size);
     };
@@ -240,9 +243,9 @@ void ParameterStore::gather_weights() {
 }
 
 void ParameterStore::gather_weights(size_t unit) {
-  if (ranks_.size() == 1) return;
+  if (shard().size() == 1) return;
   at::Tensor whole = weights_.narrow(0, units_[unit].offset, units_[unit].size);
-  gathers_[unit] = ranks_.start_all_gather(whole, gather_names_[unit]);
+  gathers_[unit] = shard().start_all_gather(whole, gather_names_[unit]);
   if (unit + 1 == units_.size() && fail_if_asked("gathered") == "flip") flip_a_bit(weights());
 }
 
@@ -254,18 +257,18 @@ at::Tensor ParameterStore::weight(const std::string& name) const {
 at::Tensor ParameterStore::gradient(const std::string& name) { return gradient(find(parameters_, name)); }
 
 at::Tensor ParameterStore::gradient(const ParameterInfo& p) {
-  if (ranks_.size() == 1) return gradients().narrow(0, p.offset, p.size).view(p.shape);
+  if (shard().size() == 1) return gradients().narrow(0, p.offset, p.size).view(p.shape);
   unsummed().finish_sums();
   return unsummed().of(p.unit).narrow(0, p.offset - units_[p.unit].offset, p.size).view(p.shape);
 }
 
 UnsummedGradients& ParameterStore::unsummed() {
-  if (!unsummed_) unsummed_.emplace(units_, zero_stage_, ranks_, gradients());
+  if (!unsummed_) unsummed_.emplace(units_, zero_stage_, shard(), gradients());
   return *unsummed_;
 }
 
 void ParameterStore::finish_unit(size_t unit) {
-  if (ranks_.size() > 1 && zero_stage_ > 1) unsummed().start_sum(unit);
+  if (shard().size() > 1 && zero_stage_ > 1) unsummed().start_sum(unit);
 }
 
 void ParameterStore::finish_without_backward() {
@@ -273,9 +276,21 @@ void ParameterStore::finish_without_backward() {
 }
 
 void ParameterStore::finish_gradients() {
-  if (ranks_.size() == 1) return;
-  for (size_t unit = units_.size(); zero_stage_ == 1 && unit-- > 0;) unsummed().start_sum(unit);
-  unsummed().finish_sums();
+  if (shard().size() > 1) {
+    for (size_t unit = units_.size(); zero_stage_ == 1 && unit-- > 0;) unsummed().start_sum(unit);
+    unsummed().finish_sums();
+  }
+  if (replicas().size() > 1) sum_over_replicas();
+}
+
+// All at once: each waits for the one before it on the device.
+void ParameterStore::sum_over_replicas() {
+  std::vector<Handle> sums;
+  for (size_t unit = units_.size(); unit-- > 0;) {
+    at::Tensor share = share_of(unit, gradients());
+    sums.push_back(replicas().start_all_reduce(share, replica_names_[unit]));
+  }
+  for (Handle& sum : sums) sum.wait_on_stream();
 }
 
 void ParameterStore::init_random(uint64_t seed) {

@@ -4,8 +4,9 @@
 //
 // Sharding (ZeRO-1 or ZeRO-2, see zero_stage_for). Each rank holds all weights, and its share of master weights
 // and moments. The share consists of the rank-th of `size` equal parts of every unit (embedding, block, final
-// norm with an untied head), one after another. A single rank's share is everything, at the same offsets.
-// Gradients are kept by share as well, or whole until they are summed under ZeRO-1.
+// norm with an untied head), one after another, by its rank in its shard group (shard_groups.h). A single rank's share
+// is everything, at the same offsets. Gradients are kept by share as well, or whole until they are summed under ZeRO-1.
+// They are summed over the shard group, and once an update over the replicas of a share, which all move it alike.
 // Source: Rajbhandari et al., 1910.02054, section 5.
 
 #include <ATen/core/Tensor.h>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "policy/model_config.h"
+#include "policy/parameters/shard_groups.h"
 #include "policy/parameters/unsummed_gradients.h"
 #include "policy/ranks/communicator.h"
 
@@ -56,15 +58,17 @@ int64_t zero_stage_for(const ModelConfig& config, int64_t given);
 
 class ParameterStore {
  public:
-  // zero_stage: 1, 2, or 0 for zero_stage_for's choice.
+  // zero_stage: 1, 2, or 0 for zero_stage_for's choice. shard_degree: ranks of a shard group; 0: all.
   ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks = alone(),
-                 int64_t zero_stage = 0);
+                 int64_t zero_stage = 0, int64_t shard_degree = 0);
 
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
   const std::vector<ParameterUnit>& units() const { return units_; }  // embedding, blocks, final
   int64_t size() const { return weights_.numel(); }  // size of the flat weights, with padding
-  int64_t share_size() const { return size() / ranks_.size(); }
-  Communicator& ranks() const { return ranks_; }
+  int64_t share_size() const { return size() / shard().size(); }
+  Communicator& ranks() const { return groups_.all(); }
+  Communicator& shard() const { return groups_.shard(); }        // the ranks that share one copy
+  Communicator& replicas() const { return groups_.replicas(); }  // those of the same share
 
   // Flat, [size()], in the store's dtype. The current stream, which is that of all computing, waits for what other ranks
   // still send of them.
@@ -83,8 +87,8 @@ class ParameterStore {
   std::vector<ParameterPart> parts();
   // The weights that this rank gives to the others in gather_weights().
   std::vector<WeightPart> own_weights() const;
-  // Starts to give every rank's share of a unit's weights to all, after the optimizer moved them. All ranks call it for
-  // all units in order.
+  // Starts to give every rank's share of a unit's weights to its group, after the optimizer moved them. All ranks call it
+  // for all units in order.
   void gather_weights(size_t unit);
   void gather_weights();  // of all units
 
@@ -113,18 +117,19 @@ class ParameterStore {
   std::vector<Stretch> own_stretches() const;
   at::Tensor& share_once(at::Tensor& tensor);
   UnsummedGradients& unsummed();
+  void sum_over_replicas();
   void wait_for_weights() const;
   at::Tensor share_of(size_t unit, const at::Tensor& flat) const;
   at::Tensor& master();
 
-  Communicator& ranks_;
+  ShardGroups groups_;
   std::vector<ParameterInfo> parameters_;
   std::vector<ParameterUnit> units_;
-  std::vector<const char*> gather_names_;
+  std::vector<const char*> gather_names_, replica_names_;
   mutable std::vector<Handle> gathers_;  // by unit
   at::Tensor weights_, master_, gradients_, moment1_, moment2_;
   int64_t zero_stage_;
-  std::optional<UnsummedGradients> unsummed_;  // with several ranks only
+  std::optional<UnsummedGradients> unsummed_;  // with a shard group of several ranks only
 };
 
 }  // namespace temper::policy

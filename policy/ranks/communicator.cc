@@ -261,6 +261,15 @@ std::unique_ptr<Communicator> Communicator::first(int count, const char* what) {
   return members.empty() ? nullptr : std::move(first);
 }
 
+std::unique_ptr<Communicator> Communicator::group(const std::vector<int>& members, const char* what) {
+  auto group = part(members, what);
+  group->calls_ = calls_;
+  if (!gpus_ || group->size_ == 1) return group;
+  const auto from_first = [&](std::string id) { return group->broadcast(id, 0, "NCCL's start"); };
+  group->gpus_ = gpus_->part(group->rank_, group->size_, from_first);
+  return group;
+}
+
 void Communicator::use_gpus() {
   if (size_ == 1) return;
   const auto from_first = [this](std::string id) { return broadcast(id, 0, "NCCL's start"); };

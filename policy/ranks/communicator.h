@@ -83,6 +83,10 @@ class Communicator {
   // The first `count` ranks among themselves; all ranks call it, and the others get none. It has a digest of its own.
   std::unique_ptr<Communicator> first(int count, const char* what);
 
+  // Some of the ranks among themselves, given in ascending order. All ranks call it, each with its own group; the groups are
+  // of one size, and make the same calls in the same order, which are noted in the digest of all ranks.
+  std::unique_ptr<Communicator> group(const std::vector<int>& members, const char* what);
+
   // From now on tensors on GPUs can be exchanged too: each rank's device is its thread's present one.
   void use_gpus();
   // After this long in one collective it is given up.

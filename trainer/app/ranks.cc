@@ -11,6 +11,7 @@
 #include "base/machine/cores.h"
 #include "base/process.h"
 #include "env/judge/judge_server.h"
+#include "policy/parameters/shard_groups.h"
 #include "policy/ranks/activity.h"
 #include "policy/ranks/communicator.h"
 #include "policy/ranks/watch.h"
@@ -183,6 +184,10 @@ int run_together(Ranks& ranks, const RankedCommand& command, std::optional<RunCo
     ranks.agree({kExitUser, fmt::format("ranks.env: {} of {} ranks judge; one at least must hold the policy",
                                         config->ranks.env, ranks.place().size)},
                 "roles");
+  const Problem degree = problem_of([&] {
+    policy::check_shard_degree(config->model.memory.shard_degree, ranks.place().size - config->ranks.env);
+  });
+  if (degree.code != kExitOk) ranks.agree(degree, "roles");
   ranks.give_roles(int(config->ranks.env));
   return run_role(ranks, command, *config);
 }
@@ -223,6 +228,7 @@ int run_ranked(const RankedCommand& command) {
     throw ConfigError(
         "ranks.env: {} ranks that judge need one at least beside them; start several with mpirun",
         config.ranks.env);
+  policy::check_shard_degree(config.model.memory.shard_degree, 1);
   command.prepare(config, policy::alone());
   return command.run(config, policy::alone());
 }

@@ -67,10 +67,10 @@ std::vector<std::string> find_not_finite(ParameterStore& store) {
   return found;
 }
 
-// Describes which gradients are not finite, over all ranks.
+// Describes which gradients are not finite, over all shares.
 std::string describe_not_finite(ParameterStore& store) {
   const std::vector<std::string> mine = find_not_finite(store);
-  policy::Communicator& ranks = store.ranks();
+  policy::Communicator& ranks = store.shard();
   const auto parameters = int64_t(ranks.sum(double(mine.size()), "gradient norm"));
   for (const std::string& first : ranks.all_gather(mine.empty() ? "" : mine.front(), "gradient norm"))
     if (!first.empty())
@@ -117,7 +117,7 @@ void AdamW::reset() {
 double AdamW::update(double lr) {
   parameters_.finish_gradients();
   at::Tensor& gradients = parameters_.gradients();
-  const double norm = std::sqrt(parameters_.ranks().sum(policy::squared_norm(gradients), "gradient norm"));
+  const double norm = std::sqrt(parameters_.shard().sum(policy::squared_norm(gradients), "gradient norm"));
   if (!std::isfinite(norm)) {
     not_finite_ = describe_not_finite(parameters_);
     gradients.zero_();

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "policy/layouts.h"
 #include "policy/parameters/parameter_store.h"
+#include "policy/parameters/shard_groups.h"
 #include "trainer/plan/step_cost.h"
 
 namespace temper::trainer {
@@ -26,7 +28,11 @@ int64_t unsummed_gradient_bytes(const ModelConfig& shape, int64_t zero_stage, in
                                                 policy::zero_stage_for(shape, zero_stage));
 }
 
-// Gradients, master and moments are sharded.
+int64_t shard_ranks(const RunConfig& config, const PlanSite& site) {
+  return policy::shard_group_size(config.model.memory.shard_degree, site.ranks);
+}
+
+// Gradients, master and moments are sharded over `ranks` ranks.
 std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape, int64_t ranks) {
   const int64_t parameters = shape.parameter_count();
   const bool gpu = config.model.policy().on_gpu();
@@ -54,7 +60,7 @@ MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, cons
   const policy::PolicyOptions options = config.model.policy();
   const int64_t pack = largest_pack(config);
   MemoryPlan device{.name = options.on_gpu() ? "GPU memory" : "memory",
-                    .items = parameter_memory(config, shape, site.ranks),
+                    .items = parameter_memory(config, shape, shard_ranks(config, site)),
                     .available_bytes = options.on_gpu() ? site.free_gpu_bytes : site.free_host_bytes};
   device.items.push_back(
       {fmt::format("activations of {} tokens", pack), policy::activation_bytes(shape, options, pack, pack)});
@@ -84,7 +90,8 @@ std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& 
       gpu ? MemoryPlan{.name = "memory", .items = {}, .available_bytes = site.free_host_bytes} : device;
   host.items.push_back(
       {fmt::format("judge, {} lanes", lanes), lanes * ((config.env.memory_mb << 20) + kOracleBytes)});
-  host.items.push_back({"checkpoint while it is written", 3 * kF32 * shape.parameter_count() / site.ranks});
+  host.items.push_back(
+      {"checkpoint while it is written", 3 * kF32 * shape.parameter_count() / shard_ranks(config, site)});
   host.items.push_back({"program", kProcessBytes});
   if (!gpu) return {host};
   add_gpu_items(config, shape, site, judge, device);
@@ -111,6 +118,11 @@ class Advice {
       if (const int64_t most = most_sequences(); most > 0)
         return fmt::format("model.recompute=true and rollout.max_sequences of at most {} make it fit", most);
     }
+    if (std::exchange(config_.model.memory.shard_degree, 0) > 0)
+      if (const int64_t most = most_sequences(); most > 0)
+        return fmt::format(
+            "model.shard_degree=0, model.recompute=true and rollout.max_sequences of at most {} make it fit",
+            most);
     const PlanSite here = site_;
     for (site_.ranks = 2 * here.ranks; site_.ranks <= kMostRanks; site_.ranks *= 2)
       if (const int64_t most = most_sequences(); most > 0)
@@ -163,6 +175,7 @@ int64_t MemoryPlan::needed_bytes() const {
 
 Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
                const std::vector<MemoryItem>& judge) {
+  policy::check_shard_degree(config.model.memory.shard_degree, site.ranks);
   Plan plan{.memories = memories_of(config, shape, site, judge),
             .step = step_cost(config, shape, site),
             .advice = ""};

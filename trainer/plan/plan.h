@@ -29,7 +29,8 @@ struct StepCost {
   int64_t trajectories = 0, verdicts = 0;
   int64_t generated_tokens = 0, learned_tokens = 0;
   double flops = 0;              // operations of generation, and of learning without recomputation
-  double sent_bytes = 0;         // by each rank to the others
+  double shard_bytes = 0;        // sent by each rank in its shard group
+  double replica_bytes = 0;      // and to the replicas of its share
   int64_t record_bytes = 0;      // trajectories on the disk
   int64_t checkpoint_bytes = 0;  // one checkpoint
   // Estimates, if the site names its GPU, by the shares of its peak rates in plan.cc. Judging overlaps generation.
@@ -43,6 +44,7 @@ struct Plan {
 };
 
 // The plan of one rank; the ranks of a machine share its memory. `judge`: what the judge takes of the rank's GPU.
+// Errors: ConfigError where model.shard_degree does not divide the site's ranks.
 Plan make_plan(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site,
                const std::vector<MemoryItem>& judge);
 

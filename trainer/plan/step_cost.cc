@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "policy/layouts.h"
 #include "policy/parameters/parameter_store.h"
+#include "policy/parameters/shard_groups.h"
 #include "trainer/checkpoint/room.h"
 
 namespace temper::trainer {
@@ -63,14 +64,36 @@ double generate_s(const RunConfig& config, const ModelConfig& shape, const PlanS
   return double(rounds * answers) * step_s + prompt_s;
 }
 
-// Gradients are summed after each pack, or once an update; then everyone gets the new weights.
-double sent_bytes(const RunConfig& config, const ModelConfig& shape, int64_t ranks, int64_t learned) {
-  const double parameters = double(shape.parameter_count()), others = double(ranks - 1) / double(ranks);
+// The part of the data of a reduce-scatter or an all-gather over so many ranks that each rank sends.
+double sent_part(int64_t ranks) { return double(ranks - 1) / double(ranks); }
+
+// In a shard group gradients are summed after each pack, or once an update; then everyone gets the new weights. Over
+// replicas each share is summed once an update, by a reduce-scatter and an all-gather.
+void add_sent_bytes(const RunConfig& config, const ModelConfig& shape, int64_t ranks, StepCost& step) {
+  const auto parameters = double(shape.parameter_count());
+  const int64_t learned = step.learned_tokens;
+  const int64_t shard = policy::shard_group_size(config.model.memory.shard_degree, ranks);
   const int64_t pack = std::max(config.learner.micro_batch_tokens, config.rollout.max_context_tokens);
   const int64_t updates = config.learner.updates_per_batch * config.learner.epochs;
   const int64_t packs = std::max(updates, ceil_div(learned, ranks * pack));
   const int64_t sums = policy::zero_stage_for(shape, config.model.memory.zero_stage) == 1 ? updates : packs;
-  return others * parameters * (kF32Bytes * double(sums) + kBF16Bytes * double(updates));
+  step.shard_bytes =
+      sent_part(shard) * parameters * (kF32Bytes * double(sums) + kBF16Bytes * double(updates));
+  step.replica_bytes =
+      2 * sent_part(ranks / shard) * kF32Bytes * parameters / double(shard) * double(updates);
+}
+
+// Of a group, with so many ranks on each host. On one host its links carry all; else NCCL lays rings so that each of them
+// sends through its own part of the network.
+double group_speed(const GpuKind& gpu, bool one_host, int64_t ranks_of_host) {
+  const double network = double(std::max<int64_t>(1, ranks_of_host)) * gpu.network_bytes_per_s;
+  return kLinkShare * (one_host ? gpu.link_bytes_per_s : std::min(network, gpu.link_bytes_per_s));
+}
+
+double send_s(const PlanSite& site, int64_t shard, const StepCost& step) {
+  const GpuKind& gpu = *site.gpu;
+  return step.shard_bytes / group_speed(gpu, shard <= gpu.host_gpus, gpu.host_gpus) +
+         step.replica_bytes / group_speed(gpu, site.ranks <= gpu.host_gpus, gpu.host_gpus / shard);
 }
 
 }  // namespace
@@ -85,7 +108,7 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   const double per_token = policy::train_flops_per_token(shape, r.max_context_tokens / 2);
   const double learning = per_token * double(step.learned_tokens);
   step.flops = learning + per_token / 3 * double(step.trajectories * row_tokens(r));
-  step.sent_bytes = sent_bytes(config, shape, site.ranks, step.learned_tokens);
+  add_sent_bytes(config, shape, site.ranks, step);
   step.record_bytes = kTokenBytes * step.trajectories * row_tokens(r);
   step.checkpoint_bytes = checkpoint_bytes(shape);
   if (!site.gpu) return step;
@@ -93,7 +116,7 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   step.generate_s = generate_s(config, shape, site);
   step.judge_s = double(step.verdicts) * kVerdictCoreSeconds / double(site.cores * site.ranks);
   step.learn_s = again * learning / (kLearnShare * site.gpu->flops * double(site.ranks));
-  step.send_s = step.sent_bytes / (kLinkShare * site.gpu->link_bytes_per_s);
+  step.send_s = send_s(site, policy::shard_group_size(config.model.memory.shard_degree, site.ranks), step);
   return step;
 }
 
@@ -101,11 +124,13 @@ std::string estimate_text(const StepCost& step) {
   return fmt::format(
       "  estimated: {:.0f} s to generate, {:.0f} s to judge beside it, {:.0f} s to learn, {:.1f} s to send "
       "{:.0f} GB a "
-      "GPU\n  (answers as long as they may be; decoding at {:.0f} % of the memory's bandwidth, learning at "
+      "GPU in its shard group and {:.0f} GB to replicas\n  (answers as long as they may be; decoding at "
+      "{:.0f} % of the memory's bandwidth, learning at "
       "{:.0f} % of "
       "the arithmetic, sending at {:.0f} % of the links, a verdict {:.2f} s of one of 16 cores a GPU)\n",
-      step.generate_s, step.judge_s, step.learn_s, step.send_s, step.sent_bytes * 1e-9, 100 * kDecodeShare,
-      100 * kLearnShare, 100 * kLinkShare, kVerdictCoreSeconds);
+      step.generate_s, step.judge_s, step.learn_s, step.send_s, step.shard_bytes * 1e-9,
+      step.replica_bytes * 1e-9, 100 * kDecodeShare, 100 * kLearnShare, 100 * kLinkShare,
+      kVerdictCoreSeconds);
 }
 
 }  // namespace temper::trainer

@@ -65,9 +65,38 @@ TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
   EXPECT_NEAR(plan.step.flops, 256 * 18432 * 61716037632.0 * 4 / 3, 1e12);
   EXPECT_EQ(plan.step.checkpoint_bytes, 98288824320);
   // Of each pack's gradients in f32 and the update's weights in bf16, seven eighths: 32 packs a rank.
-  EXPECT_NEAR(plan.step.sent_bytes, 7.0 / 8 * 8190735360 * (4 * 32 + 2), 1e6);
+  EXPECT_EQ(plan.step.replica_bytes, 0);
+  EXPECT_NEAR(plan.step.shard_bytes, 7.0 / 8 * 8190735360 * (4 * 32 + 2), 1e6);
   EXPECT_NEAR(plan.step.learn_s, 256 * 18432 * 61716037632.0 * 4 / 3 / (0.5 * 989e12 * 8), 1);
   EXPECT_TRUE(gpu.fits());
+}
+
+// 64 GPUs in groups of 8: each holds an eighth, as one of 8 GPUs does, and learns from an eighth as much.
+TEST_F(PaperPlan, OfShardGroupsIsWhatAHandWorksOut) {
+  RunConfig config = gpu_config();
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
+  const Plan eight = make_plan(config, shape, site_, true);
+  const PlanSite hosts = site_named("64xH200-141");
+  config.model.memory.shard_degree = 8;
+  const Plan plan = make_plan(config, shape, hosts, true);
+  for (const char* item :
+       {"master weights", "gradients", "optimizer moments", "gradients not yet summed over 8 ranks"})
+    EXPECT_EQ(bytes_of(plan.memories[1], item), bytes_of(eight.memories[1], item)) << item;
+  // 4 packs a rank; a share's gradients in f32 go around its 8 replicas twice.
+  const double share = 4 * 8190735360.0 / 8;
+  EXPECT_NEAR(plan.step.shard_bytes, 7.0 / 8 * 8190735360 * (4 * 4 + 2), 1e6);
+  EXPECT_NEAR(plan.step.replica_bytes, 2 * 7.0 / 8 * share, 1e6);
+  EXPECT_NEAR(plan.step.send_s,
+              plan.step.shard_bytes / (0.75 * 450e9) + plan.step.replica_bytes / (0.75 * 50e9), 1e-6);
+  config.model.memory.shard_degree = 0;  // over hosts, each with 8 × 50 GB/s
+  const Plan all = make_plan(config, shape, hosts, true);
+  EXPECT_EQ(all.step.replica_bytes, 0);
+  EXPECT_NEAR(all.step.send_s, 63.0 / 64 * 8190735360 * (4 * 4 + 2) / (0.75 * 400e9), 1e-6);
+  config.model.memory.shard_degree = 24;
+  EXPECT_THAT([&] { make_plan(config, shape, hosts, true); },
+              testing::ThrowsMessage<ConfigError>(HasSubstr(
+                  "model.shard_degree: 24 does not divide the 64 ranks that hold the policy: must be one of "
+                  "1, 2, 4, 8, 16, 32, 64, or 0 for all")));
 }
 
 TEST_F(PaperPlan, SaysWhatWouldFit) {
@@ -87,6 +116,18 @@ TEST_F(PaperPlan, SaysWhatWouldFit) {
   EXPECT_THAT(make_plan(config, shape, site_, kJudge).advice, HasSubstr("model.recompute=true"));
   const Plan large = make_plan(config, *published_shape("Qwen3-14B"), site_named("1xH100-80"), kJudge);
   EXPECT_THAT(large.advice, HasSubstr("such GPUs"));
+}
+
+TEST_F(PaperPlan, SaysThatALargerShardGroupFits) {
+  RunConfig config = gpu_config();
+  config.model.memory.shard_degree = 8;
+  const PlanSite hosts = site_named("64xH200-141");
+  const policy::ModelConfig shape = *published_shape("QwQ-32B");
+  EXPECT_THAT(make_plan(config, shape, hosts, kJudge).advice,
+              HasSubstr("model.shard_degree=0, model.recompute=true"));
+  config.model.memory.shard_degree = 0;
+  config.rollout.max_sequences = 1;
+  EXPECT_EQ(misfit(make_plan(config, shape, hosts, kJudge)), "");
 }
 
 env::Task task_in(const std::string& language) {
