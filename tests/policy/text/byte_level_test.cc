@@ -1,4 +1,4 @@
-// Byte-level tokenizers. tests/tokenizers_test.py compares published ones with `tokenizers`.
+// Byte-level tokenizers. tests/policy/text/tokenizers_test.py compares published ones with `tokenizers`.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Which chat format is taken. tests/chat_formats_test.py compares what they write with transformers.
+// Which chat format is taken. tests/policy/text/chat_formats_test.py compares what they write with transformers.
 
 #include "policy/text/chat_format.h"
 

@@ -75,10 +75,10 @@ TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
 TEST_F(PaperPlan, OfShardGroupsIsWhatAHandWorksOut) {
   RunConfig config = gpu_config();
   const policy::ModelConfig shape = *published_shape("Qwen3-8B");
-  const Plan eight = make_plan(config, shape, site_, true);
+  const Plan eight = make_plan(config, shape, site_, kJudge);
   const PlanSite hosts = site_named("64xH200-141");
   config.model.memory.shard_degree = 8;
-  const Plan plan = make_plan(config, shape, hosts, true);
+  const Plan plan = make_plan(config, shape, hosts, kJudge);
   for (const char* item :
        {"master weights", "gradients", "optimizer moments", "gradients not yet summed over 8 ranks"})
     EXPECT_EQ(bytes_of(plan.memories[1], item), bytes_of(eight.memories[1], item)) << item;
@@ -89,11 +89,11 @@ TEST_F(PaperPlan, OfShardGroupsIsWhatAHandWorksOut) {
   EXPECT_NEAR(plan.step.send_s,
               plan.step.shard_bytes / (0.75 * 450e9) + plan.step.replica_bytes / (0.75 * 50e9), 1e-6);
   config.model.memory.shard_degree = 0;  // over hosts, each with 8 × 50 GB/s
-  const Plan all = make_plan(config, shape, hosts, true);
+  const Plan all = make_plan(config, shape, hosts, kJudge);
   EXPECT_EQ(all.step.replica_bytes, 0);
   EXPECT_NEAR(all.step.send_s, 63.0 / 64 * 8190735360 * (4 * 4 + 2) / (0.75 * 400e9), 1e-6);
   config.model.memory.shard_degree = 24;
-  EXPECT_THAT([&] { make_plan(config, shape, hosts, true); },
+  EXPECT_THAT([&] { make_plan(config, shape, hosts, kJudge); },
               testing::ThrowsMessage<ConfigError>(HasSubstr(
                   "model.shard_degree: 24 does not divide the 64 ranks that hold the policy: must be one of "
                   "1, 2, 4, 8, 16, 32, 64, or 0 for all")));

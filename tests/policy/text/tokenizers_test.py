@@ -31,7 +31,7 @@ except ImportError as error:
     print(f"skipped: {error}; tools/bootstrap --oracles installs it")
     sys.exit(77)
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 TEMPER = pathlib.Path(sys.argv[1]).resolve()
 NO_PREFIX = b"\x1a\x02\x18\x00"  # normalizer_spec.add_dummy_prefix = false
 
