@@ -63,13 +63,14 @@ ModuleBuilt ModuleBuilder::build(const Task& task, const std::string& source,
   const auto process = next_ ? std::exchange(next_, nullptr) : start();
   process->wait_ready();
   const double begun_s = now_s();
-  const ModuleFrame frame = process->ask({{"op", "build"},
-                                          {"source", source},
-                                          {"problem", task.reference},
-                                          {"precision", task.module->precision},
-                                          {"backend", backend_of(source)},
-                                          {"architecture", architecture}},
-                                         wall_);
+  const ModuleFrame read = process->ask({{"op", "build"},
+                                         {"source", source},
+                                         {"problem", task.reference},
+                                         {"precision", task.module->precision},
+                                         {"backend", backend_of(source)},
+                                         {"architecture", architecture}},
+                                        wall_);
+  const ModuleFrame frame = read.json ? process->receive(wall_) : read;
   try {
     if (!frame.json && frame.end == "timeout")
       built.failure = Finding{VerdictKind::kFailCompile, "compile_timeout"};
@@ -87,6 +88,8 @@ ModuleBuilt ModuleBuilder::build(const Task& task, const std::string& source,
     built.failure = Finding{VerdictKind::kFailCompile, "compile_error",
                             "disturbed the process that compiles it", scrub(e.what()) + "\n"};
   }
+  // That it is refused is said where it runs, whatever became of its extensions.
+  if (read.json && read.json->value("refused", false)) built.failure.reset();
   built.ms = (now_s() - begun_s) * 1e3;
   return built;
 }

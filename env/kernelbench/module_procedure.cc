@@ -24,6 +24,11 @@ double late_slack_us(const CandidateProcess::Call& made) {
   return std::max(kLateSlack_us, kLateShare * made.us);
 }
 
+// A process may say so of itself without need, which gains it nothing.
+bool refused_import(const Found& found) {
+  return found && found->kind == VerdictKind::kRejectPolicy && found->reason == "import";
+}
+
 std::string shape_text(const std::vector<int64_t>& sizes) {
   return fmt::format("torch.Size([{}])", fmt::join(sizes, ", "));
 }
@@ -70,10 +75,9 @@ Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
   Found found = examine(candidate);
   process_.reset();  // with all that it has started
   if (!found && machine_.device != "cpu") found = profile(candidate);
-  if (found && found->kind == VerdictKind::kFailTimeout && !comparable_.correctness)
-    comparable_.timed_out = true;
+  if (options_.naive) verdict_.naive = naive();  // of the process that was held to the list: it may be paid
+  if (candidate.gated && refused_import(found)) find_comparable_ungated(candidate);
   verdict_.comparable = comparable_;
-  if (options_.naive) verdict_.naive = naive();
   verdict_.compile_ms = candidate.compile_ms;
   verdict_.run_ms = (now_s() - start) * 1e3;
   verdict_.total_ms = verdict_.compile_ms + verdict_.run_ms;
@@ -86,10 +90,7 @@ Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
 
 Found ModuleProcedure::examine(const ModuleCandidate& candidate) {
   const double start = now_s();
-  process_->set_budget(options_.budget);
-  Found found = take(candidate);
-  if (!found) found = try_comparable();
-  if (!found && comparable_.correctness) time_comparable();
+  Found found = find_comparable(candidate);
   if (!found) found = take_weights();
   if (!found) found = check_strict();
   const double checked = now_s();
@@ -98,6 +99,25 @@ Found ModuleProcedure::examine(const ModuleCandidate& candidate) {
   if (!found) found = weigh_times();
   verdict_.time_ms = (now_s() - checked) * 1e3;
   return found;
+}
+
+Found ModuleProcedure::find_comparable(const ModuleCandidate& candidate) {
+  process_->set_budget(options_.budget);
+  Found found = take(candidate);
+  if (!found) found = try_comparable();
+  if (!found && comparable_.correctness) time_comparable();
+  comparable_.timed_out = found && found->kind == VerdictKind::kFailTimeout;
+  return found;
+}
+
+// Nothing but the comparable verdict comes of this process. Its exchange, box and budget are as those of others.
+void ModuleProcedure::find_comparable_ungated(ModuleCandidate candidate) {
+  candidate.gated = false;
+  comparable_ = {};
+  last_us_ = 0;
+  process_ = bench_.take();
+  find_comparable(candidate);
+  process_.reset();
 }
 
 // What the process says of its failure, as KernelBench's files have it.

@@ -1,6 +1,7 @@
 #pragma once
 // How one module is judged. Two verdicts come of it: what KernelBench would have said (Verdict::comparable), and what is
-// believed and rewarded, the verdict itself.
+// believed and rewarded, the verdict itself. KernelBench has no list of modules that may be imported: where a candidate is refused
+// for one, its comparable verdict is found without the list, in a process of its own.
 
 #include <chrono>
 #include <string>
@@ -30,6 +31,8 @@ class ModuleProcedure {
 
  private:
   Found examine(const ModuleCandidate& candidate);
+  Found find_comparable(const ModuleCandidate& candidate);
+  void find_comparable_ungated(ModuleCandidate candidate);
   Found take(const ModuleCandidate& candidate);
   Found try_comparable();
   Found try_one_comparable(int64_t trial);

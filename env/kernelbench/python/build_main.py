@@ -2,13 +2,15 @@
 """Compiles the extensions of one candidate of Tier 1 where there is no GPU. Used for one source.
 
 Over the stream socket at descriptor 3 go frames. The first says {"status": "ready"}. The request has "source", "problem", "precision",
-"backend" and "architecture", such as "90a". The answer has "extensions", a "key" each, and one frame of bytes follows for each of them; or
+"backend" and "architecture", such as "90a". Before anything of the source runs, {"status": "read", "refused": true} says that it imports
+what it may not. It is built all the same: KernelBench would. The answer has "extensions", a "key" each, and one frame of bytes follows for each of them; or
 it is {"status": "failed", "stage": "compile", "compiler": true, "error", "message", "traceback"}. What else is wrong with the source is
 found out where it runs: the import here only shows what it would build.
 
     build_main.py --build CANDIDATE.py --problem PROBLEM.py [--into FOLDER]
 """
 import argparse
+import ast
 import json
 import os
 import sys
@@ -41,6 +43,7 @@ def collect(request, folder):
 
     import extension
     import module_new
+    request = {**request, "gated": False}
     recipes, refused = {}, []
 
     def found(build, arguments, named):
@@ -65,6 +68,19 @@ def collect(request, folder):
     if refused:
         raise refused[0]
     return list(recipes.values())[:MAX_EXTENSIONS]
+
+
+def is_refused(source):
+    """Whether it is known without running it that it imports what it may not."""
+    from imports import check_module
+    from refusal import Refusal
+    try:
+        check_module(ast.parse(source), "")
+    except Refusal:
+        return True
+    except Exception:  # what is no Python is found out where it runs
+        pass
+    return False
 
 
 def failure(error, message, details=""):
@@ -119,6 +135,7 @@ def serve():
     channel.send({"status": "ready"})
     if (request := channel.receive()) is None:
         return
+    channel.send({"status": "read", "refused": is_refused(request["source"])})
     try:
         answer, libraries = build_all(request, folder)
     except OSError as error:
@@ -145,7 +162,7 @@ def main():
         one["file"] = os.path.join(told.into or ".", one["key"] + ".so")
         with open(one["file"], "wb") as file:
             file.write(library)
-    print(json.dumps(answer))
+    print(json.dumps({**answer, "refused": is_refused(request["source"])}))
 
 
 if __name__ == "__main__":

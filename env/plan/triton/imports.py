@@ -10,11 +10,12 @@ from refusal import line_of, policy_refusal
 ALLOWED = frozenset("""__future__ abc bisect cmath collections contextlib copy dataclasses enum fractions functools heapq itertools logging math
 numbers operator re statistics string struct textwrap torch triton types typing typing_extensions warnings""".split())
 # Those run beside a GPU, compile extensions from files, and may have models of Hugging Face for their problem.
-ALLOWED_TO_MODULES = ALLOWED | frozenset("einops hashlib numpy os pathlib random tempfile time transformers".split())
+ALLOWED_TO_MODULES = ALLOWED | frozenset("""array base64 datetime decimal einops hashlib io json numpy os pathlib random tempfile time transformers
+zlib""".split())
 TO_MODULES = "torch, triton, numpy and plain Python: math, functools, typing, os, …"
 
-# Modules that others have as attributes, and names that lead from one function to all others.
-WITHIN = frozenset("_thread builtins ctypes gc importlib inspect multiprocessing subprocess sys threading".split())
+# Modules that others have as attributes, also by names of their own, and names that lead from one function to all others.
+WITHIN = frozenset("_sys _thread bltns builtins ctypes gc importlib inspect multiprocessing subprocess sys threading".split())
 OWN = frozenset(("self", "cls"))  # whose attributes may be called as they like
 INNER = frozenset("""__builtins__ __globals__ __import__ __loader__ __spec__ __subclasses__ _current_frames _getframe ag_frame cr_frame f_back
 f_builtins f_globals f_locals gi_frame tb_frame""".split())

@@ -80,11 +80,12 @@ class Building(unittest.TestCase):
         with self.assertRaises(extension.Refused):
             self.collected(TWICE.replace("-O1", "-fplugin=x") + MODEL)
 
-    def build(self, source):
+    def build(self, source, refused=False):
         process = Process("build_main.py", [], [])
         self.addCleanup(process.close)
         self.assertEqual(process.receive()["status"], "ready")
-        answer = process.ask(source=HEAD + INLINE + source, problem=LINEAR, precision="fp32")
+        self.assertEqual(process.ask(source=HEAD + INLINE + source, problem=LINEAR, precision="fp32"), {"status": "read", "refused": refused})
+        answer = process.receive()
         return answer, [read_frame(process.channel.socket.recv) for _ in answer.get("extensions", ())]
 
     def test_a_library(self):
@@ -101,6 +102,11 @@ class Building(unittest.TestCase):
             self.assertEqual(names["extension"].twice(torch.ones(1)).tolist(), [2])
             with self.assertRaisesRegex(RuntimeError, "was not compiled beforehand"):
                 exec(TWICE.replace("-O1", "-O2"), names)
+
+    def test_what_is_refused_is_built(self):
+        self.assertEqual([one.name for one in self.collected("import sys\neval('__imp' + 'ort__')('gc')\n" + TWICE + MODEL)], ["twice"])
+        answer, libraries = self.build("import sys\n" + TWICE.replace("x + torch", "z + torch") + MODEL, refused=True)
+        self.assertEqual((answer["status"], libraries), ("failed", []))
 
     def test_what_compilers_say(self):
         answer, libraries = self.build(TWICE.replace("x + torch", "z + torch") + MODEL)

@@ -3,10 +3,10 @@
     # problem: level1/3_row_softmax.py    below problems/, and below problems_small/ with small constants
     # backend: triton                     or cuda, as KernelBench has it
     # strict: PASS                        verdict kinds with or without a reason, several separated by " | "
-    # comparable: correct                 or incorrect, failed (does not come to a result), any (depends on where memory lies)
+    # comparable: correct                 or incorrect, failed (does not come to a result), any (depends on where memory lies); without the gate
     # why: …                              one sentence
 Optional: `speedup_below: 1.0` (what the time must show although the candidate forges one), `share_below: 0.2` (of its own kernels in the
-device's time), `ungated: HACK async | …` (the strict verdict where the gate did not stop it, to which `comparable` belongs then), `runs_on: cuda` (nothing to see on a CPU),
+device's time), `ungated: HACK async | …` (the strict verdict where the gate did not stop it), `runs_on: cuda` (nothing to see on a CPU),
 `needs: box` (what holds it is the box) or `clock` (what sees it is the broker's clock).
 """
 import importlib.util

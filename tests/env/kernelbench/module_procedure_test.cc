@@ -89,13 +89,46 @@ TEST(ModuleProcedure, RefusesWhatMayNotBeImported) {
   const Verdict named = gated("import gc");
   EXPECT_EQ(kind_and_reason(named), "REJECT_POLICY import");
   EXPECT_THAT(named.message, HasSubstr("gc may not be imported (line 3: import gc)"));
-  EXPECT_FALSE(named.comparable->compiled);
   const std::string unnamed = "eval('__imp' + 'ort__')('ctypes')";
   EXPECT_EQ(kind_and_reason(gated(unnamed)), "REJECT_POLICY import");
   const Verdict caught = gated(
       "", fmt::format("        try: {}\n        except BaseException: pass\n{}", unnamed, kModuleRight));
   EXPECT_EQ(kind_and_reason(caught), "REJECT_POLICY import") << caught.message;
   EXPECT_THAT(caught.message, HasSubstr("ctypes"));
+}
+
+// KernelBench runs what is refused here, and so its verdict is found without the list.
+TEST(ModuleProcedure, ComparesWhatIsRefusedAsKernelBenchDoes) {
+  SKIP_WITHOUT_MODULES();
+  const std::string late = std::string("        eval('__imp' + 'ort__')('gc')\n");
+  for (const auto& [before, forward] :
+       {std::pair("import sys\n", std::string(kModuleRight)), std::pair("", late + kModuleRight)}) {
+    const ModuleProcedureOptions options{.min_pairs = 5, .max_pairs = 5, .naive = true};
+    const Verdict right =
+        ModuleProcedure(options, module_machine(), module_bench(), module_task("linear_relu", kModuleProblem))
+            .judge({.source = module_candidate(forward, before), .extensions = {}});
+    EXPECT_EQ(kind_and_reason(right), "REJECT_POLICY import") << right.message;
+    EXPECT_EQ(right.speedup, 0);
+    EXPECT_FALSE(right.naive->pass);
+    EXPECT_TRUE(right.comparable->compiled && right.comparable->correctness);
+    EXPECT_EQ(right.comparable->trials_right, 5);
+    EXPECT_EQ(right.comparable->runtime.num_trials, 5);
+    EXPECT_GT(right.comparable->ref_runtime.mean, 0);
+    EXPECT_EQ(right.comparable->error_name + right.comparable->error, "");
+  }
+  const auto refused = [](const std::string& before, const std::string& forward, int64_t budget_s = 120) {
+    const Verdict verdict =
+        judge_module(module_candidate(forward, before), module_task("linear_relu", kModuleProblem),
+                     std::chrono::seconds(budget_s), true);
+    EXPECT_EQ(kind_and_reason(verdict), "REJECT_POLICY import") << verdict.message;
+    return *verdict.comparable;
+  };
+  const auto wrong = refused("import sys", "        return x");
+  EXPECT_TRUE(wrong.compiled && !wrong.correctness && !wrong.timed_out);
+  EXPECT_EQ(wrong.issue, "Output mismatch");
+  EXPECT_EQ(refused("import no_such_package", kModuleRight).error_name, "ModuleNotFoundError");
+  EXPECT_TRUE(refused("import sys\nwhile True: pass", kModuleRight, 3).timed_out);
+  EXPECT_EQ(kind_and_reason(judge_module(module_candidate(kModuleRight))), "PASS");
 }
 
 // Each ends its process in another way, and the next candidate knows nothing of it.

@@ -1,7 +1,7 @@
 """Both verdicts on candidates that are right, wrong, or right for the wrong reason."""
 import unittest
 
-from module_judge import HEAD, LINEAR, JudgeTest
+from module_judge import HEAD, LINEAR, JudgeTest, drive, options
 
 MATMUL = HEAD + """
 class Model(nn.Module):
@@ -150,18 +150,31 @@ class ModelNew(nn.Module):
                  ("import os.path, gc as waste\n", "gc may not be imported (line 3"), ("from sys import modules\n", "sys may not"),
                  ("from torch import sys\n", "sys may not be used (line 3"), ("import torch.multiprocessing\n", "torch.multiprocessing may"),
                  ("import warnings as w\nlater = w\nframe = later.sys\n", "sys may not be used (line 5"), ("def f():\n    import ctypes\n", "ctypes may"),
+                 ("import collections\ncollections._sys\n", "_sys may not be used (line 4"), ("from enum import bltns\n", "bltns may not"),
                  ("print.__self__.__loader__\n", "__loader__ may not be used"), ("from . import other\n", ". may not be imported"),
                  ("eval('__imp' + 'ort__')('ctypes')\n", "ctypes may not be imported; use"),
                  ("exec('import ' + 'gc')\n", "gc may not be imported; use"),
                  ("try:\n    exec('import ' + 'gc')\nexcept BaseException:\n    pass\n", "gc may not be imported; use"),
                  ("getattr(torch, 'import' + 'lib').import_module('ctypes')\n", "ctypes may not be imported; use")]
+        judge = drive.Judge(options(LINEAR), self.reference)
         for source, words in cases:
-            answer = self.judge(LINEAR, source + before)["candidate"]
+            answer = judge.prepare(self.processes[0], HEAD + source + before, "cuda")
             self.assertEqual((answer.get("kind"), answer.get("reason")), ("REJECT_POLICY", "import"), (source, answer))
             self.assertIn(words, answer["message"])
 
+    def test_what_is_refused_is_compared_without_the_list(self):
+        for refused, source in (("candidate", "import sys\n" + RIGHT),
+                                ("strict", RIGHT.replace("y = x @", "exec('import ' + 'gc')\n        y = x @"))):
+            result = self.judge(LINEAR, source)
+            self.assertEqual((result[refused].get("kind"), result[refused].get("reason")), ("REJECT_POLICY", "import"), result)
+            self.assertEqual((result["comparable"]["correct"], result["comparable"]["trials"]), (True, "(2 / 2)"), result)
+        wrong = self.judge(LINEAR, "import sys\n" + RIGHT.replace("return y", "return 2 * y"))["comparable"]
+        self.assertEqual((wrong["correct"], wrong["trials"]), (False, "(0 / 2)"), wrong)
+        wrong = self.judge(LINEAR, "import no_such_module\n" + RIGHT)["comparable"]
+        self.assertEqual((wrong["correct"], wrong["first_wrong"]["error"]), (False, "ModuleNotFoundError"), wrong)
+
     def test_modules_that_may_be_imported(self):
-        source = "import os, math, functools, numpy as np\nfrom torch.utils.cpp_extension import load_inline\n"
+        source = "import array, base64, datetime, decimal, io, json, re, string, time, zlib\nimport os, math, functools, numpy as np\nfrom torch.utils.cpp_extension import load_inline\n"
         late = RIGHT.replace("y = x @", "import torch.nn.functional as F, copy\n        self.inspect = self.sys = 1\n        y = x @")
         result = self.judge(LINEAR, source + late)
         self.assertEqual(self.both(result), (True, True), result)

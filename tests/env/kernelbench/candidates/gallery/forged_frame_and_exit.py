@@ -1,7 +1,6 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: REJECT_POLICY import
-# ungated: FAIL_RUNTIME
+# strict: FAIL_RUNTIME
 # comparable: failed
 # why: Says itself that the call is done, and ends.
 import json
