@@ -301,7 +301,8 @@ class Whole(Program):
         self.assertIn(start["commit"], (self.run_dir / "log/rank_0.txt").read_text())
 
     def test_eval(self):
-        out = self.check(temper("eval", tiny_config(), f"model.path={self.model}", "--json"), 0)
+        of_eight_ranks = "model.shard_degree=8"
+        out = self.check(temper("eval", tiny_config(), f"model.path={self.model}", of_eight_ranks, "--json"), 0)
         self.assertIn("val/sampled/correct", json.loads(out))
         self.check(temper("eval", tiny_config()), 2, "model.path")
 

@@ -125,7 +125,7 @@ void add_collect(CLI::App& app, int& exit_code) {
     command->get_option(name)->excludes(traces);
   command->callback([=, &exit_code] {
     exit_code = run_ranked(
-        {[=] { return read_with_model(words->config); },
+        {[=] { return read_to_sample(words->config); },
          [=](const RunConfig& config) { return asked_tasks(config, *words); },
          [=](RunConfig& config, Communicator& ranks) { prepare_collecting(*words, config, ranks); },
          [=](RunConfig& config, Communicator& ranks) { return run_collect(*words, config, ranks); }});

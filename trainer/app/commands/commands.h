@@ -37,6 +37,8 @@ struct ConfigWords {
 };
 // Reads the config of a command that needs model.path, which may name a run (trainer/checkpoint/find_model.h).
 RunConfig read_with_model(const ConfigWords& words);
+// The same for a command that learns nothing: how a training run shares its optimizer over ranks is not held against it.
+RunConfig read_to_sample(const ConfigWords& words);
 // The model's folder for --model or for a path on the command line. If it names a run, what is chosen is printed.
 std::filesystem::path model_folder(const std::string& path, const std::string& field);
 void declare_config(CLI::App& command, ConfigWords& words);

@@ -86,7 +86,7 @@ void add_eval(CLI::App& app, int& exit_code) {
                       "docs/how-to/kernelbench.md");
   command->callback([=, &exit_code] {
     exit_code = run_ranked(
-        {[=] { return read_with_model(*words); }, evaluated_tasks, prepare_evaluation,
+        {[=] { return read_to_sample(*words); }, evaluated_tasks, prepare_evaluation,
          [=](RunConfig& config, policy::Communicator& ranks) { return run_eval(config, ranks, *outputs); }});
   });
 }

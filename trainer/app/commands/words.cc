@@ -87,6 +87,12 @@ RunConfig read_with_model(const ConfigWords& words) {
   return config;
 }
 
+RunConfig read_to_sample(const ConfigWords& words) {
+  RunConfig config = read_with_model(words);
+  config.model.memory.shard_degree = 0;
+  return config;
+}
+
 std::string read_input(const std::string& path) {
   if (path == "-") {
     const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
