@@ -18,6 +18,7 @@ from pathlib import Path
 
 import cli_test
 from cli_test import ROOT, Program, temper, tiny_config
+from patience import patience
 
 BUILD = Path()
 GALLERY = ROOT / "tests/gallery"
@@ -237,7 +238,7 @@ class UnreadOutput(Program):
         self.addCleanup(self.process.kill)
 
     def wait_for(self, name):
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + 240 * patience(cli_test.TEMPER)
         while not list(self.run_dir.glob(name)):
             self.assertLess(time.monotonic(), deadline, f"{name} is not there: the run stands still")
             self.assertIsNone(self.process.poll())
@@ -258,8 +259,8 @@ class UnreadOutput(Program):
         self.wait_for(f"trajectories/step_{self.STEPS:06}.safetensors")
         since = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
-        self.assertEqual(self.process.wait(30), 130)
-        self.assertLess(time.monotonic() - since, 6)  # a step, a checkpoint, and a second's wait for a reader
+        self.assertEqual(self.process.wait(30 * patience(cli_test.TEMPER)), 130)
+        self.assertLess(time.monotonic() - since, 6 * patience(cli_test.TEMPER))  # a step, a checkpoint, and a second's wait for a reader
         self.assertTrue((self.run_dir / "checkpoints/final/model.safetensors").exists())
 
     def test_a_command_that_prints_and_ends(self):
@@ -268,10 +269,11 @@ class UnreadOutput(Program):
         fcntl.fcntl(writing, F_SETPIPE_SZ, 4096)
         process = subprocess.Popen([cli_test.TEMPER, "options", "--markdown"], cwd=ROOT, stdout=writing)
         os.close(writing)
+        limit = 2 * patience(cli_test.TEMPER)
         with self.assertRaises(subprocess.TimeoutExpired):
-            process.wait(2)
+            process.wait(limit)
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(2), 130)
+        self.assertEqual(process.wait(limit), 130)
 
 
 class FullDisks(Program):

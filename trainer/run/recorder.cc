@@ -158,7 +158,7 @@ void StepRecorder::step(StepRecord record) {
   const double now = now_s();
   record.seconds = now - std::exchange(step_start_s_, now);
   Metrics metrics = step_metrics(record);
-  add_memory(model_.policy.parameters().weights().is_cuda(), metrics);
+  add_memory(model_.policy.options().on_gpu(), metrics);
   add_utilisation(record.learned, generation_flops(model_.policy.config(), record.batch),
                   record.rollout.generate_s, devices_, metrics);
   saver_.look();
