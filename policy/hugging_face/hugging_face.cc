@@ -73,7 +73,7 @@ at::ScalarType stored_type(const ExportOptions& options, at::ScalarType otherwis
 }
 
 at::ScalarType stored_type(const Policy& policy, const ExportOptions& options) {
-  return stored_type(options, policy.parameters().scalar_type());
+  return stored_type(options, policy.parameters().weights_type());
 }
 
 // Parameters in the network's order, in files of at most so many bytes; one that is larger has its own.

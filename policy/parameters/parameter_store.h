@@ -77,7 +77,7 @@ class ParameterStore {
   // Waits in the same way for those of one unit alone. `weights_address` is for whoever does so: weights() as they are.
   void wait_for_weights(size_t unit) const;
   const void* weights_address() const { return weights_.const_data_ptr(); }
-  at::ScalarType scalar_type() const { return weights_.scalar_type(); }  // of the weights; any thread may ask
+  at::ScalarType weights_type() const { return weights_.scalar_type(); }  // any thread may ask
   // This rank's share, [share_size()], f32 (f64 for f64 weights); allocated and zeroed on first use: a policy
   // that only generates has none.
   at::Tensor& gradients();
