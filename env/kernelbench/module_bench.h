@@ -22,9 +22,9 @@ class ProblemUnusable : public WorldError {
   using WorldError::WorldError;
 };
 
-// What a call costs besides computing, microseconds: by how much the clock's time of the baseline's modules is longer than what
-// its own process measures of them. Nobody but the baseline is believed in that. A call that computes nothing would not show all
-// of it: on a GPU work that begins after another process's turn is slower at first.
+// What a call costs besides computing, in microseconds. It is the difference between what the clock reads for a call of the baseline
+// and what the baseline's own process measures of it. Only the baseline is trusted to measure itself. An empty call would cost
+// less, because on a GPU work is slower at first when another process has just had its turn.
 struct ModuleOverhead {
   double call_us = 0;
   double call_spread_us = 0;

@@ -10,7 +10,7 @@
 
 namespace temper::env {
 
-// Of a problem's tensors in its precision, bytes.
+// How many bytes the tensors of a problem take, in the precision in which it is judged.
 struct ModuleSizes {
   int64_t inputs = 0, weights = 0, outputs = 0;
 };

@@ -17,10 +17,8 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <chrono>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "base/process.h"
@@ -31,9 +29,6 @@ namespace {
 
 using c10::cuda::CUDAEvent;
 using c10::cuda::CUDAStream;
-
-constexpr int kSpins = 1000;
-constexpr auto kNap = std::chrono::microseconds(50);
 
 ncclDataType_t type_of(Number number) {
   return number == Number::kF64 ? ncclFloat64 : number == Number::kF32 ? ncclFloat32 : ncclBfloat16;
@@ -93,7 +88,7 @@ class NcclGroup {
   void settle(const std::string& what, double deadline_s) {
     const double begin_s = now_s();
     for (int64_t tries = 0; in_progress(what); ++tries) {
-      if (tries > kSpins) std::this_thread::sleep_for(kNap);
+      rest_between_looks(tries);
       if (now_s() - begin_s > deadline_s)
         throw LostRanks("rank {} of {}: NCCL did not {} within {:.0f} s", rank_, size_, what, deadline_s);
     }
@@ -145,7 +140,8 @@ class NcclCall : public StartedCall {
 
 // What all groups of this process share.
 struct NcclDevice {
-  // Of high priority: a call that is to run beside products must get its few blocks in before the next of theirs.
+  // The stream has high priority, so that a collective call gets its few thread blocks onto the GPU before the next
+  // blocks of a matrix product that runs at the same time.
   CUDAStream stream = c10::cuda::getStreamFromPool(true);
   // It asks for events while another thread may capture a graph, which a thread of the default mode must not.
   StartedCalls calls{[device = c10::cuda::current_device()] {

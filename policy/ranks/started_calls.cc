@@ -106,10 +106,14 @@ void StartedCalls::fail(const std::string& why) {
   for (const InFlight& one : all) one.call->give_up();
 }
 
+void rest_between_looks(int64_t looks) {
+  if (looks > kSpins) std::this_thread::sleep_for(kNap);
+}
+
 void wait_on_host(StartedCall& call) {
   for (int64_t tries = 0; call.state() != StartedCall::State::kDone; ++tries) {
     throw_failed_call();
-    if (tries > kSpins) std::this_thread::sleep_for(kNap);
+    rest_between_looks(tries);
   }
   throw_failed_call();
 }

@@ -66,6 +66,9 @@ class StartedCalls {
   std::thread thread_;
 };
 
+// For a loop that waits for a device: spins through its first looks, and naps between later ones.
+void rest_between_looks(int64_t looks);
+
 // Until the call is done. Errors: LostRanks as above; WorldError of state().
 void wait_on_host(StartedCall& call);
 

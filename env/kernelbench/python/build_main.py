@@ -3,9 +3,9 @@
 
 Over the stream socket at descriptor 3 go frames. The first says {"status": "ready"}. The request has "source", "problem", "precision",
 "backend" and "architecture", such as "90a". Before anything of the source runs, {"status": "read", "refused": true} says that it imports
-what it may not. It is built all the same: KernelBench would. The answer has "extensions", a "key" each, and one frame of bytes follows for each of them; or
-it is {"status": "failed", "stage": "compile", "compiler": true, "error", "message", "traceback"}. What else is wrong with the source is
-found out where it runs: the import here only shows what it would build.
+what it may not. It is built all the same: KernelBench would. The answer has "extensions", a "key" each, and one frame of bytes follows
+for each of them; or it is {"status": "failed", "stage": "compile", "compiler": true, "error", "message", "traceback"}. What else is
+wrong with the source is found out where it runs: the import here only shows what it would build.
 
     build_main.py --build CANDIDATE.py --problem PROBLEM.py [--into FOLDER]
 """
