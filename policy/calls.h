@@ -5,6 +5,8 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "policy/memory_options.h"
@@ -46,12 +48,31 @@ struct TokenScores {
   std::vector<double> log_prob, entropy;  // [T]
 };
 
-// Given log-probs and entropies of the scored tokens [begin, end) in scored order, writes dLoss/dlog_prob and
-// dLoss/dentropy. Called chunk by chunk, each scored token once. `scored index` k is the k-th scored token of
-// the pack.
-using ScoreGradient =
-    std::function<void(int64_t begin, std::span<const double> log_prob, std::span<const double> entropy,
-                       std::span<double> d_log_prob, std::span<double> d_entropy)>;
+// The loss of a pack's scored tokens, as the caller of a backward knows it. They are numbered in order.
+class ScoreGradient {
+ public:
+  // Given log-probs and entropies of the scored tokens from number `begin` on, writes dLoss/dlog_prob and dLoss/dentropy.
+  // Called chunk by chunk, each scored token once.
+  using OfChunk =
+      std::function<void(int64_t begin, std::span<const double> log_prob, std::span<const double> entropy,
+                         std::span<double> d_log_prob, std::span<double> d_entropy)>;
+  // Told the log-probs of all scored tokens before the first chunk.
+  using Foresight = std::function<void(std::span<const double> log_prob)>;
+
+  template <class Function>
+    requires std::is_convertible_v<Function, OfChunk>
+  ScoreGradient(Function gradient) : of_chunk_(std::move(gradient)) {}
+  // For a loss whose tokens depend on one another. It costs a second forward of the output head, and of nothing else.
+  ScoreGradient(Foresight seen, OfChunk gradient)
+      : foresight_(std::move(seen)), of_chunk_(std::move(gradient)) {}
+
+  const Foresight& foresight() const { return foresight_; }  // may be empty
+  const OfChunk& of_chunk() const { return of_chunk_; }
+
+ private:
+  Foresight foresight_;
+  OfChunk of_chunk_;
+};
 
 // New tokens of one sequence, which are appended to its slot.
 struct Extension {

@@ -113,6 +113,30 @@ TEST(Policy, HeadInChunksEqualsHeadAtOnce) {
   EXPECT_TRUE(at::allclose(whole.parameters().gradients(), chunks.parameters().gradients(), 1e-10, 1e-12));
 }
 
+TEST(Policy, ALossMaySeeAllLogProbsFirst) {
+  const PackedTokens pack = random_pack({70, 33, 5, 150}, 37, 4);
+  for (const int64_t rows : {7, 1000}) {
+    Policy plain = random_policy(small_config(), {.memory = {.logits_chunk = rows}}, 3),
+           seeing = random_policy(small_config(), {.memory = {.logits_chunk = rows}}, 3);
+    const TokenScores a = plain.forward_backward(pack, loss_gradient, 0.9);
+    std::vector<double> seen, heard;
+    const TokenScores b = seeing.forward_backward(pack,
+                                                  {[&](std::span<const double> log_prob) {
+                                                     EXPECT_TRUE(seen.empty() && heard.empty());
+                                                     seen.assign(log_prob.begin(), log_prob.end());
+                                                   },
+                                                   [&](int64_t begin, auto lp, auto h, auto d_lp, auto d_h) {
+                                                     heard.insert(heard.end(), lp.begin(), lp.end());
+                                                     loss_gradient(begin, lp, h, d_lp, d_h);
+                                                   }},
+                                                  0.9);
+    EXPECT_EQ(seen.size(), size_t(std::ranges::count(pack.scored, 1)));
+    EXPECT_EQ(seen, heard);
+    EXPECT_EQ(a.log_prob, b.log_prob);
+    EXPECT_TRUE(at::equal(plain.parameters().gradients(), seeing.parameters().gradients()));
+  }
+}
+
 TEST(Policy, ForwardAloneEqualsForwardWithBackward) {
   Policy policy = random_policy(small_config(), {}, 3);
   const PackedTokens pack = random_pack({70, 33}, 37, 4);

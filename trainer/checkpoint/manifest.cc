@@ -56,6 +56,7 @@ Manifest read_fields(const Json& json) {
   integers_at(json, "vocabulary").get_to(m.vocabulary);
   integers_at(json, "step").get_to(m.step);
   integers_at(json, "updates").get_to(m.updates);
+  m.gradient_norms = json.value("gradient_norms", m.gradient_norms);
   json.at("seconds").get_to(m.seconds);
   m.metric =
       json.at("metric").is_null() ? std::numeric_limits<double>::quiet_NaN() : json["metric"].get<double>();
@@ -111,6 +112,7 @@ std::string to_text(const Manifest& m) {
                {"files", m.files},
                {"ranks", m.ranks}};
   if (!m.start.is_null()) json["start"] = m.start;
+  if (!m.gradient_norms.empty()) json["gradient_norms"] = m.gradient_norms;
   if (m.cold_start) json["cold_start"] = to_json(*m.cold_start);
   json["sha256"] = sha256(json.dump());
   return json.dump(1) + "\n";

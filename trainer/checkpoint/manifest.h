@@ -3,6 +3,7 @@
 // without a complete manifest is not a checkpoint.
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -47,6 +48,7 @@ struct Manifest {
   int64_t vocabulary = 0;                                  // tokens of the tokenizer
   int64_t step = 0;                                        // steps done
   int64_t updates = 0;                                   // optimizer updates so far, for its bias correction
+  std::deque<double> gradient_norms = {};                // of the latest, for optimizer.max_spike
   double seconds = 0;                                    // elapsed time, for run.max_seconds
   double metric = 0;                                     // value of checkpoint.best's metric; NaN if not set
   nlohmann::json evaluations = nlohmann::json::array();  // so far

@@ -135,7 +135,7 @@ ColdStartStats run_cold_start(policy::Policy& policy, const std::vector<LearnedR
   const double start = now_s() - from.seconds;
   const std::vector<Update> updates = plan_updates(rows, options, seed);
   AdamW optimizer(policy.parameters(), options.optimizer);
-  optimizer.set_updates(from.optimizer_updates);
+  optimizer.restore(from.optimizer_updates, from.gradient_norms);
   policy::Communicator& ranks = policy.ranks();
   if (ranks.size() > 1) ranks.note("examples", digest_of(rows));
   ColdStartStats stats = from;
@@ -149,6 +149,7 @@ ColdStartStats run_cold_start(policy::Policy& policy, const std::vector<LearnedR
     stats.loss = accumulate(policy, updates[k], options.micro_batch_tokens);
     stats.grad_norm = optimizer.update(stats.lr);
     stats.optimizer_updates = optimizer.updates();
+    stats.gradient_norms = optimizer.norms();
     stats.updates += 1;
     stats.tokens += count_tokens(updates[k]);
     stats.seconds = now_s() - start;

@@ -8,6 +8,7 @@
 //         batch_tokens tokens, prompts included.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -34,9 +35,10 @@ struct ColdStartOptions {
 
 struct ColdStartStats {
   int64_t updates = 0, total_updates = 0;
-  int64_t optimizer_updates = 0;  // without those whose gradient was not finite
-  int64_t tokens = 0;             // computed so far, prompts included
-  double loss = 0;                // nats per learned token, of the last update
+  int64_t optimizer_updates = 0;           // without those that were skipped
+  std::deque<double> gradient_norms = {};  // AdamW::norms
+  int64_t tokens = 0;                      // computed so far, prompts included
+  double loss = 0;                         // nats per learned token, of the last update
   double grad_norm = 0, lr = 0;
   double seconds = 0;
   double progress = 0;  // share done, in [0, 1]

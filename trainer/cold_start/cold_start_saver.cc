@@ -13,6 +13,7 @@ ColdStartStats place_of(const Checkpoint& checkpoint) {
   TEMPER_CHECK(manifest.cold_start.has_value());
   return {.updates = manifest.cold_start->updates,
           .optimizer_updates = manifest.updates,
+          .gradient_norms = manifest.gradient_norms,
           .tokens = manifest.cold_start->tokens,
           .seconds = manifest.cold_start->seconds};
 }
@@ -58,6 +59,7 @@ void ColdStartSaver::save(const ColdStartStats& now) {
                .vocabulary = model_.tokenizer.vocab_size(),
                .step = 0,
                .updates = now.optimizer_updates,
+               .gradient_norms = now.gradient_norms,
                .seconds = 0,
                .metric = run_.last_value(config_.checkpoint.best),
                .evaluations = nlohmann::json::array(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -66,7 +67,25 @@ struct Learner::Row {
   double old_log_prob(int32_t t) const {
     return trainer.empty() || std::isinf(trainer[t]) ? sampled(t) : trainer[t];
   }
+  void set_sequence_ratio(const std::vector<float>& log_probs);
 };
+
+// The mean of log π − log π_old over each answer and its summary, for each of their tokens.
+void Learner::Row::set_sequence_ratio(const std::vector<float>& log_probs) {
+  sequence_ratio.assign(log_probs.size(), 0);
+  for (const rollout::Turn* turn : of.turns()) {
+    double sum = 0, count = 0;
+    for (const rollout::Span span : turn->spans())
+      for (int32_t t = span.begin; t < span.end; ++t) {
+        if (!advantages->mask[t]) continue;
+        sum += double(log_probs[size_t(t)]) - old_log_prob(t);
+        ++count;
+      }
+    if (count == 0) continue;
+    for (const rollout::Span span : turn->spans())
+      std::fill(sequence_ratio.begin() + span.begin, sequence_ratio.begin() + span.end, float(sum / count));
+  }
+}
 
 // The rows of an update, and those of them that are computed.
 struct Learner::Part {
@@ -149,8 +168,7 @@ void LearnerOptions::visit(OptionVisitor& v) {
            {.help = "parts into which a batch is divided, with one optimizer step each", .min = 1});
   v.option("epochs", epochs, {.help = "number of passes over a batch", .min = 1});
   v.option("max_skipped_updates", max_skipped_updates,
-           {.help = "number of consecutive updates with a gradient that is not finite after which "
-                    "the run ends; 0 for no limit",
+           {.help = "number of consecutive skipped updates after which the run ends; 0 for no limit",
             .min = 0,
             .may_change = true});
 }
@@ -188,38 +206,46 @@ std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {
   return packed;
 }
 
-// Scores what stays the same over all updates of the batch. The reference is not truncated by top-k and top-p, so that
-// it has a probability for every token that the policy draws, and the KL to it is finite.
-void Learner::score_given(const std::vector<Row*>& rows) {
-  const auto score = [&](std::vector<float> Row::*log_probs, const policy::SamplingParams& sampling) {
-    auto scores = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, sampling);
-    for (size_t i = 0; i < rows.size(); ++i) rows[i]->*log_probs = std::move(scores[i]);
-  };
-  if (loss_.importance_cap > 0) score(&Row::trainer, sampling_);
-  if (!reference_) return;
-  const BorrowedWeights borrowed(policy_.parameters(), *reference_);
-  score(&Row::reference, {.temperature = sampling_.temperature});
+void Learner::score(const std::vector<Row*>& rows, std::vector<float> Row::*log_probs,
+                    const policy::SamplingParams& sampling, LearnStats& stats) {
+  auto scores = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, sampling);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    stats.scored_tokens += std::ssize(rows[i]->of.ids());
+    rows[i]->*log_probs = std::move(scores[i]);
+  }
 }
 
-// The mean of log π − log π_old over each answer and its summary, for each of their tokens.
-void Learner::score_sequence_ratios(const std::vector<Row*>& rows) {
-  const auto log_probs = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, sampling_);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    Row& row = *rows[i];
-    row.sequence_ratio.assign(log_probs[i].size(), 0);
-    for (const rollout::Turn* turn : row.of.turns()) {
-      double sum = 0, count = 0;
-      for (const rollout::Span span : turn->spans())
-        for (int32_t t = span.begin; t < span.end; ++t) {
-          if (!row.advantages->mask[t]) continue;
-          sum += double(log_probs[i][t]) - row.old_log_prob(t);
-          ++count;
-        }
-      if (count == 0) continue;
-      for (const rollout::Span span : turn->spans())
-        std::fill(row.sequence_ratio.begin() + span.begin, row.sequence_ratio.begin() + span.end,
-                  float(sum / count));
-    }
+// Scores what stays the same over all updates of the batch. The first update's own forward finds its rows' log-probs
+// under the weights that sampled, so that only the other rows are scored for importance sampling. The reference is not
+// truncated by top-k and top-p, so that it has a probability for every token that the policy draws, and the KL to it is
+// finite.
+void Learner::score_given(std::span<const Part> parts, LearnStats& stats) {
+  std::vector<Row*> all, later;
+  const Part* first = nullptr;
+  for (const Part& part : parts) {
+    if (!first && !part.rows.empty()) first = &part;
+    all.insert(all.end(), part.computed.begin(), part.computed.end());
+    if (&part != first) later.insert(later.end(), part.computed.begin(), part.computed.end());
+  }
+  if (loss_.importance_cap > 0 && !later.empty()) score(later, &Row::trainer, sampling_, stats);
+  if (!reference_) return;
+  const BorrowedWeights borrowed(policy_.parameters(), *reference_);
+  score(all, &Row::reference, {.temperature = sampling_.temperature}, stats);
+}
+
+// Before the loss of a pack: what it takes from all of the pack's log-probs.
+void Learner::see_pack(std::span<Row* const> rows, const Pack& pack, std::span<const double> log_prob,
+                       bool first) const {
+  std::map<size_t, std::vector<float>> by_row;
+  for (size_t k = 0; k < log_prob.size(); ++k) {
+    std::vector<float>& row = by_row[pack.scored[k].row];
+    row.resize(rows[pack.scored[k].row]->of.ids().size());
+    row[size_t(pack.scored[k].t)] = float(log_prob[k]);
+  }
+  for (auto& [index, log_probs] : by_row) {
+    Row& row = *rows[index];
+    if (first && loss_.importance_cap > 0) row.trainer = log_probs;
+    if (loss_.ratio == "sequence") row.set_sequence_ratio(log_probs);
   }
 }
 
@@ -240,7 +266,7 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
   for (const Pack& pack : make_shared_packs(policy_, pack_rows(rows), options_.micro_batch_tokens)) {
     if (policy::fail_if_asked("micro-batch") == "skip") continue;
     policy_.ranks().note("micro-batch", ++done);
-    const auto gradient = [&](int64_t begin, std::span<const double> log_prob,
+    const auto of_chunk = [&](int64_t begin, std::span<const double> log_prob,
                               std::span<const double> entropy, std::span<double> d_log_prob,
                               std::span<double> d_entropy) {
       for (size_t k = 0; k < log_prob.size(); ++k) {
@@ -253,6 +279,9 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
         if (first) sums.add_rollout(rows[index]->sampled(t), log_prob[k]);
       }
     };
+    policy::ScoreGradient gradient(of_chunk);
+    if (loss_.ratio == "sequence" || (first && loss_.importance_cap > 0))
+      gradient = {[&](std::span<const double> log_prob) { see_pack(rows, pack, log_prob, first); }, of_chunk};
     policy_.forward_backward(pack.tokens, gradient, sampling_);
     policy::made_progress();
   }
@@ -271,14 +300,14 @@ void Learner::update_once(const Part& part, double progress, Sums& sums, LearnSt
   for (const Row* row : part.rows) of.push_back(row->of), advantages.push_back(row->advantages);
   auto weights = normalisation_weights(loss_, of, advantages);
   for (size_t i = 0; i < part.rows.size(); ++i) part.rows[i]->weights = std::move(weights[i]);
-  if (loss_.ratio == "sequence") score_sequence_ratios(part.computed);
   accumulate(part.computed, stats.updates + stats.skipped_updates == 0, sums);
 
   stats.lr = learning_rate(optimizer_.options(), progress);
   const double norm = optimizer_.update(stats.lr);
-  (std::isfinite(norm) ? stats.updates : stats.skipped_updates) += 1;
-  if (std::isfinite(norm)) stats.grad_norm += norm;
-  count_skipped(norm, sums);
+  const bool skipped = !optimizer_.skipped().empty();
+  (skipped ? stats.skipped_updates : stats.updates) += 1;
+  if (!skipped) stats.grad_norm += norm;
+  count_skipped(skipped, sums);
   for (const Row* row : part.computed) {
     const int64_t tokens = std::ssize(row->of.ids());
     stats.packed_tokens += tokens;
@@ -288,17 +317,16 @@ void Learner::update_once(const Part& part, double progress, Sums& sums, LearnSt
 }
 
 // All ranks see the same norms, and so end together.
-void Learner::count_skipped(double norm, const Sums& sums) {
-  skipped_in_a_row_ = std::isfinite(norm) ? 0 : skipped_in_a_row_ + 1;
+void Learner::count_skipped(bool skipped, const Sums& sums) {
+  skipped_in_a_row_ = skipped ? skipped_in_a_row_ + 1 : 0;
   if (options_.max_skipped_updates == 0 || skipped_in_a_row_ < options_.max_skipped_updates) return;
   const double loss = policy_.ranks().sum(sums.loss, "statistics of loss");
   throw WorldError(
-      "{} consecutive updates were skipped, because their gradient was not finite. The last one: {}; the "
-      "loss "
-      "of "
-      "its step was {}. The weights have not moved since; a lower optimizer.lr may help, from an earlier "
-      "checkpoint, and learner.max_skipped_updates allows more",
-      skipped_in_a_row_, optimizer_.not_finite(), loss);
+      "{} consecutive updates were skipped, because their gradient was not finite or a spike. The last one: "
+      "{}; "
+      "the loss of its step was {}. The weights have not moved since; a lower optimizer.lr may help, from an "
+      "earlier checkpoint, and learner.max_skipped_updates allows more",
+      skipped_in_a_row_, optimizer_.skipped(), loss);
 }
 
 std::vector<Learner::Row> Learner::make_rows(const Batch& batch, const TokenAdvantages& advantages) const {
@@ -342,14 +370,11 @@ LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages
   note_alike(batch, advantages);
   std::vector<Row> rows = make_rows(batch, advantages);
   const std::vector<Part> parts = deal(rows);
-  std::vector<Row*> computed;
-  for (Row& row : rows)
-    if (row.computed) computed.push_back(&row);
 
   LearnStats stats;
-  stats.idle_rows = std::ssize(rows) - std::ssize(computed);
+  stats.idle_rows = std::ranges::count(rows, false, &Row::computed);
   Sums sums;
-  score_given(computed);
+  score_given(parts, stats);
   for (int64_t update = 0; update < options_.epochs * options_.updates_per_batch; ++update)
     if (const Part& part = parts[size_t(update % options_.updates_per_batch)]; !part.rows.empty())
       update_once(part, progress(batch.step, update), sums, stats);

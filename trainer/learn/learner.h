@@ -23,7 +23,7 @@ struct LearnerOptions {
   int64_t micro_batch_tokens = 4096;  // packed into one forward and backward; a longer row goes alone
   int64_t updates_per_batch = 1;      // parts into which the batch is split, with one update each
   int64_t epochs = 1;                 // passes over the batch
-  int64_t max_skipped_updates = 10;   // consecutive skipped updates after which the run ends; 0 for no limit
+  int64_t max_skipped_updates = 10;   // consecutive ones after which the run ends; 0 for no limit
   void visit(OptionVisitor& v);
 };
 
@@ -38,11 +38,12 @@ struct LearnStats {
   double grad_norm = 0;     // before the clip, mean over the updates
   double lr = 0;            // learning rate of the last update
   int64_t updates = 0;
-  int64_t skipped_updates = 0;  // gradient not finite
+  int64_t skipped_updates = 0;  // gradient not finite, or a spike (optimizer.max_spike)
   int64_t tokens = 0;           // in the loss and computed, each counted once per epoch
   int64_t left_out = 0;         // of those: drawn, but now excluded by top-k and top-p
   int64_t idle_rows = 0;        // rows whose advantages are all 0, which were not computed
   int64_t packed_tokens = 0;    // computed, prompts and feedback included
+  int64_t scored_tokens = 0;    // of passes that only score, prompts and feedback included
   // Operations of forward and backward over the computed rows, once per epoch (policy/layouts.h). Recomputation that
   // saves memory is not counted, and neither are passes that only score.
   double model_flops = 0;
@@ -72,7 +73,7 @@ class Learner {
 
   // Makes options.epochs · options.updates_per_batch optimizer steps, or fewer if there is nothing to learn from. Rows
   // whose advantages are all 0 count in the denominators, but are computed only if KL or entropy needs them. Errors:
-  // WorldError naming what was not finite, after options.max_skipped_updates consecutive skipped updates.
+  // WorldError saying why, after options.max_skipped_updates consecutive skipped updates.
   LearnStats update(const rollout::Batch& batch, const TokenAdvantages& advantages);
 
   AdamW& optimizer() { return optimizer_; }
@@ -85,14 +86,17 @@ class Learner {
   struct Part;
   std::vector<Row> make_rows(const rollout::Batch& batch, const TokenAdvantages& advantages) const;
   static std::vector<PackRow> pack_rows(const std::vector<Row*>& rows);
-  void score_given(const std::vector<Row*>& rows);
-  void score_sequence_ratios(const std::vector<Row*>& rows);
+  void score(const std::vector<Row*>& rows, std::vector<float> Row::*log_probs,
+             const policy::SamplingParams& sampling, LearnStats& stats);
+  void score_given(std::span<const Part> parts, LearnStats& stats);
+  void see_pack(std::span<Row* const> rows, const Pack& pack, std::span<const double> log_prob,
+                bool first) const;
   TokenTerms terms(const Row& row, int32_t t) const;
   void accumulate(const std::vector<Row*>& rows, bool first, Sums& sums);
   std::vector<Part> deal(std::vector<Row>& rows) const;
   double progress(int64_t step, int64_t update) const;
   void update_once(const Part& part, double progress, Sums& sums, LearnStats& stats);
-  void count_skipped(double norm, const Sums& sums);
+  void count_skipped(bool skipped, const Sums& sums);
   void note_alike(const rollout::Batch& batch, const TokenAdvantages& advantages) const;
 
   policy::Policy& policy_;

@@ -49,6 +49,14 @@ void update_all(ParameterStore& store, const policy::AdamWFactors& decayed) {
   for (; unit < store.units().size(); ++unit) store.gather_weights(unit);
 }
 
+constexpr size_t kNorms = 32, kLeastNorms = 16;  // fewer say little of what is usual
+
+double median_of(std::deque<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
 std::string value_text(double value) {
   return std::isnan(value) ? "not a number" : value > 0 ? "infinity" : "-infinity";
 }
@@ -97,6 +105,10 @@ void OptimizerOptions::visit(OptionVisitor& v) {
            {.help = "largest global norm of the gradient, which is scaled down to it; 0 for no "
                     "limit",
             .min = 0});
+  v.option("max_spike", max_spike,
+           {.help = "skip an update whose gradient has a norm of more than this many times the "
+                    "median of the latest 32; 0 for no limit",
+            .min = 0});
 }
 
 double learning_rate(const OptimizerOptions& options, double progress) {
@@ -111,15 +123,33 @@ AdamW::AdamW(ParameterStore& parameters, OptimizerOptions options)
 void AdamW::reset() {
   parameters_.moment1().zero_();
   parameters_.moment2().zero_();
-  updates_ = 0;
+  restore(0, {});
+}
+
+void AdamW::restore(int64_t updates, std::deque<double> norms) {
+  updates_ = updates;
+  norms_ = std::move(norms);
+}
+
+// All ranks see the same norms, and so skip the same updates.
+bool AdamW::is_spike(double norm) {
+  if (options_.max_spike == 0 || norm == 0) return false;
+  const double usual = norms_.size() < kLeastNorms ? norm : median_of(norms_);
+  norms_.push_back(norm);
+  if (norms_.size() > kNorms) norms_.pop_front();
+  if (norm <= options_.max_spike * usual) return false;
+  skipped_ = fmt::format("the gradient's norm of {:.4g} is {:.3g} times the median of the latest", norm,
+                         norm / usual);
+  return true;
 }
 
 double AdamW::update(double lr) {
   parameters_.finish_gradients();
   at::Tensor& gradients = parameters_.gradients();
   const double norm = std::sqrt(parameters_.shard().sum(policy::squared_norm(gradients), "gradient norm"));
-  if (!std::isfinite(norm)) {
-    not_finite_ = describe_not_finite(parameters_);
+  skipped_.clear();
+  if (!std::isfinite(norm)) skipped_ = describe_not_finite(parameters_);
+  if (!std::isfinite(norm) || is_spike(norm)) {
     gradients.zero_();
     return norm;
   }

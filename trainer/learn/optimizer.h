@@ -2,6 +2,7 @@
 // AdamW over the flat buffers of a ParameterStore, and learning rate schedules.
 
 #include <cstdint>
+#include <deque>
 #include <string>
 
 #include "base/options.h"
@@ -21,6 +22,7 @@ struct OptimizerOptions {
   double epsilon = 1e-8;
   double weight_decay = 0.01;  // per unit of lr, matrices only
   double clip = 1;             // largest global norm of the gradient; 0 for no limit
+  double max_spike = 0;        // largest norm in medians of the latest ones; 0 for no limit
   void visit(OptionVisitor& v);
 };
 
@@ -33,22 +35,29 @@ class AdamW {
  public:
   AdamW(policy::ParameterStore& parameters, OptimizerOptions options);
 
-  // Clips the accumulated gradients, moves the weights and zeroes the gradients. Returns the norm before the
-  // clip; if that is not finite, weights and moments stay as they were.
+  // Clips the accumulated gradients, moves the weights and zeroes the gradients. Returns the norm before the clip. If
+  // that is not finite or a spike, the update is skipped: weights and moments stay as they were.
   double update(double lr);
-  // For the last skipped update, the first parameter whose gradient was not finite, and the number of others.
-  const std::string& not_finite() const { return not_finite_; }
+  // Why the last update was skipped: the first parameter whose gradient was not finite and the number of others, or the
+  // spike. Empty if it was not.
+  const std::string& skipped() const { return skipped_; }
 
-  void reset();                                              // as if nothing had been updated: moments zero
-  int64_t updates() const { return updates_; }               // done; decides the bias correction
-  void set_updates(int64_t updates) { updates_ = updates; }  // on resume, together with the store's moments
+  void reset();                                 // as if nothing had been updated: moments zero
+  int64_t updates() const { return updates_; }  // done; decides the bias correction
+  // The latest norms, which say what a spike is. Those of spikes are among them, so that what stays high is no spike for
+  // long; norms of 0 are not.
+  const std::deque<double>& norms() const { return norms_; }
+  void restore(int64_t updates, std::deque<double> norms);  // on resume, together with the store's moments
   const OptimizerOptions& options() const { return options_; }
 
  private:
+  bool is_spike(double norm);
+
   policy::ParameterStore& parameters_;
   OptimizerOptions options_;
   int64_t updates_ = 0;
-  std::string not_finite_;
+  std::deque<double> norms_;
+  std::string skipped_;
 };
 
 }  // namespace temper::trainer

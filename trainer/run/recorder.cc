@@ -68,7 +68,7 @@ void StepRecorder::restore(const Checkpoint& checkpoint) {
     run_.save_checkpoint("cold_start", model_);
   check_learnable(restore_policy(checkpoint, model_.policy), config_.model.allow_not_finite);
   say_exactness(model_.policy);
-  learner_.optimizer().set_updates(manifest.updates);
+  learner_.optimizer().restore(manifest.updates, manifest.gradient_norms);
   order_.restore(manifest.pass_rates);
   if (!run_.forked()) evaluations_ = evaluations_from(manifest.evaluations);
   steps_done_ = step_of_checkpoint_ = manifest.step;
@@ -85,6 +85,7 @@ void StepRecorder::save() {
                .vocabulary = model_.tokenizer.vocab_size(),
                .step = steps_done_,
                .updates = learner_.optimizer().updates(),
+               .gradient_norms = learner_.optimizer().norms(),
                .seconds = run_.seconds(),
                .metric = run_.last_value(config_.checkpoint.best),
                .evaluations = to_json(evaluations_),

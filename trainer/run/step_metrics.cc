@@ -94,6 +94,7 @@ void add_learned(const LearnStats& learned, const RejectionStats& rejected, Metr
   metrics["actor/updates"] = double(learned.updates);
   metrics["actor/skipped_updates"] = double(learned.skipped_updates);
   metrics["actor/idle_rows"] = double(learned.idle_rows);
+  metrics["actor/scored_tokens"] = double(learned.scored_tokens);
   metrics["actor/left_out_tokens"] = double(learned.left_out);
   metrics["rollout_corr/kl"] = learned.rollout_kl;
   metrics["rollout_corr/max_abs_log_diff"] = learned.rollout_max_abs_log_diff;

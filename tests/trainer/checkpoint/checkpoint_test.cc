@@ -172,6 +172,15 @@ TEST_F(Checkpoints, ANumberThatIsNoIntegerIsRefused) {
     }
 }
 
+TEST_F(Checkpoints, AManifestHoldsWhatASpikeIsMeasuredBy) {
+  Manifest made = manifest(3);
+  made.gradient_norms = {0.1, 2, 1e-300};
+  EXPECT_EQ(manifest_from(to_text(made)).gradient_norms, made.gradient_norms);
+  nlohmann::json json = nlohmann::json::parse(to_text(made));
+  json["gradient_norms"] = {0.1, "two"};
+  EXPECT_THROW(manifest_from(with_digest(json)), ConfigError);
+}
+
 TEST_F(Checkpoints, AManifestThatNestsDeepIsRefused) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_THROW(

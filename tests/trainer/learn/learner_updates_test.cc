@@ -55,6 +55,28 @@ TEST(Learner, UpdatesOfABatchAreThoseOfItsParts) {
     }
 }
 
+// Passes that only score cost a third of an update: there are none whose numbers an update finds by itself.
+TEST(Learner, ScoresNothingThatItKnows) {
+  const auto scored = [](const LossOptions& loss, int64_t updates_per_batch) {
+    Policy policy = tiny_policy();
+    const Batch batch = make_batch(policy);
+    Learner learner(policy, {.updates_per_batch = updates_per_batch, .epochs = 2}, loss, {.lr = 1e-3}, {}, 1);
+    return learner.update(batch, own_advantages(batch)).scored_tokens;
+  };
+  Policy policy = tiny_policy();
+  const Batch batch = make_batch(policy), first = part_of(batch, 0, 3);
+  const auto tokens = [](const Batch& rows) {
+    int64_t sum = 0;
+    for (const rollout::BatchRow& row : rollout::rows_of(rows)) sum += std::ssize(row.ids());
+    return sum;
+  };
+  EXPECT_EQ(scored({}, 1), 0);
+  EXPECT_EQ(scored({.ratio = "sequence"}, 3), 0);
+  EXPECT_EQ(scored({.importance_cap = 2}, 1), 0);
+  EXPECT_EQ(scored({.importance_cap = 2}, 3), tokens(batch) - tokens(first));
+  EXPECT_EQ(scored({.kl_coefficient = 0.1}, 3), tokens(batch));
+}
+
 TEST(Learner, WithNothingKeptNothingMoves) {
   Policy policy = tiny_policy();
   const Batch batch = make_batch(policy);

@@ -109,6 +109,56 @@ TEST(AdamW, AGradientThatIsNotFiniteChangesNothing) {
   EXPECT_EQ(optimizer.updates(), 0);
 }
 
+// Updates with gradients of the given norms; 1 for each that was skipped.
+std::vector<bool> skipped_of(ParameterStore& store, AdamW& optimizer, const std::vector<double>& norms) {
+  std::vector<bool> skipped;
+  for (const double norm : norms) {
+    store.gradients().zero_();
+    store.gradients()[0] = norm;
+    const at::Tensor before = store.weights().clone();
+    const int64_t updates = optimizer.updates();
+    EXPECT_DOUBLE_EQ(optimizer.update(0.1), norm);
+    skipped.push_back(!optimizer.skipped().empty());
+    EXPECT_EQ(store.weights().equal(before), skipped.back()) << norm;
+    EXPECT_EQ(optimizer.updates(), updates + (skipped.back() ? 0 : 1));
+    EXPECT_EQ(store.gradients().abs().max().item<double>(), 0);
+  }
+  return skipped;
+}
+
+TEST(AdamW, ASpikeChangesNothing) {
+  ParameterStore store = tiny_store(DType::kF64);
+  AdamW optimizer(store, {.max_spike = 5});
+  // Of fewer norms than 16 none is a spike.
+  EXPECT_EQ(skipped_of(store, optimizer, {1, 90, 1, 0, 1, 0, 0}), std::vector<bool>(7, false));
+  EXPECT_EQ(skipped_of(store, optimizer, std::vector<double>(12, 2)), std::vector<bool>(12, false));
+  EXPECT_EQ(skipped_of(store, optimizer, {10, 10.1, 0.01, 1e6, 2}), (std::vector<bool>{0, 1, 0, 1, 0}));
+  EXPECT_EQ(skipped_of(store, optimizer, {1e6}), std::vector<bool>{true});
+  EXPECT_EQ(optimizer.skipped(), "the gradient's norm of 1e+06 is 5e+05 times the median of the latest");
+  // What stays high is no spike for long.
+  std::vector<bool> high = skipped_of(store, optimizer, std::vector<double>(30, 300));
+  EXPECT_TRUE(high.front());
+  EXPECT_FALSE(high.back());
+
+  AdamW without(store, {});
+  EXPECT_EQ(skipped_of(store, without, std::vector<double>(20, 1)), std::vector<bool>(20, false));
+  EXPECT_EQ(skipped_of(store, without, {1e6}), std::vector<bool>{false});
+  EXPECT_TRUE(without.norms().empty());
+}
+
+TEST(AdamW, WhatASpikeIsGoesOnAfterAStop) {
+  ParameterStore store = tiny_store(DType::kF64), twin = tiny_store(DType::kF64);
+  AdamW optimizer(store, {.max_spike = 5}), resumed(twin, {.max_spike = 5});
+  skipped_of(store, optimizer, std::vector<double>(40, 2));
+  EXPECT_EQ(optimizer.norms().size(), 32u);
+  resumed.restore(optimizer.updates(), optimizer.norms());
+  const std::vector<double> more = {11, 9, 1, 11, 3};
+  EXPECT_EQ(skipped_of(store, optimizer, more), (std::vector<bool>{1, 0, 0, 1, 0}));
+  EXPECT_EQ(skipped_of(twin, resumed, more), (std::vector<bool>{1, 0, 0, 1, 0}));
+  resumed.reset();
+  EXPECT_EQ(skipped_of(twin, resumed, {1e6}), std::vector<bool>{false});
+}
+
 TEST(Schedule, WarmsUpThenDecays) {
   const auto lr = [](const std::string& schedule, double progress) {
     return learning_rate({.lr = 2, .schedule = schedule, .warmup = 0.2, .final_lr = 0.1}, progress);
