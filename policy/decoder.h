@@ -22,6 +22,8 @@ class Decoder {
                                            std::span<const Extension> extensions,
                                            std::span<const Draw> draws) = 0;
   virtual std::string check_exactness(const ParameterStore&) { return ""; }
+  // score()'s, which allocates it anew.
+  virtual void release_training_memory() = 0;
   // What is held at this moment.
   virtual int64_t workspace_bytes() const = 0;
 };

@@ -15,10 +15,12 @@ void MemoryOptions::visit(OptionVisitor& v) {
   v.option("zero_stage", zero_stage,
            {.help = "ZeRO stage with several ranks. 1: every rank keeps the whole gradient, which "
                     "is reduced once per update. 2: it is reduced block by block after each "
-                    "micro-batch, which takes less memory. 0: chooses 1 if the gradient is at most "
+                    "micro-batch, which takes less memory. 3: a rank also holds no more than its "
+                    "share of the weights while the policy learns, and they are gathered block by "
+                    "block for each forward and backward. 0: chooses 1 if the gradient is at most "
                     "1 GiB, else 2",
             .min = 0,
-            .max = 2,
+            .max = 3,
             .may_change = true});
   v.option("shard_degree", shard_degree,
            {.help = "how many ranks, one after another, share one copy of master weights, moments and "

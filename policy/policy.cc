@@ -61,6 +61,13 @@ TokenScores Policy::forward_backward(const PackedTokens& tokens, const ScoreGrad
   return impl_->decoder->score(impl_->parameters, tokens, params, &gradient);
 }
 
+void Policy::shard_weights() { impl_->parameters.shard_weights(); }
+
+void Policy::unshard_weights() {
+  if (impl_->parameters.sharded()) impl_->decoder->release_training_memory();
+  impl_->parameters.unshard_weights();
+}
+
 std::span<const float> Policy::extend(KvCache& cache, std::span<const Extension> extensions) {
   return impl_->decoder->extend(impl_->parameters, *cache.storage_, extensions);
 }

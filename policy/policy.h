@@ -65,6 +65,11 @@ class Policy {
     return forward_backward(tokens, gradient, SamplingParams{.temperature = temperature});
   }
 
+  // ParameterStore's. In between the policy learns and scores, and extend() and sample() fail a TEMPER_CHECK. Memory that
+  // learning alone needs is given up where the weights become whole again.
+  void shard_weights();
+  void unshard_weights();
+
   // Appends to the cache. Returns the logits [B, V] f32 after the last new token of each extension, including columns
   // that stand for no token; they are valid until the next call. Prefill, the feedback of a second turn after the
   // first turn's keys, and a decode step of one token are all this call.

@@ -90,6 +90,13 @@ class Failing(Failures):
         self.fail_rank(1, "weights:hang", "hangs in update: no progress for", 'wait in the collective "weights of model.embed_tokens"', 'ranks 0 and 2 wait in call ',
                        ', the all-gather "weights of model.embed_tokens" of ', within=20)
 
+    def test_hung_in_front_of_a_gather(self):
+        self.fail_rank(1, "weights of model.layers.1:hang@2", "hangs in update: no progress for", 'wait in the collective "weights of model.layers.1"',
+                       ', the all-gather "weights of model.layers.1" of ', words=["model.zero_stage=3"], within=20)
+
+    def test_killed_in_front_of_a_gather(self):
+        self.fail_rank(2, "weights of model.layers.1:kill@2", "was killed or crashed in update", words=["model.zero_stage=3"])
+
     def test_first_rank_killed(self):
         self.fail_rank(0, "rollout:kill", "was killed or crashed in rollout")
 
@@ -124,7 +131,9 @@ class Failing(Failures):
                               f', the {call} "{name}" of ', count=4, words=["model.zero_stage=2", "model.shard_degree=2"], within=40)
 
     def test_left_out_the_weights_of_one_unit(self):
-        self.fail_unsaved(1, "weights of model.layers.0:skip@2", "it left out call ", ', the all-gather "weights of model.layers.0" of ')
+        for stage in (1, 3):
+            self.fail_unsaved(1, "weights of model.layers.0:skip@2", "it left out call ", ', the all-gather "weights of model.layers.0" of ',
+                              words=[f"model.zero_stage={stage}"])
 
     def test_left_out_a_micro_batch(self):
         """Under ZeRO-1 that is no collective: what is summed would be of fewer rows."""

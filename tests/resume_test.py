@@ -179,11 +179,11 @@ class WithinTheColdStart(Resume):
 class Ranks(Resume):
     """Another number of ranks goes on."""
 
-    def from_to(self, before, after, degree=0):
+    def from_to(self, before, after, degree=0, stage=0):
         """The first of them in shard groups of so many ranks."""
         words = [cache()]
-        self.expect_code(run(self.dir, *words, f"model.shard_degree={degree}", count=before, fault="update:interrupt@3"),
-                         *[130] * before)
+        self.expect_code(run(self.dir, *words, f"model.shard_degree={degree}", f"model.zero_stage={stage}", count=before,
+                             fault="update:interrupt@3"), *[130] * before)
         self.assertEqual(len(state(self.dir, 3)), before)
         text = self.expect_code(run(self.dir, *words, count=after), *[0] * after)
         self.assertEqual(text.count("resumes after step 3"), 1, text)
@@ -205,6 +205,26 @@ class Ranks(Resume):
 
     def test_groups_then_two(self):
         self.from_to(4, 2, degree=2)
+
+    def test_sharded_weights_then_one(self):
+        self.from_to(3, 1, stage=3)
+
+    def test_sharded_weights_then_whole_ones_and_back_bit_for_bit(self):
+        """Near a reference, whose weights are sharded as well, and with the trainer's own log-probs."""
+        words = ["loss.kl_coefficient=0.5", "loss.importance_cap=2", f"env.cache={self.dir.parent / 'verdicts.db'}"]
+        whole = self.dir.parent / "whole"
+        for _ in range(2):  # the second has all its verdicts from the file
+            shutil.rmtree(whole, ignore_errors=True)
+            self.expect_code(run(whole, *words, "model.zero_stage=2", count=2), 0, 0)
+        for first, then in ((3, 2), (2, 3), (3, 3)):
+            with self.subTest(f"{first} then {then}"):
+                shutil.rmtree(self.dir, ignore_errors=True)
+                ended = run(self.dir, *words, f"model.zero_stage={first}", count=2, fault="update:kill@4")
+                self.assertEqual(ended.codes[-1], -9, ended.text)
+                self.expect_code(run(self.dir, *words, f"model.zero_stage={then}", count=2), 0, 0)
+                self.assertEqual(figures(self.dir), figures(whole))
+                self.assertEqual(trajectories(self.dir), trajectories(whole))
+                self.assertEqual(state(self.dir), state(whole))
 
     def test_two_then_three_that_are_killed_before_their_first_checkpoint(self):
         """What the two have judged is the three's, again and again."""

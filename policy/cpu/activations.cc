@@ -122,8 +122,7 @@ Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int6
                                    Keep keep) {
   const int64_t rows = tokens, width = rows * config.hidden_size;
   Activations<T> all{};
-  for (int64_t i = 0; i < config.num_hidden_layers; ++i)
-    all.panels.push_back(lay_out_panels<T>(arena, config));
+  all.panels = lay_out_panels<T>(arena, config);
   all.head_panels = arena.take<T>(cpu::panels_size<T>(config.vocab_size, config.hidden_size));
   const auto shared = keep == Keep::kAll ? BlockActivations<T>{} : lay_out_inside<T>(arena, config, rows);
   T* ping_pong[2] = {};

@@ -8,7 +8,7 @@
 
 namespace temper::policy {
 
-// wᵀ of each product of the forward, by panels (policy/ops/cpu/linear.h); packed once a call.
+// wᵀ of each product of a block's forward, by panels (policy/ops/cpu/linear.h); packed in front of it.
 template <class T>
 struct BlockPanels {
   T *qkv, *o, *gate_up, *down;
@@ -68,7 +68,7 @@ enum class Keep { kNothing, kInputs, kAll };
 
 template <class T>
 struct Activations {
-  std::vector<BlockPanels<T>> panels;
+  BlockPanels<T> panels;  // of the block that computes
   T* head_panels;
   std::vector<BlockActivations<T>> blocks;
   T* x_out;  // [T, D] the last block's output

@@ -28,19 +28,23 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const int64_t scored =
       std::count_if(pack.scored.begin(), pack.scored.end(), [](uint8_t s) { return s != 0; });
-  if (scored == 0 && gradient) store.finish_without_backward();
+  if (scored == 0) store.pass_without_tokens(gradient != nullptr);
   if (scored == 0) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
   const Keep keep = !gradient ? Keep::kNothing : options_.memory.recompute ? Keep::kInputs : Keep::kAll;
   const auto a = workspace_.lay_out([&](Arena& arena) {
     return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.chunk_rows()), keep);
   });
-  const ModelWeights<T>& w = weights_.of(store, config_);
+  const ModelWeights<T>& w = weights_.arriving(store, config_);
   positions_ = positions_of(pack);
 
-  pack_weights(w, a);
+  store.wait_for_weights(0, Pass::kForward);
   cpu::embedding(w.embedding, pack.ids.data(), tokens, width, a.blocks[0].x);
-  for (size_t i = 0; i < a.blocks.size(); ++i)
+  for (size_t i = 0; i < a.blocks.size(); ++i) {
+    store.wait_for_weights(i + 1, Pass::kForward);
     block_forward(i, w.blocks[i], pack, a, i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
+  }
+  store.wait_for_weights(a.blocks.size() + 1, Pass::kForward);
+  cpu::pack_linears<T>(std::vector<cpu::LinearPanels<T>>{{w.head, width, config_.vocab_size, a.head_panels}});
   if (!gradient) return head(w, nullptr, pack, a, params, nullptr);
 
   const auto g = gradient_pointers<T>(store, config_);
@@ -49,6 +53,7 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   TokenScores scores = head(w, &g, pack, a, params, gradient);
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
+    store.wait_for_weights(i + 1, Pass::kBackward);
     if (keep == Keep::kInputs) block_forward(i, w.blocks[i], pack, a, nullptr);
     block_backward(i, w.blocks[i], g.blocks[i], pack, a.blocks[i], s);
     store.finish_unit(i + 1);
@@ -60,17 +65,12 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
 }
 
 template <class T>
-void CpuDecoder<T>::pack_weights(const ModelWeights<T>& w, const Activations<T>& a) {
+void CpuDecoder<T>::pack_block(const BlockWeights<T>& w, const BlockPanels<T>& p) {
   const int64_t d = config_.hidden_size, f = config_.intermediate_size;
-  std::vector<cpu::LinearPanels<T>> linears = {{w.head, d, config_.vocab_size, a.head_panels}};
-  for (size_t i = 0; i < w.blocks.size(); ++i) {
-    const BlockWeights<T>& b = w.blocks[i];
-    const BlockPanels<T>& p = a.panels[i];
-    linears.push_back({b.qkv, d, shape_.qkv_width(), p.qkv});
-    linears.push_back({b.o, shape_.q_width(), d, p.o});
-    linears.push_back({b.gate_up, d, 2 * f, p.gate_up});
-    linears.push_back({b.down, f, d, p.down});
-  }
+  const cpu::LinearPanels<T> linears[] = {{w.qkv, d, shape_.qkv_width(), p.qkv},
+                                          {w.o, shape_.q_width(), d, p.o},
+                                          {w.gate_up, d, 2 * f, p.gate_up},
+                                          {w.down, f, d, p.down}};
   cpu::pack_linears<T>(linears);
 }
 
@@ -80,7 +80,8 @@ void CpuDecoder<T>::block_forward(size_t layer, const BlockWeights<T>& w, const 
                                   const Activations<T>& a, T* x_out) {
   const int64_t tokens = int64_t(pack.ids.size()), d = config_.hidden_size;
   const BlockActivations<T>& b = a.blocks[layer];
-  const BlockPanels<T>& panels = a.panels[layer];
+  const BlockPanels<T>& panels = a.panels;
+  pack_block(w, panels);
   const double eps = config_.rms_norm_eps;
   cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
     const BlockActivations<T> t = b.from_row(config_, row);

@@ -20,6 +20,7 @@ class CpuDecoder : public Decoder {
   std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
                                    std::span<const Extension> extensions,
                                    std::span<const Draw> draws) override;
+  void release_training_memory() override { workspace_.release(); }
   int64_t workspace_bytes() const override { return workspace_.bytes(); }
 
  private:
@@ -32,7 +33,7 @@ class CpuDecoder : public Decoder {
 
   struct HeadChunk;
 
-  void pack_weights(const ModelWeights<T>& w, const Activations<T>& a);
+  void pack_block(const BlockWeights<T>& w, const BlockPanels<T>& panels);
   void block_forward(size_t layer, const BlockWeights<T>& w, const PackedTokens& pack,
                      const Activations<T>& a, T* x_out);
   void feed_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels, int64_t rows,

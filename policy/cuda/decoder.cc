@@ -104,7 +104,7 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   check_window(pack);
   const int64_t tokens = int64_t(pack.ids.size()), width = config_.hidden_size;
   const std::vector<int32_t> scored = scored_tokens(pack);
-  if (scored.empty() && gradient) store.finish_without_backward();
+  if (scored.empty()) store.pass_without_tokens(gradient != nullptr);
   if (scored.empty()) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
   const Keep keep = !gradient ? Keep::kNothing : options_.memory.recompute ? Keep::kInputs : Keep::kAll;
   const auto a = training_.lay_out([&](Arena& arena) {
@@ -114,14 +114,14 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   const Weights& w = weights_.arriving(store, config_);
   const int64_t distinct = upload(pack, scored, a.pack, gradient != nullptr);
 
-  store.wait_for_weights(0);
+  store.wait_for_weights(0, Pass::kForward);
   cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
   for (size_t i = 0; i < a.blocks.size(); ++i) {
-    store.wait_for_weights(i + 1);
+    store.wait_for_weights(i + 1, Pass::kForward);
     block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch,
                   i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
   }
-  store.wait_for_weights(a.blocks.size() + 1);
+  store.wait_for_weights(a.blocks.size() + 1, Pass::kForward);
   if (!gradient) return head(w, nullptr, pack, scored, a, params, nullptr);
 
   const auto g = gradient_pointers<float>(store, config_);
@@ -129,6 +129,7 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   TokenScores scores = head(w, &g, pack, scored, a, params, gradient);
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
+    store.wait_for_weights(i + 1, Pass::kBackward);
     if (keep == Keep::kInputs) block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch, nullptr);
     block_backward(w.blocks[i], g.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
     store.finish_unit(i + 1);

@@ -34,6 +34,7 @@ class CudaDecoder : public Decoder {
                                    std::span<const Extension> extensions,
                                    std::span<const Draw> draws) override;
   std::string check_exactness(const ParameterStore& store) override;
+  void release_training_memory() override { training_.release(); }
   int64_t workspace_bytes() const override;
 
  private:

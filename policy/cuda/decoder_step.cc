@@ -59,6 +59,7 @@ void CudaDecoder::enqueue_step(const Weights& w, const GpuCache& cache, const St
 // With `first` the host provides the tokens; otherwise they are those that the previous step drew.
 void CudaDecoder::launch(const Weights& w, GpuCache& cache, DecodeStep step, bool first) {
   const auto rows = int64_t(step.rows.size());
+  graphs_.use_weights(w.embedding);
   const StepBuffers& s = graphs_.buffers(rows, cache.layout());
   const StepWords& host = s.host[step.place];
   for (int64_t r = 0; r < rows; ++r) {

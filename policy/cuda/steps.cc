@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace temper::policy {
@@ -56,10 +58,21 @@ StepGraphs::~StepGraphs() {
   for (cudaEvent_t event : done_) cudaEventDestroy(event);
 }
 
-void StepGraphs::clear() {
+void StepGraphs::clear_graphs() {
   for (auto& [rows, step] : steps_)
-    if (step.graph) cudaGraphExecDestroy(step.graph);
+    if (step.graph) cudaGraphExecDestroy(std::exchange(step.graph, nullptr));
+}
+
+void StepGraphs::clear() {
+  clear_graphs();
   steps_.clear();
+}
+
+// Such graphs run no more: between their launches and now the host has waited for an update's scores, which came behind
+// them on the stream.
+void StepGraphs::use_weights(const void* address) {
+  if (address != weights_) clear_graphs();
+  weights_ = address;
 }
 
 const StepBuffers& StepGraphs::buffers(int64_t rows, const GpuCache::Layout& cache) {

@@ -55,6 +55,10 @@ class StepGraphs {
   explicit StepGraphs(const ModelConfig& config);
   ~StepGraphs();
 
+  // In front of a step: graphs hold the addresses of the weights, and those captured with others are given up.
+  // `address` is that of the first, which all others follow.
+  void use_weights(const void* address);
+
   // Valid until a larger step, or one over a cache laid out otherwise, asks for its own.
   const StepBuffers& buffers(int64_t rows, const GpuCache::Layout& cache);
 
@@ -76,6 +80,7 @@ class StepGraphs {
     cudaGraphExec_t graph = nullptr;
   };
   void clear();
+  void clear_graphs();
 
   const ModelConfig config_;
   std::map<int64_t, Step> steps_;  // by rows
@@ -83,6 +88,7 @@ class StepGraphs {
   cudaEvent_t done_[2] = {};
   GpuCache::Layout cache_;
   int64_t max_rows_ = 0;
+  const void* weights_ = nullptr;
 };
 
 }  // namespace temper::policy

@@ -21,6 +21,10 @@ void fill_normal_cpu(const at::Tensor& values, uint64_t key, double std) {
 
 }  // namespace
 
+void give_back_unused(at::Device device) {
+  if (device.is_cuda()) cuda::give_back_unused();
+}
+
 // The allocator's own words are a page of addresses.
 at::Tensor allocate_zeros(int64_t size, const at::TensorOptions& options) try {
   return at::zeros({size}, options);
@@ -66,6 +70,14 @@ void clear(const at::Tensor& values) {
     values.zero_();
   else
     std::memset(values.data_ptr(), 0, values.nbytes());
+}
+
+void copy_bytes(const at::Tensor& to, const at::Tensor& from) {
+  TEMPER_CHECK_EQ(to.nbytes(), from.nbytes());
+  if (to.is_cuda() || from.is_cuda())
+    to.copy_(from);
+  else
+    std::memcpy(to.data_ptr(), from.const_data_ptr(), from.nbytes());
 }
 
 void fill_normal(const at::Tensor& values, uint64_t key, double std) {

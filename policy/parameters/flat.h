@@ -17,12 +17,18 @@ double squared_norm(const at::Tensor& values);
 void adamw(const at::Tensor& master, const at::Tensor& weights, const at::Tensor& gradients,
            const at::Tensor& moment1, const at::Tensor& moment2, const AdamWFactors& factors);
 
+// Memory of tensors that are gone goes back to a GPU: in front of a large one, which seldom fits into it.
+void give_back_unused(at::Device device);
+
 // [size]. Errors: WorldError naming the size and the device if there is no memory for it.
 at::Tensor allocate_zeros(int64_t size, const at::TensorOptions& options);
 
 // to += values. Both [n].
 void add_to(const at::Tensor& to, const at::Tensor& values);
 void clear(const at::Tensor& values);  // to zeros
+
+// The same type and size; to or from the host as well.
+void copy_bytes(const at::Tensor& to, const at::Tensor& from);
 
 // values[i] = std · the i-th standard normal of Rng(key).
 void fill_normal(const at::Tensor& values, uint64_t key, double std);

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
 
 #include "base/error.h"
 #include "policy/parameters/file_ranges.h"
+#include "policy/parameters/flat.h"
 
 namespace temper::policy {
 namespace {
@@ -23,15 +23,6 @@ constexpr std::array kKinds = {Kind{"master", &ParameterPart::master},
 
 const char* stored_dtype(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kDouble ? "F64" : "F32";
-}
-
-// On CPUs not by ATen: that would wake OpenMP's threads, which then spin beside ours.
-void copy_bytes(const at::Tensor& to, const at::Tensor& from) {
-  TEMPER_CHECK_EQ(to.nbytes(), from.nbytes());
-  if (to.is_cuda() || from.is_cuda())
-    to.copy_(from);
-  else
-    std::memcpy(to.data_ptr(), from.const_data_ptr(), from.nbytes());
 }
 
 // What of elements [begin, begin + to.numel()) a saved share holds; how many of them.

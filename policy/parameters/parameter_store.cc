@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "base/error.h"
@@ -124,9 +125,9 @@ const ParameterInfo& find(const std::vector<ParameterInfo>& parameters, const st
   TEMPER_CHECK(false, "no parameter '{}'", name);
 }
 
-at::Tensor zeros(int64_t size, const at::Tensor& weights) {
-  return allocate_zeros(
-      size, weights.options().dtype(weights.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
+uint64_t next_placement() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
 }
 
 }  // namespace
@@ -146,15 +147,18 @@ int64_t zero_stage_for(const ModelConfig& config, int64_t given) {
 
 ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks,
                                int64_t zero_stage, int64_t shard_degree)
-    : groups_(ranks, shard_degree), zero_stage_(zero_stage_for(config, zero_stage)) {
+    : groups_(ranks, shard_degree),
+      options_(at::TensorOptions().dtype(scalar_type(dtype)).device(device)),
+      type_(scalar_type(dtype)),
+      zero_stage_(zero_stage_for(config, zero_stage)),
+      placement_(next_placement()) {
   const Layout layout = lay_out_parameters(config, shard().size());
   parameters_ = layout.parameters();
   units_ = layout.units();
   int64_t named = 0;
   for (const auto& p : parameters_) named += p.size;
   TEMPER_CHECK_EQ(named, config.parameter_count());
-  weights_ = allocate_zeros(units_.back().offset + units_.back().size,
-                            at::TensorOptions().dtype(scalar_type(dtype)).device(device));
+  weights_ = allocate_zeros(size(), options_);
   for (const ParameterUnit& unit : units_) {
     gather_names_.push_back(lasting_name("weights of " + unit.name));
     replica_names_.push_back(lasting_name("gradients of " + unit.name + " over replicas"));
@@ -162,12 +166,8 @@ ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Devic
   gathers_.resize(units_.size());
 }
 
-at::Tensor& ParameterStore::weights() {
-  wait_for_weights();
-  return weights_;
-}
-
 const at::Tensor& ParameterStore::weights() const {
+  TEMPER_CHECK(!sharded(), "the weights are sharded");
   wait_for_weights();
   return weights_;
 }
@@ -176,10 +176,59 @@ void ParameterStore::wait_for_weights() const {
   for (Handle& gather : gathers_) gather.wait_on_stream();
 }
 
-void ParameterStore::wait_for_weights(size_t unit) const { gathers_[unit].wait_on_stream(); }
+void ParameterStore::wait_for_weights(size_t unit, Pass pass) {
+  if (gathered_)
+    gathered_->wait(unit, pass, share_);
+  else
+    gathers_[unit].wait_on_stream();
+}
+
+at::Tensor ParameterStore::unit_weights(size_t unit) const {
+  return gathered_ ? gathered_->of(unit) : weights_.narrow(0, units_[unit].offset, units_[unit].size);
+}
+
+at::Tensor ParameterStore::copy_for_learning(const at::Tensor& whole) const {
+  if (!shards_weights()) return whole.clone();
+  at::Tensor share = allocate_zeros(share_size(), options_);
+  for (size_t unit = 0; unit < units_.size(); ++unit)
+    copy_bytes(share_of(unit, share), share_of(unit, whole));
+  return share;
+}
+
+// The memory of the whole weights goes back to the device before anything else is put there: a piece of it that is in
+// use would keep it from being allocated in one piece again.
+void ParameterStore::shard_weights() {
+  if (!shards_weights() || sharded()) return;
+  share_ = copy_for_learning(weights());
+  weights_ = at::Tensor();
+  give_back_unused(options_.device());
+  gathered_.emplace(units_, shard(), options_);
+  placement_ = next_placement();
+}
+
+// No gradient waits to be summed between updates, so that the memory for those goes as well.
+void ParameterStore::unshard_weights() {
+  if (!sharded()) return;
+  gathered_.reset();
+  unsummed_.reset();
+  give_back_unused(options_.device());
+  weights_ = allocate_zeros(size(), options_);
+  for (size_t unit = 0; unit < units_.size(); ++unit)
+    copy_bytes(share_of(unit, weights_), share_of(unit, share_));
+  share_ = at::Tensor();
+  placement_ = next_placement();
+  gather_weights();
+}
+
+void ParameterStore::swap_weights(at::Tensor& weights) noexcept {
+  std::swap(sharded() ? share_ : weights_, weights);
+  if (gathered_) gathered_->forget();
+  placement_ = next_placement();
+}
 
 at::Tensor& ParameterStore::share_once(at::Tensor& tensor) {
-  if (!tensor.defined()) tensor = zeros(share_size(), weights_);
+  if (!tensor.defined())
+    tensor = allocate_zeros(share_size(), options_.dtype(type_ == at::kDouble ? at::kDouble : at::kFloat));
   return tensor;
 }
 
@@ -195,12 +244,11 @@ at::Tensor ParameterStore::share_of(size_t unit, const at::Tensor& flat) const {
 }
 
 // Flat as the weights where it is them, else this rank's share.
-at::Tensor& ParameterStore::master() {
-  if (weights_.scalar_type() != at::kBFloat16) return weights_;
+const at::Tensor& ParameterStore::master() {
+  if (type_ != at::kBFloat16) return held();
   if (master_.defined()) return master_;
   share_once(master_);
-  for (size_t unit = 0; unit < units_.size(); ++unit)
-    share_of(unit, master_).copy_(share_of(unit, weights()));
+  for (size_t unit = 0; unit < units_.size(); ++unit) share_of(unit, master_).copy_(share_of(unit, held()));
   return master_;
 }
 
@@ -225,7 +273,7 @@ std::vector<ParameterPart> ParameterStore::parts() {
     const auto part = [&, u = p.unit, from = begin - first, size = end - begin](const at::Tensor& flat) {
       return share_of(u, flat).narrow(0, from, size);
     };
-    parts.push_back({p, begin - p.offset, part(master()), part(weights_), part(gradients()), part(moment1()),
+    parts.push_back({p, begin - p.offset, part(master()), part(held()), part(gradients()), part(moment1()),
                      part(moment2())});
   }
   return parts;
@@ -244,6 +292,7 @@ void ParameterStore::gather_weights() {
 
 void ParameterStore::gather_weights(size_t unit) {
   if (shard().size() == 1) return;
+  if (gathered_) return gathered_->forget(unit);
   at::Tensor whole = weights_.narrow(0, units_[unit].offset, units_[unit].size);
   gathers_[unit] = shard().start_all_gather(whole, gather_names_[unit]);
   if (unit + 1 == units_.size() && fail_if_asked("gathered") == "flip") flip_a_bit(weights());
@@ -271,8 +320,12 @@ void ParameterStore::finish_unit(size_t unit) {
   if (shard().size() > 1 && zero_stage_ > 1) unsummed().start_sum(unit);
 }
 
-void ParameterStore::finish_without_backward() {
-  for (size_t unit = units_.size(); unit-- > 0;) finish_unit(unit);
+void ParameterStore::pass_without_tokens(bool backward) {
+  for (size_t unit = 0; unit < units_.size(); ++unit) wait_for_weights(unit, Pass::kForward);
+  for (size_t unit = units_.size(); backward && unit-- > 0;) {
+    if (unit + 1 < units_.size()) wait_for_weights(unit, Pass::kBackward);
+    finish_unit(unit);
+  }
 }
 
 void ParameterStore::finish_gradients() {

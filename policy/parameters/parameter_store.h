@@ -2,11 +2,13 @@
 // Flat weights, gradients and optimizer moments, and the names and shapes inside them. The only place that
 // knows how they are laid out and sharded.
 //
-// Sharding (ZeRO-1 or ZeRO-2, see zero_stage_for). Each rank holds all weights, and its share of master weights
-// and moments. The share consists of the rank-th of `size` equal parts of every unit (embedding, block, final
-// norm with an untied head), one after another, by its rank in its shard group (shard_groups.h). A single rank's share
-// is everything, at the same offsets. Gradients are kept by share as well, or whole until they are summed under ZeRO-1.
-// They are summed over the shard group, and once an update over the replicas of a share, which all move it alike.
+// Sharding (ZeRO-1, 2 or 3, see zero_stage_for). Each rank holds all weights, and its share of master weights and
+// moments. Under ZeRO-3 it holds no more than its share of the weights, too, from shard_weights() to unshard_weights(),
+// while the policy learns. The share consists of the rank-th of `size` equal parts of every unit (embedding, block,
+// final norm with an untied head), one after another, by its rank in its shard group (shard_groups.h). A single rank's
+// share is everything, at the same offsets. Gradients are kept by share as well, or whole until they are summed under
+// ZeRO-1. They are summed over the shard group, and once an update over the replicas of a share, which all move it
+// alike.
 // Source: Rajbhandari et al., 1910.02054, section 5.
 
 #include <ATen/core/Tensor.h>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "policy/model_config.h"
+#include "policy/parameters/gathered_weights.h"
 #include "policy/parameters/shard_groups.h"
 #include "policy/parameters/unsummed_gradients.h"
 #include "policy/ranks/communicator.h"
@@ -58,26 +61,42 @@ int64_t zero_stage_for(const ModelConfig& config, int64_t given);
 
 class ParameterStore {
  public:
-  // zero_stage: 1, 2, or 0 for zero_stage_for's choice. shard_degree: ranks of a shard group; 0: all.
+  // zero_stage: 1 to 3, or 0 for zero_stage_for's choice. shard_degree: ranks of a shard group; 0: all.
   ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks = alone(),
                  int64_t zero_stage = 0, int64_t shard_degree = 0);
 
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
-  const std::vector<ParameterUnit>& units() const { return units_; }  // embedding, blocks, final
-  int64_t size() const { return weights_.numel(); }  // size of the flat weights, with padding
+  const std::vector<ParameterUnit>& units() const { return units_; }          // embedding, blocks, final
+  int64_t size() const { return units_.back().offset + units_.back().size; }  // of flat weights, with padding
   int64_t share_size() const { return size() / shard().size(); }
   Communicator& ranks() const { return groups_.all(); }
   Communicator& shard() const { return groups_.shard(); }        // the ranks that share one copy
   Communicator& replicas() const { return groups_.replicas(); }  // those of the same share
 
   // Flat, [size()], in the store's dtype. The current stream, which is that of all computing, waits for what other ranks
-  // still send of them.
-  at::Tensor& weights();
+  // still send of them. Errors: TEMPER_CHECK while they are sharded.
   const at::Tensor& weights() const;
-  // Waits in the same way for those of one unit alone. `weights_address` is for whoever does so: weights() as they are.
-  void wait_for_weights(size_t unit) const;
-  const void* weights_address() const { return weights_.const_data_ptr(); }
-  at::ScalarType weights_type() const { return weights_.scalar_type(); }  // any thread may ask
+  at::ScalarType weights_type() const { return type_; }  // any thread may ask
+  // Waits in the same way for those of one unit alone, which lie at unit_weights() until the next block is waited for.
+  // While weights are sharded this gathers them: all ranks call it for the units of a pass in order. What computes with
+  // the unit before has been given to the current stream.
+  void wait_for_weights(size_t unit, Pass pass);
+  at::Tensor unit_weights(size_t unit) const;
+  // Another number whenever units may lie elsewhere; no two stores have the same.
+  uint64_t placement() const { return placement_; }
+
+  // ZeRO-3 with several ranks: this rank keeps its share of the weights alone until unshard_weights(), which all ranks
+  // call. Weights may lie elsewhere afterwards. Else both do nothing.
+  void shard_weights();
+  void unshard_weights();
+  bool sharded() const { return share_.defined(); }
+  // What there is: the flat weights or this rank's share of them, [size()] or [share_size()].
+  const at::Tensor& held() const { return sharded() ? share_ : weights(); }
+  // A copy of whole weights, in the form in which they are kept while the policy learns: this rank's share under ZeRO-3.
+  at::Tensor copy_for_learning(const at::Tensor& whole) const;
+  // `weights`, of the form that the store's own have at the moment, take their place.
+  void swap_weights(at::Tensor& weights) noexcept;
+
   // This rank's share, [share_size()], f32 (f64 for f64 weights); allocated and zeroed on first use: a policy
   // that only generates has none.
   at::Tensor& gradients();
@@ -88,8 +107,8 @@ class ParameterStore {
   std::vector<ParameterPart> parts();
   // The weights that this rank gives to the others in gather_weights().
   std::vector<WeightPart> own_weights() const;
-  // Starts to give every rank's share of a unit's weights to its group, after the optimizer moved them. All ranks call it
-  // for all units in order.
+  // The optimizer has moved this rank's share of a unit: starts to give it to the group, unless weights are sharded. All
+  // ranks call it for all units in order.
   void gather_weights(size_t unit);
   void gather_weights();  // of all units
 
@@ -102,7 +121,8 @@ class ParameterStore {
   // The backward has added all of a unit's gradient: under ZeRO-2 starts to sum it over ranks into their shares. Units
   // are finished from the last to the first, once a backward, on all ranks.
   void finish_unit(size_t unit);
-  void finish_without_backward();  // where the other ranks have a pack more
+  // What ranks do together in a pass, forward alone or backward too, where the other ranks have a pack more.
+  void pass_without_tokens(bool backward);
   // All backwards of an update are done: from now on gradients() is the sum over ranks.
   void finish_gradients();
 
@@ -120,16 +140,22 @@ class ParameterStore {
   UnsummedGradients& unsummed();
   void sum_over_replicas();
   void wait_for_weights() const;
+  bool shards_weights() const { return zero_stage_ == 3 && shard().size() > 1; }
   at::Tensor share_of(size_t unit, const at::Tensor& flat) const;
-  at::Tensor& master();
+  const at::Tensor& master();
 
   ShardGroups groups_;
   std::vector<ParameterInfo> parameters_;
   std::vector<ParameterUnit> units_;
   std::vector<const char*> gather_names_, replica_names_;
   mutable std::vector<Handle> gathers_;  // by unit
-  at::Tensor weights_, master_, gradients_, moment1_, moment2_;
+  at::TensorOptions options_;            // of the weights
+  at::ScalarType type_;
+  at::Tensor weights_, share_;  // whole or sharded, one of the two
+  at::Tensor master_, gradients_, moment1_, moment2_;
   int64_t zero_stage_;
+  uint64_t placement_;
+  std::optional<GatheredWeights> gathered_;    // while weights are sharded
   std::optional<UnsummedGradients> unsummed_;  // with a shard group of several ranks only
 };
 

@@ -53,10 +53,20 @@ uint64_t sum_on_cpu(const at::Tensor& words, const at::Tensor& factors) {
   return sum;
 }
 
-void add_digests(const std::vector<ParameterUnit>& units, const at::Tensor& flat,
+// Of each unit. Those of a share are digested together with those of the other shares.
+void add_digests(const ParameterStore& store, const at::Tensor& flat, const char* what,
                  std::vector<uint64_t>& digests) {
-  for (const ParameterUnit& unit : units)
-    digests.push_back(word_digest(flat.narrow(0, unit.offset, unit.size)));
+  const int64_t shares = store.size() / flat.numel();
+  std::vector<uint64_t> mine;
+  for (const ParameterUnit& unit : store.units())
+    mine.push_back(word_digest(flat.narrow(0, unit.offset / shares, unit.size / shares)));
+  if (shares > 1) {
+    const auto all = store.shard().all_gather(mine, what);
+    std::ranges::fill(mine, 0);
+    for (const auto& of_rank : all)
+      for (size_t unit = 0; unit < mine.size(); ++unit) mine[unit] = mine[unit] * kPrime + of_rank[unit];
+  }
+  digests.insert(digests.end(), mine.begin(), mine.end());
 }
 
 // Of the units' digests one behind the other: the weights', then the reference's.
@@ -111,8 +121,8 @@ void check_replicas(const ParameterStore& store, const char* what, const at::Ten
   Communicator& ranks = store.ranks();
   if (ranks.size() == 1) return;
   std::vector<uint64_t> digests;
-  add_digests(store.units(), store.weights(), digests);
-  if (reference) add_digests(store.units(), *reference, digests);
+  add_digests(store, store.held(), what, digests);
+  if (reference) add_digests(store, *reference, what, digests);
   const auto all = ranks.all_gather(digests, what);
   const size_t odd = odd_one(all);
   const auto other = std::ranges::find_if(all, [&](const auto& its) { return its != all[odd]; });

@@ -16,9 +16,10 @@ namespace temper::policy {
 uint64_t word_digest(const at::Tensor& flat);
 uint64_t word_digest_by_tensors(const at::Tensor& flat);  // word_digest, computed in the way used on GPUs
 
-// Compares digests of every unit's weights over the ranks, and of `reference`, flat like the weights, if it
-// is not null; all call it. `what` says when. Errors: WorldError on the rank that is unlike the others,
-// naming the unit; LostRanks on the others. Of two ranks it is rank 1.
+// Compares digests of every unit's weights over the ranks, and of `reference`, if it is not null; all call it. What is
+// sharded (ParameterStore::copy_for_learning) is compared over the replicas of each share. `what` says when. Errors:
+// WorldError on the rank that is unlike the others, naming the unit; LostRanks on the others. Of two ranks it is rank
+// 1.
 void check_replicas(const ParameterStore& store, const char* what, const at::Tensor* reference = nullptr);
 
 }  // namespace temper::policy

@@ -47,7 +47,8 @@ ModelWeights<T> by_role(const std::map<std::string, T*>& at, const ModelConfig& 
 template <class T>
 ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& config) {
   std::map<std::string, T*> at;
-  for (const auto& p : store.parameters()) at[p.name] = store.weights().data_ptr<T>() + p.offset;
+  for (const auto& p : store.parameters())
+    at[p.name] = store.unit_weights(p.unit).template data_ptr<T>() + p.offset - store.units()[p.unit].offset;
   return by_role<T>(at, config);
 }
 

@@ -39,8 +39,9 @@ ModelWeights<T> weight_pointers(const ParameterStore& store, const ModelConfig& 
 template <class T>
 ModelWeights<T> gradient_pointers(ParameterStore& store, const ModelConfig& config);
 
-// The weights', looked up again only where the buffer has moved: names cost more than a decode step has to
-// spare. `arriving` are those of weights that may still be on their way from other ranks (wait_for_weights).
+// The weights', looked up again only where they may have moved: names cost more than a decode step has to
+// spare. `arriving` are those of weights that may still be on their way from other ranks (wait_for_weights), or that
+// blocks take turns to have at the same place while they are sharded.
 template <class T>
 class WeightPointers {
  public:
@@ -49,15 +50,15 @@ class WeightPointers {
     return arriving(store, config);
   }
   const ModelWeights<T>& arriving(const ParameterStore& store, const ModelConfig& config) {
-    if (store.weights_address() != buffer_) {
+    if (store.placement() != placement_) {
       pointers_ = weight_pointers<T>(store, config);
-      buffer_ = store.weights_address();
+      placement_ = store.placement();
     }
     return pointers_;
   }
 
  private:
-  const void* buffer_ = nullptr;
+  uint64_t placement_ = 0;
   ModelWeights<T> pointers_ = {};
 };
 

@@ -2,14 +2,14 @@
 
 #include <ATen/ATen.h>
 
-#include "policy/cuda/device.h"
+#include "policy/parameters/flat.h"
 
 namespace temper::policy {
 
 std::byte* Workspace::reserve(int64_t bytes) {
   if (bytes > bytes_) {
     memory_ = at::Tensor();
-    if (device_.is_cuda()) cuda::give_back_unused();
+    give_back_unused(device_);
     memory_ = at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device_));
     bytes_ = bytes;
   }

@@ -42,6 +42,11 @@ class Workspace {
     Arena arena(reserve(counter.used()));
     return pieces(arena);
   }
+  // Until the next layout there is no memory.
+  void release() {
+    memory_ = at::Tensor();
+    bytes_ = 0;
+  }
   int64_t bytes() const { return bytes_; }
 
  private:

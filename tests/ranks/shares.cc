@@ -45,14 +45,52 @@ at::Tensor added(bool exact, int rank, int micro, int64_t size, at::TensorOption
   return at::sin(i.remainder(1009) * (rank + 1) + micro);
 }
 
+// Weights are read as a decoder reads them, on the stream that computes.
+class Reading {
+ public:
+  explicit Reading(ParameterStore& store) : store_(store) {}
+
+  void read(size_t unit, Pass pass) {
+    store_.wait_for_weights(unit, pass);
+    seen_.push_back({unit, store_.unit_weights(unit).clone()});
+  }
+  void forward() {
+    for (size_t unit = 0; unit < store_.units().size(); ++unit) read(unit, Pass::kForward);
+  }
+  // Throws where what was read since the last call is not `right`, parameter by parameter.
+  void expect(const std::vector<at::Tensor>& right, const char* what) {
+    for (const auto& [unit, weights] : std::exchange(seen_, {}))
+      for (size_t i = 0; i < right.size(); ++i)
+        if (const ParameterInfo& p = store_.parameters()[i]; p.unit == unit)
+          if (!at::equal(weights.narrow(0, p.offset - store_.units()[unit].offset, p.size), right[i]))
+            throw WorldError("{} was read as {} that it is not", p.name, what);
+  }
+
+ private:
+  struct Seen {
+    size_t unit;
+    at::Tensor weights;
+  };
+  ParameterStore& store_;
+  std::vector<Seen> seen_;
+};
+
+std::vector<at::Tensor> copy_of(const ParameterStore& store) {
+  std::vector<at::Tensor> weights;
+  for (const ParameterInfo& p : store.parameters())
+    weights.push_back(store.weight(p.name).reshape(-1).clone());
+  return weights;
+}
+
 // A store that gets gradients as a decoder gives them, and updates.
 class Learning {
  public:
   // These of `all` ranks add their gradients here: one, or all where a single rank computes what they do together.
   Learning(ParameterStore& store, std::vector<int> ranks, int all, bool exact = true)
-      : store_(store), ranks_(std::move(ranks)), all_(all), exact_(exact) {
+      : store_(store), reading_(store), ranks_(std::move(ranks)), all_(all), exact_(exact) {
     store_.init_random(3);
   }
+  Reading& reading() { return reading_; }
 
   void sum_gradients() {
     for (int micro = 0; micro < kMicroBatches; ++micro) add_gradients(micro);
@@ -75,10 +113,12 @@ class Learning {
  private:
   // Where each gradient lies is asked before the first is added.
   void add_gradients(int micro) {
-    if (ranks_.size() == 1 && !has(ranks_.front(), micro)) return store_.finish_without_backward();
+    if (ranks_.size() == 1 && !has(ranks_.front(), micro)) return store_.pass_without_tokens(true);
     std::vector<at::Tensor> gradients;
     for (const ParameterInfo& p : store_.parameters()) gradients.push_back(store_.gradient(p).view(-1));
+    reading_.forward();
     for (size_t unit = store_.units().size(); unit-- > 0;) {
+      if (unit + 1 < store_.units().size()) reading_.read(unit, Pass::kBackward);
       for (size_t i = 0; i < gradients.size(); ++i)
         if (const ParameterInfo& p = store_.parameters()[i]; p.unit == unit) add(p, micro, gradients[i]);
       store_.finish_unit(unit);
@@ -91,6 +131,7 @@ class Learning {
   }
 
   ParameterStore& store_;
+  Reading reading_;
   std::vector<int> ranks_;
   int all_;
   bool exact_;
@@ -101,6 +142,21 @@ struct Case {
   int64_t zero_stage, shard_degree;
 };
 
+// The policy scores with other weights than its own, on all ranks but the last, and with its own again. It learns with
+// these.
+void score(ParameterStore& store, Reading& reading, at::Tensor& reference, bool has_tokens,
+           const std::vector<at::Tensor>& right, const std::vector<at::Tensor>& right_reference) {
+  const auto pass = [&] { has_tokens ? reading.forward() : store.pass_without_tokens(false); };
+  pass();
+  reading.expect(right, "weights");
+  store.swap_weights(reference);
+  pass();
+  reading.expect(right_reference, "weights of the reference");
+  store.swap_weights(reference);
+  pass();
+  reading.expect(right, "weights behind the reference");
+}
+
 void check(Communicator& ranks, at::Device device, const Case& c) {
   const ModelConfig config = shape(device.is_cuda(), c.tied);
   const DType dtype = device.is_cuda() ? DType::kBF16 : DType::kF32;
@@ -109,8 +165,23 @@ void check(Communicator& ranks, at::Device device, const Case& c) {
   std::vector<int> all(size_t(ranks.size()));
   std::iota(all.begin(), all.end(), 0);
   Learning together(of_all, {ranks.rank()}, ranks.size()), single(of_one, all, ranks.size());
-  for (int update = 0; update < kUpdates; ++update) together.update(), single.update();
-  check_replicas(of_all, "weights");
+  const auto before = copy_of(of_one);
+  at::Tensor reference = of_all.copy_for_learning(of_all.weights());
+  for (int update = 0; update < kUpdates; ++update) {
+    const auto right = copy_of(of_one);
+    of_all.shard_weights();
+    if (of_all.sharded() != (c.zero_stage == 3 && c.shard_degree > 1))
+      throw WorldError("ZeRO-{} of groups of {} did not shard as it should", c.zero_stage, c.shard_degree);
+    score(of_all, together.reading(), reference, ranks.size() == 1 || ranks.rank() + 1 < ranks.size(), right,
+          before);
+    together.update();
+    together.reading().expect(right, "weights in an update");
+    check_replicas(of_all, "weights", &reference);
+    of_all.unshard_weights();
+    single.update();
+    single.reading().expect(right, "weights of one rank");
+  }
+  check_replicas(of_all, "weights", &reference);
   for (const ParameterInfo& p : of_one.parameters())
     if (!at::equal(of_all.weight(p.name), of_one.weight(p.name)))
       throw WorldError("ZeRO-{}: {} of {} ranks in groups of {} is not what one computes", c.zero_stage,
@@ -123,6 +194,7 @@ void check_bound(Communicator& ranks, at::Device device, const Case& c) {
   ParameterStore store(shape(device.is_cuda(), c.tied), device.is_cuda() ? DType::kBF16 : DType::kF32, device,
                        ranks, c.zero_stage, c.shard_degree);
   Learning learning(store, {ranks.rank()}, ranks.size(), false);
+  store.shard_weights();
   learning.sum_gradients();
   for (const ParameterPart& p : store.parts()) {
     at::Tensor sum = at::zeros_like(p.gradients, at::kDouble), size = at::zeros_like(sum);
@@ -140,15 +212,38 @@ void check_bound(Communicator& ranks, at::Device device, const Case& c) {
   }
 }
 
+// Only GPUs learn in bf16, but the weights of any policy are sharded alike. Masters are made from either form.
+void check_bf16(Communicator& ranks, at::Device device, const Case& c) {
+  const ModelConfig config = shape(device.is_cuda(), c.tied);
+  ParameterStore store(config, DType::kBF16, device, ranks, c.zero_stage, c.shard_degree);
+  store.init_random(5);
+  const auto right = copy_of(store);
+  Reading reading(store);
+  store.shard_weights();
+  reading.forward();
+  reading.expect(right, "weights in bf16");
+  for (const ParameterPart& p : store.parts())
+    if (!at::equal(p.master, p.weights.to(at::kFloat)))
+      throw WorldError("ZeRO-{}: {} of {} ranks in groups of {} has another master", c.zero_stage,
+                       p.parameter.name, ranks.size(), c.shard_degree);
+  store.unshard_weights();
+  const auto after = copy_of(store);
+  for (size_t i = 0; i < right.size(); ++i)
+    if (!at::equal(after[i], right[i]))
+      throw WorldError("ZeRO-{}: {} of {} ranks in groups of {} came back otherwise", c.zero_stage,
+                       store.parameters()[i].name, ranks.size(), c.shard_degree);
+}
+
 }  // namespace
 
 void check_shares(Communicator& ranks, at::Device device) {
   for (const bool tied : {false, true})
-    for (const int64_t zero_stage : {1, 2})
+    for (const int64_t zero_stage : {1, 2, 3})
       for (int64_t degree = 1; degree <= ranks.size(); ++degree)
         if (ranks.size() % degree == 0) {
           check(ranks, device, {tied, zero_stage, degree});
           check_bound(ranks, device, {tied, zero_stage, degree});
+          check_bf16(ranks, device, {tied, zero_stage, degree});
           ranks.same_calls("end of a case");  // nobody leaves a group in which others still are
         }
 }

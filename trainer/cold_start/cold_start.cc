@@ -140,6 +140,7 @@ ColdStartStats run_cold_start(policy::Policy& policy, const std::vector<LearnedR
   if (ranks.size() > 1) ranks.note("examples", digest_of(rows));
   ColdStartStats stats = from;
   stats.total_updates = int64_t(updates.size());
+  policy.shard_weights();
   for (size_t k = size_t(from.updates); k < updates.size(); ++k) {
     const double by_clock = agreed_clock(ranks, clock_share(now_s() - start, options.max_seconds));
     stats.interrupted = any_interrupted(ranks);
@@ -157,6 +158,7 @@ ColdStartStats run_cold_start(policy::Policy& policy, const std::vector<LearnedR
                               clock_share(stats.seconds, options.max_seconds));
     if (progress) progress(stats);
   }
+  policy.unshard_weights();
   if (!stats.interrupted) optimizer.reset();
   return stats;
 }

@@ -30,15 +30,16 @@ namespace {
 class BorrowedWeights {
  public:
   BorrowedWeights(policy::ParameterStore& store, at::Tensor& weights) noexcept
-      : own_(store.weights()), borrowed_(weights) {
-    std::swap(own_, borrowed_);
+      : store_(store), borrowed_(weights) {
+    store_.swap_weights(borrowed_);
   }
-  ~BorrowedWeights() { std::swap(own_, borrowed_); }
+  ~BorrowedWeights() { store_.swap_weights(borrowed_); }
   BorrowedWeights(const BorrowedWeights&) = delete;
   BorrowedWeights& operator=(const BorrowedWeights&) = delete;
 
  private:
-  at::Tensor &own_, &borrowed_;
+  policy::ParameterStore& store_;
+  at::Tensor& borrowed_;
 };
 
 // A policy that is broken gives all its answers the same reward, and its log-probs are no numbers: computing
@@ -187,7 +188,7 @@ Learner::Learner(policy::Policy& policy, LearnerOptions options, LossOptions los
 Learner::~Learner() = default;
 
 void Learner::set_reference(const at::Tensor& weights) {
-  reference_ = std::make_unique<at::Tensor>(weights.clone());
+  reference_ = std::make_unique<at::Tensor>(policy_.parameters().copy_for_learning(weights));
   if (policy::fail_if_asked("reference") == "flip") policy::flip_a_bit(*reference_);
 }
 
@@ -374,10 +375,12 @@ LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages
   LearnStats stats;
   stats.idle_rows = std::ranges::count(rows, false, &Row::computed);
   Sums sums;
+  policy_.shard_weights();
   score_given(parts, stats);
   for (int64_t update = 0; update < options_.epochs * options_.updates_per_batch; ++update)
     if (const Part& part = parts[size_t(update % options_.updates_per_batch)]; !part.rows.empty())
       update_once(part, progress(batch.step, update), sums, stats);
+  policy_.unshard_weights();
   sums.sum_over(policy_.ranks());
   sums.write_means(reference_ != nullptr, stats);
   stats.seconds = now_s() - start;

@@ -77,8 +77,9 @@ class Learner {
   LearnStats update(const rollout::Batch& batch, const TokenAdvantages& advantages);
 
   AdamW& optimizer() { return optimizer_; }
-  const at::Tensor* reference() const { return reference_.get(); }  // flat weights; null without a KL term
-  void set_reference(const at::Tensor& weights);                    // on resume
+  // Flat weights, or under ZeRO-3 this rank's share of them; null without a KL term.
+  const at::Tensor* reference() const { return reference_.get(); }
+  void set_reference(const at::Tensor& weights);  // whole
 
  private:
   struct Row;

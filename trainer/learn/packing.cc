@@ -127,7 +127,7 @@ std::vector<std::vector<float>> score_rows(Policy& policy, const std::vector<Pac
   std::vector<std::vector<float>> log_probs;
   for (const PackRow& row : rows) log_probs.emplace_back(row.ids.size());
   const auto dealt = deal_rows(policy, rows);
-  for (const Pack& pack : make_packs(rows, dealt[size_t(policy.ranks().rank())], max_tokens)) {
+  for (const Pack& pack : make_shared_packs(policy, rows, max_tokens)) {
     const policy::TokenScores scores = policy.forward(pack.tokens, params);
     policy::made_progress();
     size_t k = 0;

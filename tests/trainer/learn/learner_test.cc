@@ -50,7 +50,7 @@ TEST(Learner, TheGradientIsTheLossesDerivative) {
     return stats.loss;
   };
   const at::Tensor gradient = gradient_of(policy, batch, advantages, {}, loss, nullptr, 0.7);
-  at::Tensor& weights = policy.parameters().weights();
+  const at::Tensor& weights = policy.parameters().weights();
   for (int64_t i = 0; i < weights.numel(); i += 97) {
     const double kept = weights[i].item<double>(), step = 1e-6;
     weights[i] = kept + step;

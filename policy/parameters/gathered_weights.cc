@@ -1,0 +1,86 @@
+#include "policy/parameters/gathered_weights.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "policy/parameters/flat.h"
+
+namespace temper::policy {
+namespace {
+
+constexpr size_t kBlockMemories = 3;
+constexpr size_t kAhead = kBlockMemories - 1;
+
+// In which of the memories a unit's weights lie. As many neighbouring blocks as there are memories lie in different
+// ones.
+size_t gathered_place_of(size_t unit, size_t units) {
+  return unit == 0 ? 0 : unit + 1 == units ? 1 : 2 + unit % kBlockMemories;
+}
+
+// Elements of each memory; 0 where no unit needs it.
+std::vector<int64_t> gathered_sizes(const std::vector<ParameterUnit>& units) {
+  std::vector<int64_t> sizes(2 + kBlockMemories);
+  for (size_t unit = 0; unit < units.size(); ++unit) {
+    int64_t& size = sizes[gathered_place_of(unit, units.size())];
+    TEMPER_CHECK(size == 0 || size == units[unit].size, "{} has another size than the blocks",
+                 units[unit].name);
+    size = units[unit].size;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+GatheredWeights::GatheredWeights(std::vector<ParameterUnit> units, Communicator& ranks,
+                                 const at::TensorOptions& options)
+    : units_(std::move(units)), ranks_(ranks) {
+  for (const ParameterUnit& unit : units_) names_.push_back(lasting_name("weights of " + unit.name));
+  for (const int64_t size : gathered_sizes(units_))
+    memories_.push_back({.weights = allocate_zeros(size, options)});
+}
+
+int64_t GatheredWeights::size(const std::vector<ParameterUnit>& units) {
+  const std::vector<int64_t> sizes = gathered_sizes(units);
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+}
+
+GatheredWeights::Memory& GatheredWeights::memory_of(size_t unit) {
+  return memories_[gathered_place_of(unit, units_.size())];
+}
+
+at::Tensor GatheredWeights::of(size_t unit) const {
+  return memories_[gathered_place_of(unit, units_.size())].weights;
+}
+
+// When a unit is waited for, the block whose memory the last of the next ones takes has been given to the current
+// stream. The copy follows it on that stream, and a gather begins after the copy, so that neither overwrites what is
+// still read.
+void GatheredWeights::wait(size_t unit, Pass pass, const at::Tensor& shares) {
+  const size_t left = pass == Pass::kForward ? units_.size() - 1 - unit : unit;
+  for (size_t ahead = 0; ahead <= std::min(kAhead, left); ++ahead) {
+    const size_t next = pass == Pass::kForward ? unit + ahead : unit - ahead;
+    if (memory_of(next).unit != next) start(next, shares);
+  }
+  memory_of(unit).gather.wait_on_stream();
+}
+
+void GatheredWeights::start(size_t unit, const at::Tensor& shares) {
+  Memory& memory = memory_of(unit);
+  memory.gather.wait_on_stream();
+  memory.unit = unit;
+  copy_bytes(ranks_.share_of(memory.weights),
+             shares.narrow(0, units_[unit].offset / ranks_.size(), units_[unit].size / ranks_.size()));
+  memory.gather = ranks_.start_all_gather(memory.weights, names_[unit]);
+}
+
+void GatheredWeights::forget(size_t unit) {
+  if (Memory& memory = memory_of(unit); memory.unit == unit) memory.unit.reset();
+}
+
+void GatheredWeights::forget() {
+  for (Memory& memory : memories_) memory.unit.reset();
+}
+
+}  // namespace temper::policy
