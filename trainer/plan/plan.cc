@@ -32,19 +32,48 @@ int64_t shard_ranks(const RunConfig& config, const PlanSite& site) {
   return policy::shard_group_size(config.model.memory.shard_degree, site.ranks);
 }
 
+// What is in a memory at the same time. Under ZeRO-3 over several ranks a rollout and an update hold different things.
+enum class Held { kAlways, kInRollout, kInUpdate };
+
+std::vector<Held> times_of(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+  if (policy::zero_stage_for(shape, config.model.memory.zero_stage) < 3 || shard_ranks(config, site) == 1)
+    return {Held::kAlways};
+  return {Held::kInRollout, Held::kInUpdate};
+}
+
+std::string name_of(const std::string& memory, Held held) {
+  return held == Held::kAlways      ? memory
+         : held == Held::kInRollout ? memory + " in a rollout"
+                                    : memory + " in an update";
+}
+
+// A rollout's are put together beside this rank's share of them.
+std::vector<MemoryItem> weight_memory(const ModelConfig& shape, int64_t weight_bytes, int64_t ranks,
+                                      Held held) {
+  const int64_t all = weight_bytes * shape.parameter_count();
+  if (held == Held::kAlways) return {{"weights", all}};
+  const MemoryItem share{fmt::format("weights, the share of one of {} ranks", ranks), all / ranks};
+  if (held == Held::kInRollout) return {{"weights", all}, share};
+  return {share,
+          {"weights gathered from the ranks",
+           weight_bytes * policy::GatheredWeights::size(policy::units_of(shape, ranks))}};
+}
+
 // Gradients, master and moments are sharded over `ranks` ranks.
-std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape, int64_t ranks) {
+std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape, int64_t ranks,
+                                         Held held) {
   const int64_t parameters = shape.parameter_count();
   const bool gpu = config.model.policy().on_gpu();
   const int64_t weight_bytes = gpu ? kBF16 : kF32;
-  std::vector<MemoryItem> items = {{"weights", weight_bytes * parameters}};
+  std::vector<MemoryItem> items = weight_memory(shape, weight_bytes, ranks, held);
   if (gpu) items.push_back({"master weights", kF32 * parameters / ranks});
   items.push_back({"gradients", kF32 * parameters / ranks});
   items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
-  if (ranks > 1)
+  if (ranks > 1 && held != Held::kInRollout)
     items.push_back({fmt::format("gradients not yet summed over {} ranks", ranks),
                      unsummed_gradient_bytes(shape, config.model.memory.zero_stage, ranks)});
-  if (config.loss.kl_coefficient > 0) items.push_back({"reference weights", weight_bytes * parameters});
+  if (config.loss.kl_coefficient > 0)
+    items.push_back({"reference weights", weight_bytes * parameters / (held == Held::kAlways ? 1 : ranks)});
   return items;
 }
 
@@ -55,17 +84,19 @@ int64_t largest_pack(const RunConfig& config) {
 }
 
 // Where the policy computes.
-MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, Held held) {
   const rollout::RolloutOptions& r = config.rollout;
   const policy::PolicyOptions options = config.model.policy();
   const int64_t pack = largest_pack(config);
-  MemoryPlan device{.name = options.on_gpu() ? "GPU memory" : "memory",
-                    .items = parameter_memory(config, shape, shard_ranks(config, site)),
+  MemoryPlan device{.name = name_of(options.on_gpu() ? "GPU memory" : "memory", held),
+                    .items = parameter_memory(config, shape, shard_ranks(config, site), held),
                     .available_bytes = options.on_gpu() ? site.free_gpu_bytes : site.free_host_bytes};
-  device.items.push_back(
-      {fmt::format("activations of {} tokens", pack), policy::activation_bytes(shape, options, pack, pack)});
-  device.items.push_back({fmt::format("keys and values of {} sequences", r.max_sequences),
-                          policy::KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});
+  if (held != Held::kInRollout)
+    device.items.push_back({fmt::format("activations of {} tokens", pack),
+                            policy::activation_bytes(shape, options, pack, pack)});
+  if (held != Held::kInUpdate)
+    device.items.push_back({fmt::format("keys and values of {} sequences", r.max_sequences),
+                            policy::KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});
   return device;
 }
 
@@ -81,21 +112,42 @@ void add_gpu_items(const RunConfig& config, const ModelConfig& shape, const Plan
   gpu.items.insert(gpu.items.end(), judge.begin(), judge.end());
 }
 
-std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
-                                    const std::vector<MemoryItem>& judge) {
-  const bool gpu = config.model.policy().on_gpu();
+void add_host_items(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
+                    MemoryPlan& host) {
   const int64_t lanes = config.env.lanes > 0 ? config.env.lanes : site.cores;
-  MemoryPlan device = device_memory(config, shape, site);
-  MemoryPlan host =
-      gpu ? MemoryPlan{.name = "memory", .items = {}, .available_bytes = site.free_host_bytes} : device;
   host.items.push_back(
       {fmt::format("judge, {} lanes", lanes), lanes * ((config.env.memory_mb << 20) + kOracleBytes)});
   host.items.push_back(
       {"checkpoint while it is written", 3 * kF32 * shape.parameter_count() / shard_ranks(config, site)});
   host.items.push_back({"program", kProcessBytes});
-  if (!gpu) return {host};
-  add_gpu_items(config, shape, site, judge, device);
-  return {host, device};
+}
+
+std::vector<MemoryPlan> gpu_memories(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
+                                     const std::vector<MemoryItem>& judge) {
+  std::vector<MemoryPlan> memories;
+  for (const Held held : times_of(config, shape, site)) {
+    memories.push_back(device_memory(config, shape, site, held));
+    add_gpu_items(config, shape, site, judge, memories.back());
+  }
+  return memories;
+}
+
+// The machine's, and then a GPU's.
+std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
+                                    const std::vector<MemoryItem>& judge) {
+  std::vector<MemoryPlan> memories;
+  if (config.model.policy().on_gpu()) {
+    memories = gpu_memories(config, shape, site, judge);
+    memories.insert(memories.begin(),
+                    {.name = "memory", .items = {}, .available_bytes = site.free_host_bytes});
+    add_host_items(config, shape, site, memories.front());
+    return memories;
+  }
+  for (const Held held : times_of(config, shape, site)) {
+    memories.push_back(device_memory(config, shape, site, held));
+    add_host_items(config, shape, site, memories.back());
+  }
+  return memories;
 }
 
 std::string bytes_text(int64_t bytes) {
@@ -123,24 +175,36 @@ class Advice {
         return fmt::format(
             "model.shard_degree=0, model.recompute=true and rollout.max_sequences of at most {} make it fit",
             most);
+    const int64_t given = std::exchange(config_.model.memory.zero_stage, 3);
+    if (const int64_t most = most_sequences(); most > 0)
+      return fmt::format(
+          "model.zero_stage=3, model.recompute=true and rollout.max_sequences of at most {} make it fit",
+          most);
+    config_.model.memory.zero_stage = given;
+    if (const std::string text = more_gpus(""); !text.empty()) return text;
+    config_.model.memory.zero_stage = 3;
+    if (const std::string text = more_gpus("model.zero_stage=3, "); !text.empty()) return text;
+    return fmt::format(
+        "no number of such GPUs makes it fit: each holds the whole weights in a rollout, and in an update "
+        "the gradients of the embedding, the head and two blocks beside the activations; a smaller model, a "
+        "shorter rollout.max_context_tokens or GPUs of more memory make it fit");
+  }
+
+ private:
+  // Empty where no number is enough.
+  std::string more_gpus(const char* words) {
     const PlanSite here = site_;
     for (site_.ranks = 2 * here.ranks; site_.ranks <= kMostRanks; site_.ranks *= 2)
       if (const int64_t most = most_sequences(); most > 0)
         return fmt::format(
-            "{} such GPUs, model.recompute=true and rollout.max_sequences of at most {} make it fit",
-            site_.ranks, most);
-    return fmt::format(
-        "no number of such GPUs makes it fit: each holds the whole weights and the gradients of the "
-        "embedding, the "
-        "head and two blocks, and weights sharded over the GPUs (ZeRO-3) are not there; a smaller model, a "
-        "shorter "
-        "rollout.max_context_tokens or GPUs of more memory make it fit");
+            "{} such GPUs, {}model.recompute=true and rollout.max_sequences of at most {} make it fit",
+            site_.ranks, words, most);
+    site_ = here;
+    return "";
   }
-
- private:
   bool fits(int64_t sequences) {
     config_.rollout.max_sequences = sequences;
-    return memories_of(config_, shape_, site_, judge_).back().fits();
+    return std::ranges::all_of(gpu_memories(config_, shape_, site_, judge_), &MemoryPlan::fits);
   }
   // 0: not one.
   int64_t most_sequences() {
@@ -189,7 +253,7 @@ std::string misfit(const Plan& plan) {
       return fmt::format(
           "the run needs {} of {} and {} are available: {}", bytes_text(memory.needed_bytes()), memory.name,
           bytes_text(memory.available_bytes),
-          &memory == &plan.memories.back() && !plan.advice.empty()
+          &memory != &plan.memories.front() && !plan.advice.empty()
               ? plan.advice
               : "lower rollout.max_sequences, learner.micro_batch_tokens, "
                 "cold_start.micro_batch_tokens or env.lanes, set model.recompute=true, or choose a "

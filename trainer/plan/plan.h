@@ -15,7 +15,7 @@ struct MemoryItem {
   int64_t bytes = 0;
 };
 
-// The contents of one memory: the machine's, or a GPU's.
+// The contents of one memory, the machine's or a GPU's; where weights are sharded in an update, at one time.
 struct MemoryPlan {
   std::string name;
   std::vector<MemoryItem> items;

@@ -67,8 +67,9 @@ double generate_s(const RunConfig& config, const ModelConfig& shape, const PlanS
 // The part of the data of a reduce-scatter or an all-gather over so many ranks that each rank sends.
 double sent_part(int64_t ranks) { return double(ranks - 1) / double(ranks); }
 
-// In a shard group gradients are summed after each pack, or once an update; then everyone gets the new weights. Over
-// replicas each share is summed once an update, by a reduce-scatter and an all-gather.
+// In a shard group gradients are summed after each pack, or once an update; then everyone gets the new weights. Under
+// ZeRO-3 weights are gathered for each forward and each backward, and once a step for the rollout. Over replicas each
+// share is summed once an update, by a reduce-scatter and an all-gather.
 void add_sent_bytes(const RunConfig& config, const ModelConfig& shape, int64_t ranks, StepCost& step) {
   const auto parameters = double(shape.parameter_count());
   const int64_t learned = step.learned_tokens;
@@ -76,9 +77,10 @@ void add_sent_bytes(const RunConfig& config, const ModelConfig& shape, int64_t r
   const int64_t pack = std::max(config.learner.micro_batch_tokens, config.rollout.max_context_tokens);
   const int64_t updates = config.learner.updates_per_batch * config.learner.epochs;
   const int64_t packs = std::max(updates, ceil_div(learned, ranks * pack));
-  const int64_t sums = policy::zero_stage_for(shape, config.model.memory.zero_stage) == 1 ? updates : packs;
+  const int64_t stage = policy::zero_stage_for(shape, config.model.memory.zero_stage);
+  const int64_t sums = stage == 1 ? updates : packs, gathers = stage == 3 ? 2 * packs + 1 : updates;
   step.shard_bytes =
-      sent_part(shard) * parameters * (kF32Bytes * double(sums) + kBF16Bytes * double(updates));
+      sent_part(shard) * parameters * (kF32Bytes * double(sums) + kBF16Bytes * double(gathers));
   step.replica_bytes =
       2 * sent_part(ranks / shard) * kF32Bytes * parameters / double(shard) * double(updates);
 }

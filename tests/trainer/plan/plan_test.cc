@@ -100,6 +100,53 @@ TEST_F(PaperPlan, OfShardGroupsIsWhatAHandWorksOut) {
                   "1, 2, 4, 8, 16, 32, 64, or 0 for all")));
 }
 
+// A rollout has whole weights and no activations, an update shares of them and no keys and values.
+TEST_F(PaperPlan, OfShardedWeightsIsWhatAHandWorksOut) {
+  RunConfig config = gpu_config();
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
+  const Plan whole = make_plan(config, shape, site_, kJudge);
+  config.model.memory.zero_stage = 3;
+  config.loss.kl_coefficient = 0.1;
+  const Plan plan = make_plan(config, shape, site_, kJudge);
+  ASSERT_EQ(plan.memories.size(), 3u);
+  const MemoryPlan &rollout = plan.memories[1], &update = plan.memories[2];
+  EXPECT_EQ(rollout.name, "GPU memory in a rollout");
+  EXPECT_EQ(update.name, "GPU memory in an update");
+  const int64_t share = 16381470720 / 8;
+  EXPECT_EQ(rollout.items[0].bytes, 16381470720);
+  EXPECT_EQ(rollout.items[1].bytes, share);
+  EXPECT_EQ(update.items[0].bytes, share);
+  // Embedding, head with the last norm, and three blocks.
+  EXPECT_EQ(bytes_of(update, "weights gathered"),
+            2 * (int64_t(622329856) + 622333952 + 3 * int64_t(192946688)));
+  for (const MemoryPlan* one : {&rollout, &update}) {
+    EXPECT_EQ(bytes_of(*one, "master weights"), 4095367680);
+    EXPECT_EQ(bytes_of(*one, "reference weights"), share);
+    EXPECT_EQ(bytes_of(*one, "judge"), int64_t(6) << 30);
+  }
+  const MemoryPlan& both = whole.memories[1];
+  const int64_t unsummed = bytes_of(both, "gradients not yet summed"),
+                activations = bytes_of(both, "activations"), keys = bytes_of(both, "keys and values");
+  EXPECT_EQ(rollout.needed_bytes(), both.needed_bytes() - unsummed - activations + 2 * share);
+  EXPECT_EQ(update.needed_bytes(),
+            both.needed_bytes() - 16381470720 - keys + 2 * share + bytes_of(update, "weights gathered"));
+  // 32 packs a rank, each with two gathers of the weights, and one for the rollout.
+  EXPECT_NEAR(plan.step.shard_bytes, 7.0 / 8 * 8190735360 * (4 * 32 + 2 * (2 * 32 + 1)), 1e6);
+  config.model.memory.shard_degree = 1;  // nobody to share with
+  EXPECT_EQ(make_plan(config, shape, site_, kJudge).memories.size(), 2u);
+}
+
+TEST_F(PaperPlan, SaysThatShardedWeightsFit) {
+  RunConfig config = gpu_config();
+  config.rollout.max_sequences = 1;
+  const PlanSite hosts = site_named("16xH200-141");
+  const policy::ModelConfig shape = *published_shape("QwQ-32B");
+  const std::string advice = make_plan(config, shape, hosts, kJudge).advice;
+  EXPECT_THAT(advice, HasSubstr("model.zero_stage=3, model.recompute=true"));
+  config.model.memory.zero_stage = 3;
+  EXPECT_EQ(misfit(make_plan(config, shape, hosts, kJudge)), "");
+}
+
 TEST_F(PaperPlan, SaysWhatWouldFit) {
   RunConfig config = gpu_config();
   const policy::ModelConfig shape = *published_shape("Qwen3-8B");
