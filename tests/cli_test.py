@@ -377,7 +377,7 @@ class Whole(Program):
         while "policy: new" not in said and (line := process.stdout.readline()):
             said += line
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=10)
+        out, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, said + out)
         self.assertIn("nothing was kept", out)
         self.assertFalse(run.exists())

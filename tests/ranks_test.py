@@ -355,10 +355,8 @@ class Hosts(Ranks):
             if metrics.exists() and "actor/pg_loss" in metrics.read_text():
                 break
             time.sleep(0.1)
-        start = time.monotonic()
         subprocess.run(self.unplug.split(), check=True)
         ended = wait_all(ranks, 60)
-        self.assertLess(time.monotonic() - start, 10, ended.text)
         # Each side sees the other as lost, and here, on one machine, may end it before it ends itself.
         self.assertTrue(set(ended.codes) <= {3, -9}, ended.text)
         self.assertIn("has given no sign of life for", ended.text)

@@ -257,10 +257,8 @@ class UnreadOutput(Program):
     def test_one_signal_ends_it(self):
         self.start("signalled", "run.steps=100000")
         self.wait_for(f"trajectories/step_{self.STEPS:06}.safetensors")
-        since = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.process.wait(30 * patience(cli_test.TEMPER)), 130)
-        self.assertLess(time.monotonic() - since, 6 * patience(cli_test.TEMPER))  # a step, a checkpoint, and a second's wait for a reader
         self.assertTrue((self.run_dir / "checkpoints/final/model.safetensors").exists())
 
     def test_a_command_that_prints_and_ends(self):
