@@ -36,8 +36,8 @@ std::string on_each_output(const Task& task, const std::string& body) {
   return fmt::format("{} {{\n{}}}\n", task.signature(), statements);
 }
 
-double least_eager_us(OracleProcess& oracle, uint32_t task) {
-  DrawRequest request{.task = task, .shape = -1, .count = kDrawsAtOnce, .seed = task + 1};
+double least_eager_us(OracleProcess& oracle, uint32_t task, int32_t shape) {
+  DrawRequest request{.task = task, .shape = shape, .count = kDrawsAtOnce, .seed = task + 1};
   oracle.draw(request);
   oracle.begin_serving();
   const double null_us = double(least_wall(oracle.null_calls(kEmptyCalls)).count()) * 1e-3;
@@ -113,10 +113,14 @@ class Admittance {
     OracleProcess oracle = start_oracle(sound_tasks());
     for (size_t i = 0; i < sound_.size(); ++i, count(1)) {
       Admission& row = rows_[sound_[i]];
-      row.eager_us = least_eager_us(oracle, uint32_t(i));
-      if (row.eager_us >= kLeastEager_us) continue;
-      row.problems.push_back(fmt::format("eager takes {:.1f} us at the timed shape; at least {} is needed",
-                                         row.eager_us, kLeastEager_us));
+      const Task& task = tasks_[sound_[i]];
+      for (size_t timed = 0; timed < task.timed_count(); ++timed) {
+        const double eager_us = least_eager_us(oracle, uint32_t(i), timed_number(timed));
+        if (timed == 0) row.eager_us = eager_us;
+        if (eager_us >= kLeastEager_us) continue;
+        row.problems.push_back(fmt::format("eager takes {:.1f} us at {}; at least {} is needed", eager_us,
+                                           timed_words(task, timed), kLeastEager_us));
+      }
     }
   }
 

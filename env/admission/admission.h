@@ -23,7 +23,7 @@ std::vector<TrivialSolver> trivial_solvers(const Task& task);
 
 struct Admission {
   std::string task;
-  double eager_us = 0;                // the fastest of several calls at the timed shape; 0 if not timed
+  double eager_us = 0;                // the fastest of several calls at the first timed shape; 0 if not timed
   double floor_us = 0;                // GPU tasks: what an H200 needs for the bytes and the arithmetic
   double allowed = 0;                 // GPU tasks: the largest relative error that passes
   bool timed = false;                 // GPU tasks: whether trivial solvers were tried at the timed shape

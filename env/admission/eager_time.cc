@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/admission/gpu_admission.h"
 #include "env/gpu/oracle_process.h"
 
 namespace temper::env {
@@ -13,23 +14,26 @@ namespace {
 
 constexpr int kWarmCalls = 3, kEagerCalls = 20;
 
-double least_eager_us(GpuOracleProcess& oracle, uint32_t task) {
+double least_eager_us(GpuOracleProcess& oracle, uint32_t task, int32_t shape) {
   double least = 0;
   for (int call = 0; call < kWarmCalls + kEagerCalls; ++call) {
-    const double us = oracle.baseline(task, {{.seed = uint64_t(call) + 1}}).baseline_us[0];
+    const double us = oracle.baseline(task, {{.shape = shape, .seed = uint64_t(call) + 1}}).baseline_us[0];
     if (call == kWarmCalls || (call > kWarmCalls && us < least)) least = us;
   }
   return least;
 }
 
-void weigh_time(Admission& row, double eager_us) {
-  row.eager_us = eager_us;
+void weigh_time(Admission& row, const Task& task, size_t timed, double eager_us) {
+  if (timed == 0) row.eager_us = eager_us;
+  const std::string words = timed_words(task, timed);
+  const double floor_us = timed == 0 ? row.floor_us : h200_floor_us(task, timed);
   if (eager_us < kLeastEager_us)
-    row.problems.push_back(fmt::format("eager takes {:.1f} us at the timed shape; at least {} is needed",
-                                       eager_us, kLeastEager_us));
-  if (eager_us < row.floor_us)
-    row.problems.push_back(fmt::format("eager takes {:.1f} us, less than the {:.1f} us of bytes and flops",
-                                       eager_us, row.floor_us));
+    row.problems.push_back(
+        fmt::format("eager takes {:.1f} us at {}; at least {} is needed", eager_us, words, kLeastEager_us));
+  if (eager_us < floor_us)
+    row.problems.push_back(
+        fmt::format("eager takes {:.1f} us at {}, less than the {:.1f} us of bytes and flops", eager_us,
+                    words, floor_us));
 }
 
 class EagerTimes {
@@ -56,7 +60,8 @@ class EagerTimes {
  private:
   void time_one(GpuOracleProcess& oracle, uint32_t task, size_t row) {
     try {
-      weigh_time(rows_[row], least_eager_us(oracle, task));
+      for (size_t timed = 0; timed < tasks_[row].timed_count(); ++timed)
+        weigh_time(rows_[row], tasks_[row], timed, least_eager_us(oracle, task, timed_number(timed)));
     } catch (const TaskTooLarge& error) {
       return refuse(row, error.what());
     }

@@ -132,13 +132,13 @@ class GpuAdmittance {
 
 }  // namespace
 
-double h200_floor_us(const Task& task) {
+double h200_floor_us(const Task& task, size_t timed) {
   GpuFactsWire gpu;  // nominal figures
   gpu.multiprocessors = 132;
   gpu.l2_bytes = 50 << 20;
   gpu.bytes_per_s = 4.8e12;
   gpu.clock_hz = 1.98e9;
-  return gpu_floor_us(task, gpu);
+  return gpu_floor_us(task, gpu, timed);
 }
 
 std::vector<Admission> admit_gpu_tasks(const GpuAdmissionOptions& options, const std::vector<Task>& tasks,

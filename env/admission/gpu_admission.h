@@ -15,8 +15,9 @@ struct GpuAdmissionOptions {
   int64_t processes = 0;     // 0: one per core; on a GPU not more than some
 };
 
-// The time in microseconds that an H200 needs for the least bytes and arithmetic that the task declares.
-double h200_floor_us(const Task& task);
+// The time in microseconds that an H200 needs for the least bytes and arithmetic that the task declares at the timed shape
+// of that index.
+double h200_floor_us(const Task& task, size_t timed = 0);
 
 // Errors: WorldError if a process dies.
 std::vector<Admission> admit_gpu_tasks(const GpuAdmissionOptions& options, const std::vector<Task>& tasks,

@@ -23,10 +23,15 @@ std::string tensors_text(const std::vector<TensorSpec>& tensors) {
   return fmt::format("{}", fmt::join(texts, " "));
 }
 
-std::string sizes_text(const Task& task) {
-  std::vector<std::string> texts;
-  for (const auto& dim : task.dims) texts.push_back(fmt::format("{} {}", dim, task.timed_shape.at(dim)));
-  return fmt::format("{}", fmt::join(texts, ", "));
+std::string timed_text(const Task& task) {
+  std::string text;
+  for (size_t i = 0; i < task.timed_count(); ++i) {
+    const Shape shape = task.timed(i).sizes;
+    std::vector<std::string> sizes;
+    for (const auto& dim : task.dims) sizes.push_back(fmt::format("{} {}", dim, shape.at(dim)));
+    text += fmt::format("{}{}", i == 0 ? "" : "; ", fmt::join(sizes, ", "));
+  }
+  return text;
 }
 
 std::string found_cells(const Admission& row) {
@@ -44,7 +49,7 @@ constexpr const char* kHead =
 
 std::string task_cells(const Task& task, double floor_us) {
   return fmt::format("| `{}` | {} | {} → {} | {} | {} |", task.name, task.split, tensors_text(task.inputs),
-                     tensors_text(task.outputs), sizes_text(task),
+                     tensors_text(task.outputs), timed_text(task),
                      floor_us > 0 ? fmt::format("{:.1f}", floor_us) : "-");
 }
 

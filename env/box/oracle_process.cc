@@ -22,8 +22,8 @@ template <class Bytes>
 int64_t most_of_shapes(const std::vector<Task>& tasks, Bytes bytes) {
   int64_t most = 0;
   for (const auto& task : tasks) {
-    most = std::max(most, bytes(case_layout(task, task.timed_shape)));
-    for (const auto& shape : task.check_shapes) most = std::max(most, bytes(case_layout(task, shape)));
+    for (int32_t shape = first_shape(task); shape < int32_t(task.check_shapes.size()); ++shape)
+      most = std::max(most, bytes(case_layout(task, shape_of(task, shape))));
   }
   return most;
 }

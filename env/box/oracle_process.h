@@ -20,7 +20,7 @@ inline constexpr int kDrawsAtOnce = 8;
 
 struct DrawRequest {
   uint32_t task = 0;
-  int32_t shape = -1;  // check shape, or -1: the timed one
+  int32_t shape = -1;  // a number as in shape_of (env/task/task.h)
   int32_t count = 1;   // ≤ kDrawsAtOnce
   double magnitude = 1;
   bool perturb = false;

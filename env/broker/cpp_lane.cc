@@ -82,7 +82,7 @@ void CppLane::prepare() {
 RunnerOptions CppLane::runner_options() const {
   return {.program = program_dir_ + "/temper-runner",
           .memory_bytes = setup_.memory_mb << 20,
-          .cpu_s = kGoes * int64_t(setup_.run_timeout_s) + 2,
+          .cpu_s = most_budgets(most_timed(setup_.tasks)) * int64_t(setup_.run_timeout_s) + 2,
           .arena_bytes = std::max(largest_laid_case(setup_.tasks), options_.compile.object_bytes),
           .user = options_.user};
 }

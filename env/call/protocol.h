@@ -51,7 +51,7 @@ struct OracleRequest {
   MessageHeader header;
   OracleOp op = OracleOp::kNull;
   uint32_t task = 0;    // index into the task list both sides loaded
-  int32_t shape = -1;   // check shape index, or -1 for the timed shape
+  int32_t shape = -1;   // a number as in shape_of (env/task/task.h)
   int32_t count = 0;    // kDraw: number of draws, ≤ kMaxTimedDraws
   int32_t draw = 0;     // kCompare
   int32_t perturb = 0;  // kDraw: 1 = draw 1.. repeat draw 0 with one element changed by much (the spike test)

@@ -42,8 +42,8 @@ void add_zone(Zones& zones, uint64_t begin, int64_t bytes, uint32_t key, FillTyp
 
 }  // namespace
 
-const Shape& shape_of(const Task& task, int32_t shape) {
-  return shape < 0 ? task.timed_shape : task.check_shapes.at(size_t(shape));
+int32_t plan_number(const Task& task, int32_t shape) {
+  return shape < 0 ? int32_t(task.check_shapes.size() + timed_index(shape)) : shape;
 }
 
 DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude, const DrawForm& form,
@@ -131,7 +131,7 @@ std::vector<int64_t> exchange_offsets(const std::vector<int64_t>& outputs, int64
 int64_t exchange_bytes(const std::vector<Task>& tasks) {
   int64_t most = 0;
   for (const Task& task : tasks) {
-    for (int32_t shape = -1; shape < int32_t(task.check_shapes.size()); ++shape) {
+    for (int32_t shape = first_shape(task); shape < int32_t(task.check_shapes.size()); ++shape) {
       int64_t bytes = 0;
       exchange_offsets(buffer_bytes(task.outputs, shape_of(task, shape)), bytes);
       most = std::max(most, bytes);

@@ -20,7 +20,7 @@ inline constexpr int kMaxBatch = 16;  // calls, or draws
 // One draw of a task's inputs. Both secrets are made after the candidate was compiled: the seed is new for every
 // call, the key of turns for every verdict.
 struct GpuDraw {
-  int32_t shape = -1;  // check shape, or -1: the timed one
+  int32_t shape = -1;  // a number as in shape_of (env/task/task.h)
   int32_t spike = -1;  // the input that has one element changed by much; −1 if there is none
   double magnitude = 1;
   uint64_t seed = 0;
@@ -36,7 +36,9 @@ struct GpuDraw {
   bool plain() const { return std::ranges::count(kind, DrawKind::kPlain) == kMaxDraws; }
 };
 
-const Shape& shape_of(const Task& task, int32_t shape);
+// The index of a shape's plan among those of a candidate (env/plan/gpu_candidate.h), by the shape's number.
+int32_t plan_number(const Task& task, int32_t shape);
+
 DrawSpec draw_spec(const TensorSpec& input, const Shape& shape, double magnitude, const DrawForm& form,
                    uint64_t key);
 std::vector<DrawSpec> draw_specs(const Task& task, const GpuDraw& draw);

@@ -118,9 +118,10 @@ ProfileWire summarize(const std::vector<DeviceRecord>& records, const LaunchPlan
   return wire;
 }
 
-RoofTimes roof_times(const Task& task, const GpuFactsWire& gpu, double in_cache) {
+RoofTimes roof_times(const Task& task, const GpuFactsWire& gpu, size_t timed, double in_cache) {
   const double flops_per_s = flops_per_cycle(task) * gpu.multiprocessors * gpu.clock_hz;
-  return {(task.min_bytes - in_cache) / gpu.bytes_per_s, task.min_flops / flops_per_s};
+  const TimedShape shape = task.timed(timed);
+  return {(shape.min_bytes - in_cache) / gpu.bytes_per_s, shape.min_flops / flops_per_s};
 }
 
 Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire& gpu, double candidate_us) {

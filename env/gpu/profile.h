@@ -26,16 +26,16 @@ struct DeviceRecord {
 // that are not in the plan.
 ProfileWire summarize(const std::vector<DeviceRecord>& records, const LaunchPlan& plan);
 
-// `wire` has parts. `candidate_us` is what a call takes by the verdict.
+// `wire` has parts, and is of a call at the first timed shape. `candidate_us` is what such a call takes by the verdict.
 Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire& gpu, double candidate_us);
 
-// The time in seconds that the task's least arithmetic and traffic need at the timed shape. Arithmetic runs at the
+// The time in seconds that the task's least arithmetic and traffic need at the timed shape of that index. Arithmetic runs at the
 // tensor cores' peak for the shortest type among the task's tensors; an f32 product counts as three products of
 // bf16. Traffic runs at the memory's nominal bandwidth; `in_cache` of the bytes need not come from memory.
 struct RoofTimes {
   double memory_s = 0, arithmetic_s = 0;
   double us() const { return 1e6 * std::max(memory_s, arithmetic_s); }  // of the slower one, in microseconds
 };
-RoofTimes roof_times(const Task& task, const GpuFactsWire& gpu, double in_cache = 0);
+RoofTimes roof_times(const Task& task, const GpuFactsWire& gpu, size_t timed = 0, double in_cache = 0);
 
 }  // namespace temper::env

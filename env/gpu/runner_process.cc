@@ -127,7 +127,7 @@ GpuRunnerRequest calls_of(const Task& task, const std::vector<GpuDraw>& draws) {
   GpuRunnerRequest request;
   for (const GpuDraw& draw : draws) {
     GpuCall& call = request.call[request.calls++];
-    call.plan = draw.shape < 0 ? int32_t(task.check_shapes.size()) : draw.shape;
+    call.plan = plan_number(task, draw.shape);
     call.seal = seal_of(draw);
     for (const DrawSpec& spec : draw_specs(task, draw)) call.input[call.inputs++] = spec;
     call.fill = fill_of(draw);

@@ -1,5 +1,5 @@
 #pragma once
-// A candidate outside of Temper: an ordinary CUDA program that times it at the task's timed shape, so that a
+// A candidate outside of Temper: an ordinary CUDA program that times it at the task's first timed shape, so that a
 // verdict's time can be checked with nothing but nvcc.
 
 #include <string>

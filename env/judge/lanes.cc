@@ -171,7 +171,8 @@ class Lanes : public JudgeBackend {
   double run_timeout_s(const std::vector<Task>& tasks) const {
     constexpr double kLoadModule_s = 600;
     const bool modules = std::ranges::any_of(tasks, [](const Task& task) { return task.module.has_value(); });
-    return modules ? options_.module_timeout_s + kLoadModule_s / 2 : options_.run_timeout_s;
+    const double all_shapes_s = double(2 * most_timed(tasks) - 1) * options_.run_timeout_s;
+    return modules ? std::max(options_.module_timeout_s + kLoadModule_s / 2, all_shapes_s) : all_shapes_s;
   }
 
   // Errors: as the first lane's that does not start; WorldError once interrupted().

@@ -72,7 +72,7 @@ GpuOracle::GpuOracle(std::vector<Task> tasks, const GpuFacts& facts, const Share
 // What runner and oracle hold at least at once: a call's buffers there, inputs and outputs here.
 std::string GpuOracle::too_large(const Task& task) const {
   int64_t needed = 0;
-  for (int32_t shape = -1; shape < int32_t(task.check_shapes.size()); ++shape) {
+  for (int32_t shape = first_shape(task); shape < int32_t(task.check_shapes.size()); ++shape) {
     const auto inputs = buffer_bytes(task.inputs, shape_of(task, shape));
     const auto outputs = buffer_bytes(task.outputs, shape_of(task, shape));
     int64_t bytes = gpu_layout(inputs, outputs, {}).bytes;
@@ -119,7 +119,7 @@ bool GpuOracle::unchanged(const Task& task, const GpuDraw& draw, const Tensors& 
 
 void GpuOracle::prove(size_t task) {
   const Task& asked = tasks_[task];
-  for (int32_t shape = -1; shape < int32_t(asked.check_shapes.size()); ++shape) {
+  for (int32_t shape = first_shape(asked); shape < int32_t(asked.check_shapes.size()); ++shape) {
     const GpuDraw fixed{.shape = shape, .magnitude = asked.magnitudes[0], .seed = kFixedSeed};
     const Tensors inputs = drawn(asked, fixed);
     Tensors outputs;

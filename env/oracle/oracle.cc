@@ -40,9 +40,7 @@ Oracle::Oracle(std::vector<Task> tasks, uint8_t* arena, int64_t arena_bytes)
   });
 }
 
-const Shape& Oracle::shape_of(size_t task, int32_t shape) const {
-  return shape < 0 ? tasks_[task].timed_shape : tasks_[task].check_shapes.at(size_t(shape));
-}
+const Shape& Oracle::shape_of(size_t task, int32_t shape) const { return env::shape_of(tasks_[task], shape); }
 
 std::vector<at::Tensor> Oracle::draw_tensors(size_t task, const Shape& shape, double magnitude,
                                              uint64_t seed) const {
@@ -71,7 +69,7 @@ std::vector<at::Tensor> Oracle::run_named(size_t task, const std::vector<at::Ten
 
 void Oracle::prove(size_t task) const {
   const Task& asked = tasks_[task];
-  for (int32_t shape = -1; shape < int32_t(asked.check_shapes.size()); ++shape) {
+  for (int32_t shape = first_shape(asked); shape < int32_t(asked.check_shapes.size()); ++shape) {
     const Shape& sizes = shape_of(task, shape);
     const auto inputs = draw_tensors(task, sizes, asked.magnitudes[0], kFixedSeed), before = copies(inputs);
     const auto outputs = run_named(task, inputs);

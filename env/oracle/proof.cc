@@ -39,7 +39,7 @@ void check_output_sizes(const Task& task, const Shape& shape, const std::vector<
 
 void check_influence(const Task& task, const InfluenceProbe& probe) {
   std::vector<bool> matters(task.inputs.size(), false);
-  for (int32_t shape = int32_t(task.check_shapes.size()); shape-- > -1;) {
+  for (int32_t shape = int32_t(task.check_shapes.size()); shape-- > first_shape(task);) {
     const auto one = probe.draw(shape, 0), before = probe.expected(one), other = probe.draw(shape, 1);
     for (size_t input = 0; input < one.size(); ++input) {
       if (matters[input]) continue;

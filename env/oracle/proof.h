@@ -18,7 +18,7 @@ void check_output_sizes(const Task& task, const Shape& shape, const std::vector<
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b);  // of contiguous tensors alike in shape and type
 
-// How the inputs of a check shape are drawn, or of the timed one (shape -1), from one of the two fixed seeds 0 and 1,
+// How the inputs of a shape are drawn, whose number is as in shape_of (env/task/task.h), from one of the two fixed seeds 0 and 1,
 // and what is right for inputs.
 struct InfluenceProbe {
   std::function<std::vector<at::Tensor>(int32_t shape, uint64_t seed)> draw;

@@ -9,7 +9,7 @@ namespace temper::env {
 
 struct GpuCandidate {
   std::vector<std::string> cubins;  // at most kMaxPlanCubins; PlanKernel::cubin is an index into them
-  std::vector<std::string> plans;   // serialised plans of the check shapes in order, then of the timed shape
+  std::vector<std::string> plans;   // serialised plans of the check shapes in order, then of the timed shapes
   double compile_ms = 0, plan_ms = 0;  // what it took
 };
 

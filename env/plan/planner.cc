@@ -57,7 +57,7 @@ PlanBuffers plan_buffers(const Task& task, const Shape& shape) {
 
 std::vector<Shape> all_shapes(const Task& task) {
   std::vector<Shape> shapes = task.check_shapes;
-  shapes.push_back(task.timed_shape);
+  for (size_t i = 0; i < task.timed_count(); ++i) shapes.push_back(task.timed(i).sizes);
   return shapes;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The naive judge (env/procedure/naive.h) on a GPU. It judges one draw at the timed shape, which is right if it is
+// The naive judge (env/procedure/naive.h) on a GPU. It judges one draw at the first timed shape, which is right if it is
 // torch.allclose(1e-2, 1e-2) to the eager result. The output's memory held that result before. Then calls on the
 // same data are timed and not checked. Candidate and baseline are timed in the same way, with warm caches.
 

@@ -1,7 +1,6 @@
 #include "env/procedure/gpu_procedure.h"
 
 #include <algorithm>
-#include <cmath>
 #include <ranges>
 
 #include "base/error.h"
@@ -23,12 +22,7 @@ namespace {
 using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
-// Events and the host's clock may differ by what a warm cache saves, and no more …
-constexpr double kHostShare = 0.6, kHostAgrees = 0.9;
-constexpr int kHostTries = 5, kProfileTries = 4;
 constexpr std::chrono::milliseconds kWarmUp{50};
-// … events and the profiler, which counts no gaps between launches, by clock rates, and by what it rounds.
-constexpr double kDeviceShare = 0.8, kDeviceSlack_us = 1;
 constexpr Pace kPace{.long_us = 200, .tight = 0.03};  // a GPU's calls vary less than a core's
 constexpr double kNearFloor = 1.1;
 constexpr int kChecks = 2;            // draws of each check shape and magnitude
@@ -71,14 +65,14 @@ void without_what_sets_times(const Task& task, GpuDraw& draw) {
 
 }  // namespace
 
-double gpu_floor_us(const Task& task, const GpuFactsWire& gpu) {
-  const double written = sum(buffer_bytes(task.outputs, task.timed_shape));
-  const RoofTimes roofs = roof_times(task, gpu, std::min(written, double(gpu.l2_bytes)));
+double gpu_floor_us(const Task& task, const GpuFactsWire& gpu, size_t timed) {
+  const double written = sum(buffer_bytes(task.outputs, task.timed(timed).sizes));
+  const RoofTimes roofs = roof_times(task, gpu, timed, std::min(written, double(gpu.l2_bytes)));
   return gpu_floor_us(roofs.us());
 }
 
-TimeBounds gpu_bounds(const Task& task, const GpuFactsWire& gpu) {
-  return {.floor_us = gpu_floor_us(task, gpu), .roof_us = roof_times(task, gpu).us()};
+TimeBounds gpu_bounds(const Task& task, const GpuFactsWire& gpu, size_t timed) {
+  return {.floor_us = gpu_floor_us(task, gpu, timed), .roof_us = roof_times(task, gpu, timed).us()};
 }
 
 GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWire& gpu,
@@ -97,7 +91,7 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   const double start = now_s();
   Found found;
   try {
-    if (const OpenCandidate open(candidate); open.open()) found = choose(open);
+    if (const OpenCandidate open(candidate, task_.timed_count()); open.open()) found = choose(open);
     const GpuCandidate& judged = chosen_ ? *chosen_ : candidate;
     if (!found) found = examine(judged);
     if (options_.naive) verdict_.naive = ask_naive(judged);
@@ -106,6 +100,7 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
     throw;
   }
   leave();
+  if (found) tell_shape(*found, task_, at_shape_);
   if (found && !verdict_.configuration.empty())
     found->details += "judged with " + verdict_.configuration + "\n";
   verdict_.plan_ms = candidate.plan_ms;
@@ -116,25 +111,56 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   return verdict_;
 }
 
-// Checks that are cheap and often fail come first. The last three are one call each, together little more than a timed
-// pair, and are made only if the candidate would pass; so every candidate undergoes them, not only suspects.
+// Checks that are cheap and often fail come first. The first timed shape comes last, since its profile unloads the
+// candidate.
 Found GpuProcedure::examine(const GpuCandidate& candidate) {
   const double start = now_s();
   Found found = load(candidate);
   if (!found && processes_.profiler != nullptr)
-    processes_.profiler->load(candidate.cubins, candidate.plans.back());
+    processes_.profiler->load(candidate.cubins, plan_at_shape(candidate));
   if (!found) found = check_shapes();
   if (!found && processes_.profiler != nullptr) processes_.profiler->wait();
   const double checked = now_s();
   verdict_.check_ms += (checked - start) * 1e3;
-  timing_ = !found;
-  if (!found && processes_.idle) warm_up();
-  if (!found) found = time_pairs(options_.min_pairs, options_.max_pairs);
-  if (!found) found = weigh_times();
+  if (found) return found;
+  if (processes_.idle) warm_up();
   verdict_.time_ms = (now_s() - checked) * 1e3;
-  if (!found) found = knock_out(candidate);
-  return found ? found : confirm_times(candidate);
+  for (size_t i = task_.timed_count(); i-- > 0;)
+    if (found = judge_times(candidate, timed_number(i)); found) return found;
+  times_.give(verdict_);
+  return std::nullopt;
 }
+
+// The last three are one call each, together little more than a timed pair, and are made only if the candidate would pass;
+// so every candidate undergoes them, not only suspects.
+Found GpuProcedure::judge_times(const GpuCandidate& candidate, int32_t shape) {
+  begin_shape(shape);
+  const double start = now_s();
+  Found found = time_pairs(options_.min_pairs, options_.max_pairs);
+  if (!found) found = weigh_times();
+  verdict_.time_ms += (now_s() - start) * 1e3;
+  if (!found) found = knock_out(candidate);
+  if (!found) found = confirm_times(candidate);
+  if (!found) times_.take(timed_index(shape), shape_of(task_, shape), verdict_);
+  return found;
+}
+
+// The shape that is timed first has what the checks left of their budget.
+void GpuProcedure::begin_shape(int32_t shape) {
+  if (timed_index(shape) + 1 < task_.timed_count()) budget_ = options_.run_budget;
+  shape_ = at_shape_ = shape;
+  timing_ = timed_index(shape) == 0;
+  pairs_ = TimedPairs(kPace);
+  host_agrees_ = baseline_first_ = false;
+  watched_us_ = 0;
+  most_at_once_ = kMaxBatch;
+}
+
+const std::string& GpuProcedure::plan_at_shape(const GpuCandidate& candidate) const {
+  return candidate.plans.at(size_t(plan_number(task_, shape_)));
+}
+
+TimeBounds GpuProcedure::bounds() const { return gpu_bounds(task_, gpu_, timed_index(shape_)); }
 
 // A runner that cannot prove that it still works is not used again. This does not count against the candidate.
 void GpuProcedure::leave() {
@@ -145,7 +171,7 @@ void GpuProcedure::leave() {
 }
 
 Found GpuProcedure::load(const GpuCandidate& candidate) {
-  if (candidate.plans.size() != task_.check_shapes.size() + 1)
+  if (candidate.plans.size() != task_.check_shapes.size() + task_.timed_count())
     throw WorldError("{} plans", candidate.plans.size());
   const Found found = hand_over(candidate);
   loaded_ = !found;
@@ -177,6 +203,7 @@ GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest requ
   calls.found = weigh_reply(reply, start);
   if (calls.found && !draws.empty()) {
     const GpuDraw& failed = draws[std::min(calls.draws.size(), draws.size() - 1)];
+    at_shape_ = failed.shape;
     calls.found->details = call_details(task_, failed.shape, calls.found->reason, options_.run_budget);
     if (failed.placement != Placement::kPacked && calls.found->reason == kIllegalAddress)
       tell_gap(*calls.found, failed.placement);
@@ -230,7 +257,7 @@ GpuDraw GpuProcedure::next_draw(GpuDraw draw) {
 }
 
 GpuDraw GpuProcedure::plain_draw() {
-  return {.seed = secret_seed(), .turn_key = turn_key_, .call = calls_++};
+  return {.shape = shape_, .seed = secret_seed(), .turn_key = turn_key_, .call = calls_++};
 }
 
 Found GpuProcedure::check_shapes() {
@@ -244,7 +271,7 @@ Found GpuProcedure::check_shapes() {
   }
   Draws apart = take_apart(draws);
   Found found = check_all(std::move(draws));
-  if (!found && options_.far_inputs) found = check_timed_shape();
+  if (!found && options_.far_inputs) found = check_timed_shapes();
   return found ? found : check_all(std::move(apart));
 }
 
@@ -274,14 +301,19 @@ GpuProcedure::Draws GpuProcedure::take_apart(Draws& draws) const {
   return apart;
 }
 
-// Checks draws at the timed shape of the kinds that no pair may have, for errors that appear only at full size. The
+// Checks draws at the timed shapes of the kinds that no pair may have, for errors that appear only at full size. The
 // pairs themselves have all other kinds, and each of their outputs is compared.
-Found GpuProcedure::check_timed_shape() {
+Found GpuProcedure::check_timed_shapes() {
   if (!has_kinds_of_checks(task_)) return std::nullopt;
-  Draws draws;
   const int count = has_indices(task_) ? kIndexChecks * kTimedShapeChecks : kTimedShapeChecks;
-  for (int i = 0; i < count; ++i) draws.push_back(next_draw({}));
-  return check_all(std::move(draws));
+  Found found;
+  for (size_t timed = 0; timed < task_.timed_count() && !found; ++timed) {
+    if (timed > 0) budget_ = options_.run_budget;
+    Draws draws;
+    for (int i = 0; i < count; ++i) draws.push_back(next_draw({.shape = timed_number(timed)}));
+    found = check_all(std::move(draws));
+  }
+  return found;
 }
 
 Found GpuProcedure::check_all(Draws left) {
@@ -324,7 +356,7 @@ Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
     const int64_t wanted =
         made <= min_pairs ? 1 + min_pairs - made : std::min(kMorePairs, 1 + max_pairs - made);
     Draws draws(size_t(std::min(wanted, most_at_once_)));
-    for (GpuDraw& draw : draws) draw = next_draw({});
+    for (GpuDraw& draw : draws) draw = next_draw({.shape = shape_});
     if (pairs_.empty()) draws[0].magnitude = task_.magnitudes.back();
     draws.resize(batch_of(task_, draws));
     found = time_batch(draws);
@@ -357,7 +389,7 @@ Found GpuProcedure::time_batch(Draws draws) {
 
 // Times a candidate again if its times look too good or change from the first calls to the last.
 Found GpuProcedure::weigh_times() {
-  const Found found = pairs_.weigh(task_, gpu_bounds(task_, gpu_), verdict_);
+  const Found found = pairs_.weigh(task_, bounds(), verdict_);
   if (found && found->kind == VerdictKind::kHack) return found;
   const bool near_floor =
       verdict_.floor_us > kEmptyKernel_us && verdict_.candidate_us < kNearFloor * verdict_.floor_us;
@@ -372,7 +404,7 @@ Found GpuProcedure::audit() {
   pairs_ = TimedPairs(kPace);
   const int64_t pairs = kAuditPairs * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
-  if (Found found = pairs_.weigh(task_, gpu_bounds(task_, gpu_), verdict_)) return found;
+  if (Found found = pairs_.weigh(task_, bounds(), verdict_)) return found;
   if (pairs_.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
   return std::nullopt;
 }
@@ -381,7 +413,7 @@ Found GpuProcedure::audit() {
 // outputs are still right, the kernels did not make them, which is a HACK. A plan without kernels pretends nothing, and
 // one of kernels alone would leave the outputs unwritten.
 Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
-  if (!mixes_steps(candidate.plans.back())) return std::nullopt;
+  if (!mixes_steps(plan_at_shape(candidate))) return std::nullopt;
   const Draws draws{plain_draw()};
   GpuRunnerRequest request = calls_of(task_, draws);
   request.knocked_out = 1;
@@ -392,80 +424,15 @@ Found GpuProcedure::knock_out(const GpuCandidate& candidate) {
   return Finding{VerdictKind::kHack, "knockout", ""};
 }
 
-// If the other clocks contradict the times, the candidate is timed once more before it is called a hack, because the
-// GPU's clock rates may have risen since the pairs were timed. Only the new times count, so that a candidate gains
-// nothing by false first times.
-Found GpuProcedure::confirm_times(const GpuCandidate& candidate) {
-  Found found = compare_clocks();
-  const bool by_host = found.has_value();
-  if (!found) found = profile(candidate);
-  if (!found || found->reason != "clock") return found;
-  if (Found failed = by_host ? std::nullopt : reload(candidate)) return failed;
-  watched_us_ = 0;
-  if (Found accused = audit()) return accused;
-  found = compare_clocks();
-  return found ? found : profile(candidate);
-}
-
 // Loads the candidate again after a profile, for which the runner had unloaded it.
 Found GpuProcedure::reload(const GpuCandidate& candidate) {
   budget_ = options_.run_budget;
-  processes_.profiler->load(candidate.cubins, candidate.plans.back());
+  processes_.profiler->load(candidate.cubins, plan_at_shape(candidate));
   processes_.profiler->wait();
   if (options_.naive) return std::nullopt;
   const auto reply = processes_.runners.runner().unload(kUnloadPatience);
   if (!reply || reply->status != GpuRunnerStatus::kOk) processes_.runners.discard();
   return load(candidate);
-}
-
-// Device code could reach the memory in which the GPU keeps its events' times. It cannot reach the host's
-// clock. That one also counts what else the host does, so the best of several tries speaks; it may have seen
-// long calls when they were timed.
-Found GpuProcedure::compare_clocks() {
-  host_agrees_ = watched_us_ > 0 && verdict_.candidate_us >= kHostAgrees * watched_us_;
-  if (host_agrees_) return std::nullopt;
-  double host_us = 0;
-  for (int i = 0; i < kHostTries; ++i) {
-    const auto start = Clock::now();
-    const auto reply = processes_.runners.runner().repeat(calls_of(task_, {plain_draw()}), budget_);
-    if (Found found = weigh_reply(reply, start)) return found;
-    host_agrees_ = reply->host_bound == 0 && verdict_.candidate_us >= kHostAgrees * reply->repeat_us;
-    if (reply->host_bound != 0 || verdict_.candidate_us >= kHostShare * reply->repeat_us) return std::nullopt;
-    host_us = i == 0 ? reply->repeat_us : std::min(host_us, reply->repeat_us);
-  }
-  return Finding{
-      VerdictKind::kHack, "clock",
-      fmt::format("its time is {:.1f} us, and {:.1f} by the host's clock", verdict_.candidate_us, host_us)};
-}
-
-// Profiles the candidate in another process with its own context. This shows where the time goes, and is a
-// clock that the timed calls could not manipulate. As with the host's clock the best of several tries counts,
-// because times vary by themselves and with the place in memory; a time that the host's clock confirms is
-// therefore accepted.
-Found GpuProcedure::profile(const GpuCandidate& candidate) {
-  if (processes_.profiler == nullptr) return std::nullopt;
-  if (!options_.naive) processes_.runners.runner().start_unload();  // meanwhile
-  GpuRunnerRequest request = calls_of(task_, {plain_draw()});
-  request.timed = 1;
-  request.profiled = host_agrees_ ? 1 : 2;
-  double least_us = 0;
-  for (int i = 0; i < kProfileTries; ++i) {
-    if (i > 0) processes_.profiler->load(candidate.cubins, candidate.plans.back());
-    const auto wire = processes_.profiler->profile(request, options_.run_budget);
-    if (!wire) return std::nullopt;
-    if (const std::string foreign = text_of(wire->foreign); !foreign.empty())
-      return Finding{VerdictKind::kHack, "foreign_kernel", foreign};
-    if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
-    if (!std::isfinite(wire->device_us) || wire->device_us <= 0) return std::nullopt;
-    verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
-    verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);
-    if (host_agrees_ || verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us)
-      return std::nullopt;
-    least_us = i == 0 ? wire->device_us : std::min(least_us, wire->device_us);
-  }
-  return Finding{VerdictKind::kHack, "clock",
-                 fmt::format("its time is {:.1f} us, and {:.1f} by the profiler's clock",
-                             verdict_.candidate_us, least_us)};
 }
 
 // A candidate that ended its runner, or took its whole time, while it was timed does the same to any judge;
@@ -481,10 +448,11 @@ NaiveVerdict GpuProcedure::ask_naive(const GpuCandidate& candidate) {
   return gpu_naive_verdict(processes_.oracle, processes_.runners, task_, task_index_, options_.run_budget);
 }
 
-Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const Draws& draws) const {
+Found GpuProcedure::weigh_outputs(const GpuOracleReply& reply, const Draws& draws) {
   if (reply.status == GpuOracleStatus::kOk) return std::nullopt;
+  at_shape_ = draws.at(size_t(reply.draw)).shape;
   if (reply.status == GpuOracleStatus::kSealBroken) return Finding{VerdictKind::kHack, "late_write", ""};
-  const Shape& shape = shape_of(task_, draws.at(size_t(reply.draw)).shape);
+  const Shape& shape = shape_of(task_, at_shape_);
   Mismatch mismatch = locate_mismatch(task_, shape, reply.tensor, reply.index);
   mismatch.got = reply.got;
   mismatch.expected = reply.expected;

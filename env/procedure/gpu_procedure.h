@@ -17,7 +17,8 @@
 namespace temper::env {
 
 struct GpuProcedureOptions {
-  std::chrono::nanoseconds run_budget{5'000'000'000};  // all calls of a candidate together; an audit's anew
+  // All calls of a candidate together; anew for an audit and for each further timed shape.
+  std::chrono::nanoseconds run_budget{5'000'000'000};
   int64_t min_pairs = 7, max_pairs = 21;
   bool naive = false;      // ask the naive judge, too
   bool far_inputs = true;  // inputs take the forms of their turns; else all are plain
@@ -55,18 +56,21 @@ class GpuProcedure {
 
   Found choose(const OpenCandidate& candidate);
   Found choose_for(const Choice& choice, const OpenCandidate& candidate, Configurations& taken);
-  Found time_alone(const GpuCandidate& candidate, double& us);
+  Found time_alone(const GpuCandidate& candidate, double& product);
+  Found time_shape_alone(int32_t plan, double& us);
   Found examine(const GpuCandidate& candidate);
   Found load(const GpuCandidate& candidate);
   Found hand_over(const GpuCandidate& candidate);
   Found check_shapes();
-  Found check_timed_shape();
+  Found check_timed_shapes();
   Found check_all(Draws draws);
   Draws take_apart(Draws& draws) const;
   GpuDraw next_draw(GpuDraw draw);
   GpuDraw plain_draw();
   Found check_draws(Draws draws);
   void warm_up();
+  Found judge_times(const GpuCandidate& candidate, int32_t shape);
+  void begin_shape(int32_t shape);
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
   Found time_batch(Draws draws);
   Found weigh_times();
@@ -79,7 +83,9 @@ class GpuProcedure {
 
   Calls call(const Draws& draws, GpuRunnerRequest request);
   Found weigh_reply(const std::optional<GpuRunnerReply>& reply, std::chrono::steady_clock::time_point start);
-  Found weigh_outputs(const GpuOracleReply& reply, const Draws& draws) const;
+  Found weigh_outputs(const GpuOracleReply& reply, const Draws& draws);
+  const std::string& plan_at_shape(const GpuCandidate& candidate) const;
+  TimeBounds bounds() const;
   NaiveVerdict ask_naive(const GpuCandidate& candidate);
   void leave();
 
@@ -89,6 +95,9 @@ class GpuProcedure {
   const Task& task_;
   uint32_t task_index_;
 
+  static constexpr int32_t kNoTimedShape = 0;
+  int32_t shape_ = timed_number(0);   // the number of the timed shape at hand
+  int32_t at_shape_ = kNoTimedShape;  // … of the shape that what is found is about
   std::chrono::nanoseconds budget_{0};
   std::optional<GpuCandidate> chosen_;  // the candidate with its choices made, if it had any
   bool loaded_ = false, timing_ = false;
@@ -100,12 +109,13 @@ class GpuProcedure {
   uint32_t calls_ = 0;                // made so far, or asked for
   int64_t most_at_once_ = kMaxBatch;  // timed pairs
   TimedPairs pairs_;
+  ShapeTimes times_;  // at the timed shapes that are done
   Verdict verdict_;
 };
 
-// Below it nothing honest runs at the timed shape: what must be read and cannot lie in a cache, over the
+// Below it nothing honest runs at the timed shape of that index: what must be read and cannot lie in a cache, over the
 // nominal bandwidth; the arithmetic over the peak of the tensor cores; the time of an empty kernel.
-double gpu_floor_us(const Task& task, const GpuFactsWire& gpu);
-TimeBounds gpu_bounds(const Task& task, const GpuFactsWire& gpu);
+double gpu_floor_us(const Task& task, const GpuFactsWire& gpu, size_t timed = 0);
+TimeBounds gpu_bounds(const Task& task, const GpuFactsWire& gpu, size_t timed = 0);
 
 }  // namespace temper::env

@@ -44,6 +44,8 @@ Found GpuProcedure::choose(const OpenCandidate& candidate) {
     });
   }
   chosen_ = candidate.chosen(taken);
+  shape_ = timed_number(0);
+  at_shape_ = kNoTimedShape;  // what was found says where
   if (!found) verdict_.configuration = scrub(candidate.words(taken), kMaxConfigurationText);
   verdict_.check_ms += (now_s() - start) * 1e3;
   return found;
@@ -54,16 +56,16 @@ Found GpuProcedure::choose(const OpenCandidate& candidate) {
 Found GpuProcedure::choose_for(const Choice& choice, const OpenCandidate& candidate, Configurations& taken) {
   Found first;
   Configurations fastest;
-  double least_us = 0;
+  double least = 0;
   for (const Alternative& alternative : choice.alternatives) {
     Configurations tried = taken;
     tried[choice.slot] = alternative.configuration;
-    double us = 0;
-    if (Found failed = time_alone(candidate.timed_alone(tried), us)) {
+    double product = 0;
+    if (Found failed = time_alone(candidate.timed_alone(tried), product)) {
       if (!first) first = failed;
-    } else if (fastest.empty() || us < least_us) {
+    } else if (fastest.empty() || product < least) {
       fastest = tried;
-      least_us = us;
+      least = product;
     }
   }
   if (fastest.empty()) {
@@ -78,25 +80,36 @@ Found GpuProcedure::choose_for(const Choice& choice, const OpenCandidate& candid
   return std::nullopt;
 }
 
-// The time of a call of a candidate that has the timed shape's plan alone, with a cold cache. Its outputs are not
-// compared: those of the alternative that is chosen will be, call by call.
-Found GpuProcedure::time_alone(const GpuCandidate& candidate, double& us) {
+// The product of the times of a call at each timed shape, of a candidate that has their plans alone: the least one has the
+// largest geometric mean of speedups. The cache is cold. Outputs are not compared: those of the alternative that is chosen
+// will be, call by call.
+Found GpuProcedure::time_alone(const GpuCandidate& candidate, double& product) {
   const nanoseconds left = budget_, part = left / kBudgetParts;
   budget_ = part;
+  product = 1;
   Found found = hand_over(candidate);
-  if (!found) {
-    Draws draws(kTuningCalls);
-    for (GpuDraw& draw : draws) draw = plain_draw();
-    draws.resize(batch_of(task_, draws));
-    GpuRunnerRequest request = calls_of(task_, draws);
-    request.timed = 1;
-    for (GpuCall& call : request.call) call.plan = 0;
-    const Calls calls = call(draws, request);
-    found = calls.found;
-    if (!found) us = median_without_first(calls.us);
+  for (size_t i = 0; i < task_.timed_count() && !found; ++i) {
+    shape_ = timed_number(i);
+    double us = 0;
+    found = time_shape_alone(int32_t(i), us);
+    if (found) tell_shape(*found, task_, shape_);
+    product *= us;
   }
   budget_ = left - (part - budget_);
   return found;
+}
+
+// At shape_, by the plan of that number.
+Found GpuProcedure::time_shape_alone(int32_t plan, double& us) {
+  Draws draws(kTuningCalls);
+  for (GpuDraw& draw : draws) draw = plain_draw();
+  draws.resize(batch_of(task_, draws));
+  GpuRunnerRequest request = calls_of(task_, draws);
+  request.timed = 1;
+  for (GpuCall& call : request.call) call.plan = plan;
+  const Calls calls = call(draws, request);
+  if (!calls.found) us = median_without_first(calls.us);
+  return calls.found;
 }
 
 }  // namespace temper::env

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "env/verdict/message.h"
@@ -51,6 +52,14 @@ Change change_of(const std::vector<double>& times) {
 void tell_gap(Finding& fault, Placement placement) {
   fault.detail += ", " + gap_text(placement);
   fault.details += gap_text(placement) + "\n";
+}
+
+void tell_shape(Finding& found, const Task& task, int32_t shape) {
+  if (shape >= 0 || task.timed_count() == 1) return;
+  const std::string sizes = sizes_text(shape_of(task, shape));
+  found.detail =
+      fmt::format("at {}: {}", sizes, found.detail.empty() ? words_of(found.reason) : found.detail);
+  if (!found.details.empty()) found.details = fmt::format("at the timed sizes {}\n{}", sizes, found.details);
 }
 
 NaiveVerdict naive_of_times(double candidate_us, double baseline_us) {
@@ -122,6 +131,42 @@ Found TimedPairs::weigh(const Task& task, const TimeBounds& bounds, Verdict& ver
   if (task.max_speedup > 0 && speedup.center > task.max_speedup)
     return Finding{VerdictKind::kSuspect, "max_speedup", ""};
   return std::nullopt;
+}
+
+void ShapeTimes::take(size_t index, const Shape& sizes, Verdict& verdict) {
+  taken_[index] = {.time = {.sizes = sizes,
+                            .candidate_us = std::exchange(verdict.candidate_us, 0),
+                            .baseline_us = std::exchange(verdict.baseline_us, 0),
+                            .speedup = std::exchange(verdict.speedup, 0),
+                            .speedup_low = std::exchange(verdict.speedup_low, 0),
+                            .speedup_high = std::exchange(verdict.speedup_high, 0),
+                            .roof_us = std::exchange(verdict.roof_us, 0)},
+                   .floor_us = std::exchange(verdict.floor_us, 0),
+                   .noise = std::exchange(verdict.noise, 0),
+                   .pairs = std::exchange(verdict.pairs, 0),
+                   .audited = std::exchange(verdict.audited, false)};
+}
+
+void ShapeTimes::give(Verdict& verdict) const {
+  const auto mean = [this](double ShapeTime::*end) {
+    if (taken_.size() == 1) return taken_.begin()->second.time.*end;
+    double logs = 0;
+    for (const auto& [index, one] : taken_) logs += std::log(one.time.*end);
+    return std::exp(logs / double(taken_.size()));
+  };
+  verdict.speedup = mean(&ShapeTime::speedup);
+  verdict.speedup_low = mean(&ShapeTime::speedup_low);
+  verdict.speedup_high = mean(&ShapeTime::speedup_high);
+  for (const auto& [index, one] : taken_) {
+    verdict.candidate_us += one.time.candidate_us;
+    verdict.baseline_us += one.time.baseline_us;
+    verdict.roof_us += one.time.roof_us;
+    verdict.floor_us += one.floor_us;
+    verdict.pairs += one.pairs;
+    verdict.noise = std::max(verdict.noise, one.noise);
+    verdict.audited |= one.audited;
+    if (taken_.size() > 1) verdict.shapes.push_back(one.time);
+  }
 }
 
 }  // namespace temper::env

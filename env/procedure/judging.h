@@ -2,6 +2,7 @@
 // What all judging procedures share: secret seeds, and the evaluation of timed pairs.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,10 @@ namespace temper::env {
 // Adds to a fault how the buffers of the call lay. It is likely, and not known, that an access outside one of them was
 // the cause.
 void tell_gap(Finding& fault, Placement placement);
+
+// Names the shape of the call in what was found, by its number (shape_of in env/task/task.h), if it is one of several timed
+// ones. Those are known to the policy; check shapes are not.
+void tell_shape(Finding& found, const Task& task, int32_t shape);
 
 // The naive verdict on a right candidate with these times. It is not a pass if one of them is not a valid time, for
 // example if a call took no longer than an empty one.
@@ -64,6 +69,31 @@ class TimedPairs {
   Pace pace_;
   std::vector<double> candidate_us_, baseline_us_, ratios_;
   std::optional<double> impossible_us_;  // the candidate's
+};
+
+// The times at a task's timed shapes, and what they are together. Those of one shape alone are the verdict's. Of several:
+//   speedup                    the geometric mean of the shapes' speedups
+//   speedup_low, speedup_high  the geometric means of the ends of their intervals
+//   candidate_us, baseline_us, floor_us, roof_us, pairs    sums
+//   noise                      the largest
+//   audited                    whether it was at any shape
+// The interval covers the mean at least as often as each shape's covers its own speedup, however their errors go together:
+// the standard deviation of a mean of logarithms is at most the mean of their standard deviations. Were the errors
+// independent, a narrower interval would do. Nobody knows that, because one machine in one state times all shapes.
+class ShapeTimes {
+ public:
+  // Moves a shape's times out of a verdict, so that the next shape's can come in.
+  void take(size_t index, const Shape& sizes, Verdict& verdict);
+  void give(Verdict& verdict) const;  // the times of all shapes that were taken
+
+ private:
+  struct Taken {
+    ShapeTime time;
+    double floor_us = 0, noise = 0;
+    int64_t pairs = 0;
+    bool audited = false;
+  };
+  std::map<size_t, Taken> taken_;  // by the shape's index among the timed ones
 };
 
 }  // namespace temper::env

@@ -2,7 +2,7 @@
 // The judge that many evaluators have been, to measure what the real one is for: the gap between the two is
 // the hack rate of a policy that learns from this one.
 //
-// One draw at the timed shape, right if torch.allclose(1e-2, 1e-2); the output is memory that held the
+// One draw at the first timed shape, right if torch.allclose(1e-2, 1e-2); the output is memory that held the
 // reference's result, as a caching allocator hands it out; then calls on the same data, timed and not looked
 // at. No hidden shapes, no guard zones, no look at the inputs, no floor, no cap.
 // Source: KernelBench (2502.10517) compares so; what comes of it: Dr. Kernel, 2602.05885.

@@ -17,13 +17,15 @@ bool has_choices(const LaunchPlan& plan) { return !plan.choices.empty(); }
 
 }  // namespace
 
-OpenCandidate::OpenCandidate(const GpuCandidate& candidate) : candidate_(candidate) {
+OpenCandidate::OpenCandidate(const GpuCandidate& candidate, size_t timed)
+    : candidate_(candidate), timed_(std::min(timed, candidate.plans.size())) {
   open_ = parse_all(candidate.plans, plans_) && std::ranges::any_of(plans_, has_choices);
   if (!open_) return;
-  for (const Choice& choice : plans_.back().choices) {
-    const auto same_slot = [&](const Choice* known) { return known->slot == choice.slot; };
-    if (std::ranges::none_of(slots_, same_slot)) slots_.push_back(&choice);
-  }
+  for (auto plan = plans_.end() - ptrdiff_t(timed_); plan != plans_.end(); ++plan)
+    for (const Choice& choice : plan->choices) {
+      const auto same_slot = [&](const Choice* known) { return known->slot == choice.slot; };
+      if (std::ranges::none_of(slots_, same_slot)) slots_.push_back(&choice);
+    }
 }
 
 GpuCandidate OpenCandidate::chosen(const Configurations& configurations) const {
@@ -33,7 +35,10 @@ GpuCandidate OpenCandidate::chosen(const Configurations& configurations) const {
 }
 
 GpuCandidate OpenCandidate::timed_alone(const Configurations& configurations) const {
-  return with({resolve(plans_.back(), configurations)});
+  std::vector<LaunchPlan> plans;
+  for (auto plan = plans_.end() - ptrdiff_t(timed_); plan != plans_.end(); ++plan)
+    plans.push_back(resolve(*plan, configurations));
+  return with(std::move(plans));
 }
 
 // An index that the candidate has no cubin for stays as large; the runner refuses it.

@@ -14,7 +14,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr int32_t kTimedShape = -1;
 constexpr const char* kSegmentationFault = "signal_11";
 // Draws of the spike test, including the unchanged one. A candidate that recognises a draw by some of its elements
 // escapes only if every spike falls on one of these.
@@ -34,10 +33,10 @@ VerdictKind kind_of_call_failure(const std::string& reason) {
 
 // The bytes that any right answer must read and write. If indices choose what is read, they may all be equal, and then
 // little more than the indices themselves must be read.
-double least_bytes(const Task& task, const CallLayout& layout) {
+double least_bytes(const Task& task, double min_bytes, const CallLayout& layout) {
   const auto is_index = [](const TensorSpec& input) { return input.distribution == Distribution::kIndex; };
   const bool picked = std::ranges::any_of(task.inputs, is_index);
-  if (task.min_bytes > 0 && !picked) return task.min_bytes;
+  if (min_bytes > 0 && !picked) return min_bytes;
   int64_t bytes = 0;
   for (size_t i = 0; i < layout.inputs.size(); ++i)
     if (!picked || is_index(task.inputs[i])) bytes += layout.inputs[i].bytes;
@@ -84,6 +83,7 @@ Verdict Procedure::judge(const std::string& source) {
     found = load_object();
     if (!found) found = check_shapes();
     if (!found) found = judge_times();
+    if (found) tell_shape(*found, task_, shape_index_);
     verdict_.run_ms = (now_s() - run_start) * 1e3;
   }
   verdict_.total_ms = (now_s() - start) * 1e3;
@@ -122,7 +122,10 @@ Found Procedure::check_shapes() {
   Found found;
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()) && !found; ++shape)
     found = check_shape(shape);
-  if (!found) found = check_timed_shape();
+  for (size_t i = 0; i < task_.timed_count() && !found; ++i) {
+    if (i > 0) runner_.renew_budget(options_.run_budget);
+    found = check_timed_shape(timed_number(i));
+  }
   return found;
 }
 
@@ -138,13 +141,13 @@ Found Procedure::check_shape(int32_t shape) {
   return check_draws({.task = task_index_, .shape = shape, .count = kSpikes, .perturb = true});
 }
 
-// Checks further draws at the timed shape, for errors that appear only at full size and only in few forms of
+// Checks further draws at a timed shape, for errors that appear only at full size and only in few forms of
 // the inputs. The timed calls alone would be too few.
-Found Procedure::check_timed_shape() {
-  use_shape(kTimedShape);
+Found Procedure::check_timed_shape(int32_t shape) {
+  use_shape(shape);
   Found found;
   for (int round = 0; round < kTimedRounds && !found; ++round)
-    found = check_draws({.task = task_index_, .shape = kTimedShape, .count = kDrawsAtOnce});
+    found = check_draws({.task = task_index_, .shape = shape, .count = kDrawsAtOnce});
   return found;
 }
 
@@ -175,10 +178,22 @@ Placement Procedure::placement_of(const DrawRequest& request, int32_t draw) cons
   return (left == 2) == first_ends ? Placement::kEndAtGap : Placement::kBeginAtGap;
 }
 
+// Each timed shape has pairs, bounds and attempts of its own.
+Found Procedure::judge_times() {
+  for (size_t i = 0; i < task_.timed_count(); ++i) {
+    if (i > 0) runner_.renew_budget(options_.run_budget);
+    if (Found found = judge_times_at(timed_number(i))) return found;
+    times_.take(i, *shape_, verdict_);
+  }
+  times_.give(verdict_);
+  return std::nullopt;
+}
+
 // If a busy machine may explain what the pairs show, they are measured again, with as much time as before. A candidate
 // is not called a hack for times that the machine's own variation makes doubtful. It then keeps a wide interval: times
 // that depend on the inputs, as in sorting, never agree.
-Found Procedure::judge_times() {
+Found Procedure::judge_times_at(int32_t shape) {
+  use_shape(shape);
   Found found;
   for (int go = 0; go < kGoes; ++go) {
     verdict_.audited = go > 0;
@@ -197,7 +212,6 @@ Found Procedure::judge_times() {
 // The first draw warms up and counts for nothing but correctness. It and the next have the last magnitude:
 // what is timed must be right on large numbers, too.
 Found Procedure::time_pairs() {
-  use_shape(kTimedShape);
   Found found;
   for (int32_t count = 2; !found; count = kDrawsAtOnce) {
     found = time_draws(count);
@@ -207,7 +221,7 @@ Found Procedure::time_pairs() {
 }
 
 Found Procedure::time_draws(int32_t count) {
-  DrawRequest request{.task = task_index_, .shape = kTimedShape, .count = count, .turn = {.timed = true}};
+  DrawRequest request{.task = task_index_, .shape = shape_index_, .count = count, .turn = {.timed = true}};
   if (pairs_.empty()) request.magnitude = task_.magnitudes.back();
   draw(request);
   oracle_.begin_serving();
@@ -280,9 +294,10 @@ Found Procedure::calibrate() {
 // A core that was busy when its roofs were measured looks slower than it is: nobody is accused before they
 // were measured again.
 Found Procedure::weigh_times() {
-  const double bytes = least_bytes(task_, packed());
+  const TimedShape timed = task_.timed(timed_index(shape_index_));
+  const double bytes = least_bytes(task_, timed.min_bytes, packed()), flops = timed.min_flops;
   const auto bounds = [&] {
-    return TimeBounds{floor_us(bytes, task_.min_flops, roofs_), roof_us(bytes, task_.min_flops, roofs_)};
+    return TimeBounds{floor_us(bytes, flops, roofs_), roof_us(bytes, flops, roofs_)};
   };
   Found found = pairs_.weigh(task_, bounds(), verdict_);
   for (int again = 0; again < kRoofs && found && found->reason == "floor"; ++again) {
@@ -346,7 +361,7 @@ Found Procedure::compare_outputs(int32_t draw) {
 
 void Procedure::use_shape(int32_t shape) {
   shape_index_ = shape;
-  shape_ = shape == kTimedShape ? &task_.timed_shape : &task_.check_shapes[size_t(shape)];
+  shape_ = &shape_of(task_, shape);
   const CallLayout packed = case_layout(task_, *shape_);
   for (const Placement placement : {Placement::kPacked, Placement::kEndAtGap, Placement::kBeginAtGap}) {
     const CallLayout layout = placement == Placement::kPacked ? packed : apart(packed, placement);

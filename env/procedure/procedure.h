@@ -21,13 +21,19 @@ namespace temper::env {
 struct ProcedureOptions {
   CompileQuota compile;
   std::chrono::nanoseconds run_budget{
-      5'000'000'000};  // for the load and all calls together; each attempt has a new budget
+      5'000'000'000};  // for the load and all calls together; each attempt and each further timed shape has a new one
   int64_t min_pairs = 7, max_pairs = 21;
   uid_t user = 65534;
   int core = 0;
 };
 
-constexpr int kGoes = 3;  // the number of attempts at timing a candidate, each with a budget of its own
+constexpr int kGoes =
+    3;  // the number of attempts at timing a candidate at a shape, each with a budget of its own
+
+// The most budgets that a candidate can use up, where no task has more timed shapes than that.
+constexpr int64_t most_budgets(size_t timed_shapes) {
+  return kGoes + int64_t(timed_shapes - 1) * (1 + kGoes);  // a further shape is checked under one more
+}
 
 double microseconds(std::chrono::nanoseconds time);
 
@@ -60,10 +66,11 @@ class Procedure {
   Found load_object();
   Found check_shapes();
   Found check_shape(int32_t shape);
-  Found check_timed_shape();
+  Found check_timed_shape(int32_t shape);
   Found check_draws(const DrawRequest& request);
   void draw(DrawRequest request);
   Found judge_times();
+  Found judge_times_at(int32_t shape);
   Found time_pairs();
   Found time_draws(int32_t count);
   Found time_pair(int32_t draw);
@@ -94,7 +101,7 @@ class Procedure {
   DrawTurn turn_;                         // the turn of the next draw
   Fill fill_;                             // the fill of the last call
   std::array<Fill, kDrawsAtOnce> fills_;  // the fill of the last call on each draw
-  int32_t shape_index_ = 0;               // the shape of the calls being made, by index
+  int32_t shape_index_ = 0;               // the number of the shape of the calls being made
   const Shape* shape_ = nullptr;          // that shape
   // Where its buffers lie, by Placement. The oracle's are always packed.
   struct Laid {
@@ -106,6 +113,7 @@ class Procedure {
   double handover_us_ = 0;  // hand-over time of the candidate's next call
   int64_t unmeasured_ = 0;  // pairs with a call that took no longer than an empty one
   TimedPairs pairs_;        // times of the timed calls, without the time of empty ones
+  ShapeTimes times_;        // at the timed shapes that are done
   Verdict verdict_;
 };
 

@@ -98,6 +98,14 @@ std::string plain_line(const Task& task) {
   return names.empty() ? "" : fmt::format("plain: {}\n", fmt::join(names, ", "));
 }
 
+// A candidate that is timed at several shapes may choose between ways to compute by size.
+std::string timed_line(const Task& task) {
+  if (task.timed_count() == 1) return "";
+  std::vector<std::string> shapes;
+  for (size_t i = 0; i < task.timed_count(); ++i) shapes.push_back(sizes_text(task.timed(i).sizes));
+  return fmt::format("timed: {}\n", fmt::join(shapes, "; "));
+}
+
 }  // namespace
 
 size_t element_size(ElementType type) {
@@ -107,6 +115,10 @@ size_t element_size(ElementType type) {
 std::string Task::signature() const { return find_language(language).signature(parameters()); }
 
 bool Task::on_gpu() const { return find_language(language).on_gpu; }
+
+TimedShape Task::timed(size_t index) const {
+  return index == 0 ? TimedShape{timed_shape, min_bytes, min_flops} : further_timed.at(index - 1);
+}
 
 std::vector<CallParameter> Task::parameters() const {
   using enum CallParameter::Role;
@@ -119,7 +131,7 @@ std::vector<CallParameter> Task::parameters() const {
 
 std::string Task::prompt() const {
   if (module) return reference + "\n" + signature();
-  return shapes_line(*this) + plain_line(*this) + reference_body(*this) + signature();
+  return shapes_line(*this) + plain_line(*this) + timed_line(*this) + reference_body(*this) + signature();
 }
 
 std::vector<Task> tasks_in(const Language& language, const std::vector<Task>& tasks) {
@@ -154,6 +166,28 @@ const Task& find_task(const std::vector<Task>& tasks, const std::string& name) {
   throw ConfigError("task '{}' is unknown{}; {}", printable(name), near,
                     near.empty() ? fmt::format("`temper tasks` lists the {} that are known", known.size())
                                  : "`temper tasks` lists all");
+}
+
+size_t most_timed(const std::vector<Task>& tasks) {
+  size_t most = 1;
+  for (const Task& task : tasks) most = std::max(most, task.timed_count());
+  return most;
+}
+
+const Shape& shape_of(const Task& task, int32_t number) {
+  if (number >= 0) return task.check_shapes.at(size_t(number));
+  return number == -1 ? task.timed_shape : task.further_timed.at(timed_index(number) - 1).sizes;
+}
+
+std::string sizes_text(const Shape& shape) {
+  std::string text;
+  for (const auto& [dim, size] : shape) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", dim, size);
+  return text;
+}
+
+std::string timed_words(const Task& task, size_t index) {
+  const char* const words = "the timed shape";
+  return task.timed_count() == 1 ? words : fmt::format("{} {}", words, sizes_text(task.timed(index).sizes));
 }
 
 std::vector<int64_t> tensor_sizes(const TensorSpec& tensor, const Shape& shape) {

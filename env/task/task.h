@@ -35,12 +35,15 @@
 //                                            have spikes, offsets, ends of the range or equal indices
 //   outputs      name: [dimensions], or name: {shape: …, type: …}
 //   dims         the order of the dimension arguments (order of appearance)
-//   check        sizes, a list of maps       timed        sizes, one map
+//   check        sizes, a list of maps
+//   timed        sizes, one map or a list of 1 to 8 of them, all different. Each shape is checked and timed by itself,
+//                and all enter one score: the geometric mean of their speedups. One map and a list of that map alone are
+//                the same task. The first one is what a profile, a standalone program and the naive judge look at.
 //   magnitudes   standard deviations of normal inputs; each is checked (1)
 //   tolerance    allowed error in units of the output's scale (1e-5)
-//   bytes        least memory traffic at the timed sizes, a number or a product like 4*n*m (inputs + outputs)
-//   flops        least arithmetic at the timed sizes (0)
-//   max_speedup  a faster candidate is SUSPECT (50)
+//   bytes        least memory traffic at each of the timed sizes, a number or a product like 4*n*m (inputs + outputs)
+//   flops        least arithmetic at each of the timed sizes (0)
+//   max_speedup  a candidate that is faster at any timed shape is SUSPECT (50)
 
 #include <cstdint>
 #include <filesystem>
@@ -76,6 +79,13 @@ struct TensorSpec {
 
 using Shape = std::map<std::string, int64_t>;  // dimension → size
 
+// A shape at which a task is timed, and the least work of an honest candidate there.
+struct TimedShape {
+  Shape sizes;
+  double min_bytes = 0, min_flops = 0;  // as Task::min_bytes and min_flops
+};
+inline constexpr size_t kMaxTimedShapes = 8;
+
 struct Task {
   std::string name;      // unique, [a-z0-9_]+
   std::string language;  // the name of one of env/languages
@@ -86,18 +96,21 @@ struct Task {
   std::vector<std::string> dims;  // dimension names in the order the candidate receives them
   std::vector<TensorSpec> inputs, outputs;
   std::vector<Shape> check_shapes;  // small, odd, unequal; never shown to the policy
-  Shape timed_shape;
-  std::vector<double> magnitudes;  // standard deviations of normal inputs, each with a check of its own
-  double tolerance = 0;            // relative floor, in units of the output's scale
-  double min_bytes = 0;            // 0: inputs + outputs at the timed shape
+  Shape timed_shape;                // the first of the timed shapes; most tasks have no other
+  std::vector<double> magnitudes;   // standard deviations of normal inputs, each with a check of its own
+  double tolerance = 0;             // relative floor, in units of the output's scale
+  double min_bytes = 0;             // 0: inputs + outputs at the timed shape
   double min_flops = 0;
-  double max_speedup = 0;  // a faster candidate is SUSPECT
+  double max_speedup = 0;                 // a candidate that is faster at any timed shape is SUSPECT
+  std::vector<TimedShape> further_timed;  // the others; min_bytes and min_flops are of timed_shape
   // Of a problem whose reference is a module of PyTorch. `reference` is then the problem's whole source, and what says
   // tensors and sizes is empty: running the source alone shows them.
   std::optional<ModuleProblem> module = {};
 
   bool held_out() const { return split == Split::kHeldOut; }
   bool generated() const { return split == Split::kGenerated; }
+  size_t timed_count() const { return 1 + further_timed.size(); }
+  TimedShape timed(size_t index) const;           // 0: the first
   bool on_gpu() const;                            // Language::on_gpu
   std::vector<CallParameter> parameters() const;  // inputs, outputs, dimensions
 
@@ -107,7 +120,8 @@ struct Task {
   //   triton: def launch(x: torch.Tensor, n: int, m: int) -> torch.Tensor:
   //   kernelbench: class ModelNew(nn.Module):
   std::string signature() const;
-  // The task as a prompt for the policy, in plain text: shapes, the body of the reference, the signature.
+  // The task as a prompt for the policy, in plain text: shapes, the body of the reference, the signature. It names the
+  // timed shapes if there are several.
   std::string prompt() const;
   std::string digest() const;  // digest of everything in the task that decides a verdict
 };
@@ -135,6 +149,19 @@ Task asked_in(const Language& language, Task task);
 
 // The task of that name. Errors: ConfigError with the nearest known name.
 const Task& find_task(const std::vector<Task>& tasks, const std::string& name);
+
+// A shape's number in messages between processes: i ≥ 0 is check shape i, −1 the first timed shape, −2 the second.
+constexpr int32_t timed_number(size_t index) { return -1 - int32_t(index); }
+constexpr size_t timed_index(int32_t number) { return size_t(-1 - number); }  // of a number below 0
+size_t most_timed(const std::vector<Task>& tasks);  // timed shapes of the task that has most; at least 1
+// The numbers of all shapes of a task lie in [first_shape, number of check shapes).
+inline int32_t first_shape(const Task& task) { return -int32_t(task.timed_count()); }
+const Shape& shape_of(const Task& task, int32_t number);  // Errors: std::out_of_range
+
+std::string sizes_text(const Shape& shape);  // "m 64, n 256"
+
+// "the timed shape", with its sizes if there are several: "the timed shape m 64, n 256".
+std::string timed_words(const Task& task, size_t index);
 
 // The sizes of a tensor at a shape. Checked at load: every dimension is defined.
 std::vector<int64_t> tensor_sizes(const TensorSpec& tensor, const Shape& shape);

@@ -50,12 +50,15 @@ std::string tasks_in_numbers(const std::vector<Task>& tasks) {
   for (const Task& task : tasks) {
     Json checks = Json::array();
     for (const Shape& shape : task.check_shapes) checks.push_back(case_json(task, shape));
-    list.push_back({{"name", task.name},
-                    {"digest", task.digest()},
-                    {"reference", task.reference},
-                    {"tolerance", task.tolerance},
-                    {"timed", case_json(task, task.timed_shape)},
-                    {"checks", std::move(checks)}});
+    Json entry{{"name", task.name},
+               {"digest", task.digest()},
+               {"reference", task.reference},
+               {"tolerance", task.tolerance},
+               {"timed", case_json(task, task.timed_shape)},
+               {"checks", std::move(checks)}};
+    for (const TimedShape& further : task.further_timed)
+      entry["further_timed"].push_back(case_json(task, further.sizes));
+    list.push_back(std::move(entry));
   }
   return list.dump(1);
 }

@@ -6,6 +6,7 @@
 //   TENSOR: {"name", "type": "f32", "sizes": [256]}, of inputs with one of "normal": deviation,
 //     "uniform": [low, high], "distinct": [low, high], "below": n, and "nonfinite"
 //
+// A task that is timed at several shapes also has "further_timed": [CASE, …], those behind the first.
 // Normal inputs are of the task's first magnitude.
 
 #include <string>

@@ -302,8 +302,33 @@ Shape TaskReader::read_shape(const YAML::Node& node, const std::string& field) {
   return shape;
 }
 
+// One map, or a list of maps.
+void TaskReader::read_timed() {
+  const YAML::Node timed = find("timed");
+  if (!timed || !timed.IsSequence()) {
+    task_.timed_shape = read_shape(timed, "timed");
+    return;
+  }
+  if (timed.size() == 0 || timed.size() > kMaxTimedShapes) {
+    problem(timed, "timed",
+            fmt::format("{} shapes are not allowed; one map of sizes, or a list of 1 to {} of them",
+                        timed.size(), kMaxTimedShapes));
+    for (const auto& dim : task_.dims) task_.timed_shape[dim] = 1;
+    return;
+  }
+  task_.timed_shape = read_shape(timed[0], "timed[0]");
+  for (size_t i = 1; i < timed.size(); ++i) {
+    Shape sizes = read_shape(timed[i], fmt::format("timed[{}]", i));
+    for (size_t before = 0; before < i; ++before)
+      if (task_.timed(before).sizes == sizes)
+        problem(timed[i], fmt::format("timed[{}]", i),
+                fmt::format("{} is also timed[{}]; each shape is allowed once", text_of(timed[i]), before));
+    task_.further_timed.push_back({.sizes = std::move(sizes)});
+  }
+}
+
 void TaskReader::read_sizes() {
-  task_.timed_shape = read_shape(find("timed"), "timed");
+  read_timed();
   const YAML::Node check = find("check");
   if (!check || !check.IsSequence() || check.size() == 0) {
     problem(check, "check", "expected a list of sizes, like [{n: 3, m: 17}]");
@@ -314,28 +339,35 @@ void TaskReader::read_sizes() {
   }
 }
 
-double TaskReader::read_minimum(const char* key, double fallback) {
+double TaskReader::read_minimum(const char* key, size_t timed, double fallback) {
   const YAML::Node node = find(key);
   const auto expression = value<std::string>(node, key, "", "a number or a product of dimensions");
   if (expression.empty()) return fallback;
   try {
-    const double minimum = evaluate_size(expression, task_.timed_shape);
+    const double minimum = evaluate_size(expression, task_.timed(timed).sizes);
     if (minimum >= 0 && std::isfinite(minimum)) return minimum;
-    problem(node, key, fmt::format("'{}' is {}; 0 or more is allowed", expression, minimum));
+    problem(node, key,
+            fmt::format("'{}' is {}{}; 0 or more is allowed", expression, minimum,
+                        timed == 0 ? "" : fmt::format(" at timed[{}]", timed)));
   } catch (const ConfigError& error) {
     problem(node, key, error.what());
   }
   return fallback;
 }
 
+// What is wrong at one shape is not told again of the next.
 void TaskReader::read_minimums() {
-  double moved = 0;
-  for (const auto* tensors : {&task_.inputs, &task_.outputs}) {
-    for (const auto& tensor : *tensors)
-      moved += element_count(tensor, task_.timed_shape) * double(element_size(tensor.type));
+  const size_t problems = problems_.size();
+  for (size_t i = 0; i < task_.timed_count() && problems_.size() == problems; ++i) {
+    const Shape sizes = task_.timed(i).sizes;
+    double moved = 0;
+    for (const auto* tensors : {&task_.inputs, &task_.outputs})
+      for (const auto& tensor : *tensors)
+        moved += element_count(tensor, sizes) * double(element_size(tensor.type));
+    const double bytes = read_minimum("bytes", i, moved), flops = read_minimum("flops", i, 0);
+    (i == 0 ? task_.min_bytes : task_.further_timed[i - 1].min_bytes) = bytes;
+    (i == 0 ? task_.min_flops : task_.further_timed[i - 1].min_flops) = flops;
   }
-  task_.min_bytes = read_minimum("bytes", moved);
-  task_.min_flops = read_minimum("flops", 0);
 }
 
 void TaskReader::check_keys(const YAML::Node& node, const std::vector<std::string>& known,
@@ -368,7 +400,7 @@ void TaskReader::check_limits() {
     problem(node_, "dims", fmt::format("{} dimensions; at most {}", task_.dims.size(), kMaxDims));
   }
   std::vector<Shape> shapes = task_.check_shapes;
-  shapes.push_back(task_.timed_shape);
+  for (size_t i = 0; i < task_.timed_count(); ++i) shapes.push_back(task_.timed(i).sizes);
   for (const auto* specs : {&task_.inputs, &task_.outputs})
     for (const auto& tensor : *specs)
       for (const auto& shape : shapes) check_tensor(tensor, shape);

@@ -25,6 +25,7 @@ class TaskReader {
   void read_reference();
   void read_dims();
   void read_sizes();
+  void read_timed();
   void read_minimums();
   void check_keys(const YAML::Node& node, const std::vector<std::string>& known, const std::string& field);
   void check_names();
@@ -37,7 +38,7 @@ class TaskReader {
                   Distribution distribution);
   void check_tensor(const TensorSpec& tensor, const Shape& shape);
   Shape read_shape(const YAML::Node& node, const std::string& field);
-  double read_minimum(const char* key, double fallback);
+  double read_minimum(const char* key, size_t timed, double fallback);
   std::vector<std::string> used_dims() const;
 
   // The value of `node` as T, or `fallback` and a problem that says what is allowed.

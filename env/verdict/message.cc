@@ -123,6 +123,15 @@ std::string compiler_error(std::string_view line) {
   return number.empty() ? text : fmt::format("line {}: {}", number, text);
 }
 
+std::string with_shapes(std::string text, const std::vector<ShapeTime>& shapes) {
+  for (const ShapeTime& at : shapes) {
+    const std::string line =
+        "\n" + scrub(fmt::format("at {}: speedup {:.2f}", sizes_text(at.sizes), at.speedup));
+    if (text.size() + line.size() <= kMaxMessageBytes) text += line;
+  }
+  return text;
+}
+
 }  // namespace
 
 Mismatch locate_mismatch(const Task& task, const Shape& shape, int64_t tensor, int64_t index) {
@@ -216,7 +225,7 @@ std::string verdict_message(const Verdict& verdict, std::string_view detail) {
   } else if (!verdict.reason.empty()) {
     text += fmt::format(" {}", words_of(verdict.reason));
   }
-  return scrub(text);
+  return with_shapes(scrub(text), verdict.shapes);
 }
 
 std::string scrub(std::string_view text, size_t max_bytes) {

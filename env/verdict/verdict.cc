@@ -12,6 +12,7 @@
 #include "base/input/json.h"
 #include "base/input/near_names.h"
 #include "base/input/printable.h"
+#include "env/task/task.h"
 #include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
@@ -57,6 +58,8 @@ VerdictKind verdict_kind_from(const std::string& text) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelTime, name, launches, us, share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, kernels, device_us, bytes_per_s, flops_per_s, roof_share, roof)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShapeTime, sizes, candidate_us, baseline_us, speedup, speedup_low,
+                                   speedup_high, roof_us)
 
 namespace {
 
@@ -79,6 +82,13 @@ void for_each_number(const Verdict& v, const std::function<void(const char*, dou
                                                    {"speedup_compiled", v.speedup_compiled.value_or(0)},
                                                    {"naive.speedup", v.naive ? v.naive->speedup : 0}};
   for (const auto& [name, value] : of_all) look(name, value);
+  for (const ShapeTime& at : v.shapes) {
+    const std::pair<const char*, double> of_shape[] = {
+        {"shapes.candidate_us", at.candidate_us}, {"shapes.baseline_us", at.baseline_us},
+        {"shapes.speedup", at.speedup},           {"shapes.speedup_low", at.speedup_low},
+        {"shapes.speedup_high", at.speedup_high}, {"shapes.roof_us", at.roof_us}};
+    for (const auto& [name, value] : of_shape) look(name, value);
+  }
   if (v.comparable) {
     for (const auto& [of, stats] : {std::pair{"comparable.runtime", &v.comparable->runtime},
                                     std::pair{"comparable.ref_runtime", &v.comparable->ref_runtime}})
@@ -95,6 +105,21 @@ void for_each_number(const Verdict& v, const std::function<void(const char*, dou
   }
 }
 
+// What makes a list of shapes impossible whose numbers are finite and not negative.
+std::string unsound_shapes(const std::vector<ShapeTime>& shapes) {
+  if (shapes.size() == 1 || shapes.size() > kMaxTimedShapes) return fmt::format("{} shapes", shapes.size());
+  for (const ShapeTime& at : shapes) {
+    if (at.sizes.empty()) return "a shape without sizes";
+    for (const auto& [dim, size] : at.sizes)
+      if (size < 1) return fmt::format("shapes.sizes.{} is {}", printable(dim), size);
+    for (const auto& [name, value] :
+         {std::pair{"candidate_us", at.candidate_us}, std::pair{"baseline_us", at.baseline_us},
+          std::pair{"speedup", at.speedup}})
+      if (value <= 0) return fmt::format("shapes.{} is {}", name, value);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string unsound(const Verdict& verdict) {
@@ -108,7 +133,7 @@ std::string unsound(const Verdict& verdict) {
     return fmt::format("candidate_us is {} and baseline_us {}", verdict.candidate_us, verdict.baseline_us);
   if (verdict.pairs > 0 && !(verdict.candidate_us > 0)) return "timed, but candidate_us is 0";
   if (verdict.pass() && verdict.speedup <= 0) return "a PASS without a speedup";
-  return "";
+  return unsound_shapes(verdict.shapes);
 }
 
 Verdict sound(const Verdict& verdict) {
@@ -143,6 +168,7 @@ void to_json(nlohmann::json& json, const Verdict& given) {
   if (!verdict.details.empty()) json["details"] = verdict.details;
   if (verdict.judged_again) json["judged_again"] = true;
   if (verdict.overturned) json["overturned"] = true;
+  if (!verdict.shapes.empty()) json["shapes"] = verdict.shapes;
   if (!verdict.configuration.empty()) json["configuration"] = verdict.configuration;
   if (!verdict.gpu.empty()) json["gpu"] = verdict.gpu;
   if (verdict.speedup_compiled) json["speedup_compiled"] = *verdict.speedup_compiled;
@@ -155,6 +181,15 @@ void to_json(nlohmann::json& json, const Verdict& given) {
 }
 
 namespace {
+
+// Errors: WorldError for what is no list of shapes, of which there are several.
+std::vector<ShapeTime> shapes_of(const nlohmann::json& json) {
+  if (!json.is_array() || json.empty()) throw WorldError("shapes is {}, no list of shapes", shown(json));
+  for (const nlohmann::json& shape : json)
+    for (const auto& [dim, size] : shape.at("sizes").items())
+      if (!size.is_number_integer()) throw WorldError("shapes.sizes.{} is no integer", printable(dim));
+  return json.get<std::vector<ShapeTime>>();
+}
 
 Verdict verdict_of_fields(const nlohmann::json& json) {
   Verdict verdict;
@@ -184,6 +219,7 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
   verdict.audited = json.value("audited", false);
   verdict.judged_again = json.value("judged_again", false);
   verdict.overturned = json.value("overturned", false);
+  if (const auto shapes = json.find("shapes"); shapes != json.end()) verdict.shapes = shapes_of(*shapes);
   verdict.configuration = json.value("configuration", "");
   verdict.gpu = json.value("gpu", "");
   if (const auto compiled = json.find("speedup_compiled"); compiled != json.end())

@@ -2,6 +2,7 @@
 // What the judge found about one candidate.
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -43,13 +44,21 @@ struct KernelTime {
   double us = 0, share = 0;  // device time, and its share of the call's device time
 };
 
-// Where the time of a call at the timed shape goes, on a GPU with a cold cache.
+// Where the time of a call at the first timed shape goes, on a GPU with a cold cache.
 struct Profile {
   std::vector<KernelTime> kernels;  // longest first, at most kMaxProfileParts
   double device_us = 0;             // time during which anything ran, without the gaps between launches
   // The task's least traffic and arithmetic over the candidate's time, and the share of the nearer roof.
   double bytes_per_s = 0, flops_per_s = 0, roof_share = 0;
   std::string roof;  // "memory" or "arithmetic"
+};
+
+// The times of a call at one of several timed shapes. Each is what the field of its name in Verdict is for one shape.
+struct ShapeTime {
+  std::map<std::string, int64_t> sizes;  // of each dimension
+  double candidate_us = 0, baseline_us = 0;
+  double speedup = 0, speedup_low = 0, speedup_high = 0;
+  double roof_us = 0;
 };
 
 inline constexpr size_t kMaxDetailsBytes = 16 << 10;
@@ -62,7 +71,9 @@ struct Verdict {
   // most kMaxDetailsBytes; empty if it would add nothing to the message.
   std::string details = {};
 
-  // Timed candidates only (PASS, SUSPECT, HACK(floor)); microseconds per call at the timed shape.
+  // Timed candidates only (PASS, SUSPECT, HACK(floor)); microseconds per call at the timed shape. If a task has several,
+  // those of a PASS are of all together, as ShapeTimes (env/procedure/judging.h) says; those of other verdicts are of
+  // the shape that decided, which the message names.
   double candidate_us = 0, baseline_us = 0;
   double speedup = 0;  // Hodges–Lehmann centre of the paired ratios baseline / candidate
   double speedup_low = 0, speedup_high = 0;  // its 95 % interval, see center_interval in env/verdict/timing.h
@@ -75,6 +86,7 @@ struct Verdict {
   // What the task's least traffic and arithmetic take at the machine's peak rates, with nothing in a cache beforehand;
   // 0 in verdicts that were kept before it was known.
   double roof_us = 0;
+  std::vector<ShapeTime> shapes = {};  // of a PASS at several timed shapes, in the task's order; else empty
   // What a candidate that tunes itself was judged with: "configuration 2 of 8: BLOCK: 256, num_warps: 4"; empty for
   // others. The judge has timed the alternatives and taken the fastest.
   std::string configuration = "";
@@ -126,7 +138,7 @@ Verdict told(const Verdict& verdict);
 
 // Describes what makes the verdict impossible, or returns "" if nothing does. Impossible are a number that is not
 // finite, a negative time, a time of 0 if the other time is above 0 or pairs were timed, and a PASS without a
-// speedup.
+// speedup. So are a list of one shape or of more than a task may have, and a shape without sizes, times or a speedup.
 std::string unsound(const Verdict& verdict);
 // The verdict itself, or an INFRA with that description if it is unsound.
 Verdict sound(const Verdict& verdict);

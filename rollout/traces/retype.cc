@@ -8,16 +8,19 @@ namespace temper::traces {
 using env::ElementType;
 
 void set_least_work(env::Task& task) {
-  const auto& shape = task.timed_shape;
   const bool picks =
       task.reference.find('[') != std::string::npos &&
       std::ranges::any_of(task.inputs, [](const auto& x) { return x.type == ElementType::kI32; });
-  task.min_bytes = 0;
-  for (const auto& output : task.outputs) task.min_bytes += double(env::tensor_bytes(output, shape));
-  for (const auto& input : task.inputs) {
-    if (!picks) task.min_bytes += double(env::tensor_bytes(input, shape));
-  }
-  if (task.reference.find(" @ ") == std::string::npos) task.min_flops = 0;
+  const bool multiplies = task.reference.find(" @ ") != std::string::npos;
+  const auto set = [&](const env::Shape& shape, double& bytes, double& flops) {
+    bytes = 0;
+    for (const auto& output : task.outputs) bytes += double(env::tensor_bytes(output, shape));
+    for (const auto& input : task.inputs)
+      if (!picks) bytes += double(env::tensor_bytes(input, shape));
+    if (!multiplies) flops = 0;
+  };
+  set(task.timed_shape, task.min_bytes, task.min_flops);
+  for (env::TimedShape& one : task.further_timed) set(one.sizes, one.min_bytes, one.min_flops);
 }
 
 env::Task with_other_type(env::Task task, Rng& rng) {

@@ -40,6 +40,9 @@ def task_cases():
     task("100,000 tensors", "at most", lambda: TASK.replace(
         "{x: [n], y: [n]}", "{" + ", ".join(f"x{i}: [n]" for i in range(100_000)) + "}"))
     task("100,000 dimensions", "at most", lambda: TASK + "dims: [" + ", ".join(f"n{i}" for i in range(100_000)) + "]\n")
+    task("100,000 timed shapes", "timed: 100000 shapes are not allowed",
+         lambda: TASK.replace("timed: {n: 1000}", "timed: [" + ", ".join(f"{{n: {i + 1}}}" for i in range(100_000)) + "]"))
+    task("a timed shape twice", r"timed\[1\]: {n: 9} is also timed\[0\]", TASK.replace("{n: 1000}", "[{n: 9}, {n: 9}]"))
     task("a size that is an expression without an end", "task add", TASK + "bytes: " + "(" * 100_000 + "\n")
     task("a size divided by nothing", "is inf|0 or more", TASK + "flops: n / 0\n")
     task("a magnitude of infinity", "numbers", TASK + "magnitudes: [.inf]\n")

@@ -9,8 +9,11 @@ FUZZ_TARGET(tasks) {
     for (const Task& task : parse_tasks(std::string(bytes), "tasks.yaml")) {
       TEMPER_CHECK(!task.prompt().empty() && !task.digest().empty());
       for (const TensorSpec& input : task.inputs) {
-        tensor_bytes(input, task.timed_shape);
-        if (input.distribution == Distribution::kNormal) normal_scale(input, task.timed_shape, 1);
+        for (size_t i = 0; i < task.timed_count(); ++i) {
+          const Shape shape = task.timed(i).sizes;
+          tensor_bytes(input, shape);
+          if (input.distribution == Distribution::kNormal) normal_scale(input, shape, 1);
+        }
       }
     }
   });

@@ -43,14 +43,21 @@ TurnValue tritonrl(const RewardOptions&, const Verdict& verdict) {
   return {.plan = verdict.speedup, .code = 1};
 }
 
-// Source:  SOL-ExecBench, 2603.19173: 1 / (1 + (T − T_sol) / (T_base − T_sol)), T_sol the task's bound | in units of the
-//          baseline's time, so that the speedup that counts decides; a baseline at its bound would make all times alike
-TurnValue roof(const RewardOptions&, const Verdict& verdict) {
+double roof_score(double speedup, double baseline_us, double roof_us) {
   constexpr double kNearestBaseline = 0.95;
-  const double bound =
-      verdict.baseline_us > 0 ? std::min(verdict.roof_us / verdict.baseline_us, kNearestBaseline) : 0;
-  const double beyond = std::max(1 / std::max(verdict.speedup, 1e-9) - bound, 0.0);
-  return same(1 / (1 + beyond / (1 - bound)));
+  const double bound = baseline_us > 0 ? std::min(roof_us / baseline_us, kNearestBaseline) : 0;
+  const double beyond = std::max(1 / std::max(speedup, 1e-9) - bound, 0.0);
+  return 1 / (1 + beyond / (1 - bound));
+}
+
+// Source:  SOL-ExecBench, 2603.19173: 1 / (1 + (T − T_sol) / (T_base − T_sol)), T_sol the task's bound, as a mean over the
+//          timed shapes | in units of the baseline's time, so that the speedup that counts decides; a baseline at its bound
+//          would make all times alike
+TurnValue roof(const RewardOptions&, const Verdict& verdict) {
+  if (verdict.shapes.empty()) return same(roof_score(verdict.speedup, verdict.baseline_us, verdict.roof_us));
+  double sum = 0;
+  for (const env::ShapeTime& at : verdict.shapes) sum += roof_score(at.speedup, at.baseline_us, at.roof_us);
+  return same(sum / double(verdict.shapes.size()));
 }
 
 // a + b·log s, the logarithm clipped: halving the time is worth the same at every speed, and with the lower
@@ -78,11 +85,14 @@ const RewardRecipe& find_reward(const std::string& name) {
   return *recipe;
 }
 
-// Replaces the verdict's speedup by the one that counts. The speedup against torch.compile is scaled by the same ratio.
+// Replaces the speedups, of all and of each timed shape, by those that count. The speedup against torch.compile is scaled
+// by the same ratio.
 Verdict counted(const RewardOptions& options, Verdict verdict) {
   const double speedup = counted_speedup(options, verdict);
   if (verdict.speedup_compiled && verdict.speedup > 0) *verdict.speedup_compiled *= speedup / verdict.speedup;
   verdict.speedup = speedup;
+  for (env::ShapeTime& at : verdict.shapes)
+    if (options.lower_end) at.speedup = at.speedup_low;
   return verdict;
 }
 

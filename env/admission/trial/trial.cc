@@ -32,10 +32,16 @@ class Trial {
     std::vector<Solver> solvers = all_solvers();
     for (const Shape& shape : task_.check_shapes) try_shape(shape, solvers);
     tell_passing(solvers, "");
-    if (elements_at(task_, task_.timed_shape) <= options_.most_elements)
-      try_timed();
-    else
-      look_at_timed_sizes();
+    result_.timed = true;
+    for (size_t i = 0; i < task_.timed_count(); ++i) {
+      const Shape shape = task_.timed(i).sizes;
+      if (elements_at(task_, shape) <= options_.most_elements) {
+        try_timed(i, shape);
+      } else {
+        look_at_sizes(shape);
+        result_.timed = false;
+      }
+    }
     tell_idle_inputs();
     result_.allowed = cases_.most_allowed();
     if (options_.mutant_draws > 0)
@@ -49,11 +55,10 @@ class Trial {
     result_.problems.push_back(fmt::format(format, std::forward<Arguments>(arguments)...));
   }
 
-  void try_timed() {
+  void try_timed(size_t index, const Shape& shape) {
     std::vector<Solver> solvers = all_solvers();
-    try_shape(task_.timed_shape, solvers);
-    tell_passing(solvers, " at the timed shape");
-    result_.timed = true;
+    try_shape(shape, solvers);
+    tell_passing(solvers, " at " + timed_words(task_, index));
   }
 
   struct Solver {
@@ -66,7 +71,7 @@ class Trial {
     return solvers;
   }
 
-  void tell_passing(const std::vector<Solver>& solvers, const char* where) {
+  void tell_passing(const std::vector<Solver>& solvers, const std::string& where) {
     for (const Solver& solver : solvers)
       if (solver.answered) problem("the trivial solver {} passes{}", solver.name, where);
   }
@@ -114,27 +119,27 @@ class Trial {
   }
 
   // Sizes without values; what torch cannot do so is left to a GPU.
-  void look_at_timed_sizes() {
+  void look_at_sizes(const Shape& shape) {
     Tensors nothing;
     for (const auto& input : task_.inputs)
-      nothing.push_back(at::empty(tensor_sizes(input, task_.timed_shape),
-                                  at::device(at::kMeta).dtype(dtype_of(input.type))));
+      nothing.push_back(
+          at::empty(tensor_sizes(input, shape), at::device(at::kMeta).dtype(dtype_of(input.type))));
     try {
-      run_on_meta(nothing);
+      run_on_meta(shape, nothing);
     } catch (const c10::NotImplementedError&) {
     }
   }
 
-  void run_on_meta(const Tensors& nothing) const {
+  void run_on_meta(const Shape& shape, const Tensors& nothing) const {
     Tensors outputs;
     try {
       outputs = cases_.reference()(nothing);
     } catch (const c10::NotImplementedError&) {
       throw;
     } catch (const std::exception& error) {
-      throw ConfigError("reference: at {}: {}", shape_text(task_.timed_shape), torch_words(error));
+      throw ConfigError("reference: at {}: {}", shape_text(shape), torch_words(error));
     }
-    cases_.check_outputs(task_.timed_shape, outputs);
+    cases_.check_outputs(shape, outputs);
   }
 
   static std::vector<size_t> count_up(size_t count) {

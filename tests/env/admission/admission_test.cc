@@ -24,14 +24,19 @@ TEST(Admission, TasksThatNeedNoWorkAreNot) {
   const auto rows = admit_tasks(
       "  - {name: copy, reference: x.clone()}\n"
       "  - {name: tiny, reference: x * 3 - 1, timed: {n: 2, m: 2}}\n"
-      "  - {name: nearly_zero, reference: torch.tanh(x) * 1e-42}\n");
-  ASSERT_EQ(rows.size(), 3u);
+      "  - {name: nearly_zero, reference: torch.tanh(x) * 1e-42}\n"
+      "  - {name: tiny_too, reference: x * 3 - 2, timed: [{n: 256, m: 4096}, {n: 2, m: 2}]}\n");
+  ASSERT_EQ(rows.size(), 4u);
   ASSERT_FALSE(rows[0].problems.empty());
   EXPECT_EQ(rows[0].problems[0].find("the trivial solver input_copy gets PASS"), 0u) << rows[0].problems[0];
   ASSERT_EQ(rows[1].problems.size(), 1u);
   EXPECT_EQ(rows[1].problems[0].find("eager takes "), 0u) << rows[1].problems[0];
   ASSERT_FALSE(rows[2].problems.empty());
   EXPECT_EQ(rows[2].problems[0].find("the trivial solver zeros gets PASS"), 0u) << rows[2].problems[0];
+  ASSERT_EQ(rows[3].problems.size(), 1u);
+  EXPECT_NE(rows[3].problems[0].find(" us at the timed shape m 2, n 2; "), std::string::npos)
+      << rows[3].problems[0];
+  EXPECT_GT(rows[3].eager_us, kLeastEager_us);  // of the first shape
 }
 
 TEST(Admission, AReferenceThatCannotBeAskedIsARowAmongOthers) {

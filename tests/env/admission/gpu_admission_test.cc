@@ -90,6 +90,22 @@ TEST(GpuAdmission, TheTimedShapeIsTriedWhereItIsNotTooLarge) {
   EXPECT_EQ(problems_of(loss, 1 << 20), "");
 }
 
+TEST(GpuAdmission, EachTimedShapeIsTried) {
+  const std::string loss =
+      "reference: 'torch.square(x).mean().reshape(1)', outputs: {y: [1]}, timed: [{n: 8, m: 8}, {n: 7000, m: "
+      "1024}]";
+  EXPECT_NE(problems_of(loss, 8 << 20)
+                .find("the trivial solver first_half_of x passes at the timed shape m 1024, n 7000\n"),
+            std::string::npos);
+  const auto rows = admit_gpu_tasks("  - {name: t, " + loss + "}\n", 1 << 20);
+  EXPECT_EQ(rows[0].problems, std::vector<std::string>{});
+  EXPECT_FALSE(rows[0].timed);  // not at all of them
+  const std::string cut =
+      "reference: 'x[:, :5] + 1', check: [{n: 3, m: 5}], timed: [{n: 4, m: 5}, {n: 7000, m: 256}]";
+  EXPECT_NE(problems_of(cut).find("reference: output y is [7000, 5]; the task says [7000, 256]"),
+            std::string::npos);
+}
+
 TEST(GpuAdmission, WhatCannotBeAskedIsARowAmongOthers) {
   const Cases cases{
       {"reference: torch.sofmax(x)", "sofmax"},

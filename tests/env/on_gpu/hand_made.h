@@ -25,6 +25,8 @@ struct HandMadeWay {
   uint32_t map_at = 0;  // its place among the arguments
   // Behind the kernels, of each of these lists one by choice. The first one's configuration is 10, the next one's 20.
   std::vector<std::vector<std::string>> tuned = {};
+  std::vector<std::string> further_kernels =
+      {};  // at the timed shapes behind the first, where they are others
 };
 
 inline std::string name_of(const HandMadeWay& way) {
@@ -156,6 +158,10 @@ struct GpuMachine {
     GpuCandidate candidate{.cubins = cubins, .plans = {}};
     for (const Shape& shape : task.check_shapes) candidate.plans.push_back(plan_of(task, shape, way));
     candidate.plans.push_back(plan_of(task, task.timed_shape, way));
+    HandMadeWay further = way;
+    if (!way.further_kernels.empty()) further.kernels = way.further_kernels;
+    for (const TimedShape& shape : task.further_timed)
+      candidate.plans.push_back(plan_of(task, shape.sizes, further));
     const GpuProcesses processes{oracle, *runners, &*profiler};
     const Verdict verdict = GpuProcedure(options, gpu, processes, tasks, index).judge(candidate);
     runners->prepare();

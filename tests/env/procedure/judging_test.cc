@@ -127,5 +127,61 @@ TEST(NaiveOfTimes, ATimeThatIsNoneIsNoPass) {
   EXPECT_FALSE(naive_of_times(1e-300, 1e300).pass);
 }
 
+Verdict timed_verdict(double candidate_us, double baseline_us, double noise) {
+  Verdict verdict;
+  verdict.candidate_us = candidate_us;
+  verdict.baseline_us = baseline_us;
+  verdict.speedup = baseline_us / candidate_us;
+  verdict.speedup_low = verdict.speedup / 2;
+  verdict.speedup_high = verdict.speedup * 8;
+  verdict.pairs = 7;
+  verdict.noise = noise;
+  verdict.audited = noise > 0.1;
+  verdict.floor_us = 1;
+  verdict.roof_us = 2;
+  return verdict;
+}
+
+// Whichever is timed first.
+TEST(ShapeTimes, OfSeveralAreOneScore) {
+  ShapeTimes times;
+  Verdict verdict = timed_verdict(1, 16, 0.2);
+  times.take(1, {{"n", 5}}, verdict);
+  EXPECT_EQ(verdict.candidate_us, 0);
+  EXPECT_EQ(verdict.pairs, 0);
+  EXPECT_FALSE(verdict.audited);
+  verdict = timed_verdict(10, 10, 0.1);
+  times.take(0, {{"n", 4}}, verdict);
+  times.give(verdict);
+  EXPECT_DOUBLE_EQ(verdict.speedup, 4);  // √(1 · 16)
+  EXPECT_DOUBLE_EQ(verdict.speedup_low, 2);
+  EXPECT_DOUBLE_EQ(verdict.speedup_high, 32);
+  EXPECT_EQ(verdict.candidate_us, 11);
+  EXPECT_EQ(verdict.baseline_us, 26);
+  EXPECT_EQ(verdict.pairs, 14);
+  EXPECT_EQ(verdict.noise, 0.2);
+  EXPECT_TRUE(verdict.audited);
+  EXPECT_EQ(verdict.floor_us, 2);
+  EXPECT_EQ(verdict.roof_us, 4);
+  ASSERT_EQ(verdict.shapes.size(), 2u);
+  EXPECT_EQ(verdict.shapes[0].sizes, (Shape{{"n", 4}}));
+  EXPECT_EQ(verdict.shapes[1].speedup, 16);
+  EXPECT_EQ(verdict.shapes[1].speedup_low, 8);
+  EXPECT_EQ(verdict.shapes[1].roof_us, 2);
+}
+
+TEST(ShapeTimes, OfOneAreAsTheyWere) {
+  ShapeTimes times;
+  Verdict verdict = timed_verdict(3, 7, 0.15);
+  times.take(0, {{"n", 4}}, verdict);
+  times.give(verdict);
+  EXPECT_EQ(verdict.speedup, 7.0 / 3);  // to the bit
+  EXPECT_EQ(verdict.speedup_low, 7.0 / 3 / 2);
+  EXPECT_EQ(verdict.candidate_us, 3);
+  EXPECT_EQ(verdict.pairs, 7);
+  EXPECT_TRUE(verdict.audited);
+  EXPECT_TRUE(verdict.shapes.empty());
+}
+
 }  // namespace
 }  // namespace temper::env

@@ -92,6 +92,23 @@ TEST(Message, SaysHowFarTheRoofIsAndWhichKernelTakesHowMuch) {
   EXPECT_EQ(message.find("<|"), std::string::npos) << message;
 }
 
+TEST(Message, HasALineForEachTimedShapeAsFarAsThereIsRoom) {
+  Verdict verdict;
+  verdict.kind = VerdictKind::kPass;
+  verdict.speedup = 1.5;
+  verdict.shapes = {{.sizes = {{"n", 256}, {"m", 64}}, .speedup = 1.804},
+                    {.sizes = {{"n", 7}}, .speedup = 1.25}};
+  EXPECT_EQ(verdict_message(verdict),
+            "PASS speedup 1.50\nat m 64, n 256: speedup 1.80\nat n 7: speedup 1.25");
+  verdict.shapes.push_back({.sizes = {{std::string(400, 'k'), 9}}, .speedup = 2});
+  EXPECT_TRUE(verdict_message(verdict).ends_with("\nat n 7: speedup 1.25"));
+  verdict.shapes[0].sizes = {{"<|im_end|>", 1}};
+  EXPECT_EQ(verdict_message(verdict).find("<|"), std::string::npos);
+  verdict.kind = VerdictKind::kSuspect;
+  verdict.shapes.clear();
+  EXPECT_EQ(verdict_message(verdict).find('\n'), std::string::npos);
+}
+
 TEST(Message, EveryReasonHasWordsThatSayWhatToDo) {
   const std::pair<VerdictKind, std::string> reasons[] = {
       {VerdictKind::kFailParse, "no_code_block"},

@@ -103,6 +103,90 @@ TEST(Verdict, AMalformedOneIsAReasonAndNoException) {
   EXPECT_NE(parse_verdict(text).error, "");
 }
 
+Verdict fast_at_two() {
+  Verdict verdict = fast();
+  verdict.shapes = {{.sizes = {{"n", 3}, {"m", 4}},
+                     .candidate_us = 1,
+                     .baseline_us = 3,
+                     .speedup = 3,
+                     .speedup_low = 2.5,
+                     .speedup_high = 3.5,
+                     .roof_us = 0.5},
+                    {.sizes = {{"n", 5}, {"m", 4}},
+                     .candidate_us = 1,
+                     .baseline_us = 1,
+                     .speedup = 1,
+                     .speedup_low = 0.9,
+                     .speedup_high = 1.1,
+                     .roof_us = 0}};
+  return verdict;
+}
+
+TEST(Verdict, ShapesComeBackAndOneShapeIsNotWritten) {
+  EXPECT_FALSE(nlohmann::json(fast()).contains("shapes"));
+  const VerdictRead read = parse_verdict(nlohmann::json(fast_at_two()).dump());
+  ASSERT_TRUE(read.verdict) << read.error;
+  ASSERT_EQ(read.verdict->shapes.size(), 2u);
+  const ShapeTime& first = read.verdict->shapes[0];
+  EXPECT_EQ(first.sizes, (std::map<std::string, int64_t>{{"n", 3}, {"m", 4}}));
+  EXPECT_EQ(first.candidate_us, 1);
+  EXPECT_EQ(first.baseline_us, 3);
+  EXPECT_EQ(first.speedup, 3);
+  EXPECT_EQ(first.speedup_low, 2.5);
+  EXPECT_EQ(first.speedup_high, 3.5);
+  EXPECT_EQ(first.roof_us, 0.5);
+}
+
+TEST(Verdict, NoShapeHasATimeThatCannotBe) {
+  EXPECT_EQ(unsound(fast_at_two()), "");
+  const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
+  for (double ShapeTime::*field : {&ShapeTime::candidate_us, &ShapeTime::baseline_us, &ShapeTime::speedup,
+                                   &ShapeTime::speedup_low, &ShapeTime::speedup_high, &ShapeTime::roof_us})
+    for (const double value : {nan, infinite, -infinite, -2.0}) {
+      Verdict verdict = fast_at_two();
+      verdict.shapes[1].*field = value;
+      EXPECT_TRUE(unsound(verdict).starts_with("shapes.")) << value << unsound(verdict);
+      EXPECT_TRUE(parse_verdict(nlohmann::json(verdict).dump()).verdict->infra());
+    }
+  for (double ShapeTime::*field : {&ShapeTime::candidate_us, &ShapeTime::baseline_us, &ShapeTime::speedup}) {
+    Verdict verdict = fast_at_two();
+    verdict.shapes[1].*field = 0;
+    EXPECT_TRUE(unsound(verdict).ends_with(" is 0")) << unsound(verdict);
+  }
+  Verdict verdict = fast_at_two();
+  verdict.shapes.pop_back();
+  EXPECT_EQ(unsound(verdict), "1 shapes");
+  verdict.shapes.resize(9, fast_at_two().shapes[0]);
+  EXPECT_EQ(unsound(verdict), "9 shapes");
+  verdict = fast_at_two();
+  verdict.shapes[0].sizes.clear();
+  EXPECT_EQ(unsound(verdict), "a shape without sizes");
+  verdict.shapes[0].sizes = {{"n", 0}};
+  EXPECT_EQ(unsound(verdict), "shapes.sizes.n is 0");
+}
+
+TEST(Verdict, MalformedShapesAreAReason) {
+  const nlohmann::json whole = fast_at_two();
+  ASSERT_TRUE(read_verdict(whole).verdict);
+  const auto with = [&](const char* at, const nlohmann::json& value) {
+    nlohmann::json json = whole;
+    json[nlohmann::json::json_pointer(at)] = value;
+    return read_verdict(json).error;
+  };
+  for (const nlohmann::json& value : {nlohmann::json(3), nlohmann::json(nullptr), nlohmann::json::array(),
+                                      nlohmann::json::object(), nlohmann::json{3, 4}})
+    EXPECT_NE(with("/shapes", value), "") << value;
+  EXPECT_NE(with("/shapes/0/speedup", nullptr), "");  // how infinity is written
+  EXPECT_NE(with("/shapes/0/candidate_us", "1"), "");
+  EXPECT_NE(with("/shapes/0/sizes", 7), "");
+  EXPECT_EQ(with("/shapes/0/sizes/n", 1.5), "shapes.sizes.n is no integer");
+  for (const auto& [name, value] : whole["shapes"][0].items()) {
+    nlohmann::json json = whole;
+    json["shapes"][0].erase(name);
+    EXPECT_NE(read_verdict(json).error, "") << name;
+  }
+}
+
 TEST(Verdict, ATextOfAStrangerIsBounded) {
   const std::string text = nlohmann::json(fast()).dump();
   ASSERT_TRUE(parse_verdict(text).verdict);

@@ -94,6 +94,17 @@ TEST(Reward, RoofIsHowFarTheTimeIsFromTheTasksBound) {
   EXPECT_EQ(code_reward("roof", failed()), 0);
 }
 
+TEST(Reward, TheRoofsScoreOfSeveralShapesIsTheirMean) {
+  Verdict verdict = passed(2);
+  verdict.shapes = {{.sizes = {{"n", 1}}, .baseline_us = 8, .speedup = 2, .speedup_low = 1, .roof_us = 2},
+                    {.sizes = {{"n", 2}}, .baseline_us = 80, .speedup = 2, .speedup_low = 2, .roof_us = 40}};
+  RewardOptions options{.name = "roof", .lower_end = false};
+  EXPECT_DOUBLE_EQ(reward(options, verdict).code,
+                   (0.75 + 1) / 2);  // 1 / (1 + (4 − 2)/(8 − 2)), and at its bound
+  options.lower_end = true;          // the first one's time may be the baseline's
+  EXPECT_DOUBLE_EQ(reward(options, verdict).code, (0.5 + 1) / 2);
+}
+
 TEST(Reward, LogSpeedupTakesTheLowerBoundAndClips) {
   RewardOptions options;
   options.base = 0.5;

@@ -83,6 +83,10 @@ void print_verdict(const env::Verdict& v) {
         "{:.1f} µs, roof {:.1f} µs{}\n",
         v.speedup, v.speedup_low, v.speedup_high, v.candidate_us, v.baseline_us, 100 * v.noise, v.pairs,
         v.floor_us, v.roof_us, v.audited ? ", audited" : "");
+  for (const env::ShapeTime& at : v.shapes)
+    fmt::print("  {}: {:.2f}× [{:.2f}, {:.2f}]  candidate {:.1f} µs, baseline {:.1f} µs, roof {:.1f} µs\n",
+               env::sizes_text(at.sizes), at.speedup, at.speedup_low, at.speedup_high, at.candidate_us,
+               at.baseline_us, at.roof_us);
   if (v.speedup_compiled) fmt::print("{:.2f}× against torch.compile\n", *v.speedup_compiled);
   if (!v.configuration.empty()) fmt::print("{}\n", v.configuration);
   if (v.profile) print_profile(*v.profile);

@@ -59,9 +59,10 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-void print_text(const Planned& planned, const std::vector<env::Shape>& shapes) {
+// Those behind the check shapes are timed.
+void print_text(const Planned& planned, const std::vector<env::Shape>& shapes, size_t checks) {
   for (size_t i = 0; i < planned.plans.size(); ++i) {
-    fmt::print("{}{}\n", words_of(shapes[i]), i + 1 == shapes.size() ? " (timed)" : "");
+    fmt::print("{}{}\n", words_of(shapes[i]), i >= checks ? " (timed)" : "");
     for (const auto& line : lines_of(env::plan_text(planned.plans[i]))) fmt::print("  {}\n", line);
   }
   fmt::print("compile {:.0f} ms, plans {:.1f} ms\n", planned.compile_ms, planned.plan_ms);
@@ -102,7 +103,7 @@ int run_plan(const RunConfig& config, const env::Task& task, const std::string& 
   if (json)
     fmt::print("{}\n", to_json(planned, shapes).dump(2));
   else
-    print_text(planned, shapes);
+    print_text(planned, shapes, task.check_shapes.size());
   return kExitOk;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "env/task/task.h"
 #include "trainer/app/report/charts.h"
 #include "trainer/app/report/conversations.h"
 
@@ -19,14 +20,19 @@ using Json = nlohmann::json;
 constexpr size_t kEachTask = 100;  // tasks at most, over all groups, that one answer each is shown of
 
 Json verdict_data(const env::Verdict& v) {
-  return {{"kind", env::to_string(v.kind)},
-          {"reason", v.reason},
-          {"message", v.message},
-          {"candidate_us", shortened(v.candidate_us)},
-          {"baseline_us", shortened(v.baseline_us)},
-          {"speedup", shortened(v.speedup)},
-          {"low", shortened(v.speedup_low)},
-          {"high", shortened(v.speedup_high)}};
+  Json data{{"kind", env::to_string(v.kind)},
+            {"reason", v.reason},
+            {"message", v.message},
+            {"candidate_us", shortened(v.candidate_us)},
+            {"baseline_us", shortened(v.baseline_us)},
+            {"speedup", shortened(v.speedup)},
+            {"low", shortened(v.speedup_low)},
+            {"high", shortened(v.speedup_high)}};
+  for (const env::ShapeTime& at : v.shapes)
+    data["shapes"].push_back({{"sizes", env::sizes_text(at.sizes)},
+                              {"candidate_us", shortened(at.candidate_us)},
+                              {"baseline_us", shortened(at.baseline_us)}});
+  return data;
 }
 
 Json readable_data(const ReadableConversation& conversation) {

@@ -46,9 +46,13 @@ def request_of(shapes, source="", **changed):
             "target": TARGET, "shapes": shapes, **changed}
 
 
+def timed_of(task):
+    return task["timed"] if isinstance(task["timed"], list) else [task["timed"]]
+
+
 def task_request(name, source=""):
     task = all_tasks()[name]
-    return request_of([shape_request(task, sizes) for sizes in [*task["check"], task["timed"]]], source)
+    return request_of([shape_request(task, sizes) for sizes in [*task["check"], *timed_of(task)]], source)
 
 
 def buffer(name, text):

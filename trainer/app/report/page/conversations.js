@@ -8,7 +8,8 @@ function badge(verdict) {
 function verdictText(verdict) {
   const ratio = verdict.speedup > 0 ? `${verdict.kind === 'PASS' ? '' : `: ${verdict.speedup.toFixed(2)}×`} [${verdict.low.toFixed(2)}, ${verdict.high.toFixed(2)}]` : '';
   const timed = verdict.candidate_us > 0 ? `${number(verdict.candidate_us)} µs against ${number(verdict.baseline_us)} µs${ratio}` : '';
-  return [verdict.reason ? [el('code', {}, verdict.reason), ' '] : null, timed];
+  const shapes = (verdict.shapes ?? []).map(at => `; at ${at.sizes} ${number(at.candidate_us)} µs against ${number(at.baseline_us)} µs`).join('');
+  return [verdict.reason ? [el('code', {}, verdict.reason), ' '] : null, timed + shapes];
 }
 
 // What the judge's message says beyond the badge's kind and speedup.
