@@ -28,6 +28,28 @@ class Judge(Program):
         self.check(temper("judge", task, cli_test.WORK / "missing.cc"), 2, "missing.cc: no such file")
         self.check(temper("judge", task, cli_test.WORK), 2, "is a folder, not a file")
 
+    SOFTMAX = """#include <cmath>
+extern "C" void kernel(const float* x, const float* z, const float* a, float* y, int n, int m) {
+  for (int i = 0; i < n; ++i, x += m, z += m, y += m) {
+    float most = -INFINITY, sum = 0;
+    for (int j = 0; j < m; ++j) most = std::fmax(most, y[j] = (x[j] - z[j]) * a[j]);
+    for (int j = 0; j < m; ++j) sum += y[j] = std::exp(y[j] - most);
+    for (int j = 0; j < m; ++j) y[j] /= sum;
+  }
+}
+"""
+
+    def test_a_line_for_each_timed_shape(self):
+        right = self.candidate("right.cc", self.SOFTMAX)
+        words = ["judge", "softmax_weighted_difference", right, "tasks.path=env/tasks/cpp"]
+        self.check(temper(*words), 0, "  m 256, n 256: ", "  m 8, n 8192: ", "\nat m 16384, n 4: speedup ")
+        verdict = json.loads(self.check(temper(*words, "--json"), 0))
+        self.assertEqual([at["sizes"] for at in verdict["shapes"]], [{"n": 256, "m": 256}, {"n": 8192, "m": 8}, {"n": 4, "m": 16384}])
+        self.assertAlmostEqual(verdict["candidate_us"], sum(at["candidate_us"] for at in verdict["shapes"]))
+        wrong = self.candidate("wrong.cc", self.SOFTMAX.replace("sum = 0", "sum = m == 16384"))
+        self.check(temper("judge", "softmax_weighted_difference", wrong, "tasks.path=env/tasks/cpp"), 1,
+                   "FAIL_INCORRECT at m 16384, n 4: y[")
+
 
 class Plan(Program):
     ADD = """__global__ void gelu(const float* x, float* y, int n) {
@@ -51,6 +73,16 @@ extern "C" void launch(const float* x, float* y, int n) { gelu<<<(n + 255) / 256
         found = json.loads(self.check(self.plan(self.ADD, "--json"), 0))
         self.assertEqual(found["plans"][-1]["shape"], {"n": 16777216})
         self.assertEqual(found["plans"][0]["workspace_bytes"], 0)
+
+    def test_each_timed_shape_has_one(self):
+        path = cli_test.WORK / "touch.cu"
+        path.write_text("__global__ void touch(float* y, int m) { if (threadIdx.x < m) y[threadIdx.x] = 0; }\n"
+                        'extern "C" void launch(const float* x, const float* a, float* y, int n, int m) { touch<<<n, 256>>>(y, m); }\n')
+        result = temper("judge", "--plan", "gpu_softmax_weighted", path)
+        if result.returncode == 3 and "CUDA" in result.stderr:
+            self.skipTest(result.stderr.strip())
+        out = self.check(result, 0, "m=4096 n=4096 (timed)", "m=256 n=65536 (timed)", "m=131072 n=128 (timed)", "grid 65536 block 256")
+        self.assertEqual(out.count("(timed)"), 3)
 
     def test_why_there_is_no_plan(self):
         self.check(self.plan(self.ADD.replace("{ gelu<<<", "{ cudaStream_t s; cudaStreamCreate(&s); gelu<<<")), 1,

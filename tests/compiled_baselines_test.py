@@ -53,7 +53,7 @@ def given_tasks():
 class References(unittest.TestCase):
     def test_each_becomes_a_function_that_is_right(self):
         tool, tasks = load_tool(), given_tasks()
-        self.assertGreaterEqual(len(tasks), 184)
+        self.assertGreaterEqual(len(tasks), 185)
         for task in tasks:
             function = tool.python_function(task)
             for case in task["checks"]:
@@ -85,6 +85,25 @@ class References(unittest.TestCase):
         self.assertEqual(tool.median_interval(range(1, 8)), (4, 1, 7))
         self.assertEqual(tool.median_interval(range(1, 10)), (5, 2, 8))
         self.assertEqual(tool.median_interval(range(1, 22)), (11, 6, 16))
+
+
+class Shapes(unittest.TestCase):
+    def test_a_task_is_measured_at_each(self):
+        tool = load_tool()
+        task = next(task for task in given_tasks() if task["name"] == "gpu_softmax_weighted")
+        self.assertEqual([case["shape"]["m"] for case in tool.cases_of(task)], [4096, 256, 131072])
+        seen = []
+        with unittest.mock.patch.object(tool, "prepare", lambda task, case, device: (None, None, case["shape"]["m"] != 256, case)), \
+                unittest.mock.patch.object(tool, "time_pairs", lambda clock, eager, compiled, case: seen.append(case) or {
+                    "eager_us": 1.5, "compiled_us": 2, "ratio": 2 ** len(seen), "ratio_low": 1, "ratio_high": 8 ** len(seen), "pairs": 7}):
+            found = tool.measure(task, "cpu", None)
+        self.assertEqual(seen, tool.cases_of(task))
+        self.assertEqual(found, {"eager_us": 4.5, "compiled_us": 6, "pairs": 21, "ratio": 4, "ratio_low": 1, "ratio_high": 64,
+                                 "fullgraph": False})
+
+    def test_one_shape_is_as_it_is(self):
+        one = {"eager_us": 1.23456, "ratio": 1.5}
+        self.assertIs(load_tool().together([one]), one)
 
 
 class KnownClock:
