@@ -15,7 +15,8 @@
 namespace temper::policy {
 namespace {
 
-constexpr int kMicroBatches = 3, kUpdates = 2;
+constexpr int kMicroBatches = 3;
+constexpr int kUpdates[] = {2, 1};  // of each time that weights are sharded
 constexpr AdamWFactors kFactors = {.gradient_scale = 1,
                                    .keep = 0.99,
                                    .beta1 = 0.9,
@@ -167,19 +168,20 @@ void check(Communicator& ranks, at::Device device, const Case& c) {
   Learning together(of_all, {ranks.rank()}, ranks.size()), single(of_one, all, ranks.size());
   const auto before = copy_of(of_one);
   at::Tensor reference = of_all.copy_for_learning(of_all.weights());
-  for (int update = 0; update < kUpdates; ++update) {
-    const auto right = copy_of(of_one);
+  for (const int updates : kUpdates) {
     of_all.shard_weights();
     if (of_all.sharded() != (c.zero_stage == 3 && c.shard_degree > 1))
       throw WorldError("ZeRO-{} of groups of {} did not shard as it should", c.zero_stage, c.shard_degree);
-    score(of_all, together.reading(), reference, ranks.size() == 1 || ranks.rank() + 1 < ranks.size(), right,
-          before);
-    together.update();
-    together.reading().expect(right, "weights in an update");
+    for (int update = 0; update < updates; ++update) {
+      const auto right = copy_of(of_one);
+      score(of_all, together.reading(), reference, ranks.size() == 1 || ranks.rank() + 1 < ranks.size(),
+            right, before);
+      together.update(), single.update();
+      together.reading().expect(right, "weights in an update");
+      single.reading().expect(right, "weights of one rank");
+    }
     check_replicas(of_all, "weights", &reference);
     of_all.unshard_weights();
-    single.update();
-    single.reading().expect(right, "weights of one rank");
   }
   check_replicas(of_all, "weights", &reference);
   for (const ParameterInfo& p : of_one.parameters())
