@@ -23,7 +23,7 @@
 
 namespace temper::env {
 
-inline constexpr int kMaxPlans = 64;  // one a shape
+inline constexpr int kMaxPlans = kMaxShapes;  // one for each
 inline constexpr int64_t kCubinAlign = 64;
 static_assert(kMaxDraws == kMaxTensors);
 

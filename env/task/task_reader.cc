@@ -401,6 +401,9 @@ void TaskReader::check_limits() {
   }
   std::vector<Shape> shapes = task_.check_shapes;
   for (size_t i = 0; i < task_.timed_count(); ++i) shapes.push_back(task_.timed(i).sizes);
+  if (shapes.size() > kMaxShapes)
+    problem(find("check"), "check",
+            fmt::format("{} shapes, with those of timed; at most {}", shapes.size(), kMaxShapes));
   for (const auto* specs : {&task_.inputs, &task_.outputs})
     for (const auto& tensor : *specs)
       for (const auto& shape : shapes) check_tensor(tensor, shape);

@@ -163,6 +163,17 @@ TEST(Task, EachMistakeInAnInputIsNamed) {
         << problem_of(with_input(input));
 }
 
+TEST(Task, TooManyShapesAreNamed) {
+  const auto text = [](int checks) {
+    std::string shapes;
+    for (int n = 1; n <= checks; ++n) shapes += fmt::format("{{n: {}}}, ", n);
+    return "name: one\nreference: x\ninputs: {x: [n]}\noutputs: {y: [n]}\ncheck: [" + shapes +
+           "]\ntimed: [{n: 64}, {n: 65}]\n";
+  };
+  EXPECT_EQ(parse_tasks(text(62), "tasks.yaml")[0].check_shapes.size(), 62u);
+  EXPECT_EQ(problem_of(text(63)), "tasks.yaml:5: task one, check: 65 shapes, with those of timed; at most 64");
+}
+
 TEST(Task, ATooLargeSizeIsNamed) {
   const auto problem = problem_of(
       "name: one\nreference: x\ninputs: {x: [n]}\noutputs: {y: [n]}\ncheck: [{n: 3}]\ntimed: {n: "
