@@ -18,14 +18,14 @@ std::string verdict_line(const env::Verdict& verdict) {
     line += fmt::format(", {:.2f} us against {:.2f} us: {:.2f}x [{:.2f}, {:.2f}]", verdict.candidate_us,
                         verdict.baseline_us, verdict.speedup, verdict.speedup_low, verdict.speedup_high);
   }
-  for (const env::ShapeTime& at : verdict.shapes)
-    line += fmt::format("\n  {}: {:.2f} us against {:.2f} us: {:.2f}x", env::sizes_text(at.sizes),
-                        at.candidate_us, at.baseline_us, at.speedup);
   if (verdict.speedup_compiled)
     line += fmt::format(", against torch.compile {:.2f}x", *verdict.speedup_compiled);
   if (verdict.naive)
     line += fmt::format("; naive judge: {}",
                         verdict.naive->pass ? fmt::format("PASS, {:.2f}x", verdict.naive->speedup) : "wrong");
+  for (const env::ShapeTime& at : verdict.shapes)
+    line += fmt::format("\n  {}: {:.2f} us against {:.2f} us: {:.2f}x", env::sizes_text(at.sizes),
+                        at.candidate_us, at.baseline_us, at.speedup);
   return line;
 }
 

@@ -26,7 +26,7 @@ struct Admission {
   double eager_us = 0;                // the fastest of several calls at the first timed shape; 0 if not timed
   double floor_us = 0;                // GPU tasks: what an H200 needs for the bytes and the arithmetic
   double allowed = 0;                 // GPU tasks: the largest relative error that passes
-  bool timed = false;                 // GPU tasks: whether trivial solvers were tried at the timed shape
+  bool timed = false;                 // GPU tasks: whether trivial solvers were tried at each timed shape
   std::vector<std::string> problems;  // empty: admitted
   std::vector<MutantFate> mutants;    // where known short-cuts were tried
 };

@@ -1,5 +1,5 @@
 #pragma once
-// How long eager takes at the timed shape of a GPU task, by the oracle of the GPU's judge.
+// How long eager takes at each timed shape of a GPU task, by the oracle of the GPU's judge.
 
 #include <functional>
 
@@ -7,8 +7,9 @@
 
 namespace temper::env {
 
-// Fills in eager_us of the rows without problems, and what is wrong with it. `timed` is called once a row.
-// Errors: WorldError if the oracle dies. A task that the GPU's memory does not hold is a row with that problem.
+// Fills in eager_us of the rows without problems, and what is wrong with the time at any timed shape. `timed` is called
+// once a row. Errors: WorldError if the oracle dies. A task that the GPU's memory does not hold is a row with that
+// problem.
 void time_eager(int gpu, const std::vector<Task>& tasks, std::vector<Admission>& rows,
                 const std::function<void()>& timed);
 

@@ -43,9 +43,12 @@ void JudgeOptions::visit(OptionVisitor& v) {
             .choices = {"S2"}});
   v.option("compile_timeout_s", compile_timeout_s,
            {.help = "time limit for compiling one candidate", .unit = "s", .min = 0.1, .max = 600});
-  v.option(
-      "run_timeout_s", run_timeout_s,
-      {.help = "time limit for all calls of one candidate together", .unit = "s", .min = 0.1, .max = 600});
+  v.option("run_timeout_s", run_timeout_s,
+           {.help = "time limit for all calls of one candidate together; each further timed shape has as "
+                    "much again",
+            .unit = "s",
+            .min = 0.1,
+            .max = 600});
   v.option("module_timeout_s", module_timeout_s,
            {.help = "time limit for one candidate that is a module of PyTorch: importing and building it, "
                     "what Triton compiles then, and all calls together",

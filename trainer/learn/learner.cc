@@ -324,9 +324,8 @@ void Learner::count_skipped(bool skipped, const Sums& sums) {
   const double loss = policy_.ranks().sum(sums.loss, "statistics of loss");
   throw WorldError(
       "{} consecutive updates were skipped, because their gradient was not finite or a spike. The last one: "
-      "{}; "
-      "the loss of its step was {}. The weights have not moved since; a lower optimizer.lr may help, from an "
-      "earlier checkpoint, and learner.max_skipped_updates allows more",
+      "{}; the loss of its step was {}. The weights have not moved since; a lower optimizer.lr may help, "
+      "from an earlier checkpoint, and learner.max_skipped_updates allows more",
       skipped_in_a_row_, optimizer_.skipped(), loss);
 }
 

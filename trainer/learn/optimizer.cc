@@ -134,10 +134,11 @@ void AdamW::restore(int64_t updates, std::deque<double> norms) {
 // All ranks see the same norms, and so skip the same updates.
 bool AdamW::is_spike(double norm) {
   if (options_.max_spike == 0 || norm == 0) return false;
-  const double usual = norms_.size() < kLeastNorms ? norm : median_of(norms_);
+  const bool known = norms_.size() >= kLeastNorms;
+  const double usual = known ? median_of(norms_) : norm;
   norms_.push_back(norm);
   if (norms_.size() > kNorms) norms_.pop_front();
-  if (norm <= options_.max_spike * usual) return false;
+  if (!known || norm <= options_.max_spike * usual) return false;
   skipped_ = fmt::format("the gradient's norm of {:.4g} is {:.3g} times the median of the latest", norm,
                          norm / usual);
   return true;

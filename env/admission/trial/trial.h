@@ -15,7 +15,7 @@ namespace temper::env {
 
 struct TrialOptions {
   Drawer drawer = drawer_on(at::kCPU);  // tries tasks where it draws
-  // The timed shape is tried like the check shapes where inputs and outputs have no more elements together;
+  // A timed shape is tried like the check shapes where inputs and outputs have no more elements together;
   // larger, its sizes alone are looked at, if they can be had without computing.
   int64_t most_elements = 0;
   // The number of draws of each shape on which known short-cuts (mutants.h) are tried; with 0 they are not tried.
@@ -25,7 +25,7 @@ struct TrialOptions {
 struct TrialResult {
   std::vector<std::string> problems;  // empty: fair
   double allowed = 0;                 // the largest relative error that any shape lets pass
-  bool timed = false;                 // whether the timed shape was tried
+  bool timed = false;                 // whether each timed shape was tried
   std::vector<MutantFate> mutants;    // of TrialOptions::mutant_draws
 };
 
