@@ -274,7 +274,10 @@ enum class Manner { kAlike, kEach, kAlone };
 class Turns {
  public:
   Turns(const Task& task, const Shape& shape, DrawTurn turn, const FarLimit& far) : turn_(turn), far_(far) {
-    for (size_t i = 0; i < task.inputs.size(); ++i) kinds_.push_back(draw_kinds(task, i, shape));
+    for (size_t i = 0; i < task.inputs.size(); ++i) {
+      kinds_.push_back(draw_kinds(task, i, shape));
+      indices_.push_back(task.inputs[i].distribution == Distribution::kIndex);
+    }
     Rng rng{turn.key, uint64_t(turn.number), 1};
     manner_ = Manner(rng.below(3));
     alone_ = rng.below(kinds_.size());
@@ -288,7 +291,7 @@ class Turns {
 
  private:
   std::pair<DrawKind, double> any_kind_of(size_t input) const {
-    if (manner_ == Manner::kAlone && input != alone_) return plain(input);
+    if (manner_ == Manner::kAlone && input != alone_ && !indices_[input]) return plain(input);
     if (manner_ != Manner::kAlike) return first_possible(input, int(input), input);
     const auto common = first_possible(0, kAlike, 0);
     const bool can = std::ranges::count(kinds_[input], common.first) != 0;
@@ -317,6 +320,7 @@ class Turns {
   DrawTurn turn_;
   const FarLimit& far_;
   std::vector<std::vector<DrawKind>> kinds_;
+  std::vector<bool> indices_;
   Manner manner_ = Manner::kEach;
   size_t alone_ = 0;
 };

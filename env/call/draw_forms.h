@@ -4,7 +4,8 @@
 // The calls of one verdict take the kinds in turn, so that every verdict covers all of them; their order is
 // secret until the candidate is compiled. In one call the inputs all take the same kind, or each its own, or only
 // one input departs and the others are plain. A candidate's wrong assumption about one input may show only in
-// one of these cases.
+// one of these cases. Indices depart beside an input that departs alone, too. The one index of a task therefore has all
+// its kinds in twice as many calls that are not timed, whatever chance decides.
 
 #include <functional>
 #include <vector>

@@ -124,7 +124,8 @@ RoofTimes roof_times(const Task& task, const GpuFactsWire& gpu, size_t timed, do
   return {(shape.min_bytes - in_cache) / gpu.bytes_per_s, shape.min_flops / flops_per_s};
 }
 
-Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire& gpu, double candidate_us) {
+Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire& gpu, double candidate_us,
+                   size_t timed) {
   Profile profile;
   for (int32_t i = 0; i < wire.parts; ++i) {
     const ProfilePart& part = wire.part[i];
@@ -132,9 +133,10 @@ Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire
         {text_of(part.name), part.launches, part.us, std::min(1.0, part.us / wire.device_us)});
   }
   profile.device_us = wire.device_us;
-  const RoofTimes roofs = roof_times(task, gpu);
-  profile.bytes_per_s = task.min_bytes / (candidate_us * 1e-6);
-  profile.flops_per_s = task.min_flops / (candidate_us * 1e-6);
+  const RoofTimes roofs = roof_times(task, gpu, timed);
+  const TimedShape shape = task.timed(timed);
+  profile.bytes_per_s = shape.min_bytes / (candidate_us * 1e-6);
+  profile.flops_per_s = shape.min_flops / (candidate_us * 1e-6);
   profile.roof = roofs.memory_s >= roofs.arithmetic_s ? "memory" : "arithmetic";
   profile.roof_share = roofs.us() / candidate_us;
   return profile;

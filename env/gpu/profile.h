@@ -26,8 +26,10 @@ struct DeviceRecord {
 // that are not in the plan.
 ProfileWire summarize(const std::vector<DeviceRecord>& records, const LaunchPlan& plan);
 
-// `wire` has parts, and is of a call at the first timed shape. `candidate_us` is what such a call takes by the verdict.
-Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire& gpu, double candidate_us);
+// `wire` has parts, and is of a call at the timed shape of that index. `candidate_us` is what such a call takes by the
+// verdict.
+Profile profile_of(const ProfileWire& wire, const Task& task, const GpuFactsWire& gpu, double candidate_us,
+                   size_t timed = 0);
 
 // The time in seconds that the task's least arithmetic and traffic need at the timed shape of that index. Arithmetic runs at the
 // tensor cores' peak for the shortest type among the task's tensors; an f32 product counts as three products of

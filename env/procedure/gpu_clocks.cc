@@ -58,9 +58,9 @@ Found GpuProcedure::compare_clocks() {
 // Profiles the candidate in another process with its own context. This shows where the time goes, and is a
 // clock that the timed calls could not manipulate. As with the host's clock the best of several tries counts,
 // because times vary by themselves and with the place in memory; a time that the host's clock confirms is
-// therefore accepted. Of several timed shapes only the first one is profiled.
+// therefore accepted. Kernels may do other things at other shapes, so that the candidate is profiled at each.
 Found GpuProcedure::profile(const GpuCandidate& candidate) {
-  if (processes_.profiler == nullptr || timed_index(shape_) > 0) return std::nullopt;
+  if (processes_.profiler == nullptr) return std::nullopt;
   if (!options_.naive) processes_.runners.runner().start_unload();  // meanwhile
   GpuRunnerRequest request = calls_of(task_, {plain_draw()});
   request.timed = 1;
@@ -74,7 +74,7 @@ Found GpuProcedure::profile(const GpuCandidate& candidate) {
       return Finding{VerdictKind::kHack, "foreign_kernel", foreign};
     if (wire->parts <= 0 || wire->parts > kMaxProfileParts) return std::nullopt;
     if (!std::isfinite(wire->device_us) || wire->device_us <= 0) return std::nullopt;
-    verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us);
+    verdict_.profile = profile_of(*wire, task_, gpu_, verdict_.candidate_us, timed_index(shape_));
     verdict_.profile_share = std::clamp(wire->kernel_us / wire->device_us, 0.0, 1.0);
     if (host_agrees_ || verdict_.candidate_us >= kDeviceShare * wire->device_us - kDeviceSlack_us)
       return std::nullopt;

@@ -111,10 +111,12 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   return verdict_;
 }
 
-// Checks that are cheap and often fail come first. The first timed shape comes last, since its profile unloads the
-// candidate.
+// Checks that are cheap and often fail come first. The first timed shape comes last, so that the profile that the verdict
+// shows is its. A profile unloads the candidate.
 Found GpuProcedure::examine(const GpuCandidate& candidate) {
   const double start = now_s();
+  const size_t last = task_.timed_count() - 1;
+  shape_ = timed_number(last);
   Found found = load(candidate);
   if (!found && processes_.profiler != nullptr)
     processes_.profiler->load(candidate.cubins, plan_at_shape(candidate));
@@ -125,23 +127,26 @@ Found GpuProcedure::examine(const GpuCandidate& candidate) {
   if (found) return found;
   if (processes_.idle) warm_up();
   verdict_.time_ms = (now_s() - checked) * 1e3;
-  for (size_t i = task_.timed_count(); i-- > 0;)
-    if (found = judge_times(candidate, timed_number(i)); found) return found;
+  for (size_t i = last + 1; i-- > 0 && !found;) {
+    begin_shape(timed_number(i));
+    if (i < last && processes_.profiler != nullptr) found = reload(candidate);
+    if (!found) found = judge_times(candidate);
+  }
+  if (found) return found;
   times_.give(verdict_);
   return std::nullopt;
 }
 
 // The last three are one call each, together little more than a timed pair, and are made only if the candidate would pass;
 // so every candidate undergoes them, not only suspects.
-Found GpuProcedure::judge_times(const GpuCandidate& candidate, int32_t shape) {
-  begin_shape(shape);
+Found GpuProcedure::judge_times(const GpuCandidate& candidate) {
   const double start = now_s();
   Found found = time_pairs(options_.min_pairs, options_.max_pairs);
   if (!found) found = weigh_times();
   verdict_.time_ms += (now_s() - start) * 1e3;
   if (!found) found = knock_out(candidate);
   if (!found) found = confirm_times(candidate);
-  if (!found) times_.take(timed_index(shape), shape_of(task_, shape), verdict_);
+  if (!found) times_.take(timed_index(shape_), shape_of(task_, shape_), verdict_);
   return found;
 }
 

@@ -69,7 +69,7 @@ class GpuProcedure {
   GpuDraw plain_draw();
   Found check_draws(Draws draws);
   void warm_up();
-  Found judge_times(const GpuCandidate& candidate, int32_t shape);
+  Found judge_times(const GpuCandidate& candidate);
   void begin_shape(int32_t shape);
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
   Found time_batch(Draws draws);

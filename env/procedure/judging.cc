@@ -143,6 +143,7 @@ void ShapeTimes::take(size_t index, const Shape& sizes, Verdict& verdict) {
                             .roof_us = std::exchange(verdict.roof_us, 0)},
                    .floor_us = std::exchange(verdict.floor_us, 0),
                    .noise = std::exchange(verdict.noise, 0),
+                   .profile_share = std::exchange(verdict.profile_share, -1),
                    .pairs = std::exchange(verdict.pairs, 0),
                    .audited = std::exchange(verdict.audited, false)};
 }
@@ -163,6 +164,8 @@ void ShapeTimes::give(Verdict& verdict) const {
     verdict.roof_us += one.time.roof_us;
     verdict.floor_us += one.floor_us;
     verdict.pairs += one.pairs;
+    if (index == taken_.begin()->first || one.profile_share < verdict.profile_share)
+      verdict.profile_share = one.profile_share;
     verdict.noise = std::max(verdict.noise, one.noise);
     verdict.audited |= one.audited;
     if (taken_.size() > 1) verdict.shapes.push_back(one.time);

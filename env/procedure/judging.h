@@ -76,6 +76,7 @@ class TimedPairs {
 //   speedup_low, speedup_high  the geometric means of the ends of their intervals
 //   candidate_us, baseline_us, floor_us, roof_us, pairs    sums
 //   noise                      the largest
+//   profile_share              the smallest, so that a shape that was not profiled leaves none
 //   audited                    whether it was at any shape
 // The interval covers the mean at least as often as each shape's covers its own speedup, however their errors go together:
 // the standard deviation of a mean of logarithms is at most the mean of their standard deviations. Were the errors
@@ -89,7 +90,7 @@ class ShapeTimes {
  private:
   struct Taken {
     ShapeTime time;
-    double floor_us = 0, noise = 0;
+    double floor_us = 0, noise = 0, profile_share = -1;
     int64_t pairs = 0;
     bool audited = false;
   };

@@ -38,7 +38,7 @@
 //   check        sizes, a list of maps
 //   timed        sizes, one map or a list of 1 to 8 of them, all different. Each shape is checked and timed by itself,
 //                and all enter one score: the geometric mean of their speedups. One map and a list of that map alone are
-//                the same task. The first one is what a profile, a standalone program and the naive judge look at.
+//                the same task. The profile that is shown, a standalone program and the naive judge are of the first one.
 //   magnitudes   standard deviations of normal inputs; each is checked (1)
 //   tolerance    allowed error in units of the output's scale (1e-5)
 //   bytes        least memory traffic at each of the timed sizes, a number or a product like 4*n*m (inputs + outputs)

@@ -68,8 +68,8 @@ void StepGraphs::clear() {
   steps_.clear();
 }
 
-// Such graphs run no more: between their launches and now the host has waited for an update's scores, which came behind
-// them on the stream.
+// Such graphs run no more: the old weights' memory was given back to the device, which comes to the end of all that uses it
+// before.
 void StepGraphs::use_weights(const void* address) {
   if (address != weights_) clear_graphs();
   weights_ = address;

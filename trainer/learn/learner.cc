@@ -198,7 +198,10 @@ std::vector<std::vector<float>> Learner::log_probs(const Batch& batch) {
   for (const BatchRow& one : all) masks.push_back(response_mask(one.row()));
   std::vector<PackRow> rows;
   for (const BatchRow& one : all) rows.push_back({one.ids(), masks[rows.size()]});
-  return score_rows(policy_, rows, options_.micro_batch_tokens, sampling_);
+  policy_.shard_weights();  // a pass of learning, with the memory of one
+  auto scores = score_rows(policy_, rows, options_.micro_batch_tokens, sampling_);
+  policy_.unshard_weights();
+  return scores;
 }
 
 std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {

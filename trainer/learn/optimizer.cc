@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -49,7 +50,7 @@ void update_all(ParameterStore& store, const policy::AdamWFactors& decayed) {
   for (; unit < store.units().size(); ++unit) store.gather_weights(unit);
 }
 
-constexpr size_t kNorms = 32, kLeastNorms = 16;  // fewer say little of what is usual
+constexpr size_t kNorms = 16, kLeastNorms = 8;  // fewer say little of what is usual
 
 double median_of(std::deque<double> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
@@ -107,7 +108,7 @@ void OptimizerOptions::visit(OptionVisitor& v) {
             .min = 0});
   v.option("max_spike", max_spike,
            {.help = "skip an update whose gradient has a norm of more than this many times the "
-                    "median of the latest 32; 0 for no limit",
+                    "median of the latest 16; 0 for no limit",
             .min = 0});
 }
 
@@ -134,11 +135,11 @@ void AdamW::restore(int64_t updates, std::deque<double> norms) {
 // All ranks see the same norms, and so skip the same updates.
 bool AdamW::is_spike(double norm) {
   if (options_.max_spike == 0 || norm == 0) return false;
-  const bool known = norms_.size() >= kLeastNorms;
-  const double usual = known ? median_of(norms_) : norm;
+  const double usual =
+      norms_.size() < kLeastNorms ? std::numeric_limits<double>::infinity() : median_of(norms_);
   norms_.push_back(norm);
   if (norms_.size() > kNorms) norms_.pop_front();
-  if (!known || norm <= options_.max_spike * usual) return false;
+  if (norm <= options_.max_spike * usual) return false;
   skipped_ = fmt::format("the gradient's norm of {:.4g} is {:.3g} times the median of the latest", norm,
                          norm / usual);
   return true;

@@ -44,8 +44,8 @@ class AdamW {
 
   void reset();                                 // as if nothing had been updated: moments zero
   int64_t updates() const { return updates_; }  // done; decides the bias correction
-  // The latest norms, which say what a spike is. Those of spikes are among them, so that what stays high is no spike for
-  // long; norms of 0 are not.
+  // The latest 16 norms, whose median says what a spike is. Those of spikes are among them, so that what stays high is no
+  // spike after eight updates; norms of 0 are not.
   const std::deque<double>& norms() const { return norms_; }
   void restore(int64_t updates, std::deque<double> norms);  // on resume, together with the store's moments
   const OptimizerOptions& options() const { return options_; }

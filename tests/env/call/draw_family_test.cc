@@ -319,6 +319,19 @@ TEST(DrawForms, AVerdictsCallsMeetEveryKindOfAnInput) {
   }
 }
 
+// A candidate that is wrong for one row alone, which few calls ask for, must not pass by chance.
+TEST(DrawForms, AVerdictsCallsMeetEveryKindOfAnIndex) {
+  const Task task = family_task("{x: [n, m], z: [n, m], i: {shape: [n], type: i32, below: m}}");
+  const auto all = [](int, DrawKind) { return 1.0; };
+  const auto kinds = draw_kinds(task, 2, kDrawShape);
+  for (uint64_t key = 1; key < 200; ++key) {
+    std::set<DrawKind> met;
+    for (int32_t number = 0; number < 2 * int32_t(kinds.size()); ++number)
+      met.insert(draw_forms(task, kDrawShape, 1, 7, {key, 3 + number}, all)[2].kind);
+    EXPECT_EQ(met, std::set<DrawKind>(kinds.begin(), kinds.end())) << key;
+  }
+}
+
 TEST(DrawForms, InputsDepartAlikeEachAndAlone) {
   const Task task = family_task("{x: [n, m], z: [n, m]}");
   const auto all = [](int, DrawKind) { return 1.0; };

@@ -91,6 +91,15 @@ void sleeps(void** addresses) {
   sleep(microseconds(3000));
   fake::Kernel<&good>::call(addresses);
 }
+int elements_of(void** addresses) { return *static_cast<const int*>(addresses[3]); }
+void slow_at_2001(void** addresses) {
+  if (elements_of(addresses) == 2001) sleep(microseconds(50));
+  fake::Kernel<&good>::call(addresses);
+}
+void slow_at_30001(void** addresses) {
+  if (elements_of(addresses) == 30001) sleep(microseconds(100'000));
+  fake::Kernel<&good>::call(addresses);
+}
 float table[3] = {1, 2, 3};
 void changes_a_table(void** addresses) {
   fake::Kernel<&good>::call(addresses);
@@ -160,6 +169,8 @@ const std::map<std::string, Kernel>& kernels() {
       FAKE_KERNEL(copied),
       FAKE_KERNEL(idle),
       FAKE_GOOD(sleeps),
+      FAKE_GOOD(slow_at_2001),
+      FAKE_GOOD(slow_at_30001),
       FAKE_GOOD(slow_at_first),
       FAKE_GOOD(ever_faster),
       FAKE_GOOD(changes_an_input_once),

@@ -108,11 +108,27 @@ TEST_F(FakeGpuShapes, EachIsHeldAgainstTheHostsClock) {
   machine->runners->discard();  // whose events lie from now on
 }
 
+TEST_F(FakeGpuShapes, EachIsHeldAgainstTheProfilersClock) {
+  const Verdict verdict = judge({.kernels = {"good"}, .further_kernels = {"shortens_its_time"}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;
+  EXPECT_EQ(verdict.reason, "clock");
+  EXPECT_TRUE(verdict.message.starts_with("HACK at n 3000: its time is ")) << verdict.message;
+  EXPECT_THAT(verdict.message, HasSubstr("by the profiler's clock"));
+  machine->runners->discard();
+}
+
+TEST_F(FakeGpuShapes, OnlyThePlansKernelsRunAtEach) {
+  const Verdict verdict = judge({.kernels = {"good"}, .further_kernels = {"starts_another"}});
+  EXPECT_EQ(verdict.reason, "foreign_kernel") << verdict.message;
+  EXPECT_TRUE(verdict.message.starts_with("HACK at n 3000: ")) << verdict.message;
+}
+
 // A configuration is one for all shapes.
 TEST_F(FakeGpuShapes, AConfigurationIsChosenByAllShapes) {
-  const Verdict verdict = judge({.tuned = {{"sleeps", "good"}}});
+  const Verdict verdict =
+      judge({.tuned = {{"slow_at_30001", "slow_at_2001"}}});  // the first is faster at the first shape
   EXPECT_TRUE(verdict.pass()) << verdict.message;
-  EXPECT_EQ(verdict.configuration, "configuration 2 of 2: KERNEL: good");
+  EXPECT_EQ(verdict.configuration, "configuration 2 of 2: KERNEL: slow_at_2001");
   const Verdict wrong = judge({.tuned = {{"sleeps", "wrong_when_large"}}});
   EXPECT_TRUE(wrong.message.starts_with("FAIL_INCORRECT at n 30001: ")) << wrong.message;
 }

@@ -171,7 +171,8 @@ TEST(Task, TooManyShapesAreNamed) {
            "]\ntimed: [{n: 64}, {n: 65}]\n";
   };
   EXPECT_EQ(parse_tasks(text(62), "tasks.yaml")[0].check_shapes.size(), 62u);
-  EXPECT_EQ(problem_of(text(63)), "tasks.yaml:5: task one, check: 65 shapes, with those of timed; at most 64");
+  EXPECT_EQ(problem_of(text(63)),
+            "tasks.yaml:5: task one, check: 65 shapes, with those of timed; at most 64");
 }
 
 TEST(Task, ATooLargeSizeIsNamed) {
