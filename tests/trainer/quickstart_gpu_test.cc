@@ -28,6 +28,7 @@ std::vector<Task> its_tasks(const std::string& language) {
   return load_tasks(its);
 }
 
+// Of those that are timed at one shape: several make prompts and verdicts longer.
 TEST_P(QuickstartGpu, AsksWhatTracesAreWrittenFor) {
   std::set<std::string> asked, written;
   for (const Task& task : its_tasks(GetParam())) {
@@ -36,7 +37,7 @@ TEST_P(QuickstartGpu, AsksWhatTracesAreWrittenFor) {
   }
   const auto tasks = env::load_tasks(std::filesystem::path(TEMPER_SOURCE_DIR "/env/tasks/cuda"));
   for (const Task& task : env::tasks_in(env::find_language(GetParam()), tasks))
-    if (!traces::write_recipe(task, 1).variants.empty()) written.insert(task.name);
+    if (task.timed_count() == 1 && !traces::write_recipe(task, 1).variants.empty()) written.insert(task.name);
   EXPECT_EQ(asked, written);
 }
 
