@@ -1,4 +1,4 @@
-// How the times of a GPU candidate are held against the host's clock and the profiler's.
+// Compares a GPU candidate's times, which events on the GPU gave, with two other clocks: the host's and the profiler's.
 
 #include <algorithm>
 #include <cmath>

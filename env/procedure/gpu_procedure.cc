@@ -111,8 +111,9 @@ Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
   return verdict_;
 }
 
-// Checks that are cheap and often fail come first. The first timed shape comes last, so that the profile that the verdict
-// shows is its. A profile unloads the candidate.
+// Checks that are cheap and often fail come first. The timed shapes are judged from the last to the first, because a
+// verdict shows the profile that was made last, and that is to be the first shape's. A profile unloads the candidate, which
+// is therefore loaded again for the next shape.
 Found GpuProcedure::examine(const GpuCandidate& candidate) {
   const double start = now_s();
   const size_t last = task_.timed_count() - 1;

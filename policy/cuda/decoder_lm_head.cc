@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/cuda/decoder.h"
+#include "policy/head_chunks.h"
 
 namespace temper::policy {
 
@@ -18,31 +19,13 @@ struct CudaDecoder::HeadChunk {
 TokenScores CudaDecoder::head(const Weights& w, const Gradients* g, const PackedTokens& pack,
                               const std::vector<int32_t>& scored, const GpuActivations& a,
                               const SamplingParams& params, const ScoreGradient* gradient) {
-  TokenScores all{std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
-  const auto forward = [&](size_t begin) {
-    HeadChunk chunk(int64_t(begin), std::min(scored.size() - begin, size_t(options_.chunk_rows())));
+  const auto forward = [&](size_t begin, size_t rows) {
+    HeadChunk chunk(int64_t(begin), rows);
     head_forward(w, a, params, chunk);
     return chunk;
   };
-  if (gradient && gradient->foresight()) {
-    std::vector<double> log_probs;
-    while (log_probs.size() < scored.size()) {
-      const std::vector<double> more = forward(log_probs.size()).log_prob;
-      log_probs.insert(log_probs.end(), more.begin(), more.end());
-    }
-    gradient->foresight()(log_probs);
-  }
-  for (size_t begin = 0; begin < scored.size(); begin += size_t(options_.chunk_rows())) {
-    HeadChunk chunk = forward(begin);
-    for (size_t r = 0; r < chunk.log_prob.size(); ++r) {
-      all.log_prob[size_t(scored[begin + r])] = chunk.log_prob[r];
-      all.entropy[size_t(scored[begin + r])] = chunk.entropy[r];
-    }
-    if (!gradient) continue;
-    gradient->of_chunk()(chunk.begin, chunk.log_prob, chunk.entropy, chunk.d_log_prob, chunk.d_entropy);
-    head_backward(w, *g, a, params, chunk);
-  }
-  return all;
+  return score_in_chunks(pack, scored, options_.chunk_rows(), gradient, forward,
+                         [&](const HeadChunk& chunk) { head_backward(w, *g, a, params, chunk); });
 }
 
 void CudaDecoder::head_forward(const Weights& w, const GpuActivations& a, const SamplingParams& params,

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "base/error.h"
 #include "policy/parameters/flat.h"
+#include "policy/parameters/unit_memories.h"
 
 namespace temper::policy {
 namespace {
@@ -13,22 +13,11 @@ namespace {
 constexpr size_t kBlockMemories = 3;
 constexpr size_t kAhead = kBlockMemories - 1;
 
-// In which of the memories a unit's weights lie. As many neighbouring blocks as there are memories lie in different
-// ones.
-size_t gathered_place_of(size_t unit, size_t units) {
-  return unit == 0 ? 0 : unit + 1 == units ? 1 : 2 + unit % kBlockMemories;
-}
+size_t gathered_place_of(size_t unit, size_t units) { return place_in_turn(unit, units, kBlockMemories); }
 
-// Elements of each memory; 0 where no unit needs it.
 std::vector<int64_t> gathered_sizes(const std::vector<ParameterUnit>& units) {
-  std::vector<int64_t> sizes(2 + kBlockMemories);
-  for (size_t unit = 0; unit < units.size(); ++unit) {
-    int64_t& size = sizes[gathered_place_of(unit, units.size())];
-    TEMPER_CHECK(size == 0 || size == units[unit].size, "{} has another size than the blocks",
-                 units[unit].name);
-    size = units[unit].size;
-  }
-  return sizes;
+  return memory_sizes(units, 2 + kBlockMemories,
+                      [&](size_t unit) { return gathered_place_of(unit, units.size()); });
 }
 
 }  // namespace

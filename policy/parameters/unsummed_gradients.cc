@@ -6,28 +6,22 @@
 #include <numeric>
 #include <utility>
 
-#include "base/error.h"
 #include "policy/parameters/flat.h"
+#include "policy/parameters/unit_memories.h"
 
 namespace temper::policy {
 namespace {
 
+constexpr size_t kBlocksInTurn = 2;
+
 // In which of the memories a unit's gradient lies. Under ZeRO-2 neighbouring blocks lie in different ones.
 size_t place_of(size_t unit, size_t units, int64_t zero_stage) {
-  if (zero_stage == 1) return unit;
-  return unit == 0 ? 0 : unit + 1 == units ? 1 : 2 + unit % 2;
+  return zero_stage == 1 ? unit : place_in_turn(unit, units, kBlocksInTurn);
 }
 
-// Elements of each memory; 0 where no unit needs it.
-std::vector<int64_t> memory_sizes(const std::vector<ParameterUnit>& units, int64_t zero_stage) {
-  std::vector<int64_t> sizes(zero_stage == 1 ? units.size() : 4);
-  for (size_t unit = 0; unit < units.size(); ++unit) {
-    int64_t& size = sizes[place_of(unit, units.size(), zero_stage)];
-    TEMPER_CHECK(size == 0 || size == units[unit].size, "{} has another size than the blocks",
-                 units[unit].name);
-    size = units[unit].size;
-  }
-  return sizes;
+std::vector<int64_t> sizes_of(const std::vector<ParameterUnit>& units, int64_t zero_stage) {
+  return memory_sizes(units, zero_stage == 1 ? units.size() : 2 + kBlocksInTurn,
+                      [&](size_t unit) { return place_of(unit, units.size(), zero_stage); });
 }
 
 }  // namespace
@@ -36,12 +30,12 @@ UnsummedGradients::UnsummedGradients(std::vector<ParameterUnit> units, int64_t z
                                      Communicator& ranks, at::Tensor shares)
     : units_(std::move(units)), zero_stage_(zero_stage), ranks_(ranks), shares_(std::move(shares)) {
   for (const ParameterUnit& unit : units_) names_.push_back(lasting_name("gradients of " + unit.name));
-  for (const int64_t size : memory_sizes(units_, zero_stage_))
+  for (const int64_t size : sizes_of(units_, zero_stage_))
     memories_.push_back({.gradient = allocate_zeros(size, shares_.options())});
 }
 
 int64_t UnsummedGradients::size(const std::vector<ParameterUnit>& units, int64_t zero_stage) {
-  const std::vector<int64_t> sizes = memory_sizes(units, zero_stage);
+  const std::vector<int64_t> sizes = sizes_of(units, zero_stage);
   return std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
 }
 
