@@ -21,10 +21,8 @@ constexpr std::chrono::milliseconds kTimeout{60'000};
 template <class Bytes>
 int64_t most_of_shapes(const std::vector<Task>& tasks, Bytes bytes) {
   int64_t most = 0;
-  for (const auto& task : tasks) {
-    for (int32_t shape = first_shape(task); shape < int32_t(task.check_shapes.size()); ++shape)
-      most = std::max(most, bytes(case_layout(task, shape_of(task, shape))));
-  }
+  for (const auto& task : tasks)
+    for (const Shape& shape : all_shapes(task)) most = std::max(most, bytes(case_layout(task, shape)));
   return most;
 }
 

@@ -55,12 +55,6 @@ PlanBuffers plan_buffers(const Task& task, const Shape& shape) {
   return buffers;
 }
 
-std::vector<Shape> all_shapes(const Task& task) {
-  std::vector<Shape> shapes = task.check_shapes;
-  for (size_t i = 0; i < task.timed_count(); ++i) shapes.push_back(task.timed(i).sizes);
-  return shapes;
-}
-
 Planned plan_candidate(const Task& task, const std::string& source, const std::vector<Shape>& shapes,
                        CudaToolchains& tools, const CompileQuota& quota, uid_t user, const GpuTarget& target,
                        RecorderProcess& recorder, std::chrono::nanoseconds budget, const HostHalf& known) {

@@ -29,7 +29,4 @@ Planned plan_candidate(const Task& task, const std::string& source, const std::v
                        RecorderProcess& recorder, std::chrono::nanoseconds budget,
                        const HostHalf& known = {});
 
-// The shapes at which a task is checked, and behind them those at which it is timed.
-std::vector<Shape> all_shapes(const Task& task);
-
 }  // namespace temper::env

@@ -102,7 +102,7 @@ std::string plain_line(const Task& task) {
 std::string timed_line(const Task& task) {
   if (task.timed_count() == 1) return "";
   std::vector<std::string> shapes;
-  for (size_t i = 0; i < task.timed_count(); ++i) shapes.push_back(sizes_text(task.timed(i).sizes));
+  for (const Shape& shape : timed_shapes(task)) shapes.push_back(sizes_text(shape));
   return fmt::format("timed: {}\n", fmt::join(shapes, "; "));
 }
 
@@ -166,6 +166,18 @@ const Task& find_task(const std::vector<Task>& tasks, const std::string& name) {
   throw ConfigError("task '{}' is unknown{}; {}", printable(name), near,
                     near.empty() ? fmt::format("`temper tasks` lists the {} that are known", known.size())
                                  : "`temper tasks` lists all");
+}
+
+std::vector<Shape> timed_shapes(const Task& task) {
+  std::vector<Shape> shapes = {task.timed_shape};
+  for (const TimedShape& further : task.further_timed) shapes.push_back(further.sizes);
+  return shapes;
+}
+
+std::vector<Shape> all_shapes(const Task& task) {
+  std::vector<Shape> shapes = task.check_shapes, timed = timed_shapes(task);
+  shapes.insert(shapes.end(), timed.begin(), timed.end());
+  return shapes;
 }
 
 size_t most_timed(const std::vector<Task>& tasks) {

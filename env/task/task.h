@@ -153,6 +153,9 @@ const Task& find_task(const std::vector<Task>& tasks, const std::string& name);
 // A shape's number in messages between processes: i ≥ 0 is check shape i, −1 the first timed shape, −2 the second.
 constexpr int32_t timed_number(size_t index) { return -1 - int32_t(index); }
 constexpr size_t timed_index(int32_t number) { return size_t(-1 - number); }  // of a number below 0
+std::vector<Shape> timed_shapes(const Task& task);                            // from the first to the last
+// The shapes at which a task is checked, and behind them those at which it is timed.
+std::vector<Shape> all_shapes(const Task& task);
 size_t most_timed(const std::vector<Task>& tasks);  // timed shapes of the task that has most; at least 1
 // The numbers of all shapes of a task lie in [first_shape, number of check shapes).
 inline int32_t first_shape(const Task& task) { return -int32_t(task.timed_count()); }

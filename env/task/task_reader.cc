@@ -399,8 +399,7 @@ void TaskReader::check_limits() {
   if (task_.dims.size() > kMaxDims) {
     problem(node_, "dims", fmt::format("{} dimensions; at most {}", task_.dims.size(), kMaxDims));
   }
-  std::vector<Shape> shapes = task_.check_shapes;
-  for (size_t i = 0; i < task_.timed_count(); ++i) shapes.push_back(task_.timed(i).sizes);
+  const std::vector<Shape> shapes = all_shapes(task_);
   if (shapes.size() > kMaxShapes)
     problem(find("check"), "check",
             fmt::format("{} shapes, with those of timed; at most {}", shapes.size(), kMaxShapes));

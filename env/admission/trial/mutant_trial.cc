@@ -41,7 +41,7 @@ class MutantTrial {
 
   std::vector<MutantFate> run(bool timed) {
     try_at(task_.check_shapes, &MutantFate::check_draw, &MutantFate::check_idle);
-    if (timed) try_at(timed_shapes(), &MutantFate::timed_draw, &MutantFate::timed_idle);
+    if (timed) try_at(timed_shapes(task_), &MutantFate::timed_draw, &MutantFate::timed_idle);
     for (const double scale : kWildScales) compare_bits(scale);
     std::vector<MutantFate> fates;
     for (Suspect& suspect : suspects_) {
@@ -56,12 +56,6 @@ class MutantTrial {
  private:
   using Draw = int64_t MutantFate::*;
   using Idle = bool MutantFate::*;
-
-  std::vector<Shape> timed_shapes() const {
-    std::vector<Shape> shapes;
-    for (size_t i = 0; i < task_.timed_count(); ++i) shapes.push_back(task_.timed(i).sizes);
-    return shapes;
-  }
 
   void try_at(const std::vector<Shape>& shapes, Draw draw, Idle idle) {
     for (Suspect& suspect : suspects_) suspect.fate.*idle = suspect.mutant.kind == MutantKind::kMemory;
