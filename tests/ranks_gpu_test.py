@@ -4,6 +4,7 @@ One GPU and several do the same; more ranks than GPUs are refused; a rank that f
 one GPU and on two. 77: there is no GPU.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,9 @@ eval: {samples: 1, before: false}
 
 
 def gpu_count():
+    """Those that CUDA_VISIBLE_DEVICES leaves."""
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        return len([name for name in os.environ["CUDA_VISIBLE_DEVICES"].split(",") if name])
     try:
         done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
     except FileNotFoundError:
