@@ -13,7 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kBaselineBudget{600'000'000'000};  // for each thing that is asked of it
-constexpr int kWarmCalls = 3, kWatchedCalls = 15;
+constexpr int kWarmCalls = 3;
 
 // The reference's own module, run by the same program as candidates: what that costs is then the same for both.
 constexpr const char* kBaselineSource = "class ModelNew(Model):\n    pass\n";
@@ -51,7 +51,6 @@ void ModuleBench::open(const Task& task) {
                             facts_.outputs.size(), ClockPage::kMostOffsets);
     prepare();
     start_baseline(task);
-    measure_overhead();
   } catch (const ProblemUnusable& e) {
     unusable_[digest] = e.what();
     throw;
@@ -82,25 +81,6 @@ void ModuleBench::start_baseline(const Task& task) {
           "task {}: its model does not agree with itself ({}); does it draw numbers in forward?", task.name,
           compared.message);
   }
-}
-
-void ModuleBench::measure_overhead() {
-  std::vector<double> calls, rests;
-  const std::string key = secret_key();
-  for (int i = 0; i < kWatchedCalls; ++i) {
-    baseline_->set_budget(kBaselineBudget);
-    const auto made = call(*baseline_, {ModuleRules::kStrict, 0, key}, true);
-    if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
-    const double own_us = made.answer.json.value("own_us", -1.0);
-    if (!(own_us >= 0 && own_us <= made.us))
-      throw WorldError("the baseline says that its module took {} us of {} us", own_us, made.us);
-    calls.push_back(made.us - own_us);
-    rests.push_back(made.rest_us);
-  }
-  overhead_ = {.call_us = median(calls),
-               .call_spread_us = spread(calls) * median(calls),
-               .rest_us = median(rests),
-               .rest_most_us = std::ranges::max(rests)};
 }
 
 const RuntimeStats& ModuleBench::reference_times(int64_t trials) {

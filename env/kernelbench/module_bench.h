@@ -22,29 +22,18 @@ class ProblemUnusable : public WorldError {
   using WorldError::WorldError;
 };
 
-// What a call costs besides computing, in microseconds. It is the difference between what the clock reads for a call of the baseline
-// and what the baseline's own process measures of it. Only the baseline is trusted to measure itself. An empty call would cost
-// less, because on a GPU work is slower at first when another process has just had its turn.
-struct ModuleOverhead {
-  double call_us = 0;
-  double call_spread_us = 0;
-  double rest_us = 0;  // all else of a call: CandidateProcess::Call::rest_us
-  double rest_most_us = 0;
-};
-
 class ModuleBench {
  public:
   // Starts processes and returns at once. Errors: WorldError.
   ModuleBench(ModuleBoxOptions options, int64_t spares = 2);
   void wait_ready() { reference_.wait_ready(); }
 
-  // Makes the task's problem the one at hand: loads it, builds its baseline, measures what calls cost. Does nothing where it is
-  // already. Errors: ProblemUnusable with one clear line, the same again for each candidate of that problem; WorldError.
+  // Makes the task's problem the one at hand: loads it and builds its baseline. Does nothing where it is already. Errors:
+  // ProblemUnusable with one clear line, the same again for each candidate of that problem; WorldError.
   void open(const Task& task);
 
   // All that follows is of the problem at hand.
   const ModuleProblemFacts& facts() const { return facts_; }
-  const ModuleOverhead& overhead() const { return overhead_; }
   ReferenceProcess& reference() { return reference_; }
   CandidateProcess& baseline() { return *baseline_; }
   // KernelBench's own timing of the reference. Measured once for each number of trials. Errors: WorldError.
@@ -60,7 +49,6 @@ class ModuleBench {
 
  private:
   void start_baseline(const Task& task);
-  void measure_overhead();
   CandidateProcess::Exchange exchange() const;
 
   ModuleBoxOptions options_;
@@ -70,7 +58,6 @@ class ModuleBench {
   std::string open_;                             // digest of the task at hand
   std::map<std::string, std::string> unusable_;  // by digest: why
   ModuleProblemFacts facts_;
-  ModuleOverhead overhead_;
   std::map<int64_t, RuntimeStats> reference_times_;  // by trials
 };
 

@@ -9,20 +9,12 @@
 namespace temper::env {
 namespace {
 
-constexpr Pace kModulePace{.long_us = 200, .tight = 0.03};
 constexpr int64_t kStrictChecks = 3;  // draws before any is timed
 constexpr int64_t kAuditFactor = 3;   // times the most pairs
 constexpr double kNearFloorFactor = 1.1, kLeast_us = 1.0;
-// Where the rest of a call takes this much longer than that of the baseline's calls, somebody has waited for work.
-constexpr double kLateSlack_us = 20, kLateShare = 0.05;
-constexpr double kLateCalls = 0.75;       // the share of calls from which on it is no accident
 constexpr double kComparableShare = 0.5;  // of the budget, for KernelBench's timed trials
 constexpr int64_t kLeastTrials = 3;
 constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
-
-double late_slack_us(const CandidateProcess::Call& made) {
-  return std::max(kLateSlack_us, kLateShare * made.us);
-}
 
 // A process may say so of itself without need, which gains it nothing.
 bool refused_import(const Found& found) {
@@ -66,7 +58,7 @@ Found weigh_shapes(const std::vector<ModuleTensor>& outputs, const std::vector<M
 
 ModuleProcedure::ModuleProcedure(const ModuleProcedureOptions& options, const ModuleMachine& machine,
                                  ModuleBench& bench, const Task& task)
-    : options_(options), machine_(machine), bench_(bench), task_(task), pairs_(kModulePace) {}
+    : options_(options), machine_(machine), bench_(bench), task_(task) {}
 
 Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
   bench_.open(task_);
@@ -224,67 +216,49 @@ Found ModuleProcedure::check_strict() {
   return std::nullopt;
 }
 
-// Whatever is computed before the inputs are said to be there, or after the result is, makes the rest of a call longer, and counts.
-// For the baseline it is the same, so that a busy machine makes neither slower than the other.
-double ModuleProcedure::time_of(const CandidateProcess::Call& made) const {
-  const ModuleOverhead& overhead = bench_.overhead();
-  const double more_us = std::max(0.0, made.rest_us - overhead.rest_us);
-  return std::max(made.us + more_us - overhead.call_us, std::max(kLeast_us, overhead.call_spread_us));
-}
-
-double ModuleProcedure::baseline_us(const ModuleDraw& draw) {
-  const auto made = bench_.call(bench_.baseline(), draw);
+CandidateProcess::Call ModuleProcedure::call_baseline(const ModuleDraw& draw) {
+  bench_.baseline().set_budget(options_.budget);
+  auto made = bench_.call(bench_.baseline(), draw, true);
   if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
-  baseline_rests_us_.push_back(made.rest_us);
-  return time_of(made);
-}
-
-// Whether work goes on after calls have said that they are done: then most of them take longer besides their work than any of the
-// baseline. One of them may take long because the machine is busy.
-bool ModuleProcedure::works_on() const {
-  const double most_us = std::max(std::ranges::max(baseline_rests_us_), bench_.overhead().rest_most_us);
-  const auto late = std::ranges::count_if(rests_us_, [&](double us) { return us > most_us; });
-  return double(late) > kLateCalls * double(rests_us_.size());
+  return made;
 }
 
 // Candidate and baseline on the same draw, in turn first. Every output of the candidate is compared.
 Found ModuleProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
   while (!pairs_.enough(min_pairs, max_pairs)) {
     const ModuleDraw draw = next_draw();
-    bench_.baseline().set_budget(options_.budget);
     const bool baseline_first = pairs_.baseline_first();
-    double baseline = baseline_first ? baseline_us(draw) : 0;
-    CandidateProcess::Call made;
+    CandidateProcess::Call made, baseline;
+    if (baseline_first) baseline = call_baseline(draw);
     if (Found found = call_and_compare(draw, made)) return found;
-    if (!baseline_first) baseline = baseline_us(draw);
-    rests_us_.push_back(made.rest_us - late_slack_us(made));
-    pairs_.add(time_of(made), baseline);
+    if (!baseline_first) baseline = call_baseline(draw);
+    pairs_.add(made, baseline);
   }
   return std::nullopt;
 }
 
 Found ModuleProcedure::weigh_times() {
   const TimeBounds bounds = module_bounds(machine_, bytes_);
-  const Found found = pairs_.weigh(task_, bounds, verdict_);
+  const TimedPairs times = pairs_.times();
+  const Found found = times.weigh(task_, bounds, verdict_);
   if (found && found->kind == VerdictKind::kHack) return found;
-  if (works_on()) return Finding{VerdictKind::kHack, "async"};
+  if (pairs_.works_on()) return Finding{VerdictKind::kHack, "async"};
   const bool near_floor =
       verdict_.floor_us > kLeast_us && verdict_.candidate_us < kNearFloorFactor * verdict_.floor_us;
-  return found || near_floor || pairs_.unsteady() ? audit() : std::nullopt;
+  return found || near_floor || times.unsteady() ? audit() : std::nullopt;
 }
 
 // Times it again, for longer and on other draws; only these times count.
 Found ModuleProcedure::audit() {
   verdict_.audited = true;
   process_->set_budget(options_.budget);
-  pairs_ = TimedPairs(kModulePace);
-  rests_us_.clear();
-  baseline_rests_us_.clear();
+  pairs_ = {};
   const int64_t pairs = kAuditFactor * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
-  if (Found found = pairs_.weigh(task_, module_bounds(machine_, bytes_), verdict_)) return found;
-  if (works_on()) return Finding{VerdictKind::kHack, "async"};
-  if (pairs_.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
+  const TimedPairs times = pairs_.times();
+  if (Found found = times.weigh(task_, module_bounds(machine_, bytes_), verdict_)) return found;
+  if (pairs_.works_on()) return Finding{VerdictKind::kHack, "async"};
+  if (times.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
   return std::nullopt;
 }
 

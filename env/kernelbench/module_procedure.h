@@ -9,7 +9,7 @@
 
 #include "env/kernelbench/module_bench.h"
 #include "env/kernelbench/module_candidate.h"
-#include "env/procedure/judging.h"
+#include "env/kernelbench/module_times.h"
 #include "env/verdict/verdict.h"
 
 namespace temper::env {
@@ -44,9 +44,7 @@ class ModuleProcedure {
   Found audit();
   Found profile(const ModuleCandidate& candidate);
   Found call_and_compare(const ModuleDraw& draw, CandidateProcess::Call& made);
-  double baseline_us(const ModuleDraw& draw);
-  double time_of(const CandidateProcess::Call& made) const;
-  bool works_on() const;
+  CandidateProcess::Call call_baseline(const ModuleDraw& draw);
   void tell(const CandidateProcess::Answer& answer);
   ModuleDraw next_draw();
   NaiveVerdict naive() const;
@@ -59,10 +57,9 @@ class ModuleProcedure {
   std::unique_ptr<CandidateProcess> process_;
   const std::string key_ = secret_key();
   int64_t draws_ = 0;
-  double bytes_ = 0;                                  // that a call must read or write
-  double last_us_ = 0;                                // the last comparable call
-  std::vector<double> rests_us_, baseline_rests_us_;  // of timed calls; the candidate's less what is allowed
-  TimedPairs pairs_;
+  double bytes_ = 0;    // that a call must read or write
+  double last_us_ = 0;  // the last comparable call
+  ModulePairs pairs_;
   ComparableResult comparable_;
   Verdict verdict_;
 };

@@ -10,6 +10,8 @@ import re
 
 import torch
 
+import cupti
+
 MOST = 64
 STUB = re.compile(rb"\x00_ZL?(\d{1,4})(__device_stub_\w+)(?=\x00)")
 OF_VENDORS = re.compile(r"^(sm\d+_|ampere_|volta_|turing_|hopper_|nvjet|cudnn|cublas|cutlass|implicit_con|nccl|gemmSN|gemmk1|gemv2|gemvN|"
@@ -79,15 +81,13 @@ def called_like_others(own):
 
 def device_events(run, inputs):
     """(name, microseconds) of each kernel, copy and memset of one call."""
-    from torch.autograd import DeviceType
-    from torch.profiler import ProfilerActivity
-    with torch.no_grad():
+    def once():
         run(inputs)
         torch.cuda.synchronize()
-        with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as profiler:
-            run(inputs)
-            torch.cuda.synchronize()
-    return [(one.name, one.time_range.elapsed_us()) for one in profiler.events() if one.device_type == DeviceType.CUDA]
+
+    with torch.no_grad():
+        once()
+        return [(demangled(name), us) for name, us in cupti.Recorder().record(once)]
 
 
 def profile(run, inputs, exchange, libraries=()):

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <thread>
+#include <utility>
 
 #include "tests/env/fake_gpu/trace.h"
 
@@ -58,6 +60,10 @@ size_t size_of(const CUpti_Activity* record) {
 }  // namespace
 
 void trace(Work work, Clock::time_point begin, const Extents& kernel) {
+  static bool copied = false;
+  if (work == Work::kCopy && !std::exchange(copied, true) &&
+      std::getenv("FAKE_FIRST_COPY_IS_SLOW") != nullptr)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   if (enabled) traced.push_back({work, nanoseconds(begin), nanoseconds(Clock::now()), kernel});
 }
 

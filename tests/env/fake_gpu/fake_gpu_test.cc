@@ -210,6 +210,19 @@ TEST_F(FakeGpu, ProfilesSayWhereTheTimeGoes) {
   EXPECT_NE(copied.message.find("of the memory roof; good "), std::string::npos) << copied.message;
 }
 
+TEST_F(FakeGpu, OneSlowCopySaysNothingOfWhereTheTimeGoes) {
+  ::setenv("FAKE_FIRST_COPY_IS_SLOW", "1", 1);
+  GpuProfiler fresh({(executable_dir() / "temper-gpu-runner").string(), 0, machine->oracle.exchange(),
+                     machine->oracle.bytes()});
+  EXPECT_EQ(fresh.missing(), "");
+  ::unsetenv("FAKE_FIRST_COPY_IS_SLOW");
+  std::swap(*machine->profiler, fresh);
+  const Verdict copied = judge("add", {.kernels = {"good", "good"}, .copies = true});
+  std::swap(*machine->profiler, fresh);
+  ASSERT_TRUE(copied.profile) << copied.message;
+  EXPECT_GT(copied.profile_share, 0.1);
+}
+
 TEST_F(FakeGpu, WhatDoesNotFitTheProfilersClockIsFound) {
   const Verdict verdict = judge("add", {{"shortens_its_time"}});
   EXPECT_EQ(verdict.kind, VerdictKind::kHack) << verdict.message;

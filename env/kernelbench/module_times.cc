@@ -1,0 +1,68 @@
+#include "env/kernelbench/module_times.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "env/verdict/timing.h"
+
+namespace temper::env {
+namespace {
+
+constexpr Pace kModulePace{.long_us = 200, .tight = 0.03};
+constexpr double kLeast_us = 1.0;
+// Where the rest of a call takes this much longer than that of the baseline's calls, somebody has waited for work.
+constexpr double kLateSlack_us = 20, kLateShare = 0.05;
+constexpr double kLateCalls = 0.75;  // the share of calls from which on it is no accident
+
+}  // namespace
+
+void ModulePairs::add(const CandidateProcess::Call& candidate, const CandidateProcess::Call& baseline) {
+  const nlohmann::json& told = baseline.answer.json;
+  const double own_us = told.contains("own_us") ? told.at("own_us").get<double>() : -1;
+  if (!(own_us >= 0 && own_us <= baseline.us))
+    throw WorldError("the baseline says that its module took {} us of {} us", own_us, baseline.us);
+  candidate_.push_back({candidate.us, candidate.rest_us});
+  baseline_.push_back({baseline.us, baseline.rest_us});
+  own_us_.push_back(own_us);
+}
+
+bool ModulePairs::enough(int64_t min_pairs, int64_t max_pairs) const {
+  return times().enough(min_pairs, max_pairs);
+}
+
+ModuleOverhead ModulePairs::overhead() const {
+  if (baseline_.empty()) return {};
+  std::vector<double> calls, rests;
+  for (size_t i = 0; i < baseline_.size(); ++i) {
+    calls.push_back(baseline_[i].us - own_us_[i]);
+    rests.push_back(baseline_[i].rest_us);
+  }
+  return {
+      .call_us = median(calls), .call_spread_us = spread(calls) * median(calls), .rest_us = median(rests)};
+}
+
+// Whatever is computed before the inputs are said to be there, or after the result is, makes the rest of a call longer, and counts.
+// For the baseline it is the same, so that a busy machine makes neither slower than the other.
+double ModulePairs::time_of(const Times& call, const ModuleOverhead& overhead) {
+  const double more_us = std::max(0.0, call.rest_us - overhead.rest_us);
+  return std::max(call.us + more_us - overhead.call_us, std::max(kLeast_us, overhead.call_spread_us));
+}
+
+TimedPairs ModulePairs::times() const {
+  const ModuleOverhead taken = overhead();
+  TimedPairs pairs(kModulePace);
+  for (size_t i = 0; i < candidate_.size(); ++i)
+    pairs.add(time_of(candidate_[i], taken), time_of(baseline_[i], taken));
+  return pairs;
+}
+
+bool ModulePairs::works_on() const {
+  double most_us = 0;
+  for (const Times& call : baseline_) most_us = std::max(most_us, call.rest_us);
+  const auto late = std::ranges::count_if(candidate_, [&](const Times& call) {
+    return call.rest_us - std::max(kLateSlack_us, kLateShare * call.us) > most_us;
+  });
+  return double(late) > kLateCalls * double(candidate_.size());
+}
+
+}  // namespace temper::env

@@ -1,0 +1,45 @@
+#pragma once
+// Times of a module's calls, in pairs with the baseline's on the same inputs.
+
+#include <vector>
+
+#include "env/kernelbench/candidate_process.h"
+#include "env/procedure/judging.h"
+
+namespace temper::env {
+
+// What a call costs besides computing, in microseconds. It is the difference between what the clock reads for a call of the
+// baseline and what the baseline's own process measures of it. Only the baseline is trusted to measure itself. An empty call would
+// cost less, because on a GPU work is slower at first when another process has just had its turn. It is measured in the same
+// pairs that it is taken from: other processes that start or end on the GPU change it.
+struct ModuleOverhead {
+  double call_us = 0;
+  double call_spread_us = 0;
+  double rest_us = 0;  // all else of a call: CandidateProcess::Call::rest_us
+};
+
+class ModulePairs {
+ public:
+  // The baseline's call has said what its module took itself ("own_us"). Errors: WorldError where that cannot be.
+  void add(const CandidateProcess::Call& candidate, const CandidateProcess::Call& baseline);
+  bool baseline_first() const { return candidate_.size() % 2 == 1; }  // in the next pair: ABBA
+  bool enough(int64_t min_pairs, int64_t max_pairs) const;
+
+  ModuleOverhead overhead() const;
+  // What calls take beyond the overhead.
+  TimedPairs times() const;
+  // Whether work goes on after calls have said that they are done: then most of them take longer besides their work than any of
+  // the baseline. One of them may take long because the machine is busy.
+  bool works_on() const;
+
+ private:
+  struct Times {
+    double us = 0, rest_us = 0;
+  };
+  static double time_of(const Times& call, const ModuleOverhead& overhead);
+
+  std::vector<Times> candidate_, baseline_;
+  std::vector<double> own_us_;  // the baseline's
+};
+
+}  // namespace temper::env

@@ -1,0 +1,67 @@
+#include "env/kernelbench/module_times.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace temper::env {
+namespace {
+
+CandidateProcess::Call call_of(double us, double rest_us) {
+  CandidateProcess::Call call;
+  call.us = us, call.rest_us = rest_us;
+  return call;
+}
+
+CandidateProcess::Call baseline_of(double us, double rest_us, double own_us) {
+  CandidateProcess::Call call = call_of(us, rest_us);
+  call.answer.json = {{"own_us", own_us}};
+  return call;
+}
+
+// A clock that reads more of every call by what turns of processes cost, which is another amount in each pair.
+ModulePairs pairs_of(double candidate_us, double candidate_rest_us) {
+  ModulePairs pairs;
+  for (int i = 0; i < 9; ++i) {
+    const double turn_us = 350 + 5 * (i % 3);
+    pairs.add(call_of(candidate_us + turn_us, candidate_rest_us), baseline_of(550 + turn_us, 1800 + i, 550));
+  }
+  return pairs;
+}
+
+double speedup_of(const ModulePairs& pairs) {
+  const TimedPairs times = pairs.times();
+  const std::vector<double>& ratios = times.ratios();
+  double sum = 0;
+  for (const double ratio : ratios) sum += ratio;
+  return sum / double(ratios.size());
+}
+
+TEST(ModuleTimes, AreWithoutWhatTurnsOfProcessesCost) {
+  const ModulePairs pairs = pairs_of(275, 1800);
+  EXPECT_DOUBLE_EQ(pairs.overhead().call_us, 355);
+  EXPECT_NEAR(speedup_of(pairs), 2, 0.03);
+  EXPECT_FALSE(pairs.works_on());
+}
+
+TEST(ModuleTimes, CountWhatIsDoneBeforeAndAfterTheCall) {
+  const ModulePairs pairs = pairs_of(25, 1800 + 250);
+  EXPECT_NEAR(speedup_of(pairs), 2, 0.05);
+  EXPECT_TRUE(pairs.works_on());
+}
+
+TEST(ModuleTimes, AreNeverBelowWhatTheOverheadVariesBy) {
+  const ModulePairs pairs = pairs_of(-200, 1800);
+  EXPECT_GT(pairs.overhead().call_spread_us, 0);
+  const TimedPairs times = pairs.times();
+  for (const double ratio : times.ratios()) EXPECT_LE(ratio, 560 / pairs.overhead().call_spread_us);
+}
+
+TEST(ModuleTimes, RefuseABaselineThatTakesLongerThanItsCall) {
+  ModulePairs pairs;
+  EXPECT_THROW(pairs.add(call_of(400, 1800), baseline_of(500, 1800, 501)), WorldError);
+  EXPECT_THROW(pairs.add(call_of(400, 1800), call_of(500, 1800)), WorldError);
+}
+
+}  // namespace
+}  // namespace temper::env
