@@ -304,11 +304,13 @@ class Turns {
     return {DrawKind::kPlain, far_(int(input), DrawKind::kPlain)};
   }
 
-  // The one whose turn it is, or the next one that can be had.
+  // The one whose turn it is, or the next one that can be had. An index keeps one secret order, so that as many calls as it has
+  // kinds meet them all, wherever they begin: few calls are made at the timed shape.
   std::pair<DrawKind, double> first_possible(size_t input, int limited, uint64_t shift) const {
     const auto& kinds = kinds_[input];
     const uint64_t number = uint64_t(turn_.number) + shift * 5, count = kinds.size();
-    const auto order = order_of(count, mix_key({turn_.key, number / count, count}));
+    const uint64_t round = indices_[input] ? 0 : number / count;
+    const auto order = order_of(count, mix_key({turn_.key, round, count}));
     for (uint64_t i = 0; i < count; ++i) {
       const DrawKind kind = kinds[order[(number + i) % count]];
       if (kind == DrawKind::kPlain) break;
