@@ -67,6 +67,15 @@ std::string read_all(int file) {
   return text;
 }
 
+// Of the process behind that descriptor, as our own /proc numbers it; 0 or less if it is not among them.
+pid_t pid_behind(int pidfd) {
+  std::ifstream information(fmt::format("/proc/self/fdinfo/{}", pidfd));
+  constexpr std::string_view kMark = "Pid:";
+  for (std::string line; std::getline(information, line);)
+    if (line.starts_with(kMark)) return pid_t(std::atoi(line.c_str() + kMark.size()));
+  return -1;
+}
+
 std::string setting(const char* path) {
   std::string value;
   std::ifstream(path) >> value;
@@ -138,6 +147,31 @@ BoxProcess BoxProcess::start(const std::function<int()>& body) {
   return process;
 }
 
+BoxProcess BoxProcess::adopt(Fd pidfd, std::function<std::optional<int>()> status) {
+  BoxProcess process;
+  process.pid_ = pid_behind(pidfd.get());
+  if (process.pid_ <= 0) throw WorldError("a process that another one has forked is not seen here");
+  process.pidfd_ = std::move(pidfd);
+  process.status_ = std::move(status);
+  return process;
+}
+
+// Of one that has ended.
+std::optional<int> BoxProcess::reap() {
+  std::optional<int> status;
+  if (status_) {
+    status = status_();
+  } else {
+    status = 0;
+    while (::waitpid(pid_, &*status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pidfd_ = Fd();
+  pid_ = -1;
+  status_ = nullptr;
+  return status;
+}
+
 std::optional<int> BoxProcess::wait(std::chrono::milliseconds timeout) {
   TEMPER_CHECK(running());
   pollfd ended{pidfd_.get(), POLLIN, 0};
@@ -149,11 +183,8 @@ std::optional<int> BoxProcess::wait(std::chrono::milliseconds timeout) {
     if (ready > 0) break;
     if (ready == 0) return std::nullopt;
   }
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  pidfd_ = Fd();
-  pid_ = -1;
+  const auto status = reap();
+  if (!status) throw WorldError("a process has ended with the one that had forked it");
   return status;
 }
 
@@ -162,6 +193,7 @@ void BoxProcess::signal(int number) const {
 }
 
 void BoxProcess::stop() const {
+  TEMPER_CHECK(!status_);
   signal(SIGSTOP);
   siginfo_t told;
   while (running() && ::waitid(P_PID, id_t(pid_), &told, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
@@ -172,10 +204,10 @@ void BoxProcess::stop() const {
 void BoxProcess::kill() {
   if (!running()) return;
   signal(SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  pollfd ended{pidfd_.get(), POLLIN, 0};
+  while (::poll(&ended, 1, -1) < 0 && errno == EINTR) {
   }
-  pidfd_ = Fd();
-  pid_ = -1;
+  reap();
 }
 
 }  // namespace temper::env

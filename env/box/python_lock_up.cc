@@ -77,6 +77,16 @@ int64_t number_of_environment(const char* name) {
 
 uid_t user_of_candidate() { return uid_t(number_of_environment("TEMPER_LOCKUP_USER")); }
 
+// A forked process has the number 1 only where it was forked apart. Its /proc covers that of the box.
+void settle_apart() {
+  if (::getpid() != 1) throw WorldError("a candidate's process was not forked apart");
+  if (::unshare(kNamespacesOfCandidate) != 0) throw namespace_error("make a candidate's namespaces");
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    throw namespace_error("make mounts private");
+  if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+    throw namespace_error("mount a candidate's /proc");
+}
+
 void lock_up_candidate(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s) {
   const uid_t user = user_of_candidate();
   if (::getpid() != 1) throw WorldError("a candidate's process was not forked apart");
@@ -137,6 +147,10 @@ const char* temper_fork_apart() {
 
 const char* temper_fork_beside() {
   return temper::env::words_of([] { temper::env::fork_beside(); });
+}
+
+const char* temper_settle_apart() {
+  return temper::env::words_of([] { temper::env::settle_apart(); });
 }
 
 const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s) {

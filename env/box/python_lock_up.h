@@ -21,9 +21,12 @@ TEMPER_FOR_PYTHON const char* temper_fork_beside();
 TEMPER_FOR_PYTHON const char* temper_lock_up_python(const char* scratch, uint64_t memory_bytes,
                                                     uint64_t cpu_s);
 
-// The same for a process that is alone in its box from its start (env/kernelbench/module_process.h) and may have other
-// threads by now, those of CUDA's driver say: all of them are locked up. It is the init of its namespaces and makes no
-// others. Programs and libraries may lie below `scratch`. TEMPER_LOCKUP_BYTES and TEMPER_LOCKUP_CPU_S hold the limits. Where
+// Called in a process that was forked apart, before it has other threads: from here on it has a mount, net, ipc and uts
+// namespace of its own, and a /proc in which there is nobody else.
+TEMPER_FOR_PYTHON const char* temper_settle_apart();
+
+// As temper_lock_up_python, for a process that is alone in its box from its start (env/kernelbench/module_process.h) or has
+// settled apart, and may have other threads by now, those of CUDA's driver say: all of them are locked up. Programs and libraries may lie below `scratch`. TEMPER_LOCKUP_BYTES and TEMPER_LOCKUP_CPU_S hold the limits. Where
 // TEMPER_LOCKUP_GPU is 1, it may talk to the driver as well.
 TEMPER_FOR_PYTHON const char* temper_lock_up_module(const char* scratch);
 }

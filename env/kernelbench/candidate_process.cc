@@ -14,16 +14,13 @@ using std::chrono::nanoseconds;
 
 double us_between(nanoseconds begun, nanoseconds ended) { return double((ended - begun).count()) * 1e-3; }
 
-std::vector<std::string> candidate_arguments(const ModuleBoxOptions& options, int64_t exchange_bytes) {
-  return {"--device", options.device, "--exchange-bytes", std::to_string(exchange_bytes)};
-}
-
 }  // namespace
 
-CandidateProcess::CandidateProcess(const ModuleBoxOptions& options, const Exchange& exchange)
-    : process_(options, {.program = "candidate_main.py",
-                         .arguments = candidate_arguments(options, exchange.bytes),
-                         .descriptors = {exchange.descriptor, clock_.file()}}) {}
+CandidateProcess::CandidateProcess(ModuleZygote& zygote, const Exchange& exchange, uid_t user)
+    : process_(zygote.fork({.exchange = exchange.descriptor,
+                            .exchange_bytes = exchange.bytes,
+                            .clock = clock_.file(),
+                            .user = user})) {}
 
 CandidateProcess::Answer CandidateProcess::ask(const Json& request, const char* expected) {
   const nanoseconds start = raw_clock();
@@ -204,9 +201,8 @@ void CandidatePool::prepare(const CandidateProcess::Exchange& exchange) {
   if (exchange.descriptor != exchange_.descriptor || exchange.bytes != exchange_.bytes) waiting_.clear();
   exchange_ = exchange;
   while (std::ssize(waiting_) < std::max<int64_t>(spares_, 1)) {
-    ModuleBoxOptions options = options_;
-    options.user += uid_t(kUserStep * (1 + started_++ % kUsers));
-    waiting_.push_back(std::make_unique<CandidateProcess>(options, exchange_));
+    const uid_t user = user_ + uid_t(kUserStep * (1 + started_++ % kUsers));
+    waiting_.push_back(std::make_unique<CandidateProcess>(zygote_, exchange_, user));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "env/kernelbench/module_candidate.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"
+#include "env/kernelbench/module_zygote.h"
 #include "env/kernelbench/reference_process.h"
 #include "env/verdict/verdict.h"
 
@@ -27,8 +28,8 @@ class CandidateProcess {
     int descriptor = -1;
     int64_t bytes = 0;
   };
-  // Starts it and returns at once. Errors: WorldError.
-  CandidateProcess(const ModuleBoxOptions& options, const Exchange& exchange);
+  // Starts it; it becomes `user`. Errors: WorldError.
+  CandidateProcess(ModuleZygote& zygote, const Exchange& exchange, uid_t user);
   // Waits until it is locked up. Errors: WorldError.
   void wait_ready() { process_.wait_ready(); }
 
@@ -88,14 +89,17 @@ class CandidateProcess {
 // One or two that are warm, made in the background. Each is used for one candidate.
 class CandidatePool {
  public:
-  CandidatePool(ModuleBoxOptions options, int64_t spares) : options_(std::move(options)), spares_(spares) {}
+  // `user`: the first of those that they become if we are root.
+  CandidatePool(ModuleZygote& zygote, uid_t user, int64_t spares)
+      : zygote_(zygote), user_(user), spares_(spares) {}
   // One that is ready, for its taker alone. Errors: WorldError if none can be started.
   std::unique_ptr<CandidateProcess> take();
   // Starts what is missing. With another exchange than before, all begin anew.
   void prepare(const CandidateProcess::Exchange& exchange);
 
  private:
-  ModuleBoxOptions options_;
+  ModuleZygote& zygote_;
+  uid_t user_;
   int64_t spares_;
   int64_t started_ = 0;
   CandidateProcess::Exchange exchange_;

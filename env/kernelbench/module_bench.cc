@@ -26,8 +26,13 @@ std::string secret_key() {
   return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 
-ModuleBench::ModuleBench(ModuleBoxOptions options, int64_t spares)
-    : options_(options), reference_(options), pool_(std::move(options), spares) {}
+ModuleBench::ModuleBench(const ModuleBoxOptions& options, int64_t spares)
+    : zygote_(options), reference_(options), pool_(zygote_, options.user, spares) {}
+
+void ModuleBench::wait_ready() {
+  zygote_.wait_ready();
+  reference_.wait_ready();
+}
 
 CandidateProcess::Exchange ModuleBench::exchange() const {
   return {reference_.exchange(), reference_.exchange_bytes()};

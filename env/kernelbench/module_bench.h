@@ -1,6 +1,6 @@
 #pragma once
 // What judging modules needs and lasts from candidate to candidate: the reference with its problem, the baseline of that
-// problem, and warm processes for candidates.
+// problem, warm processes for candidates, and what forks these.
 
 #include <map>
 #include <memory>
@@ -25,8 +25,8 @@ class ProblemUnusable : public WorldError {
 class ModuleBench {
  public:
   // Starts processes and returns at once. Errors: WorldError.
-  ModuleBench(ModuleBoxOptions options, int64_t spares = 2);
-  void wait_ready() { reference_.wait_ready(); }
+  ModuleBench(const ModuleBoxOptions& options, int64_t spares = 2);
+  void wait_ready();
 
   // Makes the task's problem the one at hand: loads it and builds its baseline. Does nothing where it is already. Errors:
   // ProblemUnusable with one clear line, the same again for each candidate of that problem; WorldError.
@@ -51,7 +51,7 @@ class ModuleBench {
   void start_baseline(const Task& task);
   CandidateProcess::Exchange exchange() const;
 
-  ModuleBoxOptions options_;
+  ModuleZygote zygote_;
   ReferenceProcess reference_;
   CandidatePool pool_;
   std::unique_ptr<CandidateProcess> baseline_;

@@ -51,6 +51,30 @@ std::vector<std::string> module_box_files(const ModuleBoxOptions& options) {
   return files;
 }
 
+// A frame so short that the socket takes it whole. Descriptors go with its first byte.
+bool send_with_descriptors(int socket, const std::string& text, const std::vector<int>& descriptors) {
+  TEMPER_CHECK(descriptors.size() <= ModuleProcess::kMostDescriptors);
+  const uint32_t size = uint32_t(text.size());
+  std::string frame(reinterpret_cast<const char*>(&size), sizeof size);
+  frame += text;
+  iovec part{frame.data(), frame.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(ModuleProcess::kMostDescriptors * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size() * sizeof(int));
+  ssize_t sent = 0;
+  do sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  return sent == ssize_t(frame.size());
+}
+
 std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
   std::vector<std::string> environment{"LC_ALL=C.UTF-8",
                                        "PATH=/usr/local/cuda/bin:/usr/bin",
@@ -85,16 +109,27 @@ ModuleBoxOptions module_box_options(const std::string& python) {
   return options;
 }
 
-ModuleProcess::ModuleProcess(const ModuleBoxOptions& options, ModuleProgram program)
-    : options_(options), program_(std::move(program)) {
+ModuleSockets module_sockets() {
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     throw system_error("create a socket pair");
-  socket_ = Fd(pair[0]);
-  const Fd theirs(pair[1]);
   const timeval patience{.tv_sec = kSend_s, .tv_usec = 0};
-  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  std::vector<int> inherited{theirs.get()};
+  ::setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  return {Fd(pair[0]), Fd(pair[1])};
+}
+
+ModuleProcess::ModuleProcess(const ModuleBoxOptions& options, ModuleProgram program, Fd socket,
+                             BoxProcess process)
+    : options_(options),
+      program_(std::move(program)),
+      socket_(std::move(socket)),
+      process_(std::move(process)) {}
+
+ModuleProcess::ModuleProcess(const ModuleBoxOptions& options, ModuleProgram program)
+    : options_(options), program_(std::move(program)) {
+  ModuleSockets sockets = module_sockets();
+  socket_ = std::move(sockets.ours);
+  std::vector<int> inherited{sockets.theirs.get()};
   inherited.insert(inherited.end(), program_.descriptors.begin(), program_.descriptors.end());
   process_ = BoxProcess::start([&] { return run_box(inherited); });
 }
@@ -107,7 +142,7 @@ int ModuleProcess::run_box(const std::vector<int>& descriptors) const {
   make_root_folder(kModuleScratch, 0777);
   for (const ModuleFile& file : module_files())
     write_file(fmt::format("{}/{}", kPrograms, file.name), file.text);
-  if (program_.trusted) {
+  if (program_.trusted && !program_.forks) {
     drop_privileges(options_.user);
   } else {  // what locking itself up takes: to mount, and to become a candidate's user
     keep_only_capabilities({CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP});
@@ -129,9 +164,11 @@ const nlohmann::json& ModuleProcess::wait_ready() {
   return ready_;
 }
 
-bool ModuleProcess::send(const nlohmann::json& request) {
-  return process_.running() &&
-         send_message(socket_.get(), request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+bool ModuleProcess::send(const nlohmann::json& request, const std::vector<int>& descriptors) {
+  if (!process_.running()) return false;
+  const std::string text = request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return descriptors.empty() ? send_message(socket_.get(), text)
+                             : send_with_descriptors(socket_.get(), text, descriptors);
 }
 
 ModuleFrame ModuleProcess::ask(const nlohmann::json& request, nanoseconds patience) {

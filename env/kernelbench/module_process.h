@@ -1,8 +1,8 @@
 #pragma once
-// The broker's side of a Python process of modules: one that holds references, or one that becomes a candidate. It is alone in
-// its box from the start: namespaces of its own, no network, no files but Python's and the compilers', and one GPU's devices.
-// It imports what it needs, makes its context, locks itself up (env/box/python_lock_up.h) and says that it is ready. Nothing
-// foreign is sent to it before.
+// The broker's side of a Python process of modules: one that holds references, that becomes a candidate, or that forks those
+// which do. It is alone in its box: namespaces of its own, no network, no files but Python's and the compilers', and one GPU's
+// devices. A process for candidates locks itself up (env/box/python_lock_up.h) when it has all that it needs, and says that it
+// is ready. Nothing foreign is sent to it before.
 //
 // Over the stream socket at its descriptor 3 go frames, each one JSON text behind its length (env/plan/triton/frames.py).
 // Descriptor 4 is the exchange, 5 the clock's page.
@@ -56,23 +56,33 @@ struct ModuleProgram {
   std::string program;  // one of module_files()
   std::vector<std::string> arguments;
   std::vector<int> descriptors;  // become 4, 5, …
-  // It runs nothing of candidates': it has no privileges from the start and does not lock itself up, and descriptors that come
+  // It runs nothing of candidates' and does not lock itself up: it has no privileges from the start, and descriptors that come
   // with its frames are taken.
   bool trusted = false;
+  bool forks = false;  // it is trusted, but keeps what those that it forks take to lock themselves up
 };
+
+// The two ends of a channel.
+struct ModuleSockets {
+  Fd ours, theirs;
+};
+ModuleSockets module_sockets();  // Errors: WorldError
 
 class ModuleProcess {
  public:
   // Starts it and returns at once. Errors: WorldError.
   ModuleProcess(const ModuleBoxOptions& options, ModuleProgram program);
+  // One that was forked in its box (module_zygote.h) and is at the other end of that socket.
+  ModuleProcess(const ModuleBoxOptions& options, ModuleProgram program, Fd socket, BoxProcess process);
 
   // Waits until it is locked up. Errors: WorldError in its words if it cannot be.
   const nlohmann::json& wait_ready();
 
   // The answer to a request. A process that does not answer in time, or whose answer is no JSON object, is killed.
   ModuleFrame ask(const nlohmann::json& request, std::chrono::nanoseconds patience);
-  // The two halves of ask().
-  bool send(const nlohmann::json& request);
+  // The two halves of ask(). Only a process that is trusted takes descriptors, at most kMostDescriptors.
+  static constexpr size_t kMostDescriptors = 4;
+  bool send(const nlohmann::json& request, const std::vector<int>& descriptors = {});
   ModuleFrame receive(std::chrono::nanoseconds patience);
   // Bytes that follow an answer as a frame of their own. Nothing if there are none in time.
   std::optional<std::string> receive_bytes(std::chrono::nanoseconds patience);
@@ -85,6 +95,7 @@ class ModuleProcess {
   // Makes a file in the process's scratch folder. Errors: WorldError. Only for a process in which nothing foreign runs yet.
   void put_file(const std::string& name, const std::string& content) const;
   bool running() const { return process_.running(); }
+  pid_t pid() const { return process_.pid(); }
   void kill() { process_.kill(); }  // with all that it has started
 
  private:

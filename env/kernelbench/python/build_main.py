@@ -116,9 +116,10 @@ def build_all(request, folder):
 
 
 def serve():
-    from candidate_main import lock_up, own_folder
+    from candidate_main import own_folder
     from channel import Channel
     from frames import frame
+    from lock_up import lock_up
     channel = Channel(CHANNEL)
     try:
         folder = own_folder()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The process of one candidate of Tier 1, or of a baseline: warm before it is needed, used for one source.
+"""The process of one candidate of Tier 1, or of a baseline: warm before it is needed, used for one source. The broker has it forked by
+zygote_main.py. For tests and people it is also a program:
 
     candidate_main.py --device cpu|cuda [--exchange-bytes N]
 
@@ -14,7 +15,6 @@ runs, and most of them is gone when it is asked.
 """
 import argparse
 import contextlib
-import ctypes
 import gc
 import os
 import sys
@@ -26,8 +26,9 @@ for folder in (os.path.join(HERE, "../../plan/triton"), HERE):  # one folder whe
     if folder not in sys.path and os.path.isdir(folder):
         sys.path.insert(0, folder)
 
+import lock_up  # noqa: E402
+
 CHANNEL, EXCHANGE, CLOCK = 3, 4, 5
-LOCK_UP = "TEMPER_LOCKUP"  # names the library
 
 
 class Candidate:
@@ -171,25 +172,24 @@ def storage_of(tensor):
     return tensor.untyped_storage().data_ptr()
 
 
-def lock_up(folder):
-    """Errors: OSError with what did not work."""
-    path = os.environ.get(LOCK_UP)
-    if not path:
-        return
-    library = ctypes.CDLL(path)
-    library.temper_lock_up_module.argtypes = [ctypes.c_char_p]
-    library.temper_lock_up_module.restype = ctypes.c_char_p
-    if words := library.temper_lock_up_module(folder.encode()):
-        raise OSError(words.decode())
-
-
 def own_folder():
     """All that Triton and the candidate write lies there."""
-    folder = tempfile.mkdtemp(prefix="candidate-") if LOCK_UP not in os.environ else tempfile.gettempdir()
+    folder = tempfile.mkdtemp(prefix="candidate-") if lock_up.LIBRARY not in os.environ else tempfile.gettempdir()
     os.environ.update(TRITON_CACHE_DIR=os.path.join(folder, "cache"), TMPDIR=folder, HOME=folder,
                       TORCH_EXTENSIONS_DIR=os.path.join(folder, "extensions"))
     tempfile.tempdir = folder
     return folder
+
+
+@contextlib.contextmanager
+def driver_unasked():
+    """Whoever wants to know whether there is a GPU is told so. A process that asks CUDA's driver cannot fork any that use it."""
+    asked = torch.cuda.is_available
+    torch.cuda.is_available = lambda: True
+    try:
+        yield
+    finally:
+        torch.cuda.is_available = asked
 
 
 def import_all():
@@ -198,7 +198,8 @@ def import_all():
     import time
 
     import torch
-    import torch.utils.cpp_extension  # noqa: F401
+    with driver_unasked():
+        import torch.utils.cpp_extension  # noqa: F401
 
     import comparable
     import kernels
@@ -214,12 +215,41 @@ def import_all():
         return ""
 
 
-def warm_triton(version, device):
-    """Its driver is a C library that it compiles. Where that fails, so do the candidates that use Triton."""
+def load_triton_driver(version, device):
+    """It is a C library that Triton compiles. Where that fails, so do the candidates that use Triton."""
     if version and device == "cuda":
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception), driver_unasked():
             from triton.runtime import driver
-            driver.active.get_current_target()
+            return driver.active
+    return None
+
+
+def warm_triton(version, device):
+    if (driver := load_triton_driver(version, device)) is not None:
+        with contextlib.suppress(Exception):
+            driver.get_current_target()
+
+
+def run(device, exchange_bytes, begin):
+    """Becomes that process. `begin` imports what is not yet imported, and gives Triton's version or ""."""
+    from channel import Channel
+    channel = Channel(CHANNEL)
+    try:
+        folder = own_folder()
+        triton = begin()
+        from clock import ClockPage
+        from exchange import open_exchange
+        if device == "cpu":
+            torch.set_num_threads(1)
+        warm_triton(triton, device)
+        exchange, clock = open_exchange(device, EXCHANGE, exchange_bytes), ClockPage(CLOCK)
+        lock_up.lock_up(folder)
+    except Exception as error:
+        channel.send({"status": "failed", "stage": "start", "error": type(error).__name__, "message": f"{type(error).__name__}: {error}"})
+        return
+    channel.send({"status": "ready", "torch": torch.__version__, "triton": triton})
+    os.chdir(folder)
+    Candidate(channel, exchange, clock, folder).serve()
 
 
 def main():
@@ -227,24 +257,7 @@ def main():
     options.add_argument("--device", choices=("cpu", "cuda"), required=True)
     options.add_argument("--exchange-bytes", type=int, default=0, help="the length of the memory behind descriptor 4, for cuda")
     told = options.parse_args()
-    from channel import Channel
-    channel = Channel(CHANNEL)
-    try:
-        folder = own_folder()
-        triton = import_all()
-        from clock import ClockPage
-        from exchange import open_exchange
-        if told.device == "cpu":
-            torch.set_num_threads(1)
-        warm_triton(triton, told.device)
-        exchange, clock = open_exchange(told.device, EXCHANGE, told.exchange_bytes), ClockPage(CLOCK)
-        lock_up(folder)
-    except Exception as error:
-        channel.send({"status": "failed", "stage": "start", "error": type(error).__name__, "message": f"{type(error).__name__}: {error}"})
-        return
-    channel.send({"status": "ready", "torch": torch.__version__, "triton": triton})
-    os.chdir(folder)
-    Candidate(channel, exchange, clock, folder).serve()
+    run(told.device, told.exchange_bytes, import_all)
 
 
 if __name__ == "__main__":
