@@ -44,6 +44,7 @@ class Lanes : public JudgeBackend {
       : options_(options), tasks_(tasks), cpu_(cpu_model()) {
     uint32_t of_gpus = 0;
     for (const Task& task : tasks) gpu_index_.push_back(task.on_gpu() ? of_gpus++ : 0);
+    modules_ = std::ranges::any_of(tasks, [](const Task& task) { return task.module.has_value(); });
     start(tasks);
   }
 
@@ -115,14 +116,16 @@ class Lanes : public JudgeBackend {
     std::string host = "";  // digest of its host text, of CUDA
     int attempts = 0;
     std::string prepared = "";  // for a GPU
+    int passed = 0;             // how often a younger one was taken
   };
   using JobRef = std::list<Job>::iterator;
 
   // Lanes that do the same work, and what waits for them.
   struct Pool {
     std::vector<BrokerClient> lanes;
-    std::vector<JobRef> jobs;  // by lane
-    std::vector<bool> held;    // by lane: gets no candidates for now
+    std::vector<JobRef> jobs;       // by lane
+    std::vector<bool> held;         // by lane: gets no candidates for now
+    std::vector<uint32_t> at_hand;  // by lane: the task of its last job
     std::deque<JobRef> queue;
     bool gpu = false;
     bool dead() const { return !lanes.empty() && std::ranges::none_of(lanes, &BrokerClient::lives); }
@@ -170,15 +173,15 @@ class Lanes : public JudgeBackend {
   // Of a candidate. Where problems are modules, one may have to be loaded first, which draws gigabytes of random numbers.
   double run_timeout_s(const std::vector<Task>& tasks) const {
     constexpr double kLoadModule_s = 600;
-    const bool modules = std::ranges::any_of(tasks, [](const Task& task) { return task.module.has_value(); });
     const double all_shapes_s = double(2 * most_timed(tasks) - 1) * options_.run_timeout_s;
-    return modules ? std::max(options_.module_timeout_s + kLoadModule_s / 2, all_shapes_s) : all_shapes_s;
+    return modules_ ? std::max(options_.module_timeout_s + kLoadModule_s / 2, all_shapes_s) : all_shapes_s;
   }
 
   // Errors: as the first lane's that does not start; WorldError once interrupted().
   void finish_start(Pool& pool) {
     pool.jobs.resize(pool.lanes.size(), jobs_.end());
     pool.held.resize(pool.lanes.size());
+    pool.at_hand.resize(pool.lanes.size());
     const auto starts = [](const BrokerClient& lane) {
       return lane.state() == BrokerClient::State::kStarting;
     };
@@ -227,8 +230,9 @@ class Lanes : public JudgeBackend {
     }
     for (size_t i = 0; i < pool.lanes.size() && !pool.queue.empty(); ++i) {
       if (pool.lanes[i].state() != BrokerClient::State::kIdle || pool.held[i]) continue;
-      const auto next = next_in(pool);
+      const auto next = pool.gpu ? next_for_gpu(pool, i) : next_for_core(pool);
       pool.jobs[i] = *next;
+      pool.at_hand[i] = pool.jobs[i]->order.task;
       pool.queue.erase(next);
       pool.lanes[i].assign(request_of(*pool.jobs[i], pool));
     }
@@ -237,15 +241,27 @@ class Lanes : public JudgeBackend {
   // The oldest job whose host half no lane is compiling now; by the turn of the others that half will be
   // cached. If there is no such job, the oldest one is chosen and its half is compiled twice, rather than
   // leaving a core idle.
-  std::deque<JobRef>::iterator next_in(Pool& pool) {
+  std::deque<JobRef>::iterator next_for_core(Pool& pool) {
     const auto made_now = [&](JobRef job) {
       return !job->host.empty() && !host_halves_.knows(job->host) &&
              std::ranges::any_of(
                  pool.jobs, [&](JobRef other) { return other != jobs_.end() && other->host == job->host; });
     };
-    const auto next =
-        pool.gpu ? pool.queue.begin() : std::find_if_not(pool.queue.begin(), pool.queue.end(), made_now);
+    const auto next = std::find_if_not(pool.queue.begin(), pool.queue.end(), made_now);
     return next != pool.queue.end() ? next : pool.queue.begin();
+  }
+
+  // The oldest job. Where problems are modules it is the oldest of the problem that the lane has at hand, because to load
+  // another one takes seconds; but none is passed over for ever.
+  std::deque<JobRef>::iterator next_for_gpu(Pool& pool, size_t lane) {
+    constexpr int kMostPassed = 64;
+    JobRef oldest = pool.queue.front();
+    if (!modules_ || oldest->passed >= kMostPassed) return pool.queue.begin();
+    const auto next =
+        std::ranges::find(pool.queue, pool.at_hand[lane], [](JobRef job) { return job->order.task; });
+    if (next == pool.queue.end()) return pool.queue.begin();
+    if (next != pool.queue.begin()) ++oldest->passed;
+    return next;
   }
 
   LaneRequest request_of(const Job& job, const Pool& pool) {
@@ -333,6 +349,7 @@ class Lanes : public JudgeBackend {
   const JudgeOptions options_;
   const std::vector<Task> tasks_;
   const std::string cpu_;
+  bool modules_ = false;             // whether tasks are modules of PyTorch
   std::vector<uint32_t> gpu_index_;  // by task: its number among those for GPUs
   std::list<Job> jobs_;
   HostHalves host_halves_{kHostHalves_bytes};

@@ -65,8 +65,8 @@ Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
   process_ = bench_.take();
   const double start = now_s();
   Found found = examine(candidate);
-  process_.reset();  // with all that it has started
-  if (!found && machine_.device != "cpu") found = profile(candidate);
+  if (!found && machine_.device != "cpu") found = profile();
+  process_.reset();                              // with all that it has started
   if (options_.naive) verdict_.naive = naive();  // of the process that was held to the list: it may be paid
   if (candidate.gated && refused_import(found)) find_comparable_ungated(candidate);
   verdict_.comparable = comparable_;
@@ -262,17 +262,15 @@ Found ModuleProcedure::audit() {
   return std::nullopt;
 }
 
-// In a process of its own, so that nothing that profiles is there while calls are timed. What it says of its times decides
-// nothing. A kernel that is called as torch's are would be taken for one of them, and is refused.
-Found ModuleProcedure::profile(const ModuleCandidate& candidate) {
-  const auto process = bench_.take();
-  process->set_budget(options_.budget);
-  if (process->take(candidate, task_).found) return std::nullopt;
+// After all calls that count, so that nothing that profiles is there while they are timed. What the process says of its times
+// decides nothing. A kernel that is called as torch's are would be taken for one of them, and is refused.
+Found ModuleProcedure::profile() {
+  process_->set_budget(options_.budget);
   ModuleDraw draw = next_draw();
   draw.stays = true;
-  if (bench_.call(*process, draw).answer.found) return std::nullopt;
+  if (bench_.call(*process_, draw).answer.found) return std::nullopt;
   std::optional<ModuleProfile> seen;
-  const auto answer = process->profile(seen);
+  const auto answer = process_->profile(seen);
   if (answer.found && answer.found->kind == VerdictKind::kRejectPolicy) return answer.found;
   if (!seen) return std::nullopt;
   verdict_.profile_share = seen->own_share;

@@ -42,7 +42,7 @@ class ModuleProcedure {
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
   Found weigh_times();
   Found audit();
-  Found profile(const ModuleCandidate& candidate);
+  Found profile();
   Found call_and_compare(const ModuleDraw& draw, CandidateProcess::Call& made);
   CandidateProcess::Call call_baseline(const ModuleDraw& draw);
   void tell(const CandidateProcess::Answer& answer);

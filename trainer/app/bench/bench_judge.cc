@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,7 +29,7 @@ namespace {
 
 struct JudgeBench {
   int64_t count = 200, each = 0;
-  std::string folder, hostile;
+  std::string folder, hostile, log;
   bool same_hosts = false;
 };
 
@@ -95,6 +96,7 @@ struct Load {
   Candidates candidates;
   int64_t in_flight = 1;
   bool same_hosts = false;
+  std::ostream* log = nullptr;
 };
 
 // Adds a comment to the source, which makes it new to the judge's cache. A comment at its end also makes its host half
@@ -107,7 +109,18 @@ std::string renewed(const BenchCandidate& candidate, int64_t number, bool same_h
   return std::string(source).insert(body + 1, fmt::format("/* {} */", number));
 }
 
-// Judges candidates [begin, end), again and again where there are fewer.
+// A line for each verdict as it comes, which shows who keeps a judge busy.
+void tell(std::ostream* log, const BenchCandidate& candidate, const Verdict& v, double at_s,
+          double latency_s) {
+  if (log == nullptr) return;
+  nlohmann::json line = long_one(candidate, v);
+  line["at_s"] = at_s;
+  line["latency_s"] = latency_s;
+  line["message"] = v.message.substr(0, v.message.find('\n'));
+  *log << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+}
+
+// Judges candidates [begin, end), again and again where there are fewer. Once interrupted it is over.
 void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Measured& m) {
   struct Sent {
     double at_s;
@@ -115,8 +128,8 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
   };
   std::map<env::Ticket, Sent> sent;
   const double start_s = now_s();
-  for (int64_t next = begin; (next < end && !interrupted()) || !sent.empty();) {
-    for (; next < end && !interrupted() && int64_t(sent.size()) < load.in_flight; ++next) {
+  for (int64_t next = begin; (next < end || !sent.empty()) && !interrupted();) {
+    for (; next < end && int64_t(sent.size()) < load.in_flight; ++next) {
       const BenchCandidate& c = load.candidates[size_t(next) % load.candidates.size()];
       sent[judge.submit(c.task, renewed(c, next, load.same_hosts))] = {now_s(), &c};
     }
@@ -132,6 +145,7 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
       m.ms.add(judged.verdict);
       if (judged.verdict.run_ms > 0) m.run_ms.push_back(judged.verdict.run_ms);
       m.long_ones.push_back(long_one(*candidate, judged.verdict));
+      tell(load.log, *candidate, judged.verdict, now_s() - start_s, m.latency_s.back());
     }
   }
   m.seconds += now_s() - start_s;
@@ -314,7 +328,11 @@ int bench_judge(const ConfigWords& words, const JudgeBench& bench) {
     return interrupted() ? kExitInterrupted : kExitOk;
   }
   const int64_t gpus = gpus_of(config, tasks);
-  const Load load{candidates, (gpus > 0 ? 3 : 1) * judge.width(), bench.same_hosts};
+  std::ofstream log;
+  if (!bench.log.empty()) log.open(bench.log);
+  if (!log) throw system_error(fmt::format("--log {}", bench.log));
+  const Load load{candidates, (gpus > 0 ? 3 : 1) * judge.width(), bench.same_hosts,
+                  log.is_open() ? &log : nullptr};
   const Measured m = measure(judge, load, bench.count);
   fmt::print("{}\n", report(m, judge.width(), gpus).dump(2));
   if (!m.unexpected.empty()) return kExitCandidateFailed;
@@ -339,6 +357,8 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
                    "where another "
                    "verdict is a failure; without it, the cold start's, a tenth broken and a tenth wrong")
       ->check(CLI::ExistingDirectory);
+  command->add_option("--log", bench_words->log,
+                      "file that gets a line of JSON for each verdict as it comes");
   command->add_flag("--same-hosts", bench_words->same_hosts,
                     "where a candidate comes again, its kernels alone are new: what a judge of CUDA knows of "
                     "host code it knows");
