@@ -76,7 +76,8 @@ class Loaded:
         self.check_repeats()
         self.strict = strict.Strict(self.problem, self.arguments, self.model, {
             "integers": self.integers, "writes_inputs": self.writes_inputs, "outputs": self.outputs,
-            "integer_outputs": any(not one.reference.dtype.is_floating_point for one in self.kept[0][1])}, keep.strict_bytes)
+            "integer_outputs": any(not one.reference.dtype.is_floating_point for one in self.kept[0][1]),
+            "scales": [one.scale for one in self.kept[0][1]]}, keep.strict_bytes)
         self.weights = [{"name": name, **spec_of(tensor.contiguous())} for name, tensor in self.model.state_dict().items()]
         self.lay_out()
         self.turn, self.call, self.ready, self.snapshots = 0, None, None, None
@@ -270,4 +271,4 @@ class Loaded:
         expected = self.ready.expected
         if self.call[0]["kind"] == "comparable":
             return compare.judge_comparably(expected, self.snapshots, self.tolerance).wire()
-        return compare.judge_strictly(expected, self.snapshots).wire()
+        return compare.judge_strictly(expected, self.snapshots, self.ready.moved_by).wire()

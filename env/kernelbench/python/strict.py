@@ -9,6 +9,10 @@ import weights
 from problem import failed, out_of_memory, words_of
 
 
+HALF_PLACES = {torch.float64: 2.0**-24, torch.float32: 2.0**-24, torch.float16: 2.0**-12, torch.bfloat16: 2.0**-9}
+MOST_TERMS = 1 << 14
+
+
 def flat_results(result):
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
@@ -22,11 +26,24 @@ def bytes_of(tensors):
     return sum(one.numel() * one.element_size() for one in tensors if isinstance(one, torch.Tensor))
 
 
-class Draw:
-    """Inputs, and once somebody has asked for it what is expected of them: many calls of a baseline are never compared."""
+def is_floating(value):
+    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
 
-    def __init__(self, inputs, form, references, expect):
-        self.inputs, self.form, self.references, self.expect = inputs, form, references, expect
+
+def longest_sum(model, inputs):
+    """The number of terms that a sum of the model's may have, by the sizes of what it sums."""
+    weights = [one.numel() // one.shape[0] for one in model.parameters() if one.dim() > 1 and one.numel()]
+    sizes = [size for one in inputs if isinstance(one, torch.Tensor) for size in one.shape]
+    return min(max([1, *weights, *sizes]), MOST_TERMS)
+
+
+class Draw:
+    """Inputs, and once somebody has asked for it what is expected of them: many calls of a baseline are never compared. `moved_by` as
+    compare.judge_strictly takes it."""
+
+    def __init__(self, inputs, form, references, strict):
+        self.inputs, self.form, self.references, self.expect = inputs, form, references, strict.expect
+        self.moved_by = lambda pattern: strict.moved(inputs, pattern)
         self.known = None
 
     @property
@@ -43,7 +60,8 @@ class Draw:
 
 
 class Strict:
-    """`integers`: as Problem.cast. `copies`: whether the reference writes its inputs. `integer_outputs`: whether some output is one."""
+    """`facts`: "integers", as Problem.cast; "writes_inputs", whether the reference does; "outputs"; "integer_outputs", whether some output is
+    one; "scales", of the outputs on the problem's own inputs."""
 
     def __init__(self, problem, arguments, model, facts, room):
         self.problem, self.arguments, self.kernelbench_model = problem, arguments, model
@@ -77,7 +95,7 @@ class Strict:
         """In float64, or None for each output where that does not work."""
         if self.double is not None:
             try:
-                return self.run(self.double, [one.double() if isinstance(one, torch.Tensor) and one.dtype.is_floating_point else one
+                return self.run(self.double, [one.double() if is_floating(one) else one
                                               for one in inputs])
             except Exception as error:
                 self.why_not_double = words_of(error)
@@ -87,7 +105,20 @@ class Strict:
 
     def expect(self, inputs, references):
         references = self.run(self.model, inputs) if references is None else references
-        return [compare.expected_of(reference, truth, self.problem.dtype) for reference, truth in zip(references, self.truths(inputs))]
+        return [compare.expected_of(*one, self.problem.dtype, usual)
+                for *one, usual in zip(references, self.truths(inputs), self.facts["scales"])]
+
+    def moved(self, inputs, pattern):
+        """The outputs in float64, flat, where the inputs err as a sum in f32 does. The same for the same pattern."""
+        places = max(HALF_PLACES[self.problem.dtype], HALF_PLACES[torch.float32] * longest_sum(self.model, inputs) ** 0.5)
+        generator = torch.Generator(device=self.problem.device).manual_seed(pattern)
+
+        def rounded(one):
+            signs = torch.empty(one.shape, dtype=torch.float64, device=one.device).random_(0, 2, generator=generator)
+            return signs.mul_(2 * places).add_(1 - places).mul_(one)
+
+        outputs = self.truths([rounded(one) if is_floating(one) else one for one in inputs])
+        return [None if one is None else one.detach().contiguous().view(-1) for one in outputs]
 
     def draw(self, trial, key):
         """The same for the same arguments, while the weights are the same."""
@@ -106,8 +137,8 @@ class Strict:
                 break
             references = self.run(self.model, inputs)
             if finite(references):
-                return Draw(inputs, form, references, self.expect)
-        return Draw(inputs, form, None, self.expect)
+                return Draw(inputs, form, references, self)
+        return Draw(inputs, form, None, self)
 
     def make_room(self):
         """For another draw as large as the last one. The last stays, since its call is still to be compared."""

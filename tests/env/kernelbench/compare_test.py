@@ -98,6 +98,45 @@ class Strict(unittest.TestCase):
         self.assertEqual(compare.judge_strictly([expected(torch.tensor(2.0))], [torch.tensor(3.0)]).message, "y is 3, not 2; 1 of 1 wrong")
         self.assertTrue(compare.judge_strictly([expected(torch.empty(0, 3))], [torch.empty(0, 3)]).right)
 
+    def test_nothing_left_of_the_outputs(self):
+        """Far on the left of a GELU, right functions give 0 and 1e-20 alike."""
+        nothing = torch.zeros(100)
+        almost = torch.full((100,), -1e-20)
+        self.assertFalse(compare.judge_strictly([compare.expected_of(nothing, nothing.double(), torch.float32)], [almost]).right)
+        usual = compare.expected_of(nothing, nothing.double(), torch.float32, usual=0.4)
+        self.assertTrue(compare.judge_strictly([usual], [almost]).right)
+        small = 1e-3 * torch.randn(100, generator=torch.Generator().manual_seed(3))
+        self.assertFalse(compare.judge_strictly([compare.expected_of(small, small.double(), torch.float32, usual=0.4)], [0.9 * small]).right)
+
+    def test_what_rounding_its_inputs_moves_is_right(self):
+        """A difference of large terms among small ones: the bound of the others does not know their size."""
+        terms = torch.ones(1000, 2, dtype=torch.float64)
+        terms[7] = 2.0**20
+        generator = torch.Generator().manual_seed(1)
+        calls = []
+
+        def difference(inputs):
+            return inputs[:, 0] - 0.5 * inputs[:, 1]
+
+        def moved_by(pattern):
+            calls.append(pattern)
+            signs = torch.randint(0, 2, terms.shape, generator=generator).double() * 2 - 1
+            return [difference(terms * (1 + 2.0**-18 * signs))]
+
+        truth = difference(terms)
+        expecteds = [compare.expected_of(truth.float(), truth, torch.float32)]
+        got = truth.float()
+        got[7] += 16  # 8 by the floor, and twice 6
+        self.assertFalse(compare.judge_strictly(expecteds, [got]).right)
+        self.assertTrue(compare.judge_strictly(expecteds, [got], moved_by).right)
+        self.assertLessEqual(len(calls), compare.PATTERNS)
+        self.assertIsNone(expecteds[0].moved)
+        got[8] += 0.1
+        self.assertFalse(compare.judge_strictly(expecteds, [got], moved_by).right)
+        calls.clear()
+        self.assertFalse(compare.judge_strictly(expecteds, [got + 1000], moved_by).right)
+        self.assertEqual(calls, [0])
+
 
 class Draws(unittest.TestCase):
     def problem(self, inputs="torch.rand(64, 96)", forward="x"):
