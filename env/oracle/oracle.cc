@@ -194,8 +194,10 @@ Movements& Oracle::movements(Right& right) const {
   if (!right.movements) {
     const Task& task = tasks_[current_.task];
     const Reference& reference = references_[current_.task];
-    const RoundingErrors errors = rounding_errors(task, shape_of(current_.task, current_.shape));
-    const auto rounded = [&reference, &inputs = current_.inputs[size_t(right.draw)], errors](uint64_t key) {
+    const auto draw = size_t(right.draw);
+    const RoundingErrors errors =
+        current_.far[draw] ? rounding_errors(task, shape_of(current_.task, current_.shape)) : kLossesAlone;
+    const auto rounded = [&reference, &inputs = current_.inputs[draw], errors](uint64_t key) {
       return reference.rounded(inputs, errors, key);
     };
     right.movements.emplace(rounded, right.expected, kFixedSeed);
@@ -228,7 +230,7 @@ Comparison Oracle::compare_floats(size_t output, Right& right, OutputReport& rep
   const double error = relative_error(baseline.const_data_ptr<float>(), wanted, n, bound.scale);
   bound.relative = allowed_error(bound.relative, task.outputs[output].type, error);
   found = compare_f32(got, wanted, n, bound);
-  if (found.wrong > 0 && current_.far[size_t(right.draw)]) {
+  if (found.wrong > 0) {
     bound.times = kMovements;
     movements(right).explain(output, [&](const at::Tensor& movement) {
       bound.movement = movement.const_data_ptr<double>();

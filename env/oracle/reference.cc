@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "env/oracle/plain_sums.h"
 #include "env/oracle/torch_names.h"
 
 namespace temper::env {
@@ -102,6 +103,7 @@ std::vector<at::Tensor> Reference::rounded(const std::vector<at::Tensor>& inputs
 void Reference::make_rounded() const {
   const auto graph = jit::toGraphFunction(program_->unit.get_function("reference")).graph()->copy();
   round_results(*graph);
+  lose_in_sums(*graph);
   program_->rounded = jit::Code(graph, "rounded reference");
 }
 

@@ -46,7 +46,8 @@ class Reference {
                                at::ScalarType type = at::kDouble) const;
 
   // As wide, with every floating element of the inputs and of each op's results multiplied by 1 ± its error, the
-  // signs drawn by the key. That is how far a computation may err which rounds where the reference has a value.
+  // signs drawn by the key, and with what its sums lose (plain_sums.h). That is how far a computation may err
+  // which rounds where the reference has a value.
   std::vector<at::Tensor> rounded(const std::vector<at::Tensor>& inputs, RoundingErrors errors, uint64_t key,
                                   at::ScalarType type = at::kDouble) const;
 

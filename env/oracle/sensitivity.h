@@ -31,6 +31,9 @@ inline constexpr double kMovements = 2;
 // unit in the last place of the type that the baseline computes in, that of the widest floating input.
 RoundingErrors rounding_errors(const Task& task, const Shape& shape);
 
+// On plain inputs nothing but what sums lose (plain_sums.h) excuses an answer, so that the bounds there stay tight.
+inline constexpr RoundingErrors kLossesAlone{};
+
 // The f64 reference under the random roundings of a key (Reference::rounded).
 using RoundedReference = std::function<std::vector<at::Tensor>(uint64_t key)>;
 

@@ -144,10 +144,11 @@ bool TrialCases::output_passes(TrialCase& one, size_t output, const at::Tensor& 
     return 1 - inside.to(at::kDouble).mean().item<double>();
   };
   if (outside(bound) == 0) return true;
-  if (!one.far) return false;
   if (!one.movements) {
-    const auto rounded = [this, inputs = one.inputs, errors = rounding_errors(task_, one.shape)](
-                             uint64_t key) { return reference_.rounded(inputs, errors, key); };
+    const RoundingErrors errors = one.far ? rounding_errors(task_, one.shape) : kLossesAlone;
+    const auto rounded = [this, inputs = one.inputs, errors](uint64_t key) {
+      return reference_.rounded(inputs, errors, key);
+    };
     one.movements.emplace(rounded, one.expected, kScaleSeed);
   }
   return one.movements->explain(output, [&](const at::Tensor& moved) {

@@ -29,7 +29,7 @@ struct TrialCase {
   Tensors inputs, expected;
   std::vector<double> scale, allowed;       // by output
   bool far = false;                         // whether inputs may depart from plain ones
-  std::optional<Movements> movements = {};  // sensitivity.h; of a far one, as soon as they are asked for
+  std::optional<Movements> movements = {};  // sensitivity.h; as soon as they are asked for
 };
 
 class TrialCases {

@@ -1,0 +1,145 @@
+#include "env/oracle/plain_sums.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/jit/api/compilation_unit.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/ir.h>
+#include <torch/csrc/jit/runtime/custom_operator.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "env/oracle/roundings.h"
+#include "env/oracle/torch_names.h"
+
+namespace temper::env {
+namespace {
+
+namespace jit = torch::jit;
+
+constexpr double kMostLost = 0x1p-9;
+constexpr double kMantissaBits = 23;
+
+// The functions take what the ops of the same name take.
+constexpr const char* kWrittenOut = R"(
+def softmax(x, dim: int, dtype: Optional[int]):
+    e = torch.exp(x - torch.amax(x, [dim], True))
+    return e / torch.sum(e, [dim], True)
+
+def log_softmax(x, dim: int, dtype: Optional[int]):
+    d = x - torch.amax(x, [dim], True)
+    return d - torch.log(torch.sum(torch.exp(d), [dim], True))
+
+def logsumexp(x, dim: List[int], keepdim: bool):
+    most = torch.amax(x, dim, True)
+    most = torch.where(torch.isfinite(most), most, torch.zeros_like(most))
+    y = most + torch.log(torch.sum(torch.exp(x - most), dim, True))
+    return torch.amax(y, dim, keepdim)
+
+def layer_norm(x, sizes: List[int], w: Optional[Tensor], b: Optional[Tensor], eps: float, fused: bool):
+    dims = [-1 - i for i in range(len(sizes))]
+    d = x - torch.mean(x, dims, True)
+    y = d * torch.rsqrt(torch.mean(d * d, dims, True) + eps)
+    if w is not None:
+        y = y * w
+    if b is not None:
+        y = y + b
+    return y
+
+def group_norm(x, groups: int, w: Optional[Tensor], b: Optional[Tensor], eps: float, fused: bool):
+    g = x.reshape([x.size(0), groups, -1])
+    d = g - torch.mean(g, [2], True)
+    y = (d * torch.rsqrt(torch.mean(d * d, [2], True) + eps)).reshape(x.size())
+    channels = [1, x.size(1)] + [1 for i in range(x.dim() - 2)]
+    if w is not None:
+        y = y * w.reshape(channels)
+    if b is not None:
+        y = y + b.reshape(channels)
+    return y
+)";
+
+const jit::CompilationUnit& written_out() {
+  static const auto unit = [] {
+    auto made = std::make_unique<jit::CompilationUnit>();
+    made->define(std::nullopt, kWrittenOut, torch_names(), nullptr);
+    return made;
+  }();
+  return *unit;
+}
+
+void write_out(jit::Block& block) {
+  std::vector<jit::Node*> nodes(block.nodes().begin(), block.nodes().end());
+  for (jit::Node* node : nodes) {
+    for (jit::Block* inner : node->blocks()) write_out(*inner);
+    if (!node->kind().is_aten()) continue;
+    jit::Function* function = written_out().find_function(node->kind().toUnqualString());
+    if (function == nullptr) continue;
+    jit::Graph& callee = *jit::toGraphFunction(*function).graph();
+    if (callee.inputs().size() != node->inputs().size()) continue;
+    const jit::WithInsertPoint here(node);
+    node->output()->replaceAllUsesWith(jit::insertGraph(*node->owningGraph(), callee, node->inputs()).at(0));
+    node->destroy();
+  }
+}
+
+// A sum is in the highest binade that it reaches while half of the terms are added or more. How often it is in which of
+// them, and by what the terms are scaled, is a matter of the candidate.
+at::Tensor with_loss(const at::Tensor& exact, const at::Tensor& terms, at::IntArrayRef dims, bool mean) {
+  if (!exact.is_floating_point() || terms.numel() == 0) return exact;
+  const at::Tensor chance = RandomRoundings::running().uniform(exact);
+  const at::Tensor loss = loss_of_sum(terms.to(exact.scalar_type()), dims, (chance + 0.5).clamp_max(1));
+  const double count = mean ? double(terms.numel()) / double(exact.numel()) : 1;
+  return exact + loss.reshape(exact.sizes()) / count;
+}
+
+template <bool mean>
+void lose(jit::Stack& stack) {
+  at::Tensor exact, terms;
+  std::optional<std::vector<int64_t>> dims;
+  jit::pop(stack, exact, terms, dims);
+  jit::push(stack, with_loss(exact, terms, dims.value_or(std::vector<int64_t>{}), mean));
+}
+
+constexpr auto kAnyAlias = c10::AliasAnalysisKind::CONSERVATIVE;
+const jit::RegisterOperators registered(
+    {jit::Operator("temper::lossy_sum(Tensor exact, Tensor terms, int[]? dims) -> Tensor", lose<false>,
+                   kAnyAlias),
+     jit::Operator("temper::lossy_mean(Tensor exact, Tensor terms, int[]? dims) -> Tensor", lose<true>,
+                   kAnyAlias)});
+
+void lose_in_block(jit::Block& block) {
+  for (jit::Node* node : block.nodes()) {
+    for (jit::Block* inner : node->blocks()) lose_in_block(*inner);
+    const bool mean = node->kind() == c10::aten::mean;
+    if (!mean && node->kind() != c10::aten::sum) continue;
+    jit::Graph& graph = *node->owningGraph();
+    jit::Node* lossy =
+        graph.create(c10::Symbol::fromQualString(mean ? "temper::lossy_mean" : "temper::lossy_sum"), 1);
+    const jit::WithInsertPoint here(node);
+    jit::Value* dims =
+        node->hasNamedInput("dim") ? node->namedInput("dim") : graph.insertConstant(c10::IValue());
+    lossy->insertAfter(node);
+    node->output()->replaceAllUsesWith(lossy->output());
+    lossy->addInput(node->output());
+    lossy->addInput(node->namedInput("self"));
+    lossy->addInput(dims);
+  }
+}
+
+}  // namespace
+
+at::Tensor loss_of_sum(const at::Tensor& terms, at::IntArrayRef dims, const at::Tensor& finer) {
+  const at::Tensor whole = at::maximum(terms.sum(dims, true).abs(), terms.abs().amax(dims, true));
+  const at::Tensor last_place = at::exp2(whole.log2().floor() - kMantissaBits) * finer.reshape(whole.sizes());
+  const at::Tensor rounded = (terms / last_place).round() * last_place, most = whole * kMostLost;
+  const at::Tensor lost = at::where(last_place > 0, rounded - terms, 0.0).sum(dims, true);
+  return at::minimum(at::maximum(lost, -most), most);
+}
+
+void lose_in_sums(jit::Graph& graph) {
+  write_out(*graph.block());
+  lose_in_block(*graph.block());
+}
+
+}  // namespace temper::env
