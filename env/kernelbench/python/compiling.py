@@ -108,9 +108,12 @@ class Compiler:
         self.run(self.command(recipe, source, None))
 
     def build(self, recipe):
-        """The library's bytes. Errors: CompileError."""
+        """The library's bytes. Errors: CompileError; OSError, where the machine lacks what it takes."""
         if any(one.endswith(".cu") for one in recipe.sources) and not os.path.exists(os.path.join(self.cuda_home, "bin/nvcc")):
             raise OSError("there is no nvcc")
+        headers = sysconfig.get_path("include")
+        if not os.path.exists(os.path.join(headers, "Python.h")):
+            raise OSError(f"there is no Python.h in {headers}: the package python3-dev has that of the system's Python")
         for name, text in recipe.sources.items():
             with open(os.path.join(self.folder, name), "w") as file:
                 file.write(text)

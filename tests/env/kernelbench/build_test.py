@@ -1,6 +1,7 @@
 """Extensions: what is built, under which key, what is refused, and what compilers say."""
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from module_judge import HEAD, LINEAR
@@ -113,6 +114,14 @@ class Building(unittest.TestCase):
         self.assertEqual((answer["status"], answer["stage"], answer["compiler"], libraries), ("failed", "compile", True, []))
         self.assertRegex(answer["message"], r"^cpp_sources:1:\d+: error: .z. was not declared in this scope")
         self.assertNotRegex(answer["message"] + answer["traceback"], r"(?m)(^|[\s'\"(])/\w")
+
+    def test_headers_that_are_missing_are_no_fault_of_the_source(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compiling.sysconfig, "get_path", lambda _: folder):
+            with self.assertRaisesRegex(OSError, "no Python.h in /.*python3-dev"):
+                compiling.Compiler(folder, "90a").build(recipe(cuda_sources=None))
+            Path(folder, "Python.h").touch()
+            with self.assertRaises(compiling.CompileError):
+                compiling.Compiler(folder, "90a").build(recipe(cuda_sources=None, cpp_sources="int f("))
 
     def test_a_refused_flag(self):
         answer, _ = self.build(TWICE.replace("-O1", "-I/tmp") + MODEL)
