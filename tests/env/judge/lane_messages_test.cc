@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "env/judge/judge_server.h"
 
 namespace temper::env {
 namespace {
@@ -58,6 +64,30 @@ TEST(LaneMessages, AnInfiniteSpeedupIsInfraWithWords) {
   EXPECT_TRUE(back.verdict.infra());
   EXPECT_EQ(back.verdict.reason, "a verdict that cannot be: speedup is inf");
   EXPECT_EQ(back.prepared, answer.prepared);
+}
+
+// A fuzzer gets nowhere from messages that are refused at once, as those become that lack a new field.
+TEST(LaneMessages, TheFuzzersCorpusIsRead) {
+  const std::map<std::string, void (*)(const std::string&)> readers{
+      {"setup", [](const std::string& text) { lane_setup_from(text); }},
+      {"ready", [](const std::string& text) { lane_ready_from(text); }},
+      {"request", [](const std::string& text) { lane_request_from(text); }},
+      {"answer",
+       [](const std::string& text) {
+         const Verdict verdict = lane_answer_from(text).verdict;
+         EXPECT_FALSE(verdict.reason.starts_with("a verdict that cannot be")) << verdict.reason;
+       }},
+      {"hello", [](const std::string& text) { judge_hello_from(text); }}};
+  std::set<std::string> read;
+  for (const auto& file :
+       std::filesystem::directory_iterator(TEMPER_SOURCE_DIR "/tests/fuzz/corpus/lane_messages")) {
+    const std::string name = file.path().filename(), kind = name.substr(0, name.find('_'));
+    if (kind == "damaged") continue;
+    ASSERT_TRUE(readers.contains(kind)) << name;
+    EXPECT_NO_THROW(readers.at(kind)(read_file(file.path()))) << name;
+    read.insert(kind);
+  }
+  EXPECT_EQ(read.size(), readers.size());
 }
 
 }  // namespace
