@@ -7,6 +7,10 @@
 
 set(TEMPER_INSTALL_WHEELS "${TEMPER_WHEELS}" CACHE STRING "folder of wheels that installed programs look into last")
 
+# Where a Python without torch is shown that of those wheels.
+set_source_files_properties(env/plan/triton/python.cc TARGET_DIRECTORY temper_env_plan PROPERTIES
+                            COMPILE_DEFINITIONS "TEMPER_INSTALL_WHEELS=\"${TEMPER_INSTALL_WHEELS}\"")
+
 set(programs temper temper-broker temper-runner temper-oracle temper-admission)
 foreach(program temper-recorder temper-gpu-runner temper-gpu-oracle)
   if(TARGET ${program})

@@ -70,10 +70,12 @@ void JudgeOptions::visit(OptionVisitor& v) {
             .min = 0,
             .max = 1023,
             .may_change = true});
-  v.option("python", python,
-           {.help = "Python that runs candidates in Triton, with torch and triton 3.6; if empty, the one in "
-                    "TEMPER_PYTHON, else that of .deps/venv beside the build or python3",
-            .may_change = true});
+  v.option(
+      "python", python,
+      {.help = "Python that runs candidates in Triton, with torch and triton 3.6; if empty, the one in "
+               "TEMPER_PYTHON, else that of .deps/venv beside the build or python3; one without torch takes "
+               "that of the program",
+       .may_change = true});
   v.option("gpu_far_inputs", gpu_far_inputs,
            {.help = "test candidates in CUDA on unusual inputs (spikes, offsets, equal indices and "
                     "others), as candidates in C++ always are. Without them fewer short-cuts are found, "

@@ -78,6 +78,7 @@ bool send_with_descriptors(int socket, const std::string& text, const std::vecto
 std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
   std::vector<std::string> environment{"LC_ALL=C.UTF-8",
                                        "PATH=/usr/local/cuda/bin:/usr/bin",
+                                       "PYTHONPATH=" + options.python.wheels,
                                        "HOME=/tmp",
                                        "USER=temper",
                                        "TMPDIR=/tmp",
@@ -147,7 +148,7 @@ int ModuleProcess::run_box(const std::vector<int>& descriptors) const {
   } else {  // what locking itself up takes: to mount, and to become a candidate's user
     keep_only_capabilities({CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP});
   }
-  std::vector<std::string> argv{options_.python.program, "-I", "-B",
+  std::vector<std::string> argv{options_.python.program, "-s", "-B",
                                 fmt::format("{}/{}", kPrograms, program_.program)};
   argv.insert(argv.end(), program_.arguments.begin(), program_.arguments.end());
   return execute(argv, module_environment(options_), descriptors,

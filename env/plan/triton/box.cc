@@ -70,10 +70,10 @@ int TritonBox::run_box(int socket) const {
     write_file(fmt::format("{}/{}", kFolder, file.name), file.text);
   // What making namespaces, mounting in them, becoming a candidate's user and ending its processes takes.
   keep_only_capabilities({CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL});
-  return execute({options_.python.program, "-E", "-s", "-B", fmt::format("{}/zygote.py", kFolder)},
-                 {"LC_ALL=C.UTF-8", "PATH=/usr/bin", "HOME=/tmp", "USER=temper", "TMPDIR=/tmp",
-                  "OMP_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES=", "TEMPER_LOCKUP=" + options_.lock_up,
-                  fmt::format("TEMPER_LOCKUP_USER={}", options_.user)},
+  return execute({options_.python.program, "-s", "-B", fmt::format("{}/zygote.py", kFolder)},
+                 {"LC_ALL=C.UTF-8", "PATH=/usr/bin", "PYTHONPATH=" + options_.python.wheels, "HOME=/tmp",
+                  "USER=temper", "TMPDIR=/tmp", "OMP_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES=",
+                  "TEMPER_LOCKUP=" + options_.lock_up, fmt::format("TEMPER_LOCKUP_USER={}", options_.user)},
                  {socket}, true);
 }
 

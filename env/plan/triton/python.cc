@@ -21,9 +21,11 @@ namespace fs = std::filesystem;
 constexpr const char* kInstall =
     "pip install torch==2.11.0 brings both; env.python=PATH or TEMPER_PYTHON chooses another Python";
 
-// Prints one line of JSON. A version is read from its file, since importing torch takes seconds.
+// Prints one line of JSON. A version is read from its file, since importing torch takes seconds. An argument is a folder of
+// wheels.
 constexpr const char* kQuestion = R"(
 import importlib.util, json, os, sys
+sys.path[1:1] = sys.argv[1:]
 def place(name):
     spec = importlib.util.find_spec(name)
     return os.path.dirname(spec.origin) if spec and spec.origin else ""
@@ -64,8 +66,10 @@ struct Answer {
   std::string cuda, error;
 };
 
-Answer ask(const std::string& program) {
-  const CommandOutput said = output_of(shell_word(program) + " -E -s -B -c " + shell_word(kQuestion));
+Answer ask(const std::string& program, const std::string& wheels) {
+  const std::string argument = wheels.empty() ? "" : " " + shell_word(wheels);
+  const CommandOutput said =
+      output_of(shell_word(program) + " -E -s -B -c " + shell_word(kQuestion) + argument);
   const size_t line = said.text.rfind('{');
   Answer answer;
   if (!said.ok || line == std::string::npos) {
@@ -79,7 +83,8 @@ Answer ask(const std::string& program) {
                      .python = json.at("python").get<std::string>(),
                      .torch = json.at("torch").get<std::string>(),
                      .triton = json.at("triton").get<std::string>(),
-                     .folders = outermost(json.at("folders").get<std::vector<std::string>>())};
+                     .folders = outermost(json.at("folders").get<std::vector<std::string>>()),
+                     .wheels = wheels};
   } catch (const std::exception& e) {
     answer.error = fmt::format("'{}' answers oddly: {}", program, printable(e.what(), 200));
   }
@@ -90,12 +95,14 @@ Answer ask(const std::string& program) {
 std::string lacks(const Answer& answer) {
   const TritonPython& python = answer.python;
   if (!answer.error.empty()) return answer.error;
-  if (python.torch.empty()) return fmt::format("{} has no torch", python.program);
-  if (answer.cuda.empty()) return fmt::format("torch {} of {} is without CUDA", python.torch, python.program);
-  if (python.triton.empty()) return fmt::format("{} has no triton", python.program);
+  const std::string name =
+      python.wheels.empty() ? python.program : fmt::format("{} with {}", python.program, python.wheels);
+  if (python.torch.empty()) return fmt::format("{} has no torch", name);
+  if (answer.cuda.empty()) return fmt::format("torch {} of {} is without CUDA", python.torch, name);
+  if (python.triton.empty()) return fmt::format("{} has no triton", name);
   if (!python.triton.starts_with(std::string(kTritonVersion) + "."))
-    return fmt::format("{} has triton {}; Temper knows {}", python.program, python.triton, kTritonVersion);
-  if (std::ranges::count(python.folders, "/") > 0) return fmt::format("{} is installed in /", python.program);
+    return fmt::format("{} has triton {}; Temper knows {}", name, python.triton, kTritonVersion);
+  if (std::ranges::count(python.folders, "/") > 0) return fmt::format("{} is installed in /", name);
   return "";
 }
 
@@ -115,13 +122,22 @@ std::string description(const TritonPython& python) {
   return fmt::format("Python {}, torch {}, triton {}", python.python, python.torch, python.triton);
 }
 
-TritonPython find_triton_python(const std::string& chosen) {
-  std::vector<std::string> problems;
-  for (const std::string& place : places(chosen)) {
-    Answer answer = ask(place);
-    problems.push_back(lacks(answer));
-    if (problems.back().empty()) return std::move(answer.python);
-  }
+std::vector<std::string> own_wheels() {
+  std::vector<std::string> found;
+  for (const fs::path& folder : {executable_dir() / "../../wheels", fs::path(TEMPER_INSTALL_WHEELS)})
+    if (!folder.empty() && fs::exists(folder / "torch")) found.push_back(folder.lexically_normal().string());
+  return found;
+}
+
+TritonPython find_triton_python(const std::string& chosen, const std::vector<std::string>& wheels) {
+  std::vector<std::string> tries{""}, problems;
+  tries.insert(tries.end(), wheels.begin(), wheels.end());
+  for (const std::string& place : places(chosen))
+    for (const std::string& folder : tries) {
+      Answer answer = ask(place, folder);
+      problems.push_back(lacks(answer));
+      if (problems.back().empty()) return std::move(answer.python);
+    }
   throw WorldError("candidates in Triton need a Python with torch and triton {}: {}; {}", kTritonVersion,
                    fmt::join(problems, "; "), kInstall);
 }

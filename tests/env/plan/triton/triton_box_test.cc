@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/machine/child_process.h"
 #include "tests/env/triton_boxes.h"
 
 namespace temper::env {
@@ -128,6 +129,32 @@ TEST(TritonBox, IsStartedAgainWhereItEnded) {
   box.wait_ready();
   ASSERT_EQ(::kill(box.pid(), SIGKILL), 0);
   EXPECT_THROW(plan_in(box, kTritonScale), WorldError);
+  EXPECT_EQ(words_of(plan_in(box, kTritonScale)), "ok");
+}
+
+// A folder of packages that the program's own torch lies in serves a Python that has none.
+TEST(TritonBox, TakesWheelsForAPythonWithoutTorch) {
+  SKIP_WITHOUT_TRITON();
+  TritonBoxOptions options = *triton_options();
+  const auto told = [&](const std::string& expression) {
+    std::string text = output_of(shell_word(options.python.program) + " -E -s -c " +
+                                 shell_word("import importlib.util, os, sys; print(" + expression + ")"))
+                           .text;
+    text.resize(text.find_last_not_of('\n') + 1);
+    return text;
+  };
+  const std::string bare = told("os.path.realpath(sys.executable)");
+  const std::string wheels =
+      told("os.path.dirname(os.path.dirname(importlib.util.find_spec('torch').origin))");
+  try {
+    find_triton_python(bare, {});
+    GTEST_SKIP() << bare << " has a torch of its own";
+  } catch (const WorldError& e) {
+    EXPECT_THAT(e.what(), HasSubstr(bare + " has no torch"));
+  }
+  options.python = find_triton_python(bare, {"/usr/share", wheels});
+  EXPECT_EQ(options.python.wheels, wheels);
+  TritonBox box(options);
   EXPECT_EQ(words_of(plan_in(box, kTritonScale)), "ok");
 }
 
