@@ -97,6 +97,14 @@ std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
   return environment;
 }
 
+// A module's own folder hides what the machine has there: headers would be missing, and the module would answer for it.
+void refuse_scratch(const TritonPython& python) {
+  for (const std::string& folder : python.folders)
+    if (folder == kModuleScratch || folder.starts_with(std::string(kModuleScratch) + "/"))
+      throw WorldError("{} reads {}, and {} is a folder of modules' own: install Python and torch elsewhere",
+                       python.program, folder, kModuleScratch);
+}
+
 }  // namespace
 
 ModuleBoxOptions module_box_options(const std::string& python) {
@@ -107,6 +115,7 @@ ModuleBoxOptions module_box_options(const std::string& python) {
   } catch (const WorldError& e) {
     throw WorldError("modules of PyTorch run in the Python of candidates in Triton: {}", e.what());
   }
+  refuse_scratch(options.python);
   return options;
 }
 

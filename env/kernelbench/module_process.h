@@ -33,7 +33,7 @@ struct ModuleBoxOptions {
 };
 
 // Options with the Python that find_triton_python finds and the library beside this program. Errors: WorldError saying what
-// is missing.
+// is missing, or that a folder of that Python lies in kModuleScratch.
 ModuleBoxOptions module_box_options(const std::string& python);
 
 // The files of Python that the boxes run, by name; they are part of the program.

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <filesystem>
 
+#include "base/machine/child_process.h"
 #include "env/judge/judge.h"
 #include "tests/env/module_boxes.h"
 
@@ -70,6 +72,31 @@ TEST(ModuleJudge, CompilesExtensions) {
   const Verdict wrong = judge.judge("linear_relu", module_candidate(forward, broken));
   EXPECT_EQ(wrong.kind, VerdictKind::kFailCompile) << wrong.message;
   EXPECT_THAT(wrong.message, HasSubstr("no_method"));
+}
+
+// There its headers and compilers would be out of a module's sight.
+TEST(ModuleBox, RefusesAPythonInItsScratchFolder) {
+  SKIP_WITHOUT_MODULES();
+  const std::string folder = fmt::format("{}/temper-python-{}", kModuleScratch, ::getpid());
+  const std::string make =
+      "import importlib.util, os, subprocess, sys\n"
+      "wheels = os.path.dirname(os.path.dirname(importlib.util.find_spec('torch').origin))\n"
+      "subprocess.run([os.path.realpath(sys.executable), '-m', 'venv', '--without-pip', sys.argv[1]], "
+      "check=True)\n"
+      "version = '%d.%d' % sys.version_info[:2]\n"
+      "with open(f'{sys.argv[1]}/lib/python{version}/site-packages/here.pth', 'w') as file: "
+      "file.write(wheels)\n";
+  ASSERT_TRUE(output_of(shell_word(module_options()->python.program) + " -E -s -c " + shell_word(make) + " " +
+                        shell_word(folder))
+                  .ok);
+  try {
+    module_box_options(folder + "/bin/python3");
+    ADD_FAILURE();
+  } catch (const WorldError& e) {
+    EXPECT_THAT(e.what(), HasSubstr(fmt::format("reads {}", folder)));
+    EXPECT_THAT(e.what(), HasSubstr("install Python and torch elsewhere"));
+  }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
