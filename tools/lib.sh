@@ -53,7 +53,7 @@ has_gpu() { nvidia-smi -L 2>/dev/null | grep -q '^GPU 0'; }
 
 free_mib() { df -m --output=avail "$1" | tail -n 1 | tr -d ' '; }
 
-last_line() { tail -c 400 "$1" 2>/dev/null | tr '\r' '\n' | grep -av '^ *$' | tail -n 1; }
+last_line() { tail -c 400 "$1" 2>/dev/null | tr '\r\0' '\n' | grep -av '^ *$' | tail -n 1; }
 
 # Redraws one line on a terminal; elsewhere, in a log, a new line every twenty seconds says that it goes on.
 show_progress() {
