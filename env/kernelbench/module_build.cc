@@ -53,15 +53,15 @@ std::unique_ptr<ModuleProcess> ModuleBuilder::start() const {
       options_, ModuleProgram{.program = "build_main.py", .arguments = {}, .descriptors = {}});
 }
 
-// The box is a stranger's as soon as it has the source. Where it ends by itself nothing was built, and the same will happen
-// where the source runs.
+// The box is a stranger's as soon as it has the source: what the machine lacks it says before, and is not believed later. Where
+// it ends by itself nothing was built, and the same will happen where the source runs.
 ModuleBuilt ModuleBuilder::build(const Task& task, const std::string& source,
                                  const std::string& architecture) {
   ModuleBuilt built;
   if (!builds(source)) return built;
   needed_ = true;
   const auto process = next_ ? std::exchange(next_, nullptr) : start();
-  process->wait_ready();
+  const std::string lacks = process->wait_ready().value("lacks", "");
   const double begun_s = now_s();
   const ModuleFrame read = process->ask({{"op", "build"},
                                          {"source", source},
@@ -76,6 +76,8 @@ ModuleBuilt ModuleBuilder::build(const Task& task, const std::string& source,
       built.failure = Finding{VerdictKind::kFailCompile, "compile_timeout"};
     else if (!frame.json && frame.end == "malformed")
       throw ConfigError("no answer");
+    else if (frame.json && !lacks.empty() && status_in(*frame.json) == "infra")
+      throw WorldError("extensions of modules cannot be compiled: {}", lacks);
     else if (frame.json && status_in(*frame.json) != "ok")
       built.failure = build_failure(*frame.json);
     else if (frame.json)

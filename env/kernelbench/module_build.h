@@ -26,7 +26,7 @@ class ModuleBuilder {
   ModuleBuilder(ModuleBoxOptions options, std::chrono::nanoseconds wall);
 
   // Sources that build nothing take no time. `architecture` is what nvcc compiles for: "90a". Errors: WorldError if no box can
-  // be made.
+  // be made, or if this machine lacks what the source's extensions take.
   ModuleBuilt build(const Task& task, const std::string& source, const std::string& architecture);
   // Starts the next box in the background, once there was a source that needed one.
   void prepare();

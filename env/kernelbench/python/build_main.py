@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compiles the extensions of one candidate of Tier 1 where there is no GPU. Used for one source.
 
-Over the stream socket at descriptor 3 go frames. The first says {"status": "ready"}. The request has "source", "problem", "precision",
-"backend" and "architecture", such as "90a". Before anything of the source runs, {"status": "read", "refused": true} says that it imports
-what it may not. It is built all the same: KernelBench would. The answer has "extensions", a "key" each, and one frame of bytes follows
-for each of them; or it is {"status": "failed", "stage": "compile", "compiler": true, "error", "message", "traceback"}. What else is
-wrong with the source is found out where it runs: the import here only shows what it would build.
+Over the stream socket at descriptor 3 go frames. The first says {"status": "ready", "lacks": …}: what the machine lacks for extensions, or
+nothing. The request has "source", "problem", "precision", "backend" and "architecture", such as "90a". Before anything of the source runs,
+{"status": "read", "refused": true} says that it imports what it may not. It is built all the same: KernelBench would. The answer has
+"extensions", a "key" each, and one frame of bytes follows for each of them; or it is {"status": "failed", "stage": "compile", "compiler":
+true, "error", "message", "traceback"}. What else is wrong with the source is found out where it runs: the import here only shows what it
+would build.
 
     build_main.py --build CANDIDATE.py --problem PROBLEM.py [--into FOLDER]
 """
@@ -125,15 +126,16 @@ def serve():
         folder = own_folder()
         import torch.utils.cpp_extension  # noqa: F401
 
-        import compiling  # noqa: F401
+        import compiling
         import module_new  # noqa: F401
         torch.set_num_threads(1)
+        lacks = compiling.lacking(cuda=True)
         lock_up(folder)
         os.chdir(folder)
     except Exception as error:
         channel.send({"status": "failed", "stage": "start", "error": type(error).__name__, "message": f"{type(error).__name__}: {error}"})
         return
-    channel.send({"status": "ready"})
+    channel.send({"status": "ready", "lacks": lacks})
     if (request := channel.receive()) is None:
         return
     channel.send({"status": "read", "refused": is_refused(request["source"])})

@@ -45,6 +45,16 @@ class CompileError(Exception):
     """The compilers' lines."""
 
 
+def lacking(cuda):
+    """What this machine lacks for extensions, in words; empty if nothing."""
+    headers = sysconfig.get_path("include")
+    if not os.path.exists(os.path.join(headers, "Python.h")):
+        return f"there is no Python.h in {headers}: the package python3-dev has that of the system's Python"
+    if cuda and not os.path.exists(os.path.join(torch_extension.CUDA_HOME or "", "bin/nvcc")):
+        return "there is no nvcc on PATH or in /usr/local/cuda"
+    return ""
+
+
 def light_header(text):
     """Headers for the operators that the text names, or None where it includes more of torch than that."""
     if any(one.startswith("torch/") and one not in OWN_HEADERS for one in INCLUDES.findall(text)):
@@ -109,11 +119,8 @@ class Compiler:
 
     def build(self, recipe):
         """The library's bytes. Errors: CompileError; OSError, where the machine lacks what it takes."""
-        if any(one.endswith(".cu") for one in recipe.sources) and not os.path.exists(os.path.join(self.cuda_home, "bin/nvcc")):
-            raise OSError("there is no nvcc")
-        headers = sysconfig.get_path("include")
-        if not os.path.exists(os.path.join(headers, "Python.h")):
-            raise OSError(f"there is no Python.h in {headers}: the package python3-dev has that of the system's Python")
+        if words := lacking(any(one.endswith(".cu") for one in recipe.sources)):
+            raise OSError(words)
         for name, text in recipe.sources.items():
             with open(os.path.join(self.folder, name), "w") as file:
                 file.write(text)

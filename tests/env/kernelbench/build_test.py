@@ -84,7 +84,7 @@ class Building(unittest.TestCase):
     def build(self, source, refused=False):
         process = Process("build_main.py", [], [])
         self.addCleanup(process.close)
-        self.assertEqual(process.receive()["status"], "ready")
+        self.assertEqual(process.receive(), {"status": "ready", "lacks": compiling.lacking(cuda=True)})
         self.assertEqual(process.ask(source=HEAD + INLINE + source, problem=LINEAR, precision="fp32"), {"status": "read", "refused": refused})
         answer = process.receive()
         return answer, [read_frame(process.channel.socket.recv) for _ in answer.get("extensions", ())]

@@ -5,8 +5,11 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/machine/child_process.h"
+#include "base/machine/scratch_folder.h"
 #include "env/judge/judge.h"
+#include "env/kernelbench/module_build.h"
 #include "tests/env/module_boxes.h"
 
 namespace temper::env {
@@ -97,6 +100,36 @@ TEST(ModuleBox, RefusesAPythonInItsScratchFolder) {
     EXPECT_THAT(e.what(), HasSubstr("install Python and torch elsewhere"));
   }
   std::filesystem::remove_all(folder);
+}
+
+// What a candidate is not to answer for, and what it cannot claim.
+TEST(ModuleBox, SaysWhatTheMachineLacksForExtensions) {
+  SKIP_WITHOUT_MODULES();
+  ModuleBoxOptions options = *module_options();
+  const Task task = module_task("linear_relu", kModuleProblem);
+  const std::string extension =
+      "from torch.utils.cpp_extension import load_inline\n"
+      "load_inline(name='one', cpp_sources='int one() { return 1; }', functions=['one'])\n";
+  const std::string claim =
+      "import json, os\nfrom torch.utils import cpp_extension\n"
+      "words = json.dumps({'status': 'infra', 'message': 'x'}).encode()\n"
+      "os.write(3, len(words).to_bytes(4, 'little') + words)\n";
+  const ModuleBuilt claimed = ModuleBuilder(options, std::chrono::minutes(5)).build(task, claim, "90a");
+  ASSERT_TRUE(claimed.failure);
+  EXPECT_NE(claimed.failure->kind, VerdictKind::kInfra);
+
+  const ScratchFolder folder("no-headers");
+  write_file((folder.path() / "sitecustomize.py").string(),
+             "import sysconfig\nknown = sysconfig.get_path\n"
+             "sysconfig.get_path = lambda name: '/nowhere' if name == 'include' else known(name)\n");
+  options.python.wheels = folder.path().string();
+  options.python.folders.push_back(options.python.wheels);
+  try {
+    ModuleBuilder(options, std::chrono::minutes(5)).build(task, extension, "90a");
+    ADD_FAILURE();
+  } catch (const WorldError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("no Python.h in /nowhere"));
+  }
 }
 
 }  // namespace
