@@ -24,9 +24,8 @@ constexpr milliseconds kReadyTimeout{20'000};
 
 RecorderProcess::RecorderProcess(const RecorderOptions& options) : options_(options) {
   if (!std::filesystem::exists(options.program))
-    throw WorldError(
-        "{} is missing: Temper was built without a CUDA toolkit; run tools/bootstrap and build again",
-        options.program);
+    throw WorldError("{} is missing: Temper was built without CUDA; TEMPER_CUDA=ON tools/build builds it",
+                     options.program);
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw system_error("create a socket pair");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 
 #include "base/error.h"
@@ -43,6 +44,14 @@ inline CudaToolchains* cuda_toolchains(std::string* why = nullptr) {
   do {                                                              \
     std::string why_;                                               \
     if (!temper::env::cuda_toolchains(&why_)) GTEST_SKIP() << why_; \
+  } while (0)
+
+// Where TEMPER_CUDA is OFF there may be an nvcc without the program that plans.
+#define SKIP_WITHOUT_RECORDER()                                           \
+  do {                                                                    \
+    SKIP_WITHOUT_NVCC();                                                  \
+    if (!std::filesystem::exists(TEMPER_BINARY_DIR "/temper-recorder"))   \
+      GTEST_SKIP() << "temper-recorder is not built: TEMPER_CUDA is OFF"; \
   } while (0)
 
 inline CompileResult compile_cuda(const std::string& source, const CompileQuota& quota = cuda_test_quota()) {

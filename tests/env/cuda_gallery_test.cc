@@ -46,7 +46,7 @@ void check(const Exhibit& exhibit, const std::vector<Task>& tasks) {
 class CudaGallery : public testing::TestWithParam<int> {};
 
 TEST_P(CudaGallery, EveryCandidateGetsItsPlanOrItsVerdict) {
-  SKIP_WITHOUT_NVCC();
+  SKIP_WITHOUT_RECORDER();
   const auto tasks = load_tasks(kFolder / "tasks.yaml");
   const auto gallery = read_gallery(kFolder, ".cu");
   ASSERT_GE(gallery.size(), 124u);
@@ -55,7 +55,7 @@ TEST_P(CudaGallery, EveryCandidateGetsItsPlanOrItsVerdict) {
 
 // What the GPU's judge must know comes as far as that.
 TEST_P(CudaGallery, WhatIsJudgedOnAGpuHasItsPlan) {
-  SKIP_WITHOUT_NVCC();
+  SKIP_WITHOUT_RECORDER();
   const auto tasks = load_tasks(kFolder.parent_path() / "tasks.yaml");
   const auto gallery = read_gallery(kFolder.parent_path(), ".cu");
   ASSERT_GE(gallery.size(), 124u);

@@ -41,7 +41,7 @@ std::string text_of(const Planned& planned) {
 constexpr const char* kDouble = "  int i = blockIdx.x * 256 + threadIdx.x;\n  if (i < n) y[i] = 2 * x[i];";
 
 TEST(CudaHostHalf, KernelsThatDifferInTheirBodiesShareOne) {
-  SKIP_WITHOUT_NVCC();
+  SKIP_WITHOUT_RECORDER();
   const Planned first = plan(source_with(kDouble));
   ASSERT_FALSE(first.failure) << text_of(first);
   EXPECT_TRUE(first.host == HostOrigin::kMade);
@@ -64,7 +64,7 @@ TEST(CudaHostHalf, KernelsThatDifferInTheirBodiesShareOne) {
 }
 
 TEST(CudaHostHalf, IsReallyTheOneThatIsGiven) {
-  SKIP_WITHOUT_NVCC();
+  SKIP_WITHOUT_RECORDER();
   const Planned other = plan(source_with(kDouble, "128"));  // a clash of digests, if there ever is one
   const Planned clash = plan(source_with(kDouble), other.made);
   ASSERT_TRUE(clash.host == HostOrigin::kKnown);
@@ -74,7 +74,7 @@ TEST(CudaHostHalf, IsReallyTheOneThatIsGiven) {
 
 // Stubs come out of a compiler that a candidate may have broken: what was made with them is not for others.
 TEST(CudaHostHalf, MadeWithOtherStubsItIsNotTaken) {
-  SKIP_WITHOUT_NVCC();
+  SKIP_WITHOUT_RECORDER();
   const Planned honest = plan(source_with(kDouble));
   HostHalf poisoned = honest.made;
   poisoned.stubs += "static int poison = 1;\n";
@@ -98,7 +98,7 @@ TEST(CudaHostHalf, IsMadeInABoxOfItsOwn) {
 }
 
 TEST(CudaHostHalf, FailsInTheWordsOfTheFullText) {
-  SKIP_WITHOUT_NVCC();
+  SKIP_WITHOUT_RECORDER();
   const Planned cpp_linkage = plan(
       "__global__ void work(float* y) {\n  y[0] = 1;\n}\nvoid launch(const float* x, float* y, int n) { "
       "work<<<1, 1>>>(y); }\n");
@@ -114,7 +114,7 @@ TEST(CudaHostHalf, FailsInTheWordsOfTheFullText) {
 
 // Macros may hide a brace; then it is the full text that is compiled, and nobody shares that.
 TEST(CudaHostHalf, WhatIsEmptiedWronglyIsCompiledWhole) {
-  SKIP_WITHOUT_NVCC();
+  SKIP_WITHOUT_RECORDER();
   const std::string source =
       "#define IF(condition) if (condition) {\n" +
       source_with("  int i = threadIdx.x;\n  IF(i < n) y[i] = 2 * x[i]; }\n  y[0] += 0;");

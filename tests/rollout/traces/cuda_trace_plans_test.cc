@@ -60,7 +60,7 @@ std::vector<std::pair<Task, Variant>> to_plan() {
 class CudaTracePlans : public testing::TestWithParam<int> {};
 
 TEST_P(CudaTracePlans, RightAnswersGetThem) {
-  SKIP_WITHOUT_NVCC();
+  SKIP_WITHOUT_RECORDER();
   const auto chosen = to_plan();
   for (size_t k = size_t(GetParam()); k < chosen.size(); k += kShards) {
     const auto& [task, variant] = chosen[k];
