@@ -84,7 +84,7 @@ at::Tensor GpuOracle::excused(const Case& drawn, size_t output, const at::Tensor
   const at::Tensor moved = kMovements * movement.to(at::kDouble);
   const at::Tensor allowed =
       spec.relative * (wanted.abs() + spec.scale) + at::where(moved.isfinite(), moved, 0.0);
-  const at::Tensor inside = (got.to(at::kDouble) - wanted).abs() <= allowed;
+  const at::Tensor inside = wanted.isfinite() & ((got.to(at::kDouble) - wanted).abs() <= allowed);
   return at::where(inside, wanted.to(got.scalar_type()), got).contiguous();
 }
 

@@ -166,6 +166,7 @@ const std::map<std::string, Kernel>& kernels() {
       FAKE_KERNEL(half_gelu),
       FAKE_KERNEL(nan_where_nan),
       FAKE_KERNEL(nan_lost),
+      FAKE_KERNEL(largest_for_infinity),
       FAKE_KERNEL(copied),
       FAKE_KERNEL(idle),
       FAKE_GOOD(sleeps),

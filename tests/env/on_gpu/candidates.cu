@@ -280,4 +280,8 @@ __global__ void idle(const float*, float*, int) {}
 __global__ void nan_lost(const float* x, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = fmaxf(x[i], 0);
 }
+__global__ void largest_for_infinity(const float* x, float* y, int n) {
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x)
+    y[i] = isnan(x[i]) ? x[i] : fminf(fmaxf(x[i], 0), 3.4e38f);
+}
 }

@@ -95,6 +95,7 @@ inline const std::vector<Case>& cases_of(const std::string& topic) {
         {"add", {{"answer_of_last_call"}, "flat", true}, kFailIncorrect, ""},
         {"equal", {{"good"}}, kFailIncorrect, "tolerance"},  // … which this would tell
         {"relu_nonfinite", {{"nan_lost"}}, kFailIncorrect, "tolerance"},
+        {"relu_nonfinite", {{"largest_for_infinity"}}, kFailIncorrect, "tolerance"},
         {"softmax", {{"softmax_no_max"}, "rows"}, kFailIncorrect, "tolerance", kGpu, true},
         {"product", {{"product_tf32"}, "tiles"}, kFailIncorrect, "tolerance", kGpu},
         {"product_bf16", {{"product_bf16_short_sums"}, "tiles"}, kFailIncorrect, "tolerance", kGpu}}},
