@@ -98,6 +98,12 @@ class Runs(Starts):
         self.takes("checkpoints/final", "train", tiny_config(), "model.path=RUN", f"run.dir={second}", "run.steps=1", "eval.before=false")
         self.assertIn(f"path: {final}", (second / "config.yaml").read_text())
 
+    def test_a_policy_that_cannot_learn_is_told_so(self):
+        done = temper("train", tiny_config(), f"run.dir={cli_test.WORK / 'poor'}", "cold_start.max_seconds=0.001", "run.steps=4",
+                      "rollout.max_response_tokens=1", "eval.before=false")
+        self.check(done, 0, "cold start: ended by cold_start.max_seconds=0.001 after ", "so that no reward was learned from")
+        self.assertEqual((done.stdout + done.stderr).count("in each of the last 3 steps"), 1)
+
     def test_a_run_that_goes_on_gives_its_newest_whole_checkpoint(self):
         run = self.copy("unfinished")
         (run / "finished.json").unlink()

@@ -242,10 +242,9 @@ Found ModuleProcedure::weigh_times() {
   const TimedPairs times = pairs_.times();
   const Found found = times.weigh(task_, bounds, verdict_);
   if (found && found->kind == VerdictKind::kHack) return found;
-  if (pairs_.works_on()) return Finding{VerdictKind::kHack, "async"};
   const bool near_floor =
       verdict_.floor_us > kLeast_us && verdict_.candidate_us < kNearFloorFactor * verdict_.floor_us;
-  return found || near_floor || times.unsteady() ? audit() : std::nullopt;
+  return found || near_floor || pairs_.works_on() || times.unsteady() ? audit() : std::nullopt;
 }
 
 // Times it again, for longer and on other draws; only these times count.

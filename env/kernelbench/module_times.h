@@ -28,8 +28,8 @@ class ModulePairs {
   ModuleOverhead overhead() const;
   // What calls take beyond the overhead.
   TimedPairs times() const;
-  // Whether work goes on after calls have said that they are done: then most of them take longer besides their work than any of
-  // the baseline. One of them may take long because the machine is busy.
+  // Whether work goes on after calls have said that they are done: then they nearly always take longer besides their work than
+  // those of the baseline. On a busy machine some calls of both take long. Of few pairs it may be so by chance.
   bool works_on() const;
 
  private:

@@ -124,6 +124,9 @@ void cold_start(const RunConfig& config, const LearnedRows& rows, Model& model, 
   };
   const ColdStartStats stats =
       run_cold_start(model.policy, rows.rows, config.cold_start, uint64_t(config.run.seed), from, record);
+  if (!stats.interrupted && stats.updates < stats.total_updates)
+    say("cold start: ended by cold_start.max_seconds={} after {} of {} updates, at a loss of {:.3f}",
+        config.cold_start.max_seconds, stats.updates, stats.total_updates, stats.loss);
   if (!stats.interrupted) return saver.finish();
   if (saver.interrupt(stats)) throw Interrupted{"the same command resumes the cold start"};
   throw Interrupted();

@@ -173,10 +173,23 @@ void StepRecorder::step(StepRecord record) {
   if (record.learned.rollout_max_abs_log_diff > kRounding)
     say("  WARNING: sampling and training disagree on the log-probs of {} sampled tokens, by up to {:.1e}",
         record.learned.rollout_unequal, record.learned.rollout_max_abs_log_diff);
+  const auto spread = metrics.find("critic/advantages/std");
+  say_without_signal(spread == metrics.end() || spread->second == 0);
   say_measured_anew();
   if (config_.eval.every > 0 && steps_done_ % config_.eval.every == 0 && steps_done_ < config_.run.steps)
     evaluate_as(fmt::format("step_{}", steps_done_), steps_done_);
   if (is_due()) save();
+}
+
+// As where a policy does not give a single right answer: it would go on so for all steps, and not say why.
+void StepRecorder::say_without_signal(bool without) {
+  constexpr int64_t kSteps = 3;
+  without_signal_ = without ? without_signal_ + 1 : 0;
+  if (without_signal_ == kSteps)
+    say("  WARNING: in each of the last {} steps all advantages were 0, so that no reward was learned from. "
+        "If no answer "
+        "is right yet, a longer cold start helps: cold_start.max_seconds, cold_start.epochs",
+        kSteps);
 }
 
 void StepRecorder::say_measured_anew() {

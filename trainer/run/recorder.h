@@ -44,6 +44,7 @@ class StepRecorder {
   void restore(const Checkpoint& checkpoint);
   void save();
   bool is_due();
+  void say_without_signal(bool without);
   void say_measured_anew();
   void evaluate_as(const std::string& name, int64_t step);
 
@@ -58,6 +59,7 @@ class StepRecorder {
   const Devices devices_;
   std::vector<NamedEvaluation> evaluations_;
   int64_t steps_done_ = 0, step_of_checkpoint_ = -1;
+  int64_t without_signal_ = 0;  // steps in a row
   double step_start_s_, checkpoint_start_s_, save_s_ = 0, record_s_ = 0;
 };
 

@@ -50,6 +50,22 @@ TEST(ModuleTimes, CountWhatIsDoneBeforeAndAfterTheCall) {
   EXPECT_TRUE(pairs.works_on());
 }
 
+// One call in five of either is held up for a long time, as on a busy machine.
+TEST(ModuleTimes, TellWorkThatGoesOnFromABusyMachine) {
+  const auto works_on = [](double work_us) {
+    ModulePairs pairs;
+    for (int i = 0; i < 63; ++i) {
+      const double held_us = i % 5 == 2 ? 4000 : 0, also_held_us = i % 5 == 4 ? 4000 : 0;
+      pairs.add(call_of(400, 1800 + 7 * (i % 4) + work_us + held_us),
+                baseline_of(400, 1800 + 7 * (i % 3) + also_held_us, 50));
+    }
+    return pairs.works_on();
+  };
+  EXPECT_FALSE(works_on(0));
+  EXPECT_FALSE(works_on(15));
+  EXPECT_TRUE(works_on(200));
+}
+
 TEST(ModuleTimes, AreNeverBelowWhatTheOverheadVariesBy) {
   const ModulePairs pairs = pairs_of(-200, 1800);
   EXPECT_GT(pairs.overhead().call_spread_us, 0);
