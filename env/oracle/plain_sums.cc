@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "env/oracle/roundings.h"
+#include "env/oracle/sensitivity.h"
 #include "env/oracle/torch_names.h"
 
 namespace temper::env {
@@ -18,7 +18,7 @@ namespace {
 
 namespace jit = torch::jit;
 
-constexpr double kMostLost = 0x1p-9;
+constexpr double kMostLost = 0x1p-8;
 constexpr double kMantissaBits = 23;
 
 // The functions take what the ops of the same name take.
@@ -83,14 +83,11 @@ void write_out(jit::Block& block) {
   }
 }
 
-// A sum is in the highest binade that it reaches while half of the terms are added or more. How often it is in which of
-// them, and by what the terms are scaled, is a matter of the candidate.
 at::Tensor with_loss(const at::Tensor& exact, const at::Tensor& terms, at::IntArrayRef dims, bool mean) {
   if (!exact.is_floating_point() || terms.numel() == 0) return exact;
-  const at::Tensor chance = RandomRoundings::running().uniform(exact);
-  const at::Tensor loss = loss_of_sum(terms.to(exact.scalar_type()), dims, (chance + 0.5).clamp_max(1));
   const double count = mean ? double(terms.numel()) / double(exact.numel()) : 1;
-  return exact + loss.reshape(exact.sizes()) / count;
+  const at::Tensor loss = loss_of_sum(terms.to(exact.scalar_type()), dims).reshape(exact.sizes());
+  return exact + loss / (count * kMovements);
 }
 
 template <bool mean>
@@ -129,9 +126,9 @@ void lose_in_block(jit::Block& block) {
 
 }  // namespace
 
-at::Tensor loss_of_sum(const at::Tensor& terms, at::IntArrayRef dims, const at::Tensor& finer) {
+at::Tensor loss_of_sum(const at::Tensor& terms, at::IntArrayRef dims) {
   const at::Tensor whole = at::maximum(terms.sum(dims, true).abs(), terms.abs().amax(dims, true));
-  const at::Tensor last_place = at::exp2(whole.log2().floor() - kMantissaBits) * finer.reshape(whole.sizes());
+  const at::Tensor last_place = at::exp2(whole.log2().floor() - kMantissaBits);
   const at::Tensor rounded = (terms / last_place).round() * last_place, most = whole * kMostLost;
   const at::Tensor lost = at::where(last_place > 0, rounded - terms, 0.0).sum(dims, true);
   return at::minimum(at::maximum(lost, -most), most);

@@ -15,14 +15,14 @@ struct Graph;
 namespace temper::env {
 
 // What a sum over these dimensions, all if there are none, would be off if each term were rounded to the last place of
-// the whole, |Σ t| or, if larger, the largest |t|: at most 2^-9 of that, so that not everything is excused where there
-// are millions of terms. The place is made finer by the factors `finer`, one for each element of the result. Terms are
-// floating; the dimensions stay, of size 1.
+// the whole, |Σ t| or, if larger, the largest |t|. That is what a sum loses that has the largest term first; others lose
+// less. It is at most 2^-8 of the whole, the most for 2^17 terms, so that not everything is excused where there are
+// millions. Terms are floating; the dimensions stay, of size 1.
 // Source: Higham, "The accuracy of floating point summation" (1993), on recursive summation.
-at::Tensor loss_of_sum(const at::Tensor& terms, at::IntArrayRef dims, const at::Tensor& finer);
+at::Tensor loss_of_sum(const at::Tensor& terms, at::IntArrayRef dims);
 
-// Makes each sum and mean of a graph that runs with RandomRoundings (roundings.h) lose that, its last place being made
-// finer by 1/2 to 1 at random. Ops that sum inside, such as softmax and layer_norm, are written out as others that do.
+// Makes each sum and mean of a graph lose so much of that that the whole loss is as many movements as a right answer may
+// differ by (sensitivity.h). Ops that sum inside, such as softmax and layer_norm, are written out as others that do.
 void lose_in_sums(torch::jit::Graph& graph);
 
 }  // namespace temper::env

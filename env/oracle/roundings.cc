@@ -16,25 +16,21 @@ namespace jit = torch::jit;
 thread_local const RandomRoundings* current = nullptr;
 
 void round_top(jit::Stack& stack) {
+  TEMPER_CHECK(current != nullptr, "a rounded reference runs by itself");
   const at::Tensor exact = jit::pop(stack).toTensor();
-  jit::push(stack, exact.defined() ? RandomRoundings::running().of_result(exact) : exact);
+  jit::push(stack, exact.defined() ? current->of_result(exact) : exact);
 }
 
 const jit::RegisterOperators registered({jit::Operator("temper::rounded(Tensor exact) -> Tensor", round_top,
                                                        c10::AliasAnalysisKind::CONSERVATIVE)});
 
-// Numbers are made where the elements are: the largest inputs of a GPU's tasks would take seconds on the host.
-at::Generator generator_of(const at::Tensor& like, uint64_t key) {
+// 1 ± rounding for each element, made where the element is: the largest inputs of a GPU's tasks would take seconds
+// on the host.
+at::Tensor random_factors(const at::Tensor& like, double rounding, uint64_t key) {
   at::Generator generator = at::globalContext().defaultGenerator(like.device()).clone();
   generator.set_current_seed(key);
-  return generator;
-}
-
-// 1 or -1 for each element.
-at::Tensor random_signs(const at::Tensor& like, uint64_t key) {
-  at::Generator generator = generator_of(like, key);
   at::Tensor signs = at::empty(like.sizes(), like.options());
-  return signs.random_(0, 2, generator).mul_(2).sub_(1);
+  return signs.random_(0, 2, generator).mul_(2 * rounding).add_(1 - rounding);
 }
 
 bool is_view(const jit::Node& node, size_t output) {
@@ -82,19 +78,9 @@ RandomRoundings::RandomRoundings(RoundingErrors errors, uint64_t key) : errors_(
 
 RandomRoundings::~RandomRoundings() { current = nullptr; }
 
-const RandomRoundings& RandomRoundings::running() {
-  TEMPER_CHECK(current != nullptr, "a rounded reference runs by itself");
-  return *current;
-}
-
-at::Tensor RandomRoundings::uniform(const at::Tensor& like) const {
-  at::Generator generator = generator_of(like, mix_key({key_, made_++}));
-  return at::empty(like.sizes(), like.options()).uniform_(0, 1, generator);
-}
-
 at::Tensor RandomRoundings::next(const at::Tensor& exact, double error) const {
   if (error == 0 || !exact.is_floating_point()) return exact;
-  return exact * random_signs(exact, mix_key({key_, made_++})).mul_(error).add_(1);
+  return exact * random_factors(exact, error, mix_key({key_, made_++}));
 }
 
 void round_results(jit::Graph& graph) { round_results(graph, *graph.block()); }

@@ -30,12 +30,6 @@ class RandomRoundings {
   at::Tensor of_input(const at::Tensor& exact) const { return next(exact, errors_.inputs); }
   at::Tensor of_result(const at::Tensor& exact) const { return next(exact, errors_.results); }
 
-  // The next numbers of this key, one in [0, 1) for each element of a floating tensor.
-  at::Tensor uniform(const at::Tensor& like) const;
-
-  // That of this thread, which there must be.
-  static const RandomRoundings& running();
-
  private:
   at::Tensor next(const at::Tensor& exact, double error) const;
 

@@ -50,12 +50,14 @@ bool Movements::explain(size_t output, const std::function<double(const at::Tens
 bool Movements::widen(double outside) {
   if (made_ >= (outside <= kByChance ? kMostPatterns : kPatterns)) return false;
   const std::vector<at::Tensor> moved = reference_(mix_key({key_, made_}));
+  bool same = made_ > 0;
   for (size_t i = 0; i < expected_.size(); ++i) {
     if (!expected_[i].is_floating_point()) continue;
     const at::Tensor off = (moved[i] - expected_[i]).abs();
+    same = same && off.equal(most_[i]);
     most_[i] = made_ == 0 ? off : at::maximum(most_[i], off);
   }
-  ++made_;
+  made_ = same ? kMostPatterns : made_ + 1;
   return true;
 }
 

@@ -4,8 +4,9 @@
 // A bound made of |expected| and the output's scale does not depend on the size of the terms that were added. If
 // terms of 10^4 cancel and leave 1, rounding a term once is an error of 10^4 roundings of the result, whatever the
 // order of the sums. The f64 reference shows how large that error is, because it moves by as much when its
-// inputs and what it computes on the way are rounded once more. Rounding the inputs alone would not do: two distances
-// from one far point are both large and differ by little, and what moves the point moves them alike.
+// inputs and what it computes on the way are rounded once more, and its sums lose what plain f32 sums lose
+// (plain_sums.h). Rounding the inputs alone would not do: two distances from one far point are both large and differ by
+// little, and what moves the point moves them alike.
 
 #include <ATen/core/Tensor.h>
 
@@ -41,8 +42,9 @@ using RoundedReference = std::function<std::vector<at::Tensor>(uint64_t key)>;
 // signs so far. Each pattern costs a call of the reference and never makes a movement smaller, so a comparison asks
 // for one more only while something lies outside. After some patterns only chance may still explain what lies outside,
 // and only a few elements in a thousand, so that more patterns are made for few elements alone: among millions some
-// have movements that are small by chance in all of the first ones. The movement is infinite or NaN if the reference
-// does not stay finite. Outputs and `expected` are f64. Integer outputs have no movement.
+// have movements that are small by chance in all of the first ones. No more are made where nothing is left to chance,
+// so that a second one is the same as the first. The movement is infinite or NaN if the reference does not stay finite.
+// Outputs and `expected` are f64. Integer outputs have no movement.
 class Movements {
  public:
   Movements(RoundedReference reference, std::vector<at::Tensor> expected, uint64_t key);

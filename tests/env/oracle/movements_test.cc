@@ -53,6 +53,15 @@ TEST(Movements, OfFewElementsHaveMorePatterns) {
   EXPECT_EQ(asked, 3);
 }
 
+// Without roundings no pattern differs from the first.
+TEST(Movements, OfLossesAloneHaveTwoPatterns) {
+  const Reference sum(oracle_task("reference: 'x.sum(1)', inputs: {x: [n, m]}, outputs: {y: [n]}"));
+  Movements movements = movements_of(sum, {at::full({2, 3}, 0.1f)}, 0);
+  int asked = 0;
+  EXPECT_FALSE(movements.explain(0, [&](const at::Tensor&) { return ++asked, 1e-4; }));
+  EXPECT_EQ(asked, 2);
+}
+
 // Two distances from one far point are rounded apart, though what moves the point moves both.
 TEST(Movements, AreThoseOfWhatIsComputedOnTheWay) {
   const Reference margin(oracle_task(

@@ -285,6 +285,23 @@ TEST_F(OracleTest, PlainSummationPassesAndHalfPrecisionDoesNot) {
   }));
 }
 
+// In long rows of plain inputs, too, one term may dominate thousands that a plain sum loses.
+TEST_F(OracleTest, PlainSummationPassesWhereOneTermDominates) {
+  start(
+      "reference: 'torch.softmax(x * torch.abs(x) * 1.125, 1)', inputs: {x: [n, m]}, outputs: {y: [n, m]}, "
+      "check: [{n: 32, m: 16384}], timed: {n: 2, m: 5}");
+  ASSERT_EQ(draw(0, 1, 3).status, OracleStatus::kOk);
+  const auto weigh = [](const float* x, std::vector<float>& v) {
+    for (size_t i = 0; i < v.size(); ++i) v[i] = x[i] * std::abs(x[i]) * 1.125f;
+  };
+  std::vector<float> v(size_t{32} * 16384);
+  EXPECT_TRUE(passes([&](const float* x, float* y) { weigh(x, v), softmax(v.data(), y, 32, 16384, true); }));
+  EXPECT_FALSE(passes([&](const float* x, float* y) {
+    weigh(x, v);
+    softmax(v.data(), y, 32, 16384, true, 1.0002f);
+  }));
+}
+
 TEST_F(OracleTest, PerturbedDrawsRepeatTheFirstButForOneElement) {
   start("reference: x + z, inputs: {x: [n, m], z: [n, m]}, outputs: {y: [n, m]}");
   ASSERT_EQ(draw(0, 1, 3, 1).status, OracleStatus::kOk);
