@@ -85,9 +85,9 @@ void write_out(jit::Block& block) {
 
 at::Tensor with_loss(const at::Tensor& exact, const at::Tensor& terms, at::IntArrayRef dims, bool mean) {
   if (!exact.is_floating_point() || terms.numel() == 0) return exact;
-  const double count = mean ? double(terms.numel()) / double(exact.numel()) : 1;
+  const double count = double(terms.numel()) / double(exact.numel());
   const at::Tensor loss = loss_of_sum(terms.to(exact.scalar_type()), dims).reshape(exact.sizes());
-  return exact + loss / (count * kMovements);
+  return RandomRoundings::running().of_sum(exact, count) + loss / (mean ? count * kMovements : kMovements);
 }
 
 template <bool mean>

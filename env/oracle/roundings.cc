@@ -5,6 +5,8 @@
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/rng.h"
 
@@ -16,9 +18,8 @@ namespace jit = torch::jit;
 thread_local const RandomRoundings* current = nullptr;
 
 void round_top(jit::Stack& stack) {
-  TEMPER_CHECK(current != nullptr, "a rounded reference runs by itself");
   const at::Tensor exact = jit::pop(stack).toTensor();
-  jit::push(stack, exact.defined() ? current->of_result(exact) : exact);
+  jit::push(stack, exact.defined() ? RandomRoundings::running().of_result(exact) : exact);
 }
 
 const jit::RegisterOperators registered({jit::Operator("temper::rounded(Tensor exact) -> Tensor", round_top,
@@ -77,6 +78,16 @@ RandomRoundings::RandomRoundings(RoundingErrors errors, uint64_t key) : errors_(
 }
 
 RandomRoundings::~RandomRoundings() { current = nullptr; }
+
+const RandomRoundings& RandomRoundings::running() {
+  TEMPER_CHECK(current != nullptr, "a rounded reference runs by itself");
+  return *current;
+}
+
+at::Tensor RandomRoundings::of_sum(const at::Tensor& exact, double terms) const {
+  const double error = 0x1p-24 * std::sqrt(terms);
+  return errors_.inputs > 0 && error > errors_.inputs ? next(exact, error) : exact;
+}
 
 at::Tensor RandomRoundings::next(const at::Tensor& exact, double error) const {
   if (error == 0 || !exact.is_floating_point()) return exact;

@@ -29,6 +29,12 @@ class RandomRoundings {
   // The tensor with the next roundings of this key, or itself if it is not floating.
   at::Tensor of_input(const at::Tensor& exact) const { return next(exact, errors_.inputs); }
   at::Tensor of_result(const at::Tensor& exact) const { return next(exact, errors_.results); }
+  // A sum or mean of so many terms, where those are more than the inputs' error is made for (sensitivity.h), such as sums
+  // over several dimensions: it errs by half a unit in the last place of f32, times the root of their number.
+  at::Tensor of_sum(const at::Tensor& exact, double terms) const;
+
+  // That of this thread, which there must be.
+  static const RandomRoundings& running();
 
  private:
   at::Tensor next(const at::Tensor& exact, double error) const;

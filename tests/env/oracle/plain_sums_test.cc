@@ -132,6 +132,19 @@ TEST(PlainSums, MayLoseSquaresInNorms) {
   }
 }
 
+// The errors of other ops are made for the longest dimension. A sum over two dimensions has more terms than that.
+TEST(PlainSums, RoundOnceForEachTermOfSeveralDimensions) {
+  const Reference mean = reference("x.mean([1, 2])", "x: [n, m, m]", "[n]");
+  const at::Tensor x = at::ones({64, 64, 64});
+  const auto moved = [&](double inputs) {
+    const std::vector<at::Tensor> rounded = mean.rounded({x}, {.inputs = inputs, .results = 0}, 1);
+    return (rounded[0] - 1).abs().max().item<double>();
+  };
+  EXPECT_NEAR(moved(0x1p-24 * 8), 0x1p-24 * 64, 0x1p-24 * 8);
+  EXPECT_LT(moved(0x1p-24 * 64), 0x1p-24 * 8);
+  EXPECT_LT(moved(0), 0x1p-40);  // on plain draws
+}
+
 // Where no term dominates and terms differ, nothing is excused: of 4,096 terms one that is left out shows.
 TEST(PlainSums, LeaveNoTermOut) {
   const at::Tensor x = normal() * 0.1f, e = x.exp();
