@@ -77,10 +77,15 @@ int64_t number_of_environment(const char* name) {
 
 uid_t user_of_candidate() { return uid_t(number_of_environment("TEMPER_LOCKUP_USER")); }
 
-// A forked process has the number 1 only where it was forked apart. Its /proc covers that of the box.
-void settle_apart() {
+// A forked process has the number 1 only where it was forked apart.
+void make_own_namespaces() {
   if (::getpid() != 1) throw WorldError("a candidate's process was not forked apart");
   if (::unshare(kNamespacesOfCandidate) != 0) throw namespace_error("make a candidate's namespaces");
+}
+
+// The new /proc covers that of the box.
+void settle_apart() {
+  make_own_namespaces();
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     throw namespace_error("make mounts private");
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
@@ -89,8 +94,7 @@ void settle_apart() {
 
 void lock_up_candidate(const char* scratch, uint64_t memory_bytes, uint64_t cpu_s) {
   const uid_t user = user_of_candidate();
-  if (::getpid() != 1) throw WorldError("a candidate's process was not forked apart");
-  if (::unshare(kNamespacesOfCandidate) != 0) throw namespace_error("make a candidate's namespaces");
+  make_own_namespaces();
   make_files_read_only(scratch, {});
   apply_limits({.data_bytes = int64_t(memory_bytes),
                 .cpu_s = int64_t(cpu_s),

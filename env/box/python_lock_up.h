@@ -26,7 +26,8 @@ TEMPER_FOR_PYTHON const char* temper_lock_up_python(const char* scratch, uint64_
 TEMPER_FOR_PYTHON const char* temper_settle_apart();
 
 // As temper_lock_up_python, for a process that is alone in its box from its start (env/kernelbench/module_process.h) or has
-// settled apart, and may have other threads by now, those of CUDA's driver say: all of them are locked up. Programs and libraries may lie below `scratch`. TEMPER_LOCKUP_BYTES and TEMPER_LOCKUP_CPU_S hold the limits. Where
-// TEMPER_LOCKUP_GPU is 1, it may talk to the driver as well.
+// settled apart, and may have other threads by now, those of CUDA's driver say: all of them are locked up. Programs and
+// libraries may lie below `scratch`. TEMPER_LOCKUP_BYTES and TEMPER_LOCKUP_CPU_S hold the limits. Where TEMPER_LOCKUP_GPU is 1,
+// it may talk to the driver as well.
 TEMPER_FOR_PYTHON const char* temper_lock_up_module(const char* scratch);
 }

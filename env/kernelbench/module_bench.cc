@@ -2,10 +2,7 @@
 
 #include <sys/random.h>
 
-#include <algorithm>
-
 #include "base/error.h"
-#include "env/verdict/timing.h"
 
 namespace temper::env {
 namespace {

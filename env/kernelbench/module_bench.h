@@ -28,8 +28,9 @@ class ModuleBench {
   ModuleBench(const ModuleBoxOptions& options, int64_t spares = 2);
   void wait_ready();
 
-  // Makes the task's problem the one at hand: loads it and builds its baseline. Does nothing where it is already. Errors:
-  // ProblemUnusable with one clear line, the same again for each candidate of that problem; WorldError.
+  // Loads the task's problem and builds its baseline, so that it is the problem at hand. If it is that already, nothing is done.
+  // Errors: ProblemUnusable says in one line why this problem cannot be judged, and says it again for each of its candidates.
+  // WorldError says what else failed.
   void open(const Task& task);
 
   // All that follows is of the problem at hand.

@@ -72,7 +72,7 @@ class ModuleProcess {
  public:
   // Starts it and returns at once. Errors: WorldError.
   ModuleProcess(const ModuleBoxOptions& options, ModuleProgram program);
-  // One that was forked in its box (module_zygote.h) and is at the other end of that socket.
+  // A process that another one has already forked inside a box (module_zygote.h). It talks to us over `socket`.
   ModuleProcess(const ModuleBoxOptions& options, ModuleProgram program, Fd socket, BoxProcess process);
 
   // Waits until it is locked up. Errors: WorldError in its words if it cannot be.

@@ -181,14 +181,14 @@ void StepRecorder::step(StepRecord record) {
   if (is_due()) save();
 }
 
-// As where a policy does not give a single right answer: it would go on so for all steps, and not say why.
+// A policy that gives no right answer earns the same for every answer and learns nothing. Without this warning the run would
+// go on to its last step and never say why nothing improves.
 void StepRecorder::say_without_signal(bool without) {
   constexpr int64_t kSteps = 3;
   without_signal_ = without ? without_signal_ + 1 : 0;
   if (without_signal_ == kSteps)
     say("  WARNING: in each of the last {} steps all advantages were 0, so that no reward was learned from. "
-        "If no answer "
-        "is right yet, a longer cold start helps: cold_start.max_seconds, cold_start.epochs",
+        "If no answer is right yet, a longer cold start helps: cold_start.max_seconds, cold_start.epochs",
         kSteps);
 }
 

@@ -76,10 +76,12 @@ nlohmann::json long_one(const BenchCandidate& candidate, const Verdict& v) {
           {"candidate_us", v.candidate_us}, {"ms", ms.json()}};
 }
 
+std::string first_line(const Verdict& v) { return v.message.substr(0, v.message.find('\n')); }
+
 nlohmann::json unexpected(const BenchCandidate& candidate, const Verdict& v) {
   return {{"name", candidate.name},
           {"kind", env::to_string(v.kind)},
-          {"message", v.message.substr(0, v.message.find('\n'))},
+          {"message", first_line(v)},
           {"source", candidate.source}};
 }
 
@@ -110,13 +112,11 @@ std::string renewed(const BenchCandidate& candidate, int64_t number, bool same_h
 }
 
 // A line for each verdict as it comes, which shows who keeps a judge busy.
-void tell(std::ostream* log, const BenchCandidate& candidate, const Verdict& v, double at_s,
-          double latency_s) {
+void tell(std::ostream* log, nlohmann::json line, const Verdict& v, double at_s, double latency_s) {
   if (log == nullptr) return;
-  nlohmann::json line = long_one(candidate, v);
   line["at_s"] = at_s;
   line["latency_s"] = latency_s;
-  line["message"] = v.message.substr(0, v.message.find('\n'));
+  line["message"] = first_line(v);
   *log << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
 }
 
@@ -145,7 +145,7 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
       m.ms.add(judged.verdict);
       if (judged.verdict.run_ms > 0) m.run_ms.push_back(judged.verdict.run_ms);
       m.long_ones.push_back(long_one(*candidate, judged.verdict));
-      tell(load.log, *candidate, judged.verdict, now_s() - start_s, m.latency_s.back());
+      tell(load.log, m.long_ones.back(), judged.verdict, now_s() - start_s, m.latency_s.back());
     }
   }
   m.seconds += now_s() - start_s;
