@@ -38,6 +38,14 @@ bool takes_more(int fd, int wait_ms) {
   return ::poll(&out, 1, wait_ms) > 0;
 }
 
+// What goes out at once: lines that fit. A pipe takes so much whole or not at all, so that lines of another
+// writer to it come before or after.
+std::string_view whole_lines(std::string_view text) {
+  const std::string_view fits = text.substr(0, PIPE_BUF);
+  const size_t end = fits.rfind('\n');
+  return end == fits.npos ? fits : fits.substr(0, end + 1);
+}
+
 FILE* stream_over(Outlet& outlet) {
   cookie_io_functions_t functions{};
   functions.write = [](void* cookie, const char* text, size_t size) -> ssize_t {
@@ -66,6 +74,7 @@ Outlet::~Outlet() {
 
 // How much the descriptor took, 0 where it takes nothing now; below 0: −errno.
 ssize_t Outlet::write_some(std::string_view text) const {
+  text = whole_lines(text);
   ssize_t written = 0;
   if (socket_) {
     written = ::send(fd_, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -73,7 +82,7 @@ ssize_t Outlet::write_some(std::string_view text) const {
     written = ::write(own_.get(), text.data(), text.size());
   } else {
     if (!takes_more(fd_, 0)) return 0;  // a pipe that does has room for as much as is written here
-    written = ::write(fd_, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+    written = ::write(fd_, text.data(), text.size());
   }
   if (written >= 0) return written;
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -errno;

@@ -13,7 +13,7 @@
 namespace temper {
 
 // A descriptor to which one writes without waiting: what it does not take at once is kept, and written by a
-// thread as soon as somebody reads.
+// thread as soon as somebody reads. Lines of up to a page stay whole where several write to one pipe.
 class Outlet {
  public:
   explicit Outlet(int fd);  // must stay open as long as the outlet

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <thread>
 
 #include "base/error.h"
@@ -81,6 +82,32 @@ TEST_F(Output, AWriterDoesNotWaitAndNothingIsLost) {
     EXPECT_TRUE(read == all) << read.size() << " bytes of " << all.size();
     EXPECT_FALSE(outlet.behind());
   }
+}
+
+// Standard output and standard error of a program often are the same pipe.
+TEST_F(Output, LinesOfTwoWritersToOnePipeStayWhole) {
+  const Ends ends = small_pipe();
+  const std::array<std::string_view, 2> writers = {"one writer's", "the other's"};
+  constexpr int kLines = 3000;
+  std::array<std::unique_ptr<Outlet>, 2> outlets;
+  size_t size = 0;
+  for (size_t w = 0; w < writers.size(); ++w) {
+    outlets[w] = std::make_unique<Outlet>(ends.writing.get());
+    for (int i = 0; i < kLines; ++i) {
+      const std::string line = fmt::format("{} {}", writers[w], printed_line(i));
+      size += line.size();
+      ASSERT_TRUE(outlets[w]->write(line));
+    }
+  }
+  const std::string read = read_what_comes(ends.reading, size);
+  std::array<int, 2> next{};
+  size_t begin = 0;
+  for (size_t end; (end = read.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const std::string line = read.substr(begin, end + 1 - begin);
+    const size_t w = line.starts_with(writers[0]) ? 0 : 1;
+    ASSERT_EQ(line, fmt::format("{} {}", writers[w], printed_line(next[w]++)));
+  }
+  EXPECT_EQ(next, (std::array{kLines, kLines}));
 }
 
 TEST_F(Output, WhatWaitsIsWrittenWithoutAnotherWrite) {
