@@ -29,6 +29,11 @@ void MemoryOptions::visit(OptionVisitor& v) {
                     "ranks are one group",
             .min = 0,
             .may_change = true});
+  v.option("offload_optimizer", offload_optimizer,
+           {.help = "keep master weights and moments in the host's memory, 12 bytes for each parameter of a "
+                    "rank's share; an update moves them through the GPU piece by piece, and a checkpoint is "
+                    "written before the run goes on",
+            .may_change = true});
 }
 
 }  // namespace temper::policy

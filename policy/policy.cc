@@ -33,7 +33,7 @@ struct Policy::Impl {
         decoder(make_decoder(config, options)),
         parameters(config, options.dtype, at::Device(options.device),
                    options.ranks ? *options.ranks : alone(), options.memory.zero_stage,
-                   options.memory.shard_degree) {}
+                   options.memory.shard_degree, options.memory.offload_optimizer) {}
 
   ModelConfig config;
   PolicyOptions options;

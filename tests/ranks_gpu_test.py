@@ -80,9 +80,12 @@ class Gpus(ranks_failing_test.Failures):
         self.need(2)
         cache = jobs.WORK / "overlap.db"
         weights = []
-        for wait, stage in (("0", 2), ("0", 2), ("1", 2), ("0", 3), ("1", 3)):  # the first fills the cache
+        on_host = "model.offload_optimizer=true"
+        for wait, *words in (("0", "model.zero_stage=2"), ("0", "model.zero_stage=2"),  # the first fills the cache
+                             ("1", "model.zero_stage=2"), ("0", "model.zero_stage=2", on_host), ("0", "model.zero_stage=3"),
+                             ("1", "model.zero_stage=3"), ("0", "model.zero_stage=3", on_host)):
             directory = jobs.WORK / f"overlap_{len(weights)}"
-            ended = jobs.wait_all(jobs.start_temper(2, f"run.dir={directory}", "run.steps=0", f"model.zero_stage={stage}", f"env.cache={cache}",
+            ended = jobs.wait_all(jobs.start_temper(2, f"run.dir={directory}", "run.steps=0", f"env.cache={cache}", *words,
                                                     of_rank=lambda rank: {"TEMPER_BLOCKING_WAIT": wait}), 300)
             self.assertEqual(set(ended.codes), {0}, ended.text)
             weights.append((directory / "checkpoints/final/model.safetensors").read_bytes())

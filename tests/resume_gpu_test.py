@@ -42,13 +42,26 @@ class Gpus(resume_test.BitForBit):
 class Ranks(resume_test.Ranks):
     def setUp(self):
         super().setUp()
-        if gpu.gpu_count() < 2:
-            self.skipTest(f"{gpu.gpu_count()} GPU, 2 needed")
+        self.need(2)
 
-    def from_to(self, before, after):
+    def need(self, count):
+        if gpu.gpu_count() < count:
+            self.skipTest(f"{gpu.gpu_count()} GPUs, {count} needed")
+
+    def bit_for_bit(self, count, *words):
+        self.need(count)
+        super().bit_for_bit(count, *words)
+
+    def test_two_then_three_that_are_killed_before_their_first_checkpoint(self):
+        self.need(3)
+        super().test_two_then_three_that_are_killed_before_their_first_checkpoint()
+
+    def from_to(self, before, after, degree=0, stage=0):
         """Sums of bf16 products in another order round otherwise, and sooner or later another token is drawn."""
+        self.need(max(before, after))
         words = [resume.cache()]
-        self.expect_code(resume.run(self.dir, *words, count=before, fault="update:interrupt@3"), *[130] * before)
+        self.expect_code(resume.run(self.dir, *words, f"model.shard_degree={degree}", f"model.zero_stage={stage}", count=before,
+                                    fault="update:interrupt@3"), *[130] * before)
         self.assertEqual(len(resume.state(self.dir, 3)), before)
         text = self.expect_code(resume.run(self.dir, *words, count=after), *[0] * after)
         self.assertEqual(text.count("resumes after step 3"), 1, text)

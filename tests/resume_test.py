@@ -210,18 +210,22 @@ class Ranks(Resume):
         self.from_to(3, 1, stage=3)
 
     def test_sharded_weights_then_whole_ones_and_back_bit_for_bit(self):
-        """Near a reference, whose weights are sharded as well, and with the trainer's own log-probs."""
+        """Near a reference, whose weights are sharded as well, and with the trainer's own log-probs. What the optimizer keeps
+        is in the host's memory before, after or both times."""
         words = ["loss.kl_coefficient=0.5", "loss.importance_cap=2", f"env.cache={self.dir.parent / 'verdicts.db'}"]
         whole = self.dir.parent / "whole"
         for _ in range(2):  # the second has all its verdicts from the file
             shutil.rmtree(whole, ignore_errors=True)
             self.expect_code(run(whole, *words, "model.zero_stage=2", count=2), 0, 0)
-        for first, then in ((3, 2), (2, 3), (3, 3)):
+        on_host = "model.offload_optimizer=true"
+        for first, then in ((["model.zero_stage=3"], ["model.zero_stage=2", on_host]),
+                            (["model.zero_stage=2", on_host], ["model.zero_stage=3"]),
+                            (["model.zero_stage=3", on_host], ["model.zero_stage=3", on_host])):
             with self.subTest(f"{first} then {then}"):
                 shutil.rmtree(self.dir, ignore_errors=True)
-                ended = run(self.dir, *words, f"model.zero_stage={first}", count=2, fault="update:kill@4")
+                ended = run(self.dir, *words, *first, count=2, fault="update:kill@4")
                 self.assertEqual(ended.codes[-1], -9, ended.text)
-                self.expect_code(run(self.dir, *words, f"model.zero_stage={then}", count=2), 0, 0)
+                self.expect_code(run(self.dir, *words, *then, count=2), 0, 0)
                 self.assertEqual(figures(self.dir), figures(whole))
                 self.assertEqual(trajectories(self.dir), trajectories(whole))
                 self.assertEqual(state(self.dir), state(whole))

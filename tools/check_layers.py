@@ -76,7 +76,7 @@ DATA = ("tests/gallery", "tests/env/plan/triton/candidates", "tests/env/kernelbe
 TORCH = re.compile(r"^(ATen|torch|c10|caffe2)/")
 # Header → files that may include it, as path prefixes.
 HOMES = {
-    "torch": ("policy/", "env/oracle/", "env/admission/trial/", "trainer/learn/optimizer", "trainer/learn/learner",
+    "torch": ("policy/", "env/oracle/", "env/admission/trial/", "trainer/learn/optimizer", "trainer/learn/learner", "trainer/app/bench/bench_update",
               "trainer/run/model", "cmake/", "tests/"),
     "nccl.h": ("policy/ranks/nccl.cc",),
     "mpi.h": ("policy/ranks/mpi.cc",),

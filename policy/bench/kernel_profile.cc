@@ -5,6 +5,8 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "policy/bench/kernel_profile.h"
@@ -17,8 +19,14 @@ constexpr size_t kBufferBytes = size_t(4) << 20;
 constexpr CUpti_ActivityKind kActivities[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                               CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
 
-std::map<std::string, KernelProfile::Share>* shares =
-    nullptr;  // CUPTI's callbacks have no place for a pointer
+struct Records {
+  std::map<std::string, KernelProfile::Share> kinds;
+  std::vector<Interval> computing, moving;
+};
+Records* records = nullptr;  // CUPTI's callbacks have no place for a pointer
+
+constexpr const char *kBetweenGpus = "between GPUs", *kWithHost = "between host and GPU",
+                     *kClearing = "copies and clearing";
 
 void check_cupti(CUptiResult result, const char* what) {
   if (result == CUPTI_SUCCESS) return;
@@ -48,65 +56,81 @@ std::string kind_of(const std::string& name) {
     const size_t end = name.find("_kernel"), begin = name.rfind("::", end);
     return end == std::string::npos ? "other" : name.substr(begin + 2, end - begin - 2);
   }
+  if (holds_one_of(name, {"nccl"})) return kBetweenGpus;
   if (holds_one_of(name, {"sdpa", "fmha", "flash", "cudnn"})) return "attention";
   if (holds_one_of(name, {"nvjet", "gemm", "cutlass", "xmma"})) return "products";
   return "other";
 }
 
 void add(const std::string& kind, uint64_t begin_ns, uint64_t end_ns) {
-  KernelProfile::Share& share = (*shares)[kind];
+  KernelProfile::Share& share = records->kinds[kind];
   share.seconds += double(end_ns - begin_ns) * 1e-9;
   ++share.launches;
+  (kind == kBetweenGpus || kind == kWithHost ? records->moving : records->computing)
+      .push_back({begin_ns, end_ns});
+}
+
+const char* kind_of(const CUpti_ActivityMemcpy6& copy) {
+  switch (copy.copyKind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+      return kWithHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+      return kBetweenGpus;
+    default:
+      return kClearing;
+  }
 }
 
 void add_record(const CUpti_Activity* record) {
   if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
     const auto* copy = reinterpret_cast<const CUpti_ActivityMemcpy6*>(record);
-    return add("copies and clearing", copy->start, copy->end);
+    return add(kind_of(*copy), copy->start, copy->end);
   }
   if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
     const auto* clear = reinterpret_cast<const CUpti_ActivityMemset4*>(record);
-    return add("copies and clearing", clear->start, clear->end);
+    return add(kClearing, clear->start, clear->end);
   }
   const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel10*>(record);
   add(kind_of(demangled(kernel->name)), kernel->start, kernel->end);
 }
 
-void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* records) {
+void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* most_records) {
   *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, kBufferBytes));
   *size = kBufferBytes;
-  *records = 0;
+  *most_records = 0;
 }
 
 void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t used) {
   CUpti_Activity* record = nullptr;
-  while (shares && cuptiActivityGetNextRecord(buffer, used, &record) == CUPTI_SUCCESS) add_record(record);
+  while (records && cuptiActivityGetNextRecord(buffer, used, &record) == CUPTI_SUCCESS) add_record(record);
   std::free(buffer);
 }
 
 }  // namespace
 
 struct KernelProfile::Impl {
-  std::map<std::string, Share> found;
+  Records records;
 };
 
 KernelProfile::KernelProfile() : impl_(std::make_unique<Impl>()) {
-  TEMPER_CHECK(shares == nullptr);
+  TEMPER_CHECK(records == nullptr);
   check_cupti(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "callbacks");
   cuda::check(cudaDeviceSynchronize(), "profile");
   for (const auto kind : kActivities) check_cupti(cuptiActivityEnable(kind), "enable");
-  shares = &impl_->found;
+  records = &impl_->records;
 }
 
 KernelProfile::~KernelProfile() {
   for (const auto kind : kActivities) cuptiActivityDisable(kind);
-  shares = nullptr;
+  records = nullptr;
 }
 
-std::map<std::string, KernelProfile::Share> KernelProfile::stop() {
+KernelProfile::Found KernelProfile::stop() {
   cuda::check(cudaDeviceSynchronize(), "profile");
   check_cupti(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
-  return impl_->found;
+  Records& found = impl_->records;
+  return {found.kinds, divide(std::move(found.computing), found.moving)};
 }
 
 }  // namespace temper::policy

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "policy/bench/timeline.h"
+
 namespace temper::policy {
 
 // From construction to stop(). One at a time in a process; none where another profiler holds CUPTI.
@@ -18,8 +20,13 @@ class KernelProfile {
     double seconds = 0;
     long launches = 0;
   };
-  // By kind: "products", "attention", "copies and clearing", and our own kernels by name. Waits for the GPU.
-  std::map<std::string, Share> stop();
+  struct Found {
+    // By kind: "products", "attention", "between GPUs", "between host and GPU", "copies and clearing", and our own kernels
+    // by name.
+    std::map<std::string, Share> kinds;
+    Timeline timeline;
+  };
+  Found stop();  // waits for the GPU
 
  private:
   struct Impl;

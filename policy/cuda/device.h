@@ -13,6 +13,10 @@
 
 #include "policy/ops/adamw.h"
 
+namespace temper::policy {
+class StageCopies;
+}  // namespace temper::policy
+
 namespace temper::policy::cuda {
 
 // The number of GPUs; 0 if there is none, no suitable driver, or no code for GPUs in this build.
@@ -43,6 +47,11 @@ void synchronize();
 
 // What the allocator keeps of tensors that are gone: in front of a large one, which seldom fits into it.
 void give_back_unused();
+
+// Zeros [size] on the host that the GPU reads and writes by itself. Errors: WorldError naming the size.
+at::Tensor host_zeros(int64_t size, at::ScalarType type);
+// Between such memory and the GPU, beside the calling thread's stream (parameters/stage_copies.h).
+std::unique_ptr<StageCopies> make_stage_copies(int stages);
 
 // The most bytes at once, since the start, that tensors of this process took on the calling thread's device,
 // and that the allocator kept for them.

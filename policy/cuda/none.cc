@@ -5,6 +5,7 @@
 #include "policy/bench/kernel_profile.h"
 #include "policy/cuda/device.h"
 #include "policy/cuda/make.h"
+#include "policy/parameters/stage_copies.h"
 
 namespace temper::policy::cuda {
 namespace {
@@ -26,6 +27,8 @@ std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) 
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig&, int64_t, int64_t) { refuse(); }
 void synchronize() { refuse(); }
 void give_back_unused() {}
+at::Tensor host_zeros(int64_t, at::ScalarType) { refuse(); }
+std::unique_ptr<StageCopies> make_stage_copies(int) { refuse(); }
 PeakMemory peak_memory() { return {}; }
 double squared_norm(const at::Tensor&) { refuse(); }
 void adamw(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
@@ -41,7 +44,7 @@ namespace temper::policy {
 struct KernelProfile::Impl {};
 KernelProfile::KernelProfile() { throw ConfigError("profile: {}", cuda::no_gpu_reason()); }
 KernelProfile::~KernelProfile() = default;
-std::map<std::string, KernelProfile::Share> KernelProfile::stop() { return {}; }
+KernelProfile::Found KernelProfile::stop() { return {}; }
 
 }  // namespace temper::policy
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -32,6 +33,11 @@ at::Tensor allocate_zeros(int64_t size, const at::TensorOptions& options) try {
   throw WorldError("there is no memory for {} MiB of the policy's parameters on {}",
                    size * int64_t(options.dtype().itemsize()) >> 20,
                    options.device().is_cpu() ? "this host" : options.device().str());
+}
+
+at::Tensor allocate_host_zeros(int64_t size, const at::TensorOptions& options) {
+  return options.device().is_cuda() ? cuda::host_zeros(size, options.dtype().toScalarType())
+                                    : allocate_zeros(size, options);
 }
 
 double squared_norm(const at::Tensor& values) {
@@ -78,6 +84,14 @@ void copy_bytes(const at::Tensor& to, const at::Tensor& from) {
     to.copy_(from);
   else
     std::memcpy(to.data_ptr(), from.const_data_ptr(), from.nbytes());
+}
+
+void copy_in_pieces(const at::Tensor& to, const at::Tensor& from) {
+  constexpr int64_t kPiece = int64_t(16) << 20;
+  for (int64_t begin = 0; begin < to.numel(); begin += kPiece) {
+    const int64_t size = std::min(kPiece, to.numel() - begin);
+    to.narrow(0, begin, size).copy_(from.narrow(0, begin, size));
+  }
 }
 
 void fill_normal(const at::Tensor& values, uint64_t key, double std) {

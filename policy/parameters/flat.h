@@ -23,12 +23,19 @@ void give_back_unused(at::Device device);
 // [size]. Errors: WorldError naming the size and the device if there is no memory for it.
 at::Tensor allocate_zeros(int64_t size, const at::TensorOptions& options);
 
+// The same in the host's memory. Where `options` name a GPU, that reads and writes it by itself, and no more of the host's
+// memory is taken than it needs.
+at::Tensor allocate_host_zeros(int64_t size, const at::TensorOptions& options);
+
 // to += values. Both [n].
 void add_to(const at::Tensor& to, const at::Tensor& values);
 void clear(const at::Tensor& values);  // to zeros
 
 // The same type and size; to or from the host as well.
 void copy_bytes(const at::Tensor& to, const at::Tensor& from);
+
+// Of any two types and places, both [n]. Takes no more memory in between than a piece of it needs.
+void copy_in_pieces(const at::Tensor& to, const at::Tensor& from);
 
 // values[i] = std · the i-th standard normal of Rng(key).
 void fill_normal(const at::Tensor& values, uint64_t key, double std);

@@ -48,30 +48,37 @@ int64_t add_saved(const std::string& kind, const std::string& name, int64_t begi
 void ShareCopy::take(ParameterStore& store) {
   std::vector<ParameterPart> parts;
   if (store.replicas().rank() == 0) parts = store.parts();
-  int64_t all = 0;
-  for (const ParameterPart& part : parts) all += part.master.numel() * int64_t(kKinds.size());
-  if (!memory_.defined() || memory_.numel() != all) {
-    const auto& like = store.moment1();
-    memory_ = at::empty({all}, like.options().device(at::kCPU).pinned_memory(like.is_cuda()));
-  }
   pieces_.clear();
+  refers_ = store.offloads();
+  if (!refers_) reserve(store, parts);
   int64_t at = 0;
   for (const ParameterPart& part : parts) {
-    const int64_t size = part.master.numel();
-    pieces_.push_back({part.parameter.name, part.begin, size});
-    for (const Kind& kind : kKinds) copy_bytes(memory_.narrow(0, at, size), part.*kind.tensor), at += size;
+    Piece& piece = pieces_.emplace_back(part.parameter.name, part.begin);
+    for (size_t i = 0; i < kKinds.size(); ++i) {
+      const at::Tensor& there = part.*kKinds[i].tensor;
+      piece.numbers[i] = refers_ ? there : memory_.narrow(0, at, there.numel());
+      if (!refers_) copy_bytes(piece.numbers[i], there);
+      at += there.numel();
+    }
   }
+}
+
+void ShareCopy::reserve(ParameterStore& store, const std::vector<ParameterPart>& parts) {
+  int64_t all = 0;
+  for (const ParameterPart& part : parts) all += part.master.numel() * int64_t(kKinds.size());
+  if (!memory_.defined() || memory_.numel() != all) memory_ = allocate_host_zeros(all, store.state_options());
 }
 
 std::map<std::string, StoredTensor> ShareCopy::tensors() const {
   std::map<std::string, StoredTensor> tensors;
-  const auto* at = static_cast<const std::byte*>(memory_.const_data_ptr());
   for (const Piece& piece : pieces_)
-    for (const Kind& kind : kKinds) {
-      const auto bytes = size_t(piece.size) * memory_.element_size();
-      tensors[fmt::format("{}.{}", kind.name, piece.name)] = {
-          stored_dtype(memory_), {piece.size}, {at, bytes}};
-      at += bytes;
+    for (size_t i = 0; i < kKinds.size(); ++i) {
+      const at::Tensor& numbers = piece.numbers[i];
+      TEMPER_CHECK(numbers.is_cpu());
+      tensors[fmt::format("{}.{}", kKinds[i].name, piece.name)] = {
+          stored_dtype(numbers),
+          {numbers.numel()},
+          {static_cast<const std::byte*>(numbers.const_data_ptr()), numbers.nbytes()}};
     }
   return tensors;
 }
@@ -97,7 +104,7 @@ NotFinite restore_shares(ParameterStore& store, const std::vector<SavedShare>& s
     }
   const NotFinite mine = read_ranges(ranges);
   for (const ParameterPart& part : parts)
-    if (part.weights.scalar_type() == at::kBFloat16) part.weights.copy_(part.master);
+    if (part.weights.scalar_type() == at::kBFloat16) copy_in_pieces(part.weights, part.master);
   store.gather_weights();
   return over_ranks(mine, store.shard());
 }

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,16 +25,22 @@ using ShareBegins = std::map<std::string, int64_t>;
 class ShareCopy {
  public:
   void take(ParameterStore& store);  // the copy is complete on return
+  // Whether there is no copy, since the numbers lie on the host anyway. They must not be updated before they are written.
+  bool refers() const { return refers_; }
   std::map<std::string, StoredTensor> tensors() const;
   ShareBegins begins() const;
 
  private:
   struct Piece {
     std::string name;  // the parameter's
-    int64_t begin, size;
+    int64_t begin = 0;
+    std::array<at::Tensor, 3> numbers = {};  // master, moment1, moment2
   };
-  at::Tensor memory_;  // master, moment1, moment2 of each piece, one after another
+  void reserve(ParameterStore& store, const std::vector<ParameterPart>& parts);
+
+  at::Tensor memory_;  // the numbers of each piece, one after another
   std::vector<Piece> pieces_;
+  bool refers_ = false;
 };
 
 struct SavedShare {

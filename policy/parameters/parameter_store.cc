@@ -146,11 +146,12 @@ int64_t zero_stage_for(const ModelConfig& config, int64_t given) {
 }
 
 ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks,
-                               int64_t zero_stage, int64_t shard_degree)
+                               int64_t zero_stage, int64_t shard_degree, bool offload_optimizer)
     : groups_(ranks, shard_degree),
       options_(at::TensorOptions().dtype(scalar_type(dtype)).device(device)),
       type_(scalar_type(dtype)),
       zero_stage_(zero_stage_for(config, zero_stage)),
+      offload_optimizer_(offload_optimizer),
       placement_(next_placement()) {
   const Layout layout = lay_out_parameters(config, shard().size());
   parameters_ = layout.parameters();
@@ -226,15 +227,20 @@ void ParameterStore::swap_weights(at::Tensor& weights) noexcept {
   placement_ = next_placement();
 }
 
-at::Tensor& ParameterStore::share_once(at::Tensor& tensor) {
+at::TensorOptions ParameterStore::state_options() const {
+  return options_.dtype(type_ == at::kDouble ? at::kDouble : at::kFloat);
+}
+
+at::Tensor& ParameterStore::share_once(at::Tensor& tensor, bool on_host) {
   if (!tensor.defined())
-    tensor = allocate_zeros(share_size(), options_.dtype(type_ == at::kDouble ? at::kDouble : at::kFloat));
+    tensor = on_host ? allocate_host_zeros(share_size(), state_options())
+                     : allocate_zeros(share_size(), state_options());
   return tensor;
 }
 
 at::Tensor& ParameterStore::gradients() { return share_once(gradients_); }
-at::Tensor& ParameterStore::moment1() { return share_once(moment1_); }
-at::Tensor& ParameterStore::moment2() { return share_once(moment2_); }
+at::Tensor& ParameterStore::moment1() { return share_once(moment1_, offload_optimizer_); }
+at::Tensor& ParameterStore::moment2() { return share_once(moment2_, offload_optimizer_); }
 
 // This rank's part of a unit.
 at::Tensor ParameterStore::share_of(size_t unit, const at::Tensor& flat) const {
@@ -247,8 +253,9 @@ at::Tensor ParameterStore::share_of(size_t unit, const at::Tensor& flat) const {
 const at::Tensor& ParameterStore::master() {
   if (type_ != at::kBFloat16) return held();
   if (master_.defined()) return master_;
-  share_once(master_);
-  for (size_t unit = 0; unit < units_.size(); ++unit) share_of(unit, master_).copy_(share_of(unit, held()));
+  share_once(master_, offload_optimizer_);
+  for (size_t unit = 0; unit < units_.size(); ++unit)
+    copy_in_pieces(share_of(unit, master_), share_of(unit, held()));
   return master_;
 }
 

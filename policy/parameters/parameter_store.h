@@ -62,8 +62,9 @@ int64_t zero_stage_for(const ModelConfig& config, int64_t given);
 class ParameterStore {
  public:
   // zero_stage: 1 to 3, or 0 for zero_stage_for's choice. shard_degree: ranks of a shard group; 0: all.
+  // offload_optimizer: master weights and moments lie in the host's memory; weights that are their own master stay.
   ParameterStore(const ModelConfig& config, DType dtype, at::Device device, Communicator& ranks = alone(),
-                 int64_t zero_stage = 0, int64_t shard_degree = 0);
+                 int64_t zero_stage = 0, int64_t shard_degree = 0, bool offload_optimizer = false);
 
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
   const std::vector<ParameterUnit>& units() const { return units_; }          // embedding, blocks, final
@@ -98,10 +99,12 @@ class ParameterStore {
   void swap_weights(at::Tensor& weights) noexcept;
 
   // This rank's share, [share_size()], f32 (f64 for f64 weights); allocated and zeroed on first use: a policy
-  // that only generates has none.
+  // that only generates has none. Moments lie on the host where the store offloads them.
   at::Tensor& gradients();
   at::Tensor& moment1();
   at::Tensor& moment2();
+  bool offloads() const { return offload_optimizer_; }
+  at::TensorOptions state_options() const;  // of gradients, and of what the optimizer computes with
   // The parts that this rank's optimizer updates, parameter by parameter. Their master is the weights themselves or,
   // if those are bf16, the f32 numbers from which they are rounded.
   std::vector<ParameterPart> parts();
@@ -136,7 +139,7 @@ class ParameterStore {
     int64_t begin, end;  // into the flat weights
   };
   std::vector<Stretch> own_stretches() const;
-  at::Tensor& share_once(at::Tensor& tensor);
+  at::Tensor& share_once(at::Tensor& tensor, bool on_host = false);
   UnsummedGradients& unsummed();
   void sum_over_replicas();
   void wait_for_weights() const;
@@ -154,6 +157,7 @@ class ParameterStore {
   at::Tensor weights_, share_;  // whole or sharded, one of the two
   at::Tensor master_, gradients_, moment1_, moment2_;
   int64_t zero_stage_;
+  bool offload_optimizer_;
   uint64_t placement_;
   std::optional<GatheredWeights> gathered_;    // while weights are sharded
   std::optional<UnsummedGradients> unsummed_;  // with a shard group of several ranks only

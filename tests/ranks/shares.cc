@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "policy/parameters/flat.h"
 #include "policy/parameters/parameter_store.h"
+#include "policy/parameters/part_updates.h"
 #include "policy/parameters/replicas.h"
 
 namespace temper::policy {
@@ -100,12 +101,14 @@ class Learning {
 
   void update() {
     sum_gradients();
+    PartUpdates updates(store_);
     size_t unit = 0;
     for (const ParameterPart& p : store_.parts()) {
       for (; unit < p.parameter.unit; ++unit) store_.gather_weights(unit);
-      adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2, kFactors);
+      updates.adamw(p, kFactors);
     }
     for (; unit < store_.units().size(); ++unit) store_.gather_weights(unit);
+    updates.finish();
   }
 
   // The last of several ranks has a micro-batch less.
@@ -141,6 +144,7 @@ class Learning {
 struct Case {
   bool tied;
   int64_t zero_stage, shard_degree;
+  bool offload = false;
 };
 
 // The policy scores with other weights than its own, on all ranks but the last, and with its own again. It learns with
@@ -161,7 +165,7 @@ void score(ParameterStore& store, Reading& reading, at::Tensor& reference, bool 
 void check(Communicator& ranks, at::Device device, const Case& c) {
   const ModelConfig config = shape(device.is_cuda(), c.tied);
   const DType dtype = device.is_cuda() ? DType::kBF16 : DType::kF32;
-  ParameterStore of_all(config, dtype, device, ranks, c.zero_stage, c.shard_degree),
+  ParameterStore of_all(config, dtype, device, ranks, c.zero_stage, c.shard_degree, c.offload),
       of_one(config, dtype, device);
   std::vector<int> all(size_t(ranks.size()));
   std::iota(all.begin(), all.end(), 0);
@@ -217,7 +221,7 @@ void check_bound(Communicator& ranks, at::Device device, const Case& c) {
 // Only GPUs learn in bf16, but the weights of any policy are sharded alike. Masters are made from either form.
 void check_bf16(Communicator& ranks, at::Device device, const Case& c) {
   const ModelConfig config = shape(device.is_cuda(), c.tied);
-  ParameterStore store(config, DType::kBF16, device, ranks, c.zero_stage, c.shard_degree);
+  ParameterStore store(config, DType::kBF16, device, ranks, c.zero_stage, c.shard_degree, c.offload);
   store.init_random(5);
   const auto right = copy_of(store);
   Reading reading(store);
@@ -225,7 +229,7 @@ void check_bf16(Communicator& ranks, at::Device device, const Case& c) {
   reading.forward();
   reading.expect(right, "weights in bf16");
   for (const ParameterPart& p : store.parts())
-    if (!at::equal(p.master, p.weights.to(at::kFloat)))
+    if (!at::equal(p.master.cpu(), p.weights.to(at::kFloat).cpu()))
       throw WorldError("ZeRO-{}: {} of {} ranks in groups of {} has another master", c.zero_stage,
                        p.parameter.name, ranks.size(), c.shard_degree);
   store.unshard_weights();
@@ -246,6 +250,8 @@ void check_shares(Communicator& ranks, at::Device device) {
           check(ranks, device, {tied, zero_stage, degree});
           check_bound(ranks, device, {tied, zero_stage, degree});
           check_bf16(ranks, device, {tied, zero_stage, degree});
+          check(ranks, device, {tied, zero_stage, degree, true});
+          check_bf16(ranks, device, {tied, zero_stage, degree, true});
           ranks.same_calls("end of a case");  // nobody leaves a group in which others still are
         }
 }

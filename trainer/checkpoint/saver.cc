@@ -106,6 +106,7 @@ void CheckpointSaver::save(Manifest manifest, uint64_t verdict_bytes) {
     return;
   }
   thread_ = std::thread([this, verdict_bytes] { write(verdict_bytes); });
+  if (copy_.refers()) finish();
 }
 
 void CheckpointSaver::make_beside() const {

@@ -42,6 +42,8 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"deepspeed", "model.zero_stage"},
     {"fsdp", "model.zero_stage"},
     {"fsdp_size", "model.shard_degree"},
+    {"optimizer_offload", "model.offload_optimizer"},
+    {"cpu_offload", "model.offload_optimizer"},
     {"data_parallel_shard_degree", "model.shard_degree"},
     {"mics_shard_size", "model.shard_degree"},
     {"zero_hpz_partition_size", "model.shard_degree"},

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "policy/parameters/flat.h"
 #include "policy/parameters/parameter_store.h"
+#include "policy/parameters/part_updates.h"
 
 namespace temper::trainer {
 
@@ -41,13 +42,14 @@ policy::AdamWFactors factors(const OptimizerOptions& options, double lr, double 
 void update_all(ParameterStore& store, const policy::AdamWFactors& decayed) {
   policy::AdamWFactors plain = decayed;
   plain.keep = 1;
+  policy::PartUpdates updates(store);
   size_t unit = 0;
   for (const policy::ParameterPart& p : store.parts()) {
     for (; unit < p.parameter.unit; ++unit) store.gather_weights(unit);
-    policy::adamw(p.master, p.weights, p.gradients, p.moment1, p.moment2,
-                  p.parameter.decays ? decayed : plain);
+    updates.adamw(p, p.parameter.decays ? decayed : plain);
   }
   for (; unit < store.units().size(); ++unit) store.gather_weights(unit);
+  updates.finish();
 }
 
 constexpr size_t kNorms = 16, kLeastNorms = 8;  // fewer say little of what is usual

@@ -18,7 +18,8 @@ struct GpuKind {
   double bytes_per_s = 0;       // memory bandwidth
   double link_bytes_per_s = 0;  // to the other GPUs of its host, each way
   int64_t host_gpus = 8;
-  double network_bytes_per_s = 50e9;  // to other hosts, for each GPU: 400 Gb/s
+  double network_bytes_per_s = 50e9;    // to other hosts, for each GPU: 400 Gb/s
+  double host_link_bytes_per_s = 64e9;  // to the host's memory, each way: PCIe 5.0, 16 lanes
 };
 
 // Dense bf16 products a second on a GPU's tensor cores, in flop/s, by the name that its driver has. None for

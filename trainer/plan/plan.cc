@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "policy/layouts.h"
 #include "policy/parameters/parameter_store.h"
+#include "policy/parameters/part_updates.h"
 #include "policy/parameters/shard_groups.h"
 #include "trainer/plan/step_cost.h"
 
@@ -20,6 +21,7 @@ constexpr int64_t kF32 = 4, kBF16 = 2;
 constexpr int64_t kOracleBytes = 300ll << 20;   // libtorch and a task's tensors
 constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
 constexpr int64_t kPrefillTokens = 4096;        // rollout/generator.cc's
+constexpr const char* kOffloadedState = "master weights and moments";
 constexpr int64_t kMostRanks = 1024, kMostSequences = 4096;
 
 // What the backward adds to before it is summed over ranks.
@@ -66,9 +68,13 @@ std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelCon
   const bool gpu = config.model.policy().on_gpu();
   const int64_t weight_bytes = gpu ? kBF16 : kF32;
   std::vector<MemoryItem> items = weight_memory(shape, weight_bytes, ranks, held);
-  if (gpu) items.push_back({"master weights", kF32 * parameters / ranks});
+  const bool offloads = gpu && config.model.memory.offload_optimizer;
+  if (gpu && !offloads) items.push_back({"master weights", kF32 * parameters / ranks});
   items.push_back({"gradients", kF32 * parameters / ranks});
-  items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
+  if (!offloads) items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
+  if (config.model.memory.offload_optimizer)
+    items.push_back(
+        {"master weights and moments in passing", policy::PartUpdates::stage_bytes(parameters / ranks)});
   if (ranks > 1 && held != Held::kInRollout)
     items.push_back({fmt::format("gradients not yet summed over {} ranks", ranks),
                      unsummed_gradient_bytes(shape, config.model.memory.zero_stage, ranks)});
@@ -117,8 +123,11 @@ void add_host_items(const RunConfig& config, const ModelConfig& shape, const Pla
   const int64_t lanes = config.env.lanes > 0 ? config.env.lanes : site.cores;
   host.items.push_back(
       {fmt::format("judge, {} lanes", lanes), lanes * ((config.env.memory_mb << 20) + kOracleBytes)});
-  host.items.push_back(
-      {"checkpoint while it is written", 3 * kF32 * shape.parameter_count() / shard_ranks(config, site)});
+  // A checkpoint is written from a copy, except of what lies on the host.
+  const bool offloads = config.model.memory.offload_optimizer;
+  if (!offloads || config.model.policy().on_gpu())
+    host.items.push_back({offloads ? kOffloadedState : "checkpoint while it is written",
+                          3 * kF32 * shape.parameter_count() / shard_ranks(config, site)});
   host.items.push_back({"program", kProcessBytes});
 }
 
@@ -181,6 +190,7 @@ class Advice {
           "model.zero_stage=3, model.recompute=true and rollout.max_sequences of at most {} make it fit",
           most);
     config_.model.memory.zero_stage = given;
+    if (const std::string text = offloaded(); !text.empty()) return text;
     if (const std::string text = more_gpus(""); !text.empty()) return text;
     config_.model.memory.zero_stage = 3;
     if (const std::string text = more_gpus("model.zero_stage=3, "); !text.empty()) return text;
@@ -191,6 +201,27 @@ class Advice {
   }
 
  private:
+  // Empty where that is not enough either, or the host has no room.
+  std::string offloaded() {
+    const policy::MemoryOptions given = config_.model.memory;
+    config_.model.memory.offload_optimizer = true;
+    for (const bool shards : {false, true}) {
+      if (shards) config_.model.memory.zero_stage = 3;
+      if (const int64_t most = host_fits() ? most_sequences() : 0; most > 0)
+        return fmt::format(
+            "model.offload_optimizer=true, {}model.recompute=true and rollout.max_sequences of at most {} "
+            "make it "
+            "fit",
+            shards ? "model.zero_stage=3, " : "", most);
+    }
+    config_.model.memory = given;
+    return "";
+  }
+  bool host_fits() const {
+    MemoryPlan host{.name = "memory", .items = {}, .available_bytes = site_.free_host_bytes};
+    add_host_items(config_, shape_, site_, host);
+    return host.fits();
+  }
   // Empty where no number is enough.
   std::string more_gpus(const char* words) {
     const PlanSite here = site_;
@@ -248,16 +279,19 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite
 }
 
 std::string misfit(const Plan& plan) {
-  for (const MemoryPlan& memory : plan.memories)
-    if (!memory.fits())
-      return fmt::format(
-          "the run needs {} of {} and {} are available: {}", bytes_text(memory.needed_bytes()), memory.name,
-          bytes_text(memory.available_bytes),
-          &memory != &plan.memories.front() && !plan.advice.empty()
-              ? plan.advice
-              : "lower rollout.max_sequences, learner.micro_batch_tokens, "
-                "cold_start.micro_batch_tokens or env.lanes, set model.recompute=true, or choose a "
-                "smaller model");
+  for (const MemoryPlan& memory : plan.memories) {
+    if (memory.fits()) continue;
+    const bool of_host = &memory == &plan.memories.front();
+    const bool holds_state = std::ranges::any_of(
+        memory.items, [](const MemoryItem& item) { return item.what == kOffloadedState; });
+    return fmt::format("the run needs {} of {} and {} are available: {}", bytes_text(memory.needed_bytes()),
+                       memory.name, bytes_text(memory.available_bytes),
+                       !of_host && !plan.advice.empty() ? plan.advice
+                       : holds_state ? "set model.offload_optimizer=false, take more GPUs or lower env.lanes"
+                                     : "lower rollout.max_sequences, learner.micro_batch_tokens, "
+                                       "cold_start.micro_batch_tokens or env.lanes, set "
+                                       "model.recompute=true, or choose a smaller model");
+  }
   return "";
 }
 

@@ -31,10 +31,11 @@ struct StepCost {
   double flops = 0;              // operations of generation, and of learning without recomputation
   double shard_bytes = 0;        // sent by each rank in its shard group
   double replica_bytes = 0;      // and to the replicas of its share
+  double offload_bytes = 0;      // from the host's memory to each GPU, and as many back
   int64_t record_bytes = 0;      // trajectories on the disk
   int64_t checkpoint_bytes = 0;  // one checkpoint
   // Estimates, if the site names its GPU, by the shares of its peak rates in plan.cc. Judging overlaps generation.
-  double generate_s = 0, judge_s = 0, learn_s = 0, send_s = 0;
+  double generate_s = 0, judge_s = 0, learn_s = 0, send_s = 0, offload_s = 0;
 };
 
 struct Plan {

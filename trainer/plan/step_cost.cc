@@ -17,6 +17,7 @@ using rollout::RolloutOptions;
 namespace {
 
 constexpr double kF32Bytes = 4, kBF16Bytes = 2;
+constexpr double kStateBytes = 3 * kF32Bytes;  // master and two moments
 // Shares of a GPU's roofs that an 8B shape reached on an H200: docs/measured/gpu.md.
 constexpr double kDecodeShare = 0.60;  // of the memory's bandwidth
 constexpr double kLearnShare = 0.50;   // of the arithmetic
@@ -111,6 +112,10 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   const double learning = per_token * double(step.learned_tokens);
   step.flops = learning + per_token / 3 * double(step.trajectories * row_tokens(r));
   add_sent_bytes(config, shape, site.ranks, step);
+  const int64_t shard = policy::shard_group_size(config.model.memory.shard_degree, site.ranks);
+  if (config.model.memory.offload_optimizer)
+    step.offload_bytes = kStateBytes * double(shape.parameter_count()) / double(shard) *
+                         double(config.learner.updates_per_batch * config.learner.epochs);
   step.record_bytes = kTokenBytes * step.trajectories * row_tokens(r);
   step.checkpoint_bytes = checkpoint_bytes(shape);
   if (!site.gpu) return step;
@@ -118,20 +123,26 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   step.generate_s = generate_s(config, shape, site);
   step.judge_s = double(step.verdicts) * kVerdictCoreSeconds / double(site.cores * site.ranks);
   step.learn_s = again * learning / (kLearnShare * site.gpu->flops * double(site.ranks));
-  step.send_s = send_s(site, policy::shard_group_size(config.model.memory.shard_degree, site.ranks), step);
+  step.send_s = send_s(site, shard, step);
+  step.offload_s = step.offload_bytes / (kLinkShare * site.gpu->host_link_bytes_per_s);
   return step;
 }
 
 std::string estimate_text(const StepCost& step) {
+  const std::string offload =
+      step.offload_bytes == 0
+          ? ""
+          : fmt::format(", {:.1f} s to move {:.0f} GB between each GPU and the host's memory and back",
+                        step.offload_s, step.offload_bytes * 1e-9);
   return fmt::format(
       "  estimated: {:.0f} s to generate, {:.0f} s to judge beside it, {:.0f} s to learn, {:.1f} s to send "
       "{:.0f} GB a "
-      "GPU in its shard group and {:.0f} GB to replicas\n  (answers as long as they may be; decoding at "
+      "GPU in its shard group and {:.0f} GB to replicas{}\n  (answers as long as they may be; decoding at "
       "{:.0f} % of the memory's bandwidth, learning at "
       "{:.0f} % of "
       "the arithmetic, sending at {:.0f} % of the links, a verdict {:.2f} s of one of 16 cores a GPU)\n",
       step.generate_s, step.judge_s, step.learn_s, step.send_s, step.shard_bytes * 1e-9,
-      step.replica_bytes * 1e-9, 100 * kDecodeShare, 100 * kLearnShare, 100 * kLinkShare,
+      step.replica_bytes * 1e-9, offload, 100 * kDecodeShare, 100 * kLearnShare, 100 * kLinkShare,
       kVerdictCoreSeconds);
 }
 

@@ -136,6 +136,29 @@ TEST_F(PaperPlan, OfShardedWeightsIsWhatAHandWorksOut) {
   EXPECT_EQ(make_plan(config, shape, site_, kJudge).memories.size(), 2u);
 }
 
+// 8B fits one H200 if master weights and moments, twelve bytes a parameter, lie on the host.
+TEST_F(PaperPlan, OfAnOffloadedOptimizerIsWhatAHandWorksOut) {
+  RunConfig config = gpu_config();
+  config.rollout.max_sequences = 1;
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
+  PlanSite one = site_named("1xH200-141");
+  EXPECT_THAT(misfit(make_plan(config, shape, one, kJudge)), HasSubstr("model.offload_optimizer=true"));
+  config.model.memory.offload_optimizer = true;
+  one.free_host_bytes = int64_t(120) << 30;
+  const Plan plan = make_plan(config, shape, one, kJudge);
+  EXPECT_EQ(misfit(plan), "");
+  EXPECT_EQ(bytes_of(plan.memories[0], "master weights and moments"), 12 * int64_t(8190735360));
+  EXPECT_EQ(bytes_of(plan.memories[1], "master weights and moments in passing"), 9 * (int64_t(64) << 20));
+  for (const MemoryItem& item : plan.memories[0].items) EXPECT_FALSE(item.what.starts_with("checkpoint"));
+  for (const MemoryItem& item : plan.memories[1].items) EXPECT_NE(item.what, "master weights");
+  EXPECT_NEAR(plan.step.offload_bytes, 12 * 8190735360.0, 1);
+  EXPECT_NEAR(plan.step.offload_s, 12 * 8190735360.0 / 48e9, 1e-6);
+  one.free_host_bytes = int64_t(96) << 30;
+  EXPECT_THAT(misfit(make_plan(config, shape, one, kJudge)), HasSubstr("set model.offload_optimizer=false"));
+  config.model.memory.offload_optimizer = false;  // the host has no room for it, and so it is not what to do
+  EXPECT_THAT(misfit(make_plan(config, shape, one, kJudge)), testing::Not(HasSubstr("offload")));
+}
+
 TEST_F(PaperPlan, SaysThatShardedWeightsFit) {
   RunConfig config = gpu_config();
   config.rollout.max_sequences = 1;

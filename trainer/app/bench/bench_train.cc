@@ -1,0 +1,132 @@
+// Supervised updates on random tokens: forward, backward, optimizer. Several ranks make them together.
+
+#include "trainer/app/bench/bench_train.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/process.h"
+#include "policy/cuda/device.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/threads.h"
+#include "trainer/app/bench/speed.h"
+#include "trainer/app/checks.h"
+#include "trainer/app/ranks.h"
+#include "trainer/config/device.h"
+#include "trainer/learn/optimizer.h"
+#include "trainer/run/console.h"
+
+namespace temper::trainer {
+
+using policy::Communicator;
+using policy::Policy;
+
+namespace {
+
+struct TrainWords : SpeedWords {
+  int64_t batch = 16, length = 256, micro_batches = 1;
+  bool gradients_only = false;
+};
+
+policy::PackedTokens random_pack(int64_t sequences, int64_t length, int64_t vocab_size, uint64_t seed) {
+  policy::PackedTokens tokens{
+      .ids = random_ids(sequences * length, vocab_size, seed), .starts = {}, .scored = {}};
+  tokens.scored.assign(tokens.ids.size(), 1);
+  for (int64_t i = 0; i <= sequences; ++i) tokens.starts.push_back(int32_t(i * length));
+  for (int64_t i = 0; i < sequences; ++i) tokens.scored[size_t(i * length)] = 0;
+  return tokens;
+}
+
+// Of the mean log-prob over all of an update's tokens.
+policy::ScoreGradient mean_gradient(double tokens) {
+  return {[tokens](int64_t, std::span<const double>, std::span<const double>, std::span<double> d_log_prob,
+                   std::span<double> d_entropy) {
+    std::ranges::fill(d_log_prob, -1 / tokens);
+    std::ranges::fill(d_entropy, 0);
+  }};
+}
+
+void report(const TrainWords& words, const Communicator& ranks, int64_t updates, double seconds,
+            double flops_per_token, int64_t peak_bytes) {
+  const int64_t each = updates * words.micro_batches * words.batch * words.length,
+                tokens = each * ranks.size();
+  const double rate = double(tokens) / seconds, of_rank = rate / ranks.size();
+  if (words.json) {
+    fmt::print("{}\n", nlohmann::json{{"what", "train"},
+                                      {"ranks", ranks.size()},
+                                      {"tokens_per_s", rate},
+                                      {"tokens_per_s_rank", of_rank},
+                                      {"tokens", tokens},
+                                      {"updates", updates},
+                                      {"seconds", seconds},
+                                      {"gflop_per_s", rate * flops_per_token * 1e-9},
+                                      {"peak_bytes", peak_bytes}}
+                           .dump());
+    return;
+  }
+  fmt::print("train: {:.0f} tokens/s, {:.1f} GFLOP/s ({} tokens in {:.2f} s, {} sequences)\n", rate,
+             rate * flops_per_token * 1e-9, tokens, seconds, words.batch);
+  fmt::print("{:.1f} ms an update of {} micro-batch{}", 1e3 * seconds / double(updates), words.micro_batches,
+             words.micro_batches == 1 ? "" : "es");
+  if (ranks.size() > 1) fmt::print(" on each of {} ranks, {:.0f} tokens/s a rank", ranks.size(), of_rank);
+  if (peak_bytes > 0) fmt::print(", at most {:.1f} GiB of a GPU", double(peak_bytes) / double(1 << 30));
+  fmt::print("\n");
+}
+
+int bench(const TrainWords& words, RunConfig& config, Communicator& ranks) {
+  connect_devices(config.model, ranks);
+  policy::use_threads(config.run.threads);
+  const bool first = ranks.rank() == 0;
+  if (first && !words.json) fmt::print("{}\n", device_text(config.model.policy()));
+  Policy policy = random_policy(config, ranks);
+  AdamW optimizer(policy.parameters(), config.optimizer);
+  const policy::PackedTokens tokens =
+      random_pack(words.batch, words.length, config.model.shape.vocab_size, 1 + uint64_t(ranks.rank()));
+  const policy::ScoreGradient gradient =
+      mean_gradient(double(tokens.ids.size()) * double(words.micro_batches * ranks.size()));
+  const auto update = [&] {
+    for (int64_t i = 0; i < words.micro_batches; ++i) policy.forward_backward(tokens, gradient);
+    if (!words.gradients_only) optimizer.update(config.optimizer.lr);
+  };
+  policy.shard_weights();
+  update();  // chooses kernels, makes moments
+  double start_s = device_now_s(config);
+  update();
+  const int64_t updates = repetitions(words.seconds, device_now_s(config) - start_s, ranks);
+  if (words.profile) print_profile(update, first);
+  start_s = device_now_s(config);
+  int64_t done = 0;
+  while (done < updates && !ranks.any(interrupted(), "interrupt")) update(), ++done;
+  const double seconds = device_now_s(config) - start_s;
+  const int64_t peak_bytes = config.model.policy().on_gpu() ? policy::cuda::peak_memory().allocated_bytes : 0;
+  if (first && done > 0)
+    report(words, ranks, done, seconds, policy.train_flops_per_token(words.length), peak_bytes);
+  return done > 0 ? kExitOk : kExitInterrupted;
+}
+
+}  // namespace
+
+void add_bench_train(CLI::App& bench_command, int& exit_code) {
+  auto* command = bench_command.add_subcommand(
+      "train", "tokens/s of supervised updates on random tokens, of one rank or of several");
+  const auto words = std::make_shared<TrainWords>();
+  declare_speed(*command, *words);
+  command->add_option("--batch", words->batch, "sequences of a micro-batch, for each rank")
+      ->check(at_least(1));
+  command->add_option("--length", words->length, "tokens of a sequence")->check(between(2, 1 << 20));
+  command->add_option("--micro-batches", words->micro_batches, "forwards and backwards in an update")
+      ->check(at_least(1));
+  command->add_flag("--gradients-only", words->gradients_only, "forward and backward, without the optimizer");
+  command->callback([=, &exit_code] {
+    exit_code = run_ranked(
+        {[=] { return words->config.read(); }, [](const RunConfig&) { return std::vector<env::Task>(); },
+         [](RunConfig& config, Communicator& ranks) {
+           share_machine(config, ranks);
+           use_device(config.model, config.model.shape, ranks);
+         },
+         [=](RunConfig& config, Communicator& ranks) { return bench(*words, config, ranks); }});
+  });
+}
+
+}  // namespace temper::trainer

@@ -1,0 +1,9 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace temper::trainer {
+
+void add_bench_train(CLI::App& bench, int& exit_code);
+
+}  // namespace temper::trainer

@@ -1,0 +1,91 @@
+#include "trainer/app/bench/speed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/process.h"
+#include "base/rng.h"
+#include "policy/bench/kernel_profile.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/threads.h"
+#include "trainer/app/checks.h"
+#include "trainer/config/device.h"
+
+namespace temper::trainer {
+
+using policy::Policy;
+
+void declare_speed(CLI::App& command, SpeedWords& words) {
+  declare_overrides(command, words.config);
+  command.add_option("--config", words.config.path, "RUN.yaml");
+  command.add_option("--seconds", words.seconds, "how long to measure")->check(above(0));
+  command.add_flag("--json", words.json, "as JSON");
+  command.add_flag("--profile", words.profile, "first profile where a GPU's time goes, by kind of kernel");
+}
+
+Policy random_policy(const RunConfig& config, policy::Communicator& ranks) {
+  policy::PolicyOptions options = config.model.policy();
+  options.ranks = &ranks;
+  Policy policy(config.model.shape, options);
+  policy.parameters().init_random(uint64_t(config.run.seed));
+  return policy;
+}
+
+std::vector<int32_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(int32_t(rng.below(uint64_t(vocab_size))));
+  return ids;
+}
+
+RunConfig read_and_use(const SpeedWords& words) {
+  RunConfig config = words.config.read();
+  use_device(config.model, config.model.shape);
+  policy::use_threads(config.run.threads);
+  if (!words.json) fmt::print("{}\n", device_text(config.model.policy()));
+  return config;
+}
+
+int64_t repetitions(double seconds, double one_s, policy::Communicator& ranks) {
+  const double all_s = ranks.sum(one_s, "time of a call");
+  return std::max<int64_t>(1, int64_t(seconds * ranks.size() / all_s));
+}
+
+double device_now_s(const RunConfig& config) {
+  wait_for_device(config.model.policy());
+  return now_s();
+}
+
+namespace {
+
+void print_kinds(const policy::KernelProfile::Found& found) {
+  std::vector<std::pair<double, std::string>> rows;
+  double sum = 0;
+  for (const auto& [kind, share] : found.kinds) {
+    rows.push_back({share.seconds, fmt::format("  {:<28}{:>10.2f} ms{:>8} launches", kind,
+                                               share.seconds * 1e3, share.launches)});
+    sum += share.seconds;
+  }
+  std::ranges::sort(rows, std::greater());
+  for (const auto& [seconds, row] : rows) fmt::print("{}{:>7.1f} %\n", row, 100 * seconds / sum);
+}
+
+}  // namespace
+
+void print_profile(const std::function<void()>& call, bool prints) {
+  if (!prints) return call();
+  const double start_s = now_s();
+  policy::KernelProfile profile;
+  call();
+  const policy::KernelProfile::Found found = profile.stop();
+  const double all_s = now_s() - start_s;
+  print_kinds(found);
+  const policy::Timeline& time = found.timeline;
+  for (const auto& [what, seconds] : {std::pair{"computing", time.computing_s},
+                                      {"only moving data", time.exposed_s},
+                                      {"idle, waiting for the host", time.idle_s}})
+    fmt::print("  {:<28}{:>10.2f} ms{:>24.1f} %\n", what, seconds * 1e3, 100 * seconds / time.all_s);
+  fmt::print("  {:<28}{:>10.2f} ms of {:.2f} ms, profiled\n", "all", time.all_s * 1e3, all_s * 1e3);
+}
+
+}  // namespace temper::trainer
