@@ -31,10 +31,9 @@ double head_products(const ModelConfig& c) { return double(c.vocab_size * c.hidd
 int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
                          int64_t scored) {
   const int64_t chunk = std::min(scored, options.chunk_rows());
-  if (options.on_gpu())
-    return cuda::activation_bytes(config, tokens, scored, chunk, options.memory.recompute);
+  const KeepByBlock keep = keep_for_backward(options.memory, config.num_hidden_layers);
+  if (options.on_gpu()) return cuda::activation_bytes(config, tokens, scored, chunk, keep);
   Arena arena;
-  const Keep keep = options.memory.recompute ? Keep::kInputs : Keep::kAll;
   if (options.dtype == DType::kF64)
     lay_out_activations<double>(arena, config, tokens, chunk, keep);
   else

@@ -2,13 +2,15 @@
 // The options that trade memory of a policy's updates for time. None of them changes what is computed.
 
 #include <cstdint>
+#include <string>
 
 #include "base/options.h"
 
 namespace temper::policy {
 
 struct MemoryOptions {
-  bool recompute = false;  // keep only each block's input for the backward
+  std::string recompute = "none";  // "feed_forward" or "all" (keep.h)
+  int64_t recompute_blocks = 0;    // the first so many blocks; 0: all
   int64_t logits_chunk =
       0;  // rows of the [T, V] logits that exist at once; 0: PolicyOptions::chunk_rows chooses
   int64_t zero_stage = 0;    // with several ranks; 0: zero_stage_for (parameters/parameter_store.h) chooses

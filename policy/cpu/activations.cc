@@ -20,11 +20,10 @@ BlockPanels<T> lay_out_panels(Arena& a, const ModelConfig& c) {
   return p;
 }
 
+// Up to the middle of the block.
 template <class T>
-BlockActivations<T> lay_out_inside(Arena& a, const ModelConfig& c, int64_t rows) {
-  const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
-                k = c.num_key_value_heads;
-  BlockActivations<T> b{};
+void lay_out_attention(Arena& a, const ModelConfig& c, int64_t rows, BlockActivations<T>& b) {
+  const int64_t d = c.hidden_size, h = c.num_attention_heads, k = c.num_key_value_heads;
   b.rstd1 = a.take<T>(rows);
   b.normed1 = a.take<T>(rows * d);
   b.qkv = a.take<T>(rows * (h + 2 * k) * c.head_dim);
@@ -33,11 +32,15 @@ BlockActivations<T> lay_out_inside(Arena& a, const ModelConfig& c, int64_t rows)
   b.lse = a.take<T>(rows * h);
   b.mixed = a.take<T>(rows * h * c.head_dim);
   b.middle = a.take<T>(rows * d);
+}
+
+template <class T>
+void lay_out_feed_forward(Arena& a, const ModelConfig& c, int64_t rows, BlockActivations<T>& b) {
+  const int64_t d = c.hidden_size, f = c.intermediate_size;
   b.rstd2 = a.take<T>(rows);
   b.normed2 = a.take<T>(rows * d);
   b.gate_up = a.take<T>(rows * 2 * f);
   b.gated = a.take<T>(rows * f);
-  return b;
 }
 
 template <class T>
@@ -119,23 +122,29 @@ BackwardScratch<T> BackwardScratch<T>::from_row(const ModelConfig& c, int64_t ro
 
 template <class T>
 Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int64_t tokens, int64_t chunk,
-                                   Keep keep) {
+                                   const KeepByBlock& keep) {
   const int64_t rows = tokens, width = rows * config.hidden_size;
   Activations<T> all{};
   all.panels = lay_out_panels<T>(arena, config);
   all.head_panels = arena.take<T>(cpu::panels_size<T>(config.vocab_size, config.hidden_size));
-  const auto shared = keep == Keep::kAll ? BlockActivations<T>{} : lay_out_inside<T>(arena, config, rows);
+  BlockActivations<T> shared{};
+  if (keep.of(0) < Keep::kAttention) lay_out_attention(arena, config, rows, shared);
+  if (keep.of(0) < Keep::kAll) lay_out_feed_forward(arena, config, rows, shared);
   T* ping_pong[2] = {};
-  if (keep == Keep::kNothing)
+  if (!keep.has_backward())
     for (T*& x : ping_pong) x = arena.take<T>(width);
+  const auto next_input = [&](int64_t i) {
+    return keep.has_backward() ? arena.take<T>(width) : ping_pong[i % 2];
+  };
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    auto block = keep == Keep::kAll ? lay_out_inside<T>(arena, config, rows) : shared;
-    block.x = keep == Keep::kNothing ? ping_pong[i % 2] : arena.take<T>(width);
-    all.blocks.push_back(block);
+    BlockActivations<T>& block = all.blocks.emplace_back(shared);
+    if (keep.of(i) >= Keep::kAttention) lay_out_attention(arena, config, rows, block);
+    if (keep.of(i) == Keep::kAll) lay_out_feed_forward(arena, config, rows, block);
+    block.x = next_input(i);
   }
-  all.x_out = keep == Keep::kNothing ? ping_pong[config.num_hidden_layers % 2] : arena.take<T>(width);
-  if (keep != Keep::kNothing) all.backward = lay_out_backward<T>(arena, config, rows);
-  all.head = lay_out_lm_head<T>(arena, config, chunk, keep != Keep::kNothing);
+  all.x_out = next_input(config.num_hidden_layers);
+  if (keep.has_backward()) all.backward = lay_out_backward<T>(arena, config, rows);
+  all.head = lay_out_lm_head<T>(arena, config, chunk, keep.has_backward());
   return all;
 }
 
@@ -143,7 +152,9 @@ template struct BlockActivations<float>;
 template struct BlockActivations<double>;
 template struct BackwardScratch<float>;
 template struct BackwardScratch<double>;
-template Activations<float> lay_out_activations(Arena&, const ModelConfig&, int64_t, int64_t, Keep);
-template Activations<double> lay_out_activations(Arena&, const ModelConfig&, int64_t, int64_t, Keep);
+template Activations<float> lay_out_activations(Arena&, const ModelConfig&, int64_t, int64_t,
+                                                const KeepByBlock&);
+template Activations<double> lay_out_activations(Arena&, const ModelConfig&, int64_t, int64_t,
+                                                 const KeepByBlock&);
 
 }  // namespace temper::policy

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "policy/keep.h"
 #include "policy/model_config.h"
 #include "policy/parameters/workspace.h"
 
@@ -64,8 +65,6 @@ struct LmHeadScratch {
   T* norm_blocks;  // [⌈C / kRowBlock⌉, D]
 };
 
-enum class Keep { kNothing, kInputs, kAll };
-
 template <class T>
 struct Activations {
   BlockPanels<T> panels;  // of the block that computes
@@ -76,9 +75,9 @@ struct Activations {
   LmHeadScratch<T> head;
 };
 
-// kNothing: forward only. kInputs: each block keeps its input alone, the rest is shared and computed again.
+// What a block does not keep lies in memory that such blocks share.
 template <class T>
 Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int64_t tokens, int64_t chunk,
-                                   Keep keep);
+                                   const KeepByBlock& keep);
 
 }  // namespace temper::policy

@@ -30,7 +30,8 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
       std::count_if(pack.scored.begin(), pack.scored.end(), [](uint8_t s) { return s != 0; });
   if (scored == 0) store.pass_without_tokens(gradient != nullptr);
   if (scored == 0) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
-  const Keep keep = !gradient ? Keep::kNothing : options_.memory.recompute ? Keep::kInputs : Keep::kAll;
+  const int64_t blocks = config_.num_hidden_layers;
+  const KeepByBlock keep = gradient ? keep_for_backward(options_.memory, blocks) : keep_nothing(blocks);
   const auto a = workspace_.lay_out([&](Arena& arena) {
     return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.chunk_rows()), keep);
   });
@@ -54,7 +55,7 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     store.wait_for_weights(i + 1, Pass::kBackward);
-    if (keep == Keep::kInputs) block_forward(i, w.blocks[i], pack, a, nullptr);
+    compute_again(keep.of(int64_t(i)), i, w.blocks[i], pack, a);
     block_backward(i, w.blocks[i], g.blocks[i], pack, a.blocks[i], s);
     store.finish_unit(i + 1);
     std::swap(s.dx_out, s.dx_in);
@@ -62,6 +63,20 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   cpu::embedding_backward(s.dx_out, pack.ids.data(), tokens, width, g.embedding);
   store.finish_unit(0);
   return scores;
+}
+
+// What the backward of a block reads and its forward did not keep.
+template <class T>
+void CpuDecoder<T>::compute_again(Keep kept, size_t layer, const BlockWeights<T>& w, const PackedTokens& pack,
+                                  const Activations<T>& a) {
+  if (kept == Keep::kInputs) block_forward(layer, w, pack, a, nullptr);
+  if (kept != Keep::kAttention) return;
+  const cpu::LinearPanels<T> gate_up[] = {
+      {w.gate_up, config_.hidden_size, 2 * config_.intermediate_size, a.panels.gate_up}};
+  cpu::pack_linears<T>(gate_up);
+  cpu::parallel_tiles(int64_t(pack.ids.size()), [&](int64_t row, int64_t rows) {
+    feed_forward(w, a.panels, rows, a.blocks[layer].from_row(config_, row), nullptr);
+  });
 }
 
 template <class T>
@@ -94,18 +109,19 @@ void CpuDecoder<T>::block_forward(size_t layer, const BlockWeights<T>& w, const 
   cpu::attention(shape_, b.qk, b.qkv, pack.starts.data(), int64_t(pack.starts.size()) - 1, b.mixed, b.lse,
                  config_.window_of(int64_t(layer)));
   cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
-    feed_forward(w, panels, rows, b.from_row(config_, row), x_out ? x_out + row * d : nullptr);
+    const BlockActivations<T> t = b.from_row(config_, row);
+    std::copy_n(t.x, rows * d, t.middle);
+    cpu::linear(t.mixed, panels.o, rows, shape_.q_width(), d, true, t.middle);
+    cpu::add_bias(w.o_bias, rows, d, t.middle);
+    feed_forward(w, panels, rows, t, x_out ? x_out + row * d : nullptr);
   });
 }
 
-// From attention's output to the block's, for a tile of rows.
+// From the middle of the block to its output, for a tile of rows.
 template <class T>
 void CpuDecoder<T>::feed_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels, int64_t rows,
                                  const BlockActivations<T>& b, T* x_out) {
   const int64_t d = config_.hidden_size, f = config_.intermediate_size;
-  std::copy_n(b.x, rows * d, b.middle);
-  cpu::linear(b.mixed, panels.o, rows, shape_.q_width(), d, true, b.middle);
-  cpu::add_bias(w.o_bias, rows, d, b.middle);
   cpu::rms_norm(b.middle, w.post_norm, config_.rms_norm_eps, rows, d, b.normed2, b.rstd2);
   cpu::linear(b.normed2, panels.gate_up, rows, d, 2 * f, false, b.gate_up);
   cpu::add_bias(w.gate_up_bias, rows, 2 * f, b.gate_up);

@@ -36,6 +36,8 @@ class CpuDecoder : public Decoder {
   void pack_block(const BlockWeights<T>& w, const BlockPanels<T>& panels);
   void block_forward(size_t layer, const BlockWeights<T>& w, const PackedTokens& pack,
                      const Activations<T>& a, T* x_out);
+  void compute_again(Keep kept, size_t layer, const BlockWeights<T>& w, const PackedTokens& pack,
+                     const Activations<T>& a);
   void feed_forward(const BlockWeights<T>& w, const BlockPanels<T>& panels, int64_t rows,
                     const BlockActivations<T>& b, T* x_out);
   void block_backward(size_t layer, const BlockWeights<T>& w, const BlockWeights<T>& g,

@@ -7,15 +7,17 @@ namespace {
 
 using bf16 = at::BFloat16;
 
-GpuBlock lay_out_inside(Arena& a, const ModelConfig& c, int64_t rows) {
+// Up to the middle of the block.
+void lay_out_attention(Arena& a, const ModelConfig& c, int64_t rows, GpuBlock& b) {
   const int64_t h = c.num_attention_heads, k = c.num_key_value_heads;
-  GpuBlock b{};
   b.qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
   b.lse = a.take<float>(rows * h);
   b.mixed = a.take<bf16>(rows * h * c.head_dim);
   b.middle = a.take<bf16>(rows * c.hidden_size);
+}
+
+void lay_out_feed_forward(Arena& a, const ModelConfig& c, int64_t rows, GpuBlock& b) {
   b.gate_up = a.take<bf16>(rows * 2 * c.intermediate_size);
-  return b;
 }
 
 // The width of the widest vector whose gradient is a sum over rows.
@@ -67,22 +69,28 @@ GpuPack lay_out_pack(Arena& a, int64_t tokens, int64_t scored) {
 }
 
 GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
-                                       int64_t scored, int64_t chunk, Keep keep) {
+                                       int64_t scored, int64_t chunk, const KeepByBlock& keep) {
   const int64_t rows = round_up(tokens, kRowUnit), width = rows * config.hidden_size;
   GpuActivations all{};
   all.pack = lay_out_pack(arena, tokens, scored);
-  const GpuBlock shared = keep == Keep::kAll ? GpuBlock{} : lay_out_inside(arena, config, rows);
+  GpuBlock shared{};
+  if (keep.of(0) < Keep::kAttention) lay_out_attention(arena, config, rows, shared);
+  if (keep.of(0) < Keep::kAll) lay_out_feed_forward(arena, config, rows, shared);
   bf16* ping_pong[2] = {};
-  if (keep == Keep::kNothing)
+  if (!keep.has_backward())
     for (bf16*& x : ping_pong) x = arena.take<bf16>(width);
+  const auto next_input = [&](int64_t i) {
+    return keep.has_backward() ? arena.take<bf16>(width) : ping_pong[i % 2];
+  };
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    GpuBlock block = keep == Keep::kAll ? lay_out_inside(arena, config, rows) : shared;
-    block.x = keep == Keep::kNothing ? ping_pong[i % 2] : arena.take<bf16>(width);
-    all.blocks.push_back(block);
+    GpuBlock& block = all.blocks.emplace_back(shared);
+    if (keep.of(i) >= Keep::kAttention) lay_out_attention(arena, config, rows, block);
+    if (keep.of(i) == Keep::kAll) lay_out_feed_forward(arena, config, rows, block);
+    block.x = next_input(i);
   }
-  all.x_out = keep == Keep::kNothing ? ping_pong[config.num_hidden_layers % 2] : arena.take<bf16>(width);
-  all.scratch = lay_out_scratch(arena, config, rows, keep != Keep::kNothing);
-  all.head = lay_out_lm_head(arena, config, round_up(chunk, kRowUnit), keep != Keep::kNothing);
+  all.x_out = next_input(config.num_hidden_layers);
+  all.scratch = lay_out_scratch(arena, config, rows, keep.has_backward());
+  all.head = lay_out_lm_head(arena, config, round_up(chunk, kRowUnit), keep.has_backward());
   return all;
 }
 

@@ -74,7 +74,7 @@ struct GpuActivations {
 constexpr int64_t kRowUnit = 32;  // below it products fall off a cliff
 
 GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
-                                       int64_t scored, int64_t chunk, Keep keep);
+                                       int64_t scored, int64_t chunk, const KeepByBlock& keep);
 
 // The activations of R rows on their way through one block, whichever buffers they lie in.
 struct BlockRows {

@@ -106,7 +106,8 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   const std::vector<int32_t> scored = scored_tokens(pack);
   if (scored.empty()) store.pass_without_tokens(gradient != nullptr);
   if (scored.empty()) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
-  const Keep keep = !gradient ? Keep::kNothing : options_.memory.recompute ? Keep::kInputs : Keep::kAll;
+  const int64_t blocks = config_.num_hidden_layers;
+  const KeepByBlock keep = gradient ? keep_for_backward(options_.memory, blocks) : keep_nothing(blocks);
   const auto a = training_.lay_out([&](Arena& arena) {
     return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
                                    std::min(int64_t(scored.size()), options_.chunk_rows()), keep);
@@ -130,7 +131,7 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     store.wait_for_weights(i + 1, Pass::kBackward);
-    if (keep == Keep::kInputs) block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch, nullptr);
+    compute_again(keep.of(int64_t(i)), w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
     block_backward(w.blocks[i], g.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
     store.finish_unit(i + 1);
   }
@@ -145,6 +146,13 @@ void CudaDecoder::block_forward(const BlockWeights<bf16>& w, int64_t tokens, con
                                 const GpuBlock& b, const GpuScratch& s, bf16* x_out) {
   block(w, {tokens, pack.positions, {}}, block_rows(b, s, x_out),
         [&] { attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_); });
+}
+
+// What the backward of a block reads and its forward did not keep.
+void CudaDecoder::compute_again(Keep kept, const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
+                                const GpuBlock& b, const GpuScratch& s) {
+  if (kept == Keep::kInputs) block_forward(w, tokens, pack, b, s, nullptr);
+  if (kept == Keep::kAttention) gate_up(w, tokens, block_rows(b, s, nullptr));
 }
 
 // s.dx holds the gradient at the block's output, and then that at its input.

@@ -54,6 +54,8 @@ class CudaDecoder : public Decoder {
   void block(const BlockWeights<bf16>& w, const BlockTokens& tokens, const BlockRows& r,
              const std::function<void()>& attend);
 
+  void gate_up(const BlockWeights<bf16>& w, int64_t count, const BlockRows& r);
+
   void check_window(const PackedTokens& pack) const;
 
   // score
@@ -61,6 +63,8 @@ class CudaDecoder : public Decoder {
                  bool backward);
   void block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack, const GpuBlock& b,
                      const GpuScratch& s, bf16* x_out);
+  void compute_again(Keep kept, const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
+                     const GpuBlock& b, const GpuScratch& s);
   void block_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
                       const GpuPack& pack, const GpuBlock& b, const GpuScratch& s);
   void feed_forward_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,

@@ -15,11 +15,19 @@ void CudaDecoder::block(const BlockWeights<bf16>& w, const BlockTokens& tokens, 
                      tokens.positions, count, tokens.pages, r.qk, stream_);
   attend();
   products_.linear(r.mixed, w.o, w.o_bias, r.x, padded, shape_.q_width(), d, r.middle, stream_);
-  cuda::rms_norm(DType::kBF16, r.middle, nullptr, w.post_norm, eps, count, d, r.normed, stream_);
-  products_.linear(r.normed, w.gate_up, w.gate_up_bias, nullptr, padded, d, 2 * f, r.gate_up, stream_);
+  gate_up(w, count, r);
   if (!r.x_out) return;
   cuda::swiglu(DType::kBF16, r.gate_up, count, f, r.gated, stream_);
   products_.linear(r.gated, w.down, w.down_bias, r.middle, padded, f, d, r.x_out, stream_);
+}
+
+// From the middle of the block to what the feed-forward's backward reads.
+void CudaDecoder::gate_up(const BlockWeights<bf16>& w, int64_t count, const BlockRows& r) {
+  const int64_t d = config_.hidden_size;
+  cuda::rms_norm(DType::kBF16, r.middle, nullptr, w.post_norm, config_.rms_norm_eps, count, d, r.normed,
+                 stream_);
+  products_.linear(r.normed, w.gate_up, w.gate_up_bias, nullptr, round_up(count, kRowUnit), d,
+                   2 * config_.intermediate_size, r.gate_up, stream_);
 }
 
 }  // namespace temper::policy

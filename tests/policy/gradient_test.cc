@@ -29,11 +29,11 @@ double finite_difference(const std::function<double()>& loss, double* weight, do
 
 struct Case {
   bool tied;
-  bool recompute;
-  int64_t logits_chunk;
+  const char* recompute;
+  int64_t recompute_blocks, logits_chunk;
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) {
-  return out << (c.tied ? "tied" : "untied") << (c.recompute ? ", recompute" : "") << ", chunks of "
+  return out << (c.tied ? "tied" : "untied") << ", recompute " << c.recompute << ", chunks of "
              << c.logits_chunk;
 }
 
@@ -45,11 +45,12 @@ TEST_P(Gradient, OfEveryParameterEqualsFiniteDifferences) {
   config.hidden_size = 6;
   config.intermediate_size = 7;
   config.head_dim = 4;
-  Policy policy =
-      random_policy(config,
-                    {.dtype = DType::kF64,
-                     .memory = {.recompute = GetParam().recompute, .logits_chunk = GetParam().logits_chunk}},
-                    1, 0.5);
+  Policy policy = random_policy(config,
+                                {.dtype = DType::kF64,
+                                 .memory = {.recompute = GetParam().recompute,
+                                            .recompute_blocks = GetParam().recompute_blocks,
+                                            .logits_chunk = GetParam().logits_chunk}},
+                                1, 0.5);
   const PackedTokens pack = random_pack({5, 1, 8, 3}, config.vocab_size, 2);
   policy.forward_backward(pack, loss_gradient, kTemperature);
   double* weights = policy.parameters().weights().data_ptr<double>();
@@ -68,8 +69,9 @@ TEST_P(Gradient, OfEveryParameterEqualsFiniteDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policy, Gradient,
-                         testing::Values(Case{true, false, 512}, Case{false, false, 4}, Case{true, true, 3},
-                                         Case{false, true, 512}));
+                         testing::Values(Case{true, "none", 0, 512}, Case{false, "feed_forward", 1, 4},
+                                         Case{true, "all", 0, 3}, Case{false, "all", 1, 512},
+                                         Case{true, "feed_forward", 0, 512}));
 
 // Cut down by top-k and top-p, where the same tokens stay kept: those that are not have no part in it.
 TEST(Gradient, OfATruncatedDistributionEqualsFiniteDifferences) {

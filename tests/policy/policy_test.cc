@@ -81,16 +81,26 @@ TEST(Policy, ScoresOnlyWhatIsAsked) {
   }
 }
 
+const std::vector<MemoryOptions> kRecomputing = {{},
+                                                 {.recompute = "feed_forward", .recompute_blocks = 2},
+                                                 {.recompute = "feed_forward"},
+                                                 {.recompute = "all", .recompute_blocks = 2},
+                                                 {.recompute = "all"}};
+
 TEST(Policy, RecomputingChangesNoBit) {
+  ModelConfig config = small_config(false);
+  config.num_hidden_layers = 3;
   const PackedTokens pack = random_pack({70, 33, 5, 150}, 37, 4);
-  Policy plain = random_policy(small_config(false), {}, 3);
-  Policy recomputing = random_policy(small_config(false), {.memory = {.recompute = true}}, 3);
+  Policy plain = random_policy(config, {}, 3);
   const TokenScores a = plain.forward_backward(pack, loss_gradient, 0.9);
-  const TokenScores b = recomputing.forward_backward(pack, loss_gradient, 0.9);
-  EXPECT_EQ(a.log_prob, b.log_prob);
-  EXPECT_EQ(a.entropy, b.entropy);
-  EXPECT_TRUE(at::equal(plain.parameters().gradients(), recomputing.parameters().gradients()));
-  EXPECT_LT(recomputing.workspace_bytes(), plain.workspace_bytes());
+  for (size_t i = 1; i < kRecomputing.size(); ++i) {
+    Policy recomputing = random_policy(config, {.memory = kRecomputing[i]}, 3);
+    const TokenScores b = recomputing.forward_backward(pack, loss_gradient, 0.9);
+    EXPECT_EQ(a.log_prob, b.log_prob);
+    EXPECT_EQ(a.entropy, b.entropy);
+    EXPECT_TRUE(at::equal(plain.parameters().gradients(), recomputing.parameters().gradients())) << i;
+    EXPECT_LT(recomputing.workspace_bytes(), plain.workspace_bytes()) << i;
+  }
 }
 
 TEST(Policy, HeadInChunksEqualsHeadAtOnce) {
@@ -144,8 +154,8 @@ TEST(Policy, ForwardAloneEqualsForwardWithBackward) {
 }
 
 TEST(Policy, WorkspaceIsWhatWasPlanned) {
-  for (bool recompute : {false, true}) {
-    Policy policy = random_policy(small_config(), {.memory = {.recompute = recompute}}, 3);
+  for (const MemoryOptions& memory : kRecomputing) {
+    Policy policy = random_policy(small_config(), {.memory = memory}, 3);
     const PackedTokens pack = random_pack({70, 33}, 37, 4);
     const int64_t scored = std::count(pack.scored.begin(), pack.scored.end(), 1);
     policy.forward_backward(pack, loss_gradient);

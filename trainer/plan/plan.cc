@@ -169,25 +169,39 @@ class Advice {
  public:
   Advice(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
          const std::vector<MemoryItem>& judge)
-      : config_(config), shape_(shape), site_(site), judge_(judge) {}
+      : config_(config),
+        shape_(shape),
+        site_(site),
+        judge_(judge),
+        given_sequences_(config.rollout.max_sequences) {}
 
   std::string text() {
     if (const int64_t most = most_sequences(); most > 0)
       return fmt::format("rollout.max_sequences may be up to {}", most);
-    if (!config_.model.memory.recompute) {
-      config_.model.memory.recompute = true;
-      if (const int64_t most = most_sequences(); most > 0)
-        return fmt::format("model.recompute=true and rollout.max_sequences of at most {} make it fit", most);
+    policy::MemoryOptions& memory = config_.model.memory;
+    for (const char* part : {"feed_forward", "all"}) {
+      if (memory.recompute == "all" && memory.recompute_blocks == 0) break;
+      memory.recompute = part;
+      memory.recompute_blocks = 0;
+      if (const int64_t most = most_sequences(); most > 0) {
+        const int64_t blocks = fewest_blocks(std::min(most, given_sequences_));
+        return fmt::format("model.recompute={}{} and rollout.max_sequences of at most {} make it fit", part,
+                           blocks < shape_.num_hidden_layers
+                               ? fmt::format(", model.recompute_blocks of at least {}", blocks)
+                               : "",
+                           blocks < shape_.num_hidden_layers ? std::min(most, given_sequences_) : most);
+      }
     }
+    memory.recompute_blocks = 0;
     if (std::exchange(config_.model.memory.shard_degree, 0) > 0)
       if (const int64_t most = most_sequences(); most > 0)
         return fmt::format(
-            "model.shard_degree=0, model.recompute=true and rollout.max_sequences of at most {} make it fit",
+            "model.shard_degree=0, model.recompute=all and rollout.max_sequences of at most {} make it fit",
             most);
     const int64_t given = std::exchange(config_.model.memory.zero_stage, 3);
     if (const int64_t most = most_sequences(); most > 0)
       return fmt::format(
-          "model.zero_stage=3, model.recompute=true and rollout.max_sequences of at most {} make it fit",
+          "model.zero_stage=3, model.recompute=all and rollout.max_sequences of at most {} make it fit",
           most);
     config_.model.memory.zero_stage = given;
     if (const std::string text = offloaded(); !text.empty()) return text;
@@ -209,7 +223,7 @@ class Advice {
       if (shards) config_.model.memory.zero_stage = 3;
       if (const int64_t most = host_fits() ? most_sequences() : 0; most > 0)
         return fmt::format(
-            "model.offload_optimizer=true, {}model.recompute=true and rollout.max_sequences of at most {} "
+            "model.offload_optimizer=true, {}model.recompute=all and rollout.max_sequences of at most {} "
             "make it "
             "fit",
             shards ? "model.zero_stage=3, " : "", most);
@@ -228,10 +242,19 @@ class Advice {
     for (site_.ranks = 2 * here.ranks; site_.ranks <= kMostRanks; site_.ranks *= 2)
       if (const int64_t most = most_sequences(); most > 0)
         return fmt::format(
-            "{} such GPUs, {}model.recompute=true and rollout.max_sequences of at most {} make it fit",
+            "{} such GPUs, {}model.recompute=all and rollout.max_sequences of at most {} make it fit",
             site_.ranks, words, most);
     site_ = here;
     return "";
+  }
+  // That must recompute so that so many sequences fit, where they do if all of them recompute.
+  int64_t fewest_blocks(int64_t sequences) {
+    int64_t too_few = 0, enough = shape_.num_hidden_layers;
+    while (enough - too_few > 1) {
+      int64_t& blocks = config_.model.memory.recompute_blocks = std::midpoint(too_few, enough);
+      (fits(sequences) ? enough : too_few) = blocks;
+    }
+    return enough;
   }
   bool fits(int64_t sequences) {
     config_.rollout.max_sequences = sequences;
@@ -248,6 +271,7 @@ class Advice {
   const ModelConfig& shape_;
   PlanSite site_;
   const std::vector<MemoryItem>& judge_;
+  const int64_t given_sequences_;
 };
 
 std::string step_text(const StepCost& step) {
@@ -290,7 +314,7 @@ std::string misfit(const Plan& plan) {
                        : holds_state ? "set model.offload_optimizer=false, take more GPUs or lower env.lanes"
                                      : "lower rollout.max_sequences, learner.micro_batch_tokens, "
                                        "cold_start.micro_batch_tokens or env.lanes, set "
-                                       "model.recompute=true, or choose a smaller model");
+                                       "model.recompute=all, or choose a smaller model");
   }
   return "";
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "policy/keep.h"
 #include "policy/layouts.h"
 #include "policy/parameters/parameter_store.h"
 #include "policy/parameters/shard_groups.h"
@@ -99,6 +100,15 @@ double send_s(const PlanSite& site, int64_t shard, const StepCost& step) {
          step.replica_bytes / group_speed(gpu, site.ranks <= gpu.host_gpus, gpu.host_gpus / shard);
 }
 
+// What forward and backward take, in parts of what they take where nothing is computed again.
+double with_recomputation(const RunConfig& config, const ModelConfig& shape, double flops_per_token) {
+  const auto blocks = shape.num_hidden_layers;
+  const policy::KeepByBlock keep = policy::keep_for_backward(config.model.memory, blocks);
+  if (keep.of(0) == policy::Keep::kInputs) return 1 + double(keep.count) / double(3 * blocks);
+  const double gate_up = 2 * 2 * double(shape.intermediate_size * shape.hidden_size);
+  return 1 + double(keep.count) * gate_up / flops_per_token;
+}
+
 }  // namespace
 
 StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
@@ -119,10 +129,10 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   step.record_bytes = kTokenBytes * step.trajectories * row_tokens(r);
   step.checkpoint_bytes = checkpoint_bytes(shape);
   if (!site.gpu) return step;
-  const double again = config.model.memory.recompute ? 4.0 / 3 : 1;
   step.generate_s = generate_s(config, shape, site);
   step.judge_s = double(step.verdicts) * kVerdictCoreSeconds / double(site.cores * site.ranks);
-  step.learn_s = again * learning / (kLearnShare * site.gpu->flops * double(site.ranks));
+  step.learn_s = with_recomputation(config, shape, per_token) * learning /
+                 (kLearnShare * site.gpu->flops * double(site.ranks));
   step.send_s = send_s(site, shard, step);
   step.offload_s = step.offload_bytes / (kLinkShare * site.gpu->host_link_bytes_per_s);
   return step;

@@ -62,17 +62,22 @@ TEST_F(CudaDecoder, GradientsAddUpAndRepeatTheirBits) {
 TEST_F(CudaDecoder, RecomputingAndChunkingChangeNoBits) {
   const PackedTokens pack = random_pack(kLengths, 1000, 6);
   Twins plain(gpu_config());
+  const TokenScores scores = plain.gpu.forward_backward(pack, loss_gradient);
   PolicyOptions options = on_gpu();
-  options.memory.recompute = true;
-  Twins recomputing(gpu_config(), options);
+  for (const char* part : {"feed_forward", "all"})
+    for (const int64_t blocks : {1, 0}) {
+      options.memory.recompute = part;
+      options.memory.recompute_blocks = blocks;
+      Twins recomputing(gpu_config(), options);
+      EXPECT_EQ(recomputing.gpu.forward_backward(pack, loss_gradient).log_prob, scores.log_prob);
+      EXPECT_TRUE(at::equal(recomputing.gpu.parameters().gradients(), plain.gpu.parameters().gradients()))
+          << part << " of " << blocks;
+      EXPECT_LT(recomputing.gpu.activation_bytes(1000, 900), plain.gpu.activation_bytes(1000, 900));
+    }
   options.memory.logits_chunk = 100;
   Twins chunked(gpu_config(), options);
-  const TokenScores scores = plain.gpu.forward_backward(pack, loss_gradient);
-  EXPECT_EQ(recomputing.gpu.forward_backward(pack, loss_gradient).log_prob, scores.log_prob);
-  EXPECT_TRUE(at::equal(recomputing.gpu.parameters().gradients(), plain.gpu.parameters().gradients()));
   EXPECT_EQ(chunked.gpu.forward(pack).log_prob, scores.log_prob);
   EXPECT_LT(plain.gpu.activation_bytes(1000, 900), 1 << 28);
-  EXPECT_LT(recomputing.gpu.activation_bytes(1000, 900), plain.gpu.activation_bytes(1000, 900));
 }
 
 TEST_F(CudaDecoder, PackingChangesNoBits) {

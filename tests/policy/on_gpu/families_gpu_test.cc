@@ -78,7 +78,7 @@ TEST_P(GpuFamilies, GradientsRepeatTheirBitsAlsoRecomputed) {
   const PackedTokens pack = random_pack(kLengths, 1000, 5);
   Twins plain(GetParam().config);
   PolicyOptions options = on_gpu();
-  options.memory.recompute = true;
+  options.memory.recompute = "all";
   Twins recomputing(GetParam().config, options);
   plain.gpu.forward_backward(pack, loss_gradient);
   const at::Tensor once = plain.gpu.parameters().gradients().clone();

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 RunConfig gpu_config() {
-  return read_config("", {"model.device=cuda", "model.path=models/Qwen3-8B", "model.recompute=true",
+  return read_config("", {"model.device=cuda", "model.path=models/Qwen3-8B", "model.recompute=all",
                           "rollout.tasks_per_step=16", "rollout.samples_per_task=16", "rollout.turns=3",
                           "rollout.max_response_tokens=8192", "rollout.max_context_tokens=18432",
                           "rollout.max_sequences=4", "learner.micro_batch_tokens=18432"});
@@ -165,7 +165,7 @@ TEST_F(PaperPlan, SaysThatShardedWeightsFit) {
   const PlanSite hosts = site_named("16xH200-141");
   const policy::ModelConfig shape = *published_shape("QwQ-32B");
   const std::string advice = make_plan(config, shape, hosts, kJudge).advice;
-  EXPECT_THAT(advice, HasSubstr("model.zero_stage=3, model.recompute=true"));
+  EXPECT_THAT(advice, HasSubstr("model.zero_stage=3, model.recompute=all"));
   config.model.memory.zero_stage = 3;
   EXPECT_EQ(misfit(make_plan(config, shape, hosts, kJudge)), "");
 }
@@ -182,9 +182,18 @@ TEST_F(PaperPlan, SaysWhatWouldFit) {
   EXPECT_THAT(misfit(make_plan(config, shape, site_, kJudge)),
               HasSubstr(fmt::format("may be up to {}", most)));
   EXPECT_THROW(check_fits(make_plan(config, shape, site_, kJudge)), ConfigError);
-  config.model.memory.recompute = false;
+  config.model.memory.recompute = "none";
   config.learner.micro_batch_tokens = 40960;
-  EXPECT_THAT(make_plan(config, shape, site_, kJudge).advice, HasSubstr("model.recompute=true"));
+  config.rollout.max_sequences = 1;
+  const std::string advice = make_plan(config, shape, site_, kJudge).advice;
+  const std::string blocks = ", model.recompute_blocks of at least ";
+  ASSERT_THAT(advice, HasSubstr("model.recompute=feed_forward" + blocks));
+  config.model.memory.recompute = "feed_forward";
+  config.model.memory.recompute_blocks = std::stoll(advice.substr(advice.find(blocks) + blocks.size()));
+  EXPECT_EQ(misfit(make_plan(config, shape, site_, kJudge)), "");
+  EXPECT_LT(make_plan(config, shape, site_, kJudge).step.learn_s, plan.step.learn_s);
+  --config.model.memory.recompute_blocks;
+  EXPECT_NE(misfit(make_plan(config, shape, site_, kJudge)), "");
   const Plan large = make_plan(config, *published_shape("Qwen3-14B"), site_named("1xH100-80"), kJudge);
   EXPECT_THAT(large.advice, HasSubstr("such GPUs"));
 }
@@ -195,7 +204,7 @@ TEST_F(PaperPlan, SaysThatALargerShardGroupFits) {
   const PlanSite hosts = site_named("64xH200-141");
   const policy::ModelConfig shape = *published_shape("QwQ-32B");
   EXPECT_THAT(make_plan(config, shape, hosts, kJudge).advice,
-              HasSubstr("model.shard_degree=0, model.recompute=true"));
+              HasSubstr("model.shard_degree=0, model.recompute=all"));
   config.model.memory.shard_degree = 0;
   config.rollout.max_sequences = 1;
   EXPECT_EQ(misfit(make_plan(config, shape, hosts, kJudge)), "");

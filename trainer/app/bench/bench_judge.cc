@@ -273,7 +273,7 @@ nlohmann::json each(Judge& judge, const Candidates& candidates, int64_t times) {
   const auto bar = progress_bar("candidates", false);
   for (size_t i = 0; i < candidates.size() && !interrupted(); ++i) {
     const BenchCandidate& c = candidates[i];
-    const auto source = [&](int64_t k) { return fmt::format("{}\n{} {}\n", c.source, c.comment, k); };
+    const auto source = [&](int64_t k) { return renewed(c, k, false); };
     Repeated repeated;
     const double start_s = now_s();
     const Verdict first = judge.judge(c.task, source(0));
