@@ -37,6 +37,14 @@ void MemoryOptions::visit(OptionVisitor& v) {
                     "ranks are one group",
             .min = 0,
             .may_change = true});
+  v.option("phases", phases,
+           {.help = "whether keys and values of rollouts are in memory together with activations and "
+                    "gradients of updates. "
+                    "apart: each phase gives its memory to the other, which takes some time at each change. "
+                    "auto: apart "
+                    "where they do not fit together",
+            .choices = {"auto", "together", "apart"},
+            .may_change = true});
   v.option("offload_optimizer", offload_optimizer,
            {.help = "keep master weights and moments in the host's memory, 12 bytes for each parameter of a "
                     "rank's share; an update moves them through the GPU piece by piece, and a checkpoint is "

@@ -15,6 +15,8 @@ struct MemoryOptions {
       0;  // rows of the [T, V] logits that exist at once; 0: PolicyOptions::chunk_rows chooses
   int64_t zero_stage = 0;    // with several ranks; 0: zero_stage_for (parameters/parameter_store.h) chooses
   int64_t shard_degree = 0;  // ranks of a shard group (parameters/shard_groups.h); 0: all
+  // Whether what updates alone need is given up while rollouts go on: "apart", "together"; "auto" is decided by the plan.
+  std::string phases = "auto";
   bool offload_optimizer =
       false;  // master weights and moments in the host's memory (parameters/part_updates.h)
   void visit(OptionVisitor& v);

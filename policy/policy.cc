@@ -64,7 +64,9 @@ TokenScores Policy::forward_backward(const PackedTokens& tokens, const ScoreGrad
 void Policy::shard_weights() { impl_->parameters.shard_weights(); }
 
 void Policy::unshard_weights() {
-  if (impl_->parameters.sharded()) impl_->decoder->release_training_memory();
+  const bool apart = impl_->options.memory.phases == "apart";
+  if (apart || impl_->parameters.sharded()) impl_->decoder->release_training_memory();
+  if (apart) impl_->parameters.release_unsummed();
   impl_->parameters.unshard_weights();
 }
 

@@ -66,7 +66,7 @@ class Policy {
   }
 
   // ParameterStore's. In between the policy learns and scores, and extend() and sample() fail a TEMPER_CHECK. Memory that
-  // learning alone needs is given up where the weights become whole again.
+  // learning alone needs is given up where the weights become whole again, or MemoryOptions::phases are apart.
   void shard_weights();
   void unshard_weights();
 

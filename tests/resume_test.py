@@ -220,7 +220,8 @@ class Ranks(Resume):
         on_host = "model.offload_optimizer=true"
         for first, then in ((["model.zero_stage=3"], ["model.zero_stage=2", on_host]),
                             (["model.zero_stage=2", on_host], ["model.zero_stage=3"]),
-                            (["model.zero_stage=3", on_host], ["model.zero_stage=3", on_host])):
+                            (["model.zero_stage=3", on_host], ["model.zero_stage=3", on_host]),
+                            (["model.zero_stage=2", "model.phases=apart"], ["model.zero_stage=2", "model.phases=apart"])):
             with self.subTest(f"{first} then {then}"):
                 shutil.rmtree(self.dir, ignore_errors=True)
                 ended = run(self.dir, *words, *first, count=2, fault="update:kill@4")

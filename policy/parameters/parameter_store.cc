@@ -207,12 +207,16 @@ void ParameterStore::shard_weights() {
   placement_ = next_placement();
 }
 
-// No gradient waits to be summed between updates, so that the memory for those goes as well.
+void ParameterStore::release_unsummed() {
+  unsummed_.reset();
+  give_back_unused(options_.device());
+}
+
+// No gradient waits to be summed between updates.
 void ParameterStore::unshard_weights() {
   if (!sharded()) return;
   gathered_.reset();
-  unsummed_.reset();
-  give_back_unused(options_.device());
+  release_unsummed();
   weights_ = allocate_zeros(size(), options_);
   for (size_t unit = 0; unit < units_.size(); ++unit)
     copy_bytes(share_of(unit, weights_), share_of(unit, share_));

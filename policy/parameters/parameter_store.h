@@ -126,6 +126,8 @@ class ParameterStore {
   void finish_unit(size_t unit);
   // What ranks do together in a pass, forward alone or backward too, where the other ranks have a pack more.
   void pass_without_tokens(bool backward);
+  // The memory in which gradients wait to be summed goes back to the device; none must wait.
+  void release_unsummed();
   // All backwards of an update are done: from now on gradients() is the sum over ranks.
   void finish_gradients();
 

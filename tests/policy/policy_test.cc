@@ -163,6 +163,25 @@ TEST(Policy, WorkspaceIsWhatWasPlanned) {
   }
 }
 
+TEST(Policy, PhasesApartGiveUpTheMemoryOfUpdatesAndChangeNoBit) {
+  const PackedTokens pack = random_pack({70, 33}, 37, 4);
+  Policy together = random_policy(small_config(), {}, 3);
+  Policy apart = random_policy(small_config(), {.memory = {.phases = "apart"}}, 3);
+  for (int step = 0; step < 2; ++step) {
+    std::vector<TokenScores> scores;
+    for (Policy* policy : {&together, &apart}) {
+      policy->shard_weights();
+      scores.push_back(policy->forward_backward(pack, loss_gradient, 0.9));
+      EXPECT_GT(policy->workspace_bytes(), 0);
+      policy->unshard_weights();
+    }
+    EXPECT_GT(together.workspace_bytes(), 0);
+    EXPECT_EQ(apart.workspace_bytes(), 0);
+    EXPECT_EQ(scores[0].log_prob, scores[1].log_prob);
+    EXPECT_TRUE(at::equal(together.parameters().gradients(), apart.parameters().gradients()));
+  }
+}
+
 TEST(Policy, ExtendEqualsForward) {
   for (const auto& [config, tolerance] : {std::pair{small_config(), 1e-5}, std::pair{tool_config(), 1e-5}}) {
     Policy policy = random_policy(config, {}, 5, 0.1);

@@ -34,13 +34,12 @@ int64_t shard_ranks(const RunConfig& config, const PlanSite& site) {
   return policy::shard_group_size(config.model.memory.shard_degree, site.ranks);
 }
 
-// What is in a memory at the same time. Under ZeRO-3 over several ranks a rollout and an update hold different things.
+// What is in a memory at the same time: all that the run needs, or what one of its phases does.
 enum class Held { kAlways, kInRollout, kInUpdate };
 
-std::vector<Held> times_of(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
-  if (policy::zero_stage_for(shape, config.model.memory.zero_stage) < 3 || shard_ranks(config, site) == 1)
-    return {Held::kAlways};
-  return {Held::kInRollout, Held::kInUpdate};
+// Under ZeRO-3 over several ranks the phases hold different weights.
+bool shards_weights(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+  return policy::zero_stage_for(shape, config.model.memory.zero_stage) == 3 && shard_ranks(config, site) > 1;
 }
 
 std::string name_of(const std::string& memory, Held held) {
@@ -50,10 +49,9 @@ std::string name_of(const std::string& memory, Held held) {
 }
 
 // A rollout's are put together beside this rank's share of them.
-std::vector<MemoryItem> weight_memory(const ModelConfig& shape, int64_t weight_bytes, int64_t ranks,
-                                      Held held) {
+std::vector<MemoryItem> sharded_weights(const ModelConfig& shape, int64_t weight_bytes, int64_t ranks,
+                                        Held held) {
   const int64_t all = weight_bytes * shape.parameter_count();
-  if (held == Held::kAlways) return {{"weights", all}};
   const MemoryItem share{fmt::format("weights, the share of one of {} ranks", ranks), all / ranks};
   if (held == Held::kInRollout) return {{"weights", all}, share};
   return {share,
@@ -62,12 +60,14 @@ std::vector<MemoryItem> weight_memory(const ModelConfig& shape, int64_t weight_b
 }
 
 // Gradients, master and moments are sharded over `ranks` ranks.
-std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape, int64_t ranks,
-                                         Held held) {
-  const int64_t parameters = shape.parameter_count();
+std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelConfig& shape,
+                                         const PlanSite& site, Held held) {
+  const int64_t parameters = shape.parameter_count(), ranks = shard_ranks(config, site);
+  const bool shards = shards_weights(config, shape, site);
   const bool gpu = config.model.policy().on_gpu();
   const int64_t weight_bytes = gpu ? kBF16 : kF32;
-  std::vector<MemoryItem> items = weight_memory(shape, weight_bytes, ranks, held);
+  std::vector<MemoryItem> items = shards ? sharded_weights(shape, weight_bytes, ranks, held)
+                                         : std::vector<MemoryItem>{{"weights", weight_bytes * parameters}};
   const bool offloads = gpu && config.model.memory.offload_optimizer;
   if (gpu && !offloads) items.push_back({"master weights", kF32 * parameters / ranks});
   items.push_back({"gradients", kF32 * parameters / ranks});
@@ -79,7 +79,7 @@ std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelCon
     items.push_back({fmt::format("gradients not yet summed over {} ranks", ranks),
                      unsummed_gradient_bytes(shape, config.model.memory.zero_stage, ranks)});
   if (config.loss.kl_coefficient > 0)
-    items.push_back({"reference weights", weight_bytes * parameters / (held == Held::kAlways ? 1 : ranks)});
+    items.push_back({"reference weights", weight_bytes * parameters / (shards ? ranks : 1)});
   return items;
 }
 
@@ -95,7 +95,7 @@ MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, cons
   const policy::PolicyOptions options = config.model.policy();
   const int64_t pack = largest_pack(config);
   MemoryPlan device{.name = name_of(options.on_gpu() ? "GPU memory" : "memory", held),
-                    .items = parameter_memory(config, shape, shard_ranks(config, site), held),
+                    .items = parameter_memory(config, shape, site, held),
                     .available_bytes = options.on_gpu() ? site.free_gpu_bytes : site.free_host_bytes};
   if (held != Held::kInRollout)
     device.items.push_back({fmt::format("activations of {} tokens", pack),
@@ -131,31 +131,37 @@ void add_host_items(const RunConfig& config, const ModelConfig& shape, const Pla
   host.items.push_back({"program", kProcessBytes});
 }
 
-std::vector<MemoryPlan> gpu_memories(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
-                                     const std::vector<MemoryItem>& judge) {
+// Of the policy's device, with all that is beside it there.
+MemoryPlan whole_device(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
+                        const std::vector<MemoryItem>& judge, Held held) {
+  MemoryPlan device = device_memory(config, shape, site, held);
+  if (config.model.policy().on_gpu())
+    add_gpu_items(config, shape, site, judge, device);
+  else
+    add_host_items(config, shape, site, device);
+  return device;
+}
+
+// One plan where phases are together, else one for each.
+std::vector<MemoryPlan> device_memories(const RunConfig& config, const ModelConfig& shape,
+                                        const PlanSite& site, const std::vector<MemoryItem>& judge) {
+  const std::string& phases = config.model.memory.phases;
+  const bool shards = shards_weights(config, shape, site);
   std::vector<MemoryPlan> memories;
-  for (const Held held : times_of(config, shape, site)) {
-    memories.push_back(device_memory(config, shape, site, held));
-    add_gpu_items(config, shape, site, judge, memories.back());
-  }
-  return memories;
+  if (!shards && phases != "apart") memories = {whole_device(config, shape, site, judge, Held::kAlways)};
+  if (!shards && (phases == "together" || (phases == "auto" && memories.front().fits()))) return memories;
+  return {whole_device(config, shape, site, judge, Held::kInRollout),
+          whole_device(config, shape, site, judge, Held::kInUpdate)};
 }
 
 // The machine's, and then a GPU's.
 std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
                                     const std::vector<MemoryItem>& judge) {
-  std::vector<MemoryPlan> memories;
-  if (config.model.policy().on_gpu()) {
-    memories = gpu_memories(config, shape, site, judge);
-    memories.insert(memories.begin(),
-                    {.name = "memory", .items = {}, .available_bytes = site.free_host_bytes});
-    add_host_items(config, shape, site, memories.front());
-    return memories;
-  }
-  for (const Held held : times_of(config, shape, site)) {
-    memories.push_back(device_memory(config, shape, site, held));
-    add_host_items(config, shape, site, memories.back());
-  }
+  std::vector<MemoryPlan> memories = device_memories(config, shape, site, judge);
+  if (!config.model.policy().on_gpu()) return memories;
+  MemoryPlan host{.name = "memory", .items = {}, .available_bytes = site.free_host_bytes};
+  add_host_items(config, shape, site, host);
+  memories.insert(memories.begin(), std::move(host));
   return memories;
 }
 
@@ -258,7 +264,7 @@ class Advice {
   }
   bool fits(int64_t sequences) {
     config_.rollout.max_sequences = sequences;
-    return std::ranges::all_of(gpu_memories(config_, shape_, site_, judge_), &MemoryPlan::fits);
+    return std::ranges::all_of(device_memories(config_, shape_, site_, judge_), &MemoryPlan::fits);
   }
   // 0: not one.
   int64_t most_sequences() {
@@ -298,7 +304,9 @@ Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite
   Plan plan{.memories = memories_of(config, shape, site, judge),
             .step = step_cost(config, shape, site),
             .advice = ""};
-  if (config.model.policy().on_gpu()) plan.advice = Advice(config, shape, site, judge).text();
+  const bool on_gpu = config.model.policy().on_gpu();
+  plan.apart = plan.memories.size() > (on_gpu ? 2 : 1);
+  if (on_gpu) plan.advice = Advice(config, shape, site, judge).text();
   return plan;
 }
 

@@ -40,6 +40,7 @@ struct StepCost {
 
 struct Plan {
   std::vector<MemoryPlan> memories;
+  bool apart = false;  // phases of rollout and update, each with a plan of its memory
   StepCost step;
   std::string advice;  // what would make it fit; where it fits, what more would
 };

@@ -133,7 +133,31 @@ TEST_F(PaperPlan, OfShardedWeightsIsWhatAHandWorksOut) {
   // 32 packs a rank, each with two gathers of the weights, and one for the rollout.
   EXPECT_NEAR(plan.step.shard_bytes, 7.0 / 8 * 8190735360 * (4 * 32 + 2 * (2 * 32 + 1)), 1e6);
   config.model.memory.shard_degree = 1;  // nobody to share with
+  config.model.memory.phases = "together";
   EXPECT_EQ(make_plan(config, shape, site_, kJudge).memories.size(), 2u);
+}
+
+TEST_F(PaperPlan, PhasesAreApartWhereTheyDoNotFitTogether) {
+  RunConfig config = gpu_config();
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
+  EXPECT_FALSE(make_plan(config, shape, site_, kJudge).apart);
+  const PlanSite small = site_named("8xH100-80");
+  config.rollout.max_sequences = 8;
+  const Plan plan = make_plan(config, shape, small, kJudge);
+  EXPECT_TRUE(plan.apart);
+  EXPECT_EQ(misfit(plan), "");
+  ASSERT_EQ(plan.memories.size(), 3u);
+  const MemoryPlan &rollout = plan.memories[1], &update = plan.memories[2];
+  config.model.memory.phases = "together";
+  const Plan both = make_plan(config, shape, small, kJudge);
+  EXPECT_NE(misfit(both), "");
+  const MemoryPlan& all = both.memories[1];
+  const int64_t keys = bytes_of(all, "keys and values"), activations = bytes_of(all, "activations"),
+                unsummed = bytes_of(all, "gradients not yet summed");
+  EXPECT_EQ(rollout.needed_bytes(), all.needed_bytes() - activations - unsummed);
+  EXPECT_EQ(update.needed_bytes(), all.needed_bytes() - keys);
+  config.model.memory.phases = "apart";
+  EXPECT_TRUE(make_plan(config, shape, site_, kJudge).apart);
 }
 
 // 8B fits one H200 if master weights and moments, twelve bytes a parameter, lie on the host.

@@ -60,6 +60,7 @@ bool prepare(RunConfig& config, Communicator& ranks, Plan& plan) {
   }
   plan = check_and_plan(config, ranks, goes_on);
   check_fits(plan);
+  config.model.memory.phases = plan.apart ? "apart" : "together";
   return false;
 }
 
