@@ -22,8 +22,8 @@ using c10::cuda::getCurrentCUDAStream;
 class Copies : public StageCopies {
  public:
   explicit Copies(int stages) : free_(size_t(stages)) {
-    CUDAEvent
-        begun;  // the stages' memory may have been another tensor's, which the current stream computes with
+    // The stages' memory may have been another tensor's, with which the current stream computes.
+    CUDAEvent begun;
     begun.record(getCurrentCUDAStream());
     begun.block(in_);
   }
