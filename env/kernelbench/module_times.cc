@@ -58,11 +58,21 @@ TimedPairs ModulePairs::times() const {
   return pairs;
 }
 
+// Between the quartiles. Work that goes on takes about as long each time. Who waits for a core that others use waits now long,
+// now not at all, and may do so in one process alone.
+double ModulePairs::rest_range_us(const std::vector<Times>& calls) {
+  std::vector<double> rests;
+  for (const Times& call : calls) rests.push_back(call.rest_us);
+  return 2 * spread(rests) * median(rests);
+}
+
 bool ModulePairs::works_on() const {
+  if (candidate_.empty()) return false;
+  const double range_us = std::max(rest_range_us(candidate_), rest_range_us(baseline_));
   int64_t late = 0;
   for (const Times& mine : candidate_)
     for (const Times& other : baseline_)
-      late += mine.rest_us - std::max(kLateSlack_us, kLateShare * mine.us) > other.rest_us;
+      late += mine.rest_us - std::max({kLateSlack_us, kLateShare * mine.us, range_us}) > other.rest_us;
   return double(late) > kLate * double(candidate_.size() * baseline_.size());
 }
 

@@ -37,6 +37,7 @@ class ModulePairs {
     double us = 0, rest_us = 0;
   };
   static double time_of(const Times& call, const ModuleOverhead& overhead);
+  static double rest_range_us(const std::vector<Times>& calls);
 
   std::vector<Times> candidate_, baseline_;
   std::vector<double> own_us_;  // the baseline's

@@ -50,6 +50,16 @@ TEST(ModuleTimes, CountWhatIsDoneBeforeAndAfterTheCall) {
   EXPECT_TRUE(pairs.works_on());
 }
 
+// Another program has the core of the candidate's process for a while, now and then, and never that of the baseline's.
+TEST(ModuleTimes, DoNotTakeABusyCoreForWorkThatGoesOn) {
+  for (const int pairs_made : {20, 63}) {
+    ModulePairs pairs;
+    for (int i = 0; i < pairs_made; ++i)
+      pairs.add(call_of(400, 1900 + 100 * (17 * i % 40)), baseline_of(400, 1800 + 7 * (i % 3), 50));
+    EXPECT_FALSE(pairs.works_on()) << pairs_made;
+  }
+}
+
 // One call in five of either is held up for a long time, as on a busy machine.
 TEST(ModuleTimes, TellWorkThatGoesOnFromABusyMachine) {
   const auto works_on = [](double work_us) {
