@@ -1,5 +1,6 @@
 #include "env/kernelbench/clock_page.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include <atomic>
@@ -75,7 +76,10 @@ ClockPage::Wait ClockPage::wait(Word word, uint64_t number, nanoseconds patience
         return wait;
       }
     }
-    if (wait.ended - begun > kSpins) rest();
+    if (wait.ended - begun > kSpins)
+      rest();
+    else
+      ::sched_yield();  // whoever is waited for may have this very core, and would get it back after milliseconds
   }
 }
 

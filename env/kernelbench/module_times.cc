@@ -10,8 +10,9 @@ namespace {
 
 constexpr Pace kModulePace{.long_us = 200, .tight = 0.03};
 constexpr double kLeast_us = 1.0;
-// By how much the rest of a call must be longer than that of a call of the baseline to be late.
-constexpr double kLateSlack_us = 20, kLateShare = 0.05;
+// By how much the rest of a call must be longer than that of a call of the baseline to be late, at least, and in parts of the call.
+// Less gains nothing, since it is counted, and may be what another core's cache costs.
+constexpr double kLateSlack_us = 150, kLateShare = 0.25;
 // How often a call of the candidate is late beside one of the baseline, from which on it is no accident. Of calls that are alike
 // it is a half, and with 63 pairs of them a twentieth more or less.
 constexpr double kLate = 0.8;
