@@ -71,9 +71,10 @@ bool ModulePairs::works_on() const {
   if (candidate_.empty()) return false;
   const double range_us = std::max(rest_range_us(candidate_), rest_range_us(baseline_));
   int64_t late = 0;
-  for (const Times& mine : candidate_)
-    for (const Times& other : baseline_)
-      late += mine.rest_us - std::max({kLateSlack_us, kLateShare * mine.us, range_us}) > other.rest_us;
+  for (const Times& mine : candidate_) {
+    const double less_us = mine.rest_us - std::max({kLateSlack_us, kLateShare * mine.us, range_us});
+    for (const Times& other : baseline_) late += less_us > other.rest_us;
+  }
   return double(late) > kLate * double(candidate_.size() * baseline_.size());
 }
 

@@ -29,11 +29,11 @@ class RandomRoundings {
   // The tensor with the next roundings of this key, or itself if it is not floating.
   at::Tensor of_input(const at::Tensor& exact) const { return next(exact, errors_.inputs); }
   at::Tensor of_result(const at::Tensor& exact) const { return next(exact, errors_.results); }
-  // A sum or mean of so many terms, where those are more than the inputs' error is made for (sensitivity.h), such as sums
-  // over several dimensions: it errs by half a unit in the last place of f32, times the root of their number.
+  // A sum or a mean with the rounding error of so many terms: half a unit in the last place of f32, times the root of their
+  // number. It stays as it is where the inputs' error (sensitivity.h) is larger, as it is for sums over one dimension.
   at::Tensor of_sum(const at::Tensor& exact, double terms) const;
 
-  // That of this thread, which there must be.
+  // The roundings under which this thread runs a reference. Errors: TEMPER_CHECK where it runs none.
   static const RandomRoundings& running();
 
  private:

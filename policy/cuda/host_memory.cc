@@ -1,5 +1,5 @@
-// Memory of the host that the GPU copies to and from by itself. Torch's own pinned memory comes in powers of two, of which a
-// policy's moments would waste up to half.
+// Host memory that a GPU can read and write without the host's help. Torch's allocator rounds such memory up to a power of two,
+// which for a policy's moments would waste up to half of it.
 
 #include <ATen/ATen.h>
 #include <cuda_runtime_api.h>

@@ -3,10 +3,13 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "policy/cuda/device.h"
 #include "policy/parameters/flat.h"
 #include "policy/parameters/parameter_store.h"
+#include "policy/parameters/stage_copies.h"
 
 namespace temper::policy {
 namespace {
@@ -26,11 +29,25 @@ class CopiesOnTheHost : public StageCopies {
   }
 };
 
-}  // namespace
+// Of one update.
+class PartUpdates {
+ public:
+  PartUpdates(const ParameterStore& store, int64_t piece);
 
-int64_t PartUpdates::stage_bytes(int64_t share_size) {
-  return kStages * kTensors * std::min(share_size, kPiece) * int64_t(sizeof(float));
-}
+  void adamw(const ParameterPart& part, const AdamWFactors& factors);
+  void finish();  // until the numbers on the host are the new ones
+
+ private:
+  struct Stage {
+    at::Tensor master, moment1, moment2;  // [piece]
+  };
+  void update_piece(const ParameterPart& part, int64_t begin, const AdamWFactors& factors);
+
+  const int64_t piece_;
+  std::vector<Stage> stages_;  // none where all lies on the device
+  std::unique_ptr<StageCopies> copies_;
+  size_t next_ = 0;
+};
 
 PartUpdates::PartUpdates(const ParameterStore& store, int64_t piece)
     : piece_(std::min(piece, store.share_size())) {
@@ -43,8 +60,6 @@ PartUpdates::PartUpdates(const ParameterStore& store, int64_t piece)
   else
     copies_ = std::make_unique<CopiesOnTheHost>();
 }
-
-PartUpdates::~PartUpdates() = default;
 
 void PartUpdates::adamw(const ParameterPart& part, const AdamWFactors& factors) {
   if (!copies_)
@@ -72,6 +87,24 @@ void PartUpdates::update_piece(const ParameterPart& part, int64_t begin, const A
 
 void PartUpdates::finish() {
   if (copies_) copies_->finish();
+}
+
+}  // namespace
+
+void update_parts(ParameterStore& store,
+                  const std::function<const AdamWFactors&(const ParameterInfo&)>& factors_of, int64_t piece) {
+  PartUpdates updates(store, piece);
+  size_t unit = 0;
+  for (const ParameterPart& part : store.parts()) {
+    for (; unit < part.parameter.unit; ++unit) store.gather_weights(unit);
+    updates.adamw(part, factors_of(part.parameter));
+  }
+  for (; unit < store.units().size(); ++unit) store.gather_weights(unit);
+  updates.finish();
+}
+
+int64_t update_stage_bytes(int64_t share_size) {
+  return kStages * kTensors * std::min(share_size, kUpdatePiece) * int64_t(sizeof(float));
 }
 
 }  // namespace temper::policy

@@ -10,21 +10,14 @@
 #include "base/error.h"
 #include "policy/parameters/flat.h"
 #include "policy/parameters/parameter_store.h"
-#include "policy/parameters/part_updates.h"
 #include "policy/parameters/replicas.h"
+#include "tests/policy/updates.h"
 
 namespace temper::policy {
 namespace {
 
 constexpr int kMicroBatches = 3;
 constexpr int kUpdates[] = {2, 1};  // of each time that weights are sharded
-constexpr AdamWFactors kFactors = {.gradient_scale = 1,
-                                   .keep = 0.99,
-                                   .beta1 = 0.9,
-                                   .beta2 = 0.999,
-                                   .step = 1e-2,
-                                   .root_correction = 1,
-                                   .epsilon = 1e-8};
 
 // On a GPU large enough that sums take time, so that whoever does not wait for one is found out.
 ModelConfig shape(bool gpu, bool tied) {
@@ -101,14 +94,7 @@ class Learning {
 
   void update() {
     sum_gradients();
-    PartUpdates updates(store_);
-    size_t unit = 0;
-    for (const ParameterPart& p : store_.parts()) {
-      for (; unit < p.parameter.unit; ++unit) store_.gather_weights(unit);
-      updates.adamw(p, kFactors);
-    }
-    for (; unit < store_.units().size(); ++unit) store_.gather_weights(unit);
-    updates.finish();
+    update_parts(store_, update_factors);
   }
 
   // The last of several ranks has a micro-batch less.

@@ -38,18 +38,12 @@ policy::AdamWFactors factors(const OptimizerOptions& options, double lr, double 
           .epsilon = options.epsilon};
 }
 
-// A unit's weights go to the other ranks while the next one's are moved.
 void update_all(ParameterStore& store, const policy::AdamWFactors& decayed) {
   policy::AdamWFactors plain = decayed;
   plain.keep = 1;
-  policy::PartUpdates updates(store);
-  size_t unit = 0;
-  for (const policy::ParameterPart& p : store.parts()) {
-    for (; unit < p.parameter.unit; ++unit) store.gather_weights(unit);
-    updates.adamw(p, p.parameter.decays ? decayed : plain);
-  }
-  for (; unit < store.units().size(); ++unit) store.gather_weights(unit);
-  updates.finish();
+  policy::update_parts(store, [&](const policy::ParameterInfo& p) -> const policy::AdamWFactors& {
+    return p.decays ? decayed : plain;
+  });
 }
 
 constexpr size_t kNorms = 16, kLeastNorms = 8;  // fewer say little of what is usual

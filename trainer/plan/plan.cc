@@ -74,7 +74,7 @@ std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelCon
   if (!offloads) items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
   if (config.model.memory.offload_optimizer)
     items.push_back(
-        {"master weights and moments in passing", policy::PartUpdates::stage_bytes(parameters / ranks)});
+        {"master weights and moments in passing", policy::update_stage_bytes(parameters / ranks)});
   if (ranks > 1 && held != Held::kInRollout)
     items.push_back({fmt::format("gradients not yet summed over {} ranks", ranks),
                      unsummed_gradient_bytes(shape, config.model.memory.zero_stage, ranks)});
@@ -146,10 +146,10 @@ MemoryPlan whole_device(const RunConfig& config, const ModelConfig& shape, const
 std::vector<MemoryPlan> device_memories(const RunConfig& config, const ModelConfig& shape,
                                         const PlanSite& site, const std::vector<MemoryItem>& judge) {
   const std::string& phases = config.model.memory.phases;
-  const bool shards = shards_weights(config, shape, site);
-  std::vector<MemoryPlan> memories;
-  if (!shards && phases != "apart") memories = {whole_device(config, shape, site, judge, Held::kAlways)};
-  if (!shards && (phases == "together" || (phases == "auto" && memories.front().fits()))) return memories;
+  if (phases != "apart" && !shards_weights(config, shape, site)) {
+    MemoryPlan all = whole_device(config, shape, site, judge, Held::kAlways);
+    if (phases == "together" || all.fits()) return {std::move(all)};
+  }
   return {whole_device(config, shape, site, judge, Held::kInRollout),
           whole_device(config, shape, site, judge, Held::kInUpdate)};
 }
@@ -190,12 +190,15 @@ class Advice {
       memory.recompute = part;
       memory.recompute_blocks = 0;
       if (const int64_t most = most_sequences(); most > 0) {
-        const int64_t blocks = fewest_blocks(std::min(most, given_sequences_));
-        return fmt::format("model.recompute={}{} and rollout.max_sequences of at most {} make it fit", part,
-                           blocks < shape_.num_hidden_layers
-                               ? fmt::format(", model.recompute_blocks of at least {}", blocks)
-                               : "",
-                           blocks < shape_.num_hidden_layers ? std::min(most, given_sequences_) : most);
+        const int64_t sequences = std::min(most, given_sequences_), blocks = fewest_blocks(sequences);
+        if (blocks == shape_.num_hidden_layers)
+          return fmt::format("model.recompute={} and rollout.max_sequences of at most {} make it fit", part,
+                             most);
+        return fmt::format(
+            "model.recompute={}, model.recompute_blocks of at least {} and rollout.max_sequences of at most "
+            "{} "
+            "make it fit",
+            part, blocks, sequences);
       }
     }
     memory.recompute_blocks = 0;
@@ -221,7 +224,7 @@ class Advice {
   }
 
  private:
-  // Empty where that is not enough either, or the host has no room.
+  // What to say if offloading the optimizer makes the run fit. Empty if it does not, or if the host has no room for it.
   std::string offloaded() {
     const policy::MemoryOptions given = config_.model.memory;
     config_.model.memory.offload_optimizer = true;

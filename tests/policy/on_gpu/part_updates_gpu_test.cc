@@ -37,7 +37,7 @@ TEST_F(GpuPartUpdates, HaveTheSameBitsWhereverTheStateLies) {
   ParameterStore there(wide_shape(), DType::kBF16, at::kCUDA, alone(), 0, 0, true);
   for (ParameterStore* store : {&here, &there}) store->init_random(3);
   int number = 0;
-  for (const int64_t piece : {int64_t(1) << 18, int64_t(1) << 20, PartUpdates::kPiece})
+  for (const int64_t piece : {int64_t(1) << 18, int64_t(1) << 20, kUpdatePiece})
     for (int repeat = 0; repeat < 3; ++repeat) {
       update(here, number, piece), update(there, number, piece);
       ++number;

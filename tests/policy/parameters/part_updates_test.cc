@@ -33,8 +33,8 @@ TEST(PartUpdates, HaveTheSameBitsWhereverTheStateLies) {
 }
 
 TEST(PartUpdates, TakeNoMoreMemoryThanTheShare) {
-  EXPECT_EQ(PartUpdates::stage_bytes(1000), 3 * 3 * 4 * 1000);
-  EXPECT_EQ(PartUpdates::stage_bytes(int64_t(1) << 40), 3 * 3 * 4 * PartUpdates::kPiece);
+  EXPECT_EQ(update_stage_bytes(1000), 3 * 3 * 4 * 1000);
+  EXPECT_EQ(update_stage_bytes(int64_t(1) << 40), 3 * 3 * 4 * kUpdatePiece);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
+#include "policy/threads.h"
 #include "rollout/generator.h"
 #include "trainer/app/bench/bench_exactness.h"
 #include "trainer/app/bench/bench_judge.h"
@@ -15,6 +16,7 @@
 #include "trainer/app/bench/bench_weights.h"
 #include "trainer/app/bench/speed.h"
 #include "trainer/app/checks.h"
+#include "trainer/config/device.h"
 
 namespace temper::trainer {
 
@@ -64,6 +66,14 @@ void generate_once(const DecodeWords& words, int64_t vocab, uint64_t seed, rollo
   times.decode_s += now_s() - begun_s;
   times.prompt_tokens += words.batch * words.prompt;
   times.decoded += words.batch * (words.length - 1);
+}
+
+RunConfig read_and_use(const DecodeWords& words) {
+  RunConfig config = words.config.read();
+  use_device(config.model, config.model.shape);
+  policy::use_threads(config.run.threads);
+  if (!words.json) fmt::print("{}\n", device_text(config.model.policy()));
+  return config;
 }
 
 int bench_decode(const DecodeWords& words) {

@@ -9,11 +9,8 @@
 #include "base/process.h"
 #include "policy/cuda/device.h"
 #include "policy/parameters/parameter_store.h"
-#include "policy/threads.h"
 #include "trainer/app/bench/speed.h"
 #include "trainer/app/checks.h"
-#include "trainer/app/ranks.h"
-#include "trainer/config/device.h"
 #include "trainer/learn/optimizer.h"
 #include "trainer/run/console.h"
 
@@ -74,12 +71,15 @@ void report(const TrainWords& words, const Communicator& ranks, int64_t updates,
   fmt::print("\n");
 }
 
-int bench(const TrainWords& words, RunConfig& config, Communicator& ranks) {
-  connect_devices(config.model, ranks);
-  policy::use_threads(config.run.threads);
+// How often a call is repeated, the same on all ranks, so that it takes about so many seconds.
+int64_t repetitions(double seconds, double one_s, Communicator& ranks) {
+  const double all_s = ranks.sum(one_s, "time of a call");
+  return std::max<int64_t>(1, int64_t(seconds * ranks.size() / all_s));
+}
+
+int bench(const TrainWords& words, const RunConfig& config, Policy& policy) {
+  Communicator& ranks = policy.ranks();
   const bool first = ranks.rank() == 0;
-  if (first && !words.json) fmt::print("{}\n", device_text(config.model.policy()));
-  Policy policy = random_policy(config, ranks);
   AdamW optimizer(policy.parameters(), config.optimizer);
   const policy::PackedTokens tokens =
       random_pack(words.batch, words.length, config.model.shape.vocab_size, 1 + uint64_t(ranks.rank()));
@@ -119,13 +119,9 @@ void add_bench_train(CLI::App& bench_command, int& exit_code) {
       ->check(at_least(1));
   command->add_flag("--gradients-only", words->gradients_only, "forward and backward, without the optimizer");
   command->callback([=, &exit_code] {
-    exit_code = run_ranked(
-        {[=] { return words->config.read(); }, [](const RunConfig&) { return std::vector<env::Task>(); },
-         [](RunConfig& config, Communicator& ranks) {
-           share_machine(config, ranks);
-           use_device(config.model, config.model.shape, ranks);
-         },
-         [=](RunConfig& config, Communicator& ranks) { return bench(*words, config, ranks); }});
+    exit_code = on_ranks(
+        *words, [](const RunConfig&) { return 0; },
+        [=](const RunConfig& config, Policy& policy) { return bench(*words, config, policy); });
   });
 }
 

@@ -11,13 +11,9 @@
 
 #include "base/process.h"
 #include "base/rng.h"
-#include "policy/cuda/device.h"
 #include "policy/parameters/parameter_store.h"
-#include "policy/threads.h"
 #include "trainer/app/bench/speed.h"
 #include "trainer/app/checks.h"
-#include "trainer/app/ranks.h"
-#include "trainer/config/device.h"
 #include "trainer/learn/learner.h"
 #include "trainer/run/console.h"
 
@@ -155,12 +151,9 @@ void report(const UpdateWords& words, const char* what, const Figures& figures, 
                figures.seconds, ranks, ranks == 1 ? "" : "s", double(figures.tokens) / figures.seconds);
 }
 
-int bench(const UpdateWords& words, RunConfig& config, Communicator& ranks) {
-  connect_devices(config.model, ranks);
-  policy::use_threads(config.run.threads);
+int bench(const UpdateWords& words, const RunConfig& config, Policy& policy) {
+  Communicator& ranks = policy.ranks();
   const bool first = ranks.rank() == 0;
-  if (first && !words.json) fmt::print("{}\n", device_text(config.model.policy()));
-  Policy policy = random_policy(config, ranks);
   const Figures whole = measure(words, config, policy, false, first);
   if (first) report(words, "a row a trajectory", whole, ranks.size());
   if (words.only_trajectories || ranks.any(interrupted(), "interrupt")) return kExitOk;
@@ -179,16 +172,14 @@ int bench(const UpdateWords& words, RunConfig& config, Communicator& ranks) {
   return kExitOk;
 }
 
-// Before anything is allocated.
-void prepare(const UpdateWords& words, RunConfig& config, Communicator& ranks) {
+int64_t longest_row(const UpdateWords& words, const RunConfig& config) {
   const int64_t row = words.prompt + words.turns * (words.answer + words.feedback) - words.feedback;
   if (row > config.model.shape.max_position_embeddings)
     throw ConfigError(
         "--prompt, --turns, --answer and --feedback make rows of {} tokens, more than "
         "model.max_position_embeddings: {}",
         row, config.model.shape.max_position_embeddings);
-  share_machine(config, ranks);
-  use_device(config.model, config.model.shape, ranks, row);
+  return row;
 }
 
 }  // namespace
@@ -211,10 +202,9 @@ void add_bench_update(CLI::App& bench_command, int& exit_code) {
   command->add_flag("--only-trajectories", words->only_trajectories,
                     "without the rows of single turns beside it");
   command->callback([=, &exit_code] {
-    exit_code = run_ranked(
-        {[=] { return words->config.read(); }, [](const RunConfig&) { return std::vector<env::Task>(); },
-         [=](RunConfig& config, Communicator& ranks) { prepare(*words, config, ranks); },
-         [=](RunConfig& config, Communicator& ranks) { return bench(*words, config, ranks); }});
+    exit_code = on_ranks(
+        *words, [=](const RunConfig& config) { return longest_row(*words, config); },
+        [=](const RunConfig& config, Policy& policy) { return bench(*words, config, policy); });
   });
 }
 

@@ -9,6 +9,7 @@
 #include "policy/parameters/parameter_store.h"
 #include "policy/threads.h"
 #include "trainer/app/checks.h"
+#include "trainer/app/ranks.h"
 #include "trainer/config/device.h"
 
 namespace temper::trainer {
@@ -38,17 +39,22 @@ std::vector<int32_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed
   return ids;
 }
 
-RunConfig read_and_use(const SpeedWords& words) {
-  RunConfig config = words.config.read();
-  use_device(config.model, config.model.shape);
-  policy::use_threads(config.run.threads);
-  if (!words.json) fmt::print("{}\n", device_text(config.model.policy()));
-  return config;
-}
-
-int64_t repetitions(double seconds, double one_s, policy::Communicator& ranks) {
-  const double all_s = ranks.sum(one_s, "time of a call");
-  return std::max<int64_t>(1, int64_t(seconds * ranks.size() / all_s));
+int on_ranks(const SpeedWords& words, const std::function<int64_t(const RunConfig&)>& check,
+             const std::function<int(const RunConfig&, Policy&)>& bench) {
+  const auto prepare = [&](RunConfig& config, policy::Communicator& ranks) {
+    const int64_t longest = check(config);
+    share_machine(config, ranks);
+    use_device(config.model, config.model.shape, ranks, longest);
+  };
+  const auto run = [&](RunConfig& config, policy::Communicator& ranks) {
+    connect_devices(config.model, ranks);
+    policy::use_threads(config.run.threads);
+    if (ranks.rank() == 0 && !words.json) fmt::print("{}\n", device_text(config.model.policy()));
+    Policy policy = random_policy(config, ranks);
+    return bench(config, policy);
+  };
+  return run_ranked({[&] { return words.config.read(); },
+                     [](const RunConfig&) { return std::vector<env::Task>(); }, prepare, run});
 }
 
 double device_now_s(const RunConfig& config) {

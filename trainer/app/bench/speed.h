@@ -24,11 +24,10 @@ void declare_speed(CLI::App& command, SpeedWords& words);
 policy::Policy random_policy(const RunConfig& config, policy::Communicator& ranks = policy::alone());
 std::vector<int32_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed);
 
-// Where the policy of a single rank computes; says so unless the figures are JSON.
-RunConfig read_and_use(const SpeedWords& words);
-
-// Calls on several ranks: how often a call is repeated, the same on all, so that it takes about so many seconds.
-int64_t repetitions(double seconds, double one_s, policy::Communicator& ranks);
+// Runs a benchmark on each rank of a job, with the policy that they share, and says where that computes unless the figures are
+// JSON. `check` comes before anything is allocated, and returns the longest row in tokens, or 0 for max_position_embeddings.
+int on_ranks(const SpeedWords& words, const std::function<int64_t(const RunConfig&)>& check,
+             const std::function<int(const RunConfig&, policy::Policy&)>& bench);
 
 // This thread's device has done all that it was given.
 double device_now_s(const RunConfig& config);
