@@ -277,6 +277,7 @@ class Turns {
     for (size_t i = 0; i < task.inputs.size(); ++i) {
       kinds_.push_back(draw_kinds(task, i, shape));
       indices_.push_back(task.inputs[i].distribution == Distribution::kIndex);
+      moves_.push_back(task.inputs[i].distribution == Distribution::kDistinct);
     }
     Rng rng{turn.key, uint64_t(turn.number), 1};
     manner_ = Manner(rng.below(3));
@@ -301,7 +302,7 @@ class Turns {
   }
 
   std::pair<DrawKind, double> plain(size_t input) const {
-    return {DrawKind::kPlain, far_(int(input), DrawKind::kPlain)};
+    return {DrawKind::kPlain, moves_[input] ? far_(int(input), DrawKind::kPlain) : 0};
   }
 
   // The one whose turn it is, or the next one that can be had. An index keeps one secret order, so that as many calls as it has
@@ -322,7 +323,7 @@ class Turns {
   DrawTurn turn_;
   const FarLimit& far_;
   std::vector<std::vector<DrawKind>> kinds_;
-  std::vector<bool> indices_;
+  std::vector<bool> indices_, moves_;  // of the plain kind only distinct elements know more than one distance
   Manner manner_ = Manner::kEach;
   size_t alone_ = 0;
 };

@@ -1,8 +1,16 @@
 #include "env/oracle/compare.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+
+// Made for several instruction sets, of which the loader chooses. It does so before thread sanitizer can follow it.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define TEMPER_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TEMPER_WIDE_VECTORS
+#endif
 
 namespace temper::env {
 namespace {
@@ -31,7 +39,7 @@ double excess(float got, double expected, Bound bound, int64_t i) {
 }
 
 // The common case in a loop that vectorises: every element finite and inside.
-bool all_inside(const float* got, const double* expected, int64_t n, Bound bound) {
+TEMPER_WIDE_VECTORS bool all_inside(const float* got, const double* expected, int64_t n, Bound bound) {
   int64_t inside = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double allowed = allowed_at(expected[i], bound);
@@ -104,6 +112,15 @@ OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, 
   }
   reporter.report.seen = n;
   return reporter.report;
+}
+
+// Sizes are ordered as their bits are, with NaN beyond infinity; and bits are compared many at once.
+TEMPER_WIDE_VECTORS double largest_size(const double* expected, int64_t n) {
+  constexpr uint64_t kAllButSign = ~(uint64_t(1) << 63);
+  uint64_t largest = 0;
+  for (int64_t i = 0; i < n; ++i)
+    largest = std::max(largest, std::bit_cast<uint64_t>(expected[i]) & kAllButSign);
+  return std::bit_cast<double>(largest);
 }
 
 double relative_error(const float* got, const double* expected, int64_t n, double scale) {

@@ -34,6 +34,9 @@ OutputReport report_f32(const float* got, const double* expected, int64_t n, Bou
 OutputReport report_i32(const int32_t* got, const int64_t* expected, int64_t n, int64_t first = 0,
                         const uint32_t* filled = nullptr);
 
+// max |expected|; NaN where an element is.
+double largest_size(const double* expected, int64_t n);
+
 // max |got - expected| / (|expected| + scale) over the elements where both are finite.
 double relative_error(const float* got, const double* expected, int64_t n, double scale);
 

@@ -115,6 +115,28 @@ void depart(DrawForm form, float* values) {
   for (uint32_t i = 0; i < form.elements; ++i) values[i] = drawn_float(form, i, values[i]);
 }
 
+// What departs in the same way along a row, or in every row, is worked out once: it takes divisions.
+void scale_rows(const DrawForm& form, float* values) {
+  for (uint32_t i = 0; i < form.elements; i += form.columns) {
+    const float scale = random_scale(form, i / form.columns);
+    for (uint32_t j = i; j < i + form.columns; ++j) values[j] *= scale;
+  }
+}
+
+void scale_columns(const DrawForm& form, float* values) {
+  std::vector<float> scales;
+  for (uint32_t j = 0; j < form.columns; ++j) scales.push_back(random_scale(form, j));
+  for (uint32_t i = 0; i < form.elements; i += form.columns)
+    for (uint32_t j = 0; j < form.columns; ++j) values[i + j] *= scales[j];
+}
+
+void offset_rows(const DrawForm& form, float* values) {
+  for (uint32_t i = 0; i < form.elements; i += form.columns) {
+    const float offset = offset_at(form, i);
+    for (uint32_t j = i; j < i + form.columns; ++j) values[j] += offset;
+  }
+}
+
 void depart_rows(const DrawForm& form, float* values) {
   for (uint32_t row = form.row; row < form.elements / form.columns; row += form.row_period)
     for (uint32_t i = row * form.columns; i < (row + 1) * form.columns; ++i)
@@ -139,9 +161,11 @@ void depart_from_plain(const DrawForm& form, float* values) {
     case DrawKind::kOneSign:
       return depart<DrawKind::kOneSign>(form, values);
     case DrawKind::kOffset:
-      return depart<DrawKind::kOffset>(form, values);
+      return offset_rows(form, values);
     case DrawKind::kRowScales:
-      return depart<DrawKind::kRowScales>(form, values);
+      return scale_rows(form, values);
+    case DrawKind::kColumnScales:
+      return scale_columns(form, values);
     default:
       for (uint32_t i = 0; i < form.elements; ++i) values[i] = drawn_float(form, i, values[i]);
   }

@@ -24,6 +24,12 @@ class Measured {
     return it != known_.end() ? it->second : known_.emplace(key, measure()).first->second;
   }
 
+  // Nothing where it was not measured yet.
+  const Value* known(const Key& key) const {
+    const auto it = known_.find(key);
+    return it != known_.end() ? &it->second : nullptr;
+  }
+
  private:
   std::map<Key, Value> known_;
 };

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ class Oracle {
     CallLayout layout;
     std::vector<std::vector<at::Tensor>> inputs;  // views of the arena, by draw
     std::vector<bool> far;                        // by draw: whether an input departs from a plain one
+    std::vector<std::vector<at::Tensor>> right;   // by draw: the right outputs, empty where not yet asked for
   };
 
   // What is right for a draw, and what is asked of it only where a candidate is not.
@@ -55,6 +57,8 @@ class Oracle {
 
   void draw(const OracleRequest& request);
   void draw_one(const OracleRequest& request, int64_t draw);
+  void fill_draw(const OracleRequest& request, int64_t draw, const std::vector<DrawForm>& forms);
+  const std::vector<at::Tensor>& right_outputs(int64_t draw);
   OracleReply compare(const OracleRequest& request);
   void write_reference(int64_t draw) const;
   // A report is filled where an element is wrong.
@@ -68,7 +72,15 @@ class Oracle {
   // How far an input may go in a kind (env/call/draw_forms.h): the f32 baseline, whose order of sums is one of
   // many, stays within twice what any candidate is allowed before the baseline is asked.
   double far(const FarKey& key);
+  // To measure costs many times a draw, and most kinds may go all the way. Where a kind is asked for the first few
+  // times it therefore may, and `assumed` says that the draw itself must be looked at.
+  double far_or_assumed(const FarKey& key, bool& assumed);
   bool stays_right(const FarKey& key, double far, uint64_t seed);
+  bool draw_stays_right(int64_t draw, bool singled_out);
+  // Whether the baseline's outputs are as right as said above. `singled_out`: of inputs of which some elements are
+  // far larger than the others.
+  bool baseline_bears(const ScaleKey& key, const std::vector<at::Tensor>& right,
+                      const std::vector<at::Tensor>& baseline, bool singled_out);
   std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude,
                                        uint64_t seed) const;
   std::vector<at::Tensor> draw_tensors(size_t task, const Shape& shape, double magnitude, uint64_t seed,
@@ -82,6 +94,7 @@ class Oracle {
   std::vector<Reference> references_;
   Measured<ScaleKey, std::vector<double>> scales_;
   Measured<FarKey, double> far_;
+  std::map<FarKey, int> assumed_;  // how often
   uint8_t* arena_;
   int64_t arena_bytes_;
   Current current_;
