@@ -1,9 +1,10 @@
-# temper_room(TARGET [TORCH] FOLDERS FOLDER… [WITHOUT SOURCE…] [SOURCES SOURCE…] [LINKS LIBRARY…] [USES LIBRARY…])
+# temper_room(TARGET [TORCH] [UNITY] FOLDERS FOLDER… [WITHOUT SOURCE…] [SOURCES SOURCE…] [LINKS LIBRARY…] [USES LIBRARY…])
 #
 # The library of a room: the sources of its folders but WITHOUT, and SOURCES beside them. All that links the room gets LINKS;
-# the room alone compiles with USES. TORCH: it sees libtorch and takes the precompiled header.
+# the room alone compiles with USES. TORCH: it sees libtorch and takes the precompiled header. UNITY: its sources are compiled in
+# batches (temper_unity).
 function(temper_room target)
-  cmake_parse_arguments(PARSE_ARGV 1 room "TORCH" "" "FOLDERS;WITHOUT;SOURCES;LINKS;USES")
+  cmake_parse_arguments(PARSE_ARGV 1 room "TORCH;UNITY" "" "FOLDERS;WITHOUT;SOURCES;LINKS;USES")
   set(sources "")
   foreach(folder ${room_FOLDERS})
     file(GLOB found RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "${folder}/*.cc")
@@ -15,6 +16,9 @@ function(temper_room target)
   if(room_TORCH)
     target_link_libraries(${target} PUBLIC torch)
     target_precompile_headers(${target} REUSE_FROM temper_pch)
+  endif()
+  if(room_UNITY)
+    temper_unity(${target})
   endif()
 endfunction()
 

@@ -12,11 +12,11 @@
 namespace temper::env {
 namespace {
 
-constexpr int kWarmCalls = 3, kEagerCalls = 20;
+constexpr int kWarmCalls = 3, kGpuCalls = 20;
 
 double least_eager_us(GpuOracleProcess& oracle, uint32_t task, int32_t shape) {
   double least = 0;
-  for (int call = 0; call < kWarmCalls + kEagerCalls; ++call) {
+  for (int call = 0; call < kWarmCalls + kGpuCalls; ++call) {
     const double us = oracle.baseline(task, {{.shape = shape, .seed = uint64_t(call) + 1}}).baseline_us[0];
     if (call == kWarmCalls || (call > kWarmCalls && us < least)) least = us;
   }

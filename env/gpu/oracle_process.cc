@@ -14,7 +14,7 @@
 namespace temper::env {
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{60'000}, kStartPatience{110'000};
+constexpr std::chrono::milliseconds kTimeout{60'000}, kOracleStart{110'000};
 
 }  // namespace
 
@@ -30,7 +30,7 @@ GpuOracleProcess::GpuOracleProcess(const std::string& program, int gpu, const st
 }
 
 void GpuOracleProcess::wait_ready() {
-  const auto reply = receive_wire<GpuOracleReply>(socket_.get(), 0, kStartPatience);
+  const auto reply = receive_wire<GpuOracleReply>(socket_.get(), 0, kOracleStart);
   if (!reply) throw WorldError("the GPU oracle does not start");
   if (reply->status == GpuOracleStatus::kUserError) throw ConfigError("{}", text_of(reply->error));
   if (reply->status != GpuOracleStatus::kOk) throw WorldError("{}", text_of(reply->error));

@@ -11,7 +11,7 @@
 namespace temper::env {
 namespace {
 
-constexpr std::chrono::milliseconds kStartPatience{60'000};
+constexpr std::chrono::milliseconds kRunnerStart{60'000};
 constexpr int64_t kMostCandidates = 200;
 
 }  // namespace
@@ -33,7 +33,7 @@ GpuRunnerProcess::GpuRunnerProcess(const GpuRunnerOptions& options) {
 
 const GpuFactsWire& GpuRunnerProcess::wait_ready() {
   if (ready_) return gpu_;
-  const auto reply = receive_wire<GpuRunnerReply>(socket_.get(), 0, kStartPatience);
+  const auto reply = receive_wire<GpuRunnerReply>(socket_.get(), 0, kRunnerStart);
   if (!reply) throw WorldError("the GPU runner does not start");
   if (reply->status != GpuRunnerStatus::kOk) throw WorldError("the GPU runner: {}", text_of(reply->error));
   gpu_ = reply->gpu;

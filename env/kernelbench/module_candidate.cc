@@ -10,7 +10,7 @@
 namespace temper::env {
 namespace {
 
-constexpr char kMark[] = {'T', 'M', 'O', 'D', '0', '0', '0', '1'};
+constexpr char kCandidateMark[] = {'T', 'M', 'O', 'D', '0', '0', '0', '1'};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::string backend_of(const std::string& source) {
 }
 
 std::string to_bytes(const ModuleCandidate& candidate) {
-  std::string bytes(kMark, sizeof kMark);
+  std::string bytes(kCandidateMark, sizeof kCandidateMark);
   bytes.append(reinterpret_cast<const char*>(&candidate.compile_ms), sizeof candidate.compile_ms);
   append_part(bytes, candidate.source);
   for (const ModuleExtension& extension : candidate.extensions) {
@@ -38,9 +38,9 @@ std::string to_bytes(const ModuleCandidate& candidate) {
 std::optional<ModuleCandidate> module_candidate_from(const std::string& bytes) {
   if (bytes.size() > kMaxModuleBytes) return std::nullopt;
   Parts parts(bytes);
-  char mark[sizeof kMark] = {};
+  char mark[sizeof kCandidateMark] = {};
   ModuleCandidate candidate;
-  if (!parts.take(mark) || std::memcmp(mark, kMark, sizeof mark) != 0) return std::nullopt;
+  if (!parts.take(mark) || std::memcmp(mark, kCandidateMark, sizeof mark) != 0) return std::nullopt;
   if (!parts.take(candidate.compile_ms) || !std::isfinite(candidate.compile_ms) || candidate.compile_ms < 0)
     return std::nullopt;
   if (!parts.take(candidate.source, kMaxModuleBytes)) return std::nullopt;

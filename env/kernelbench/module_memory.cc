@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::seconds;
 
-constexpr seconds kPatience{60};                // for one problem, whose modules have no values
+constexpr seconds kMemoryPatience{60};          // for one problem, whose modules have no values
 constexpr int64_t kContextBytes = 600ll << 20;  // a context, torch's kernels and workspaces of products
 constexpr int64_t kStrictDraws = 24;            // of a candidate that is not audited: checks and pairs
 constexpr double kStrictShare = 0.15, kComparableShare = 0.2;  // of env/kernelbench/python/room.py
@@ -44,8 +44,8 @@ std::vector<std::optional<ModuleSizes>> module_sizes(const ModuleBoxOptions& opt
           ModuleProgram{.program = "sizes_main.py", .arguments = {}, .descriptors = {}, .trusted = true});
       process->wait_ready();
     }
-    const ModuleFrame frame =
-        process->ask({{"source", tasks[i].reference}, {"precision", tasks[i].module->precision}}, kPatience);
+    const ModuleFrame frame = process->ask(
+        {{"source", tasks[i].reference}, {"precision", tasks[i].module->precision}}, kMemoryPatience);
     if (!frame.json) {  // others can still be told
       process.reset();
       continue;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kStrictChecks = 3;  // draws before any is timed
 constexpr int64_t kAuditFactor = 3;   // times the most pairs
-constexpr double kNearFloorFactor = 1.1, kLeast_us = 1.0;
-constexpr double kComparableShare = 0.5;  // of the budget, for KernelBench's timed trials
+constexpr double kNearFloorFactor = 1.1, kLeastFloor_us = 1.0;
+constexpr double kTimedShare = 0.5;  // of the budget, for KernelBench's timed trials
 constexpr int64_t kLeastTrials = 3;
 constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
 
@@ -169,7 +169,7 @@ Found ModuleProcedure::try_one_comparable(int64_t trial) {
 // As many trials as KernelBench makes, and fewer only where they would take most of the candidate's time. What goes wrong here
 // is the comparable verdict's alone, unless the process is gone.
 void ModuleProcedure::time_comparable() {
-  const double budget_us = double(process_->budget().count()) * 1e-3 * kComparableShare;
+  const double budget_us = double(process_->budget().count()) * 1e-3 * kTimedShare;
   int64_t trials = task_.module->timed_trials;
   if (last_us_ > 0 && double(trials) * last_us_ > budget_us)
     trials = std::max(kLeastTrials, int64_t(budget_us / last_us_));
@@ -243,7 +243,7 @@ Found ModuleProcedure::weigh_times() {
   const Found found = times.weigh(task_, bounds, verdict_);
   if (found && found->kind == VerdictKind::kHack) return found;
   const bool near_floor =
-      verdict_.floor_us > kLeast_us && verdict_.candidate_us < kNearFloorFactor * verdict_.floor_us;
+      verdict_.floor_us > kLeastFloor_us && verdict_.candidate_us < kNearFloorFactor * verdict_.floor_us;
   return found || near_floor || pairs_.works_on() || times.unsteady() ? audit() : std::nullopt;
 }
 

@@ -9,7 +9,7 @@ namespace temper::env {
 namespace {
 
 constexpr Pace kModulePace{.long_us = 200, .tight = 0.03};
-constexpr double kLeast_us = 1.0;
+constexpr double kLeastCall_us = 1.0;
 // By how much the rest of a call must be longer than that of a call of the baseline to be late, at least, and in parts of the call.
 // Less gains nothing, since it is counted, and may be what another core's cache costs.
 constexpr double kLateSlack_us = 150, kLateShare = 0.25;
@@ -48,7 +48,7 @@ ModuleOverhead ModulePairs::overhead() const {
 // For the baseline it is the same, so that a busy machine makes neither slower than the other.
 double ModulePairs::time_of(const Times& call, const ModuleOverhead& overhead) {
   const double more_us = std::max(0.0, call.rest_us - overhead.rest_us);
-  return std::max(call.us + more_us - overhead.call_us, std::max(kLeast_us, overhead.call_spread_us));
+  return std::max(call.us + more_us - overhead.call_us, std::max(kLeastCall_us, overhead.call_spread_us));
 }
 
 TimedPairs ModulePairs::times() const {

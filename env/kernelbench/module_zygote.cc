@@ -8,11 +8,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::chrono::seconds kPatience{60};  // a fork takes hundredths of a second
+constexpr std::chrono::seconds kForkPatience{60};  // a fork takes hundredths of a second
 
 // Of a process that has ended. Nothing where the one that has forked it does not say.
 std::optional<int> status_of(ModuleProcess& server, int64_t pid) {
-  const ModuleFrame frame = server.ask({{"op", "ended"}, {"pid", pid}}, kPatience);
+  const ModuleFrame frame = server.ask({{"op", "ended"}, {"pid", pid}}, kForkPatience);
   if (!frame.json) return std::nullopt;
   const auto status = frame.json->find("wait_status");
   if (status == frame.json->end() || !status->is_number_integer()) return std::nullopt;
@@ -36,7 +36,7 @@ ModuleProcess ModuleZygote::fork(const Forked& forked) {
   const Json request{{"op", "fork"}, {"exchange_bytes", forked.exchange_bytes}, {"user", forked.user}};
   if (!server_->send(request, {sockets.theirs.get(), forked.exchange, forked.clock}))
     throw WorldError("the process that forks candidates' has ended");
-  const ModuleFrame frame = server_->receive(kPatience);
+  const ModuleFrame frame = server_->receive(kForkPatience);
   if (!frame.json) throw WorldError("the process that forks candidates' does not answer ({})", frame.end);
   const auto pid = frame.json->find("pid");
   Fd pidfd = server_->descriptor();

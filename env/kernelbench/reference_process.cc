@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 using std::chrono::seconds;
 
 constexpr seconds kLoadPatience{600};  // gigabytes of random numbers are drawn on one core
-constexpr seconds kPatience{120};
+constexpr seconds kReferencePatience{120};
 
 // On a core we make the exchange, and the reference makes it as long as it needs. Nobody can make it shorter again. On a GPU
 // the reference makes it and hands it to us.
@@ -76,7 +76,7 @@ ReferenceProcess::Loaded ReferenceProcess::load(const Task& task) {
 }
 
 Json ReferenceProcess::make_weights(ModuleRules rules, const std::string& key) {
-  Json reply = ask({{"op", "weights"}, {"kind", name_of(rules)}, {"key", key}}, kPatience);
+  Json reply = ask({{"op", "weights"}, {"kind", name_of(rules)}, {"key", key}}, kReferencePatience);
   if (!reply.contains("weights") || !reply.at("weights").is_array())
     throw WorldError("the reference makes no weights: {}", scrub(reply.dump()));
   return reply.at("weights");
@@ -84,14 +84,14 @@ Json ReferenceProcess::make_weights(ModuleRules rules, const std::string& key) {
 
 ReferenceProcess::Placed ReferenceProcess::place(const ModuleDraw& draw) {
   Json reply = ask({{"op", "place"}, {"kind", name_of(draw.rules)}, {"trial", draw.trial}, {"key", draw.key}},
-                   kPatience);
+                   kReferencePatience);
   if (!reply.contains("inputs") || !reply.contains("outputs"))
     throw WorldError("the reference places no call: {}", scrub(reply.dump()));
   return {std::move(reply.at("inputs")), std::move(reply.at("outputs"))};
 }
 
 void ReferenceProcess::draw() {
-  const Json reply = ask({{"op", "draw"}, {"number", number_}}, kPatience);
+  const Json reply = ask({{"op", "draw"}, {"number", number_}}, kReferencePatience);
   if (status_in(reply) != "ok") throw WorldError("the reference draws no inputs: {}", scrub(reply.dump()));
 }
 
@@ -99,20 +99,21 @@ void ReferenceProcess::take(Step step) {
   clock_.say(ClockPage::Word::kStep, uint64_t(step));
   clock_.say(ClockPage::Word::kGo, ++number_);
   if (step == Step::kLeave) return;
-  const auto wait = clock_.wait(ClockPage::Word::kDone, number_, kPatience, [&] { return process_.heard(); });
+  const auto wait =
+      clock_.wait(ClockPage::Word::kDone, number_, kReferencePatience, [&] { return process_.heard(); });
   if (wait.end != ClockPage::End::kDone) throw WorldError("the reference takes no part in a call");
 }
 
 void ReferenceProcess::leave() {
   take(Step::kLeave);
-  const ModuleFrame frame = process_.receive(kPatience);
+  const ModuleFrame frame = process_.receive(kReferencePatience);
   if (!frame.json) throw WorldError("the reference does not answer ({})", frame.end);
   if (status_in(*frame.json) != "ok")
     throw WorldError("the reference fails in a call: {}", scrub(frame.json->dump()));
 }
 
 ModuleComparison ReferenceProcess::compare() {
-  const Json reply = ask({{"op", "compare"}}, kPatience);
+  const Json reply = ask({{"op", "compare"}}, kReferencePatience);
   try {
     return comparison_in(reply);
   } catch (const ConfigError& e) {

@@ -56,8 +56,8 @@ void draw_normal(uint64_t key, double scale, at::Tensor out) {
 }
 
 void make_nonfinite(uint64_t key, float* out, int64_t n) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  const float values[] = {std::numeric_limits<float>::quiet_NaN(), kInf, -kInf};
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  const float values[] = {std::numeric_limits<float>::quiet_NaN(), kInfinite, -kInfinite};
   Rng rng(key);
   for (int64_t i = 0; i < std::max<int64_t>(n / kNonfiniteEvery, 1); ++i)
     out[rng.below(uint64_t(n))] = values[i % 3];

@@ -306,10 +306,7 @@ OracleReply Oracle::compare(const OracleRequest& request) {
   if (request.draw < 0 || request.draw >= int64_t(current_.inputs.size())) {
     throw ConfigError("draw {} of {}", request.draw, current_.inputs.size());
   }
-  Right right{request.draw,
-              {request.fill_key, request.fill_call},
-              right_outputs(request.draw),
-              std::nullopt};
+  Right right{request.draw, {request.fill_key, request.fill_call}, right_outputs(request.draw), std::nullopt};
   OracleReply reply;
   reply.status = OracleStatus::kOk;
   for (size_t output = 0; output < right.expected.size(); ++output) {

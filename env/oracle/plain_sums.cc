@@ -99,7 +99,7 @@ void lose(jit::Stack& stack) {
 }
 
 constexpr auto kAnyAlias = c10::AliasAnalysisKind::CONSERVATIVE;
-const jit::RegisterOperators registered(
+const jit::RegisterOperators registered_losses(
     {jit::Operator("temper::lossy_sum(Tensor exact, Tensor terms, int[]? dims) -> Tensor", lose<false>,
                    kAnyAlias),
      jit::Operator("temper::lossy_mean(Tensor exact, Tensor terms, int[]? dims) -> Tensor", lose<true>,

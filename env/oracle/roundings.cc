@@ -22,8 +22,9 @@ void round_top(jit::Stack& stack) {
   jit::push(stack, exact.defined() ? RandomRoundings::running().of_result(exact) : exact);
 }
 
-const jit::RegisterOperators registered({jit::Operator("temper::rounded(Tensor exact) -> Tensor", round_top,
-                                                       c10::AliasAnalysisKind::CONSERVATIVE)});
+const jit::RegisterOperators registered_roundings({jit::Operator("temper::rounded(Tensor exact) -> Tensor",
+                                                                 round_top,
+                                                                 c10::AliasAnalysisKind::CONSERVATIVE)});
 
 // 1 ± rounding for each element, made where the element is: the largest inputs of a GPU's tasks would take seconds
 // on the host.

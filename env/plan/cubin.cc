@@ -70,9 +70,9 @@ std::string_view string_at(std::string_view table, uint64_t offset) {
   return table.substr(offset, end - offset);
 }
 
-class Reader {
+class CubinReader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  explicit CubinReader(std::string_view bytes) : bytes_(bytes) {}
 
   Cubin read() {
     read_header();
@@ -293,7 +293,7 @@ void make_visible(std::string& bytes, const CubinGlobal& global) {
 std::string read_cubin(std::string_view bytes, Cubin& cubin) {
   cubin = {};
   try {
-    cubin = Reader(bytes).read();
+    cubin = CubinReader(bytes).read();
     return "";
   } catch (const Malformed& problem) {
     return "not a cubin that can be read: " + problem.what;

@@ -9,9 +9,9 @@ namespace temper::env {
 namespace {
 
 // Source: Itanium C++ ABI, 5.1 "External names": <source-name>, <template-args>, <expr-primary>.
-class Reader {
+class NameReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit NameReader(std::string_view text) : text_(text) {}
 
   // _Z PART …, or _ZN PART+ E …, of which the last is the function's.
   std::string function() {
@@ -101,7 +101,7 @@ class Reader {
 }  // namespace
 
 std::string kernel_title(std::string_view mangled) {
-  std::string title = Reader(mangled).function();
+  std::string title = NameReader(mangled).function();
   if (title.empty()) title = mangled;
   if (title.size() > kMaxKernelTitleBytes) title.resize(kMaxKernelTitleBytes);
   return title;

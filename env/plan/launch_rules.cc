@@ -12,7 +12,9 @@ constexpr uint32_t kRegisterUnit = 256, kRegisterParts = 4, kSharedUnit = 128, k
 
 uint64_t rounded_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-std::string text(const Extent& extent) { return fmt::format("({}, {}, {})", extent.x, extent.y, extent.z); }
+std::string shown_extent(const Extent& extent) {
+  return fmt::format("({}, {}, {})", extent.x, extent.y, extent.z);
+}
 
 LaunchCheck check_extents(const KernelLaunch& launch, const GpuTarget& target) {
   const Extent &grid = launch.grid, &block = launch.block;
@@ -20,14 +22,14 @@ LaunchCheck check_extents(const KernelLaunch& launch, const GpuTarget& target) {
     return LaunchCheck{Refusal::kConfiguration, std::move(words)};
   };
   if (grid.x == 0 || grid.y == 0 || grid.z == 0)
-    return refused(fmt::format("a grid of {} is empty", text(grid)));
+    return refused(fmt::format("a grid of {} is empty", shown_extent(grid)));
   if (block.x == 0 || block.y == 0 || block.z == 0)
-    return refused(fmt::format("a block of {} is empty", text(block)));
+    return refused(fmt::format("a block of {} is empty", shown_extent(block)));
   if (grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ)
-    return refused(fmt::format("a grid of {}; at most (2147483647, 65535, 65535)", text(grid)));
+    return refused(fmt::format("a grid of {}; at most (2147483647, 65535, 65535)", shown_extent(grid)));
   const auto most = uint32_t(target.max_threads_per_block);
   if (block.x > most || block.y > most || block.z > kMaxBlockZ || block.count() > most)
-    return refused(fmt::format("a block of {}; at most {} threads", text(block), most));
+    return refused(fmt::format("a block of {}; at most {} threads", shown_extent(block), most));
   return {};
 }
 
@@ -37,18 +39,18 @@ LaunchCheck check_cluster(const CubinKernel& kernel, const PlanKernel& settings,
   const bool asked = launch.cluster != Extent{};
   const Extent& cluster = asked ? launch.cluster : kernel.cluster;
   if (asked && kernel.fixed_cluster && launch.cluster != kernel.cluster)
-    return refused(fmt::format("a cluster of {}, but the kernel has __cluster_dims__{}", text(launch.cluster),
-                               text(kernel.cluster)));
+    return refused(fmt::format("a cluster of {}, but the kernel has __cluster_dims__{}",
+                               shown_extent(launch.cluster), shown_extent(kernel.cluster)));
   if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0)
-    return refused(fmt::format("a cluster of {} is empty", text(cluster)));
+    return refused(fmt::format("a cluster of {} is empty", shown_extent(cluster)));
   const auto most = uint32_t(settings.nonportable_cluster ? target.max_cluster : target.portable_cluster);
   if (cluster.x > most || cluster.y > most || cluster.z > most || cluster.count() > most)
     return refused(fmt::format(
         "a cluster of {} blocks; at most {}{}", cluster.count(), most,
         settings.nonportable_cluster ? "" : " without cudaFuncAttributeNonPortableClusterSizeAllowed"));
   if (launch.grid.x % cluster.x || launch.grid.y % cluster.y || launch.grid.z % cluster.z)
-    return refused(
-        fmt::format("a grid of {} is no multiple of its cluster {}", text(launch.grid), text(cluster)));
+    return refused(fmt::format("a grid of {} is no multiple of its cluster {}", shown_extent(launch.grid),
+                               shown_extent(cluster)));
   return {};
 }
 

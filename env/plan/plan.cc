@@ -39,9 +39,9 @@ class Writer {
 };
 
 // The first thing that is wrong stays; what is read after it is not looked at.
-class Reader {
+class PlanReader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  explicit PlanReader(std::string_view bytes) : bytes_(bytes) {}
 
   template <class Integer>
   void number(Integer& value, int64_t low, int64_t high, const char* name) {
@@ -261,7 +261,7 @@ std::string parse_plan(std::string_view bytes, LaunchPlan& plan) {
   plan = {};
   if (bytes.size() > kMaxPlanBytes)
     return fmt::format("the plan has {} bytes; at most {}", bytes.size(), kMaxPlanBytes);
-  Reader reader(bytes);
+  PlanReader reader(bytes);
   plan_fields(reader, plan);
   if (reader.left() > 0) reader.fail("bytes after the plan");
   if (!reader.failed()) reader.fail(first_problem(plan));

@@ -10,18 +10,20 @@
 namespace temper::env {
 namespace {
 
-constexpr VerdictKind kKinds[] = {VerdictKind::kFailPlan, VerdictKind::kFailRuntime,
-                                  VerdictKind::kRejectPolicy, VerdictKind::kHack, VerdictKind::kFailCompile};
+constexpr VerdictKind kRefusals[] = {VerdictKind::kFailPlan, VerdictKind::kFailRuntime,
+                                     VerdictKind::kRejectPolicy, VerdictKind::kHack,
+                                     VerdictKind::kFailCompile};
 
 }  // namespace
 
 Finding no_plan(const std::string& what) { return {VerdictKind::kFailPlan, "protocol", what}; }
 
 Finding failure_of(const RecorderReply& reply) {
-  const auto kind = std::ranges::find(kKinds, reply.kind, [](VerdictKind known) { return uint32_t(known); });
+  const auto kind =
+      std::ranges::find(kRefusals, reply.kind, [](VerdictKind known) { return uint32_t(known); });
   const std::string reason = text_of(reply.reason);
   const auto code = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (kind == std::end(kKinds) || reason.empty() || !std::ranges::all_of(reason, code))
+  if (kind == std::end(kRefusals) || reason.empty() || !std::ranges::all_of(reason, code))
     return no_plan("launch disturbed its recorder");
   return {*kind, reason, scrub(text_of(reply.detail))};
 }

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kWarmUp{50};
 constexpr Pace kPace{.long_us = 200, .tight = 0.03};  // a GPU's calls vary less than a core's
 constexpr double kNearFloor = 1.1;
-constexpr int kChecks = 2;            // draws of each check shape and magnitude
+constexpr int kGpuChecks = 2;         // draws of each check shape and magnitude
 constexpr int kTimedShapeChecks = 4;  // … of the timed shape, beside those of the pairs
 constexpr int kIndexChecks = 2;       // times as many where there are indices, whose kinds no pair has
 constexpr int64_t kAuditPairs = 3;    // times the most pairs
@@ -268,7 +268,7 @@ GpuDraw GpuProcedure::plain_draw() {
 
 Found GpuProcedure::check_shapes() {
   Draws draws;
-  const int checks = !options_.far_inputs ? 1 : has_indices(task_) ? kIndexChecks * kChecks : kChecks;
+  const int checks = !options_.far_inputs ? 1 : has_indices(task_) ? kIndexChecks * kGpuChecks : kGpuChecks;
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()); ++shape) {
     for (const double magnitude : task_.magnitudes)
       for (int i = 0; i < checks; ++i) draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));

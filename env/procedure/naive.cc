@@ -11,7 +11,7 @@ namespace temper::env {
 namespace {
 
 constexpr double kTolerance = 1e-2;  // relative and absolute
-constexpr int kTimedCalls = 9, kEmptyCalls = 15;
+constexpr int kTimedCalls = 9, kEmptyNaiveCalls = 15;
 
 // A call takes some time, whatever the hand-over took: this judge does not look whether it was one.
 double call_us(std::chrono::nanoseconds time) {
@@ -80,7 +80,7 @@ class Naive {
   double baseline_us() {
     std::vector<double> times;
     oracle_.begin_serving();
-    const auto empty = least_wall(oracle_.null_calls(kEmptyCalls));
+    const auto empty = least_wall(oracle_.null_calls(kEmptyNaiveCalls));
     for (int i = 0; i < kTimedCalls; ++i) times.push_back(call_us(oracle_.baseline(0).wall - empty));
     oracle_.end_serving();
     return median(times);
