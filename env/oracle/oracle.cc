@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secret
 constexpr int kMostAssumed = 32;        // after so many draws it is cheaper to measure how far a kind may go
+constexpr int64_t kMostKeptBytes = int64_t(8) << 20;  // of a draw's right outputs; others are computed twice
 
 OracleReply error_reply(const std::string& text) {
   OracleReply reply;
@@ -154,9 +155,13 @@ void Oracle::fill_draw(const OracleRequest& request, int64_t draw, const std::ve
   }
 }
 
-const std::vector<at::Tensor>& Oracle::right_outputs(int64_t draw) {
-  auto& right = current_.right[size_t(draw)];
-  if (right.empty()) right = references_[current_.task].wide(current_.inputs[size_t(draw)]);
+std::vector<at::Tensor> Oracle::right_outputs(int64_t draw) {
+  auto& kept = current_.right[size_t(draw)];
+  if (!kept.empty()) return kept;
+  auto right = references_[current_.task].wide(current_.inputs[size_t(draw)]);
+  int64_t bytes = 0;
+  for (const at::Tensor& output : right) bytes += int64_t(output.nbytes());
+  if (bytes <= kMostKeptBytes) kept = right;
   return right;
 }
 

@@ -44,7 +44,7 @@ class Oracle {
     CallLayout layout;
     std::vector<std::vector<at::Tensor>> inputs;  // views of the arena, by draw
     std::vector<bool> far;                        // by draw: whether an input departs from a plain one
-    std::vector<std::vector<at::Tensor>> right;   // by draw: the right outputs, empty where not yet asked for
+    std::vector<std::vector<at::Tensor>> right;   // by draw: the right outputs, where they are kept
   };
 
   // What is right for a draw, and what is asked of it only where a candidate is not.
@@ -58,7 +58,7 @@ class Oracle {
   void draw(const OracleRequest& request);
   void draw_one(const OracleRequest& request, int64_t draw);
   void fill_draw(const OracleRequest& request, int64_t draw, const std::vector<DrawForm>& forms);
-  const std::vector<at::Tensor>& right_outputs(int64_t draw);
+  std::vector<at::Tensor> right_outputs(int64_t draw);
   OracleReply compare(const OracleRequest& request);
   void write_reference(int64_t draw) const;
   // A report is filled where an element is wrong.
