@@ -273,12 +273,9 @@ enum class Manner { kAlike, kEach, kAlone };
 // The kinds by turns: the order of each round is another one.
 class Turns {
  public:
-  Turns(const Task& task, const Shape& shape, DrawTurn turn, const FarLimit& far) : turn_(turn), far_(far) {
-    for (size_t i = 0; i < task.inputs.size(); ++i) {
-      kinds_.push_back(draw_kinds(task, i, shape));
-      indices_.push_back(task.inputs[i].distribution == Distribution::kIndex);
-      moves_.push_back(task.inputs[i].distribution == Distribution::kDistinct);
-    }
+  Turns(const Task& task, const Shape& shape, DrawTurn turn, const FarLimit& far)
+      : task_(task), turn_(turn), far_(far) {
+    for (size_t i = 0; i < task.inputs.size(); ++i) kinds_.push_back(draw_kinds(task, i, shape));
     Rng rng{turn.key, uint64_t(turn.number), 1};
     manner_ = Manner(rng.below(3));
     alone_ = rng.below(kinds_.size());
@@ -292,7 +289,7 @@ class Turns {
 
  private:
   std::pair<DrawKind, double> any_kind_of(size_t input) const {
-    if (manner_ == Manner::kAlone && input != alone_ && !indices_[input]) return plain(input);
+    if (manner_ == Manner::kAlone && input != alone_ && !is(input, Distribution::kIndex)) return plain(input);
     if (manner_ != Manner::kAlike) return first_possible(input, int(input), input);
     const auto common = first_possible(0, kAlike, 0);
     const bool can = std::ranges::count(kinds_[input], common.first) != 0;
@@ -301,8 +298,13 @@ class Turns {
                                                             : first_possible(input, int(input), input);
   }
 
+  // Of the plain kind only distinct elements know more than one distance.
   std::pair<DrawKind, double> plain(size_t input) const {
-    return {DrawKind::kPlain, moves_[input] ? far_(int(input), DrawKind::kPlain) : 0};
+    return {DrawKind::kPlain, is(input, Distribution::kDistinct) ? far_(int(input), DrawKind::kPlain) : 0};
+  }
+
+  bool is(size_t input, Distribution distribution) const {
+    return task_.inputs[input].distribution == distribution;
   }
 
   // The one whose turn it is, or the next one that can be had. An index keeps one secret order, so that as many calls as it has
@@ -310,7 +312,7 @@ class Turns {
   std::pair<DrawKind, double> first_possible(size_t input, int limited, uint64_t shift) const {
     const auto& kinds = kinds_[input];
     const uint64_t number = uint64_t(turn_.number) + shift * 5, count = kinds.size();
-    const uint64_t round = indices_[input] ? 0 : number / count;
+    const uint64_t round = is(input, Distribution::kIndex) ? 0 : number / count;
     const auto order = order_of(count, mix_key({turn_.key, round, count}));
     for (uint64_t i = 0; i < count; ++i) {
       const DrawKind kind = kinds[order[(number + i) % count]];
@@ -320,10 +322,10 @@ class Turns {
     return plain(input);
   }
 
+  const Task& task_;
   DrawTurn turn_;
   const FarLimit& far_;
   std::vector<std::vector<DrawKind>> kinds_;
-  std::vector<bool> indices_, moves_;  // of the plain kind only distinct elements know more than one distance
   Manner manner_ = Manner::kEach;
   size_t alone_ = 0;
 };

@@ -18,6 +18,11 @@ constexpr uint64_t kFixedSeed = 0x7E3;  // for what is measured once and no secr
 constexpr int kMostAssumed = 32;        // after so many draws it is cheaper to measure how far a kind may go
 constexpr int64_t kMostKeptBytes = int64_t(8) << 20;  // of a draw's right outputs; others are computed twice
 
+// A perturbed draw repeats the first one but for an element.
+uint64_t seed_of(const OracleRequest& request, int64_t draw) {
+  return mix_key({request.seed, request.perturb ? 0 : uint64_t(draw)});
+}
+
 OracleReply error_reply(const std::string& text) {
   OracleReply reply;
   reply.status = OracleStatus::kError;
@@ -116,7 +121,7 @@ void Oracle::draw(const OracleRequest& request) {
 void Oracle::draw_one(const OracleRequest& request, int64_t draw) {
   const Task& task = tasks_[request.task];
   const Shape& shape = shape_of(request.task, request.shape);
-  const uint64_t seed = mix_key({request.seed, request.perturb ? 0 : uint64_t(draw)});
+  const uint64_t seed = seed_of(request, draw);
   const bool turns = request.turn >= 0 && !request.perturb;
   const DrawTurn turn{request.turn_key, turns ? int32_t(request.turn + draw) : -1, request.timed != 0};
   const auto key = [&](int input, DrawKind kind) {
@@ -140,7 +145,7 @@ void Oracle::draw_one(const OracleRequest& request, int64_t draw) {
 void Oracle::fill_draw(const OracleRequest& request, int64_t draw, const std::vector<DrawForm>& forms) {
   const Task& task = tasks_[request.task];
   const Shape& shape = shape_of(request.task, request.shape);
-  const uint64_t seed = mix_key({request.seed, request.perturb ? 0 : uint64_t(draw)});
+  const uint64_t seed = seed_of(request, draw);
   auto& views = current_.inputs[size_t(draw)];
   views.clear();
   current_.right[size_t(draw)].clear();

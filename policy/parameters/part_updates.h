@@ -15,13 +15,15 @@ struct ParameterInfo;
 
 constexpr int64_t kUpdatePiece = int64_t(16) << 20;  // numbers that pass at once
 
-// adamw() of flat.h for all parts. A unit's weights go to the other ranks while the next one's are moved. On return the numbers
-// on the host are the new ones. Exact: the same bits wherever the numbers lie.
+// Applies adamw() of flat.h to all parts of the store, each with the factors that `factors_of` gives for its parameter. A unit's
+// weights go to the other ranks while the next unit is updated. When the function returns, master weights and moments that lie in
+// the host's memory are the updated ones. The results have the same bits whether they lie there or on the device.
 void update_parts(ParameterStore& store,
                   const std::function<const AdamWFactors&(const ParameterInfo&)>& factors_of,
                   int64_t piece = kUpdatePiece);
 
-// Memory of the device that this takes where master weights and moments of a share of so many numbers lie on the host.
+// The bytes of device memory that update_parts takes on a rank whose share has `share_size` parameters, if their master weights
+// and moments lie in the host's memory.
 int64_t update_stage_bytes(int64_t share_size);
 
 }  // namespace temper::policy

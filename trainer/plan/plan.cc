@@ -195,9 +195,8 @@ class Advice {
           return fmt::format("model.recompute={} and rollout.max_sequences of at most {} make it fit", part,
                              most);
         return fmt::format(
-            "model.recompute={}, model.recompute_blocks of at least {} and rollout.max_sequences of at most "
-            "{} "
-            "make it fit",
+            "model.recompute={}, model.recompute_blocks of at least {} and rollout.max_sequences of "
+            "at most {} make it fit",
             part, blocks, sequences);
       }
     }
@@ -224,7 +223,8 @@ class Advice {
   }
 
  private:
-  // What to say if offloading the optimizer makes the run fit. Empty if it does not, or if the host has no room for it.
+  // The advice to keep the optimizer's state in the host's memory. Empty if the run does not fit with it either, or if the host
+  // has too little memory.
   std::string offloaded() {
     const policy::MemoryOptions given = config_.model.memory;
     config_.model.memory.offload_optimizer = true;
@@ -232,9 +232,8 @@ class Advice {
       if (shards) config_.model.memory.zero_stage = 3;
       if (const int64_t most = host_fits() ? most_sequences() : 0; most > 0)
         return fmt::format(
-            "model.offload_optimizer=true, {}model.recompute=all and rollout.max_sequences of at most {} "
-            "make it "
-            "fit",
+            "model.offload_optimizer=true, {}model.recompute=all and rollout.max_sequences of "
+            "at most {} make it fit",
             shards ? "model.zero_stage=3, " : "", most);
     }
     config_.model.memory = given;

@@ -142,6 +142,7 @@ const std::map<std::string, Kernel>& kernels() {
       FAKE_KERNEL(input_copied),
       FAKE_KERNEL(last_tile_missing),
       FAKE_KERNEL(one_element_wrong),
+      FAKE_KERNEL(one_element_far_off),
       FAKE_KERNEL(wrong_when_large),
       FAKE_KERNEL(one_byte_past),
       FAKE_KERNEL(row_past),

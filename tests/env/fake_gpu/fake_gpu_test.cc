@@ -1,7 +1,6 @@
 // The GPU half of the judge over a driver that computes on the CPU: all of ours but the kernels of
 // candidates, which it knows by name, and but time.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -137,10 +136,9 @@ TEST(FakeGpuAdmission, EagerIsTimedAndWhatDoesNotRunIsFound) {
 }
 
 TEST_F(FakeGpu, TheMessageSaysWhichElement) {
-  const Verdict verdict = judge("add", {{"one_element_wrong"}});
-  // Where numbers are drawn so large that rounding hides what is wrong, a later shape tells it.
-  EXPECT_THAT(verdict.message,
-              testing::MatchesRegex(R"(FAIL_INCORRECT y\[(0|999|2000)\] is .*; 1 of (1|1000|2001) wrong)"));
+  const Verdict verdict = judge("add", {{"one_element_far_off"}});
+  EXPECT_TRUE(verdict.message.starts_with("FAIL_INCORRECT y[999] is ")) << verdict.message;
+  EXPECT_TRUE(verdict.message.ends_with("; 1 of 1000 wrong")) << verdict.message;
 }
 
 // Buffers of some calls end, or begin, where memory does.

@@ -13,7 +13,6 @@ namespace temper::env {
 namespace {
 
 using testing::HasSubstr;
-using testing::MatchesRegex;
 
 // "sums" is timed at 2001, 30001 and 3000 elements; "picks" has indices, whose kinds are for checks alone.
 std::vector<Task> tasks_of_several_shapes() {
@@ -88,9 +87,8 @@ TEST_F(FakeGpuShapes, WhatIsWrongAtOneShapeFailsAndIsTold) {
   EXPECT_TRUE(verdict.naive->pass);  // which looks at the first shape alone
   const Verdict crash = judge({.kernels = {"good"}, .further_kernels = {"wild"}});
   EXPECT_EQ(crash.message, "FAIL_RUNTIME at n 3000: words");
-  // Where numbers are drawn so large that rounding hides what is wrong, a later shape tells it.
-  const Verdict check = judge({{"one_element_wrong"}});
-  EXPECT_THAT(check.message, MatchesRegex(R"(FAIL_INCORRECT y\[(0|999)\] is .*; 1 of (1|1000) wrong)"));
+  const Verdict check = judge({{"one_element_far_off"}});
+  EXPECT_TRUE(check.message.starts_with("FAIL_INCORRECT y[999] is ")) << check.message;
   EXPECT_TRUE(judge({{"good"}}).pass());
 }
 

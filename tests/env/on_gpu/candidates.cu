@@ -36,6 +36,11 @@ __global__ void one_element_wrong(const float* x, const float* z, float* y, int 
   for (int i = index(); i < n; i += gridDim.x * blockDim.x)
     y[i] = 2 * x[i] + z[i] + (i == n - 1 ? 0.01f : 0.0f);
 }
+// By so much that no rounding of the inputs explains it, however large they are.
+__global__ void one_element_far_off(const float* x, const float* z, float* y, int n) {
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x)
+    y[i] = 2 * x[i] + z[i] + (i == n - 1 ? 0.01f * (1 + fabsf(x[i]) + fabsf(z[i])) : 0.0f);
+}
 __global__ void wrong_when_large(const float* x, const float* z, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x)
     y[i] = 2 * x[i] + z[i] + (n > 3000 && i == n - 1 ? 0.01f : 0.0f);

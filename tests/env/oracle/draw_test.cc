@@ -50,6 +50,24 @@ TEST(Draw, NormalsHaveTheirMoments) {
   EXPECT_NEAR(moments[4], 3, 0.2);
 }
 
+// Loops of the host's own give each kind; the family says what it is, here and on a GPU.
+TEST(Draw, KindsDepartFromPlainAsTheFamilySays) {
+  auto spec = many(Distribution::kNormal);
+  spec.shape = {"n", "m"};
+  const Shape shape{{"n", 40}, {"m", 30}};
+  std::vector<float> plain(1200), drawn(1200);
+  draw_input(spec, shape, 1, draw_form(spec, shape, 1, DrawKind::kPlain, 0, 5, 1), 9, plain.data());
+  for (auto kind = uint32_t(DrawKind::kSpikes); kind <= uint32_t(DrawKind::kDenormals); ++kind) {
+    for (uint64_t key = 0; key < 8; ++key) {
+      const DrawForm form = draw_form(spec, shape, 1, DrawKind(kind), 1, key, 1);
+      draw_input(spec, shape, 1, form, 9, drawn.data());
+      for (uint32_t i = 0; i < 1200; ++i)
+        ASSERT_EQ(drawn[i], drawn_float(form, i, plain[i])) << kind << ": " << i;
+      EXPECT_NE(drawn, plain) << kind;
+    }
+  }
+}
+
 TEST(Draw, UniformsFillTheirRange) {
   auto spec = many(Distribution::kUniform);
   spec.low = -2;

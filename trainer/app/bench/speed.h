@@ -24,8 +24,9 @@ void declare_speed(CLI::App& command, SpeedWords& words);
 policy::Policy random_policy(const RunConfig& config, policy::Communicator& ranks = policy::alone());
 std::vector<int32_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed);
 
-// Runs a benchmark on each rank of a job, with the policy that they share, and says where that computes unless the figures are
-// JSON. `check` comes before anything is allocated, and returns the longest row in tokens, or 0 for max_position_embeddings.
+// Runs `bench` on each rank of a job, on a random policy that the ranks share. Before it the first rank prints which device the
+// policy computes on, unless the figures are printed as JSON. `check` runs before anything is allocated. It returns the length of
+// the longest row in tokens, or 0 for max_position_embeddings.
 int on_ranks(const SpeedWords& words, const std::function<int64_t(const RunConfig&)>& check,
              const std::function<int(const RunConfig&, policy::Policy&)>& bench);
 
