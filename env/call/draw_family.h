@@ -57,13 +57,15 @@ inline constexpr uint32_t kFormSpikes = 8;
 struct DrawForm {
   DrawKind kind = DrawKind::kPlain;
   uint32_t elements = 1;
-  uint32_t columns = 1;              // size of the last axis
-  uint32_t row = 0, row_period = 1;  // rows with index % row_period == row depart
-  uint32_t begin = 0, length = 0;    // the columns [begin, begin + length) of these rows depart
-  uint32_t share = 0;                // the share of elements that depart, in units of 2^-32
-  uint32_t power = 0;                // scales are 2^-power … 2^power, offsets of rows 2^-power … 1
-  uint32_t bound = 1;                // indices: [0, bound)
-  uint32_t value = 0, stride = 1;    // indices: the one that many are; from one to the next
+  uint32_t columns = 1;  // size of the last axis
+  uint32_t row = 0,
+           row_period =
+               1;  // rows with index % row_period == row depart; kOffset: this one has the whole offset
+  uint32_t begin = 0, length = 0;  // the columns [begin, begin + length) of these rows depart
+  uint32_t share = 0;              // the share of elements that depart, in units of 2^-32
+  uint32_t power = 0;              // scales are 2^-power … 2^power, offsets of rows 2^-power … 1
+  uint32_t bound = 1;              // indices: [0, bound)
+  uint32_t value = 0, stride = 1;  // indices: the one that many are; from one to the next
   uint64_t key = 0;
   float factor = 1, offset = 0;
   float low = 0, width = 1;  // range of uniform and distinct inputs; a distinct draw has a range of its own
@@ -94,10 +96,12 @@ TEMPER_ON_BOTH float random_scale(const DrawForm& form, uint32_t place) {
 }
 
 // The offset that is added to an element. Without a power it is the same for the whole tensor. With a power each
-// row has its own, of either sign, between 2^-power times the form's offset and the whole of it.
+// row has its own, of either sign, between 2^-power times the form's offset and the whole of it. One row has the
+// whole of it, so that a tensor of few rows cannot miss it by chance.
 TEMPER_ON_BOTH float offset_at(const DrawForm& form, uint32_t place) {
-  if (form.power == 0) return form.offset;
-  const uint64_t word = scattered(form.key, place / form.columns);
+  const uint32_t row = place / form.columns;
+  if (form.power == 0 || row == form.row) return form.offset;
+  const uint64_t word = scattered(form.key, row);
   const float size = form.offset / float(1u << uint32_t(word % (form.power + 1)));
   return word >> 63 == 0 ? size : -size;
 }

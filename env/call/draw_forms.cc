@@ -107,7 +107,9 @@ struct FormMaker {
     const double most = input.type == ElementType::kBF16 ? 16 : input.type == ElementType::kF16 ? 64 : 1024;
     const double largest = std::max(1.0, std::min(most * far, 1 / least_spread()));
     form.offset = float(sign() * log_uniform(std::max(1.0, largest / 4), largest) * scale);
-    if (rows() > 1 && rng.below(4) != 0) form.power = kRowOffsetPower;
+    if (rows() < 2 || rng.below(4) == 0) return;
+    form.power = kRowOffsetPower;
+    form.row = uint32_t(rng.below(rows()));
   }
 
   // Reaches an end only at the outermost, for what is right there may be undefined.

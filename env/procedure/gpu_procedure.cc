@@ -191,8 +191,9 @@ Found GpuProcedure::hand_over(const GpuCandidate& candidate) {
   if (bytes > kMaxCandidateBytes || candidate.cubins.size() > kMaxPlanCubins)
     return Finding{VerdictKind::kFailPlan, "too_large",
                    "its kernels and plans are too large; compile fewer variants"};
+  GpuRunnerProcess& runner = processes_.runners.runner();  // its start is not the candidate's time
   const auto start = Clock::now();
-  return weigh_reply(processes_.runners.runner().load(candidate.cubins, candidate.plans, budget_), start);
+  return weigh_reply(runner.load(candidate.cubins, candidate.plans, budget_), start);
 }
 
 GpuProcedure::Calls GpuProcedure::call(const Draws& draws, GpuRunnerRequest request) {

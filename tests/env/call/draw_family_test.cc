@@ -95,6 +95,19 @@ TEST(DrawFamily, OffsetsAreOfTheTensorOrOfEachRow) {
   EXPECT_TRUE(of_tensor && of_rows);
 }
 
+TEST(DrawFamily, OneRowHasTheWholeOffset) {
+  const TensorSpec& input = normal_input();
+  std::set<uint32_t> places;
+  for (uint64_t key = 0; key < 200; ++key) {
+    const DrawForm form = draw_form(input, {{"n", 3}, {"m", 33}}, 1, DrawKind::kOffset, 1, key, 33);
+    float most = 0;
+    for (uint32_t row = 0; row < 3; ++row) most = std::max(most, std::abs(offset_at(form, row * 33)));
+    EXPECT_EQ(most, std::abs(form.offset));
+    if (form.power > 0) places.insert(form.row);
+  }
+  EXPECT_EQ(places.size(), 3u);
+}
+
 TEST(DrawFamily, RunsLieAtHeadsTailsAndInChunks) {
   int heads = 0, tails = 0;  // by chance about seven each
   bool every_row = false, one_row = false, chunk = false;

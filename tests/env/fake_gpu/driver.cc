@@ -250,7 +250,10 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void* proces
   return *count = pid != 0, 0;
 }
 
-CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuInit(unsigned) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(setting("FAKE_GPU_START_MS", 0)));
+  return CUDA_SUCCESS;
+}
 CUresult cuDeviceGet(CUdevice* device, int ordinal) { return *device = ordinal, CUDA_SUCCESS; }
 CUresult cuDeviceGetCount(int* count) { return *count = setting("FAKE_GPU_COUNT", 1), CUDA_SUCCESS; }
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {

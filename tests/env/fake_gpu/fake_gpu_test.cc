@@ -187,6 +187,20 @@ TEST_F(FakeGpu, EndlessKernelsCostTheirBudgetAndNoMore) {
   expect_right("add", {{"good"}});
 }
 
+// Two candidates in a row may have ended a process each.
+TEST_F(FakeGpu, ACandidateDoesNotPayForTheStartOfItsProcess) {
+  GpuProcedureOptions options = hand_made->options();
+  options.run_budget = std::chrono::milliseconds(int(2000 * kPatience));
+  ::setenv("FAKE_GPU_START_MS", std::to_string(int(3000 * kPatience)).c_str(), 1);
+  GpuRunnerPool& runners = *machine->runners;
+  runners.discard();
+  runners.runner();  // the other one
+  runners.discard();
+  const Verdict verdict = machine->judge("add", {{"good"}}, options);
+  ::unsetenv("FAKE_GPU_START_MS");
+  EXPECT_TRUE(verdict.pass()) << verdict.message;
+}
+
 TEST_F(FakeGpu, ProfilesSayWhereTheTimeGoes) {
   ASSERT_EQ(machine->profiler->missing(), "");
   const Verdict one = judge("add", {{"good"}});
