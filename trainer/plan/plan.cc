@@ -300,6 +300,10 @@ int64_t MemoryPlan::needed_bytes() const {
   return sum;
 }
 
+MemoryPlan update_memory(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+  return device_memory(config, shape, site, Held::kInUpdate);
+}
+
 Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
                const std::vector<MemoryItem>& judge) {
   policy::check_shard_degree(config.model.memory.shard_degree, site.ranks);

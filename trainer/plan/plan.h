@@ -50,6 +50,10 @@ struct Plan {
 Plan make_plan(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site,
                const std::vector<MemoryItem>& judge);
 
+// The tensors of an update alone, of packs of learner.micro_batch_tokens, on the policy's device: what a benchmark of
+// updates holds beside its peak. Neither attention's workspace nor what libraries take is in it.
+MemoryPlan update_memory(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site);
+
 // Nothing where candidates of these tasks run on no GPU of the policy's. For modules of PyTorch it is what the largest problem
 // takes, whose shapes are told by running its source on a core.
 std::vector<MemoryItem> judge_gpu_memory(const RunConfig& config, const std::vector<env::Task>& tasks,

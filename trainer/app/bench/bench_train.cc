@@ -12,6 +12,7 @@
 #include "trainer/app/bench/speed.h"
 #include "trainer/app/checks.h"
 #include "trainer/learn/optimizer.h"
+#include "trainer/plan/plan.h"
 #include "trainer/run/console.h"
 
 namespace temper::trainer {
@@ -44,8 +45,22 @@ policy::ScoreGradient mean_gradient(double tokens) {
   }};
 }
 
+// Of the tensors of an update; no peak where they are not on a GPU.
+struct Memory {
+  int64_t peak_bytes = 0, planned_bytes = 0;
+};
+
+Memory memory_of(const TrainWords& words, RunConfig config, Communicator& ranks) {
+  config.learner.micro_batch_tokens = words.batch * words.length;
+  config.rollout.max_context_tokens = words.length;
+  config.cold_start.epochs = 0;
+  const bool on_gpu = config.model.policy().on_gpu();
+  return {on_gpu ? policy::cuda::peak_memory().allocated_bytes : 0,
+          update_memory(config, config.model.shape, site_here(config, ranks)).needed_bytes()};
+}
+
 void report(const TrainWords& words, const Communicator& ranks, int64_t updates, double seconds,
-            double flops_per_token, int64_t peak_bytes) {
+            double flops_per_token, const Memory& memory) {
   const int64_t each = updates * words.micro_batches * words.batch * words.length,
                 tokens = each * ranks.size();
   const double rate = double(tokens) / seconds, of_rank = rate / ranks.size();
@@ -58,7 +73,8 @@ void report(const TrainWords& words, const Communicator& ranks, int64_t updates,
                                       {"updates", updates},
                                       {"seconds", seconds},
                                       {"gflop_per_s", rate * flops_per_token * 1e-9},
-                                      {"peak_bytes", peak_bytes}}
+                                      {"peak_bytes", memory.peak_bytes},
+                                      {"planned_bytes", memory.planned_bytes}}
                            .dump());
     return;
   }
@@ -67,7 +83,10 @@ void report(const TrainWords& words, const Communicator& ranks, int64_t updates,
   fmt::print("{:.1f} ms an update of {} micro-batch{}", 1e3 * seconds / double(updates), words.micro_batches,
              words.micro_batches == 1 ? "" : "es");
   if (ranks.size() > 1) fmt::print(" on each of {} ranks, {:.0f} tokens/s a rank", ranks.size(), of_rank);
-  if (peak_bytes > 0) fmt::print(", at most {:.1f} GiB of a GPU", double(peak_bytes) / double(1 << 30));
+  const auto gib = [](int64_t bytes) { return double(bytes) / double(1 << 30); };
+  if (memory.peak_bytes > 0)
+    fmt::print(", tensors of at most {:.1f} GiB on a GPU where {:.1f} are planned", gib(memory.peak_bytes),
+               gib(memory.planned_bytes));
   fmt::print("\n");
 }
 
@@ -99,9 +118,9 @@ int bench(const TrainWords& words, const RunConfig& config, Policy& policy) {
   int64_t done = 0;
   while (done < updates && !ranks.any(interrupted(), "interrupt")) update(), ++done;
   const double seconds = device_now_s(config) - start_s;
-  const int64_t peak_bytes = config.model.policy().on_gpu() ? policy::cuda::peak_memory().allocated_bytes : 0;
+  const Memory memory = memory_of(words, config, ranks);
   if (first && done > 0)
-    report(words, ranks, done, seconds, policy.train_flops_per_token(words.length), peak_bytes);
+    report(words, ranks, done, seconds, policy.train_flops_per_token(words.length), memory);
   return done > 0 ? kExitOk : kExitInterrupted;
 }
 
