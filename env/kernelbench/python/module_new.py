@@ -10,8 +10,8 @@ import torch
 
 import extension
 from imports import ImportGuard, check_module
-from problem import SEED, Problem, run_source, set_seed, show_lines
-from refusal import MAX_DETAILS, Refusal, of_compiler, of_python, one_line, shortened, without_paths
+from problem import SEED, Problem, run_source, set_seed
+from refusal import MAX_DETAILS, MAX_READ, Refusal, of_compiler, of_python, one_line, shortened, show_lines, without_paths
 
 MODULE, ENTRY = "candidate", "ModelNew"
 KERNELBENCH_CHARACTERS = 200  # of an error's text, in its result files
@@ -40,7 +40,7 @@ def failure_of(stage, error, path):
         failed = Failed(stage, "", error.message)
         failed.reply.update(kind=error.kind, reason=error.reason)
         return failed
-    text = "".join(traceback.format_exception(error))
+    text = shortened("".join(traceback.format_exception(error)), MAX_READ)
     text = shortened(without_paths(text, os.path.dirname(path)), MAX_DETAILS)
     if isinstance(error, compilers_errors()):
         message, details = of_compiler(error, path)

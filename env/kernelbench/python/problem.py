@@ -1,9 +1,10 @@
 """A problem in KernelBench's format: Python with Model, get_inputs and get_init_inputs. It is run as KernelBench runs it: the same seeds,
 the same casts, the same order of draws."""
-import linecache
 import types
 
 import torch
+
+from refusal import show_lines
 
 SEED = 42
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -22,11 +23,6 @@ class ProblemError(Exception):
 def set_seed(seed):
     """The generators of the host and, where there is one, of the device."""
     torch.manual_seed(seed)
-
-
-def show_lines(source, path):
-    """Tracebacks, messages and Triton find the source's lines."""
-    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
 
 
 def run_source(source, path, module):

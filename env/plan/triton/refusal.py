@@ -7,6 +7,7 @@ import traceback
 
 # Reply's limits on what people read.
 MAX_MESSAGE, MAX_DETAILS, MAX_LINE = 600, 8192, 160
+MAX_READ = 65536  # characters of an error that are looked through; it may have millions
 
 
 class Refusal(BaseException):
@@ -30,18 +31,30 @@ def policy_refusal(reason, message):
     return Refusal("REJECT_POLICY", reason, message)
 
 
+def without_home(path):
+    """A path from the last `lib/python3…/` on that is not at its beginning."""
+    found = [one.start() for one in re.finditer(r"/lib/python3[^/]*(?=/)", path[0]) if one.start()]
+    return path[0][found[-1] + 1:] if found else path[0]
+
+
 def without_paths(text, folder):
-    """The text with this machine's folders taken off the names of files."""
+    """The text with this machine's folders taken off the names of files. It may be a candidate's and long: each pattern begins at one place of a
+    word, so that the time grows with the text and not with its square."""
     if folder:
         text = text.replace(folder.rstrip("/") + "/", "")
-    text = re.sub(r"[^\s'\"]*/(?:site|dist)-packages/", "", text)
-    text = re.sub(r"(?:/[\w.+-]+)+/(lib/python3[^/\s]*/)", r"\1", text)
+    text = re.sub(r"(?<![^\s'\"])[^\s'\"]*/(?:site|dist)-packages/", "", text)
+    text = re.sub(r"(?:/[\w.+-]+)+/?", without_home, text)
     text = re.sub(r"\btmp\w+\.ptx\b", "kernel.ptx", text)
     return re.sub(r"/tmp/[\w./-]*", "…", text)
 
 
 def shortened(text, limit):
     return text if len(text) <= limit else text[:limit - 1] + "…"
+
+
+def show_lines(source, path):
+    """Tracebacks, messages and Triton find the source's lines."""
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
 
 
 def line_of(path, number):
@@ -65,7 +78,7 @@ def of_python(error, path):
     folder = os.path.dirname(path)
     if isinstance(error, SyntaxError) and error.filename == path and error.lineno:
         return one_line(f"{type(error).__name__}: {error.msg} ({line_of(path, error.lineno)})")
-    words = without_paths(f"{type(error).__name__}: {error}".rstrip(": "), folder)
+    words = without_paths(shortened(f"{type(error).__name__}: {error}", MAX_READ).rstrip(": "), folder)
     number = own_line(error, path)
     return one_line(f"{words} ({line_of(path, number)})" if number else words)
 
