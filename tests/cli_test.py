@@ -431,6 +431,18 @@ class Speed(Program):
         for what in ("train", "decode"):
             self.assertGreater(json.loads(self.check(temper("bench", what, *small), 0))["tokens_per_s"], 0)
 
+    def test_bench_judge_logs_by_one_clock(self):
+        """The first tenth is judged alone, and what is used is looked at after it for a second at rest."""
+        name, folder, log = tasks("train", 1)[0], WORK / "parse_failures", WORK / "verdicts.log"
+        folder.mkdir(exist_ok=True)
+        (folder / "nothing.cc").write_text(f"// task: {name}\n// expect: FAIL_PARSE\n")
+        words = ("--candidates", folder, "--count", 20, "--log", log, f"tasks.names=[{name}]", "env.lanes=1")
+        self.check(temper("bench", "judge", *words), 0)
+        times = [json.loads(line)["at_s"] for line in log.read_text().splitlines()]
+        self.assertEqual(len(times), 20)
+        self.assertLess(times[1], times[2] - 1)
+        self.assertEqual(times, sorted(times))
+
     def test_bench_update(self):
         shape = [f"model.{words}" for words in ("hidden_size=32", "head_dim=16", "vocab_size=300", "max_position_embeddings=128")]
         words = ("bench", "update", "rollout.max_context_tokens=128", "rollout.max_response_tokens=64", "--groups", 2, "--samples", 2, "--prompt", 20, "--answer", 12, "--feedback", 5, *shape)

@@ -120,8 +120,9 @@ void tell(std::ostream* log, nlohmann::json line, const Verdict& v, double at_s,
   *log << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
 }
 
-// Judges candidates [begin, end), again and again where there are fewer. Once interrupted it is over.
-void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Measured& m) {
+// Judges candidates [begin, end), again and again where there are fewer. Once interrupted it is over. The log's clock runs since
+// `began_s`.
+void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, double began_s, Measured& m) {
   struct Sent {
     double at_s;
     const BenchCandidate* candidate;
@@ -145,7 +146,7 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, Mea
       m.ms.add(judged.verdict);
       if (judged.verdict.run_ms > 0) m.run_ms.push_back(judged.verdict.run_ms);
       m.long_ones.push_back(long_one(*candidate, judged.verdict));
-      tell(load.log, m.long_ones.back(), judged.verdict, now_s() - start_s, m.latency_s.back());
+      tell(load.log, m.long_ones.back(), judged.verdict, now_s() - began_s, m.latency_s.back());
     }
   }
   m.seconds += now_s() - start_s;
@@ -171,10 +172,11 @@ Measured measure(Judge& judge, const Load& load, int64_t count) {
   Measured m;
   const HostHalfCounts before = judge.stats().host_halves;
   const int64_t tenth = std::max<int64_t>(1, count / 10);
-  judge_range(judge, load, 0, tenth, m);
+  const double began_s = now_s();
+  judge_range(judge, load, 0, tenth, began_s, m);
   m.early = usage_at_rest();
   m.gpu_early_mib = gpu_memory_mib();
-  judge_range(judge, load, tenth, count, m);
+  judge_range(judge, load, tenth, count, began_s, m);
   m.late = usage_at_rest();
   m.gpu_late_mib = gpu_memory_mib();
   const HostHalfCounts after = judge.stats().host_halves;
