@@ -31,9 +31,11 @@ bool all_modules(const std::vector<Task>& tasks) {
 
 ModuleGpuLane::ModuleGpuLane(const LaneSetup& setup) : setup_(setup), box_(module_box_options(setup.python)) {
   options_.budget = std::chrono::nanoseconds(int64_t(setup.module_timeout_s * 1e9));
+  options_.warm_up = std::chrono::nanoseconds(int64_t(setup.module_warm_up_s * 1e9));
   options_.min_pairs = setup.min_pairs;
   options_.max_pairs = setup.max_pairs;
   options_.naive = setup.naive;
+  options_.compare_refused = setup.compare_refused;
   machine_ = find_module_machine(box_.python, device_of_modules(), setup.gpu);
   box_.device = machine_.device;
   box_.gpu_uuid = machine_.device == "cpu" ? "" : machine_.uuid;

@@ -47,7 +47,7 @@ std::chrono::nanoseconds build_time(const LaneSetup& setup) {
 }  // namespace
 
 ModuleLane::ModuleLane(const LaneSetup& setup)
-    : setup_(setup), options_(build_options(setup)), builder_(options_, build_time(setup)) {}
+    : setup_(setup), options_(build_options(setup)), gate_(options_), builder_(options_, build_time(setup)) {}
 
 LaneReady ModuleLane::ready() const {
   return {.level = sandbox_level(::geteuid() == 0),
@@ -57,6 +57,9 @@ LaneReady ModuleLane::ready() const {
 LaneAnswer ModuleLane::judge(const LaneRequest& request) {
   try {
     if (const Found rejected = gate_source(kKernelBench, request.source)) return refused(*rejected, 0);
+    // What is refused costs neither compiling nor a GPU, unless its comparable verdict is asked for.
+    if (!setup_.compare_refused)
+      if (const Found rejected = gate_.refusal(request.source)) return {verdict_of(*rejected)};
     const Task& task = setup_.tasks.at(request.task);
     ModuleBuilt built = builder_.build(task, request.source, architecture_of(setup_));
     if (built.failure) return refused(*built.failure, built.ms);
@@ -72,6 +75,7 @@ LaneAnswer ModuleLane::judge(const LaneRequest& request) {
 
 void ModuleLane::prepare() {
   try {
+    gate_.prepare();
     builder_.prepare();
   } catch (const std::exception&) {
     // said by the next candidate's verdict, if it lasts

@@ -17,6 +17,7 @@ class ModuleLane : public LaneJudge {
  private:
   LaneSetup setup_;
   ModuleBoxOptions options_;
+  ModuleGate gate_;
   ModuleBuilder builder_;
 };
 

@@ -55,6 +55,14 @@ void JudgeOptions::visit(OptionVisitor& v) {
             .unit = "s",
             .min = 1,
             .max = 3600});
+  v.option(
+      "module_warm_up_s", module_warm_up_s,
+      {.help = "time limit for each step in which a module of PyTorch may compile and tune: importing and "
+               "building it, and its first call of forward. Another call may take 100 times as long as the "
+               "reference's, and at least 5 s",
+       .unit = "s",
+       .min = 1,
+       .max = 3600});
   v.option("memory_mb", memory_mb,
            {.help = "limit of the address space of a candidate and of each compiler pass",
             .unit = "MiB",
@@ -76,6 +84,10 @@ void JudgeOptions::visit(OptionVisitor& v) {
                "TEMPER_PYTHON, else that of .deps/venv beside the build or python3; one without torch takes "
                "that of the program",
        .may_change = true});
+  v.option(
+      "compare_refused", compare_refused,
+      {.help = "run modules of PyTorch that are refused for their imports all the same, for the comparable "
+               "verdict alone; this takes GPU time. temper eval and temper judge always do"});
   v.option("gpu_far_inputs", gpu_far_inputs,
            {.help = "test candidates in CUDA on unusual inputs (spikes, offsets, equal indices and "
                     "others), as candidates in C++ always are. Without them fewer short-cuts are found, "
@@ -162,12 +174,18 @@ struct Judge::Impl {
         return true;
       }
     for (const std::string& digest : digests)
-      if (const auto known = cache.find(digest)) {
+      if (const auto known = cache.find(digest); known && !lacks_comparable(task, *known)) {
         ++stats.cached;
         ready.push_back({ticket, weighed(task, *known)});
         return true;
       }
     return false;
+  }
+
+  // As what a training run has left in the cache for an evaluation.
+  bool lacks_comparable(uint32_t task, const Verdict& verdict) const {
+    return options.compare_refused && tasks[task].module && !verdict.comparable &&
+           verdict.kind == VerdictKind::kRejectPolicy && verdict.reason == "import";
   }
 
   void wait(double until_s) {

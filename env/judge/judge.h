@@ -26,9 +26,12 @@ struct JudgeOptions {
   int64_t lanes = 0;  // 0: one per core
   std::string min_sandbox = "S2";
   double compile_timeout_s = 10, run_timeout_s = 5;
-  double module_timeout_s = 180;  // of candidates that are modules, in place of run_timeout_s
+  // Of candidates that are modules, in place of run_timeout_s: of all, and of a step in which one may compile
+  // (env/kernelbench/module_limits.h).
+  double module_timeout_s = 180, module_warm_up_s = 30;
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
+  bool compare_refused = false;         // whether modules that are refused for imports are run all the same
   bool gpu_far_inputs = true;           // whether a GPU's inputs depart from plain ones (draw_forms.h)
   double again = 0;                     // share of PASSes that are judged once more
   std::string cache = "";               // a file (verdict_cache.h); verdicts stay in memory if it is empty

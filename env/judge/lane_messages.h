@@ -16,9 +16,10 @@ struct LaneSetup {  // judge → broker, once
   std::vector<Task> tasks;
   int core = 0;
   int gpu = -1;  // not negative: the lane is this GPU's
-  double compile_timeout_s = 0, run_timeout_s = 0, module_timeout_s = 0;
+  double compile_timeout_s = 0, run_timeout_s = 0, module_timeout_s = 0, module_warm_up_s = 0;
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
   bool naive = false;                    // ask the naive judge, too
+  bool compare_refused = false;          // as JudgeOptions
   bool gpu_far_inputs = true;            // as JudgeOptions
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the default target
   std::string python = {};               // as JudgeOptions

@@ -151,10 +151,12 @@ class Lanes : public JudgeBackend {
                     .compile_timeout_s = options_.compile_timeout_s,
                     .run_timeout_s = options_.run_timeout_s,
                     .module_timeout_s = options_.module_timeout_s,
+                    .module_warm_up_s = options_.module_warm_up_s,
                     .memory_mb = options_.memory_mb,
                     .min_pairs = options_.min_pairs,
                     .max_pairs = options_.max_pairs,
                     .naive = options_.judge != "full",
+                    .compare_refused = options_.compare_refused,
                     .gpu_far_inputs = options_.gpu_far_inputs,
                     .python = options_.python};
     start_gpus(setup, lane);

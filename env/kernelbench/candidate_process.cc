@@ -1,6 +1,7 @@
 #include "env/kernelbench/candidate_process.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "env/box/clock.h"
@@ -12,6 +13,10 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::nanoseconds;
 
+constexpr int64_t kUntimedTrials = 4;  // before those that count: env/kernelbench/python/comparable.py
+
+Finding late(const ModuleBound& bound) { return {VerdictKind::kFailTimeout, "timeout", bound.words}; }
+
 double us_between(nanoseconds begun, nanoseconds ended) { return double((ended - begun).count()) * 1e-3; }
 
 }  // namespace
@@ -22,18 +27,21 @@ CandidateProcess::CandidateProcess(ModuleZygote& zygote, const Exchange& exchang
                             .clock = clock_.file(),
                             .user = user})) {}
 
-CandidateProcess::Answer CandidateProcess::ask(const Json& request, const char* expected) {
+CandidateProcess::Answer CandidateProcess::ask(ModuleStep step, const Json& request, const char* expected,
+                                               nanoseconds usual) {
+  const ModuleBound most = bound(step, usual);
   const nanoseconds start = raw_clock();
-  ModuleFrame frame = process_.ask(request, std::max(budget_, nanoseconds(0)));
-  budget_ -= raw_clock() - start;
-  return answer_of(std::move(frame), expected);
+  ModuleFrame frame = process_.ask(request, most.time);
+  left_ -= raw_clock() - start;
+  return answer_of(std::move(frame), expected, most);
 }
 
 // What it says of itself is believed only where it speaks against it.
-CandidateProcess::Answer CandidateProcess::answer_of(ModuleFrame frame, const char* expected) {
+CandidateProcess::Answer CandidateProcess::answer_of(ModuleFrame frame, const char* expected,
+                                                     const ModuleBound& bound) {
   Answer answer;
   if (!frame.json) {
-    answer.found = ending(frame.end);
+    answer.found = frame.end == "timeout" ? late(bound) : ending(frame.end);
     return answer;
   }
   try {
@@ -50,7 +58,6 @@ CandidateProcess::Answer CandidateProcess::answer_of(ModuleFrame frame, const ch
 }
 
 Finding CandidateProcess::ending(const std::string& end) const {
-  if (end == "timeout") return {VerdictKind::kFailTimeout, "timeout"};
   if (end == "malformed")
     return {VerdictKind::kFailRuntime, "protocol",
             "disturbed the process in which it runs; compute in forward alone"};
@@ -74,7 +81,8 @@ CandidateProcess::Answer CandidateProcess::take(const ModuleCandidate& candidate
     process_.put_file(file, extension.bytes);
     extensions.push_back({{"key", extension.key}, {"file", file}});
   }
-  return ask({{"op", "candidate"},
+  return ask(ModuleStep::kBuild,
+             {{"op", "candidate"},
               {"source", candidate.source},
               {"problem", task.reference},
               {"precision", task.module->precision},
@@ -85,7 +93,7 @@ CandidateProcess::Answer CandidateProcess::take(const ModuleCandidate& candidate
 }
 
 CandidateProcess::Answer CandidateProcess::take_weights(const Json& weights) {
-  return ask({{"op", "weights"}, {"weights", weights}}, "ok");
+  return ask(ModuleStep::kWeights, {{"op", "weights"}, {"weights", weights}}, "ok");
 }
 
 CandidateProcess::Answer CandidateProcess::arm(const ReferenceProcess::Placed& placed, bool own_time) {
@@ -98,7 +106,7 @@ CandidateProcess::Answer CandidateProcess::arm(const ReferenceProcess::Placed& p
   Json request{
       {"op", "arm"}, {"inputs", placed.inputs}, {"outputs", std::move(outputs)}, {"nonce", ++number_}};
   if (own_time) request["own_time"] = true;
-  return ask(request, "armed");
+  return ask(ModuleStep::kBetween, request, "armed");
 }
 
 CandidateProcess::Call CandidateProcess::go(const Steps& steps) {
@@ -108,10 +116,11 @@ CandidateProcess::Call CandidateProcess::go(const Steps& steps) {
     process_.kill();
     return call;
   }
+  const ModuleBound most = bound(ModuleStep::kBetween);
   const nanoseconds start = raw_clock();
-  ModuleFrame frame = process_.receive(std::max(budget_, nanoseconds(0)));
-  budget_ -= raw_clock() - start;
-  call.answer = answer_of(std::move(frame), "done");
+  ModuleFrame frame = process_.receive(most.time);
+  left_ -= raw_clock() - start;
+  call.answer = answer_of(std::move(frame), "done", most);
   if (call.answer.found) return call;
   try {
     call.outputs = tensors_in(call.answer.json, "outputs");
@@ -142,30 +151,34 @@ void CandidateProcess::let_compute(const Steps& steps, Call& call) {
   if (early(Word::kComputed)) return;
   const nanoseconds given = raw_clock();
   clock_.say(Word::kGiven, number_);
-  if (!until(Word::kComputed, call, &computed)) return;
+  const ModuleStep step = std::exchange(warm_, true) ? ModuleStep::kCall : ModuleStep::kFirstCall;
+  if (!until(Word::kComputed, step, call, &computed)) return;
   if (steps.retract) steps.retract();
   if (early(Word::kDone)) return;
   clock_.put_offsets(offsets_);
   clock_.say(Word::kAsked, number_);
-  if (!until(Word::kDone, call)) return;
+  if (!until(Word::kDone, ModuleStep::kBetween, call)) return;
   steps.snapshot();
   call.us = us_between(given, computed);
   call.rest_us = us_between(start, raw_clock()) - call.us;
 }
 
 // Whether the process writes the call's number there. Where it is out of time, that is what is found.
-bool CandidateProcess::until(ClockPage::Word word, Call& call, nanoseconds* ended) {
+bool CandidateProcess::until(ClockPage::Word word, ModuleStep step, Call& call, nanoseconds* ended) {
+  const ModuleBound most = bound(step);
   const nanoseconds start = raw_clock();
-  const ClockPage::Wait wait = clock_.wait(word, number_, budget_, [&] { return process_.heard(); });
-  budget_ -= wait.ended - start;
-  if (wait.end == ClockPage::End::kLate) call.answer.found = ending("timeout");
+  const ClockPage::Wait wait = clock_.wait(word, number_, most.time, [&] { return process_.heard(); });
+  left_ -= wait.ended - start;
+  if (wait.end == ClockPage::End::kLate) call.answer.found = late(most);
   if (ended != nullptr) *ended = wait.ended;
   return wait.end == ClockPage::End::kDone;
 }
 
-CandidateProcess::Answer CandidateProcess::comparable_times(int64_t trials, std::vector<double>& times_ms,
-                                                            bool gradients) {
-  Answer answer = ask({{"op", "comparable_times"}, {"trials", trials}, {"no_grad", !gradients}}, "ok");
+CandidateProcess::Answer CandidateProcess::comparable_times(int64_t trials, nanoseconds expected,
+                                                            std::vector<double>& times_ms, bool gradients) {
+  Answer answer =
+      ask(ModuleStep::kTimes, {{"op", "comparable_times"}, {"trials", trials}, {"no_grad", !gradients}}, "ok",
+          (trials + kUntimedTrials) * expected);
   if (answer.found) return answer;
   try {
     times_ms = times_in(answer.json, "times_ms", trials);
@@ -176,7 +189,7 @@ CandidateProcess::Answer CandidateProcess::comparable_times(int64_t trials, std:
 }
 
 CandidateProcess::Answer CandidateProcess::profile(std::optional<ModuleProfile>& seen) {
-  Answer answer = ask({{"op", "profile"}}, "ok");
+  Answer answer = ask(ModuleStep::kProfile, {{"op", "profile"}}, "ok");
   if (answer.found) return answer;
   try {
     seen = profile_in(answer.json);

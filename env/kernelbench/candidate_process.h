@@ -13,6 +13,7 @@
 
 #include "env/kernelbench/clock_page.h"
 #include "env/kernelbench/module_candidate.h"
+#include "env/kernelbench/module_limits.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"
 #include "env/kernelbench/module_zygote.h"
@@ -33,9 +34,11 @@ class CandidateProcess {
   // Waits until it is locked up. Errors: WorldError.
   void wait_ready() { process_.wait_ready(); }
 
-  // All that follows takes from this budget. Once it is used up, the process is killed and its candidate out of time.
-  void set_budget(std::chrono::nanoseconds budget) { budget_ = budget; }
-  std::chrono::nanoseconds budget() const { return budget_; }
+  // What follows may take so long. Once a step takes longer, the process is killed and its candidate out of time.
+  void allow(const ModuleLimits& limits) { limits_ = limits, left_ = limits.whole; }
+  std::chrono::nanoseconds left() const { return left_; }  // of all steps together
+  // The next call is a first one again: other weights or another precision may make it compile.
+  void expect_warm_up() { warm_ = false; }
 
   // An answer, or why there is none.
   struct Answer {
@@ -64,8 +67,9 @@ class CandidateProcess {
   Call go(const Steps& steps);
 
   // Times as the process itself measures them, milliseconds. Nobody believes them. KernelBench times candidates with what they
-  // keep for gradients, and its reference without.
-  Answer comparable_times(int64_t trials, std::vector<double>& times_ms, bool gradients = true);
+  // keep for gradients, and its reference without. `expected`: what such a call has taken so far.
+  Answer comparable_times(int64_t trials, std::chrono::nanoseconds expected, std::vector<double>& times_ms,
+                          bool gradients = true);
   // The kernels of a call on the inputs of the last one, where the process says so.
   Answer profile(std::optional<ModuleProfile>& seen);
 
@@ -73,15 +77,21 @@ class CandidateProcess {
 
  private:
   void let_compute(const Steps& steps, Call& call);
-  bool until(ClockPage::Word word, Call& call, std::chrono::nanoseconds* ended = nullptr);
-  Answer ask(const nlohmann::json& request, const char* expected);
-  Answer answer_of(ModuleFrame frame, const char* expected);
+  bool until(ClockPage::Word word, ModuleStep step, Call& call, std::chrono::nanoseconds* ended = nullptr);
+  Answer ask(ModuleStep step, const nlohmann::json& request, const char* expected,
+             std::chrono::nanoseconds usual = {});
+  Answer answer_of(ModuleFrame frame, const char* expected, const ModuleBound& bound);
+  ModuleBound bound(ModuleStep step, std::chrono::nanoseconds usual = {}) const {
+    return bound_of(limits_, step, left_, usual);
+  }
   Finding ending(const std::string& end) const;
   Finding malformed(const std::string& what);
 
   ClockPage clock_;
   ModuleProcess process_;
-  std::chrono::nanoseconds budget_{0};
+  ModuleLimits limits_ = one_limit({});
+  std::chrono::nanoseconds left_{0};
+  bool warm_ = false;              // a call has been made
   uint64_t number_ = 0;            // of the call that is armed
   std::vector<uint64_t> offsets_;  // where its outputs will lie
 };

@@ -2,14 +2,18 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "env/box/clock.h"
 
 namespace temper::env {
 namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kBaselineBudget{600'000'000'000};  // for each thing that is asked of it
+constexpr ModuleLimits kBaselineLimits =
+    one_limit(std::chrono::seconds(600));  // for each thing that is asked of it
 constexpr int kWarmCalls = 3;
 
 // The reference's own module, run by the same program as candidates: what that costs is then the same for both.
@@ -62,11 +66,13 @@ void ModuleBench::open(const Task& task) {
 
 void ModuleBench::start_baseline(const Task& task) {
   baseline_ = pool_.take();
-  baseline_->set_budget(kBaselineBudget);
+  baseline_->allow(kBaselineLimits);
+  const nanoseconds begun = raw_clock();
   const auto taken = baseline_->take({.source = kBaselineSource, .extensions = {}}, task);
   if (taken.found)
     throw ProblemUnusable("task {}: its model cannot be built where candidates run: {}", task.name,
                           taken.found->detail);
+  baseline_cost_ = {.build = raw_clock() - begun, .call = nanoseconds::max()};
   const std::string key = secret_key();
   const auto weighed = baseline_->take_weights(reference_.make_weights(ModuleRules::kStrict, key));
   if (weighed.found)
@@ -77,6 +83,7 @@ void ModuleBench::start_baseline(const Task& task) {
     if (made.answer.found)
       throw ProblemUnusable("task {}: its model fails where candidates run: {}", task.name,
                             made.answer.found->detail);
+    baseline_cost_.call = std::min(baseline_cost_.call, nanoseconds(int64_t(made.us * 1e3)));
     const ModuleComparison compared = reference_.compare();
     if (!compared.right)
       throw ProblemUnusable(
@@ -87,11 +94,11 @@ void ModuleBench::start_baseline(const Task& task) {
 
 const RuntimeStats& ModuleBench::reference_times(int64_t trials) {
   if (const auto known = reference_times_.find(trials); known != reference_times_.end()) return known->second;
+  baseline_->allow(kBaselineLimits);
   const auto made = call(*baseline_, {ModuleRules::kComparable, 0, ""});
   std::vector<double> times_ms;
-  baseline_->set_budget(kBaselineBudget);
   Found found = made.answer.found;
-  if (!found) found = baseline_->comparable_times(trials, times_ms, false).found;
+  if (!found) found = baseline_->comparable_times(trials, {}, times_ms, false).found;
   if (found) throw WorldError("the baseline cannot be timed: {}", found->detail);
   return reference_times_[trials] = runtime_stats(times_ms);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "env/kernelbench/candidate_process.h"
+#include "env/kernelbench/module_limits.h"
 #include "env/kernelbench/module_machine.h"
 #include "env/kernelbench/reference_process.h"
 #include "env/task/task.h"
@@ -37,6 +38,7 @@ class ModuleBench {
   const ModuleProblemFacts& facts() const { return facts_; }
   ReferenceProcess& reference() { return reference_; }
   CandidateProcess& baseline() { return *baseline_; }
+  const ModuleCost& baseline_cost() const { return baseline_cost_; }
   // KernelBench's own timing of the reference. Measured once for each number of trials. Errors: WorldError.
   const RuntimeStats& reference_times(int64_t trials);
 
@@ -59,6 +61,7 @@ class ModuleBench {
   std::string open_;                             // digest of the task at hand
   std::map<std::string, std::string> unusable_;  // by digest: why
   ModuleProblemFacts facts_;
+  ModuleCost baseline_cost_;
   std::map<int64_t, RuntimeStats> reference_times_;  // by trials
 };
 

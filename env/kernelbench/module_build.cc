@@ -1,6 +1,7 @@
 #include "env/kernelbench/module_build.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "env/kernelbench/module_reply.h"
@@ -12,6 +13,15 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kBytesPatience{20'000'000'000};
+constexpr std::chrono::seconds kReadPatience{10};  // 64 KiB of source are read in hundredths of a second
+constexpr int64_t kReadBytes = int64_t(1) << 30;
+
+ModuleBoxOptions without_gpu(ModuleBoxOptions options) {
+  options.device = "cpu";
+  options.gpu_uuid.clear();
+  options.nodes.clear();
+  return options;
+}
 
 bool builds(const std::string& source) { return source.find("cpp_extension") != std::string::npos; }
 
@@ -41,12 +51,38 @@ std::vector<std::string> extension_keys(const nlohmann::json& json) {
   return keys;
 }
 
-ModuleBuilder::ModuleBuilder(ModuleBoxOptions options, nanoseconds wall)
-    : options_(std::move(options)), wall_(wall) {
-  options_.device = "cpu";
-  options_.gpu_uuid.clear();
-  options_.nodes.clear();
+ModuleGate::ModuleGate(ModuleBoxOptions options) : options_(without_gpu(std::move(options))) {
+  options_.memory_bytes = kReadBytes;
 }
+
+std::unique_ptr<ModuleProcess> ModuleGate::start() const {
+  return std::make_unique<ModuleProcess>(
+      options_, ModuleProgram{.program = "gate_main.py", .arguments = {}, .descriptors = {}});
+}
+
+// A box that fails on a source knows nothing of it: that is found out where the source runs.
+Found ModuleGate::refusal(const std::string& source) {
+  needed_ = true;
+  const auto process = next_ ? std::exchange(next_, nullptr) : start();
+  process->wait_ready();
+  const ModuleFrame frame = process->ask({{"op", "read"}, {"source", source}}, kReadPatience);
+  if (!frame.json) return std::nullopt;
+  try {
+    if (status_in(*frame.json) != "failed") return std::nullopt;
+    Finding finding = finding_of(*frame.json, failure_in(*frame.json));
+    if (finding.kind == VerdictKind::kRejectPolicy) return finding;
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void ModuleGate::prepare() {
+  if (needed_ && !next_) next_ = start();
+}
+
+ModuleBuilder::ModuleBuilder(ModuleBoxOptions options, nanoseconds wall)
+    : options_(without_gpu(std::move(options))), wall_(wall) {}
 
 std::unique_ptr<ModuleProcess> ModuleBuilder::start() const {
   return std::make_unique<ModuleProcess>(

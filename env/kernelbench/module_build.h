@@ -1,6 +1,7 @@
 #pragma once
-// Compiles what a module's source builds with torch.utils.cpp_extension, in a box without a GPU. The source is imported there to
-// see what that is. Where it runs later, it finds the libraries ready.
+// What is done with a module's source in boxes without a GPU. It is read for what it imports. What it builds with
+// torch.utils.cpp_extension is compiled: the source is imported there to see what that is, and where it runs later, it finds the
+// libraries ready.
 
 #include <chrono>
 #include <memory>
@@ -13,6 +14,25 @@
 #include "env/verdict/verdict.h"
 
 namespace temper::env {
+
+// Reads a source for what it imports and may not. Nothing of the source runs.
+class ModuleGate {
+ public:
+  explicit ModuleGate(ModuleBoxOptions options);
+
+  // Why it is refused, in the words that it would get where it runs. Nothing where the source alone does not show it. Errors:
+  // WorldError if no box can be made.
+  Found refusal(const std::string& source);
+  // Starts the next box in the background, once one was needed.
+  void prepare();
+
+ private:
+  std::unique_ptr<ModuleProcess> start() const;
+
+  ModuleBoxOptions options_;
+  std::unique_ptr<ModuleProcess> next_;
+  bool needed_ = false;
+};
 
 struct ModuleBuilt {
   Found failure;

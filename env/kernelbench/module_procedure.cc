@@ -12,7 +12,9 @@ namespace {
 constexpr int64_t kStrictChecks = 3;  // draws before any is timed
 constexpr int64_t kAuditFactor = 3;   // times the most pairs
 constexpr double kNearFloorFactor = 1.1, kLeastFloor_us = 1.0;
-constexpr double kTimedShare = 0.5;  // of the budget, for KernelBench's timed trials
+// KernelBench's timed trials may take so long, and half of what is left of the budget. A hundred of what takes longer say no more
+// of it than a few.
+constexpr double kTimed_us = 10e6, kTimedShare = 0.5;
 constexpr int64_t kLeastTrials = 3;
 constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
 
@@ -68,8 +70,9 @@ Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
   if (!found && machine_.device != "cpu") found = profile();
   process_.reset();                              // with all that it has started
   if (options_.naive) verdict_.naive = naive();  // of the process that was held to the list: it may be paid
-  if (candidate.gated && refused_import(found)) find_comparable_ungated(candidate);
-  verdict_.comparable = comparable_;
+  const bool refused = candidate.gated && refused_import(found);
+  if (refused && options_.compare_refused) find_comparable_ungated(candidate);
+  if (!refused || options_.compare_refused) verdict_.comparable = comparable_;
   verdict_.compile_ms = candidate.compile_ms;
   verdict_.run_ms = (now_s() - start) * 1e3;
   verdict_.total_ms = verdict_.compile_ms + verdict_.run_ms;
@@ -94,15 +97,19 @@ Found ModuleProcedure::examine(const ModuleCandidate& candidate) {
 }
 
 Found ModuleProcedure::find_comparable(const ModuleCandidate& candidate) {
-  process_->set_budget(options_.budget);
+  process_->allow(limits());
   Found found = take(candidate);
   if (!found) found = try_comparable();
-  if (!found && comparable_.correctness) time_comparable();
+  if (!found && comparable_.correctness) found = time_comparable();
   comparable_.timed_out = found && found->kind == VerdictKind::kFailTimeout;
   return found;
 }
 
-// Nothing but the comparable verdict comes of this process. Its exchange, box and budget are as those of others.
+ModuleLimits ModuleProcedure::limits() const {
+  return module_limits(options_.budget, options_.warm_up, bench_.baseline_cost());
+}
+
+// Nothing but the comparable verdict comes of this process. Its exchange, box and limits are as those of others.
 void ModuleProcedure::find_comparable_ungated(ModuleCandidate candidate) {
   candidate.gated = false;
   comparable_ = {};
@@ -166,21 +173,24 @@ Found ModuleProcedure::try_one_comparable(int64_t trial) {
   return std::nullopt;
 }
 
-// As many trials as KernelBench makes, and fewer only where they would take most of the candidate's time. What goes wrong here
-// is the comparable verdict's alone, unless the process is gone.
-void ModuleProcedure::time_comparable() {
-  const double budget_us = double(process_->budget().count()) * 1e-3 * kTimedShare;
+// As many trials as KernelBench makes, and fewer only where they would take long. What goes wrong here is the comparable verdict's
+// alone, unless the process is gone.
+Found ModuleProcedure::time_comparable() {
+  const double budget_us = std::min(kTimed_us, double(process_->left().count()) * 1e-3 * kTimedShare);
   int64_t trials = task_.module->timed_trials;
   if (last_us_ > 0 && double(trials) * last_us_ > budget_us)
     trials = std::max(kLeastTrials, int64_t(budget_us / last_us_));
   std::vector<double> times_ms;
-  const auto answer = process_->comparable_times(trials, times_ms);
-  if (answer.found) return tell(answer);
-  if (times_ms.empty()) return;
+  const auto answer =
+      process_->comparable_times(trials, std::chrono::nanoseconds(int64_t(last_us_ * 1e3)), times_ms);
+  if (answer.found) tell(answer);
+  if (answer.found && answer.found->kind == VerdictKind::kFailTimeout) return answer.found;
+  if (times_ms.empty()) return std::nullopt;
   comparable_.runtime = runtime_stats(times_ms);
   comparable_.ref_runtime = bench_.reference_times(task_.module->timed_trials);
   comparable_.excessive_speedup = comparable_.runtime.mean > 0 &&
                                   comparable_.ref_runtime.mean > kExcessiveSpeedup * comparable_.runtime.mean;
+  return std::nullopt;
 }
 
 // By name, and never by the order in which they were drawn.
@@ -190,11 +200,12 @@ Found ModuleProcedure::take_weights() {
     for (const ModuleTensor& tensor : *tensors) bytes_ += double(module_bytes(tensor));
   for (const ModuleTensor& tensor : tensors_in({{"weights", weights}}, "weights"))
     bytes_ += double(module_bytes(tensor));
-  bench_.baseline().set_budget(options_.budget);
+  bench_.baseline().allow(one_limit(options_.budget));
   if (const auto own = bench_.baseline().take_weights(weights); own.found)
     throw WorldError("the baseline does not take its weights: {}", own.found->detail);
   if (!process_->running())
     return Finding{VerdictKind::kFailRuntime, "exit", "ended its process while it was timed"};
+  process_->expect_warm_up();
   return process_->take_weights(weights).found;
 }
 
@@ -217,7 +228,7 @@ Found ModuleProcedure::check_strict() {
 }
 
 CandidateProcess::Call ModuleProcedure::call_baseline(const ModuleDraw& draw) {
-  bench_.baseline().set_budget(options_.budget);
+  bench_.baseline().allow(one_limit(options_.budget));
   auto made = bench_.call(bench_.baseline(), draw, true);
   if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
   return made;
@@ -250,7 +261,7 @@ Found ModuleProcedure::weigh_times() {
 // Times it again, for longer and on other draws; only these times count.
 Found ModuleProcedure::audit() {
   verdict_.audited = true;
-  process_->set_budget(options_.budget);
+  process_->allow(limits());
   pairs_ = {};
   const int64_t pairs = kAuditFactor * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
@@ -264,7 +275,7 @@ Found ModuleProcedure::audit() {
 // After all calls that count, so that nothing that profiles is there while they are timed. What the process says of its times
 // decides nothing. A kernel that is called as torch's are would be taken for one of them, and is refused.
 Found ModuleProcedure::profile() {
-  process_->set_budget(options_.budget);
+  process_->allow(limits());
   ModuleDraw draw = next_draw();
   draw.stays = true;
   if (bench_.call(*process_, draw).answer.found) return std::nullopt;

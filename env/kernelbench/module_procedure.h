@@ -1,7 +1,7 @@
 #pragma once
 // How one module is judged. Two verdicts come of it: what KernelBench would have said (Verdict::comparable), and what is
 // believed and rewarded, the verdict itself. KernelBench has no list of modules that may be imported: where a candidate is refused
-// for one, its comparable verdict is found without the list, in a process of its own.
+// for one, its comparable verdict is found without the list, in a process of its own, if it is asked for.
 
 #include <chrono>
 #include <string>
@@ -15,10 +15,12 @@
 namespace temper::env {
 
 struct ModuleProcedureOptions {
-  std::chrono::nanoseconds budget{
-      180'000'000'000};  // what a candidate's process may take in all; an audit's anew
+  // What a candidate's process may take in all, an audit's anew, and in a step in which it may compile: module_limits.h.
+  std::chrono::nanoseconds budget{180'000'000'000}, warm_up{30'000'000'000};
   int64_t min_pairs = 7, max_pairs = 21;
   bool naive = false;  // the comparable verdict is also the naive one
+  bool compare_refused =
+      false;  // what is refused for its imports is run once more, for its comparable verdict
 };
 
 class ModuleProcedure {
@@ -36,7 +38,7 @@ class ModuleProcedure {
   Found take(const ModuleCandidate& candidate);
   Found try_comparable();
   Found try_one_comparable(int64_t trial);
-  void time_comparable();
+  Found time_comparable();
   Found take_weights();
   Found check_strict();
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
@@ -47,6 +49,7 @@ class ModuleProcedure {
   CandidateProcess::Call call_baseline(const ModuleDraw& draw);
   void tell(const CandidateProcess::Answer& answer);
   ModuleDraw next_draw();
+  ModuleLimits limits() const;
   NaiveVerdict naive() const;
 
   const ModuleProcedureOptions& options_;

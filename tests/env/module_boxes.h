@@ -95,7 +95,8 @@ inline ModuleBench& module_bench() {
 // Without the gate for imports unless it is asked for: what stands behind it shall be seen.
 inline Verdict judge_module(const std::string& source, const Task& task,
                             std::chrono::seconds budget = std::chrono::seconds(120), bool gated = false) {
-  const ModuleProcedureOptions options{.budget = budget, .min_pairs = 5, .max_pairs = 5};
+  const ModuleProcedureOptions options{
+      .budget = budget, .min_pairs = 5, .max_pairs = 5, .compare_refused = true};
   return ModuleProcedure(options, module_machine(), module_bench(), task)
       .judge({.source = source, .extensions = {}, .gated = gated});
 }

@@ -5,7 +5,7 @@ import builtins
 import importlib
 import sys
 
-from refusal import line_of, policy_refusal
+from refusal import Refusal, line_of, policy_refusal, show_lines
 
 ALLOWED = frozenset("""__future__ abc bisect cmath collections contextlib copy dataclasses enum fractions functools heapq itertools logging math
 numbers operator re statistics string struct textwrap torch triton types typing typing_extensions warnings""".split())
@@ -68,6 +68,18 @@ def check_module(tree, path):
             raise policy_refusal("import", f"{module} may not be imported ({line_of(path, line)}); use {TO_MODULES}")
     for name, line in reached(tree):
         raise policy_refusal("import", f"{name} may not be used ({line_of(path, line)}); use {TO_MODULES}")
+
+
+def refusal_in(source, path=""):
+    """The refusal of a module of PyTorch that is known without running it, or None. What is no Python is found out where it runs."""
+    try:
+        show_lines(source, path)
+        check_module(ast.parse(source), path)
+    except Refusal as refused:
+        return refused
+    except Exception:
+        pass
+    return None
 
 
 class ImportGuard:

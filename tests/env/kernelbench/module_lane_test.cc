@@ -77,6 +77,56 @@ TEST(ModuleJudge, CompilesExtensions) {
   EXPECT_THAT(wrong.message, HasSubstr("no_method"));
 }
 
+// What the source shows costs no GPU. What only running shows does, and is not run a second time.
+TEST(ModuleJudge, RefusesImportsBeforeAGpuIsNeeded) {
+  SKIP_WITHOUT_MODULES();
+  const ScratchFolder folder("refused");
+  JudgeOptions options = module_judge_options();
+  options.cache = (folder.path() / "verdicts.db").string();
+  const std::vector<Task> tasks{module_task("linear_relu", kModuleProblem)};
+  const std::string shown = module_candidate(kModuleRight, "import gc"),
+                    hidden = module_candidate(kModuleRight, "eval('__imp' + 'ort__')('gc')");
+  {
+    Judge judge(options, tasks);
+    const Verdict early = judge.judge("linear_relu", shown), late = judge.judge("linear_relu", hidden);
+    for (const Verdict* verdict : {&early, &late}) {
+      EXPECT_EQ(verdict->kind, VerdictKind::kRejectPolicy) << verdict->message;
+      EXPECT_EQ(verdict->reason, "import");
+      EXPECT_FALSE(verdict->comparable);
+    }
+    EXPECT_THAT(early.message, HasSubstr("gc may not be imported (line 3: import gc)"));
+    EXPECT_EQ(early.run_ms, 0);
+    EXPECT_GT(late.run_ms, 0);
+  }
+  options.compare_refused = true;
+  Judge judge(options, tasks);
+  for (const std::string& source : {shown, hidden}) {
+    const Verdict verdict = judge.judge("linear_relu", source);
+    EXPECT_EQ(verdict.kind, VerdictKind::kRejectPolicy) << verdict.message;
+    ASSERT_TRUE(verdict.comparable);
+    EXPECT_TRUE(verdict.comparable->correctness);
+    EXPECT_FALSE(verdict.cached);
+  }
+}
+
+TEST(ModuleGate, ReadsSourcesAndRunsNothing) {
+  SKIP_WITHOUT_MODULES();
+  ModuleGate gate(*module_options());
+  const auto refused = [&](const std::string& source) {
+    gate.prepare();
+    const Found found = gate.refusal(source);
+    return found ? fmt::format("{}: {}", found->reason, found->detail) : "";
+  };
+  EXPECT_EQ(refused(module_candidate(kModuleRight)), "");
+  EXPECT_THAT(refused("import torch\nimport sys\n"),
+              testing::StartsWith("import: sys may not be imported (line 2: import sys)"));
+  EXPECT_THAT(refused("import torch\nx = torch._C.__globals__\n"), HasSubstr("__globals__ may not be used"));
+  EXPECT_EQ(refused("import (\n"), "");
+  EXPECT_EQ(refused("while True: pass\n"), "");
+  EXPECT_EQ(refused("x = " + std::string(60'000, '-') + "1\n"), "");
+  EXPECT_THAT(refused("import ctypes\n"), HasSubstr("ctypes"));
+}
+
 // There its headers and compilers would be out of a module's sight.
 TEST(ModuleBox, RefusesAPythonInItsScratchFolder) {
   SKIP_WITHOUT_MODULES();

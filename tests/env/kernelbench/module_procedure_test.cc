@@ -103,7 +103,8 @@ TEST(ModuleProcedure, ComparesWhatIsRefusedAsKernelBenchDoes) {
   const std::string late = std::string("        eval('__imp' + 'ort__')('gc')\n");
   for (const auto& [before, forward] :
        {std::pair("import sys\n", std::string(kModuleRight)), std::pair("", late + kModuleRight)}) {
-    const ModuleProcedureOptions options{.min_pairs = 5, .max_pairs = 5, .naive = true};
+    const ModuleProcedureOptions options{
+        .min_pairs = 5, .max_pairs = 5, .naive = true, .compare_refused = true};
     const Verdict right =
         ModuleProcedure(options, module_machine(), module_bench(), module_task("linear_relu", kModuleProblem))
             .judge({.source = module_candidate(forward, before), .extensions = {}});
@@ -131,6 +132,19 @@ TEST(ModuleProcedure, ComparesWhatIsRefusedAsKernelBenchDoes) {
   EXPECT_EQ(kind_and_reason(judge_module(module_candidate(kModuleRight))), "PASS");
 }
 
+// Where the comparable verdict is not asked for, there is none, and no other process for it.
+TEST(ModuleProcedure, RunsWhatIsRefusedOnlyWhereThatIsAskedFor) {
+  SKIP_WITHOUT_MODULES();
+  const ModuleProcedureOptions options{.min_pairs = 5, .max_pairs = 5};
+  const std::string slow = "        time.sleep(1)\n";
+  const Verdict verdict =
+      ModuleProcedure(options, module_machine(), module_bench(), module_task("linear_relu", kModuleProblem))
+          .judge({.source = module_candidate(slow + kModuleRight, "import gc"), .extensions = {}});
+  EXPECT_EQ(kind_and_reason(verdict), "REJECT_POLICY import") << verdict.message;
+  EXPECT_FALSE(verdict.comparable);
+  EXPECT_LT(verdict.run_ms, 5000);  // its five trials alone would take that
+}
+
 // Each ends its process in another way, and the next candidate knows nothing of it.
 TEST(ModuleProcedure, OutlivesCandidatesThatEndTheirProcess) {
   SKIP_WITHOUT_MODULES();
@@ -154,6 +168,66 @@ TEST(ModuleProcedure, EndsWhatHangs) {
   EXPECT_TRUE(at_import.comparable->timed_out);
   EXPECT_EQ(verdict_on(module_candidate("        while True: pass"), budget), "FAIL_TIMEOUT timeout");
   EXPECT_EQ(verdict_on(module_candidate("        time.sleep(1000)"), budget), "FAIL_TIMEOUT timeout");
+}
+
+// Each step has a limit of its own, far below that of all together.
+TEST(ModuleProcedure, WaitsForEachStepAsLongAsItMayTake) {
+  SKIP_WITHOUT_MODULES();
+  const ModuleProcedureOptions options{.budget = std::chrono::seconds(100),
+                                       .warm_up = std::chrono::seconds(6),
+                                       .min_pairs = 5,
+                                       .max_pairs = 5};
+  const auto late = [&](const std::string& source) {
+    const Task task = module_task("linear_relu", kModuleProblem);
+    ModuleProcedure procedure(options, module_machine(), module_bench(), task);
+    const double start = now_s();
+    const Verdict verdict = procedure.judge({.source = source, .extensions = {}, .gated = false});
+    EXPECT_EQ(kind_and_reason(verdict), "FAIL_TIMEOUT timeout") << verdict.message;
+    EXPECT_LT(now_s() - start, 25) << verdict.message;
+    return verdict.message;
+  };
+  const std::string hang = "while True: pass\n";
+  const auto hangs_if = [&](const std::string& condition) {
+    return module_candidate("        self.calls = getattr(self, 'calls', 0) + 1\n        if " + condition +
+                            ":\n            " + hang + kModuleRight);
+  };
+  EXPECT_THAT(late(module_candidate(kModuleRight, hang)),
+              HasSubstr("more than 6 s to be imported and built"));
+  EXPECT_THAT(late(hangs_if("True")), HasSubstr("more than 6 s in its first call of forward"));
+  EXPECT_THAT(late(hangs_if("self.calls == 3")),
+              HasSubstr("more than 5 s in a call of forward after the first"));
+  EXPECT_THAT(late(hangs_if("torch.is_grad_enabled()")), HasSubstr("calls of forward that keep gradients"));
+  std::string source = module_candidate(kModuleRight);
+  source += "    def state_dict(self, **_):\n        " + hang;
+  EXPECT_THAT(late(source), HasSubstr("more than 5 s to take its weights"));
+}
+
+// Weights of its own may make it compile once more, so that the first call with them is one of the first.
+TEST(ModuleProcedure, MayWarmUpOnceMoreWithItsWeights) {
+  SKIP_WITHOUT_MODULES();
+  const ModuleProcedureOptions options{.budget = std::chrono::seconds(100),
+                                       .warm_up = std::chrono::seconds(30),
+                                       .min_pairs = 5,
+                                       .max_pairs = 5};
+  const std::string slow =
+      "        weight = float(self.linear.weight.sum())\n"
+      "        if getattr(self, 'known', weight) != weight: time.sleep(6)\n"
+      "        self.known = weight\n";
+  const Task task = module_task("linear_relu", kModuleProblem);
+  const Verdict verdict = ModuleProcedure(options, module_machine(), module_bench(), task)
+                              .judge({.source = module_candidate(slow + kModuleRight), .extensions = {}});
+  EXPECT_EQ(kind_and_reason(verdict), "PASS") << verdict.message;
+}
+
+TEST(ModuleProcedure, TimesWhatIsSlowInFewTrials) {
+  SKIP_WITHOUT_MODULES();
+  Task task = module_task("linear_relu", kModuleProblem);
+  task.module->timed_trials = 100;
+  const Verdict verdict =
+      judge_module(module_candidate(std::string("        time.sleep(0.4)\n") + kModuleRight), task);
+  EXPECT_EQ(kind_and_reason(verdict), "PASS") << verdict.message;
+  EXPECT_GE(verdict.comparable->runtime.num_trials, 15);
+  EXPECT_LE(verdict.comparable->runtime.num_trials, 25);
 }
 
 TEST(ModuleProcedure, TakesNoNoticeOfWhatIsPrinted) {

@@ -50,7 +50,9 @@ int run_eval(const RunConfig& config, policy::Communicator& ranks, const EvalOut
   options.ranks = &ranks;
   Model model = load_model(config.model.path, options, config.model.chat_format);
   warn_not_finite(model);
-  env::Judge judge(config.env, evaluated_tasks(config));
+  env::JudgeOptions judging = config.env;
+  judging.compare_refused = true;
+  env::Judge judge(judging, evaluated_tasks(config));
   std::vector<rollout::Trajectory> kept;
   std::vector<rollout::Trajectory>* const keep = outputs.trajectories.empty() ? nullptr : &kept;
   const NamedEvaluation result{"policy", evaluate(model, judge, config, keep, progress_bar("eval"))};

@@ -49,6 +49,7 @@ env::Verdict judge_answer(const RunConfig& config, const Task& task, const env::
   if (!answer.ok) return env::verdict_of(env::VerdictKind::kFailParse, answer.reason);
   env::JudgeOptions options = config.env;
   options.lanes = 1;
+  options.compare_refused = true;
   env::Judge judge(options, {task});
   for (const std::string& note : judge.notes()) fmt::print(stderr, "{}\n", note);
   return judge.judge(task.name, answer.code);
