@@ -8,3 +8,8 @@ import torch
 
 while True:
     pass
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, dim=1)
