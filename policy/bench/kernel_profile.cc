@@ -21,7 +21,7 @@ constexpr CUpti_ActivityKind kActivities[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KER
 
 struct Records {
   std::map<std::string, KernelProfile::Share> kinds;
-  std::vector<Interval> computing, moving;
+  std::vector<DeviceWork> work;
 };
 Records* records = nullptr;  // CUPTI's callbacks have no place for a pointer
 
@@ -66,8 +66,8 @@ void add(const std::string& kind, uint64_t begin_ns, uint64_t end_ns) {
   KernelProfile::Share& share = records->kinds[kind];
   share.seconds += double(end_ns - begin_ns) * 1e-9;
   ++share.launches;
-  (kind == kBetweenGpus || kind == kWithHost ? records->moving : records->computing)
-      .push_back({begin_ns, end_ns});
+  const bool moves = kind == kBetweenGpus || kind == kWithHost;
+  records->work.push_back({.time = {begin_ns, end_ns}, .kind = kind, .moves = moves});
 }
 
 const char* kind_of(const CUpti_ActivityMemcpy6& copy) {
@@ -130,7 +130,9 @@ KernelProfile::Found KernelProfile::stop() {
   cuda::check(cudaDeviceSynchronize(), "profile");
   check_cupti(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
   Records& found = impl_->records;
-  return {found.kinds, divide(std::move(found.computing), found.moving)};
+  std::vector<Interval> computing, moving;
+  for (const DeviceWork& one : found.work) (one.moves ? moving : computing).push_back(one.time);
+  return {found.kinds, divide(std::move(computing), moving), waits_between(std::move(found.work))};
 }
 
 }  // namespace temper::policy

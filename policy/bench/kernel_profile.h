@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "policy/bench/timeline.h"
 
@@ -25,6 +26,7 @@ class KernelProfile {
     // by name.
     std::map<std::string, Share> kinds;
     Timeline timeline;
+    std::vector<Wait> waits;  // waits_between()
   };
   Found stop();  // waits for the GPU
 

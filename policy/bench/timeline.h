@@ -2,6 +2,7 @@
 // How the time of a GPU divides between computing, moving data that nothing is computed beside, and neither.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace temper::policy {
@@ -19,5 +20,22 @@ struct Timeline {
 };
 
 Timeline divide(std::vector<Interval> computing, const std::vector<Interval>& moving);
+
+// A kernel or a copy.
+struct DeviceWork {
+  Interval time;
+  std::string kind;
+  bool moves = false;  // data between GPUs or between host and GPU, else it computes
+};
+
+// The stretches in which nothing computes, between a kernel of one kind and one of another.
+struct Wait {
+  std::string before, after;  // kinds; "begin" and "end" where no kernel computes before or after
+  long count = 0;
+  double exposed_s = 0, idle_s = 0;  // of all of them, as a Timeline's
+};
+
+// By the two kinds, the longest in sum first. Together they are all of a Timeline's exposed_s and idle_s.
+std::vector<Wait> waits_between(std::vector<DeviceWork> work);
 
 }  // namespace temper::policy

@@ -1,6 +1,7 @@
 #include "trainer/app/bench/speed.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/process.h"
@@ -76,6 +77,15 @@ void print_kinds(const policy::KernelProfile::Found& found) {
   for (const auto& [seconds, row] : rows) fmt::print("{}{:>7.1f} %\n", row, 100 * seconds / sum);
 }
 
+void print_waits(const std::vector<policy::Wait>& waits) {
+  constexpr size_t kMostRows = 8;
+  if (waits.empty()) return;
+  fmt::print("  {:<48}{:>10}{:>16}\n", "nothing computes between", "idle", "moving data");
+  for (const policy::Wait& wait : std::span(waits).first(std::min(waits.size(), kMostRows)))
+    fmt::print("  {:<48}{:>7.2f} ms{:>13.2f} ms{:>7} times\n", wait.before + " and " + wait.after,
+               wait.idle_s * 1e3, wait.exposed_s * 1e3, wait.count);
+}
+
 }  // namespace
 
 void print_profile(const std::function<void()>& call, bool prints) {
@@ -92,6 +102,7 @@ void print_profile(const std::function<void()>& call, bool prints) {
                                       {"idle, waiting for the host", time.idle_s}})
     fmt::print("  {:<28}{:>10.2f} ms{:>24.1f} %\n", what, seconds * 1e3, 100 * seconds / time.all_s);
   fmt::print("  {:<28}{:>10.2f} ms of {:.2f} ms, profiled\n", "all", time.all_s * 1e3, all_s * 1e3);
+  print_waits(found.waits);
 }
 
 }  // namespace temper::trainer
