@@ -16,13 +16,16 @@ enum class Keep {
 };
 
 struct KeepByBlock {
-  Keep first = Keep::kAll;  // of the first `count` blocks; the others keep all
+  // Of the first `count` blocks, which take turns with what the block behind them, if there is one, keeps for itself. That
+  // one and the others keep all.
+  Keep first = Keep::kAll;
   int64_t count = 0;
 
   Keep of(int64_t block) const { return block < count ? first : Keep::kAll; }
   bool has_backward() const { return first != Keep::kNothing; }
 };
 
+// The last block never recomputes, because its backward follows its forward, with no other block's between them.
 KeepByBlock keep_for_backward(const MemoryOptions& options, int64_t blocks);
 inline KeepByBlock keep_nothing(int64_t blocks) { return {Keep::kNothing, blocks}; }
 

@@ -14,7 +14,11 @@ void MemoryOptions::visit(OptionVisitor& v) {
        .may_change = true});
   v.option(
       "recompute_blocks", recompute_blocks,
-      {.help = "how many blocks recompute, from the first on; 0: all of them", .min = 0, .may_change = true});
+      {.help =
+           "how many blocks recompute, from the first on; 0: all but the last, whose backward begins where "
+           "its forward ends",
+       .min = 0,
+       .may_change = true});
   v.option("logits_chunk", logits_chunk,
            {.help = "rows of logits that exist at once; 0 chooses 512 on the CPU and 8192 on a GPU",
             .unit = "tokens",

@@ -32,14 +32,20 @@ GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, bool ba
                 k = c.num_key_value_heads;
   GpuScratch s{};
   s.normed = a.take<bf16>(rows * d);
-  s.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
-  s.gated = a.take<bf16>(rows * f);
+  const auto attention = [&] {
+    s.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
+    if (!backward) return;
+    s.d_mixed = a.take<bf16>(rows * h * c.head_dim);
+    s.d_qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
+  };
+  const auto feed_forward = [&] {
+    s.gated = a.take<bf16>(rows * f);
+    if (backward) s.d_gated = a.take<bf16>(rows * f);
+  };
+  a.overlay(attention, feed_forward);
   if (!backward) return s;
   s.dx = a.take<bf16>(rows * d);
-  s.d_normed = a.take<bf16>(rows * d);
-  s.d_mixed = a.take<bf16>(rows * h * c.head_dim);
-  s.d_qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
-  s.d_gated = a.take<bf16>(rows * f);
+  s.d_normed = s.normed;
   s.column_blocks = a.take<float>(cuda::kNormBlocks * widest_vector(c));
   return s;
 }
@@ -50,7 +56,7 @@ GpuLmHead lay_out_lm_head(Arena& a, const ModelConfig& c, int64_t rows, bool bac
   h.logits = a.take<bf16>(rows * c.vocab_size);
   h.scores = a.take<float>(4 * rows);
   h.kept = a.take<cuda::KeptRow>(rows);
-  if (backward) h.d_normed = a.take<bf16>(rows * c.hidden_size);
+  if (backward) h.d_normed = h.normed;
   return h;
 }
 
@@ -74,8 +80,9 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   GpuActivations all{};
   all.pack = lay_out_pack(arena, tokens, scored);
   GpuBlock shared{};
-  if (keep.of(0) < Keep::kAttention) lay_out_attention(arena, config, rows, shared);
-  if (keep.of(0) < Keep::kAll) lay_out_feed_forward(arena, config, rows, shared);
+  const bool shares_attention = keep.of(0) < Keep::kAttention, shares_feed_forward = keep.of(0) < Keep::kAll;
+  if (shares_attention) lay_out_attention(arena, config, rows, shared);
+  if (shares_feed_forward) lay_out_feed_forward(arena, config, rows, shared);
   bf16* ping_pong[2] = {};
   if (!keep.has_backward())
     for (bf16*& x : ping_pong) x = arena.take<bf16>(width);
@@ -84,8 +91,12 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   };
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     GpuBlock& block = all.blocks.emplace_back(shared);
-    if (keep.of(i) >= Keep::kAttention) lay_out_attention(arena, config, rows, block);
-    if (keep.of(i) == Keep::kAll) lay_out_feed_forward(arena, config, rows, block);
+    // The forward of the first block that keeps all comes after that of those that share, and its backward before theirs.
+    const bool apart = i != keep.count;
+    if (keep.of(i) >= Keep::kAttention && (apart || !shares_attention))
+      lay_out_attention(arena, config, rows, block);
+    if (keep.of(i) == Keep::kAll && (apart || !shares_feed_forward))
+      lay_out_feed_forward(arena, config, rows, block);
     block.x = next_input(i);
   }
   all.x_out = next_input(config.num_hidden_layers);

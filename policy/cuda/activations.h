@@ -26,13 +26,15 @@ struct GpuBlock {
   at::BFloat16* gate_up;  // [T, 2F]
 };
 
+// What attention needs and what the feed-forward needs lie at the same place: a block computes one after the other,
+// forward and backward.
 struct GpuScratch {
   at::BFloat16* normed;  // [T, D]
-  at::BFloat16* qk;      // [T, (H+K)·hd]
-  at::BFloat16* gated;   // [T, F]
+  at::BFloat16* qk;      // [T, (H+K)·hd] attention's
+  at::BFloat16* gated;   // [T, F] the feed-forward's, as d_gated
   // The backward's:
   at::BFloat16* dx;        // [T, D] of the residual stream
-  at::BFloat16* d_normed;  // [T, D]
+  at::BFloat16* d_normed;  // [T, D] takes the place of normed, whose last reader is the weight's gradient
   at::BFloat16* d_mixed;   // [T, H·hd]
   at::BFloat16* d_qkv;     // [T, (H+2K)·hd]
   at::BFloat16* d_gated;   // [T, F]
@@ -45,7 +47,7 @@ struct GpuScratch {
 struct GpuLmHead {
   at::BFloat16* normed;    // [C, D]
   at::BFloat16* logits;    // [C, V], then their gradients
-  at::BFloat16* d_normed;  // [C, D]
+  at::BFloat16* d_normed;  // [C, D] takes the place of normed
   float* scores;           // [4, C] log-prob, entropy, and their gradients
   cuda::KeptRow* kept;     // [C] under top-k or top-p
 };

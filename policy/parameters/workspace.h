@@ -4,8 +4,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace temper::policy {
 
@@ -19,6 +21,15 @@ class Arena {
     T* piece = base_ ? reinterpret_cast<T*>(base_ + used_) : nullptr;
     used_ += (count * int64_t(sizeof(T)) + kAlign - 1) / kAlign * kAlign;
     return piece;
+  }
+  // What the one takes and what the other takes lie at the same place.
+  template <class One, class Other>
+  void overlay(const One& one, const Other& other) {
+    const int64_t begin = used_;
+    one();
+    const int64_t end = std::exchange(used_, begin);
+    other();
+    used_ = std::max(used_, end);
   }
   int64_t used() const { return used_; }
 

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "policy/layouts.h"
 #include "tests/policy/small_model.h"
 
 namespace temper::policy {
@@ -82,8 +83,10 @@ TEST(Policy, ScoresOnlyWhatIsAsked) {
 }
 
 const std::vector<MemoryOptions> kRecomputing = {{},
+                                                 {.recompute = "feed_forward", .recompute_blocks = 1},
                                                  {.recompute = "feed_forward", .recompute_blocks = 2},
                                                  {.recompute = "feed_forward"},
+                                                 {.recompute = "all", .recompute_blocks = 1},
                                                  {.recompute = "all", .recompute_blocks = 2},
                                                  {.recompute = "all"}};
 
@@ -101,6 +104,30 @@ TEST(Policy, RecomputingChangesNoBit) {
     EXPECT_TRUE(at::equal(plain.parameters().gradients(), recomputing.parameters().gradients())) << i;
     EXPECT_LT(recomputing.workspace_bytes(), plain.workspace_bytes()) << i;
   }
+}
+
+// Also on a GPU, which this takes no GPU to count. The last of the blocks needs no memory less if it recomputes.
+TEST(Policy, EachBlockThatRecomputesTakesLessMemory) {
+  ModelConfig config = small_config(false);
+  config.num_hidden_layers = 4;
+  config.head_dim = 128;
+  for (const bool gpu : {false, true})
+    for (const char* part : {"feed_forward", "all"}) {
+      PolicyOptions options;
+      if (gpu) options.dtype = DType::kBF16, options.device = "cuda";
+      std::vector<int64_t> bytes = {activation_bytes(config, options, 300, 200)};
+      options.memory.recompute = part;
+      for (int64_t blocks = 1; blocks <= 4; ++blocks) {
+        options.memory.recompute_blocks = blocks;
+        bytes.push_back(activation_bytes(config, options, 300, 200));
+      }
+      EXPECT_LT(bytes[1], bytes[0]) << part;
+      EXPECT_EQ(bytes[1] - bytes[2], bytes[0] - bytes[1]) << part;
+      EXPECT_EQ(bytes[2] - bytes[3], bytes[0] - bytes[1]) << part;
+      EXPECT_EQ(bytes[4], bytes[3]) << part;
+      options.memory.recompute_blocks = 0;
+      EXPECT_EQ(activation_bytes(config, options, 300, 200), bytes[3]) << part;
+    }
 }
 
 TEST(Policy, HeadInChunksEqualsHeadAtOnce) {

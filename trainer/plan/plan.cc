@@ -191,7 +191,7 @@ class Advice {
       memory.recompute_blocks = 0;
       if (const int64_t most = most_sequences(); most > 0) {
         const int64_t sequences = std::min(most, given_sequences_), blocks = fewest_blocks(sequences);
-        if (blocks == shape_.num_hidden_layers)
+        if (blocks == shape_.num_hidden_layers - 1)
           return fmt::format("model.recompute={} and rollout.max_sequences of at most {} make it fit", part,
                              most);
         return fmt::format(
@@ -255,9 +255,9 @@ class Advice {
     site_ = here;
     return "";
   }
-  // That must recompute so that so many sequences fit, where they do if all of them recompute.
+  // That must recompute so that so many sequences fit, where they do if all of them recompute but the last, which never does.
   int64_t fewest_blocks(int64_t sequences) {
-    int64_t too_few = 0, enough = shape_.num_hidden_layers;
+    int64_t too_few = 0, enough = shape_.num_hidden_layers - 1;
     while (enough - too_few > 1) {
       int64_t& blocks = config_.model.memory.recompute_blocks = std::midpoint(too_few, enough);
       (fits(sequences) ? enough : too_few) = blocks;

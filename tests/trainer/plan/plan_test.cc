@@ -57,7 +57,7 @@ TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
             4 * (int64_t(622329856) + 622333952 + 2 * int64_t(192946688)));
   // The input of 36 blocks and the last output, one block's inside, the backward's scratch, 8,192 rows of
   // logits.
-  EXPECT_NEAR(double(bytes_of(gpu, "activations of 18432 tokens")), 11577319680, 0.01 * 11577319680);
+  EXPECT_NEAR(double(bytes_of(gpu, "activations of 18432 tokens")), 10792984832, 0.001 * 10792984832);
   EXPECT_EQ(bytes_of(gpu, "keys and values of 4 sequences"), 4 * int64_t(147456) * 18432);
   EXPECT_EQ(plan.step.trajectories, 256);
   EXPECT_EQ(plan.step.verdicts, 768);
@@ -68,7 +68,9 @@ TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
   // Of each pack's gradients in f32 and the update's weights in bf16, seven eighths: 32 packs a rank.
   EXPECT_EQ(plan.step.replica_bytes, 0);
   EXPECT_NEAR(plan.step.shard_bytes, 7.0 / 8 * 8190735360 * (4 * 32 + 2), 1e6);
-  EXPECT_NEAR(plan.step.learn_s, 256 * 18432 * 61716037632.0 * 4 / 3 / (0.5 * 989e12 * 8), 1);
+  // Of 36 blocks 35 compute their forward again.
+  const double again = 1 + 35.0 / 36 / 3;
+  EXPECT_NEAR(plan.step.learn_s, 256 * 18432 * 61716037632.0 * again / (0.5 * 989e12 * 8), 0.01);
   EXPECT_TRUE(gpu.fits());
 }
 
