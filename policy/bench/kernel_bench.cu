@@ -98,7 +98,7 @@ std::vector<Bench> norm_benches(int64_t rows, int64_t width) {
              rms_norm_backward(kType, b[0], b[1], nullptr, b[2], 1e-6, rows, width, b[3], as<float>(b[4]), s);
            }},
           {"add_blocks", partial + 8 * width, {partial, 4 * width}, [=](void* const* b, cudaStream_t s) {
-             add_blocks(as<float>(b[0]), kNormBlocks, width, width, as<float>(b[1]), s);
+             add_blocks(as<float>(b[0]), kNormBlocks, width, width, true, as<float>(b[1]), s);
            }}};
 }
 
@@ -119,7 +119,7 @@ std::vector<Bench> bias_benches(int64_t rows, int64_t width) {
            x + 2 * partial + 8 * width,
            {x, partial, 4 * width},
            [=](void* const* b, cudaStream_t s) {
-             add_bias_backward(kType, b[0], rows, width, as<float>(b[1]), as<float>(b[2]), s);
+             add_bias_backward(kType, b[0], rows, width, as<float>(b[1]), true, as<float>(b[2]), s);
            }}};
 }
 

@@ -52,7 +52,7 @@ std::vector<Bench> training_products(const std::shared_ptr<Products>& products, 
            x + y + 4 * weights,
            {x, 2 * weights, y},
            [=](void* const* b, cudaStream_t s) {
-             products->linear_backward_weight(b[2], b[0], rows, w.k, w.n, as<float>(b[1]), s);
+             products->linear_backward_weight(b[2], b[0], rows, w.k, w.n, true, as<float>(b[1]), s);
            },
            -1,
            operations}};

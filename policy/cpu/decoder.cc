@@ -51,11 +51,13 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   const auto g = gradient_pointers<T>(store, config_);
   BackwardScratch<T> s = a.backward;
   std::fill_n(s.dx_out, tokens * width, T(0));
+  for (const size_t unit : {size_t(0), a.blocks.size() + 1}) store.begin_unit_to_add(unit);
   TokenScores scores = head(w, &g, pack, a, params, gradient);
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     store.wait_for_weights(i + 1, Pass::kBackward);
     compute_again(keep.of(int64_t(i)), i, w.blocks[i], pack, a);
+    store.begin_unit_to_add(i + 1);
     block_backward(i, w.blocks[i], g.blocks[i], pack, a.blocks[i], s);
     store.finish_unit(i + 1);
     std::swap(s.dx_out, s.dx_in);

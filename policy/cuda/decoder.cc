@@ -127,12 +127,14 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
 
   const auto g = gradient_pointers<float>(store, config_);
   cuda::check(cudaMemsetAsync(a.scratch.dx, 0, size_t(tokens * width) * sizeof(bf16), stream_), "memset");
-  TokenScores scores = head(w, &g, pack, scored, a, params, gradient);
+  HeadGradients of_head = begin_head(store, g);
+  TokenScores scores = head(w, &of_head, pack, scored, a, params, gradient);
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     store.wait_for_weights(i + 1, Pass::kBackward);
     compute_again(keep.of(int64_t(i)), w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
-    block_backward(w.blocks[i], g.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
+    block_backward(w.blocks[i], {g.blocks[i], store.begin_unit(i + 1)}, tokens, a.pack, a.blocks[i],
+                   a.scratch);
     store.finish_unit(i + 1);
   }
   cuda::embedding_backward(DType::kBF16, a.scratch.dx, a.pack.order, a.pack.distinct, a.pack.begins, distinct,
@@ -156,64 +158,63 @@ void CudaDecoder::compute_again(Keep kept, const BlockWeights<bf16>& w, int64_t 
 }
 
 // s.dx holds the gradient at the block's output, and then that at its input.
-void CudaDecoder::block_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+void CudaDecoder::block_backward(const BlockWeights<bf16>& w, const BlockGradients& g, int64_t tokens,
                                  const GpuPack& pack, const GpuBlock& b, const GpuScratch& s) {
   feed_forward_backward(w, g, tokens, b, s);
   attention_backward(w, g, tokens, pack, b, s);
 }
 
-void CudaDecoder::feed_forward_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g,
-                                        int64_t tokens, const GpuBlock& b, const GpuScratch& s) {
+void CudaDecoder::feed_forward_backward(const BlockWeights<bf16>& w, const BlockGradients& g, int64_t tokens,
+                                        const GpuBlock& b, const GpuScratch& s) {
   const int64_t d = config_.hidden_size, f = config_.intermediate_size, rows = round_up(tokens, kRowUnit);
   products_.linear_backward_input(s.dx, w.down, rows, f, d, s.d_gated, stream_);
   cuda::swiglu_backward(DType::kBF16, s.d_gated, b.gate_up, tokens, f, s.gated, stream_);
-  products_.linear_backward_weight(s.dx, s.gated, tokens, f, d, g.down, stream_);
-  bias_backward(s.dx, tokens, d, g.down_bias, s);
-  bias_backward(b.gate_up, tokens, 2 * f, g.gate_up_bias, s);
+  products_.linear_backward_weight(s.dx, s.gated, tokens, f, d, g.add, g.down, stream_);
+  bias_backward(s.dx, tokens, d, g.add, g.down_bias, s);
+  bias_backward(b.gate_up, tokens, 2 * f, g.add, g.gate_up_bias, s);
   cuda::rms_norm(DType::kBF16, b.middle, nullptr, w.post_norm, config_.rms_norm_eps, tokens, d, s.normed,
                  stream_);
-  products_.linear_backward_weight(b.gate_up, s.normed, tokens, d, 2 * f, g.gate_up, stream_);
+  products_.linear_backward_weight(b.gate_up, s.normed, tokens, d, 2 * f, g.add, g.gate_up, stream_);
   products_.linear_backward_input(b.gate_up, w.gate_up, rows, d, 2 * f, s.d_normed, stream_);
-  norm_backward(b.middle, nullptr, w.post_norm, tokens, s.d_normed, g.post_norm, s);
+  norm_backward(b.middle, nullptr, w.post_norm, tokens, s.d_normed, g.add, g.post_norm, s);
 }
 
-void CudaDecoder::attention_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g,
-                                     int64_t tokens, const GpuPack& pack, const GpuBlock& b,
-                                     const GpuScratch& s) {
+void CudaDecoder::attention_backward(const BlockWeights<bf16>& w, const BlockGradients& g, int64_t tokens,
+                                     const GpuPack& pack, const GpuBlock& b, const GpuScratch& s) {
   const int64_t d = config_.hidden_size, hd = config_.head_dim, rows = round_up(tokens, kRowUnit);
   const double eps = config_.rms_norm_eps;
   const float* table = rope_table_.data_ptr<float>();
   products_.linear_backward_input(s.dx, w.o, rows, shape_.q_width(), d, s.d_mixed, stream_);
-  products_.linear_backward_weight(s.dx, b.mixed, tokens, shape_.q_width(), d, g.o, stream_);
-  bias_backward(s.dx, tokens, d, g.o_bias, s);
+  products_.linear_backward_weight(s.dx, b.mixed, tokens, shape_.q_width(), d, g.add, g.o, stream_);
+  bias_backward(s.dx, tokens, d, g.add, g.o_bias, s);
   cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions, tokens, {},
                      s.qk, stream_);
   attention_.backward(s.d_mixed, s.qk, b.qkv, b.mixed, b.lse, s.d_qkv, stream_);
   cuda::qk_norm_rope_backward(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions,
                               tokens, s.d_qkv, s.column_blocks, stream_);
   if (g.q_norm) {
-    cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, 2 * hd, hd, g.q_norm, stream_);
-    cuda::add_blocks(s.column_blocks + hd, cuda::kNormBlocks, 2 * hd, hd, g.k_norm, stream_);
+    cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, 2 * hd, hd, g.add, g.q_norm, stream_);
+    cuda::add_blocks(s.column_blocks + hd, cuda::kNormBlocks, 2 * hd, hd, g.add, g.k_norm, stream_);
   }
-  bias_backward(s.d_qkv, tokens, shape_.qkv_width(), g.qkv_bias, s);
+  bias_backward(s.d_qkv, tokens, shape_.qkv_width(), g.add, g.qkv_bias, s);
   cuda::rms_norm(DType::kBF16, b.x, nullptr, w.input_norm, eps, tokens, d, s.normed, stream_);
-  products_.linear_backward_weight(s.d_qkv, s.normed, tokens, d, shape_.qkv_width(), g.qkv, stream_);
+  products_.linear_backward_weight(s.d_qkv, s.normed, tokens, d, shape_.qkv_width(), g.add, g.qkv, stream_);
   products_.linear_backward_input(s.d_qkv, w.qkv, rows, d, shape_.qkv_width(), s.d_normed, stream_);
-  norm_backward(b.x, nullptr, w.input_norm, tokens, s.d_normed, g.input_norm, s);
+  norm_backward(b.x, nullptr, w.input_norm, tokens, s.d_normed, g.add, g.input_norm, s);
 }
 
-void CudaDecoder::bias_backward(const bf16* dy, int64_t rows, int64_t width, float* d_bias,
+void CudaDecoder::bias_backward(const bf16* dy, int64_t rows, int64_t width, bool add, float* d_bias,
                                 const GpuScratch& s) {
-  cuda::add_bias_backward(DType::kBF16, dy, rows, width, s.column_blocks, d_bias, stream_);
+  cuda::add_bias_backward(DType::kBF16, dy, rows, width, s.column_blocks, add, d_bias, stream_);
 }
 
-// Adds to s.dx and to the norm's weight.
+// Adds to s.dx, and to the norm's weight or takes its place.
 void CudaDecoder::norm_backward(const bf16* x, const int32_t* index, const bf16* w, int64_t rows,
-                                const bf16* dy, float* dw, const GpuScratch& s) {
+                                const bf16* dy, bool add, float* dw, const GpuScratch& s) {
   const int64_t d = config_.hidden_size;
   cuda::rms_norm_backward(DType::kBF16, dy, x, index, w, config_.rms_norm_eps, rows, d, s.dx, s.column_blocks,
                           stream_);
-  cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, d, d, dw, stream_);
+  cuda::add_blocks(s.column_blocks, cuda::kNormBlocks, d, d, add, dw, stream_);
 }
 
 }  // namespace temper::policy

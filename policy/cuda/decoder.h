@@ -65,21 +65,32 @@ class CudaDecoder : public Decoder {
                      const GpuScratch& s, bf16* x_out);
   void compute_again(Keep kept, const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
                      const GpuBlock& b, const GpuScratch& s);
-  void block_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+  // Where gradients go: they are added to what is there, or take its place (ParameterStore::begin_unit).
+  struct BlockGradients : BlockWeights<float> {
+    bool add;
+  };
+  void block_backward(const BlockWeights<bf16>& w, const BlockGradients& g, int64_t tokens,
                       const GpuPack& pack, const GpuBlock& b, const GpuScratch& s);
-  void feed_forward_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+  void feed_forward_backward(const BlockWeights<bf16>& w, const BlockGradients& g, int64_t tokens,
                              const GpuBlock& b, const GpuScratch& s);
-  void attention_backward(const BlockWeights<bf16>& w, const BlockWeights<float>& g, int64_t tokens,
+  void attention_backward(const BlockWeights<bf16>& w, const BlockGradients& g, int64_t tokens,
                           const GpuPack& pack, const GpuBlock& b, const GpuScratch& s);
-  void bias_backward(const bf16* dy, int64_t rows, int64_t width, float* d_bias, const GpuScratch& s);
+  void bias_backward(const bf16* dy, int64_t rows, int64_t width, bool add, float* d_bias,
+                     const GpuScratch& s);
   void norm_backward(const bf16* x, const int32_t* index, const bf16* w, int64_t rows, const bf16* dy,
-                     float* dw, const GpuScratch& s);
-  TokenScores head(const Weights& w, const Gradients* g, const PackedTokens& pack,
+                     bool add, float* dw, const GpuScratch& s);
+  struct HeadGradients {
+    float *norm, *head;
+    bool add_norm, add_head;
+  };
+  HeadGradients begin_head(ParameterStore& store, const Gradients& g) const;
+  // `g` null: forward alone.
+  TokenScores head(const Weights& w, HeadGradients* g, const PackedTokens& pack,
                    const std::vector<int32_t>& scored, const GpuActivations& a, const SamplingParams& params,
                    const ScoreGradient* gradient);
   void head_forward(const Weights& w, const GpuActivations& a, const SamplingParams& params,
                     HeadChunk& chunk);
-  void head_backward(const Weights& w, const Gradients& g, const GpuActivations& a,
+  void head_backward(const Weights& w, HeadGradients& g, const GpuActivations& a,
                      const SamplingParams& params, const HeadChunk& chunk);
 
   // generation

@@ -1,6 +1,7 @@
 // CudaDecoder's output head and loss, a chunk of scored tokens at a time.
 
 #include <algorithm>
+#include <utility>
 
 #include "policy/cuda/decoder.h"
 #include "policy/head_chunks.h"
@@ -16,7 +17,15 @@ struct CudaDecoder::HeadChunk {
   std::vector<double> log_prob, entropy, d_log_prob, d_entropy;
 };
 
-TokenScores CudaDecoder::head(const Weights& w, const Gradients* g, const PackedTokens& pack,
+// A tied head's gradient is the embedding's, and the first of the two. That of an embedding alone has rows which nobody
+// writes.
+CudaDecoder::HeadGradients CudaDecoder::begin_head(ParameterStore& store, const Gradients& g) const {
+  const bool tied = config_.tie_word_embeddings, add_norm = store.begin_unit(store.units().size() - 1);
+  if (!tied) store.begin_unit_to_add(0);
+  return {g.norm, g.head, add_norm, tied ? store.begin_unit(0) : add_norm};
+}
+
+TokenScores CudaDecoder::head(const Weights& w, HeadGradients* g, const PackedTokens& pack,
                               const std::vector<int32_t>& scored, const GpuActivations& a,
                               const SamplingParams& params, const ScoreGradient* gradient) {
   const auto forward = [&](size_t begin, size_t rows) {
@@ -53,7 +62,8 @@ void CudaDecoder::head_forward(const Weights& w, const GpuActivations& a, const 
   std::copy_n(scores.begin() + rows, rows, chunk.entropy.begin());
 }
 
-void CudaDecoder::head_backward(const Weights& w, const Gradients& g, const GpuActivations& a,
+// Of the chunks only the first may take the place of what is there.
+void CudaDecoder::head_backward(const Weights& w, HeadGradients& g, const GpuActivations& a,
                                 const SamplingParams& params, const HeadChunk& chunk) {
   const int64_t d = config_.hidden_size, v = config_.vocab_size, rows = chunk.rows();
   const GpuLmHead& h = a.head;
@@ -72,9 +82,11 @@ void CudaDecoder::head_backward(const Weights& w, const Gradients& g, const GpuA
   else
     cuda::score_rows_backward(DType::kBF16, h.logits, rows, v, token_count_, scale, targets, log_prob,
                               entropy, d_log_prob, d_entropy, stream_);
-  products_.linear_backward_weight(h.logits, h.normed, rows, d, v, g.head, stream_);
+  products_.linear_backward_weight(h.logits, h.normed, rows, d, v, std::exchange(g.add_head, true), g.head,
+                                   stream_);
   products_.linear_backward_input(h.logits, w.head, round_up(rows, kRowUnit), d, v, h.d_normed, stream_);
-  norm_backward(a.x_out, a.pack.before + chunk.begin, w.norm, rows, h.d_normed, g.norm, a.scratch);
+  norm_backward(a.x_out, a.pack.before + chunk.begin, w.norm, rows, h.d_normed,
+                std::exchange(g.add_norm, true), g.norm, a.scratch);
 }
 
 }  // namespace temper::policy

@@ -165,6 +165,7 @@ ParameterStore::ParameterStore(const ModelConfig& config, DType dtype, at::Devic
     replica_names_.push_back(lasting_name("gradients of " + unit.name + " over replicas"));
   }
   gathers_.resize(units_.size());
+  begun_.resize(units_.size());
 }
 
 const at::Tensor& ParameterStore::weights() const {
@@ -327,6 +328,18 @@ UnsummedGradients& ParameterStore::unsummed() {
   return *unsummed_;
 }
 
+bool ParameterStore::begin_unit(size_t unit) {
+  if (shard().size() > 1) return unsummed().begin(unit);
+  const bool begun = begun_[unit];
+  begun_[unit] = true;
+  return begun;
+}
+
+// A single rank's gradients are zero between updates.
+void ParameterStore::begin_unit_to_add(size_t unit) {
+  if (!begin_unit(unit) && shard().size() > 1) clear(unsummed().of(unit));
+}
+
 void ParameterStore::finish_unit(size_t unit) {
   if (shard().size() > 1 && zero_stage_ > 1) unsummed().start_sum(unit);
 }
@@ -342,8 +355,9 @@ void ParameterStore::pass_without_tokens(bool backward) {
 void ParameterStore::finish_gradients() {
   if (shard().size() > 1) {
     for (size_t unit = units_.size(); zero_stage_ == 1 && unit-- > 0;) unsummed().start_sum(unit);
-    unsummed().finish_sums();
+    unsummed().finish_update();
   }
+  begun_.assign(units_.size(), false);
   if (replicas().size() > 1) sum_over_replicas();
 }
 

@@ -119,8 +119,13 @@ class ParameterStore {
   at::Tensor weight(const std::string& name) const;
   at::Tensor gradient(const std::string& name);
   // The tensor to which the backward adds the parameter's gradient. With one rank it is a part of gradients(). With
-  // several ranks it is a part of memory of unsummed_gradients.h, which under ZeRO-2 is zero when a unit's backward begins.
+  // several ranks it is a part of memory of unsummed_gradients.h.
   at::Tensor gradient(const ParameterInfo& parameter);
+  // The backward begins to write a unit's gradient. Returns whether there is one of this update or, under ZeRO-2, of this
+  // backward, to which it adds. Else it writes all of the unit's parameters, whose memory may hold anything.
+  bool begin_unit(size_t unit);
+  // The same for a backward that adds in any case: the memory holds zeros where there is no such gradient.
+  void begin_unit_to_add(size_t unit);
   // The backward has added all of a unit's gradient: under ZeRO-2 starts to sum it over ranks into their shares. Units
   // are finished from the last to the first, once a backward, on all ranks.
   void finish_unit(size_t unit);
@@ -128,7 +133,8 @@ class ParameterStore {
   void pass_without_tokens(bool backward);
   // The memory in which gradients wait to be summed goes back to the device; none must wait.
   void release_unsummed();
-  // All backwards of an update are done: from now on gradients() is the sum over ranks.
+  // All backwards of an update are done: from now on gradients() is the sum over ranks. The next backward is of another
+  // update, until which the optimizer sets gradients() to zero.
   void finish_gradients();
 
   // HF initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2L), norms 1, biases 0. Keyed:
@@ -158,6 +164,7 @@ class ParameterStore {
   at::ScalarType type_;
   at::Tensor weights_, share_;  // whole or sharded, one of the two
   at::Tensor master_, gradients_, moment1_, moment2_;
+  std::vector<bool> begun_;  // by unit, with one rank alone: a part of this update's gradient is there
   int64_t zero_stage_;
   bool offload_optimizer_;
   uint64_t placement_;

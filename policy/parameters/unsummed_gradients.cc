@@ -32,6 +32,7 @@ UnsummedGradients::UnsummedGradients(std::vector<ParameterUnit> units, int64_t z
   for (const ParameterUnit& unit : units_) names_.push_back(lasting_name("gradients of " + unit.name));
   for (const int64_t size : sizes_of(units_, zero_stage_))
     memories_.push_back({.gradient = allocate_zeros(size, shares_.options())});
+  in_share_.resize(units_.size());
 }
 
 int64_t UnsummedGradients::size(const std::vector<ParameterUnit>& units, int64_t zero_stage) {
@@ -49,11 +50,21 @@ at::Tensor UnsummedGradients::share_of(size_t unit) const {
   return shares_.narrow(0, units_[unit].offset / ranks_.size(), units_[unit].size / ranks_.size());
 }
 
-void UnsummedGradients::start_sum(size_t unit) {
+bool UnsummedGradients::begin(size_t unit) {
   Memory& memory = memory_of(unit);
   finish(memory);
-  memory.sum = ranks_.start_reduce_scatter(memory.gradient, names_[unit]);
+  return std::exchange(memory.begun, true);
+}
+
+void UnsummedGradients::start_sum(size_t unit) {
+  Memory& memory = memory_of(unit);
+  if (!begin(unit)) clear(memory.gradient);
+  memory.adds = in_share_[unit];
+  memory.sum = memory.adds ? ranks_.start_reduce_scatter(memory.gradient, names_[unit])
+                           : ranks_.start_reduce_scatter(memory.gradient, share_of(unit), names_[unit]);
   memory.unit = unit;
+  memory.begun = false;
+  in_share_[unit] = true;
   if (unit > 0) finish(memory_of(unit - 1));
 }
 
@@ -61,11 +72,15 @@ void UnsummedGradients::finish_sums() {
   for (Memory& memory : memories_) finish(memory);
 }
 
+void UnsummedGradients::finish_update() {
+  finish_sums();
+  in_share_.assign(units_.size(), false);
+}
+
 void UnsummedGradients::finish(Memory& memory) {
   if (!memory.unit) return;
   memory.sum.wait_on_stream();
-  add_to(share_of(*memory.unit), ranks_.share_of(memory.gradient));
-  clear(memory.gradient);
+  if (memory.adds) add_to(share_of(*memory.unit), ranks_.share_of(memory.gradient));
   memory.unit.reset();
 }
 

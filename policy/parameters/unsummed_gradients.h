@@ -34,18 +34,25 @@ class UnsummedGradients {
   // Elements of all memory that is kept for gradients of such units.
   static int64_t size(const std::vector<ParameterUnit>& units, int64_t zero_stage);
 
-  // The memory to which the backward adds a unit's gradient, [the unit's size].
+  // The memory of a unit's gradient, [the unit's size].
   at::Tensor of(size_t unit);
-  // A unit's gradient is complete: its sum over ranks begins. The memory of the unit before it, whose backward comes
-  // next, is zero afterwards. All ranks call it for the same units in the same order.
+  // The backward of a unit begins to write there. Returns whether a gradient is there, to which it adds; else the memory
+  // may hold anything but for the unit's padding, which is zero.
+  bool begin(size_t unit);
+  // A unit's gradient is complete, or there is none: its sum over ranks begins. The memory of the unit before it, whose
+  // backward comes next, may be written afterwards. All ranks call it for the same units in the same order.
   void start_sum(size_t unit);
-  // All sums that were started are in the shares, and all memory is zero.
+  // All sums that were started are in the shares.
   void finish_sums();
+  // The same, and the next sums take the place of what is in the shares.
+  void finish_update();
 
  private:
   struct Memory {
     at::Tensor gradient;
+    bool begun = false;               // a gradient is there that is not being summed
     std::optional<size_t> unit = {};  // whose sum was started
+    bool adds = false;                // that sum is still to be added to the share
     Handle sum = {};
   };
   Memory& memory_of(size_t unit);
@@ -58,6 +65,7 @@ class UnsummedGradients {
   at::Tensor shares_;
   std::vector<const char*> names_;  // of the sums
   std::vector<Memory> memories_;
+  std::vector<bool> in_share_;  // by unit: there is a sum of this update
 };
 
 }  // namespace temper::policy

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <tuple>
@@ -111,7 +112,8 @@ Transport& Communicator::transport_of(const at::Tensor& tensor) {
 }
 
 // `count`: numbers as a Collective counts them.
-Handle Communicator::start(Operation operation, at::Tensor& data, int64_t count, const char* what, int root) {
+Handle Communicator::start(Operation operation, at::Tensor& data, int64_t count, const char* what, int root,
+                           void* sum) {
   if (size_ == 1) return {};
   const CollectiveWait wait(what);
   Handle handle;
@@ -120,7 +122,8 @@ Handle Communicator::start(Operation operation, at::Tensor& data, int64_t count,
                 name_of(number_of(data)));
     const bool sums = operation == Operation::kAllReduce || operation == Operation::kReduceScatter;
     at::Tensor moved = sums && needs_f32(data) ? data.to(at::kFloat) : data;
-    auto call = transport_of(moved).start({operation, what, moved.data_ptr(), count, number_of(moved), root});
+    auto call =
+        transport_of(moved).start({operation, what, moved.data_ptr(), count, number_of(moved), root, sum});
     if (moved.scalar_type() != data.scalar_type()) data.copy_(moved);
     handle = Handle(std::move(call), data);
     if (waits_at_once()) handle.wait_on_host();
@@ -139,6 +142,19 @@ Handle Communicator::start_all_reduce(at::Tensor& values, const char* what) {
 Handle Communicator::start_reduce_scatter(at::Tensor& whole, const char* what) {
   TEMPER_CHECK_EQ(whole.numel() % size_, 0);
   return start(Operation::kReduceScatter, whole, whole.numel() / size_, what);
+}
+
+Handle Communicator::start_reduce_scatter(at::Tensor& whole, at::Tensor sum, const char* what) {
+  TEMPER_CHECK_EQ(whole.numel(), sum.numel() * size_);
+  TEMPER_CHECK(sum.is_contiguous() && sum.scalar_type() == whole.scalar_type());
+  if (whole.is_cuda() && size_ > 1)
+    return start(Operation::kReduceScatter, whole, sum.numel(), what, 0, sum.data_ptr());
+  start(Operation::kReduceScatter, whole, sum.numel(), what);
+  if (whole.is_cpu())
+    std::memcpy(sum.data_ptr(), share_of(whole).const_data_ptr(), sum.nbytes());
+  else
+    sum.copy_(whole);
+  return {};
 }
 
 Handle Communicator::start_all_gather(at::Tensor& whole, const char* what) {

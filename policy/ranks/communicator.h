@@ -44,6 +44,8 @@ class Communicator {
                           const char* what);  // the sum over ranks, in place; the same bits everywhere
   // [size · n] in place: this rank's n become the sum over ranks, the rest may be used up.
   Handle start_reduce_scatter(at::Tensor& whole, const char* what);
+  // The same, but the sum goes to `sum` [n], and all of `whole` may be used up.
+  Handle start_reduce_scatter(at::Tensor& whole, at::Tensor sum, const char* what);
   // [size · n] in place: this rank's n are there before.
   Handle start_all_gather(at::Tensor& whole, const char* what);
   Handle start_broadcast(at::Tensor& values, int root, const char* what);
@@ -95,7 +97,8 @@ class Communicator {
  private:
   void find_local_ranks(int given);
   Transport& transport_of(const at::Tensor& tensor);
-  Handle start(Operation operation, at::Tensor& data, int64_t count, const char* what, int root = 0);
+  Handle start(Operation operation, at::Tensor& data, int64_t count, const char* what, int root = 0,
+               void* sum = nullptr);
   std::unique_ptr<Communicator> part(const std::vector<int>& members, const char* what);
 
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1, core_rank_ = 0, core_size_ = 1;

@@ -198,7 +198,7 @@ class NcclTransport : public GpuTransport {
       case Operation::kAllReduce:
         return ncclAllReduce(c.data, c.data, count, type, ncclSum, comm, stream);
       case Operation::kReduceScatter:
-        return ncclReduceScatter(c.data, share, count, type, ncclSum, comm, stream);
+        return ncclReduceScatter(c.data, c.sum ? c.sum : share, count, type, ncclSum, comm, stream);
       case Operation::kAllGather:
         return ncclAllGather(share, c.data, count, type, comm, stream);
       case Operation::kBroadcast:

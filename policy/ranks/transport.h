@@ -34,7 +34,7 @@ using Exchange = std::function<std::vector<std::string>(const std::string& text)
 
 enum class Operation : uint8_t {
   kAllReduce,      // sums over ranks, in place. Exact: the same bits on every rank
-  kReduceScatter,  // in place: this rank's share becomes the sum over ranks; the rest may be used up
+  kReduceScatter,  // this rank's share becomes the sum over ranks, or `sum` does; the rest may be used up
   kAllGather,      // in place: this rank's share is there before
   kBroadcast,
 };
@@ -51,7 +51,8 @@ struct Collective {
   void* data;
   int64_t count;  // numbers: of the whole where all ranks have the same, else of a share
   Number number;
-  int root = 0;  // of a broadcast
+  int root = 0;         // of a broadcast
+  void* sum = nullptr;  // between GPUs: where a reduce-scatter puts the sum; null: in the share's place
 };
 
 // All ranks make the same calls in the same order, from one thread. Errors of all: LostRanks, also where nothing

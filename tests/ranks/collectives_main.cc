@@ -49,6 +49,11 @@ void check_tensors(Communicator& ranks, at::ScalarType dtype, int64_t share) {
   expect(ranks.reduce_scatter(all, "reduce-scatter"),
          sum_of_all(ranks.size(), whole, dtype).narrow(0, begin, share), "reduce-scatter");
 
+  all = values_of(ranks.rank(), whole, dtype);
+  at::Tensor apart = at::zeros({share}, all.options());
+  ranks.start_reduce_scatter(all, apart, "reduce-scatter elsewhere").wait_on_stream();
+  expect(apart, sum_of_all(ranks.size(), whole, dtype).narrow(0, begin, share), "reduce-scatter elsewhere");
+
   at::Tensor gathered = at::zeros({whole}, all.options());
   gathered.narrow(0, begin, share).copy_(values_of(9, whole, dtype).narrow(0, begin, share));
   ranks.all_gather(gathered, "all-gather");

@@ -109,10 +109,22 @@ class Learning {
     reading_.forward();
     for (size_t unit = store_.units().size(); unit-- > 0;) {
       if (unit + 1 < store_.units().size()) reading_.read(unit, Pass::kBackward);
+      const bool adds = begin(unit, micro);
       for (size_t i = 0; i < gradients.size(); ++i)
-        if (const ParameterInfo& p = store_.parameters()[i]; p.unit == unit) add(p, micro, gradients[i]);
+        if (const ParameterInfo& p = store_.parameters()[i]; p.unit == unit) {
+          if (!adds) gradients[i].zero_();
+          add(p, micro, gradients[i]);
+        }
       store_.finish_unit(unit);
     }
+  }
+
+  // As a decoder that adds in any case begins in every other micro-batch, and one that need not in the others. Returns whether
+  // there is something to add to.
+  bool begin(size_t unit, int micro) {
+    if (micro % 2 != 0) return store_.begin_unit(unit);
+    store_.begin_unit_to_add(unit);
+    return true;
   }
 
   void add(const ParameterInfo& p, int micro, const at::Tensor& to) {

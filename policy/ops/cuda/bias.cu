@@ -30,8 +30,8 @@ unsigned blocks_for(int64_t width, int64_t columns) { return unsigned((width + c
 
 }  // namespace
 
-void add_bias_backward(DType dtype, const void* dy, int64_t rows, int64_t width, float* blocks, float* d_bias,
-                       cudaStream_t stream) {
+void add_bias_backward(DType dtype, const void* dy, int64_t rows, int64_t width, float* blocks, bool add,
+                       float* d_bias, cudaStream_t stream) {
   if (!d_bias) return;
   check_numbers("add_bias_backward", dtype, width);
   const dim3 grid(blocks_for(width, kThreads * 8), unsigned(kNormBlocks));
@@ -39,7 +39,7 @@ void add_bias_backward(DType dtype, const void* dy, int64_t rows, int64_t width,
     bias_backward_kernel<<<grid, kThreads, 0, stream>>>(static_cast<const T*>(dy), rows, int(width), blocks);
   });
   check_launch("add_bias_backward");
-  add_blocks(blocks, kNormBlocks, width, width, d_bias, stream);
+  add_blocks(blocks, kNormBlocks, width, width, add, d_bias, stream);
 }
 
 }  // namespace temper::policy::cuda

@@ -10,9 +10,9 @@
 
 namespace temper::policy::cuda {
 
-// d_bias [width] += Σ of the rows of dy [rows, width], in an order that depends on `rows` alone; nothing
-// where d_bias is null. blocks [kNormBlocks, width] is scratch.
-void add_bias_backward(DType dtype, const void* dy, int64_t rows, int64_t width, float* blocks, float* d_bias,
-                       cudaStream_t stream);
+// d_bias [width] += Σ of the rows of dy [rows, width], in an order that depends on `rows` alone; without `add` d_bias
+// becomes that. Nothing where d_bias is null. blocks [kNormBlocks, width] is scratch.
+void add_bias_backward(DType dtype, const void* dy, int64_t rows, int64_t width, float* blocks, bool add,
+                       float* d_bias, cudaStream_t stream);
 
 }  // namespace temper::policy::cuda

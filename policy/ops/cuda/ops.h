@@ -34,8 +34,9 @@ void rms_norm_backward(DType dtype, const void* dy, const void* x, const int32_t
                        double eps, int64_t rows, int64_t width, void* dx, float* dw_blocks,
                        cudaStream_t stream);
 
-// dw [width] += Σ of `blocks` rows of dw_blocks [blocks, stride], in an order that depends on `blocks` alone.
-void add_blocks(const float* dw_blocks, int64_t blocks, int64_t stride, int64_t width, float* dw,
+// dw [width] += Σ of `blocks` rows of dw_blocks [blocks, stride], in an order that depends on `blocks` alone; without `add`
+// dw becomes that.
+void add_blocks(const float* dw_blocks, int64_t blocks, int64_t stride, int64_t width, bool add, float* dw,
                 cudaStream_t stream);
 
 // cpu::swiglu. Shapes: gate_up [rows, 2·width], gate first · y [rows, width]

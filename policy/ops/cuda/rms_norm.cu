@@ -127,7 +127,8 @@ constexpr int kColumns = 32, kGroups = 32;
 
 // A group of threads adds up consecutive blocks, the first of them the groups.
 __global__ void __launch_bounds__(kColumns* kGroups)
-    add_blocks_kernel(const float* dw_blocks, int blocks, int64_t stride, int64_t width, float* dw) {
+    add_blocks_kernel(const float* dw_blocks, int blocks, int64_t stride, int64_t width, bool add,
+                      float* dw) {
   __shared__ float sums[kGroups][kColumns];
   const int64_t column = int64_t(blockIdx.x) * kColumns + threadIdx.x;
   const int group = int(threadIdx.y), each = (blocks + kGroups - 1) / kGroups;
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(kColumns* kGroups)
   __syncthreads();
   if (group > 0 || column >= width) return;
   for (int g = 1; g < kGroups; ++g) sum += sums[g][threadIdx.x];
-  dw[column] += sum;
+  dw[column] = (add ? dw[column] : 0) + sum;
 }
 
 }  // namespace
@@ -185,11 +186,11 @@ void rms_norm_backward(DType dtype, const void* dy, const void* x, const int32_t
   check_launch("rms_norm_backward");
 }
 
-void add_blocks(const float* dw_blocks, int64_t blocks, int64_t stride, int64_t width, float* dw,
+void add_blocks(const float* dw_blocks, int64_t blocks, int64_t stride, int64_t width, bool add, float* dw,
                 cudaStream_t stream) {
   if (width == 0) return;
   add_blocks_kernel<<<unsigned((width + kColumns - 1) / kColumns), dim3(kColumns, kGroups), 0, stream>>>(
-      dw_blocks, int(blocks), stride, width, dw);
+      dw_blocks, int(blocks), stride, width, add, dw);
   check_launch("add_blocks");
 }
 

@@ -13,7 +13,8 @@ class GpuBias : public GpuOps {
  protected:
   at::Tensor backward(const at::Tensor& dy, const at::Tensor& start) const {
     const DeviceArray d(dy), blocks(unwritten({cuda::kNormBlocks, dy.size(1)}, at::kFloat)), sum(start);
-    cuda::add_bias_backward(GetParam(), d.data(), dy.size(0), dy.size(1), blocks.f32(), sum.f32(), nullptr);
+    cuda::add_bias_backward(GetParam(), d.data(), dy.size(0), dy.size(1), blocks.f32(), true, sum.f32(),
+                            nullptr);
     return sum.host();
   }
 };
@@ -32,7 +33,7 @@ TEST_P(GpuBias, BackwardAddsTheSumsOfColumns) {
 TEST_P(GpuBias, NullIsNone) {
   const at::Tensor x = random({5, 64});
   const DeviceArray y(x), blocks(at::zeros({cuda::kNormBlocks, 64}));
-  cuda::add_bias_backward(GetParam(), y.data(), 5, 64, blocks.f32(), nullptr, nullptr);
+  cuda::add_bias_backward(GetParam(), y.data(), 5, 64, blocks.f32(), true, nullptr, nullptr);
   EXPECT_TRUE(same_bits(y.host(), x));
 }
 

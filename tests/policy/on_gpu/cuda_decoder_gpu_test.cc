@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "policy/cuda/device.h"
@@ -55,6 +56,11 @@ TEST_F(CudaDecoder, GradientsAddUpAndRepeatTheirBits) {
   twins.gpu.forward_backward(pack, loss_gradient);
   EXPECT_LT(norm_error(gradients, 2 * once.cpu()), 1e-6);
   gradients.zero_();
+  twins.gpu.forward_backward(pack, loss_gradient);
+  EXPECT_TRUE(at::equal(gradients, once));
+  // Of another update: all of it takes the place of what is there.
+  twins.gpu.parameters().finish_gradients();
+  gradients.fill_(NAN);
   twins.gpu.forward_backward(pack, loss_gradient);
   EXPECT_TRUE(at::equal(gradients, once));
 }

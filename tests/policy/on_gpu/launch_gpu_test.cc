@@ -52,7 +52,7 @@ TEST_P(GpuLaunch, ChainsGiveTheBitsOfSeparateCalls) {
     cuda::check(cudaStreamWaitEvent(other, forked), "event");
     captured.norms(other);
     cuda::check(cudaEventRecord(joined, other), "event");
-    cuda::add_blocks(sums.f32(), 1, kWidth, kWidth, sums.f32(), stream);
+    cuda::add_blocks(sums.f32(), 1, kWidth, kWidth, true, sums.f32(), stream);
     cuda::check(cudaStreamWaitEvent(stream, joined), "event");
     captured.gate(stream);
   }

@@ -34,9 +34,13 @@ TEST_F(GpuProducts, EqualTheirsInDouble) {
     products.linear_backward_input(gdy.data(), gw.data(), rows, k, n, gdx.data(), nullptr);
     EXPECT_LT(relative_error(gdx.host(), dy64.mm(w64)), kHalfUnit);
     for (int times = 1; times <= 2; ++times) {
-      products.linear_backward_weight(gdy.data(), gx.data(), rows, k, n, gdw.f32(), nullptr);
+      products.linear_backward_weight(gdy.data(), gx.data(), rows, k, n, true, gdw.f32(), nullptr);
       EXPECT_LT(relative_error(gdw.host(), dw.to(at::kDouble) + times * dy64.t().mm(x64)), 1e-5);
     }
+    const DeviceArray zeros(at::zeros({n, k}, at::kFloat)), anew(at::full({n, k}, NAN, at::kFloat));
+    products.linear_backward_weight(gdy.data(), gx.data(), rows, k, n, true, zeros.f32(), nullptr);
+    products.linear_backward_weight(gdy.data(), gx.data(), rows, k, n, false, anew.f32(), nullptr);
+    EXPECT_TRUE(at::equal(anew.host(), zeros.host()));
   }
 }
 
@@ -107,7 +111,7 @@ TEST_F(GpuProducts, GradientsHaveTheSameBitsWhateverTheAlgorithm) {
   const DeviceArray dy(random_bf16({kRows, kN})), x(random_bf16({kRows, kK})), w(random_bf16({kN, kK}, 0.02));
   const DeviceArray dx(unwritten({kRows, kK})), dw(at::zeros({kN, kK}, at::kFloat));
   products.linear_backward_input(dy.data(), w.data(), kRows, kK, kN, dx.data(), nullptr);
-  products.linear_backward_weight(dy.data(), x.data(), kRows, kK, kN, dw.f32(), nullptr);
+  products.linear_backward_weight(dy.data(), x.data(), kRows, kK, kN, true, dw.f32(), nullptr);
   const at::Tensor all = dx.host(), chosen = dw.host();
   for (const int64_t rows : {int64_t(64), kFew}) {
     products.linear_backward_input(dy.data(), w.data(), rows, kK, kN, dx.data(), nullptr);
@@ -116,7 +120,7 @@ TEST_F(GpuProducts, GradientsHaveTheSameBitsWhateverTheAlgorithm) {
   // Rows of dw by themselves are a small product, which takes the library's first choice.
   const DeviceArray few_dy(dy.host().narrow(1, 0, kFew / 32).contiguous());
   const DeviceArray few_dw(at::zeros({kFew / 32, kK}, at::kFloat));
-  products.linear_backward_weight(few_dy.data(), x.data(), kRows, kK, kFew / 32, few_dw.f32(), nullptr);
+  products.linear_backward_weight(few_dy.data(), x.data(), kRows, kK, kFew / 32, true, few_dw.f32(), nullptr);
   EXPECT_EQ(unequal_bits(few_dw.host(), chosen.narrow(0, 0, kFew / 32)), 0);
 }
 

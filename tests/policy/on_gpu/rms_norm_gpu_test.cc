@@ -102,10 +102,14 @@ TEST_P(GpuRmsNorm, BlocksAddUp) {
   for (const auto& [blocks, width] : {std::pair<int64_t, int64_t>{1, 8}, {3, 40}, {264, 4096}, {1000, 129}}) {
     const at::Tensor dw_blocks = at::randn({blocks, width + 5}), dw = at::randn({width});
     const DeviceArray gblocks(dw_blocks), gdw(dw);
-    cuda::add_blocks(gblocks.f32(), blocks, width + 5, width, gdw.f32(), nullptr);
+    cuda::add_blocks(gblocks.f32(), blocks, width + 5, width, true, gdw.f32(), nullptr);
     const at::Tensor terms = doubles(dw_blocks).narrow(1, 0, width);
     expect_close(gdw.host(), doubles(dw) + terms.sum(0), doubles(dw).abs() + terms.abs().sum(0), 64,
                  fmt::format("{} x {}", blocks, width));
+    const DeviceArray anew(at::full({width}, NAN, at::kFloat)), zeros(at::zeros({width}));
+    cuda::add_blocks(gblocks.f32(), blocks, width + 5, width, false, anew.f32(), nullptr);
+    cuda::add_blocks(gblocks.f32(), blocks, width + 5, width, true, zeros.f32(), nullptr);
+    EXPECT_TRUE(same_bits(anew.host(), zeros.host())) << width;
   }
 }
 

@@ -49,8 +49,9 @@ TEST(UnsummedGradients, BlocksTakeTheirMemoryInTurn) {
   EXPECT_NE(gradients.of(1).const_data_ptr(), gradients.of(2).const_data_ptr());
   for (int backward = 1; backward <= 2; ++backward) {
     for (size_t unit = units.size(); unit-- > 0;) {
-      EXPECT_EQ(gradients.of(unit).abs().max().item<float>(), 0) << unit;
-      gradients.of(unit).add_(double(unit + 1));
+      EXPECT_FALSE(gradients.begin(unit)) << unit;
+      EXPECT_TRUE(gradients.begin(unit)) << unit;
+      gradients.of(unit).fill_(double(unit + 1));
       gradients.start_sum(unit);
     }
     gradients.finish_sums();

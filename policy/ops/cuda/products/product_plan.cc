@@ -120,9 +120,9 @@ bool ProductPlan::takes(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& can
 cublasStatus_t ProductPlan::run(cublasLtHandle_t handle, const ProductOperands& o,
                                 const cublasLtMatmulAlgo_t& chosen, void* workspace,
                                 cudaStream_t stream) const {
-  const float one = 1;
+  const float one = 1, beta = o.anew ? 0 : beta_;
   if (o.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, o.bias);
-  return cublasLtMatmul(handle, product_, &one, o.a, a_, o.b, b_, &beta_, o.c ? o.c : o.d, d_, o.d, d_,
+  return cublasLtMatmul(handle, product_, &one, o.a, a_, o.b, b_, &beta, o.c ? o.c : o.d, d_, o.d, d_,
                         &chosen, workspace, kProductWorkspaceBytes, stream);
 }
 

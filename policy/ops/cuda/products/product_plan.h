@@ -27,6 +27,7 @@ struct ProductKey {
 struct ProductOperands {
   const void *a, *b, *c, *bias;
   void* d;
+  bool anew = false;  // β = 0 in a plan that adds: C is not read, and the algorithm is the same
 };
 
 double flops(const ProductKey& key);

@@ -183,9 +183,12 @@ void Products::linear_backward_input(const void* dy, const void* w, int64_t rows
 }
 
 void Products::linear_backward_weight(const void* dy, const void* x, int64_t rows, int64_t k, int64_t n,
-                                      float* dw, cudaStream_t stream) {
+                                      bool add, float* dw, cudaStream_t stream) {
+  if (rows == 0 && !add)
+    check(cudaMemsetAsync(dw, 0, size_t(n * k) * sizeof(float), stream), "gradient of no rows");
   if (rows == 0) return;
-  impl_->run({ProductKind::kWeightGradient, rows, k, n, true, false, 0}, {x, dy, dw, nullptr, dw}, stream);
+  impl_->run({ProductKind::kWeightGradient, rows, k, n, true, false, 0}, {x, dy, dw, nullptr, dw, !add},
+             stream);
 }
 
 int64_t Products::library_version() { return int64_t(cublasLtGetVersion()); }

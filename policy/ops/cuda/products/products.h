@@ -33,9 +33,9 @@ class Products {
   void linear_backward_input(const void* dy, const void* w, int64_t rows, int64_t k, int64_t n, void* dx,
                              cudaStream_t stream);
 
-  // dw [n, k] f32 += dyᵀ · x, dy [rows, n], x [rows, k]
-  void linear_backward_weight(const void* dy, const void* x, int64_t rows, int64_t k, int64_t n, float* dw,
-                              cudaStream_t stream);
+  // dw [n, k] f32 += dyᵀ · x, dy [rows, n], x [rows, k]; without `add` dw becomes that, with the bits of a sum to zeros
+  void linear_backward_weight(const void* dy, const void* x, int64_t rows, int64_t k, int64_t n, bool add,
+                              float* dw, cudaStream_t stream);
 
   static int64_t library_version();  // cublasLtGetVersion
 
