@@ -91,11 +91,11 @@ void PartUpdates::finish() {
 
 }  // namespace
 
-void update_parts(ParameterStore& store,
+void update_parts(ParameterStore& store, const std::vector<ParameterPart>& parts,
                   const std::function<const AdamWFactors&(const ParameterInfo&)>& factors_of, int64_t piece) {
   PartUpdates updates(store, piece);
   size_t unit = 0;
-  for (const ParameterPart& part : store.parts()) {
+  for (const ParameterPart& part : parts) {
     for (; unit < part.parameter.unit; ++unit) store.gather_weights(unit);
     updates.adamw(part, factors_of(part.parameter));
   }

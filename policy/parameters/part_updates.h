@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "policy/ops/adamw.h"
 
@@ -12,13 +13,14 @@ namespace temper::policy {
 
 class ParameterStore;
 struct ParameterInfo;
+struct ParameterPart;
 
 constexpr int64_t kUpdatePiece = int64_t(16) << 20;  // numbers that pass at once
 
-// Applies adamw() of flat.h to all parts of the store, each with the factors that `factors_of` gives for its parameter. A unit's
+// Applies adamw() of flat.h to all of store.parts(), each with the factors that `factors_of` gives for its parameter. A unit's
 // weights go to the other ranks while the next unit is updated. When the function returns, master weights and moments that lie in
 // the host's memory are the updated ones. The results have the same bits whether they lie there or on the device.
-void update_parts(ParameterStore& store,
+void update_parts(ParameterStore& store, const std::vector<ParameterPart>& parts,
                   const std::function<const AdamWFactors&(const ParameterInfo&)>& factors_of,
                   int64_t piece = kUpdatePiece);
 

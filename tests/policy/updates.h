@@ -21,7 +21,7 @@ inline const AdamWFactors& update_factors(const ParameterInfo&) {
 // With gradients that depend on the update's number.
 inline void update(ParameterStore& store, int number, int64_t piece = kUpdatePiece) {
   fill_normal(store.gradients(), uint64_t(number), 1);
-  update_parts(store, update_factors, piece);
+  update_parts(store, store.parts(), update_factors, piece);
 }
 
 }  // namespace temper::policy

@@ -94,7 +94,7 @@ class Learning {
 
   void update() {
     sum_gradients();
-    update_parts(store_, update_factors);
+    update_parts(store_, store_.parts(), update_factors);
   }
 
   // The last of several ranks has a micro-batch less.

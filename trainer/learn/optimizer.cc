@@ -38,10 +38,11 @@ policy::AdamWFactors factors(const OptimizerOptions& options, double lr, double 
           .epsilon = options.epsilon};
 }
 
-void update_all(ParameterStore& store, const policy::AdamWFactors& decayed) {
+void update_all(ParameterStore& store, const std::vector<policy::ParameterPart>& parts,
+                const policy::AdamWFactors& decayed) {
   policy::AdamWFactors plain = decayed;
   plain.keep = 1;
-  policy::update_parts(store, [&](const policy::ParameterInfo& p) -> const policy::AdamWFactors& {
+  policy::update_parts(store, parts, [&](const policy::ParameterInfo& p) -> const policy::AdamWFactors& {
     return p.decays ? decayed : plain;
   });
 }
@@ -144,6 +145,8 @@ bool AdamW::is_spike(double norm) {
 double AdamW::update(double lr) {
   parameters_.finish_gradients();
   at::Tensor& gradients = parameters_.gradients();
+  // A GPU still computes the backward. When its norm is known it has nothing to do until the first part is updated.
+  const std::vector<policy::ParameterPart> parts = parameters_.parts();
   const double norm = std::sqrt(parameters_.shard().sum(policy::squared_norm(gradients), "gradient norm"));
   skipped_.clear();
   if (!std::isfinite(norm)) skipped_ = describe_not_finite(parameters_);
@@ -154,7 +157,7 @@ double AdamW::update(double lr) {
   ++updates_;
   parameters_.ranks().note("update", uint64_t(updates_));
   parameters_.ranks().note("learning rate", std::bit_cast<uint64_t>(lr));
-  update_all(parameters_, factors(options_, lr, norm, updates_));
+  update_all(parameters_, parts, factors(options_, lr, norm, updates_));
   return norm;
 }
 
