@@ -1,6 +1,7 @@
 #include "base/process.h"
 
 #include <signal.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -10,11 +11,24 @@
 namespace temper {
 namespace {
 
-std::atomic<int> g_interrupts{0};  // signals
-std::atomic<bool> g_told{false};   // without one
+constexpr int64_t kSameRequest_ns = 500'000'000;
 
+std::atomic<int64_t> g_interrupted_ns{0};  // by the first signal; 0: none
+std::atomic<bool> g_told{false};           // without one
+
+// What calls no function that a signal may not interrupt.
+int64_t monotonic_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// Launchers such as timeout and mpirun send one request to the process and to its group.
 void on_interrupt(int) {
-  if (g_interrupts.fetch_add(1) > 0) ::_exit(kExitInterrupted);
+  const int64_t now = monotonic_ns();
+  int64_t first = 0;
+  if (!g_interrupted_ns.compare_exchange_strong(first, now) && now - first > kSameRequest_ns)
+    ::_exit(kExitInterrupted);
 }
 
 }  // namespace
@@ -36,12 +50,12 @@ void install_interrupt_handler() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-bool interrupted() { return g_interrupts.load(std::memory_order_relaxed) > 0 || g_told; }
+bool interrupted() { return g_interrupted_ns.load(std::memory_order_relaxed) != 0 || g_told; }
 
 void interrupt() { g_told = true; }
 
 void forget_interrupt() {
-  g_interrupts = 0;
+  g_interrupted_ns = 0;
   g_told = false;
 }
 

@@ -30,7 +30,7 @@ class Fd {
   int fd_ = -1;
 };
 
-// First Ctrl-C or SIGTERM sets the flag; a second one ends the process with 130. Children that end are waited
+// First Ctrl-C or SIGTERM sets the flag; a second one, half a second later or more, ends the process with 130. Children that end are waited
 // for, whatever the program was started by wanted.
 void install_interrupt_handler();
 bool interrupted();

@@ -254,10 +254,13 @@ class UnreadOutput(Program):
         self.assertEqual([int(step) for step in re.findall(r"^step +(\d+)/", said, re.M)], list(range(1, self.STEPS + 1)))
         self.assertIn("figures: ", said)
 
-    def test_one_signal_ends_it(self):
+    def test_one_request_ends_it(self):
+        """Launchers signal a process and then its group."""
         self.start("signalled", "run.steps=100000")
         self.wait_for(f"trajectories/step_{self.STEPS:06}.safetensors")
-        self.process.send_signal(signal.SIGTERM)
+        for _ in range(2):
+            self.process.send_signal(signal.SIGTERM)
+            time.sleep(0.05)
         self.assertEqual(self.process.wait(30 * patience(cli_test.TEMPER)), 130)
         self.assertTrue((self.run_dir / "checkpoints/final/model.safetensors").exists())
 
