@@ -23,7 +23,8 @@ enum class DrawKind : uint32_t {
   kSpikes,        // a handful of elements alone, 8 to 10^4 times the scale
   kRun,           // elements side by side, far from the others in the same direction
   kZeros,         // a share of the elements is zero, of either sign
-  kOneSign,       // all positive or all negative
+  kAllPositive,
+  kAllNegative,
   kOffset,        // the same added to all, or to all of a row
   kRowScales,     // each row times its own power of two
   kColumnScales,  // each column times its own power of two
@@ -49,7 +50,7 @@ enum class DrawKind : uint32_t {
   kStride,   // a permutation of the range, over and over
   kCrowded,  // most are equal
 };
-inline constexpr int kDrawKinds = 26;
+inline constexpr int kDrawKinds = 27;
 
 inline constexpr uint32_t kFormSpikes = 8;
 
@@ -151,8 +152,10 @@ TEMPER_ON_BOTH float drawn_float(const DrawForm& form, uint32_t place, float pla
     case DrawKind::kZeros:
     case DrawKind::kDenormals:
       return thinned_value(form, place, plain);
-    case DrawKind::kOneSign:
-      return (plain < 0) == (form.factor < 0) ? plain : -plain;
+    case DrawKind::kAllPositive:
+      return plain < 0 ? -plain : plain;
+    case DrawKind::kAllNegative:
+      return plain < 0 ? plain : -plain;
     case DrawKind::kOffset:
       return plain + offset_at(form, place);
     case DrawKind::kRowScales:

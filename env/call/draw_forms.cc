@@ -181,8 +181,6 @@ void FormMaker::make(DrawKind kind) {
       return thin_out(), void(form.factor = 0);
     case DrawKind::kDenormals:
       return denormals();
-    case DrawKind::kOneSign:
-      return void(form.factor = float(sign()));
     case DrawKind::kOffset:
       return add_offset();
     case DrawKind::kRowScales:
@@ -214,7 +212,7 @@ uint32_t bound_of(const TensorSpec& input, const Shape& shape) {
 
 std::vector<DrawKind> normal_kinds(const TensorSpec& input, uint32_t rows, uint32_t columns, bool ties) {
   using enum DrawKind;
-  std::vector<DrawKind> kinds{kPlain, kSpikes, kOneSign};
+  std::vector<DrawKind> kinds{kPlain, kSpikes, kAllPositive, kAllNegative};
   const auto add = [&](bool can, std::initializer_list<DrawKind> more) {
     if (can) kinds.insert(kinds.end(), more);
   };

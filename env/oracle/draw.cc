@@ -158,8 +158,10 @@ void depart_from_plain(const DrawForm& form, float* values) {
       return depart_rows(form, values);
     case DrawKind::kZeros:
       return depart<DrawKind::kZeros>(form, values);
-    case DrawKind::kOneSign:
-      return depart<DrawKind::kOneSign>(form, values);
+    case DrawKind::kAllPositive:
+      return depart<DrawKind::kAllPositive>(form, values);
+    case DrawKind::kAllNegative:
+      return depart<DrawKind::kAllNegative>(form, values);
     case DrawKind::kOffset:
       return offset_rows(form, values);
     case DrawKind::kRowScales:

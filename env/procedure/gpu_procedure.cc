@@ -52,6 +52,16 @@ bool mixes_steps(const std::string& serialized) {
 bool is_index(const TensorSpec& input) { return input.distribution == Distribution::kIndex; }
 bool is_distinct(const TensorSpec& input) { return input.distribution == Distribution::kDistinct; }
 bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
+// As many draws of each check shape and magnitude as let all draws together, those of `pairs` timed pairs included, take a turn
+// at each kind that an input of the task has.
+int64_t checks_for_all_kinds(const Task& task, int64_t pairs) {
+  size_t kinds = 0;
+  for (size_t input = 0; input < task.inputs.size(); ++input)
+    kinds = std::max(kinds, draw_kinds(task, input, task.timed_shape).size());
+  const auto cases = int64_t(task.check_shapes.size() * task.magnitudes.size());
+  return (int64_t(kinds) - pairs + cases - 1) / cases;
+}
+
 // Whether some kinds of draws are for checks alone (sets_times in env/call/draw_forms.h).
 bool has_kinds_of_checks(const Task& task) {
   return has_indices(task) || std::ranges::any_of(task.inputs, is_distinct);
@@ -269,10 +279,13 @@ GpuDraw GpuProcedure::plain_draw() {
 
 Found GpuProcedure::check_shapes() {
   Draws draws;
-  const int checks = !options_.far_inputs ? 1 : has_indices(task_) ? kIndexChecks * kGpuChecks : kGpuChecks;
+  int64_t checks = !options_.far_inputs ? 1 : has_indices(task_) ? kIndexChecks * kGpuChecks : kGpuChecks;
+  if (options_.far_inputs)
+    checks = std::max(checks, checks_for_all_kinds(task_, options_.min_pairs + 1));  // the first one warms up
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()); ++shape) {
     for (const double magnitude : task_.magnitudes)
-      for (int i = 0; i < checks; ++i) draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));
+      for (int64_t i = 0; i < checks; ++i)
+        draws.push_back(next_draw({.shape = shape, .magnitude = magnitude}));
     for (int32_t input = 0; shape == 0 && input < int32_t(task_.inputs.size()); ++input)
       draws.push_back(next_draw({.shape = shape, .spike = input}));
   }

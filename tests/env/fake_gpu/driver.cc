@@ -169,6 +169,7 @@ const std::map<std::string, Kernel>& kernels() {
       FAKE_KERNEL(nan_lost),
       FAKE_KERNEL(largest_for_infinity),
       FAKE_KERNEL(copied),
+      FAKE_KERNEL(wrong_below_zero),
       FAKE_KERNEL(idle),
       FAKE_GOOD(sleeps),
       FAKE_GOOD(slow_at_2001),

@@ -318,6 +318,12 @@ TEST_F(FakeGpu, TurnsMeetAllKinds) {
   EXPECT_TRUE(plain[0].plain());
 }
 
+// Also where a task has one check shape of one magnitude.
+TEST_F(FakeGpu, EveryVerdictMeetsAllKinds) {
+  for (int verdict = 0; verdict < 40; ++verdict)
+    EXPECT_EQ(judge("copy", {{"wrong_below_zero"}}).kind, VerdictKind::kFailIncorrect) << verdict;
+}
+
 // Where the baseline's outputs on plain inputs do not tell, the reference in double precision is asked, for that
 // candidate.
 TEST_F(FakeGpu, WhatIsNearTheBaselineIsNotComputedAgain) {

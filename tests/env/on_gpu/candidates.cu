@@ -281,6 +281,12 @@ __global__ void nan_where_nan(const float* x, float* y, int n) {
 __global__ void copied(const float* x, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = x[i];
 }
+// Right unless all of many numbers are below zero.
+__global__ void wrong_below_zero(const float* x, float* y, int n) {
+  bool below = n >= 64;
+  for (int i = 0; i < 64 && below; ++i) below = x[i] < 0;
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = below ? 0 : x[i];
+}
 __global__ void idle(const float*, float*, int) {}
 __global__ void nan_lost(const float* x, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = fmaxf(x[i], 0);
