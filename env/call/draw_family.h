@@ -20,9 +20,9 @@ namespace temper::env {
 enum class DrawKind : uint32_t {
   kPlain = 0,
   // Normal inputs. Rows and columns are those of the last axis.
-  kSpikes,        // a handful of elements alone, 8 to 10^4 times the scale
-  kRun,           // elements side by side, far from the others in the same direction
-  kZeros,         // a share of the elements is zero, of either sign
+  kSpikes,  // a handful of elements alone, 8 to 10^4 times the scale
+  kRun,     // elements side by side, far from the others in the same direction
+  kZeros,   // a share of the elements is zero, of either sign
   kAllPositive,
   kAllNegative,
   kOffset,        // the same added to all, or to all of a row

@@ -449,7 +449,8 @@ TEST(DrawForms, LongSumsInPlainOrderStayRight) {
         EXPECT_LT(worst_plain_sum(task, kind, terms, key), allowed_sum_error(double(terms)))
             << "kind " << int(kind) << ", " << terms << " terms, key " << key;
     };
-    for (const DrawKind kind : {kZeros, kAllPositive, kAllNegative, kOffset, kRowScales, kSmallRow}) stays_right(normal, kind);
+    for (const DrawKind kind : {kZeros, kAllPositive, kAllNegative, kOffset, kRowScales, kSmallRow})
+      stays_right(normal, kind);
     for (const DrawKind kind : {kLowEnd, kHighEnd, kBothEnds}) stays_right(uniform, kind);
   }
 }
