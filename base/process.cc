@@ -11,7 +11,7 @@
 namespace temper {
 namespace {
 
-constexpr int64_t kSameRequest_ns = 500'000'000;
+constexpr int64_t kSameRequest_ns = 100'000'000;
 
 std::atomic<int64_t> g_interrupted_ns{0};  // by the first signal; 0: none
 std::atomic<bool> g_told{false};           // without one

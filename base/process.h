@@ -30,8 +30,8 @@ class Fd {
   int fd_ = -1;
 };
 
-// First Ctrl-C or SIGTERM sets the flag; a second one, half a second later or more, ends the process with 130. Children that end are waited
-// for, whatever the program was started by wanted.
+// First Ctrl-C or SIGTERM sets the flag; a second one, a tenth of a second later or more, ends the process with 130.
+// Children that end are waited for, whatever the program was started by wanted.
 void install_interrupt_handler();
 bool interrupted();
 void interrupt();         // sets the flag; a signal that follows is the first one

@@ -307,8 +307,10 @@ Batch Run::run(const std::vector<RolloutRequest>& requests,
   note_alike(requests);
   open_lines(requests);
   if (!lines_.empty()) {
+    const double start = now_s();
     generator_.emplace(policy_, std::min<int64_t>(options_.max_sequences, int64_t(lines_.size())),
                        options_.max_context_tokens);
+    stats_.cache_s = now_s() - start;
     for (size_t line = 0; line < lines_.size(); ++line) ask(line);
   }
   while (goes_on()) {

@@ -48,6 +48,7 @@ struct RolloutRequest {
 struct RolloutStats {
   double generate_s = 0;              // wall time in the generator
   double wait_s = 0;                  // wall time with nothing to generate, waiting for verdicts
+  double cache_s = 0;                 // wall time in which keys and values get their memory
   int64_t tokens = 0;                 // generated, on all ranks
   int64_t judged = 0, cached = 0;     // on all ranks
   int64_t again = 0, overturned = 0;  // PASSes that were judged once more, and those that fell; on all ranks

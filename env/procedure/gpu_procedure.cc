@@ -52,6 +52,7 @@ bool mixes_steps(const std::string& serialized) {
 bool is_index(const TensorSpec& input) { return input.distribution == Distribution::kIndex; }
 bool is_distinct(const TensorSpec& input) { return input.distribution == Distribution::kDistinct; }
 bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
+
 // As many draws of each check shape and magnitude as let all draws together, those of `pairs` timed pairs included, take a turn
 // at each kind that an input of the task has.
 int64_t checks_for_all_kinds(const Task& task, int64_t pairs) {

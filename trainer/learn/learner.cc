@@ -377,12 +377,17 @@ LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages
   LearnStats stats;
   stats.idle_rows = std::ranges::count(rows, false, &Row::computed);
   Sums sums;
-  policy_.shard_weights();
+  const auto timed = [&stats](const auto& work) {
+    const double begin = now_s();
+    work();
+    stats.hand_over_s += now_s() - begin;
+  };
+  timed([&] { policy_.shard_weights(); });
   score_given(parts, stats);
   for (int64_t update = 0; update < options_.epochs * options_.updates_per_batch; ++update)
     if (const Part& part = parts[size_t(update % options_.updates_per_batch)]; !part.rows.empty())
       update_once(part, progress(batch.step, update), sums, stats);
-  policy_.unshard_weights();
+  timed([&] { policy_.unshard_weights(); });
   sums.sum_over(policy_.ranks());
   sums.write_means(reference_ != nullptr, stats);
   stats.seconds = now_s() - start;

@@ -48,6 +48,7 @@ struct LearnStats {
   // saves memory is not counted, and neither are passes that only score.
   double model_flops = 0;
   double seconds = 0;
+  double hand_over_s = 0;  // of those: the host's, in which memory goes from a rollout to the update and back
 
   // The sampling pass against the trainer, over the first update's tokens: the weights are still those that
   // sampled.

@@ -108,6 +108,7 @@ void add_times(const StepRecord& step, Metrics& metrics) {
   metrics["timing_s/gen"] = step.rollout.generate_s;
   metrics["timing_s/reward"] = step.rollout.wait_s;
   metrics["timing_s/update_actor"] = step.learned.seconds;
+  metrics["timing_s/hand_over"] = step.learned.hand_over_s + step.rollout.cache_s;
   metrics["timing_s/step"] = step.seconds;
   metrics["perf/total_num_tokens"] = double(step.learned.packed_tokens);
   metrics["perf/generated_tokens"] = double(step.rollout.tokens);
