@@ -249,7 +249,9 @@ class Ranks(Resume):
         ended = run(self.dir, *words, count=count, fault="update:kill@5")
         self.assertEqual(ended.codes[-1], -9, ended.text)
         self.expect_code(run(self.dir, *words, count=count), *[0] * count)
-        self.assertEqual(figures(self.dir), figures(whole))
+        # On several ranks an answer may come that one rank does not give. It is judged for the first run, and known to the other.
+        known = lambda lines: [{key: value for key, value in line.items() if key != "env/cached"} for line in lines]
+        self.assertEqual(known(figures(self.dir)), known(figures(whole)))
         self.assertEqual(state(self.dir), state(whole))
         self.assertEqual(len(state(whole)), count)
 
