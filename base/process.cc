@@ -16,7 +16,7 @@ constexpr int64_t kSameRequest_ns = 100'000'000;
 std::atomic<int64_t> g_interrupted_ns{0};  // by the first signal; 0: none
 std::atomic<bool> g_told{false};           // without one
 
-// What calls no function that a signal may not interrupt.
+// It may be called in a handler of signals.
 int64_t monotonic_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

@@ -15,14 +15,20 @@ enum class Keep {
   kAll
 };
 
+// The first `count` blocks keep `first` and compute the rest again, in one memory for it that they take in turn. The others keep
+// all. The first of the others keeps its own in that memory, too: its forward comes after theirs, and its backward before.
 struct KeepByBlock {
-  // Of the first `count` blocks, which take turns with what the block behind them, if there is one, keeps for itself. That
-  // one and the others keep all.
   Keep first = Keep::kAll;
   int64_t count = 0;
 
   Keep of(int64_t block) const { return block < count ? first : Keep::kAll; }
   bool has_backward() const { return first != Keep::kNothing; }
+  // Whether blocks take a memory in turn for what is kept from `part` on, kAttention or kAll.
+  bool shares(Keep part) const { return of(0) < part; }
+  // Whether a block has memory of its own for that.
+  bool has_own(Keep part, int64_t block) const {
+    return of(block) >= part && !(shares(part) && block == count);
+  }
 };
 
 // The last block never recomputes, because its backward follows its forward, with no other block's between them.

@@ -20,11 +20,11 @@ namespace temper::env {
 enum class DrawKind : uint32_t {
   kPlain = 0,
   // Normal inputs. Rows and columns are those of the last axis.
-  kSpikes,  // a handful of elements alone, 8 to 10^4 times the scale
-  kRun,     // elements side by side, far from the others in the same direction
-  kZeros,   // a share of the elements is zero, of either sign
-  kAllPositive,
-  kAllNegative,
+  kSpikes,        // a handful of elements alone, 8 to 10^4 times the scale
+  kRun,           // elements side by side, far from the others in the same direction
+  kZeros,         // a share of the elements is zero, of either sign
+  kAllPositive,   // each element in its plain size
+  kAllNegative,   // the same
   kOffset,        // the same added to all, or to all of a row
   kRowScales,     // each row times its own power of two
   kColumnScales,  // each column times its own power of two
@@ -58,15 +58,13 @@ inline constexpr uint32_t kFormSpikes = 8;
 struct DrawForm {
   DrawKind kind = DrawKind::kPlain;
   uint32_t elements = 1;
-  uint32_t columns = 1;  // size of the last axis
-  uint32_t row = 0,
-           row_period =
-               1;  // rows with index % row_period == row depart; kOffset: this one has the whole offset
-  uint32_t begin = 0, length = 0;  // the columns [begin, begin + length) of these rows depart
-  uint32_t share = 0;              // the share of elements that depart, in units of 2^-32
-  uint32_t power = 0;              // scales are 2^-power … 2^power, offsets of rows 2^-power … 1
-  uint32_t bound = 1;              // indices: [0, bound)
-  uint32_t value = 0, stride = 1;  // indices: the one that many are; from one to the next
+  uint32_t columns = 1;              // size of the last axis
+  uint32_t row = 0, row_period = 1;  // rows with index % row_period == row depart; offset_at
+  uint32_t begin = 0, length = 0;    // the columns [begin, begin + length) of these rows depart
+  uint32_t share = 0;                // the share of elements that depart, in units of 2^-32
+  uint32_t power = 0;                // scales are 2^-power … 2^power, offsets of rows 2^-power … 1
+  uint32_t bound = 1;                // indices: [0, bound)
+  uint32_t value = 0, stride = 1;    // indices: the one that many are; from one to the next
   uint64_t key = 0;
   float factor = 1, offset = 0;
   float low = 0, width = 1;  // range of uniform and distinct inputs; a distinct draw has a range of its own
@@ -97,8 +95,8 @@ TEMPER_ON_BOTH float random_scale(const DrawForm& form, uint32_t place) {
 }
 
 // The offset that is added to an element. Without a power it is the same for the whole tensor. With a power each
-// row has its own, of either sign, between 2^-power times the form's offset and the whole of it. One row has the
-// whole of it, so that a tensor of few rows cannot miss it by chance.
+// row has its own, of either sign, between 2^-power times the form's offset and the whole of it. The form's row
+// has the whole of it, so that a tensor of few rows cannot miss it by chance.
 TEMPER_ON_BOTH float offset_at(const DrawForm& form, uint32_t place) {
   const uint32_t row = place / form.columns;
   if (form.power == 0 || row == form.row) return form.offset;

@@ -182,7 +182,7 @@ struct Judge::Impl {
     return false;
   }
 
-  // As what a training run has left in the cache for an evaluation.
+  // Whether the cached verdict is one that training gave to a refused module, without the comparable verdict that is asked for.
   bool lacks_comparable(uint32_t task, const Verdict& verdict) const {
     return options.compare_refused && tasks[task].module && !verdict.comparable &&
            verdict.kind == VerdictKind::kRejectPolicy && verdict.reason == "import";

@@ -16,10 +16,8 @@ constexpr nanoseconds kBytesPatience{20'000'000'000};
 constexpr std::chrono::seconds kReadPatience{10};  // 64 KiB of source are read in hundredths of a second
 constexpr int64_t kReadBytes = int64_t(1) << 30;
 
-ModuleBoxOptions without_gpu(ModuleBoxOptions options) {
-  options.device = "cpu";
-  options.gpu_uuid.clear();
-  options.nodes.clear();
+ModuleBoxOptions for_reading(ModuleBoxOptions options) {
+  options.memory_bytes = kReadBytes;
   return options;
 }
 
@@ -51,19 +49,32 @@ std::vector<std::string> extension_keys(const nlohmann::json& json) {
   return keys;
 }
 
-ModuleGate::ModuleGate(ModuleBoxOptions options) : options_(without_gpu(std::move(options))) {
-  options_.memory_bytes = kReadBytes;
+SourceBoxes::SourceBoxes(ModuleBoxOptions options, std::string program)
+    : options_(std::move(options)), program_(std::move(program)) {
+  options_.device = "cpu";
+  options_.gpu_uuid.clear();
+  options_.nodes.clear();
 }
 
-std::unique_ptr<ModuleProcess> ModuleGate::start() const {
+std::unique_ptr<ModuleProcess> SourceBoxes::start() const {
   return std::make_unique<ModuleProcess>(
-      options_, ModuleProgram{.program = "gate_main.py", .arguments = {}, .descriptors = {}});
+      options_, ModuleProgram{.program = program_, .arguments = {}, .descriptors = {}});
 }
+
+std::unique_ptr<ModuleProcess> SourceBoxes::take() {
+  needed_ = true;
+  return next_ ? std::exchange(next_, nullptr) : start();
+}
+
+void SourceBoxes::prepare() {
+  if (needed_ && !next_) next_ = start();
+}
+
+ModuleGate::ModuleGate(ModuleBoxOptions options) : boxes_(for_reading(std::move(options)), "gate_main.py") {}
 
 // A box that fails on a source knows nothing of it: that is found out where the source runs.
 Found ModuleGate::refusal(const std::string& source) {
-  needed_ = true;
-  const auto process = next_ ? std::exchange(next_, nullptr) : start();
+  const auto process = boxes_.take();
   process->wait_ready();
   const ModuleFrame frame = process->ask({{"op", "read"}, {"source", source}}, kReadPatience);
   if (!frame.json) return std::nullopt;
@@ -77,17 +88,8 @@ Found ModuleGate::refusal(const std::string& source) {
   return std::nullopt;
 }
 
-void ModuleGate::prepare() {
-  if (needed_ && !next_) next_ = start();
-}
-
 ModuleBuilder::ModuleBuilder(ModuleBoxOptions options, nanoseconds wall)
-    : options_(without_gpu(std::move(options))), wall_(wall) {}
-
-std::unique_ptr<ModuleProcess> ModuleBuilder::start() const {
-  return std::make_unique<ModuleProcess>(
-      options_, ModuleProgram{.program = "build_main.py", .arguments = {}, .descriptors = {}});
-}
+    : boxes_(std::move(options), "build_main.py"), wall_(wall) {}
 
 // The box is a stranger's as soon as it has the source: what the machine lacks it says before, and is not believed later. Where
 // it ends by itself nothing was built, and the same will happen where the source runs.
@@ -95,8 +97,7 @@ ModuleBuilt ModuleBuilder::build(const Task& task, const std::string& source,
                                  const std::string& architecture) {
   ModuleBuilt built;
   if (!builds(source)) return built;
-  needed_ = true;
-  const auto process = next_ ? std::exchange(next_, nullptr) : start();
+  const auto process = boxes_.take();
   const std::string lacks = process->wait_ready().value("lacks", "");
   const double begun_s = now_s();
   const ModuleFrame read = process->ask({{"op", "build"},
@@ -130,10 +131,6 @@ ModuleBuilt ModuleBuilder::build(const Task& task, const std::string& source,
   if (read.json && read.json->value("refused", false)) built.failure.reset();
   built.ms = (now_s() - begun_s) * 1e3;
   return built;
-}
-
-void ModuleBuilder::prepare() {
-  if (needed_ && !next_) next_ = start();
 }
 
 }  // namespace temper::env

@@ -15,23 +15,37 @@
 
 namespace temper::env {
 
-// Reads a source for what it imports and may not. Nothing of the source runs.
-class ModuleGate {
+// Boxes without a GPU in which a program deals with one source each.
+class SourceBoxes {
  public:
-  explicit ModuleGate(ModuleBoxOptions options);
+  SourceBoxes(ModuleBoxOptions options, std::string program);
 
-  // Why it is refused, in the words that it would get where it runs. Nothing where the source alone does not show it. Errors:
-  // WorldError if no box can be made.
-  Found refusal(const std::string& source);
-  // Starts the next box in the background, once one was needed.
+  // Errors: WorldError if no box can be made.
+  std::unique_ptr<ModuleProcess> take();
+  // Starts the next box in the background, once one was taken.
   void prepare();
 
  private:
   std::unique_ptr<ModuleProcess> start() const;
 
   ModuleBoxOptions options_;
+  std::string program_;
   std::unique_ptr<ModuleProcess> next_;
   bool needed_ = false;
+};
+
+// Searches a source for imports that are not allowed. The source is only read: nothing in it is run.
+class ModuleGate {
+ public:
+  explicit ModuleGate(ModuleBoxOptions options);
+
+  // The refusal of such a source, with the message that running it would give. There is none where only running the source would
+  // show such an import. Errors: WorldError if no box can be made.
+  Found refusal(const std::string& source);
+  void prepare() { boxes_.prepare(); }
+
+ private:
+  SourceBoxes boxes_;
 };
 
 struct ModuleBuilt {
@@ -48,16 +62,11 @@ class ModuleBuilder {
   // Sources that build nothing take no time. `architecture` is what nvcc compiles for: "90a". Errors: WorldError if no box can
   // be made, or if this machine lacks what the source's extensions take.
   ModuleBuilt build(const Task& task, const std::string& source, const std::string& architecture);
-  // Starts the next box in the background, once there was a source that needed one.
-  void prepare();
+  void prepare() { boxes_.prepare(); }
 
  private:
-  std::unique_ptr<ModuleProcess> start() const;
-
-  ModuleBoxOptions options_;
+  SourceBoxes boxes_;
   std::chrono::nanoseconds wall_;
-  std::unique_ptr<ModuleProcess> next_;
-  bool needed_ = false;
 };
 
 // The libraries that an answer announces, each of which follows as a frame. Errors: ConfigError.

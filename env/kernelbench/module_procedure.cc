@@ -173,8 +173,8 @@ Found ModuleProcedure::try_one_comparable(int64_t trial) {
   return std::nullopt;
 }
 
-// As many trials as KernelBench makes, and fewer only where they would take long. What goes wrong here is the comparable verdict's
-// alone, unless the process is gone.
+// Makes as many trials as KernelBench does, and fewer only where they would take long. What goes wrong here fails the comparable
+// verdict alone, unless the process has ended or was killed because it had passed a limit of time.
 Found ModuleProcedure::time_comparable() {
   const double budget_us = std::min(kTimed_us, double(process_->left().count()) * 1e-3 * kTimedShare);
   int64_t trials = task_.module->timed_trials;

@@ -130,9 +130,8 @@ KernelProfile::Found KernelProfile::stop() {
   cuda::check(cudaDeviceSynchronize(), "profile");
   check_cupti(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
   Records& found = impl_->records;
-  std::vector<Interval> computing, moving;
-  for (const DeviceWork& one : found.work) (one.moves ? moving : computing).push_back(one.time);
-  return {found.kinds, divide(std::move(computing), moving), waits_between(std::move(found.work))};
+  const Timeline timeline = divide(times_of(found.work, false), times_of(found.work, true));
+  return {found.kinds, timeline, waits_between(std::move(found.work))};
 }
 
 }  // namespace temper::policy

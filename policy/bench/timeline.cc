@@ -26,13 +26,6 @@ double seconds(const std::vector<Interval>& intervals) {
   return double(ns) * 1e-9;
 }
 
-std::vector<Interval> times_of(const std::vector<DeviceWork>& work, bool moves) {
-  std::vector<Interval> times;
-  for (const DeviceWork& one : work)
-    if (one.moves == moves) times.push_back(one.time);
-  return times;
-}
-
 // How much of a stretch lies in intervals that do not overlap.
 uint64_t covered(const Interval& stretch, const std::vector<Interval>& intervals) {
   uint64_t ns = 0;
@@ -44,6 +37,13 @@ uint64_t covered(const Interval& stretch, const std::vector<Interval>& intervals
 }
 
 }  // namespace
+
+std::vector<Interval> times_of(const std::vector<DeviceWork>& work, bool moves) {
+  std::vector<Interval> times;
+  for (const DeviceWork& one : work)
+    if (one.moves == moves) times.push_back(one.time);
+  return times;
+}
 
 std::vector<Wait> waits_between(std::vector<DeviceWork> work) {
   if (work.empty()) return {};

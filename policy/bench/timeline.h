@@ -28,6 +28,9 @@ struct DeviceWork {
   bool moves = false;  // data between GPUs or between host and GPU, else it computes
 };
 
+// Of what moves data, or of what computes.
+std::vector<Interval> times_of(const std::vector<DeviceWork>& work, bool moves);
+
 // The stretches in which nothing computes, between a kernel of one kind and one of another.
 struct Wait {
   std::string before, after;  // kinds; "begin" and "end" where no kernel computes before or after

@@ -128,9 +128,8 @@ Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int6
   all.panels = lay_out_panels<T>(arena, config);
   all.head_panels = arena.take<T>(cpu::panels_size<T>(config.vocab_size, config.hidden_size));
   BlockActivations<T> shared{};
-  const bool shares_attention = keep.of(0) < Keep::kAttention, shares_feed_forward = keep.of(0) < Keep::kAll;
-  if (shares_attention) lay_out_attention(arena, config, rows, shared);
-  if (shares_feed_forward) lay_out_feed_forward(arena, config, rows, shared);
+  if (keep.shares(Keep::kAttention)) lay_out_attention(arena, config, rows, shared);
+  if (keep.shares(Keep::kAll)) lay_out_feed_forward(arena, config, rows, shared);
   T* ping_pong[2] = {};
   if (!keep.has_backward())
     for (T*& x : ping_pong) x = arena.take<T>(width);
@@ -139,12 +138,8 @@ Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int6
   };
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     BlockActivations<T>& block = all.blocks.emplace_back(shared);
-    // The forward of the first block that keeps all comes after that of those that share, and its backward before theirs.
-    const bool apart = i != keep.count;
-    if (keep.of(i) >= Keep::kAttention && (apart || !shares_attention))
-      lay_out_attention(arena, config, rows, block);
-    if (keep.of(i) == Keep::kAll && (apart || !shares_feed_forward))
-      lay_out_feed_forward(arena, config, rows, block);
+    if (keep.has_own(Keep::kAttention, i)) lay_out_attention(arena, config, rows, block);
+    if (keep.has_own(Keep::kAll, i)) lay_out_feed_forward(arena, config, rows, block);
     block.x = next_input(i);
   }
   all.x_out = next_input(config.num_hidden_layers);

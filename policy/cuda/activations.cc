@@ -80,9 +80,8 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   GpuActivations all{};
   all.pack = lay_out_pack(arena, tokens, scored);
   GpuBlock shared{};
-  const bool shares_attention = keep.of(0) < Keep::kAttention, shares_feed_forward = keep.of(0) < Keep::kAll;
-  if (shares_attention) lay_out_attention(arena, config, rows, shared);
-  if (shares_feed_forward) lay_out_feed_forward(arena, config, rows, shared);
+  if (keep.shares(Keep::kAttention)) lay_out_attention(arena, config, rows, shared);
+  if (keep.shares(Keep::kAll)) lay_out_feed_forward(arena, config, rows, shared);
   bf16* ping_pong[2] = {};
   if (!keep.has_backward())
     for (bf16*& x : ping_pong) x = arena.take<bf16>(width);
@@ -91,12 +90,8 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   };
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     GpuBlock& block = all.blocks.emplace_back(shared);
-    // The forward of the first block that keeps all comes after that of those that share, and its backward before theirs.
-    const bool apart = i != keep.count;
-    if (keep.of(i) >= Keep::kAttention && (apart || !shares_attention))
-      lay_out_attention(arena, config, rows, block);
-    if (keep.of(i) == Keep::kAll && (apart || !shares_feed_forward))
-      lay_out_feed_forward(arena, config, rows, block);
+    if (keep.has_own(Keep::kAttention, i)) lay_out_attention(arena, config, rows, block);
+    if (keep.has_own(Keep::kAll, i)) lay_out_feed_forward(arena, config, rows, block);
     block.x = next_input(i);
   }
   all.x_out = next_input(config.num_hidden_layers);

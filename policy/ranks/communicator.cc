@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <tuple>
@@ -150,10 +149,7 @@ Handle Communicator::start_reduce_scatter(at::Tensor& whole, at::Tensor sum, con
   if (whole.is_cuda() && size_ > 1)
     return start(Operation::kReduceScatter, whole, sum.numel(), what, 0, sum.data_ptr());
   start(Operation::kReduceScatter, whole, sum.numel(), what);
-  if (whole.is_cpu())
-    std::memcpy(sum.data_ptr(), share_of(whole).const_data_ptr(), sum.nbytes());
-  else
-    sum.copy_(whole);
+  sum.copy_(share_of(whole));
   return {};
 }
 

@@ -50,8 +50,8 @@ struct Plan {
 Plan make_plan(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site,
                const std::vector<MemoryItem>& judge);
 
-// The tensors of an update alone, of packs of learner.micro_batch_tokens, on the policy's device: what a benchmark of
-// updates holds beside its peak. Neither attention's workspace nor what libraries take is in it.
+// What the tensors of an update take of the policy's device, where packs have learner.micro_batch_tokens tokens. A benchmark of
+// updates compares its peak with this. Memory that attention and libraries take for themselves is not included.
 MemoryPlan update_memory(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site);
 
 // Nothing where candidates of these tasks run on no GPU of the policy's. For modules of PyTorch it is what the largest problem

@@ -170,13 +170,14 @@ TEST(ModuleProcedure, EndsWhatHangs) {
   EXPECT_EQ(verdict_on(module_candidate("        time.sleep(1000)"), budget), "FAIL_TIMEOUT timeout");
 }
 
+ModuleProcedureOptions options_with(std::chrono::seconds warm_up) {
+  return {.budget = std::chrono::seconds(100), .warm_up = warm_up, .min_pairs = 5, .max_pairs = 5};
+}
+
 // Each step has a limit of its own, far below that of all together.
 TEST(ModuleProcedure, WaitsForEachStepAsLongAsItMayTake) {
   SKIP_WITHOUT_MODULES();
-  const ModuleProcedureOptions options{.budget = std::chrono::seconds(100),
-                                       .warm_up = std::chrono::seconds(6),
-                                       .min_pairs = 5,
-                                       .max_pairs = 5};
+  const ModuleProcedureOptions options = options_with(std::chrono::seconds(6));
   const auto late = [&](const std::string& source) {
     const Task task = module_task("linear_relu", kModuleProblem);
     ModuleProcedure procedure(options, module_machine(), module_bench(), task);
@@ -205,10 +206,7 @@ TEST(ModuleProcedure, WaitsForEachStepAsLongAsItMayTake) {
 // Weights of its own may make it compile once more, so that the first call with them is one of the first.
 TEST(ModuleProcedure, MayWarmUpOnceMoreWithItsWeights) {
   SKIP_WITHOUT_MODULES();
-  const ModuleProcedureOptions options{.budget = std::chrono::seconds(100),
-                                       .warm_up = std::chrono::seconds(30),
-                                       .min_pairs = 5,
-                                       .max_pairs = 5};
+  const ModuleProcedureOptions options = options_with(std::chrono::seconds(30));
   const std::string slow =
       "        weight = float(self.linear.weight.sum())\n"
       "        if getattr(self, 'known', weight) != weight: time.sleep(6)\n"
