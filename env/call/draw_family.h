@@ -21,11 +21,14 @@ enum class DrawKind : uint32_t {
   kPlain = 0,
   // Normal inputs. Rows and columns are those of the last axis.
   kSpikes,        // a handful of elements alone, 8 to 10^4 times the scale
+  kRowSpikes,     // one element of each row alone
   kRun,           // elements side by side, far from the others in the same direction
   kZeros,         // a share of the elements is zero, of either sign
   kAllPositive,   // each element in its plain size
   kAllNegative,   // the same
-  kOffset,        // the same added to all, or to all of a row
+  kRise,          // the same added to all
+  kFall,          // the same taken from all
+  kRowOffsets,    // each row has its own offset, of either sign
   kRowScales,     // each row times its own power of two
   kColumnScales,  // each column times its own power of two
   kLargeRow,      // one or several rows are far larger than the others
@@ -50,7 +53,7 @@ enum class DrawKind : uint32_t {
   kStride,   // a permutation of the range, over and over
   kCrowded,  // most are equal
 };
-inline constexpr int kDrawKinds = 27;
+inline constexpr int kDrawKinds = 30;
 
 inline constexpr uint32_t kFormSpikes = 8;
 
@@ -62,9 +65,9 @@ struct DrawForm {
   uint32_t row = 0, row_period = 1;  // rows with index % row_period == row depart; offset_at
   uint32_t begin = 0, length = 0;    // the columns [begin, begin + length) of these rows depart
   uint32_t share = 0;                // the share of elements that depart, in units of 2^-32
-  uint32_t power = 0;                // scales are 2^-power … 2^power, offsets of rows 2^-power … 1
-  uint32_t bound = 1;                // indices: [0, bound)
-  uint32_t value = 0, stride = 1;    // indices: the one that many are; from one to the next
+  uint32_t power = 0;  // scales are 2^-power … 2^power, offsets and spikes of rows 2^-power … 1
+  uint32_t bound = 1;  // indices: [0, bound)
+  uint32_t value = 0, stride = 1;  // indices: the one that many are; from one to the next
   uint64_t key = 0;
   float factor = 1, offset = 0;
   float low = 0, width = 1;  // range of uniform and distinct inputs; a distinct draw has a range of its own
@@ -94,12 +97,13 @@ TEMPER_ON_BOTH float random_scale(const DrawForm& form, uint32_t place) {
   return power < 0 ? 1 / float(1u << uint32_t(-power)) : float(1u << uint32_t(power));
 }
 
-// The offset that is added to an element. Without a power it is the same for the whole tensor. With a power each
+// The offset that is added to an element, or is the spike of its row. Without a power it is the same for the whole tensor. With a power each
 // row has its own, of either sign, between 2^-power times the form's offset and the whole of it. The form's row
-// has the whole of it, so that a tensor of few rows cannot miss it by chance.
+// has the whole of it and the next row the same downwards, so that a tensor of few rows cannot miss either by chance.
 TEMPER_ON_BOTH float offset_at(const DrawForm& form, uint32_t place) {
   const uint32_t row = place / form.columns;
   if (form.power == 0 || row == form.row) return form.offset;
+  if (row == (form.row + 1) % (form.elements / form.columns)) return -form.offset;
   const uint64_t word = scattered(form.key, row);
   const float size = form.offset / float(1u << uint32_t(word % (form.power + 1)));
   return word >> 63 == 0 ? size : -size;
@@ -117,6 +121,11 @@ TEMPER_ON_BOTH float spiked_value(const DrawForm& form, uint32_t place, float pl
   for (uint32_t i = 0; i < form.spikes; ++i)
     if (form.place[i] == place) return form.spike[i];
   return plain;
+}
+
+// Where the only spike of a row is.
+TEMPER_ON_BOTH uint32_t spiked_column(const DrawForm& form, uint32_t row) {
+  return uint32_t(scattered(~form.key, row) % form.columns);
 }
 
 // Makes a share of the elements zero, of either sign. If the form has a factor, most of that share is multiplied
@@ -145,6 +154,9 @@ TEMPER_ON_BOTH float drawn_float(const DrawForm& form, uint32_t place, float pla
   switch (form.kind) {
     case DrawKind::kSpikes:
       return spiked_value(form, place, plain);
+    case DrawKind::kRowSpikes:
+      return place % form.columns == spiked_column(form, place / form.columns) ? offset_at(form, place)
+                                                                               : plain;
     case DrawKind::kRun:
       return in_run(form, place) ? plain + form.offset : plain;
     case DrawKind::kZeros:
@@ -154,7 +166,9 @@ TEMPER_ON_BOTH float drawn_float(const DrawForm& form, uint32_t place, float pla
       return plain < 0 ? -plain : plain;
     case DrawKind::kAllNegative:
       return plain < 0 ? plain : -plain;
-    case DrawKind::kOffset:
+    case DrawKind::kRise:
+    case DrawKind::kFall:
+    case DrawKind::kRowOffsets:
       return plain + offset_at(form, place);
     case DrawKind::kRowScales:
       return plain * random_scale(form, place / form.columns);

@@ -23,6 +23,7 @@ constexpr double kMostTerms = 0x1p16;
 constexpr double kEqualTerms = 128;
 constexpr double kNearestEnd = 0x1p-10;
 constexpr double kAtAnEnd = 8;  // one element in so many
+constexpr uint64_t kManners = 0x3A22;
 
 // Numbers of a form, from its key alone.
 struct FormMaker {
@@ -64,7 +65,7 @@ struct FormMaker {
 
   void spikes() {
     const uint32_t most = std::clamp(form.elements / 8, 1u, kFormSpikes);
-    form.spikes = outermost != 0 ? most : 1 + uint32_t(rng.below(most));
+    form.spikes = outermost != 0 ? most : std::min(most, 2 + uint32_t(rng.below(most)));
     const bool one_row = rng.below(2) == 0;
     const uint32_t row = uint32_t(rng.below(rows()));
     for (uint32_t i = 0; i < form.spikes; ++i) {
@@ -72,7 +73,17 @@ struct FormMaker {
                               : uint32_t(rng.below(form.elements));
       form.spike[i] = float(sign() * spike_size() * scale);
     }
+    if (outermost == 0 && form.spikes > 1) form.spike[1] = std::copysign(form.spike[1], -form.spike[0]);
     spike_an_edge(one_row, row);
+  }
+
+  // Beside few spikes, a maximum over every other column is too small for none of them by chance.
+  void spike_rows() {
+    const double most = std::max(kSmallestSpike, held(kLargestSpike * far)),
+                 size = log_uniform(std::max(kSmallestSpike, most / 4), most);
+    form.offset = float(sign() * size * scale);
+    form.row = uint32_t(rng.below(rows()));
+    if (outermost == 0) form.power = std::max(1u, uint32_t(std::log2(size / kSmallestSpike)));
   }
 
   // The largest of all stands where loops forget to go: in the last column, the last row, the last place.
@@ -103,11 +114,14 @@ struct FormMaker {
   }
 
   // As far as half the digits of the type go.
-  void add_offset() {
+  void add_offset(double direction) {
     const double most = input.type == ElementType::kBF16 ? 16 : input.type == ElementType::kF16 ? 64 : 1024;
     const double largest = std::max(1.0, std::min(most * far, 1 / least_spread()));
-    form.offset = float(sign() * log_uniform(std::max(1.0, largest / 4), largest) * scale);
-    if (rows() < 2 || rng.below(4) == 0) return;
+    form.offset = float(direction * log_uniform(std::max(1.0, largest / 4), largest) * scale);
+  }
+
+  void offset_rows() {
+    add_offset(sign());
     form.power = kRowOffsetPower;
     form.row = uint32_t(rng.below(rows()));
   }
@@ -175,14 +189,20 @@ void FormMaker::make(DrawKind kind) {
   switch (kind) {
     case DrawKind::kSpikes:
       return spikes();
+    case DrawKind::kRowSpikes:
+      return spike_rows();
     case DrawKind::kRun:
       return run();
     case DrawKind::kZeros:
       return thin_out(), void(form.factor = 0);
     case DrawKind::kDenormals:
       return denormals();
-    case DrawKind::kOffset:
-      return add_offset();
+    case DrawKind::kRise:
+      return add_offset(1);
+    case DrawKind::kFall:
+      return add_offset(-1);
+    case DrawKind::kRowOffsets:
+      return offset_rows();
     case DrawKind::kRowScales:
     case DrawKind::kColumnScales:
       return scale_rows();
@@ -216,11 +236,12 @@ std::vector<DrawKind> normal_kinds(const TensorSpec& input, uint32_t rows, uint3
   const auto add = [&](bool can, std::initializer_list<DrawKind> more) {
     if (can) kinds.insert(kinds.end(), more);
   };
-  add(ties, {kZeros, kOffset});
+  add(ties, {kZeros, kRise, kFall});
   add(columns > 1, {kRun, kColumnScales});
   add(true, {kLargeRow, kSmallRow});
   add(rows > 1, {kRowScales});
-  add(rows > 1 && ties, {kZeroRow});
+  add(rows > 1 && ties, {kZeroRow, kRowOffsets});
+  add(rows > 1 && columns > 1 && ties, {kRowSpikes});
   add(input.nonfinite && ties, {kInfiniteRow, kDenormals});
   return kinds;
 }
@@ -249,9 +270,9 @@ DrawForm make_form(const TensorSpec& input, const Shape& shape, double magnitude
 // Whether a form of the kind can be nearer or farther.
 bool has_distance(DrawKind kind) {
   using enum DrawKind;
-  constexpr DrawKind kDistant[] = {kSpikes,          kRun,      kOffset,  kRowScales, kColumnScales,
-                                   kLargeRow,        kSmallRow, kPlain,   kAscending, kDescending,
-                                   kLargestTogether, kLowEnd,   kHighEnd, kBothEnds};
+  constexpr DrawKind kDistant[] = {kSpikes,     kRowSpikes,       kRun,      kRise,     kFall,    kRowOffsets,
+                                   kRowScales,  kColumnScales,    kLargeRow, kSmallRow, kPlain,   kAscending,
+                                   kDescending, kLargestTogether, kLowEnd,   kHighEnd,  kBothEnds};
   return std::ranges::count(kDistant, kind) != 0;
 }
 
@@ -267,18 +288,53 @@ std::vector<uint32_t> order_of(size_t count, uint64_t key) {
 // Inputs that may go together less far than one alone by more than this go their own ways.
 constexpr double kMuchNearer = 8;
 
-// How the inputs of a call depart together.
+// How the inputs of a call depart together: as the subject does, each in its own way, or the subject alone.
 enum class Manner { kAlike, kEach, kAlone };
+
+struct Departure {
+  Manner manner = Manner::kEach;
+  size_t subject = 0;
+};
+
+// Calls come in blocks. In half of a block's calls each input goes its own way, and in the others each is the subject
+// once: chance decides the order alone, so no verdict passes an input by.
+Departure departure_of(uint64_t key, uint64_t number, size_t inputs) {
+  if (inputs < 2) return {};
+  const uint64_t calls = 2 * inputs, block = number / calls;
+  const uint64_t place = order_of(calls, mix_key({key, kManners, block}))[number % calls];
+  if (place < inputs) return {};
+  const size_t subject = place - inputs;
+  const bool alike = (mix_key({key, kManners}) + block + subject) % 2 == 0;
+  return {alike ? Manner::kAlike : Manner::kAlone, subject};
+}
+
+// An input's kinds at any shape of the task.
+std::vector<DrawKind> all_kinds(const Task& task, size_t input) {
+  std::vector<DrawKind> all;
+  for (const Shape& shape : all_shapes(task))
+    for (const DrawKind kind : draw_kinds(task, input, shape))
+      if (std::ranges::count(all, kind) == 0) all.push_back(kind);
+  std::ranges::sort(all);
+  return all;
+}
 
 // The kinds by turns: the order of each round is another one.
 class Turns {
  public:
   Turns(const Task& task, const Shape& shape, DrawTurn turn, const FarLimit& far)
-      : task_(task), turn_(turn), far_(far) {
-    for (size_t i = 0; i < task.inputs.size(); ++i) kinds_.push_back(draw_kinds(task, i, shape));
-    Rng rng{turn.key, uint64_t(turn.number), 1};
-    manner_ = Manner(rng.below(3));
-    alone_ = rng.below(kinds_.size());
+      : task_(task),
+        turn_(turn),
+        far_(far),
+        departure_(departure_of(turn.key, uint64_t(turn.number), task.inputs.size())) {
+    for (size_t i = 0; i < task.inputs.size(); ++i) {
+      kinds_.push_back(all_kinds(task, i));
+      possible_.push_back(draw_kinds(task, i, shape));
+    }
+    taken_.resize(kinds_.size());
+    for (uint64_t number = 0; number < uint64_t(turn.number); ++number) {
+      const Departure departure = departure_of(turn.key, number, kinds_.size());
+      for (size_t i = 0; i < kinds_.size(); ++i) taken_[i] += takes_its_turn(departure, i);
+    }
   }
 
   // The kind of an input, and how far it departs.
@@ -288,36 +344,45 @@ class Turns {
   }
 
  private:
-  std::pair<DrawKind, double> any_kind_of(size_t input) const {
-    if (manner_ == Manner::kAlone && input != alone_ && !is(input, Distribution::kIndex)) return plain(input);
-    if (manner_ != Manner::kAlike) return first_possible(input, int(input), input);
-    const auto common = first_possible(0, kAlike, 0);
-    const bool can = std::ranges::count(kinds_[input], common.first) != 0;
-    const bool near = can && common.second * kMuchNearer < far_(int(input), common.first);
-    return can && !near && common.first != DrawKind::kPlain ? common
-                                                            : first_possible(input, int(input), input);
+  // Whether it departs in the kind that comes next in its own order.
+  bool takes_its_turn(const Departure& departure, size_t input) const {
+    if (departure.manner == Manner::kEach || departure.subject == input) return true;
+    const Distribution mine = task_.inputs[input].distribution,
+                       its = task_.inputs[departure.subject].distribution;
+    return departure.manner == Manner::kAlone ? mine == Distribution::kIndex : mine != its;
   }
+
+  std::pair<DrawKind, double> any_kind_of(size_t input) const {
+    if (departure_.manner == Manner::kAlike) {
+      const DrawKind kind = own_kind_of(departure_.subject).first;
+      const double far = kind == DrawKind::kPlain || !can(input, kind) ? 0 : far_(kAlike, kind);
+      if (far > 0 && far * kMuchNearer >= far_(int(input), kind)) return {kind, far};
+    } else if (!takes_its_turn(departure_, input)) {
+      return plain(input);
+    }
+    return own_kind_of(input);
+  }
+
+  bool can(size_t input, DrawKind kind) const { return std::ranges::count(possible_[input], kind) != 0; }
 
   // Of the plain kind only distinct elements know more than one distance.
   std::pair<DrawKind, double> plain(size_t input) const {
-    return {DrawKind::kPlain, is(input, Distribution::kDistinct) ? far_(int(input), DrawKind::kPlain) : 0};
-  }
-
-  bool is(size_t input, Distribution distribution) const {
-    return task_.inputs[input].distribution == distribution;
+    const bool distinct = task_.inputs[input].distribution == Distribution::kDistinct;
+    return {DrawKind::kPlain, distinct ? far_(int(input), DrawKind::kPlain) : 0};
   }
 
   // The one whose turn it is, or the next one that can be had. An index keeps one secret order, so that as many calls as it has
   // kinds meet them all, wherever they begin: few calls are made at the timed shape.
-  std::pair<DrawKind, double> first_possible(size_t input, int limited, uint64_t shift) const {
+  std::pair<DrawKind, double> own_kind_of(size_t input) const {
     const auto& kinds = kinds_[input];
-    const uint64_t number = uint64_t(turn_.number) + shift * 5, count = kinds.size();
-    const uint64_t round = is(input, Distribution::kIndex) ? 0 : number / count;
-    const auto order = order_of(count, mix_key({turn_.key, round, count}));
+    const uint64_t number = taken_[input], count = kinds.size();
+    const bool index = task_.inputs[input].distribution == Distribution::kIndex;
+    const auto order = order_of(count, mix_key({turn_.key, index ? 0 : number / count, input}));
     for (uint64_t i = 0; i < count; ++i) {
       const DrawKind kind = kinds[order[(number + i) % count]];
       if (kind == DrawKind::kPlain) break;
-      if (const double far = far_(limited, kind); far > 0) return {kind, far};
+      if (!can(input, kind)) continue;
+      if (const double far = far_(int(input), kind); far > 0) return {kind, far};
     }
     return plain(input);
   }
@@ -325,9 +390,9 @@ class Turns {
   const Task& task_;
   DrawTurn turn_;
   const FarLimit& far_;
-  std::vector<std::vector<DrawKind>> kinds_;
-  Manner manner_ = Manner::kEach;
-  size_t alone_ = 0;
+  Departure departure_;
+  std::vector<std::vector<DrawKind>> kinds_, possible_;
+  std::vector<uint64_t> taken_;  // own turns before this call
 };
 
 }  // namespace
@@ -353,6 +418,21 @@ std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& sh
     return {kPlain, kEqual, kSorted, kReversed, kZipf, kFirstAndLast, kStride, kCrowded};
   }
   return normal_kinds(spec, uint32_t(elements / columns), uint32_t(columns), !picks(task));
+}
+
+bool has_all_kinds(const Task& task, const Shape& shape) {
+  for (size_t i = 0; i < task.inputs.size(); ++i)
+    if (draw_kinds(task, i, shape).size() < all_kinds(task, i).size()) return false;
+  return true;
+}
+
+int64_t calls_for_all_kinds(const Task& task) {
+  const size_t inputs = task.inputs.size();
+  size_t most = 1;
+  for (size_t i = 0; i < inputs; ++i) most = std::max(most, all_kinds(task, i).size());
+  if (inputs < 2) return int64_t(most);
+  const size_t turns = inputs + 1;  // of each input in a block
+  return int64_t((most + turns - 1) / turns * 2 * inputs);
 }
 
 double terms_of_output(const Task& task, size_t output, const Shape& shape) {
@@ -418,8 +498,8 @@ bool sets_times(DrawKind kind) {
 }
 
 bool singles_out(DrawKind kind) {
-  return kind == DrawKind::kSpikes || kind == DrawKind::kRun || kind == DrawKind::kLargeRow ||
-         kind == DrawKind::kRowScales || kind == DrawKind::kColumnScales;
+  return kind == DrawKind::kSpikes || kind == DrawKind::kRowSpikes || kind == DrawKind::kRun ||
+         kind == DrawKind::kLargeRow || kind == DrawKind::kRowScales || kind == DrawKind::kColumnScales;
 }
 
 double farthest(DrawKind kind, const std::function<bool(double far, uint64_t seed)>& right) {

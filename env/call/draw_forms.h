@@ -4,8 +4,8 @@
 // The calls of one verdict take the kinds in turn, so that every verdict covers all of them; their order is
 // secret until the candidate is compiled. In one call the inputs all take the same kind, or each its own, or only
 // one input departs and the others are plain. A candidate's wrong assumption about one input may show only in
-// one of these cases. Indices depart beside an input that departs alone, too. The one index of a task therefore has all
-// its kinds in twice as many calls that are not timed, whatever chance decides.
+// one of these cases. Each input has turns of its own, which it keeps for another call where it is plain or does as
+// another input does. Indices depart beside an input that departs alone, too.
 
 #include <functional>
 #include <vector>
@@ -30,6 +30,13 @@ bool picks(const Task& task);
 // The kinds that an input of the task can take at a shape, kPlain first. Where a task picks, normal inputs
 // have no equal elements.
 std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& shape);
+
+// Whether all kinds that the inputs have at any of the task's shapes can be had at this one.
+bool has_all_kinds(const Task& task, const Shape& shape);
+
+// In so many calls with numbers from 0 on, at shapes that have all kinds, each input takes each of its kinds by its
+// own turn, unless its limit forbids the kind.
+int64_t calls_for_all_kinds(const Task& task);
 
 // The number of terms of a sum that adds up the largest input for an output: its elements for each element of that
 // output, at least 1.

@@ -150,6 +150,12 @@ void depart_from_plain(const DrawForm& form, float* values) {
     case DrawKind::kSpikes:
       for (uint32_t i = form.spikes; i-- > 0;) values[form.place[i]] = form.spike[i];
       return;
+    case DrawKind::kRowSpikes:
+      for (uint32_t row = 0; row < form.elements / form.columns; ++row) {
+        const uint32_t place = row * form.columns + spiked_column(form, row);
+        values[place] = offset_at(form, place);
+      }
+      return;
     case DrawKind::kRun:
     case DrawKind::kLargeRow:
     case DrawKind::kSmallRow:
@@ -162,7 +168,9 @@ void depart_from_plain(const DrawForm& form, float* values) {
       return depart<DrawKind::kAllPositive>(form, values);
     case DrawKind::kAllNegative:
       return depart<DrawKind::kAllNegative>(form, values);
-    case DrawKind::kOffset:
+    case DrawKind::kRise:
+    case DrawKind::kFall:
+    case DrawKind::kRowOffsets:
       return offset_rows(form, values);
     case DrawKind::kRowScales:
       return scale_rows(form, values);

@@ -53,14 +53,15 @@ bool is_index(const TensorSpec& input) { return input.distribution == Distributi
 bool is_distinct(const TensorSpec& input) { return input.distribution == Distribution::kDistinct; }
 bool has_indices(const Task& task) { return std::ranges::any_of(task.inputs, is_index); }
 
-// As many draws of each check shape and magnitude as let all draws together, those of `pairs` timed pairs included, take a turn
-// at each kind that an input of the task has.
+// As many draws of each check shape and magnitude as let each input take a turn at each of its kinds in the draws of one
+// verdict. Where a timed shape has all kinds, its `pairs` count among them.
 int64_t checks_for_all_kinds(const Task& task, int64_t pairs) {
-  size_t kinds = 0;
-  for (size_t input = 0; input < task.inputs.size(); ++input)
-    kinds = std::max(kinds, draw_kinds(task, input, task.timed_shape).size());
-  const auto cases = int64_t(task.check_shapes.size() * task.magnitudes.size());
-  return (int64_t(kinds) - pairs + cases - 1) / cases;
+  const auto shapes = std::ranges::count_if(
+      task.check_shapes, [&task](const Shape& shape) { return has_all_kinds(task, shape); });
+  if (shapes == 0) return 0;
+  const int64_t cases = int64_t(shapes) * std::ssize(task.magnitudes),
+                left = calls_for_all_kinds(task) - (has_all_kinds(task, task.timed_shape) ? pairs : 0);
+  return (left + cases - 1) / cases;
 }
 
 // Whether some kinds of draws are for checks alone (sets_times in env/call/draw_forms.h).
@@ -94,7 +95,8 @@ GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWir
       task_(tasks.at(task)),
       task_index_(task),
       budget_(options.run_budget),
-      turn_key_(secret_seed()),
+      turn_{secret_seed(), 0},
+      turn_of_few_{secret_seed(), 0},
       pairs_(kPace) {}
 
 Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
@@ -265,17 +267,19 @@ Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Cloc
 }
 
 // Gives the draw a seed and a turn of its own, so that the draws of one verdict take all forms that inputs can
-// have. The spike test has no turn: it changes one element of plain inputs.
+// have. Shapes that do not have all kinds have turns apart, so that none is passed by at them. The spike test has
+// no turn: it changes one element of plain inputs.
 GpuDraw GpuProcedure::next_draw(GpuDraw draw) {
+  DrawTurn& turn = has_all_kinds(task_, shape_of(task_, draw.shape)) ? turn_ : turn_of_few_;
   draw.seed = secret_seed();
-  draw.turn_key = turn_key_;
+  draw.turn_key = turn.key;
   draw.call = calls_++;
-  if (options_.far_inputs && draw.spike < 0) draw.turn = turn_++;
+  if (options_.far_inputs && draw.spike < 0) draw.turn = turn.number++;
   return draw;
 }
 
 GpuDraw GpuProcedure::plain_draw() {
-  return {.shape = shape_, .seed = secret_seed(), .turn_key = turn_key_, .call = calls_++};
+  return {.shape = shape_, .seed = secret_seed(), .turn_key = turn_.key, .call = calls_++};
 }
 
 Found GpuProcedure::check_shapes() {
@@ -303,7 +307,7 @@ GpuProcedure::Draws GpuProcedure::take_apart(Draws& draws) const {
   const auto of_shape = [&draws](int32_t shape) {
     return std::ranges::count_if(draws, [shape](const GpuDraw& draw) { return draw.shape == shape; });
   };
-  bool ends = mix_key({turn_key_, kPlacements}) % 2 == 1;
+  bool ends = mix_key({turn_.key, kPlacements}) % 2 == 1;
   int32_t shape = -1;
   int64_t left = 0;
   for (GpuDraw& draw : draws | std::views::reverse) {

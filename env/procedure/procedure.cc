@@ -79,6 +79,7 @@ Verdict Procedure::judge(const std::string& source) {
     const CoreLease lease(options_.core);
     const double run_start = now_s();
     turn_ = {secret_seed(), 0};
+    turn_of_few_ = {secret_seed(), 0};
     fill_ = {secret_seed(), 0};
     found = load_object();
     if (!found) found = check_shapes();
@@ -151,11 +152,13 @@ Found Procedure::check_timed_shape(int32_t shape) {
   return found;
 }
 
-// Under a seed of their own, and in turn: the draws of one verdict take all forms that inputs have.
+// Under a seed of their own, and in turn: the draws of one verdict take all forms that inputs have. Shapes that do not
+// have all kinds have turns apart, so that none is passed by at them.
 void Procedure::draw(DrawRequest request) {
+  DrawTurn& turn = has_all_kinds(task_, shape_of(task_, request.shape)) ? turn_ : turn_of_few_;
   request.seed = secret_seed();
-  request.turn = {turn_.key, turn_.number, request.turn.timed};
-  if (!request.perturb) turn_.number += request.count;
+  request.turn = {turn.key, turn.number, request.turn.timed};
+  if (!request.perturb) turn.number += request.count;
   oracle_.draw(request);
 }
 

@@ -98,7 +98,8 @@ class Procedure {
   uint32_t task_index_;
 
   std::string object_;
-  DrawTurn turn_;                         // the turn of the next draw
+  DrawTurn turn_;                         // of the next draw
+  DrawTurn turn_of_few_;                  // the same where the shape does not have all kinds
   Fill fill_;                             // the fill of the last call
   std::array<Fill, kDrawsAtOnce> fills_;  // the fill of the last call on each draw
   int32_t shape_index_ = 0;               // the number of the shape of the calls being made

@@ -72,38 +72,43 @@ TEST(DrawFamily, FarIsHowFar) {
   for (uint64_t key = 0; key < 100; ++key) {
     const DrawForm form = form_of(normal_input(), DrawKind::kSpikes, key, 0x1p-6);
     for (uint32_t i = 0; i < form.spikes; ++i) most = std::max(most, std::abs(double(form.spike[i])));
-    offset =
-        std::max(offset, std::abs(double(form_of(normal_input(), DrawKind::kOffset, key, 0x1p-6).offset)));
+    offset = std::max(offset, std::abs(double(form_of(normal_input(), DrawKind::kRise, key, 0x1p-6).offset)));
   }
   EXPECT_TRUE(most > 100 && most < 157) << most;
   EXPECT_TRUE(offset > 10 && offset < 16.1) << offset;
 }
 
-TEST(DrawFamily, OffsetsAreOfTheTensorOrOfEachRow) {
-  bool of_tensor = false, of_rows = false;
+// A maximum that begins at a low number is right on all that rises, and on rows that rise beside others that fall.
+TEST(DrawFamily, OffsetsAreOfTheTensorUpwardsAndDownwardsOrOfEachRow) {
   for (uint64_t key = 0; key < 20; ++key) {
-    const DrawForm form = form_of(normal_input(), DrawKind::kOffset, key);
-    std::set<float> offsets;
-    for (uint32_t row = 0; row < 40; ++row) {
-      offsets.insert(offset_at(form, row * 64));
-      EXPECT_EQ(offset_at(form, row * 64), offset_at(form, row * 64 + 63));
-      EXPECT_GE(std::abs(offset_at(form, row * 64)), std::abs(form.offset) / 8);
-    }
-    of_tensor |= offsets.size() == 1;
-    of_rows |= offsets.size() == 8 && *offsets.begin() == -*offsets.rbegin();
+    const auto offsets = [key](DrawKind kind) {
+      const DrawForm form = form_of(normal_input(), kind, key);
+      std::set<float> found;
+      for (uint32_t row = 0; row < 40; ++row) {
+        found.insert(offset_at(form, row * 64));
+        EXPECT_EQ(offset_at(form, row * 64), offset_at(form, row * 64 + 63));
+        EXPECT_GE(std::abs(offset_at(form, row * 64)), std::abs(form.offset) / 8);
+      }
+      return found;
+    };
+    const auto up = offsets(DrawKind::kRise), down = offsets(DrawKind::kFall),
+               rows = offsets(DrawKind::kRowOffsets);
+    EXPECT_TRUE(up.size() == 1 && *up.begin() > 7) << *up.begin();
+    EXPECT_TRUE(down.size() == 1 && *down.begin() < -7) << *down.begin();
+    EXPECT_TRUE(rows.size() > 4 && *rows.begin() == -*rows.rbegin());
   }
-  EXPECT_TRUE(of_tensor && of_rows);
 }
 
-TEST(DrawFamily, OneRowHasTheWholeOffset) {
+TEST(DrawFamily, RowsHaveTheWholeOffsetUpwardsAndDownwards) {
   const TensorSpec& input = normal_input();
   std::set<uint32_t> places;
   for (uint64_t key = 0; key < 200; ++key) {
-    const DrawForm form = draw_form(input, {{"n", 3}, {"m", 33}}, 1, DrawKind::kOffset, 1, key, 33);
-    float most = 0;
-    for (uint32_t row = 0; row < 3; ++row) most = std::max(most, std::abs(offset_at(form, row * 33)));
-    EXPECT_EQ(most, std::abs(form.offset));
-    if (form.power > 0) places.insert(form.row);
+    const DrawForm form = draw_form(input, {{"n", 3}, {"m", 33}}, 1, DrawKind::kRowOffsets, 1, key, 33);
+    std::set<float> offsets;
+    for (uint32_t row = 0; row < 3; ++row) offsets.insert(offset_at(form, row * 33));
+    EXPECT_EQ(*offsets.rbegin(), std::abs(form.offset));
+    EXPECT_EQ(*offsets.begin(), -std::abs(form.offset));
+    places.insert(form.row);
   }
   EXPECT_EQ(places.size(), 3u);
 }
@@ -320,15 +325,57 @@ TEST(DrawFamily, IndicesStayInTheirRangeAndTakeTheirForms) {
   EXPECT_GT(distinct(DrawKind::kZipf), 20u);
 }
 
-TEST(DrawForms, AVerdictsCallsMeetEveryKindOfAnInput) {
-  const Task task = family_task("{x: [n, m]}");
+TEST(DrawForms, AVerdictsCallsMeetEveryKindOfEachInput) {
   const auto all = [](int, DrawKind) { return 1.0; };
-  for (uint64_t key = 1; key < 20; ++key) {
-    std::set<DrawKind> met;
-    const auto kinds = draw_kinds(task, 0, kDrawShape);
-    for (int32_t number = 0; number < int32_t(kinds.size()); ++number)
-      met.insert(draw_forms(task, kDrawShape, 1, 7, {key, number}, all)[0].kind);
-    EXPECT_EQ(met, std::set<DrawKind>(kinds.begin(), kinds.end()));
+  for (const char* inputs :
+       {"{x: [n, m]}", "{x: [n, m], z: [n, m]}", "{x: [n, m], a: [m], b: {shape: [m], uniform: [0, 1]}}",
+        "{x: [n, m], z: [n, m], i: {shape: [n], type: i32, below: m}, a: [m], b: [n]}"}) {
+    const Task task = family_task(inputs);
+    for (uint64_t key = 1; key < 100; ++key) {
+      std::vector<std::set<DrawKind>> met(task.inputs.size());
+      for (int32_t number = 0; number < calls_for_all_kinds(task); ++number) {
+        const auto forms = draw_forms(task, kDrawShape, 1, 7, {key, number}, all);
+        for (size_t i = 0; i < forms.size(); ++i) met[i].insert(forms[i].kind);
+      }
+      for (size_t i = 0; i < met.size(); ++i) {
+        const auto kinds = draw_kinds(task, i, kDrawShape);
+        EXPECT_EQ(met[i], std::set<DrawKind>(kinds.begin(), kinds.end())) << inputs << ", input " << i;
+      }
+    }
+  }
+}
+
+TEST(DrawForms, SomeShapesHaveFewKinds) {
+  const Task task = family_task("{x: [n, m]}");
+  EXPECT_TRUE(has_all_kinds(task, kDrawShape));
+  EXPECT_FALSE(has_all_kinds(task, {{"n", 1}, {"m", 64}}));
+  EXPECT_FALSE(has_all_kinds(task, {{"n", 40}, {"m", 1}}));
+}
+
+// A maximum over every other column is too small for none of few spikes by chance.
+TEST(DrawFamily, EachRowHasASpikeSomewhere) {
+  for (uint64_t key = 0; key < 50; ++key) {
+    const DrawForm form = form_of(normal_input(), DrawKind::kRowSpikes, key);
+    std::set<uint32_t> columns;
+    int up = 0, down = 0;
+    for (uint32_t i = 0; i < kDrawElements; ++i) {
+      const float value = drawn_float(form, i, plain_at(i));
+      if (value == plain_at(i)) continue;
+      columns.insert(i % 64);
+      up += value > 7, down += value < -7;
+    }
+    EXPECT_EQ(up + down, 40);
+    EXPECT_TRUE(up > 5 && down > 5 && columns.size() > 20)
+        << up << " up, in " << columns.size() << " columns";
+  }
+}
+
+// A maximum over what is positive is right beside negative spikes alone.
+TEST(DrawFamily, SpikesAreOfBothSigns) {
+  for (uint64_t key = 0; key < 200; ++key) {
+    const DrawForm form = form_of(normal_input(), DrawKind::kSpikes, key);
+    const auto [low, high] = std::minmax_element(form.spike, form.spike + form.spikes);
+    EXPECT_TRUE(*low < 0 && *high > 0) << key;
   }
 }
 
@@ -397,7 +444,7 @@ TEST(DrawForms, TimedCallsHaveNoOrderAndNoCrowdsOfTheirOwn) {
 TEST(DrawForms, WherePickingHasOneAnswerNothingIsEqual) {
   const Task task = family_task("{x: [n, m]}", "{y: {shape: [n], type: i32}}");
   const auto kinds = draw_kinds(task, 0, kDrawShape);
-  for (const DrawKind kind : {DrawKind::kZeros, DrawKind::kOffset, DrawKind::kZeroRow})
+  for (const DrawKind kind : {DrawKind::kZeros, DrawKind::kRise, DrawKind::kFall, DrawKind::kZeroRow})
     EXPECT_EQ(std::ranges::count(kinds, kind), 0) << int(kind);
 }
 
@@ -449,7 +496,8 @@ TEST(DrawForms, LongSumsInPlainOrderStayRight) {
         EXPECT_LT(worst_plain_sum(task, kind, terms, key), allowed_sum_error(double(terms)))
             << "kind " << int(kind) << ", " << terms << " terms, key " << key;
     };
-    for (const DrawKind kind : {kZeros, kAllPositive, kAllNegative, kOffset, kRowScales, kSmallRow})
+    for (const DrawKind kind :
+         {kZeros, kAllPositive, kAllNegative, kRise, kFall, kRowOffsets, kRowScales, kSmallRow})
       stays_right(normal, kind);
     for (const DrawKind kind : {kLowEnd, kHighEnd, kBothEnds}) stays_right(uniform, kind);
   }

@@ -127,13 +127,13 @@ TEST(GpuCase, ATurnsKindsMakeForms) {
   GpuDraw draw{.shape = 0, .seed = 7};
   EXPECT_TRUE(draw.plain());
   for (const DrawSpec& spec : draw_specs(task, draw)) EXPECT_EQ(spec.form.kind, DrawKind::kPlain);
-  draw.kind[0] = DrawKind::kOffset;
+  draw.kind[0] = DrawKind::kRise;
   draw.far[0] = 1;
   EXPECT_FALSE(draw.plain());
   const DrawForm one = draw_specs(task, draw)[0].form;
   draw.far[0] = 3;
   const DrawForm nearer = draw_specs(task, draw)[0].form;
-  EXPECT_EQ(one.kind, DrawKind::kOffset);
+  EXPECT_EQ(one.kind, DrawKind::kRise);
   EXPECT_NE(one.offset, 0);
   EXPECT_LT(std::abs(nearer.offset), std::abs(one.offset));
 }
