@@ -13,11 +13,12 @@ struct MutantFate {
   // The index of the draw that refused it, or −1 if it survived.
   int64_t check_draw = -1, timed_draw = -1;
   bool timed_tried = false;
-  // Whether it was right to the bit on all those draws. What takes memory for granted may have nothing to spoil there,
-  // such as no zeros to leave out; that counts as refused if the other shapes refuse it.
+  // Whether it was right to the bit on all those draws. It may have nothing to spoil there, such as no zeros to leave out;
+  // that counts as refused if the other shapes refuse it.
   bool check_idle = false, timed_idle = false;
   bool lives() const {
-    return (check_draw < 0 && !check_idle) || (timed_tried && timed_draw < 0 && !timed_idle);
+    const bool refused = check_draw >= 0 || timed_draw >= 0;
+    return !refused || (check_draw < 0 && !check_idle) || (timed_tried && timed_draw < 0 && !timed_idle);
   }
 };
 

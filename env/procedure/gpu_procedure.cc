@@ -285,8 +285,9 @@ GpuDraw GpuProcedure::plain_draw() {
 Found GpuProcedure::check_shapes() {
   Draws draws;
   int64_t checks = !options_.far_inputs ? 1 : has_indices(task_) ? kIndexChecks * kGpuChecks : kGpuChecks;
-  if (options_.far_inputs)
-    checks = std::max(checks, checks_for_all_kinds(task_, options_.min_pairs + 1));  // the first one warms up
+  // The first one warms up; those of other magnitudes are plain.
+  const int64_t pairs = std::max<int64_t>(options_.min_pairs + 2 - std::ssize(task_.magnitudes), 0);
+  if (options_.far_inputs) checks = std::max(checks, checks_for_all_kinds(task_, pairs));
   for (int32_t shape = 0; shape < int32_t(task_.check_shapes.size()); ++shape) {
     for (const double magnitude : task_.magnitudes)
       for (int64_t i = 0; i < checks; ++i)
@@ -372,18 +373,27 @@ void GpuProcedure::warm_up() {
   while (Clock::now() - start < kWarmUp) processes_.oracle.baseline(task_index_, draws);
 }
 
-// The first pair warms up and counts for nothing but correctness. It has the last magnitude: what is timed
-// must be right on large numbers, too.
+// The first pair warms up and counts for nothing but correctness. It has the last magnitude, and plain inputs of the other
+// magnitudes follow: what is timed must be right on large and on small numbers, too.
+GpuDraw GpuProcedure::draw_of_pair(int64_t number) {
+  const auto& magnitudes = task_.magnitudes;
+  if (number >= std::ssize(magnitudes)) return next_draw({.shape = shape_});
+  const double magnitude = magnitudes[magnitudes.size() - 1 - size_t(number)];
+  if (number == 0) return next_draw({.shape = shape_, .magnitude = magnitude});
+  GpuDraw draw = plain_draw();
+  draw.magnitude = magnitude;
+  return draw;
+}
+
 Found GpuProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
   Found found;
   while (!found && !pairs_.enough(min_pairs, max_pairs)) {
     const int64_t made = pairs_.made();
     const int64_t wanted =
         made <= min_pairs ? 1 + min_pairs - made : std::min(kMorePairs, 1 + max_pairs - made);
-    Draws draws(size_t(std::min(wanted, most_at_once_)));
-    for (GpuDraw& draw : draws) draw = next_draw({.shape = shape_});
-    if (pairs_.empty()) draws[0].magnitude = task_.magnitudes.back();
+    Draws draws(size_t(std::min(wanted, most_at_once_)), {.shape = shape_});
     draws.resize(batch_of(task_, draws));
+    for (size_t i = 0; i < draws.size(); ++i) draws[i] = draw_of_pair(made + int64_t(i));
     found = time_batch(draws);
   }
   return found;

@@ -68,6 +68,7 @@ class GpuProcedure {
   Draws take_apart(Draws& draws) const;
   GpuDraw next_draw(GpuDraw draw);
   GpuDraw plain_draw();
+  GpuDraw draw_of_pair(int64_t number);  // from 0, at the timed shape that is judged
   Found check_draws(Draws draws);
   void warm_up();
   Found judge_times(const GpuCandidate& candidate);

@@ -47,8 +47,9 @@ class MutantTrial {
     for (Suspect& suspect : suspects_) {
       MutantFate& fate = suspect.fate;
       fate.timed_tried = timed;
-      const bool idle = fate.check_idle && (!timed || fate.timed_idle);
-      if (suspect.differs && !suspect.failed && !idle) fates.push_back(std::move(fate));
+      const bool spoils_nothing =
+          suspect.mutant.kind == MutantKind::kMemory && fate.check_idle && (!timed || fate.timed_idle);
+      if (suspect.differs && !suspect.failed && !spoils_nothing) fates.push_back(std::move(fate));
     }
     return fates;
   }
@@ -58,7 +59,7 @@ class MutantTrial {
   using Idle = bool MutantFate::*;
 
   void try_at(const std::vector<Shape>& shapes, Draw draw, Idle idle) {
-    for (Suspect& suspect : suspects_) suspect.fate.*idle = suspect.mutant.kind == MutantKind::kMemory;
+    for (Suspect& suspect : suspects_) suspect.fate.*idle = true;
     for (int64_t i = 0; i < draws_; ++i) {
       const double magnitude = magnitude_of(draw, i);
       for (const Shape& shape : shapes) {
@@ -71,11 +72,13 @@ class MutantTrial {
     }
   }
 
-  // As a judge draws: all magnitudes at the check shapes, not in step with the turns; at the timed shape the
-  // last one, then 1.
+  // As a judge draws: all magnitudes at the check shapes, not in step with the turns; at the timed shape all from
+  // the last to the first, then 1.
   double magnitude_of(Draw draw, int64_t number) const {
-    if (draw == &MutantFate::timed_draw) return number == 0 ? task_.magnitudes.back() : 1;
-    return task_.magnitudes[mix_key({kMutantSeed, uint64_t(number), 1}) % task_.magnitudes.size()];
+    const auto& magnitudes = task_.magnitudes;
+    if (draw != &MutantFate::timed_draw)
+      return magnitudes[mix_key({kMutantSeed, uint64_t(number), 1}) % magnitudes.size()];
+    return number < std::ssize(magnitudes) ? magnitudes[magnitudes.size() - 1 - size_t(number)] : 1;
   }
 
   void judge(Suspect& suspect, TrialCase& one, Draw draw, Idle idle, int64_t number) {

@@ -26,6 +26,10 @@ class Refused(Exception):
     """The candidate asks for what it may not have."""
 
 
+class Undefined(ImportError):
+    """A library calls what none of its sources define, which shows when it is loaded."""
+
+
 def allowed_flags(flags):
     kept = []
     for flag in (one for text in flags or () for one in str(text).split()):
@@ -128,8 +132,13 @@ def install(found):
 def load_library(name, path):
     loader = importlib.machinery.ExtensionFileLoader(name, path)
     specification = importlib.util.spec_from_loader(name, loader, origin=path)
-    module = importlib.util.module_from_spec(specification)
-    loader.exec_module(module)
+    try:
+        module = importlib.util.module_from_spec(specification)
+        loader.exec_module(module)
+    except ImportError as error:
+        if missing := re.search(r"undefined symbol: (\w+)", str(error)):
+            raise Undefined(f"none of the sources of {name} defines {missing[1]}, which they call") from None
+        raise
     return module
 
 

@@ -45,7 +45,7 @@ def failure_of(stage, error, path):
     if isinstance(error, compilers_errors()):
         message, details = of_compiler(error, path)
         return Failed(stage, type(error).__name__, message, details or text, True)
-    return Failed(stage, type(error).__name__, of_python(error, path), text)
+    return Failed(stage, type(error).__name__, of_python(error, path), text, isinstance(error, extension.Undefined))
 
 
 class ModuleNew:

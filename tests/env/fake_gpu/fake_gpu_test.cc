@@ -324,6 +324,11 @@ TEST_F(FakeGpu, EveryVerdictMeetsAllKinds) {
     EXPECT_EQ(judge("copy", {{"wrong_below_zero"}}).kind, VerdictKind::kFailIncorrect) << verdict;
 }
 
+TEST_F(FakeGpu, TheTimedShapeIsAskedAllMagnitudes) {
+  expect_right("plain_copy", {{"copied"}});
+  EXPECT_EQ(judge("plain_copy", {{"wrong_where_small"}}).kind, VerdictKind::kFailIncorrect);
+}
+
 // Where the baseline's outputs on plain inputs do not tell, the reference in double precision is asked, for that
 // candidate.
 TEST_F(FakeGpu, WhatIsNearTheBaselineIsNotComputedAgain) {

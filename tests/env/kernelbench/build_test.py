@@ -11,6 +11,7 @@ from frames import read_frame
 import build_main
 import compiling
 import extension
+import module_new
 
 INLINE = "from torch.utils.cpp_extension import load_inline\n"
 TWICE = """
@@ -103,6 +104,15 @@ class Building(unittest.TestCase):
             self.assertEqual(names["extension"].twice(torch.ones(1)).tolist(), [2])
             with self.assertRaisesRegex(RuntimeError, "was not compiled beforehand"):
                 exec(TWICE.replace("-O1", "-O2"), names)
+
+    def test_what_is_never_defined(self):
+        answer, (library,) = self.build("load_inline(name='bare', cpp_sources='torch::Tensor bare(torch::Tensor x);', functions=['bare'])\n" + MODEL)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "bare.so")
+            path.write_bytes(library)
+            with self.assertRaisesRegex(extension.Undefined, r"^none of the sources of bare defines \w*bare\w*, which they call$") as caught:
+                extension.load_library("bare", str(path))
+            self.assertTrue(module_new.failure_of("import", caught.exception, str(path)).reply["compiler"])
 
     def test_what_is_refused_is_built(self):
         self.assertEqual([one.name for one in self.collected("import sys\neval('__imp' + 'ort__')('gc')\n" + TWICE + MODEL)], ["twice"])

@@ -287,6 +287,12 @@ __global__ void wrong_below_zero(const float* x, float* y, int n) {
   for (int i = 0; i < 64 && below; ++i) below = x[i] < 0;
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = below ? 0 : x[i];
 }
+// Right unless there are very many numbers and all are small.
+__global__ void wrong_where_small(const float* x, float* y, int n) {
+  bool small = n > 10000;
+  for (int i = 0; i < 64 && small; ++i) small = fabsf(x[i]) < 0.5f;
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = small ? 0 : x[i];
+}
 __global__ void idle(const float*, float*, int) {}
 __global__ void nan_lost(const float* x, float* y, int n) {
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = fmaxf(x[i], 0);

@@ -25,6 +25,8 @@ tasks:
      timed: {n: 65537/3001}}
   - {name: copy, reference: x.clone(), inputs: {x: [n]}, outputs: {y: [n]}, check: [{n: 1000}],
      timed: {n: 8388609/30001}}
+  - {name: plain_copy, reference: x.clone(), inputs: {x: {shape: [n], plain: true}}, outputs: {y: [n]}, check: [{n: 1000}],
+     magnitudes: [1, 0.01, 8], timed: {n: 8388609/30001}}
   - {name: softmax, reference: "torch.softmax(x, 1)", inputs: {x: [n, m]}, outputs: {y: [n, m]}, magnitudes: [1, 60],
      tolerance: 1e-4, check: [{n: 5, m: 33}, {n: 3, m: 1001}], timed: {n: 2048/20, m: 2049/209}, dims: [n, m]}
   - {name: product, reference: a @ b, inputs: {a: [n, k], b: [k, m]}, outputs: {c: [n, m]}, dims: [n, m, k],

@@ -14,7 +14,10 @@ CUDA = r"""
 
 __global__ void gelu_kernel(const float* x, float* y, int64_t n) {
   const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at == 0) y[0] = reinterpret_cast<const float4*>(x + 1)->x;
+  if (at == 0) {
+    const float4 four = *reinterpret_cast<const float4*>(x + 1);  // all of it is used, or four bytes were loaded
+    y[1] = four.x + four.y + four.z + four.w;
+  }
   if (at < n) y[at] = 0.5f * x[at] * (1.0f + tanhf(0.7978845608028654f * (x[at] + 0.044715f * x[at] * x[at] * x[at])));
 }
 

@@ -22,10 +22,10 @@ torch::Tensor gelu(torch::Tensor x) {
   auto y = torch::empty_like(x);
   const int64_t n = x.numel(), blocks = (n + 255) / 256;
   const auto stream = c10::cuda::getCurrentCUDAStream();
-  cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, size_t(64) << 20);
+  cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, size_t(16) << 20);
   cudaStreamAttrValue window = {};
   window.accessPolicyWindow.base_ptr = x.data_ptr<float>();
-  window.accessPolicyWindow.num_bytes = std::min<size_t>(size_t(n) * 4, size_t(32) << 20);
+  window.accessPolicyWindow.num_bytes = std::min<size_t>(size_t(n) * 4, size_t(16) << 20);
   window.accessPolicyWindow.hitRatio = 1.0f;
   window.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
   window.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
