@@ -249,16 +249,14 @@ Found ModuleProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
 }
 
 Found ModuleProcedure::weigh_times() {
-  const TimeBounds bounds = module_bounds(machine_, bytes_);
   const TimedPairs times = pairs_.times();
-  const Found found = times.weigh(task_, bounds, verdict_);
-  if (found && found->kind == VerdictKind::kHack) return found;
+  const Found found = times.weigh(task_, pairs_.bounds_of(module_bounds(machine_, bytes_)), verdict_);
   const bool near_floor =
       verdict_.floor_us > kLeastFloor_us && verdict_.candidate_us < kNearFloorFactor * verdict_.floor_us;
   return found || near_floor || pairs_.works_on() || times.unsteady() ? audit() : std::nullopt;
 }
 
-// Times it again, for longer and on other draws; only these times count.
+// Times it again, for longer and on other draws; only these times count. Few calls do not accuse anybody.
 Found ModuleProcedure::audit() {
   verdict_.audited = true;
   process_->allow(limits());
@@ -266,7 +264,8 @@ Found ModuleProcedure::audit() {
   const int64_t pairs = kAuditFactor * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
   const TimedPairs times = pairs_.times();
-  if (Found found = times.weigh(task_, module_bounds(machine_, bytes_), verdict_)) return found;
+  if (Found found = times.weigh(task_, pairs_.bounds_of(module_bounds(machine_, bytes_)), verdict_))
+    return found;
   if (pairs_.works_on()) return Finding{VerdictKind::kHack, "async"};
   if (times.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
   return std::nullopt;

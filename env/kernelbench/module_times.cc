@@ -59,6 +59,10 @@ TimedPairs ModulePairs::times() const {
   return pairs;
 }
 
+TimeBounds ModulePairs::bounds_of(TimeBounds exact) const {
+  return {.floor_us = std::max(0.0, exact.floor_us - overhead().call_spread_us), .roof_us = exact.roof_us};
+}
+
 // Between the quartiles. Work that goes on takes about as long each time. Who waits for a core that others use waits now long,
 // now not at all, and may do so in one process alone.
 double ModulePairs::rest_range_us(const std::vector<Times>& calls) {

@@ -28,6 +28,8 @@ class ModulePairs {
   ModuleOverhead overhead() const;
   // What calls take beyond the overhead.
   TimedPairs times() const;
+  // With the floor lowered by what the overhead varies by: an honest call may seem to take so much less than it does.
+  TimeBounds bounds_of(TimeBounds exact) const;
   // Whether work goes on after calls have said that they are done: then they nearly always take longer besides their work than
   // those of the baseline. On a busy machine some calls of both take long. Of few pairs it may be so by chance.
   bool works_on() const;

@@ -83,6 +83,17 @@ TEST(ModuleTimes, AreNeverBelowWhatTheOverheadVariesBy) {
   for (const double ratio : times.ratios()) EXPECT_LE(ratio, 560 / pairs.overhead().call_spread_us);
 }
 
+// A call that takes 90 us was once seen to take 80, on a clock that varies by more.
+TEST(ModuleTimes, BelowAFloorByLessThanTheClockVariesAreNotAccused) {
+  const ModulePairs pairs = pairs_of(80, 1800);
+  const double varies_us = pairs.overhead().call_spread_us;
+  EXPECT_GT(varies_us, 0);
+  const TimeBounds bounds = pairs.bounds_of({.floor_us = 80 + varies_us / 2, .roof_us = 88});
+  EXPECT_DOUBLE_EQ(bounds.floor_us, 80 - varies_us / 2);
+  EXPECT_EQ(bounds.roof_us, 88);
+  EXPECT_EQ(pairs.bounds_of({.floor_us = varies_us / 2}).floor_us, 0);
+}
+
 TEST(ModuleTimes, RefuseABaselineThatTakesLongerThanItsCall) {
   ModulePairs pairs;
   EXPECT_THROW(pairs.add(call_of(400, 1800), baseline_of(500, 1800, 501)), WorldError);
