@@ -65,9 +65,9 @@ struct DrawForm {
   uint32_t row = 0, row_period = 1;  // rows with index % row_period == row depart; offset_at
   uint32_t begin = 0, length = 0;    // the columns [begin, begin + length) of these rows depart
   uint32_t share = 0;                // the share of elements that depart, in units of 2^-32
-  uint32_t power = 0;  // scales are 2^-power … 2^power, offsets and spikes of rows 2^-power … 1
-  uint32_t bound = 1;  // indices: [0, bound)
-  uint32_t value = 0, stride = 1;  // indices: the one that many are; from one to the next
+  uint32_t power = 0;                // scales are 2^-power … 2^power, in offset_at 2^-power … 1
+  uint32_t bound = 1;                // indices: [0, bound)
+  uint32_t value = 0, stride = 1;    // indices: the one that many are; from one to the next
   uint64_t key = 0;
   float factor = 1, offset = 0;
   float low = 0, width = 1;  // range of uniform and distinct inputs; a distinct draw has a range of its own
@@ -97,9 +97,10 @@ TEMPER_ON_BOTH float random_scale(const DrawForm& form, uint32_t place) {
   return power < 0 ? 1 / float(1u << uint32_t(-power)) : float(1u << uint32_t(power));
 }
 
-// The offset that is added to an element, or is the spike of its row. Without a power it is the same for the whole tensor. With a power each
-// row has its own, of either sign, between 2^-power times the form's offset and the whole of it. The form's row
-// has the whole of it and the next row the same downwards, so that a tensor of few rows cannot miss either by chance.
+// The offset that is added to an element, or is the spike of its row. Without a power it is the same for the whole
+// tensor. With a power each row has its own, of either sign, between 2^-power times the form's offset and the whole of
+// it. The form's row has the whole of it and the next row the same downwards, so that a tensor of few rows cannot miss
+// either by chance.
 TEMPER_ON_BOTH float offset_at(const DrawForm& form, uint32_t place) {
   const uint32_t row = place / form.columns;
   if (form.power == 0 || row == form.row) return form.offset;

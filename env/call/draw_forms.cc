@@ -77,7 +77,7 @@ struct FormMaker {
     spike_an_edge(one_row, row);
   }
 
-  // Beside few spikes, a maximum over every other column is too small for none of them by chance.
+  // A few spikes may all lie where a wrong maximum looks, such as in every other column. One in each row cannot all do so.
   void spike_rows() {
     const double most = std::max(kSmallestSpike, held(kLargestSpike * far)),
                  size = log_uniform(std::max(kSmallestSpike, most / 4), most);
