@@ -170,6 +170,7 @@ const std::map<std::string, Kernel>& kernels() {
       FAKE_KERNEL(largest_for_infinity),
       FAKE_KERNEL(copied),
       FAKE_KERNEL(wrong_below_zero),
+      FAKE_KERNEL(wrong_below_zero_of_second),
       FAKE_KERNEL(wrong_where_small),
       FAKE_KERNEL(idle),
       FAKE_GOOD(sleeps),

@@ -324,6 +324,13 @@ TEST_F(FakeGpu, EveryVerdictMeetsAllKinds) {
     EXPECT_EQ(judge("copy", {{"wrong_below_zero"}}).kind, VerdictKind::kFailIncorrect) << verdict;
 }
 
+// … and where the other input departs, too, or does so alone.
+TEST_F(FakeGpu, EveryVerdictMeetsAllKindsOfEachInput) {
+  for (int verdict = 0; verdict < 40; ++verdict)
+    EXPECT_EQ(judge("small_add", {{"wrong_below_zero_of_second"}}).kind, VerdictKind::kFailIncorrect)
+        << verdict;
+}
+
 TEST_F(FakeGpu, TheTimedShapeIsAskedAllMagnitudes) {
   expect_right("plain_copy", {{"copied"}});
   EXPECT_EQ(judge("plain_copy", {{"wrong_where_small"}}).kind, VerdictKind::kFailIncorrect);

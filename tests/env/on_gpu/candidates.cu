@@ -287,6 +287,12 @@ __global__ void wrong_below_zero(const float* x, float* y, int n) {
   for (int i = 0; i < 64 && below; ++i) below = x[i] < 0;
   for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = below ? 0 : x[i];
 }
+// Right unless all of many numbers of the second input are below zero.
+__global__ void wrong_below_zero_of_second(const float* x, const float* z, float* y, int n) {
+  bool below = n >= 64;
+  for (int i = 0; i < 64 && below; ++i) below = z[i] < 0 && z[i] > -8;
+  for (int i = index(); i < n; i += gridDim.x * blockDim.x) y[i] = below ? 0 : 2 * x[i] + z[i];
+}
 // Right unless there are very many numbers and all are small.
 __global__ void wrong_where_small(const float* x, float* y, int n) {
   bool small = n > 10000;
