@@ -83,6 +83,12 @@ void write_out(jit::Block& block) {
   }
 }
 
+// What each term loses as it is rounded to the last place of the whole.
+at::Tensor losses_of_terms(const at::Tensor& terms, const at::Tensor& whole) {
+  const at::Tensor last_place = at::exp2(whole.log2().floor() - kMantissaBits);
+  return at::where(last_place > 0, (terms / last_place).round() * last_place - terms, 0.0);
+}
+
 at::Tensor with_loss(const at::Tensor& exact, const at::Tensor& terms, at::IntArrayRef dims, bool mean) {
   if (!exact.is_floating_point() || terms.numel() == 0) return exact;
   const double count = double(terms.numel()) / double(exact.numel());
@@ -98,21 +104,34 @@ void lose(jit::Stack& stack) {
   jit::push(stack, with_loss(exact, terms, dims.value_or(std::vector<int64_t>{}), mean));
 }
 
+void lose_running(jit::Stack& stack) {
+  at::Tensor exact, terms;
+  int64_t dim = 0;
+  jit::pop(stack, exact, terms, dim);
+  if (!exact.is_floating_point() || exact.dim() == 0) return jit::push(stack, exact);
+  const at::Tensor loss = loss_of_running_sums(terms.to(exact.scalar_type()), exact, dim);
+  jit::push(stack, RandomRoundings::running().of_running_sums(exact, dim) + loss / kMovements);
+}
+
 constexpr auto kAnyAlias = c10::AliasAnalysisKind::CONSERVATIVE;
 const jit::RegisterOperators registered_losses(
     {jit::Operator("temper::lossy_sum(Tensor exact, Tensor terms, int[]? dims) -> Tensor", lose<false>,
                    kAnyAlias),
      jit::Operator("temper::lossy_mean(Tensor exact, Tensor terms, int[]? dims) -> Tensor", lose<true>,
+                   kAnyAlias),
+     jit::Operator("temper::lossy_cumsum(Tensor exact, Tensor terms, int dim) -> Tensor", lose_running,
                    kAnyAlias)});
 
 void lose_in_block(jit::Block& block) {
   for (jit::Node* node : block.nodes()) {
     for (jit::Block* inner : node->blocks()) lose_in_block(*inner);
-    const bool mean = node->kind() == c10::aten::mean;
-    if (!mean && node->kind() != c10::aten::sum) continue;
+    const char* lossy_op = node->kind() == c10::aten::sum      ? "temper::lossy_sum"
+                           : node->kind() == c10::aten::mean   ? "temper::lossy_mean"
+                           : node->kind() == c10::aten::cumsum ? "temper::lossy_cumsum"
+                                                               : nullptr;
+    if (lossy_op == nullptr) continue;
     jit::Graph& graph = *node->owningGraph();
-    jit::Node* lossy =
-        graph.create(c10::Symbol::fromQualString(mean ? "temper::lossy_mean" : "temper::lossy_sum"), 1);
+    jit::Node* lossy = graph.create(c10::Symbol::fromQualString(lossy_op), 1);
     const jit::WithInsertPoint here(node);
     jit::Value* dims =
         node->hasNamedInput("dim") ? node->namedInput("dim") : graph.insertConstant(c10::IValue());
@@ -128,9 +147,14 @@ void lose_in_block(jit::Block& block) {
 
 at::Tensor loss_of_sum(const at::Tensor& terms, at::IntArrayRef dims) {
   const at::Tensor whole = at::maximum(terms.sum(dims, true).abs(), terms.abs().amax(dims, true));
-  const at::Tensor last_place = at::exp2(whole.log2().floor() - kMantissaBits);
-  const at::Tensor rounded = (terms / last_place).round() * last_place, most = whole * kMostLost;
-  const at::Tensor lost = at::where(last_place > 0, rounded - terms, 0.0).sum(dims, true);
+  const at::Tensor lost = losses_of_terms(terms, whole).sum(dims, true), most = whole * kMostLost;
+  return at::minimum(at::maximum(lost, -most), most);
+}
+
+at::Tensor loss_of_running_sums(const at::Tensor& terms, const at::Tensor& sums, int64_t dim) {
+  const at::Tensor whole = at::maximum(sums.abs(), terms.abs()),
+                   lost = losses_of_terms(terms, whole).cumsum(dim),
+                   most = std::get<0>(whole.cummax(dim)) * kMostLost;
   return at::minimum(at::maximum(lost, -most), most);
 }
 

@@ -90,6 +90,10 @@ at::Tensor RandomRoundings::of_sum(const at::Tensor& exact, double terms) const 
   return errors_.inputs > 0 && error > errors_.inputs ? next(exact, error) : exact;
 }
 
+at::Tensor RandomRoundings::of_running_sums(const at::Tensor& exact, int64_t dim) const {
+  return errors_.inputs > 0 ? exact + (next(exact, 0x1p-24) - exact).cumsum(dim) : exact;
+}
+
 at::Tensor RandomRoundings::next(const at::Tensor& exact, double error) const {
   if (error == 0 || !exact.is_floating_point()) return exact;
   return exact * random_factors(exact, error, mix_key({key_, made_++}));

@@ -33,6 +33,10 @@ class RandomRoundings {
   // number. It stays as it is where the inputs' error (sensitivity.h) is larger, as it is for sums over one dimension.
   at::Tensor of_sum(const at::Tensor& exact, double terms) const;
 
+  // Running sums with the rounding errors of all sums before them: each is rounded once in f32, and none forgets it. Those that are
+  // small after large ones err by far more than their own last place. They stay as they are where inputs do.
+  at::Tensor of_running_sums(const at::Tensor& exact, int64_t dim) const;
+
   // The roundings under which this thread runs a reference. Errors: TEMPER_CHECK where it runs none.
   static const RandomRoundings& running();
 

@@ -145,6 +145,45 @@ TEST(PlainSums, RoundOnceForEachTermOfSeveralDimensions) {
   EXPECT_LT(moved(0), 0x1p-40);  // on plain draws
 }
 
+// A running sum that is small after large ones has the errors of those.
+TEST(PlainSums, RunOnWithTheErrorsOfLargerOnes) {
+  at::Tensor x = normal();
+  x.select(1, 5).fill_(1e4f);
+  x.select(1, kTerms - 2).fill_(-1e4f);
+  at::Tensor got = at::empty_like(x);
+  for (int64_t i = 0; i < 2; ++i) {
+    float sum = 0;
+    for (int64_t j = 0; j < kTerms; ++j)
+      got.mutable_data_ptr<float>()[i * kTerms + j] = sum += x.const_data_ptr<float>()[i * kTerms + j];
+  }
+  const Reference right = reference("torch.cumsum(x, 1)", "x: [n, m]", "[n, m]");
+  const at::Tensor exact = right.wide({x})[0],
+                   off = (got.to(at::kDouble) - exact).abs().select(1, kTerms - 1);
+  const auto moved = [&](RoundingErrors errors) {
+    at::Tensor most = at::zeros_like(exact);
+    for (uint64_t key = 0; key < 8; ++key)
+      most = at::maximum(most, (right.rounded({x}, errors, key)[0] - exact).abs());
+    return most.select(1, kTerms - 1) * kMovements;
+  };
+  const double rounding = 0x1p-24 * 64;
+  EXPECT_TRUE(off.gt(1e-3).all().item<bool>());  // of sums that are some tens
+  EXPECT_TRUE(moved({.inputs = rounding, .results = rounding}).ge(off).all().item<bool>());
+  EXPECT_TRUE(moved({.inputs = rounding, .results = rounding}).le(0.5).all().item<bool>());
+  EXPECT_TRUE(moved(kLossesAlone).le(0.1).all().item<bool>());
+}
+
+TEST(PlainSums, RunningOnesRoundNearlyEqualTermsAlike) {
+  const at::Tensor x = 1.0f + at::full({2, kTerms}, 0x1p-13f) * normal().abs().clamp_max(0.9);
+  at::Tensor got = at::empty_like(x);
+  for (int64_t j = 0; j < kTerms; ++j)
+    got.select(1, j).copy_(j == 0 ? x.select(1, 0) : got.select(1, j - 1) + x.select(1, j));
+  const Reference right = reference("torch.cumsum(x, 1)", "x: [n, m]", "[n, m]");
+  const Wrong found = wrong(right, {x}, got);
+  EXPECT_GT(found.strictly, 0);
+  EXPECT_EQ(found.in_the_end, 0);
+  EXPECT_GT(wrong(right, {x}, got * 0.999f).in_the_end, x.numel() * 9 / 10);
+}
+
 // Where no term dominates and terms differ, nothing is excused: of 4,096 terms one that is left out shows.
 TEST(PlainSums, LeaveNoTermOut) {
   const at::Tensor x = normal() * 0.1f, e = x.exp();
