@@ -9,7 +9,7 @@
 #include "env/box/call_time.h"
 #include "env/box/namespaces.h"
 #include "env/box/shared_memory.h"
-#include "env/call/draw_forms.h"
+#include "env/call/draw_turns.h"
 #include "env/call/fill.h"
 #include "env/call/protocol.h"
 #include "env/task/task.h"

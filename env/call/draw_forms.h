@@ -1,11 +1,5 @@
 #pragma once
-// Which forms (env/call/draw_family.h) the inputs of a call take.
-//
-// The calls of one verdict take the kinds in turn, so that every verdict covers all of them; their order is
-// secret until the candidate is compiled. In one call the inputs all take the same kind, or each its own, or only
-// one input departs and the others are plain. A candidate's wrong assumption about one input may show only in
-// one of these cases. Each input has turns of its own, which it keeps for another call where it is plain or does as
-// another input does. Indices depart beside an input that departs alone, too.
+// The forms (env/call/draw_family.h) that the inputs of a task can take.
 
 #include <functional>
 #include <vector>
@@ -15,14 +9,6 @@
 
 namespace temper::env {
 
-// The call of that number under a key that is made once for each verdict. A negative number: all inputs are
-// plain. A timed call has no kinds that set times.
-struct DrawTurn {
-  uint64_t key = 0;
-  int32_t number = -1;
-  bool timed = false;
-};
-
 // Whether the task outputs integers, such as the places of what it picks: then two elements that are nearly equal must
 // be told apart.
 bool picks(const Task& task);
@@ -30,13 +16,6 @@ bool picks(const Task& task);
 // The kinds that an input of the task can take at a shape, kPlain first. Where a task picks, normal inputs
 // have no equal elements.
 std::vector<DrawKind> draw_kinds(const Task& task, size_t input, const Shape& shape);
-
-// Whether all kinds that the inputs have at any of the task's shapes can be had at this one.
-bool has_all_kinds(const Task& task, const Shape& shape);
-
-// In so many calls with numbers from 0 on, at shapes that have all kinds, each input takes each of its kinds by its
-// own turn, unless its limit forbids the kind.
-int64_t calls_for_all_kinds(const Task& task);
 
 // The number of terms of a sum that adds up the largest input for an output: its elements for each element of that
 // output, at least 1.
@@ -57,22 +36,8 @@ DrawForm draw_form(const TensorSpec& input, const Shape& shape, double magnitude
 // The values of `far` among which the farthest is sought at which right answers are judged right. If none suits, it is 0.
 inline constexpr double kFarSteps[] = {1, 0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5, 0x1p-6, 0x1p-9};
 
-// How far an input may depart in that kind while the others are plain; for kAlike, how far all inputs that have
-// the kind may depart together. 0 means not at all.
-using FarLimit = std::function<double(int input, DrawKind kind)>;
+// In place of an input's number: all inputs that can have the kind.
 inline constexpr int kAlike = -1;
-
-// The forms of all inputs for one call. The same arguments give the same forms.
-std::vector<DrawForm> draw_forms(const Task& task, const Shape& shape, double magnitude, uint64_t seed,
-                                 DrawTurn turn, const FarLimit& far);
-
-// The kind that draw_forms chooses for an input, and how far it departs.
-struct DrawChoice {
-  DrawKind kind = DrawKind::kPlain;
-  double far = 0;
-};
-std::vector<DrawChoice> draw_choices(const Task& task, const Shape& shape, DrawTurn turn,
-                                     const FarLimit& far);
 
 // The forms of a call in which `input` takes this kind at its outermost; for kAlike, every input that can. The
 // admission uses them to measure how far a kind may depart. An even seed departs upwards, an odd one downwards.

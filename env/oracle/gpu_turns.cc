@@ -1,6 +1,7 @@
 // Which draws a GPU's oracle makes of turns: how far each kind may go is measured here, as the CPU's oracle
 // does (oracle.cc).
 
+#include "env/call/draw_turns.h"
 #include "env/oracle/gpu_oracle.h"
 
 #include <algorithm>

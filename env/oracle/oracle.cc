@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "env/call/draw_turns.h"
 #include "env/oracle/draw.h"
 #include "env/oracle/proof.h"
 #include "env/oracle/tolerance.h"

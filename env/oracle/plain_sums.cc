@@ -89,6 +89,10 @@ at::Tensor losses_of_terms(const at::Tensor& terms, const at::Tensor& whole) {
   return at::where(last_place > 0, (terms / last_place).round() * last_place - terms, 0.0);
 }
 
+at::Tensor at_most(const at::Tensor& size, const at::Tensor& most) {
+  return at::minimum(at::maximum(size, -most), most);
+}
+
 at::Tensor with_loss(const at::Tensor& exact, const at::Tensor& terms, at::IntArrayRef dims, bool mean) {
   if (!exact.is_floating_point() || terms.numel() == 0) return exact;
   const double count = double(terms.numel()) / double(exact.numel());
@@ -147,15 +151,12 @@ void lose_in_block(jit::Block& block) {
 
 at::Tensor loss_of_sum(const at::Tensor& terms, at::IntArrayRef dims) {
   const at::Tensor whole = at::maximum(terms.sum(dims, true).abs(), terms.abs().amax(dims, true));
-  const at::Tensor lost = losses_of_terms(terms, whole).sum(dims, true), most = whole * kMostLost;
-  return at::minimum(at::maximum(lost, -most), most);
+  return at_most(losses_of_terms(terms, whole).sum(dims, true), whole * kMostLost);
 }
 
 at::Tensor loss_of_running_sums(const at::Tensor& terms, const at::Tensor& sums, int64_t dim) {
-  const at::Tensor whole = at::maximum(sums.abs(), terms.abs()),
-                   lost = losses_of_terms(terms, whole).cumsum(dim),
-                   most = std::get<0>(whole.cummax(dim)) * kMostLost;
-  return at::minimum(at::maximum(lost, -most), most);
+  const at::Tensor whole = at::maximum(sums.abs(), terms.abs());
+  return at_most(losses_of_terms(terms, whole).cumsum(dim), std::get<0>(whole.cummax(dim)) * kMostLost);
 }
 
 void lose_in_sums(jit::Graph& graph) {

@@ -21,7 +21,7 @@ namespace temper::env {
 // Source: Higham, "The accuracy of floating point summation" (1993), on recursive summation.
 at::Tensor loss_of_sum(const at::Tensor& terms, at::IntArrayRef dims);
 
-// The same for each of the running sums of these terms, each term rounded to the last place of what has been summed up by then.
+// The same for running sums along a dimension. Each term is rounded to the last place of the sum at that term.
 at::Tensor loss_of_running_sums(const at::Tensor& terms, const at::Tensor& sums, int64_t dim);
 
 // Makes each sum, mean and running sum of a graph lose so much of that that the whole loss is as many movements as a right answer may

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "env/box/core_lease.h"
 #include "env/box/wire.h"
-#include "env/call/draw_forms.h"
+#include "env/call/draw_turns.h"
 #include "env/gpu/profile.h"
 #include "env/plan/plan.h"
 #include "env/procedure/gpu_naive.h"
@@ -95,8 +95,7 @@ GpuProcedure::GpuProcedure(const GpuProcedureOptions& options, const GpuFactsWir
       task_(tasks.at(task)),
       task_index_(task),
       budget_(options.run_budget),
-      turn_{secret_seed(), 0},
-      turn_of_few_{secret_seed(), 0},
+      turns_(secret_seed()),
       pairs_(kPace) {}
 
 Verdict GpuProcedure::judge(const GpuCandidate& candidate) {
@@ -267,10 +266,9 @@ Found GpuProcedure::weigh_reply(const std::optional<GpuRunnerReply>& reply, Cloc
 }
 
 // Gives the draw a seed and a turn of its own, so that the draws of one verdict take all forms that inputs can
-// have. Shapes that do not have all kinds have turns apart, so that none is passed by at them. The spike test has
-// no turn: it changes one element of plain inputs.
+// have. The spike test has no turn: it changes one element of plain inputs.
 GpuDraw GpuProcedure::next_draw(GpuDraw draw) {
-  DrawTurn& turn = has_all_kinds(task_, shape_of(task_, draw.shape)) ? turn_ : turn_of_few_;
+  DrawTurn& turn = turns_.at(task_, shape_of(task_, draw.shape));
   draw.seed = secret_seed();
   draw.turn_key = turn.key;
   draw.call = calls_++;
@@ -279,7 +277,7 @@ GpuDraw GpuProcedure::next_draw(GpuDraw draw) {
 }
 
 GpuDraw GpuProcedure::plain_draw() {
-  return {.shape = shape_, .seed = secret_seed(), .turn_key = turn_.key, .call = calls_++};
+  return {.shape = shape_, .seed = secret_seed(), .turn_key = turns_.key(), .call = calls_++};
 }
 
 Found GpuProcedure::check_shapes() {
@@ -308,7 +306,7 @@ GpuProcedure::Draws GpuProcedure::take_apart(Draws& draws) const {
   const auto of_shape = [&draws](int32_t shape) {
     return std::ranges::count_if(draws, [shape](const GpuDraw& draw) { return draw.shape == shape; });
   };
-  bool ends = mix_key({turn_.key, kPlacements}) % 2 == 1;
+  bool ends = mix_key({turns_.key(), kPlacements}) % 2 == 1;
   int32_t shape = -1;
   int64_t left = 0;
   for (GpuDraw& draw : draws | std::views::reverse) {
@@ -376,10 +374,9 @@ void GpuProcedure::warm_up() {
 // The first pair warms up and counts for nothing but correctness. It has the last magnitude, and plain inputs of the other
 // magnitudes follow: what is timed must be right on large and on small numbers, too.
 GpuDraw GpuProcedure::draw_of_pair(int64_t number) {
-  const auto& magnitudes = task_.magnitudes;
-  if (number >= std::ssize(magnitudes)) return next_draw({.shape = shape_});
-  const double magnitude = magnitudes[magnitudes.size() - 1 - size_t(number)];
-  if (number == 0) return next_draw({.shape = shape_, .magnitude = magnitude});
+  const double magnitude = magnitude_of_timed(task_, number);
+  if (number == 0 || number >= std::ssize(task_.magnitudes))
+    return next_draw({.shape = shape_, .magnitude = magnitude});
   GpuDraw draw = plain_draw();
   draw.magnitude = magnitude;
   return draw;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "env/call/draw_forms.h"
+#include "env/call/draw_turns.h"
 #include "env/gpu/oracle_process.h"
 #include "env/gpu/profiler.h"
 #include "env/gpu/runner_process.h"
@@ -106,8 +106,7 @@ class GpuProcedure {
   bool host_agrees_ = false;  // its clock, with the time between events
   double watched_us_ = 0;     // the fastest timed call as seen by the host's clock; 0 if it saw none
   bool baseline_first_ = false;
-  DrawTurn turn_;                     // of the next draw that takes one, under this verdict's key
-  DrawTurn turn_of_few_;              // the same where the shape does not have all kinds
+  VerdictTurns turns_;                // of the next draws that take one, under this verdict's key
   uint32_t calls_ = 0;                // made so far, or asked for
   int64_t most_at_once_ = kMaxBatch;  // timed pairs
   TimedPairs pairs_;

@@ -78,8 +78,7 @@ Verdict Procedure::judge(const std::string& source) {
   if (!found) {
     const CoreLease lease(options_.core);
     const double run_start = now_s();
-    turn_ = {secret_seed(), 0};
-    turn_of_few_ = {secret_seed(), 0};
+    turns_ = VerdictTurns(secret_seed());
     fill_ = {secret_seed(), 0};
     found = load_object();
     if (!found) found = check_shapes();
@@ -152,10 +151,9 @@ Found Procedure::check_timed_shape(int32_t shape) {
   return found;
 }
 
-// Under a seed of their own, and in turn: the draws of one verdict take all forms that inputs have. Shapes that do not
-// have all kinds have turns apart, so that none is passed by at them.
+// Under a seed of their own, and in turn: the draws of one verdict take all forms that inputs have.
 void Procedure::draw(DrawRequest request) {
-  DrawTurn& turn = has_all_kinds(task_, shape_of(task_, request.shape)) ? turn_ : turn_of_few_;
+  DrawTurn& turn = turns_.at(task_, shape_of(task_, request.shape));
   request.seed = secret_seed();
   request.turn = {turn.key, turn.number, request.turn.timed};
   if (!request.perturb) turn.number += request.count;
@@ -177,7 +175,7 @@ Found Procedure::check_draws(const DrawRequest& request) {
 Placement Procedure::placement_of(const DrawRequest& request, int32_t draw) const {
   const int32_t left = request.count - draw;
   if (request.perturb || left > 2) return Placement::kPacked;
-  const bool first_ends = mix_key({fill_.key, uint64_t(turn_.number)}) % 2 == 1;
+  const bool first_ends = mix_key({fill_.key, uint64_t(turns_.taken())}) % 2 == 1;
   return (left == 2) == first_ends ? Placement::kEndAtGap : Placement::kBeginAtGap;
 }
 

@@ -98,8 +98,7 @@ class Procedure {
   uint32_t task_index_;
 
   std::string object_;
-  DrawTurn turn_;                         // of the next draw
-  DrawTurn turn_of_few_;                  // the same where the shape does not have all kinds
+  VerdictTurns turns_{0};                 // of the next draws
   Fill fill_;                             // the fill of the last call
   std::array<Fill, kDrawsAtOnce> fills_;  // the fill of the last call on each draw
   int32_t shape_index_ = 0;               // the number of the shape of the calls being made

@@ -50,8 +50,8 @@ struct Plan {
 Plan make_plan(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site,
                const std::vector<MemoryItem>& judge);
 
-// What the tensors of an update take of the policy's device, where packs have learner.micro_batch_tokens tokens. A benchmark of
-// updates compares its peak with this. Memory that attention and libraries take for themselves is not included.
+// What the tensors of an update take of the policy's device, where packs have learner.micro_batch_tokens tokens. The benchmark
+// of updates prints this beside the most memory that it saw in use. Neither counts what attention and libraries take themselves.
 MemoryPlan update_memory(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site);
 
 // Nothing where candidates of these tasks run on no GPU of the policy's. For modules of PyTorch it is what the largest problem

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "env/admission/trial/mutants.h"
 #include "env/admission/trial/trial_case.h"
+#include "env/call/draw_turns.h"
 
 namespace temper::env {
 namespace {
@@ -72,13 +73,10 @@ class MutantTrial {
     }
   }
 
-  // As a judge draws: all magnitudes at the check shapes, not in step with the turns; at the timed shape all from
-  // the last to the first, then 1.
+  // As a judge draws: all magnitudes at the check shapes, not in step with the turns.
   double magnitude_of(Draw draw, int64_t number) const {
-    const auto& magnitudes = task_.magnitudes;
-    if (draw != &MutantFate::timed_draw)
-      return magnitudes[mix_key({kMutantSeed, uint64_t(number), 1}) % magnitudes.size()];
-    return number < std::ssize(magnitudes) ? magnitudes[magnitudes.size() - 1 - size_t(number)] : 1;
+    if (draw == &MutantFate::timed_draw) return magnitude_of_timed(task_, number);
+    return task_.magnitudes[mix_key({kMutantSeed, uint64_t(number), 1}) % task_.magnitudes.size()];
   }
 
   void judge(Suspect& suspect, TrialCase& one, Draw draw, Idle idle, int64_t number) {

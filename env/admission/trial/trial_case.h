@@ -12,7 +12,7 @@
 
 #include "env/admission/trial/trial_draws.h"
 #include "env/admission/trial/trivial.h"
-#include "env/call/draw_forms.h"
+#include "env/call/draw_turns.h"
 #include "env/oracle/measured.h"
 #include "env/oracle/reference.h"
 #include "env/oracle/sensitivity.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/rng.h"
-#include "env/call/draw_forms.h"
+#include "env/call/draw_turns.h"
 
 namespace temper::env {
 namespace {
