@@ -208,6 +208,10 @@ std::unique_ptr<CandidateProcess> CandidatePool::take() {
   return taken;
 }
 
+void CandidatePool::settle() {
+  for (const auto& one : waiting_) one->wait_ready();
+}
+
 // Each process has a user of its own: limits of processes count by user.
 void CandidatePool::prepare(const CandidateProcess::Exchange& exchange) {
   constexpr int64_t kUsers = 4, kUserStep = 8'000'000;

@@ -106,6 +106,8 @@ class CandidatePool {
   std::unique_ptr<CandidateProcess> take();
   // Starts what is missing. With another exchange than before, all begin anew.
   void prepare(const CandidateProcess::Exchange& exchange);
+  // Waits until none of those that were started is still starting. Errors: WorldError if one cannot be.
+  void settle();
 
  private:
   ModuleZygote& zygote_;

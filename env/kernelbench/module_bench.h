@@ -49,6 +49,9 @@ class ModuleBench {
   // A process for one candidate.
   std::unique_ptr<CandidateProcess> take();
   void prepare();  // starts what is missing
+  // Before calls are timed: until nothing that was started is still starting. A process that makes its context takes turns on the
+  // GPU, and delays the calls of others. Errors: WorldError.
+  void settle() { pool_.settle(); }
 
  private:
   void start_baseline(const Task& task);

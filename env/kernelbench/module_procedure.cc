@@ -236,6 +236,7 @@ CandidateProcess::Call ModuleProcedure::call_baseline(const ModuleDraw& draw) {
 
 // Candidate and baseline on the same draw, in turn first. Every output of the candidate is compared.
 Found ModuleProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
+  bench_.settle();
   while (!pairs_.enough(min_pairs, max_pairs)) {
     const ModuleDraw draw = next_draw();
     const bool baseline_first = pairs_.baseline_first();

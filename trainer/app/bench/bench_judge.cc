@@ -244,7 +244,7 @@ double relative_deviation(const std::vector<double>& values) {
 // How well the speedup of one candidate repeats when it is judged many times.
 struct Repeated {
   std::map<std::string, int64_t> kinds;
-  std::vector<double> speedups, us, baseline_us, device_us;
+  std::vector<double> speedups, us, baseline_us, device_us, comparable_us;
   StageTimes ms;
 
   void add(const Verdict& verdict, int64_t times) {
@@ -255,17 +255,21 @@ struct Repeated {
     us.push_back(verdict.candidate_us);
     baseline_us.push_back(verdict.baseline_us);
     if (verdict.profile) device_us.push_back(verdict.profile->device_us);
+    if (verdict.comparable) comparable_us.push_back(verdict.comparable->runtime.mean * 1e3);
   }
   nlohmann::json json() const {
     const double middle = quantile(speedups, 0.5);
-    return {{"kinds", kinds},
-            {"candidate_us", quantile(us, 0.5)},
-            {"device_us", quantile(device_us, 0.5)},
-            {"baseline_us", quantile(baseline_us, 0.5)},
-            {"speedup", middle},
-            {"spread", middle > 0 ? (quantile(speedups, 1) - quantile(speedups, 0)) / middle : 0},
-            {"deviation", relative_deviation(speedups)},
-            {"mean_ms", ms.json()}};
+    nlohmann::json row = {
+        {"kinds", kinds},
+        {"candidate_us", quantile(us, 0.5)},
+        {"device_us", quantile(device_us, 0.5)},
+        {"baseline_us", quantile(baseline_us, 0.5)},
+        {"speedup", middle},
+        {"spread", middle > 0 ? (quantile(speedups, 1) - quantile(speedups, 0)) / middle : 0},
+        {"deviation", relative_deviation(speedups)},
+        {"mean_ms", ms.json()}};
+    if (!comparable_us.empty()) row["comparable_us"] = quantile(comparable_us, 0.5);
+    return row;
   }
 };
 
