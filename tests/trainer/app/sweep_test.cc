@@ -97,6 +97,16 @@ TEST_F(Sweeps, CellsShareTheColdStartThatTheyAgreeOn) {
   EXPECT_EQ(sweep.cells[7].config.model.path, "runs/sweep/starts/slow_rate-0.5-seed2/checkpoints/final");
 }
 
+TEST_F(Sweeps, AStartOnAFileOfConversationsIsNotLearnedAgainByItsCells) {
+  const Sweep sweep = read(
+      "base: base.yaml\nshare_start: true\nset: {cold_start.data: data.jsonl}\n"
+      "grid: {advantage.name: [grpo, trloo]}\n");
+  ASSERT_EQ(sweep.starts.size(), 1u);
+  EXPECT_EQ(sweep.starts[0].config.cold_start.data, "data.jsonl");
+  EXPECT_TRUE(sweep.starts[0].config.has_cold_start());
+  for (const SweepCell& cell : sweep.cells) EXPECT_FALSE(cell.config.has_cold_start()) << cell.name;
+}
+
 TEST_F(Sweeps, AStartKnowsOnlyWhatShapesIt) {
   const Sweep sweep = read(
       "base: base.yaml\nshare_start: true\nset: {eval.samples: 7, traces.slip_rate: 0.25}\n"

@@ -245,6 +245,7 @@ class Expansion {
     if (file_.share_start && cell.config.model.path.empty()) {
       cell.start = start_of(settings, seed);
       cell.config.model.path = (sweep_.dir / cell.start / "checkpoints" / "final").string();
+      cell.config.cold_start.data = "";  // which the start has learned
     }
     sweep_.cells.push_back(std::move(cell));
   }
