@@ -11,6 +11,7 @@ Score score(const RewardOptions& reward_options, const std::vector<const env::Ve
   Score s;
   double log_speedup = 0, rewards = 0;
   int64_t passed = 0, raw_passed = 0, fast_compiled = 0, fast[kFastCount] = {}, raw_fast[kFastCount] = {};
+  int64_t lazy = 0;
   for (const env::Verdict* verdict : verdicts) {
     if (verdict->infra()) {
       ++s.infra;
@@ -27,6 +28,11 @@ Score score(const RewardOptions& reward_options, const std::vector<const env::Ve
     const double counted = counted_speedup(reward_options, *verdict);
     fast_compiled += verdict->speedup_compiled.value_or(0) * counted > verdict->speedup;
     ++passed;
+    if (verdict->profile_share >= 0) {
+      ++s.profiled;
+      lazy += verdict->profile_share < kLazyShare;
+      s.own_share += verdict->profile_share;
+    }
     log_speedup += std::log(verdict->speedup);
     for (size_t i = 0; i < kFastCount; ++i) fast[i] += counted > kFastThresholds[i];
   }
@@ -36,6 +42,10 @@ Score score(const RewardOptions& reward_options, const std::vector<const env::Ve
   s.speedup = passed > 0 ? std::exp(log_speedup / double(passed)) : 0;
   s.fast_compiled = double(fast_compiled) / double(s.samples);
   s.raw_correct = double(raw_passed) / double(s.samples);
+  if (s.profiled > 0) {
+    s.lazy = double(lazy) / double(s.profiled);
+    s.own_share /= double(s.profiled);
+  }
   for (size_t i = 0; i < kFastCount; ++i) {
     s.fast[i] = double(fast[i]) / double(s.samples);
     s.raw_fast[i] = double(raw_fast[i]) / double(s.samples);
@@ -78,6 +88,10 @@ void add_metrics(const std::string& prefix, const Score& s, Metrics& metrics) {
     metrics[fmt::format("{}/raw_fast_{}", prefix, kFastThresholds[i])] = s.raw_fast[i];
   }
   if (s.compiled > 0) metrics[prefix + "/fast_1_compiled"] = s.fast_compiled;
+  if (s.profiled > 0) {
+    metrics[prefix + "/lazy"] = s.lazy;
+    metrics[prefix + "/own_share"] = s.own_share;
+  }
   metrics[prefix + "/hacks"] = s.samples > 0 ? double(s.hacks) / double(s.samples) : 0;
   metrics[prefix + "/infra"] = judged > 0 ? double(s.infra) / judged : 0;
 }

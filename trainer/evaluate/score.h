@@ -17,6 +17,8 @@ namespace temper::trainer {
 
 inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
 inline constexpr size_t kFastCount = std::size(kFastThresholds);
+inline constexpr double kLazyShare =
+    0.3;  // of device time in own kernels, below which a right answer is lazy
 
 // Scores over judged answers. INFRA is counted separately and enters no share and no mean. Hacks count as wrong, except
 // in the raw shares. These follow the naive judge or, if it was not asked, count HACK and SUSPECT as right.
@@ -31,6 +33,9 @@ struct Score {
   double speedup = 0;        // geometric mean over the correct answers; 0 if there are none
   int64_t compiled = 0;      // whose speedup against torch.compile is known
   double fast_compiled = 0;  // share that is correct and known to be faster than torch.compile
+  int64_t profiled = 0;      // correct answers with a profile; of these:
+  double lazy = 0;           // share that spends less than kLazyShare of the device time in its own kernels
+  double own_share = 0;      // mean share of the device time in own kernels
 };
 
 Score score(const RewardOptions& reward, const std::vector<const env::Verdict*>& verdicts);
@@ -48,6 +53,7 @@ double pass_at(int64_t k, int64_t samples, int64_t correct);
 std::vector<int64_t> powers_up_to(int64_t most);
 
 // PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/raw_correct, PREFIX/hacks,
-// PREFIX/infra (shares and means); PREFIX/fast_1_compiled where torch.compile's time of any is known.
+// PREFIX/infra (shares and means); PREFIX/fast_1_compiled where torch.compile's time of any is known, PREFIX/lazy and
+// PREFIX/own_share where a right answer has a profile.
 void add_metrics(const std::string& prefix, const Score& score, Metrics& metrics);
 }  // namespace temper::trainer

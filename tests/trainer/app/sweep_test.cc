@@ -188,6 +188,17 @@ TEST(SweepTable, MeanAndSpreadOverFinishedSeeds) {
   EXPECT_THAT(csv, HasSubstr("y-seed1,y,1,failed,10.0,0,,\n"));
 }
 
+TEST(SweepTable, LazyAnswersHaveAColumnWhereThereAreAny) {
+  RunRecord a, b;
+  a.series["val/sampled/lazy"] = {{0, 0.8}, {9, 0.25}};
+  a.series["val/sampled/fast_1.2"] = {{0, 0.1}, {9, 0.6}};
+  b.series["val/sampled/lazy"] = {{0, 0.8}, {9, 0}};
+  const std::vector<CellResult> cells = {{"x-seed1", "x", "finished", 1, 10, {}}};
+  EXPECT_THAT(sweep_table(cells, {&a}),
+              AllOf(HasSubstr("| fast_1.2 "), HasSubstr("| lazy "), HasSubstr("| 80.0 → 25.0 %")));
+  EXPECT_THAT(sweep_table(cells, {&b}), testing::Not(HasSubstr("lazy")));
+}
+
 TEST(SplitMachine, EachPartHasCoresOfItsOwn) {
   const auto parts = split_machine(3, {0, 2, 4, 6, 7}, {"3", "5"});
   ASSERT_EQ(parts.size(), 3u);

@@ -105,6 +105,25 @@ TEST(Score, FastAgainstTorchCompileIsAShareOfAllWhereItIsKnown) {
   EXPECT_FALSE(unknown.contains("env/fast_1_compiled"));
 }
 
+TEST(Score, LazyIsARightAnswerWhoseOwnKernelsTakeLittleOfTheTime) {
+  std::vector<Verdict> verdicts{passed(2), passed(1.1), passed(1), passed(3), failed()};
+  verdicts[0].profile_share = 0.9;
+  verdicts[1].profile_share = 0.29;
+  verdicts[2].profile_share = 0.31;  // the fourth has no profile, and the fifth is not right
+  verdicts[4].profile_share = 0.1;
+  const Score s = score_of(verdicts);
+  EXPECT_EQ(s.profiled, 3);
+  EXPECT_DOUBLE_EQ(s.lazy, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(s.own_share, 0.5);
+  Metrics known, unknown;
+  add_metrics("env", s, known);
+  EXPECT_DOUBLE_EQ(known.at("env/lazy"), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(known.at("env/own_share"), 0.5);
+  add_metrics("env", score_of({passed(2)}), unknown);
+  EXPECT_FALSE(unknown.contains("env/lazy"));
+  EXPECT_FALSE(unknown.contains("env/own_share"));
+}
+
 TEST(PassAt, IsTheUnbiasedEstimate) {
   EXPECT_DOUBLE_EQ(pass_at(1, 4, 1), 0.25);
   EXPECT_DOUBLE_EQ(pass_at(2, 4, 1), 0.5);

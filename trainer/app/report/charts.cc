@@ -29,6 +29,8 @@ constexpr std::array kLineCharts = {
               "share of answers that are right and faster than eager"},
     LineChart{"Learning", "env/fast_1_compiled", "fast_1, torch.compile", "%",
               "share of answers that are right and faster than torch.compile, where its time is known"},
+    LineChart{"Learning", "env/lazy", "Lazy", "%",
+              "share of right answers with less than 30 % of the device time in their own kernels"},
     LineChart{"Learning", "env/fast_1.5", "fast_1.5", "%", "right and more than 1.5 times as fast as eager"},
     LineChart{"Learning", "env/speedup", "Speedup", "×", "geometric mean of the right answers against eager"},
     LineChart{"Learning", "env/hacks", "Hacks", "%",

@@ -50,11 +50,12 @@ RunGroup finished_of(const std::string& variant, const std::vector<CellResult>& 
   return group;
 }
 
-bool any_hacks(const std::vector<const RunRecord*>& runs) {
-  return std::ranges::any_of(runs, [](const RunRecord* run) {
+// Whether a share of held-out answers is above 0 at the end of any run.
+bool any_has(const std::vector<const RunRecord*>& runs, const std::string& figure) {
+  return std::ranges::any_of(runs, [&](const RunRecord* run) {
     if (!run) return false;
     const Metrics after = run->evaluation(true);
-    const auto found = after.find("val/sampled/hacks");
+    const auto found = after.find("val/sampled/" + figure);
     return found != after.end() && found->second > 0;
   });
 }
@@ -76,7 +77,8 @@ std::string csv_value(const Metrics& metrics, const std::string& name) {
 std::string sweep_table(const std::vector<CellResult>& cells, const std::vector<const RunRecord*>& runs) {
   TEMPER_CHECK_EQ(cells.size(), runs.size());
   std::vector<std::string> figures = {"correct", "fast_1", "reward"};
-  if (any_hacks(runs)) figures.insert(figures.end(), {"hacks", "raw_correct", "raw_fast_1"});
+  if (any_has(runs, "lazy")) figures.insert(figures.end(), {"fast_1.2", "lazy"});
+  if (any_has(runs, "hacks")) figures.insert(figures.end(), {"hacks", "raw_correct", "raw_fast_1"});
   std::vector<Row> rows = {{"cell", "seeds"}};
   rows[0].insert(rows[0].end(), figures.begin(), figures.end());
   for (const std::string& variant : variants_of(cells)) {
