@@ -263,11 +263,11 @@ def answers_in_one(problem):
         return Answer(problem.name, name, f"One kernel multiplies and does the rest, {plan}.", code, False, right, weight)
 
     part = "part" if "part" in problem.span else "all"
-    for tile, weight in (("128", 4), ("256", 3), ("64", 4)):
+    for tile, weight in (("128", 4), ("256", 3), ("64", 3)):
         rows, columns = TILES[tile][:2]
         yield answer(f"all_{tile}", f"in tiles of {rows} x {columns}", True, weight, product_code(problem, "all", tile))
     if part == "part":
-        for tile, weight in (("128", 3), ("256", 2)):
+        for tile, weight in (("128", 4), ("256", 3)):
             rows, columns = TILES[tile][:2]
             yield answer(f"part_{tile}", f"in tiles of {rows} x {columns}, without {problem.words}", True, weight,
                          product_code(problem, "part", tile))
