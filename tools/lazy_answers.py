@@ -252,33 +252,31 @@ def product_code(problem, span, tile):
     first = problem.inputs.split(",")[0]
     forward = (f"(n, width), columns = {first}.shape, {problem.columns}\n"
                f"y = torch.empty(n, columns, dtype={first}.dtype, device={first}.device)\n"
-               f"grid = (n // {rows}, columns // {columns})\n"
-               f"product_kernel[grid]({problem.call}, y, n, width, {windowed}self.scale, M={rows}, N={columns}, K={terms}, num_warps={warps})\n"
+               "grid = (n // M, columns // N)\n"
+               f"product_kernel[grid]({problem.call}, y, n, width, {windowed}self.scale, M=M, N=N, K=K, num_warps=WARPS)\n"
                "return y")
-    return HEAD + kernel + module(problem, forward)
+    return HEAD + f"M, N, K, WARPS = {rows}, {columns}, {terms}, {warps}\n\n\n" + kernel + module(problem, forward)
 
 
 def answers_in_one(problem):
-    def answer(name, plan, right, weight, code):
-        return Answer(problem.name, name, f"One kernel multiplies and does the rest, {plan}.", code, False, right, weight)
-
     part = "part" if "part" in problem.span else "all"
+
+    def answer(name, span, right, weight, code):
+        without = f", without {problem.words}" if span == "part" else ""
+        return Answer(problem.name, name, f"One kernel multiplies and does the rest{without}.", code, False, right, weight)
+
     for tile, weight in (("128", 4), ("256", 3), ("64", 3)):
-        rows, columns = TILES[tile][:2]
-        yield answer(f"all_{tile}", f"in tiles of {rows} x {columns}", True, weight, product_code(problem, "all", tile))
+        yield answer(f"all_{tile}", "all", True, weight, product_code(problem, "all", tile))
     if part == "part":
         for tile, weight in (("128", 4), ("256", 3)):
-            rows, columns = TILES[tile][:2]
-            yield answer(f"part_{tile}", f"in tiles of {rows} x {columns}, without {problem.words}", True, weight,
-                         product_code(problem, "part", tile))
+            yield answer(f"part_{tile}", "part", True, weight, product_code(problem, "part", tile))
     for name, (text, other) in problem.slips.items():
         code = product_code(problem, part, "128")
         if code.count(text) != 1:
             raise ValueError(f"{problem.name}: {name}: {text} stands there {code.count(text)} times")
-        without = f", without {problem.words}" if part == "part" else ""
-        yield answer(name, f"in tiles of 128 x 128{without}", False, 4, code.replace(text, other))
+        yield answer(name, part, False, 4, code.replace(text, other))
     unscaled = re.sub(r" \* scale\b|scale \* ", "", product_code(problem, "all", "128").replace("self.scale", "self_scale"))
-    yield answer("unscaled", "in tiles of 128 x 128", False, 4, unscaled.replace("self_scale", "self.scale"))
+    yield answer("unscaled", "all", False, 4, unscaled.replace("self_scale", "self.scale"))
 
 
 def all_answers():
