@@ -81,8 +81,8 @@ std::vector<SampledToken> Policy::sample(KvCache& cache, std::span<const Extensi
 
 std::string Policy::check_exactness() { return impl_->decoder->check_exactness(impl_->parameters); }
 
-int64_t Policy::activation_bytes(int64_t tokens, int64_t scored) const {
-  return temper::policy::activation_bytes(impl_->config, impl_->options, tokens, scored);
+int64_t Policy::activation_bytes(int64_t tokens, int64_t scored, int64_t key_copies) const {
+  return temper::policy::activation_bytes(impl_->config, impl_->options, tokens, scored, key_copies);
 }
 
 int64_t Policy::workspace_bytes() const { return impl_->decoder->workspace_bytes(); }
