@@ -129,6 +129,7 @@ Batch with_prompts(Batch batch, int32_t tokens) {
     for (int32_t i = 0; i < tokens; ++i) prompt.push_back(int32_t(rng.below(11)));
     for (Trajectory& trajectory : group.samples) {
       rollout::Segment& row = trajectory.segments[0];
+      std::ranges::copy(std::vector<int32_t>{3, 5}, row.ids.begin());  // what was its prompt
       row.ids.insert(row.ids.begin(), prompt.begin(), prompt.end());
       row.roles.insert(row.roles.begin(), prompt.size(), rollout::Role::kPrompt);
       row.log_probs.insert(row.log_probs.begin(), prompt.size(), 0);
