@@ -60,7 +60,7 @@ int64_t CudaDecoder::workspace_bytes() const {
   return training_.bytes() + extending_.bytes() + graphs_.bytes() + attention_.workspace_bytes();
 }
 
-std::string CudaDecoder::check_exactness(const ParameterStore& store) {
+std::string CudaDecoder::check_exactness(const ParameterStore& store, bool prefixes) {
   const Weights& w = weights_.of(store, config_);
   const BlockWeights<bf16>& b = w.blocks.front();
   const int64_t d = config_.hidden_size, f = config_.intermediate_size;
@@ -69,7 +69,8 @@ std::string CudaDecoder::check_exactness(const ParameterStore& store) {
                                                   {d, 2 * f, false, b.gate_up, b.gate_up_bias},
                                                   {f, d, true, b.down, b.down_bias},
                                                   {d, config_.vocab_size, false, w.head}};
-  const cuda::Exactness found = cuda::check_exactness(shape_, shapes, products_, attention_, stream_);
+  const cuda::Exactness found =
+      cuda::check_exactness(shape_, shapes, prefixes, products_, attention_, stream_);
   return fmt::format("{}: {}", found.exact ? "exact" : "NOT EXACT", found.text);
 }
 

@@ -33,7 +33,7 @@ class CudaDecoder : public Decoder {
   std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
                                    std::span<const Extension> extensions,
                                    std::span<const Draw> draws) override;
-  std::string check_exactness(const ParameterStore& store) override;
+  std::string check_exactness(const ParameterStore& store, bool prefixes) override;
   void release_training_memory() override { training_.release(); }
   int64_t workspace_bytes() const override;
 

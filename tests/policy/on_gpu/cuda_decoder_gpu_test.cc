@@ -256,7 +256,7 @@ TEST_F(CudaDecoder, ACopiedPrefixIsSharedUntilWrittenTo) {
 TEST_F(CudaDecoder, PromisesExactness) {
   Policy policy(gpu_config(), on_gpu());
   policy.parameters().init_random(1);
-  EXPECT_TRUE(policy.check_exactness().starts_with("exact")) << policy.check_exactness();
+  EXPECT_TRUE(policy.check_exactness(true).starts_with("exact")) << policy.check_exactness(true);
 }
 
 TEST_F(CudaDecoder, RefusesWhatItDoesNotKnow) {
