@@ -34,10 +34,18 @@ struct PolicyOptions {
 // Many sequences end to end, no padding. T = ids.size(), S = starts.size() - 1.
 struct PackedTokens {
   std::vector<int32_t> ids;     // [T]
-  std::vector<int32_t> starts;  // [S + 1], first 0, last T; positions count from each start
-  // [T]: 1 where the token's log-prob is wanted (never a sequence's first token). The head runs for these
+  std::vector<int32_t> starts;  // [S + 1], first 0, last T
+  // [T]: 1 where the token's log-prob is wanted (never the first token behind a start). The head runs for these
   // only.
   std::vector<uint8_t> scored;
+  // [S], or empty for all 0: how many tokens of a sequence are not in `ids`, because they are the first ones of the sequence
+  // before it, that one's prefix included. They are computed once, and their gradient is the sum over all sequences that
+  // have them. Positions count from the prefix's first token, or else from the start.
+  std::vector<int32_t> prefixes = {};
+
+  int32_t prefix(size_t s) const { return prefixes.empty() ? 0 : prefixes[s]; }
+  // Tokens of sequence s, its prefix included.
+  int32_t length(size_t s) const { return prefix(s) + starts[s + 1] - starts[s]; }
 };
 
 // For each token log p(ids[t] | ids before it in its sequence) and the entropy of that distribution, in nats; both

@@ -16,10 +16,13 @@ void check_pack(const PackedTokens& pack, int64_t token_count, const ModelConfig
   TEMPER_CHECK(pack.starts.size() >= 1 && pack.starts.front() == 0);
   TEMPER_CHECK_EQ(size_t(pack.starts.back()), pack.ids.size());
   TEMPER_CHECK_EQ(pack.scored.size(), pack.ids.size());
+  if (!pack.prefixes.empty()) TEMPER_CHECK_EQ(pack.prefixes.size() + 1, pack.starts.size());
   for (size_t s = 0; s + 1 < pack.starts.size(); ++s) {
-    const int64_t length = pack.starts[s + 1] - pack.starts[s];
-    TEMPER_CHECK(length > 0 && length <= config.max_position_embeddings, "sequence {} has {} tokens", s,
-                 length);
+    const int32_t prefix = pack.prefix(s), before = s > 0 ? pack.length(s - 1) : 0;
+    TEMPER_CHECK(prefix >= 0 && prefix <= before, "sequence {}: {} tokens of {} before it", s, prefix,
+                 before);
+    TEMPER_CHECK(pack.starts[s] < pack.starts[s + 1] && pack.length(s) <= config.max_position_embeddings,
+                 "sequence {} has {} tokens", s, pack.length(s));
     TEMPER_CHECK(!pack.scored[size_t(pack.starts[s])], "sequence {}: its first token is scored", s);
   }
   for (int32_t id : pack.ids) TEMPER_CHECK(id >= 0 && id < token_count, "id {}", id);
@@ -28,7 +31,8 @@ void check_pack(const PackedTokens& pack, int64_t token_count, const ModelConfig
 std::vector<int32_t> positions_of(const PackedTokens& pack) {
   std::vector<int32_t> positions(pack.ids.size());
   for (size_t s = 0; s + 1 < pack.starts.size(); ++s)
-    for (int32_t t = pack.starts[s]; t < pack.starts[s + 1]; ++t) positions[size_t(t)] = t - pack.starts[s];
+    for (int32_t t = pack.starts[s]; t < pack.starts[s + 1]; ++t)
+      positions[size_t(t)] = pack.prefix(s) + t - pack.starts[s];
   return positions;
 }
 

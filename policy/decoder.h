@@ -21,7 +21,7 @@ class Decoder {
   virtual std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
                                            std::span<const Extension> extensions,
                                            std::span<const Draw> draws) = 0;
-  virtual std::string check_exactness(const ParameterStore&) { return ""; }
+  virtual std::string check_exactness(const ParameterStore&, bool /*prefixes*/) { return ""; }
   // score()'s, which allocates it anew.
   virtual void release_training_memory() = 0;
   // What is held at this moment.

@@ -29,15 +29,15 @@ double head_products(const ModelConfig& c) { return double(c.vocab_size * c.hidd
 }  // namespace
 
 int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
-                         int64_t scored) {
+                         int64_t scored, int64_t key_copies) {
   const int64_t chunk = std::min(scored, options.chunk_rows());
   const KeepByBlock keep = keep_for_backward(options.memory, config.num_hidden_layers);
-  if (options.on_gpu()) return cuda::activation_bytes(config, tokens, scored, chunk, keep);
+  if (options.on_gpu()) return cuda::activation_bytes(config, tokens, scored, chunk, keep, key_copies);
   Arena arena;
   if (options.dtype == DType::kF64)
-    lay_out_activations<double>(arena, config, tokens, chunk, keep);
+    lay_out_activations<double>(arena, config, tokens, chunk, keep, key_copies);
   else
-    lay_out_activations<float>(arena, config, tokens, chunk, keep);
+    lay_out_activations<float>(arena, config, tokens, chunk, keep, key_copies);
   return arena.used();
 }
 

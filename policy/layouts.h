@@ -9,9 +9,10 @@
 
 namespace temper::policy {
 
-// Bytes of the activations of forward_backward over `tokens` tokens.
+// Bytes of the activations of forward_backward over `tokens` tokens. `key_copies`: the lengths of all sequences, prefixes
+// included, added up, if some of them continue others.
 int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
-                         int64_t scored);
+                         int64_t scored, int64_t key_copies = 0);
 
 // Bytes that a GPU needs for a decode step of `sequences` sequences and a prefill of `prefill_tokens`, without keys
 // and values.

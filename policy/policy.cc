@@ -79,10 +79,12 @@ std::vector<SampledToken> Policy::sample(KvCache& cache, std::span<const Extensi
   return impl_->decoder->sample(impl_->parameters, *cache.storage_, extensions, draws);
 }
 
-std::string Policy::check_exactness() { return impl_->decoder->check_exactness(impl_->parameters); }
+std::string Policy::check_exactness(bool prefixes) {
+  return impl_->decoder->check_exactness(impl_->parameters, prefixes);
+}
 
-int64_t Policy::activation_bytes(int64_t tokens, int64_t scored) const {
-  return temper::policy::activation_bytes(impl_->config, impl_->options, tokens, scored);
+int64_t Policy::activation_bytes(int64_t tokens, int64_t scored, int64_t key_copies) const {
+  return temper::policy::activation_bytes(impl_->config, impl_->options, tokens, scored, key_copies);
 }
 
 int64_t Policy::workspace_bytes() const { return impl_->decoder->workspace_bytes(); }

@@ -81,11 +81,11 @@ class Policy {
                                    std::span<const Draw> draws);
 
   // Describes how log-probs of sampling and of training agree on this device, found out on a random case; empty if
-  // there is nothing to find out.
-  std::string check_exactness();
+  // there is nothing to find out. `prefixes`: packs will have some.
+  std::string check_exactness(bool prefixes = false);
 
-  // Bytes of activations that forward_backward needs for `tokens` tokens.
-  int64_t activation_bytes(int64_t tokens, int64_t scored) const;
+  // Bytes of activations that forward_backward needs for `tokens` tokens (policy/layouts.h).
+  int64_t activation_bytes(int64_t tokens, int64_t scored, int64_t key_copies = 0) const;
   // Bytes of activations and scratch held now: what the largest call so far needed.
   int64_t workspace_bytes() const;
   // `context`: keys that a token attends to on average. Multiply-adds count 2; backward counts twice the

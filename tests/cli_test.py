@@ -447,10 +447,12 @@ class Speed(Program):
         shape = [f"model.{words}" for words in ("hidden_size=32", "head_dim=16", "vocab_size=300", "max_position_embeddings=128")]
         words = ("bench", "update", "rollout.max_context_tokens=128", "rollout.max_response_tokens=64", "--groups", 2, "--samples", 2, "--prompt", 20, "--answer", 12, "--feedback", 5, *shape)
         said = self.check(temper(*words, "--turns", 3, "--json"), 0)
-        whole, turns, ratio = [json.loads(line) for line in said.splitlines()]
+        whole, shared, of_shared, turns, of_turns = [json.loads(line) for line in said.splitlines()]
         self.assertEqual((whole["tokens"], turns["tokens"]), (4 * 66, 4 * (32 + 49 + 66)))
-        self.assertGreater(ratio["seconds"], 0)
-        self.assertTrue(0 < ratio["gradient_difference"] < 1e-5, ratio)
+        self.assertEqual(shared["tokens"], 4 * 66 - 2 * 19)  # a prompt's last token predicts each answer's first
+        for ratio in (of_shared, of_turns):
+            self.assertGreater(ratio["seconds"], 0)
+            self.assertTrue(0 < ratio["gradient_difference"] < 1e-5, ratio)
         self.check(temper(*words, "--turns", 10), 2, "make rows of 185 tokens", "model.max_position_embeddings: 128")
 
     def test_bench_kernels(self):

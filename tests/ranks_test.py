@@ -231,7 +231,8 @@ class Training(Ranks):
         self.assertEqual(len(self.rows), 6)
         self.assertGreater(self.step["actor/grad_norm"], 0)
         for count, stage, degree in ((2, 1, 0), (2, 2, 0), (4, 2, 0), (2, 2, 1), (4, 1, 2), (4, 2, 2), (2, 3, 0), (4, 3, 2)):
-            words = [*learn, f"model.zero_stage={stage}", f"model.shard_degree={degree}"]
+            share = "true" if degree else "false"  # one rank alone computes each row's prompt
+            words = [*learn, f"model.zero_stage={stage}", f"model.shard_degree={degree}", f"learner.share_prompts={share}"]
             directory = jobs.WORK / f"tcp_{count}_{stage}_{degree}"
             ended = wait_all(start_temper(count, f"run.dir={directory}", *words))
             self.assertEqual(set(ended.codes), {0}, ended.text)

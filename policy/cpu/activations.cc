@@ -44,7 +44,7 @@ void lay_out_feed_forward(Arena& a, const ModelConfig& c, int64_t rows, BlockAct
 }
 
 template <class T>
-BackwardScratch<T> lay_out_backward(Arena& a, const ModelConfig& c, int64_t rows) {
+BackwardScratch<T> lay_out_backward(Arena& a, const ModelConfig& c, int64_t rows, int64_t copies) {
   const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
                 k = c.num_key_value_heads;
   BackwardScratch<T> s{};
@@ -55,6 +55,7 @@ BackwardScratch<T> lay_out_backward(Arena& a, const ModelConfig& c, int64_t rows
   s.d_mixed = a.take<T>(rows * h * c.head_dim);
   s.d_qk = a.take<T>(rows * (h + k) * c.head_dim);
   s.d_qkv = a.take<T>(rows * (h + 2 * k) * c.head_dim);
+  s.d_keys = a.take<T>(copies * 2 * k * c.head_dim);
   s.d_gated = a.take<T>(rows * f);
   s.d_gate_up = a.take<T>(rows * 2 * f);
   s.input_norm_blocks = a.take<T>(blocks_of(rows) * d);
@@ -122,7 +123,7 @@ BackwardScratch<T> BackwardScratch<T>::from_row(const ModelConfig& c, int64_t ro
 
 template <class T>
 Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int64_t tokens, int64_t chunk,
-                                   const KeepByBlock& keep) {
+                                   const KeepByBlock& keep, int64_t copies) {
   const int64_t rows = tokens, width = rows * config.hidden_size;
   Activations<T> all{};
   all.panels = lay_out_panels<T>(arena, config);
@@ -143,7 +144,7 @@ Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int6
     block.x = next_input(i);
   }
   all.x_out = next_input(config.num_hidden_layers);
-  if (keep.has_backward()) all.backward = lay_out_backward<T>(arena, config, rows);
+  if (keep.has_backward()) all.backward = lay_out_backward<T>(arena, config, rows, copies);
   all.head = lay_out_lm_head<T>(arena, config, chunk, keep.has_backward());
   return all;
 }
@@ -153,8 +154,8 @@ template struct BlockActivations<double>;
 template struct BackwardScratch<float>;
 template struct BackwardScratch<double>;
 template Activations<float> lay_out_activations(Arena&, const ModelConfig&, int64_t, int64_t,
-                                                const KeepByBlock&);
+                                                const KeepByBlock&, int64_t);
 template Activations<double> lay_out_activations(Arena&, const ModelConfig&, int64_t, int64_t,
-                                                 const KeepByBlock&);
+                                                 const KeepByBlock&, int64_t);
 
 }  // namespace temper::policy

@@ -43,6 +43,7 @@ struct BackwardScratch {
   T* d_mixed;    // [T, H·hd]
   T* d_qk;       // [T, (H+K)·hd]
   T* d_qkv;      // [T, (H+2K)·hd]
+  T* d_keys;     // [C, 2·K·hd] of copies of keys and values, where sequences share some
   T* d_gated;    // [T, F]
   T* d_gate_up;  // [T, 2F]
   // Gradients of the norms' weights, one partial sum for each kRowBlock rows.
@@ -75,9 +76,9 @@ struct Activations {
   LmHeadScratch<T> head;
 };
 
-// What a block does not keep lies in memory that such blocks share.
+// What a block does not keep lies in memory that such blocks share. `copies`: of keys, C.
 template <class T>
 Activations<T> lay_out_activations(Arena& arena, const ModelConfig& config, int64_t tokens, int64_t chunk,
-                                   const KeepByBlock& keep);
+                                   const KeepByBlock& keep, int64_t copies = 0);
 
 }  // namespace temper::policy

@@ -32,8 +32,10 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   if (scored == 0) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
   const int64_t blocks = config_.num_hidden_layers;
   const KeepByBlock keep = gradient ? keep_for_backward(options_.memory, blocks) : keep_nothing(blocks);
+  shared_ = shared_keys(pack.starts, pack.prefixes);
   const auto a = workspace_.lay_out([&](Arena& arena) {
-    return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.chunk_rows()), keep);
+    return lay_out_activations<T>(arena, config_, tokens, std::min(scored, options_.chunk_rows()), keep,
+                                  int64_t(shared_.rows.size()));
   });
   const ModelWeights<T>& w = weights_.arriving(store, config_);
   positions_ = positions_of(pack);
@@ -109,7 +111,7 @@ void CpuDecoder<T>::block_forward(size_t layer, const BlockWeights<T>& w, const 
                       t.rstd_qk);
   });
   cpu::attention(shape_, b.qk, b.qkv, pack.starts.data(), int64_t(pack.starts.size()) - 1, b.mixed, b.lse,
-                 config_.window_of(int64_t(layer)));
+                 config_.window_of(int64_t(layer)), shared_);
   cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
     const BlockActivations<T> t = b.from_row(config_, row);
     std::copy_n(t.x, rows * d, t.middle);
@@ -151,8 +153,8 @@ void CpuDecoder<T>::block_backward(size_t layer, const BlockWeights<T>& w, const
     cpu::linear_backward_input(u.dx_middle, w.o, rows, shape_.q_width(), d, u.d_mixed);
   });
   cpu::attention_backward(shape_, s.d_mixed, b.qk, b.qkv, b.mixed, b.lse, pack.starts.data(),
-                          int64_t(pack.starts.size()) - 1, s.d_qk, s.d_qkv,
-                          config_.window_of(int64_t(layer)));
+                          int64_t(pack.starts.size()) - 1, s.d_qk, s.d_qkv, config_.window_of(int64_t(layer)),
+                          shared_, s.d_keys);
   cpu::parallel_tiles(tokens, [&](int64_t row, int64_t rows) {
     const BlockActivations<T> t = b.from_row(config_, row);
     const BackwardScratch<T> u = s.from_row(config_, row);

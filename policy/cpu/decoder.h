@@ -4,6 +4,7 @@
 #include "policy/cpu/activations.h"
 #include "policy/decoder.h"
 #include "policy/ops/cpu/rope.h"
+#include "policy/ops/shared_keys.h"
 #include "policy/parameters/weights.h"
 
 namespace temper::policy {
@@ -67,6 +68,7 @@ class CpuDecoder : public Decoder {
   cpu::RopeTable<T> rope_;
   Workspace workspace_;
   std::vector<int32_t> positions_;  // positions of the current pack's tokens
+  SharedKeys shared_;               // of the current pack
   std::vector<float> logits_;       // extend's answer where T is not float
 };
 

@@ -27,16 +27,18 @@ int64_t widest_vector(const ModelConfig& c) {
       {c.hidden_size, 2 * c.head_dim, c.qkv_bias ? qkv : 0, c.mlp_bias ? 2 * c.intermediate_size : 0});
 }
 
-GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
+GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, int64_t copies, bool backward) {
   const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
                 k = c.num_key_value_heads;
   GpuScratch s{};
   s.normed = a.take<bf16>(rows * d);
   const auto attention = [&] {
     s.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
+    if (copies > 0) s.keys = a.take<bf16>(copies * 2 * k * c.head_dim);
     if (!backward) return;
     s.d_mixed = a.take<bf16>(rows * h * c.head_dim);
     s.d_qkv = a.take<bf16>(rows * (h + 2 * k) * c.head_dim);
+    if (copies > 0) s.d_keys = a.take<bf16>(copies * 2 * k * c.head_dim);
   };
   const auto feed_forward = [&] {
     s.gated = a.take<bf16>(rows * f);
@@ -62,7 +64,7 @@ GpuLmHead lay_out_lm_head(Arena& a, const ModelConfig& c, int64_t rows, bool bac
 
 }  // namespace
 
-GpuPack lay_out_pack(Arena& a, int64_t tokens, int64_t scored) {
+GpuPack lay_out_pack(Arena& a, int64_t tokens, int64_t scored, int64_t copies) {
   GpuPack p{};
   p.ids = a.take<int32_t>(tokens);
   p.positions = a.take<int32_t>(tokens);
@@ -71,14 +73,20 @@ GpuPack lay_out_pack(Arena& a, int64_t tokens, int64_t scored) {
   p.order = a.take<int32_t>(tokens);
   p.distinct = a.take<int32_t>(tokens);
   p.begins = a.take<int32_t>(tokens + 1);
+  p.copies = copies;
+  if (copies == 0) return p;
+  p.key_rows = a.take<int32_t>(copies);
+  p.key_copies = a.take<int32_t>(copies);
+  p.copy_begins = a.take<int32_t>(tokens + 1);
   return p;
 }
 
 GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
-                                       int64_t scored, int64_t chunk, const KeepByBlock& keep) {
+                                       int64_t scored, int64_t chunk, const KeepByBlock& keep,
+                                       int64_t copies) {
   const int64_t rows = round_up(tokens, kRowUnit), width = rows * config.hidden_size;
   GpuActivations all{};
-  all.pack = lay_out_pack(arena, tokens, scored);
+  all.pack = lay_out_pack(arena, tokens, scored, copies);
   GpuBlock shared{};
   if (keep.shares(Keep::kAttention)) lay_out_attention(arena, config, rows, shared);
   if (keep.shares(Keep::kAll)) lay_out_feed_forward(arena, config, rows, shared);
@@ -95,7 +103,7 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
     block.x = next_input(i);
   }
   all.x_out = next_input(config.num_hidden_layers);
-  all.scratch = lay_out_scratch(arena, config, rows, keep.has_backward());
+  all.scratch = lay_out_scratch(arena, config, rows, copies, keep.has_backward());
   all.head = lay_out_lm_head(arena, config, round_up(chunk, kRowUnit), keep.has_backward());
   return all;
 }

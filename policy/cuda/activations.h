@@ -32,11 +32,13 @@ struct GpuScratch {
   at::BFloat16* normed;  // [T, D]
   at::BFloat16* qk;      // [T, (H+K)·hd] attention's
   at::BFloat16* gated;   // [T, F] the feed-forward's, as d_gated
+  at::BFloat16* keys;    // [C, 2·K·hd] attention's, copies of keys and values where sequences share some
   // The backward's:
   at::BFloat16* dx;        // [T, D] of the residual stream
   at::BFloat16* d_normed;  // [T, D] takes the place of normed, whose last reader is the weight's gradient
   at::BFloat16* d_mixed;   // [T, H·hd]
   at::BFloat16* d_qkv;     // [T, (H+2K)·hd]
+  at::BFloat16* d_keys;    // [C, 2·K·hd]
   at::BFloat16* d_gated;   // [T, F]
   // Partial sums over rows, of the gradients of norms' weights and of biases: [kNormBlocks, the widest of
   // them].
@@ -61,9 +63,14 @@ struct GpuPack {
   int32_t* order;      // [T] rows by id, for the embedding's gradient
   int32_t* distinct;   // [≤ T] ids that occur
   int32_t* begins;     // [≤ T + 1] where each one's rows begin in `order`
+  // SharedKeys, if sequences share some.
+  int32_t* key_rows;     // [C]
+  int32_t* key_copies;   // [C]
+  int32_t* copy_begins;  // [T + 1]
+  int64_t copies;        // C
 };
 
-GpuPack lay_out_pack(Arena& arena, int64_t tokens, int64_t scored);
+GpuPack lay_out_pack(Arena& arena, int64_t tokens, int64_t scored, int64_t copies);
 
 struct GpuActivations {
   GpuPack pack;
@@ -76,7 +83,8 @@ struct GpuActivations {
 constexpr int64_t kRowUnit = 32;  // below it products fall off a cliff
 
 GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, int64_t tokens,
-                                       int64_t scored, int64_t chunk, const KeepByBlock& keep);
+                                       int64_t scored, int64_t chunk, const KeepByBlock& keep,
+                                       int64_t copies = 0);
 
 // The activations of R rows on their way through one block, whichever buffers they lie in.
 struct BlockRows {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "policy/cuda/device.h"
 #include "policy/cuda/plan.h"
+#include "policy/ops/cuda/attention/copied_keys.h"
 #include "policy/ops/cuda/bias.h"
 #include "policy/ops/cuda/exactness.h"
 
@@ -59,7 +60,7 @@ int64_t CudaDecoder::workspace_bytes() const {
   return training_.bytes() + extending_.bytes() + graphs_.bytes() + attention_.workspace_bytes();
 }
 
-std::string CudaDecoder::check_exactness(const ParameterStore& store) {
+std::string CudaDecoder::check_exactness(const ParameterStore& store, bool prefixes) {
   const Weights& w = weights_.of(store, config_);
   const BlockWeights<bf16>& b = w.blocks.front();
   const int64_t d = config_.hidden_size, f = config_.intermediate_size;
@@ -68,34 +69,43 @@ std::string CudaDecoder::check_exactness(const ParameterStore& store) {
                                                   {d, 2 * f, false, b.gate_up, b.gate_up_bias},
                                                   {f, d, true, b.down, b.down_bias},
                                                   {d, config_.vocab_size, false, w.head}};
-  const cuda::Exactness found = cuda::check_exactness(shape_, shapes, products_, attention_, stream_);
+  const cuda::Exactness found =
+      cuda::check_exactness(shape_, shapes, prefixes, products_, attention_, stream_);
   return fmt::format("{}: {}", found.exact ? "exact" : "NOT EXACT", found.text);
 }
 
 // Returns how many distinct ids there are, which only a backward asks for.
-int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to,
-                            bool backward) {
+int64_t CudaDecoder::upload(const PackedTokens& pack, const std::vector<int32_t>& scored,
+                            const SharedKeys& shared, const GpuPack& to, bool backward) {
   const auto tokens = int64_t(pack.ids.size()), count = int64_t(scored.size());
   Arena counter;
-  lay_out_pack(counter, tokens, count);
+  lay_out_pack(counter, tokens, count, to.copies);
   std::vector<std::byte> bytes(size_t(counter.used()));
   Arena arena(bytes.data());
-  const GpuPack host = lay_out_pack(arena, tokens, count);
+  const GpuPack host = lay_out_pack(arena, tokens, count, to.copies);
   std::ranges::copy(pack.ids, host.ids);
   std::ranges::copy(positions_of(pack), host.positions);
   for (int64_t i = 0; i < count; ++i) {
     host.before[i] = scored[size_t(i)] - 1;
     host.targets[i] = pack.ids[size_t(scored[size_t(i)])];
   }
+  if (shared.any()) {
+    std::ranges::copy(shared.rows, host.key_rows);
+    std::ranges::copy(shared.copies, host.key_copies);
+    std::ranges::copy(shared.begins, host.copy_begins);
+  }
   const int64_t distinct = backward ? fill_rows_by_id(pack.ids, host) : 0;
   staging_.upload(bytes, to.ids, stream_);
-  attention_.set_pack(pack.starts, stream_);
+  attention_.set_pack(pack.starts, stream_, shared);
   return distinct;
 }
 
+void CudaDecoder::copy_shared_keys(const GpuPack& pack, const GpuBlock& b, const GpuScratch& s) {
+  if (pack.copies > 0) cuda::copy_keys(shape_, s.qk, b.qkv, pack.key_rows, pack.copies, s.keys, stream_);
+}
+
 void CudaDecoder::check_window(const PackedTokens& pack) const {
-  for (size_t i = 0; i + 1 < pack.starts.size(); ++i)
-    cuda::refuse_window(config_, pack.starts[i + 1] - pack.starts[i]);
+  for (size_t i = 0; i + 1 < pack.starts.size(); ++i) cuda::refuse_window(config_, pack.length(i));
 }
 
 TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, const SamplingParams& params,
@@ -108,12 +118,14 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   if (scored.empty()) return {std::vector<double>(pack.ids.size()), std::vector<double>(pack.ids.size())};
   const int64_t blocks = config_.num_hidden_layers;
   const KeepByBlock keep = gradient ? keep_for_backward(options_.memory, blocks) : keep_nothing(blocks);
+  const SharedKeys shared = shared_keys(pack.starts, pack.prefixes);
   const auto a = training_.lay_out([&](Arena& arena) {
     return lay_out_gpu_activations(arena, config_, tokens, int64_t(scored.size()),
-                                   std::min(int64_t(scored.size()), options_.chunk_rows()), keep);
+                                   std::min(int64_t(scored.size()), options_.chunk_rows()), keep,
+                                   int64_t(shared.rows.size()));
   });
   const Weights& w = weights_.arriving(store, config_);
-  const int64_t distinct = upload(pack, scored, a.pack, gradient != nullptr);
+  const int64_t distinct = upload(pack, scored, shared, a.pack, gradient != nullptr);
 
   store.wait_for_weights(0, Pass::kForward);
   cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
@@ -146,8 +158,10 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
 // x_out null: only what the backward reads.
 void CudaDecoder::block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,
                                 const GpuBlock& b, const GpuScratch& s, bf16* x_out) {
-  block(w, {tokens, pack.positions, {}}, block_rows(b, s, x_out),
-        [&] { attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_); });
+  block(w, {tokens, pack.positions, {}}, block_rows(b, s, x_out), [&] {
+    copy_shared_keys(pack, b, s);
+    attention_.forward(s.qk, b.qkv, b.mixed, b.lse, stream_, s.keys);
+  });
 }
 
 // What the backward of a block reads and its forward did not keep.
@@ -189,7 +203,10 @@ void CudaDecoder::attention_backward(const BlockWeights<bf16>& w, const BlockGra
   bias_backward(s.dx, tokens, d, g.add, g.o_bias, s);
   cuda::qk_norm_rope(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions, tokens, {},
                      s.qk, stream_);
-  attention_.backward(s.d_mixed, s.qk, b.qkv, b.mixed, b.lse, s.d_qkv, stream_);
+  copy_shared_keys(pack, b, s);
+  attention_.backward(s.d_mixed, s.qk, b.qkv, b.mixed, b.lse, s.d_qkv, stream_, s.keys, s.d_keys);
+  if (pack.copies > 0)
+    cuda::add_key_gradients(shape_, s.d_keys, pack.key_copies, pack.copy_begins, tokens, s.d_qkv, stream_);
   cuda::qk_norm_rope_backward(DType::kBF16, shape_, w.q_norm, w.k_norm, eps, table, b.qkv, pack.positions,
                               tokens, s.d_qkv, s.column_blocks, stream_);
   if (g.q_norm) {

@@ -33,7 +33,7 @@ class CudaDecoder : public Decoder {
   std::vector<SampledToken> sample(const ParameterStore& store, CacheStorage& cache,
                                    std::span<const Extension> extensions,
                                    std::span<const Draw> draws) override;
-  std::string check_exactness(const ParameterStore& store) override;
+  std::string check_exactness(const ParameterStore& store, bool prefixes) override;
   void release_training_memory() override { training_.release(); }
   int64_t workspace_bytes() const override;
 
@@ -59,8 +59,9 @@ class CudaDecoder : public Decoder {
   void check_window(const PackedTokens& pack) const;
 
   // score
-  int64_t upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const GpuPack& to,
-                 bool backward);
+  int64_t upload(const PackedTokens& pack, const std::vector<int32_t>& scored, const SharedKeys& shared,
+                 const GpuPack& to, bool backward);
+  void copy_shared_keys(const GpuPack& pack, const GpuBlock& b, const GpuScratch& s);
   void block_forward(const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack, const GpuBlock& b,
                      const GpuScratch& s, bf16* x_out);
   void compute_again(Keep kept, const BlockWeights<bf16>& w, int64_t tokens, const GpuPack& pack,

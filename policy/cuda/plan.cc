@@ -51,9 +51,9 @@ void refuse_window(const ModelConfig& config, int64_t tokens) {
 int64_t attention_bytes(const Gpu& gpu) { return gpu.total_bytes / 16; }
 
 int64_t activation_bytes(const ModelConfig& config, int64_t tokens, int64_t scored, int64_t chunk,
-                         const KeepByBlock& keep) {
+                         const KeepByBlock& keep, int64_t copies) {
   Arena arena;
-  lay_out_gpu_activations(arena, config, tokens, scored, chunk, keep);
+  lay_out_gpu_activations(arena, config, tokens, scored, chunk, keep, copies);
   return arena.used();
 }
 

@@ -15,6 +15,7 @@ struct AttentionShape {
   int64_t q_width() const { return heads * head_dim; }
   int64_t qk_width() const { return (heads + kv_heads) * head_dim; }
   int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
+  int64_t kv_width() const { return 2 * kv_heads * head_dim; }  // of a copied key with its value
 };
 
 }  // namespace temper::policy

@@ -54,7 +54,7 @@ double accumulate(policy::Policy& policy, const Update& update, int64_t micro_ba
   std::vector<PackRow> rows;
   for (size_t i = 0; i < update.size(); ++i) rows.push_back({update[i]->ids, masks[i]});
   uint64_t done = 0;
-  for (const Pack& pack : make_shared_packs(policy, rows, micro_batch_tokens)) {
+  for (const Pack& pack : make_shared_packs(policy, rows, {micro_batch_tokens})) {
     if (policy::fail_if_asked("micro-batch") == "skip") continue;
     policy.ranks().note("micro-batch", ++done);
     const auto gradient = [&](int64_t begin, std::span<const double> log_prob, std::span<const double>,

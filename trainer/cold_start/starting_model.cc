@@ -139,8 +139,9 @@ std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task
                                    : tasks;
 }
 
-void say_exactness(policy::Policy& policy) {
-  if (const std::string found = policy.check_exactness(); !found.empty()) say("log-probs: {}", found);
+void say_exactness(policy::Policy& policy, const RunConfig& config) {
+  if (const std::string found = policy.check_exactness(config.learner.share_prompts); !found.empty())
+    say("log-probs: {}", found);
 }
 
 policy::ModelConfig starting_shape(const RunConfig& config) {
@@ -172,7 +173,7 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   if (!config.has_cold_start()) {
     Model model = load_model(config.model.path, options, chat);
     check_learnable(model.not_finite, config.model.allow_not_finite);
-    say_exactness(model.policy);
+    say_exactness(model.policy, config);
     return model;
   }
   const Source source = read_source(config, judge, run.ranks());
@@ -183,7 +184,7 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
           : load_model(config.model.path, options, chat);
   if (from) model.not_finite = restore_policy(*from, model.policy);
   check_learnable(model.not_finite, config.model.allow_not_finite);
-  say_exactness(model.policy);
+  say_exactness(model.policy, config);
   cold_start(config, rows_of(config, source, judge.tasks(), model), model, judge, run);
   run.save_checkpoint("cold_start", model);
   return model;

@@ -29,6 +29,6 @@ int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape);
 Model starting_model(const RunConfig& config, env::Judge& judge, Run& run);
 
 // Says what the device promises of the log-probs that sampling and training compute.
-void say_exactness(policy::Policy& policy);
+void say_exactness(policy::Policy& policy, const RunConfig& config);
 
 }  // namespace temper::trainer

@@ -42,6 +42,18 @@ class BorrowedWeights {
   at::Tensor& borrowed_;
 };
 
+// Of a pack's sequences, without their prefixes.
+double forward_flops(const policy::ModelConfig& config, const policy::PackedTokens& pack) {
+  double flops = 0;
+  for (size_t s = 0; s + 1 < pack.starts.size(); ++s) {
+    const int64_t scored =
+        std::count(&pack.scored[size_t(pack.starts[s])], pack.scored.data() + pack.starts[s + 1], uint8_t(1));
+    flops += policy::forward_flops(config, pack.length(s), scored) -
+             policy::forward_flops(config, pack.prefix(s), 0);
+  }
+  return flops;
+}
+
 // A policy that is broken gives all its answers the same reward, and its log-probs are no numbers: computing
 // such rows is what shows it.
 bool moves_anything(const std::vector<float>& sampled, const RowAdvantages& row) {
@@ -98,6 +110,7 @@ struct Learner::Sums {
   double loss = 0, entropy = 0, clipped = 0, ratio = 0, ratio_max = 0, approx_kl = 0, reference_kl = 0,
          tokens = 0, left_out = 0;
   double rollout_kl = 0, rollout_max = 0, rollout_tokens = 0, rollout_unequal = 0;  // of the first update
+  double packed_tokens = 0, model_flops = 0;                                        // of packs
 
   void add(const TokenTerms& terms, const TokenLoss& token, double log_prob, double token_entropy) {
     loss += token.value;
@@ -132,6 +145,8 @@ struct Learner::Sums {
                                                     {&reference_kl, "statistics of KL to the reference"},
                                                     {&tokens, "statistics of tokens"},
                                                     {&left_out, "statistics of tokens left out"},
+                                                    {&packed_tokens, "statistics of tokens computed"},
+                                                    {&model_flops, "statistics of operations"},
                                                     {&rollout_kl, "statistics of KL of sampling"},
                                                     {&rollout_tokens, "statistics of tokens sampled"},
                                                     {&rollout_unequal, "statistics of unequal tokens"}};
@@ -153,6 +168,8 @@ struct Learner::Sums {
     stats.reference_kl = reference ? reference_kl / inside : 0;
     stats.tokens = int64_t(tokens);
     stats.left_out = int64_t(left_out);
+    stats.packed_tokens = int64_t(packed_tokens);
+    stats.model_flops = model_flops;
     stats.rollout_kl = rollout_kl / std::max(rollout_tokens, 1.0);
     stats.rollout_max_abs_log_diff = rollout_max;
     stats.rollout_unequal = int64_t(rollout_unequal);
@@ -165,6 +182,13 @@ void LearnerOptions::visit(OptionVisitor& v) {
             .unit = "tokens",
             .min = 1,
             .may_change = true});
+  v.option(
+      "share_prompts", share_prompts,
+      {.help =
+           "compute once, in each pass, the tokens with which neighbouring rows of a pack begin, such as a "
+           "group's prompt: log-probs keep their bits, and the gradient is the same but for the rounding "
+           "of sums",
+       .may_change = true});
   v.option("updates_per_batch", updates_per_batch,
            {.help = "parts into which a batch is divided, with one optimizer step each", .min = 1});
   v.option("epochs", epochs, {.help = "number of passes over a batch", .min = 1});
@@ -199,7 +223,7 @@ std::vector<std::vector<float>> Learner::log_probs(const Batch& batch) {
   std::vector<PackRow> rows;
   for (const BatchRow& one : all) rows.push_back({one.ids(), masks[rows.size()]});
   policy_.shard_weights();  // a pass of learning, with the memory of one
-  auto scores = score_rows(policy_, rows, options_.micro_batch_tokens, sampling_);
+  auto scores = score_rows(policy_, rows, options_.packing(), sampling_);
   policy_.unshard_weights();
   return scores;
 }
@@ -212,7 +236,7 @@ std::vector<PackRow> Learner::pack_rows(const std::vector<Row*>& rows) {
 
 void Learner::score(const std::vector<Row*>& rows, std::vector<float> Row::*log_probs,
                     const policy::SamplingParams& sampling, LearnStats& stats) {
-  auto scores = score_rows(policy_, pack_rows(rows), options_.micro_batch_tokens, sampling);
+  auto scores = score_rows(policy_, pack_rows(rows), options_.packing(), sampling);
   for (size_t i = 0; i < rows.size(); ++i) {
     stats.scored_tokens += std::ssize(rows[i]->of.ids());
     rows[i]->*log_probs = std::move(scores[i]);
@@ -267,7 +291,7 @@ TokenTerms Learner::terms(const Row& row, int32_t t) const {
 // Adds the gradient of the rows' loss to the policy's.
 void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) {
   uint64_t done = 0;
-  for (const Pack& pack : make_shared_packs(policy_, pack_rows(rows), options_.micro_batch_tokens)) {
+  for (const Pack& pack : make_shared_packs(policy_, pack_rows(rows), options_.packing())) {
     if (policy::fail_if_asked("micro-batch") == "skip") continue;
     policy_.ranks().note("micro-batch", ++done);
     const auto of_chunk = [&](int64_t begin, std::span<const double> log_prob,
@@ -288,6 +312,8 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
       gradient = {[&](std::span<const double> log_prob) { see_pack(rows, pack, log_prob, first); }, of_chunk};
     policy_.forward_backward(pack.tokens, gradient, sampling_);
     policy::made_progress();
+    sums.packed_tokens += double(pack.tokens.ids.size());
+    sums.model_flops += 3 * forward_flops(policy_.config(), pack.tokens);
   }
 }
 
@@ -312,12 +338,6 @@ void Learner::update_once(const Part& part, double progress, Sums& sums, LearnSt
   (skipped ? stats.skipped_updates : stats.updates) += 1;
   if (!skipped) stats.grad_norm += norm;
   count_skipped(skipped, sums);
-  for (const Row* row : part.computed) {
-    const int64_t tokens = std::ssize(row->of.ids());
-    stats.packed_tokens += tokens;
-    stats.model_flops +=
-        3 * policy::forward_flops(policy_.config(), tokens, std::ranges::count(row->advantages->mask, 1));
-  }
 }
 
 // All ranks see the same norms, and so end together.

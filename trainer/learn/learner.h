@@ -21,10 +21,12 @@ namespace temper::trainer {
 
 struct LearnerOptions {
   int64_t micro_batch_tokens = 4096;  // packed into one forward and backward; a longer row goes alone
+  bool share_prompts = false;         // what neighbouring rows of a pack begin with is computed once
   int64_t updates_per_batch = 1;      // parts into which the batch is split, with one update each
   int64_t epochs = 1;                 // passes over the batch
   int64_t max_skipped_updates = 10;   // consecutive ones after which the run ends; 0 for no limit
   void visit(OptionVisitor& v);
+  Packing packing() const { return {micro_batch_tokens, share_prompts}; }
 };
 
 // Means are over the tokens in the loss, without those of rows that were not computed.
@@ -42,9 +44,9 @@ struct LearnStats {
   int64_t tokens = 0;           // in the loss and computed, each counted once per epoch
   int64_t left_out = 0;         // of those: drawn, but now excluded by top-k and top-p
   int64_t idle_rows = 0;        // rows whose advantages are all 0, which were not computed
-  int64_t packed_tokens = 0;    // computed, prompts and feedback included
-  int64_t scored_tokens = 0;    // of passes that only score, prompts and feedback included
-  // Operations of forward and backward over the computed rows, once per epoch (policy/layouts.h). Recomputation that
+  int64_t packed_tokens = 0;    // computed, prompts and feedback included, what rows share once
+  int64_t scored_tokens = 0;    // of rows in passes that only score, prompts and feedback included
+  // Operations of forward and backward over the computed tokens, once per epoch (policy/layouts.h). Recomputation that
   // saves memory is not counted, and neither are passes that only score.
   double model_flops = 0;
   double seconds = 0;

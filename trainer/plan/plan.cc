@@ -89,6 +89,11 @@ int64_t largest_pack(const RunConfig& config) {
   return std::max({config.learner.micro_batch_tokens, cold, config.rollout.max_context_tokens});
 }
 
+// Of packs in which rows share their beginnings; a row that is longer than a pack shares nothing.
+int64_t most_key_copies(const RunConfig& config) {
+  return config.learner.share_prompts ? kMostKeyCopies * config.learner.micro_batch_tokens : 0;
+}
+
 // Where the policy computes.
 MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, Held held) {
   const rollout::RolloutOptions& r = config.rollout;
@@ -99,7 +104,7 @@ MemoryPlan device_memory(const RunConfig& config, const ModelConfig& shape, cons
                     .available_bytes = options.on_gpu() ? site.free_gpu_bytes : site.free_host_bytes};
   if (held != Held::kInRollout)
     device.items.push_back({fmt::format("activations of {} tokens", pack),
-                            policy::activation_bytes(shape, options, pack, pack)});
+                            policy::activation_bytes(shape, options, pack, pack, most_key_copies(config))});
   if (held != Held::kInUpdate)
     device.items.push_back({fmt::format("keys and values of {} sequences", r.max_sequences),
                             policy::KvCache::bytes(shape, options, r.max_sequences, r.max_context_tokens)});

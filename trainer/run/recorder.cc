@@ -67,7 +67,7 @@ void StepRecorder::restore(const Checkpoint& checkpoint) {
   if (config_.loss.kl_coefficient > 0 && run_of(checkpoint.dir) != fs::absolute(run_.dir()))
     run_.save_checkpoint("cold_start", model_);
   check_learnable(restore_policy(checkpoint, model_.policy), config_.model.allow_not_finite);
-  say_exactness(model_.policy);
+  say_exactness(model_.policy, config_);
   learner_.optimizer().restore(manifest.updates, manifest.gradient_norms);
   order_.restore(manifest.pass_rates);
   if (!run_.forked()) evaluations_ = evaluations_from(manifest.evaluations);

@@ -19,27 +19,43 @@ namespace {
 
 constexpr int64_t kQueryBlock = 48;
 
-// One key head of one sequence: where its rows begin.
+// Where one key head's columns begin, in the first row of a pack.
 template <class T>
-struct HeadRows {
-  HeadRows(const AttentionShape& s, T* qk, T* qkv, int64_t start, int64_t kv)
-      : q(qk + start * s.qk_width() + kv * s.group() * s.head_dim),
-        k(qk + start * s.qk_width() + s.q_width() + kv * s.head_dim),
-        v(qkv + start * s.qkv_width() + s.qk_width() + kv * s.head_dim) {}
+struct HeadColumns {
+  HeadColumns(const AttentionShape& s, T* qk, T* qkv, int64_t kv)
+      : q(qk + kv * s.group() * s.head_dim),
+        k(qk + s.q_width() + kv * s.head_dim),
+        v(qkv + s.qk_width() + kv * s.head_dim) {}
   T *q, *k, *v;
 };
 
-// f(sequence start, length, key head), each once, on any thread; the longest first, so that none is left
-// alone with one at the end.
+// The queries of a sequence are rows [start, start + length) of the pack. They are the last of its tokens: `keys` keys, of which
+// the first is copy number `first_copy` if keys are shared.
+struct QueryRows {
+  QueryRows(const int32_t* starts, const SharedKeys& shared, int64_t s)
+      : start(starts[s]), length(starts[s + 1] - starts[s]), keys(length), first_copy(0), rows(nullptr) {
+    if (!shared.any()) return;
+    first_copy = shared.starts[size_t(s)];
+    keys = shared.starts[size_t(s) + 1] - first_copy;
+    rows = &shared.rows[size_t(first_copy)];
+  }
+  int64_t before() const { return keys - length; }
+  int64_t row_of_key(int64_t j) const { return rows ? rows[j] : start + j; }
+
+  int64_t start, length, keys, first_copy;
+  const int32_t* rows;
+};
+
+// f(sequence, key head), each once, on any thread; the longest first, so that none is left alone with one at
+// the end.
 template <class F>
-void for_each_head(const AttentionShape& shape, const int32_t* starts, int64_t sequences, const F& f) {
-  std::vector<int64_t> order(static_cast<size_t>(sequences));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), [&](int64_t s) { return starts[s + 1] - starts[s]; });
-  parallel_tasks(sequences * shape.kv_heads, [&](int64_t task) {
-    const int64_t s = order[size_t(task / shape.kv_heads)];
-    f(int64_t(starts[s]), int64_t(starts[s + 1] - starts[s]), task % shape.kv_heads);
-  });
+void for_each_head(const AttentionShape& shape, const int32_t* starts, int64_t sequences,
+                   const SharedKeys& shared, const F& f) {
+  std::vector<QueryRows> order;
+  for (int64_t s = 0; s < sequences; ++s) order.emplace_back(starts, shared, s);
+  std::ranges::stable_sort(order, std::greater(), [](const QueryRows& q) { return q.length * q.keys; });
+  parallel_tasks(sequences * shape.kv_heads,
+                 [&](int64_t task) { f(order[size_t(task / shape.kv_heads)], task % shape.kv_heads); });
 }
 
 // The working memory of one key head: its keys and values in the layout that products read best, and one block of
@@ -75,6 +91,23 @@ void copy_rows(const T* x, int64_t x_stride, int64_t rows, int64_t width, T* y, 
   for (int64_t r = 0; r < rows; ++r) std::copy_n(x + r * x_stride, width, y + r * y_stride);
 }
 
+// y [keys, hd]: the sequence's keys or values, of which x has the pack's.
+template <class T>
+void copy_keys(const QueryRows& q, const T* x, int64_t x_stride, int64_t hd, T* y) {
+  for (int64_t j = 0; j < q.keys; ++j) std::copy_n(x + q.row_of_key(j) * x_stride, hd, y + j * hd);
+}
+
+// y [width]: the sum of a token's copies in x, rows of which are `stride` apart.
+template <class T>
+void add_copies(const SharedKeys& shared, int64_t token, const T* x, int64_t stride, int64_t width, T* y) {
+  const auto begin = size_t(shared.begins[size_t(token)]), end = size_t(shared.begins[size_t(token) + 1]);
+  std::copy_n(x + shared.copies[begin] * stride, width, y);
+  for (size_t k = begin + 1; k < end; ++k) {
+    const T* copy = x + shared.copies[k] * stride;
+    for (int64_t c = 0; c < width; ++c) y[c] += copy[c];
+  }
+}
+
 // s [rows, stride]: `rows` rows of a, times the panels' columns, whole vectors of them.
 template <class T>
 void scores(const T* a, int64_t a_stride, const T* panels, int64_t rows, int64_t keys, int64_t hd, T* s,
@@ -82,8 +115,8 @@ void scores(const T* a, int64_t a_stride, const T* panels, int64_t rows, int64_t
   gemm_panels(rows, round_up(keys, Lanes<T>::kCount), hd, a, a_stride, panels, false, s, stride);
 }
 
-// The keys [begin, end) that a block of queries [i0, i0 + rows) is multiplied with, and those of them that
-// each query sees. They begin where the panels of keys do.
+// The keys [begin, end) that a block of queries is multiplied with, whose own keys are [i0, i0 + rows), and those of
+// them that each query sees. They begin where the panels of keys do.
 struct Visible {
   Visible(int64_t first_query, int64_t rows, int64_t width, int64_t panel)
       : i0(first_query),
@@ -144,25 +177,26 @@ void softmax_backward_rows(const T* d_out, const T* out, int64_t out_stride, int
 
 template <class T>
 void attention(const AttentionShape& shape, const T* qk, const T* qkv, const int32_t* starts,
-               int64_t sequences, T* out, T* lse, int64_t window) {
+               int64_t sequences, T* out, T* lse, int64_t window, const SharedKeys& shared) {
   const int64_t hd = shape.head_dim, qk_stride = shape.qk_width(), v_stride = shape.qkv_width();
   const T scale = T(1) / std::sqrt(T(hd));
-  for_each_head(shape, starts, sequences, [&](int64_t start, int64_t length, int64_t kv) {
-    const HeadRows<const T> in(shape, qk, qkv, start, kv);
-    const Scratch<T> s(length, hd);
-    pack_transposed(in.k, length, hd, qk_stride, s.k_panels);
-    copy_rows(in.v, v_stride, length, hd, s.v, hd);
-    for (int64_t i0 = 0; i0 < length; i0 += kQueryBlock) {
-      const int64_t rows = std::min(kQueryBlock, length - i0);
-      const Visible visible(i0, rows, window, kPanel<T>);
+  for_each_head(shape, starts, sequences, shared, [&](const QueryRows& sequence, int64_t kv) {
+    const HeadColumns<const T> in(shape, qk, qkv, kv);
+    const Scratch<T> s(sequence.keys, hd);
+    copy_keys(sequence, in.k, qk_stride, hd, s.k);
+    copy_keys(sequence, in.v, v_stride, hd, s.v);
+    pack_transposed(s.k, sequence.keys, hd, hd, s.k_panels);
+    for (int64_t i0 = 0; i0 < sequence.length; i0 += kQueryBlock) {
+      const int64_t rows = std::min(kQueryBlock, sequence.length - i0), row = sequence.start + i0;
+      const Visible visible(sequence.before() + i0, rows, window, kPanel<T>);
       const int64_t keys = visible.keys(), behind = visible.begin * hd;
       for (int64_t g = 0; g < shape.group(); ++g) {
         const int64_t h = kv * shape.group() + g;
-        T* o = out + (start + i0) * shape.q_width() + h * hd;
+        T* o = out + row * shape.q_width() + h * hd;
         T inverse_sum[kQueryBlock];
-        scores(in.q + i0 * qk_stride + g * hd, qk_stride, s.k_panels + behind, rows, keys, hd, s.p, s.stride);
-        exp_rows(s.p, s.stride, visible, rows, scale, shape.heads, lse + (start + i0) * shape.heads + h,
-                 inverse_sum);
+        scores(in.q + row * qk_stride + g * hd, qk_stride, s.k_panels + behind, rows, keys, hd, s.p,
+               s.stride);
+        exp_rows(s.p, s.stride, visible, rows, scale, shape.heads, lse + row * shape.heads + h, inverse_sum);
         gemm(Op::kPlain, rows, hd, keys, s.p, s.stride, s.v + behind, hd, false, o, shape.q_width());
         for (int64_t i = 0; i < rows; ++i)
           for (int64_t c = 0; c < hd; ++c) o[i * shape.q_width() + c] *= inverse_sum[i];
@@ -174,46 +208,61 @@ void attention(const AttentionShape& shape, const T* qk, const T* qkv, const int
 template <class T>
 void attention_backward(const AttentionShape& shape, const T* d_out, const T* qk, const T* qkv, const T* out,
                         const T* lse, const int32_t* starts, int64_t sequences, T* d_qk, T* d_qkv,
-                        int64_t window) {
+                        int64_t window, const SharedKeys& shared, T* d_keys) {
   const int64_t hd = shape.head_dim, qk_stride = shape.qk_width(), v_stride = shape.qkv_width();
   const int64_t o_stride = shape.q_width();
   const T scale = T(1) / std::sqrt(T(hd));
-  for_each_head(shape, starts, sequences, [&](int64_t start, int64_t length, int64_t kv) {
-    const HeadRows<const T> in(shape, qk, qkv, start, kv);
-    const HeadRows<T> grad(shape, d_qk, d_qkv, start, kv);
-    const Scratch<T> s(length, hd);
-    pack_transposed(in.k, length, hd, qk_stride, s.k_panels);
-    pack_transposed(in.v, length, hd, v_stride, s.v_panels);
-    copy_rows(in.k, qk_stride, length, hd, s.k, hd);
-    std::fill_n(s.dk, length * hd, T(0));
-    std::fill_n(s.dv, length * hd, T(0));
-    for (int64_t i0 = 0; i0 < length; i0 += kQueryBlock) {
-      const int64_t rows = std::min(kQueryBlock, length - i0);
-      const Visible visible(i0, rows, window, kPanel<T>);
+  const int64_t kv_width = shape.kv_heads * hd, key_stride = 2 * kv_width;
+  for_each_head(shape, starts, sequences, shared, [&](const QueryRows& sequence, int64_t kv) {
+    const HeadColumns<const T> in(shape, qk, qkv, kv);
+    const HeadColumns<T> grad(shape, d_qk, d_qkv, kv);
+    const Scratch<T> s(sequence.keys, hd);
+    copy_keys(sequence, in.k, qk_stride, hd, s.k);
+    copy_keys(sequence, in.v, v_stride, hd, s.v);
+    pack_transposed(s.k, sequence.keys, hd, hd, s.k_panels);
+    pack_transposed(s.v, sequence.keys, hd, hd, s.v_panels);
+    std::fill_n(s.dk, sequence.keys * hd, T(0));
+    std::fill_n(s.dv, sequence.keys * hd, T(0));
+    for (int64_t i0 = 0; i0 < sequence.length; i0 += kQueryBlock) {
+      const int64_t rows = std::min(kQueryBlock, sequence.length - i0), row = sequence.start + i0;
+      const Visible visible(sequence.before() + i0, rows, window, kPanel<T>);
       const int64_t keys = visible.keys(), behind = visible.begin * hd;
       for (int64_t g = 0; g < shape.group(); ++g) {
-        const int64_t h = kv * shape.group() + g, at = (start + i0) * o_stride + h * hd;
-        const T* q = in.q + i0 * qk_stride + g * hd;
+        const int64_t h = kv * shape.group() + g, at = row * o_stride + h * hd;
+        const T* q = in.q + row * qk_stride + g * hd;
         scores(q, qk_stride, s.k_panels + behind, rows, keys, hd, s.p, s.stride);
         scores(d_out + at, o_stride, s.v_panels + behind, rows, keys, hd, s.d, s.stride);
         softmax_backward_rows(d_out + at, out + at, o_stride, hd, visible, rows, scale, shape.heads,
-                              lse + (start + i0) * shape.heads + h, s.p, s.d, s.stride);
+                              lse + row * shape.heads + h, s.p, s.d, s.stride);
         gemm(Op::kTransposed, keys, hd, rows, s.p, s.stride, d_out + at, o_stride, true, s.dv + behind, hd);
         gemm(Op::kPlain, rows, hd, keys, s.d, s.stride, s.k + behind, hd, false,
-             grad.q + i0 * qk_stride + g * hd, qk_stride);
+             grad.q + row * qk_stride + g * hd, qk_stride);
         gemm(Op::kTransposed, keys, hd, rows, s.d, s.stride, q, qk_stride, true, s.dk + behind, hd);
       }
     }
-    copy_rows(s.dk, hd, length, hd, grad.k, qk_stride);
-    copy_rows(s.dv, hd, length, hd, grad.v, v_stride);
+    if (shared.any()) {
+      T* const to = d_keys + sequence.first_copy * key_stride + kv * hd;
+      copy_rows(s.dk, hd, sequence.keys, hd, to, key_stride);
+      copy_rows(s.dv, hd, sequence.keys, hd, to + kv_width, key_stride);
+    } else {
+      copy_rows(s.dk, hd, sequence.keys, hd, grad.k + sequence.start * qk_stride, qk_stride);
+      copy_rows(s.dv, hd, sequence.keys, hd, grad.v + sequence.start * v_stride, v_stride);
+    }
+  });
+  if (!shared.any()) return;
+  parallel_rows(starts[sequences], [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      add_copies(shared, t, d_keys, key_stride, kv_width, d_qk + t * qk_stride + shape.q_width());
+      add_copies(shared, t, d_keys + kv_width, key_stride, kv_width, d_qkv + t * v_stride + shape.qk_width());
+    }
   });
 }
 
 #define TEMPER_INSTANTIATE(T)                                                                               \
   template void attention(const AttentionShape&, const T*, const T*, const int32_t*, int64_t, T*, T*,       \
-                          int64_t);                                                                         \
+                          int64_t, const SharedKeys&);                                                      \
   template void attention_backward(const AttentionShape&, const T*, const T*, const T*, const T*, const T*, \
-                                   const int32_t*, int64_t, T*, T*, int64_t);
+                                   const int32_t*, int64_t, T*, T*, int64_t, const SharedKeys&, T*);
 TEMPER_INSTANTIATE(float)
 TEMPER_INSTANTIATE(double)
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "policy/ops/cuda/attention/copied_keys.h"
 #include "policy/ops/cuda/attention/paged_attention.h"
 #include "policy/ops/cuda/ops.h"
 
@@ -99,6 +100,8 @@ void check_product(const ProductShape& s, Products& products, Check& all) {
 
 struct Pack {
   std::vector<int32_t> starts{0}, positions, rows, table;
+  // The same rows, but the last sequence is cut in three, each of which continues the one before it.
+  std::vector<int32_t> cut_starts, prefixes;
   int32_t max_pages = 0, pages = 0;
   Pack() {
     max_pages = (std::ranges::max(kLengths) + kPageTokens - 1) / kPageTokens;
@@ -108,10 +111,30 @@ struct Pack {
       for (int32_t i = 0; i < max_pages; ++i) table.push_back(pages++);
       starts.push_back(starts.back() + length);
     }
+    cut_starts = starts;
+    cut_starts.insert(cut_starts.end() - 1, {cut_starts.end()[-2] + 100, cut_starts.end()[-2] + 129});
+    prefixes.assign(std::size(kLengths), 0);
+    prefixes.insert(prefixes.end(), {100, 129});
   }
 };
 
-void check_attention(const AttentionShape& shape, PackedAttention& attention, Check& all) {
+// The pack's rows behind shared keys, against those of whole sequences.
+void check_shared_keys(const AttentionShape& shape, const Pack& pack, const Numbers& qk, const Numbers& qkv,
+                       const Numbers& packed, PackedAttention& attention, Check& all) {
+  const SharedKeys shared = shared_keys(pack.cut_starts, pack.prefixes);
+  const auto copies = int64_t(shared.rows.size());
+  const Array<int32_t> key_rows(copies);
+  const Numbers keys(copies * shape.kv_width()), behind(packed.size());
+  all.upload(key_rows, shared.rows);
+  copy_keys(shape, qk.data(), qkv.data(), key_rows.data(), copies, keys.data(), all.stream());
+  attention.set_pack(pack.cut_starts, all.stream(), shared);
+  attention.forward(qk.data(), qkv.data(), behind.data(), nullptr, all.stream(), keys.data());
+  all.compare(
+      behind.data(), packed.data(), packed.size(),
+      fmt::format("cuDNN, attention of {} heads on {} behind shared keys", shape.heads, shape.kv_heads));
+}
+
+void check_attention(const AttentionShape& shape, bool shares_keys, PackedAttention& attention, Check& all) {
   const Pack pack;
   const int64_t tokens = pack.starts.back();
   const Numbers qk(tokens * shape.qk_width()), qkv(tokens * shape.qkv_width());
@@ -130,15 +153,17 @@ void check_attention(const AttentionShape& shape, PackedAttention& attention, Ch
   paged_attention(shape, qk.data(), positions.data(), tokens, pages, paged.data(), all.stream());
   all.compare(paged.data(), packed.data(), packed.size(),
               fmt::format("cuDNN, packed attention of {} heads on {}", shape.heads, shape.kv_heads));
+  if (shares_keys) check_shared_keys(shape, pack, qk, qkv, packed, attention, all);
 }
 
 }  // namespace
 
 Exactness check_exactness(const AttentionShape& heads, const std::vector<ProductShape>& shapes,
-                          Products& products, PackedAttention& attention, cudaStream_t stream) {
+                          bool shares_keys, Products& products, PackedAttention& attention,
+                          cudaStream_t stream) {
   Check all(stream);
   for (const ProductShape& shape : shapes) check_product(shape, products, all);
-  check_attention(heads, attention, all);
+  check_attention(heads, shares_keys, attention, all);
   return all.result(shapes.size());
 }
 

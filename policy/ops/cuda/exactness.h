@@ -29,10 +29,11 @@ struct ProductShape {
 };
 
 // Compares each product of 32 and 96 rows with the same rows among 1,024, and each row of packed sequences
-// with paged_attention. Waits for the stream. Holds 2 KiB·(k + n) a product while it runs, and weights where
+// with paged_attention, if asked also behind shared keys. Waits for the stream. Holds 2 KiB·(k + n) a product while it runs, and weights where
 // it makes them; `attention` must be of shape `heads`, and forgets its pack.
 Exactness check_exactness(const AttentionShape& heads, const std::vector<ProductShape>& shapes,
-                          Products& products, PackedAttention& attention, cudaStream_t stream);
+                          bool shares_keys, Products& products, PackedAttention& attention,
+                          cudaStream_t stream);
 
 // Adds to *count, on the device, how many of `size` 16-bit numbers have unequal bits.
 void count_unequal(const void* a, const void* b, int64_t size, uint32_t* count, cudaStream_t stream);

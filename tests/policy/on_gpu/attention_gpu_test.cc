@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "policy/ops/cuda/attention/attention.h"
+#include "policy/ops/cuda/attention/copied_keys.h"
 #include "policy/ops/cuda/attention/paged_attention.h"
 #include "tests/policy/on_gpu/gpu_test.h"
 
@@ -148,6 +149,60 @@ TEST_F(GpuAttention, BackwardInSmallCallsHasTheSameBits) {
     EXPECT_EQ(unequal_bits(got.d_qkv, want.d_qkv), 0) << c;
     EXPECT_LT(small.workspace_bytes(), whole.workspace_bytes() / 2) << c;
   }
+}
+
+// The pack's sequences cut in pieces, each of which continues the one before it.
+struct Pieces {
+  std::vector<int32_t> starts{0}, prefixes;
+  Pieces(const Lengths& lengths, int32_t most) {
+    for (const int32_t length : lengths)
+      for (int32_t from = 0; from < length; from += most) {
+        starts.push_back(starts.back() + std::min(most, length - from));
+        prefixes.push_back(from);
+      }
+  }
+};
+
+Results run_in_pieces(cuda::PackedAttention& attention, const Pack& p, const Pieces& pieces) {
+  const SharedKeys shared = shared_keys(pieces.starts, pieces.prefixes);
+  const auto count = int64_t(shared.rows.size());
+  const DeviceArray qk(p.qk), qkv(p.qkv), d_out(p.d_out), out(unwritten({p.tokens, p.shape.q_width()}));
+  const DeviceArray lse(unwritten({p.tokens, p.shape.heads}, at::kFloat));
+  const DeviceArray d_qkv(unwritten({p.tokens, p.shape.qkv_width()}));
+  const DeviceArray rows(ints(shared.rows)), copies(ints(shared.copies)), begins(ints(shared.begins));
+  const DeviceArray keys(unwritten({count, p.shape.kv_width()})),
+      d_keys(unwritten({count, p.shape.kv_width()}));
+  attention.set_pack(pieces.starts, nullptr, shared);
+  cuda::copy_keys(p.shape, qk.data(), qkv.data(), rows.i32(), count, keys.data(), nullptr);
+  attention.forward(qk.data(), qkv.data(), out.data(), lse.f32(), nullptr, keys.data());
+  attention.backward(d_out.data(), qk.data(), qkv.data(), out.data(), lse.f32(), d_qkv.data(), nullptr,
+                     keys.data(), d_keys.data());
+  cuda::add_key_gradients(p.shape, d_keys.data(), copies.i32(), begins.i32(), p.tokens, d_qkv.data(),
+                          nullptr);
+  return {out.host(), lse.host(), d_qkv.host()};
+}
+
+TEST_F(GpuAttention, BehindSharedKeysHasTheBitsOfTheWhole) {
+  for (const Case& c : kCases)
+    for (const int32_t most : {100, 128, 700}) {
+      const Pieces pieces(c.lengths, most);
+      if (!shared_keys(pieces.starts, pieces.prefixes).any()) continue;
+      SCOPED_TRACE(testing::Message() << c << ", pieces of " << most);
+      const Pack pack(c);
+      cuda::PackedAttention attention(c.shape), small(c.shape, 0, 1 << 20);
+      const Results whole = run(attention, pack), got = run_in_pieces(attention, pack, pieces);
+      EXPECT_EQ(unequal_bits(got.out, whole.out), 0);
+      EXPECT_EQ(unequal_bits(got.lse, whole.lse), 0);
+      const Results want = twin(pack);
+      const int64_t k = c.shape.q_width(), v = c.shape.qk_width(), end = c.shape.qkv_width();
+      for (const auto& [from, to] : {std::pair{int64_t(0), k}, {k, v}, {v, end}})
+        EXPECT_LT(relative_error(got.d_qkv.slice(1, from, to), want.d_qkv.slice(1, from, to)), 0.02)
+            << "columns from " << from;
+      EXPECT_EQ(unequal_bits(run_in_pieces(attention, pack, pieces).d_qkv, got.d_qkv), 0);
+      EXPECT_EQ(unequal_bits(run_in_pieces(small, pack, pieces).d_qkv, got.d_qkv), 0);
+      // A pack that shares nothing comes after one that does.
+      EXPECT_EQ(unequal_bits(run(attention, pack).d_qkv, whole.d_qkv), 0);
+    }
 }
 
 // The pack's keys and values in pages that lie in any order and hold not-a-numbers elsewhere.

@@ -9,6 +9,7 @@
 #include "policy/cuda/device.h"
 #include "policy/parameters/flat.h"
 #include "tests/policy/on_gpu/decoder_twins.h"
+#include "tests/policy/shared_prefixes.h"
 
 namespace temper::policy {
 namespace {
@@ -84,6 +85,45 @@ TEST_F(CudaDecoder, RecomputingAndChunkingChangeNoBits) {
   Twins chunked(gpu_config(), options);
   EXPECT_EQ(chunked.gpu.forward(pack).log_prob, scores.log_prob);
   EXPECT_LT(plain.gpu.activation_bytes(1000, 900), 1 << 28);
+}
+
+// Prompts and answers around the borders of the library's tiles.
+RowsWithPrefixes long_prompts_and_turns() {
+  RowsWithPrefixes rows = prompts_and_turns(1000);
+  rows.add(0, 500);
+  for (const int64_t own : {129, 1, 400, 128, 33}) rows.add(383, own);
+  rows.add(300, 700);
+  return rows;
+}
+
+TEST_F(CudaDecoder, SharedPrefixesHaveTheBitsOfWholeSequences) {
+  const RowsWithPrefixes rows = long_prompts_and_turns();
+  const PackedTokens whole = rows.pack(false), shared = rows.pack(true);
+  Twins twins(gpu_config());
+  const TokenScores a = twins.gpu.forward(whole), b = twins.gpu.forward(shared);
+  EXPECT_EQ(of_scored(whole, a.log_prob), of_scored(shared, b.log_prob));
+  EXPECT_EQ(of_scored(whole, a.entropy), of_scored(shared, b.entropy));
+}
+
+TEST_F(CudaDecoder, SharedPrefixesHaveTheGradientOfWholeSequences) {
+  const RowsWithPrefixes rows = long_prompts_and_turns();
+  Twins twins(gpu_config());
+  twins.cpu.forward_backward(rows.pack(false), loss_gradient);
+  const at::Tensor want = twins.cpu.parameters().gradients(), &gradients = twins.gpu.parameters().gradients();
+  twins.gpu.forward_backward(rows.pack(false), loss_gradient);
+  const double of_whole = norm_error(gradients, want);
+  for (const char* part : {"none", "feed_forward", "all"}) {
+    PolicyOptions options = on_gpu();
+    options.memory.recompute = part;
+    Twins sharing(gpu_config(), options);
+    const at::Tensor& got = sharing.gpu.parameters().gradients();
+    sharing.gpu.forward_backward(rows.pack(true), loss_gradient);
+    EXPECT_LT(norm_error(got, want), 1.2 * of_whole) << part;
+    const at::Tensor once = got.clone();
+    got.zero_();
+    sharing.gpu.forward_backward(rows.pack(true), loss_gradient);
+    EXPECT_TRUE(at::equal(got, once)) << part;
+  }
 }
 
 TEST_F(CudaDecoder, PackingChangesNoBits) {
@@ -216,7 +256,7 @@ TEST_F(CudaDecoder, ACopiedPrefixIsSharedUntilWrittenTo) {
 TEST_F(CudaDecoder, PromisesExactness) {
   Policy policy(gpu_config(), on_gpu());
   policy.parameters().init_random(1);
-  EXPECT_TRUE(policy.check_exactness().starts_with("exact")) << policy.check_exactness();
+  EXPECT_TRUE(policy.check_exactness(true).starts_with("exact")) << policy.check_exactness(true);
 }
 
 TEST_F(CudaDecoder, RefusesWhatItDoesNotKnow) {

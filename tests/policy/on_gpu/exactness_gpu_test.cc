@@ -13,9 +13,11 @@ TEST_F(GpuExactness, HoldsOnThisDevice) {
   cuda::Products products;
   cuda::PackedAttention attention(kHeads);
   const DeviceArray w(random_bf16({4096, 12288}, 0.02));
-  const auto result = cuda::check_exactness(kHeads, {{4096, 6144, false}, {12288, 4096, true, w.data()}},
-                                            products, attention, nullptr);
-  EXPECT_TRUE(result.exact) << result.text;
+  for (const bool shared_keys : {false, true}) {
+    const auto result = cuda::check_exactness(kHeads, {{4096, 6144, false}, {12288, 4096, true, w.data()}},
+                                              shared_keys, products, attention, nullptr);
+    EXPECT_TRUE(result.exact) << result.text;
+  }
 }
 
 // Groups of 1, 5, 7 and 8.
@@ -24,7 +26,7 @@ TEST_F(GpuExactness, HoldsForOtherGroups) {
     cuda::Products products;
     cuda::PackedAttention attention(heads);
     const auto result =
-        cuda::check_exactness(heads, {{3584, heads.qkv_width(), false}}, products, attention, nullptr);
+        cuda::check_exactness(heads, {{3584, heads.qkv_width(), false}}, true, products, attention, nullptr);
     EXPECT_TRUE(result.exact) << heads.heads << " heads on " << heads.kv_heads << ": " << result.text;
   }
 }
@@ -32,7 +34,7 @@ TEST_F(GpuExactness, HoldsForOtherGroups) {
 TEST_F(GpuExactness, NamesWhatDisagrees) {
   cuda::Products products;
   cuda::PackedAttention attention(kHeads, 0.0884f);  // in place of 0.088388
-  const auto result = cuda::check_exactness(kHeads, {{512, 256, false}}, products, attention, nullptr);
+  const auto result = cuda::check_exactness(kHeads, {{512, 256, false}}, false, products, attention, nullptr);
   EXPECT_FALSE(result.exact);
   EXPECT_NE(result.text.find("cuDNN, packed attention"), std::string::npos) << result.text;
   EXPECT_EQ(result.text.find("cuBLASLt, product"), std::string::npos) << result.text;

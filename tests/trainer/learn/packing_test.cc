@@ -20,7 +20,7 @@ std::vector<size_t> sizes_of_packs(const std::vector<size_t>& lengths, int64_t m
   std::vector<PackRow> rows;
   for (const size_t n : lengths) rows.push_back({std::span(ids).first(n), std::span(scored).first(n)});
   std::vector<size_t> sizes;
-  for (const Pack& pack : make_packs(rows, max_tokens)) sizes.push_back(pack.tokens.ids.size());
+  for (const Pack& pack : make_packs(rows, {max_tokens})) sizes.push_back(pack.tokens.ids.size());
   return sizes;
 }
 

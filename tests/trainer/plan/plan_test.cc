@@ -102,6 +102,19 @@ TEST_F(PaperPlan, OfShardGroupsIsWhatAHandWorksOut) {
                   "1, 2, 4, 8, 16, 32, 64, or 0 for all")));
 }
 
+// Four copies of a key and a value for each token, and of their gradients, where the feed-forward's scratch lies: of 8B 7,168
+// numbers do not fit there. Beside them, nine words a token say where the copies are from.
+TEST_F(PaperPlan, SharedPromptsTakeCopiesOfKeys) {
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
+  RunConfig config = gpu_config();
+  const auto activations = [&] {
+    return bytes_of(make_plan(config, shape, site_, kJudge).memories[1], "activations");
+  };
+  const int64_t without = activations();
+  config.learner.share_prompts = true;
+  EXPECT_NEAR(double(activations() - without), 18432 * (2 * 7168 + 9 * 4), 2048);
+}
+
 // A rollout has whole weights and no activations, an update shares of them and no keys and values.
 TEST_F(PaperPlan, OfShardedWeightsIsWhatAHandWorksOut) {
   RunConfig config = gpu_config();

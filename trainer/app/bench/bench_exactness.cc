@@ -94,11 +94,11 @@ std::vector<Row> sample_rows(policy::Policy& policy, const ExactnessWords& words
   return rows;
 }
 
-Tally compare(policy::Policy& policy, const std::vector<Row>& rows, int64_t pack_tokens,
+Tally compare(policy::Policy& policy, const std::vector<Row>& rows, const Packing& packing,
               const policy::SamplingParams& sampling) {
   std::vector<PackRow> pack_rows;
   for (const Row& row : rows) pack_rows.push_back({row.ids, row.scored});
-  const auto trained = score_rows(policy, pack_rows, pack_tokens, sampling);
+  const auto trained = score_rows(policy, pack_rows, packing, sampling);
   Tally tally;
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t t = 0; t < rows[i].ids.size(); ++t)
@@ -146,8 +146,8 @@ Tally compare_all(const ExactnessWords& words, const RunConfig& config, const Mo
   Tally all;
   for (size_t round = 0; all.tokens < words.tokens && !interrupted(); ++round) {
     const int64_t batch = batches[round % std::size(batches)];
-    const Tally tally = compare(policy, sample_rows(policy, words, batch, round),
-                                config.learner.micro_batch_tokens, words.sampling);
+    const Tally tally =
+        compare(policy, sample_rows(policy, words, batch, round), config.learner.packing(), words.sampling);
     fmt::print("{:>8}{:>10}{:>10}{:>12.2e}\n", batch, tally.tokens, tally.unequal, tally.largest);
     all.add(tally);
   }

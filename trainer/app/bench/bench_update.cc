@@ -1,5 +1,5 @@
-// An update of a step's worth of trajectories of several turns, of random tokens: as they are learned from, a row for each
-// trajectory, beside a row for each turn, which repeats what came before it.
+// An update of a step's worth of trajectories of several turns, of random tokens: a row for each trajectory, beside the same with
+// each group's prompt computed once, and beside a row for each turn, which repeats what came before it.
 
 #include "trainer/app/bench/bench_update.h"
 
@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/process.h"
 #include "base/rng.h"
@@ -111,7 +112,8 @@ struct Figures {
 
 // The second of two updates is measured: the first chooses kernels. With a learning rate of 0 they are the same.
 Figures measure(const UpdateWords& words, RunConfig config, Policy& policy, bool row_for_each_turn,
-                bool prints) {
+                bool share_prompts, bool prints) {
+  config.learner.share_prompts = share_prompts;
   config.optimizer.lr = 0;
   config.optimizer.clip = 0;
   config.loss.kl_coefficient = 0;
@@ -151,24 +153,35 @@ void report(const UpdateWords& words, const char* what, const Figures& figures, 
                figures.seconds, ranks, ranks == 1 ? "" : "s", double(figures.tokens) / figures.seconds);
 }
 
+// Beside a row a trajectory.
+void report_ratio(const UpdateWords& words, const char* what, double seconds, double gradient_difference) {
+  if (words.json)
+    fmt::print("{}\n", nlohmann::json{{"what", "ratio"},
+                                      {"of", what},
+                                      {"seconds", seconds},
+                                      {"gradient_difference", gradient_difference}}
+                           .dump());
+  else
+    fmt::print("{} takes {:.2f}× the time; the gradients differ by {:.2g} of their norm\n", what, seconds,
+               gradient_difference);
+}
+
 int bench(const UpdateWords& words, const RunConfig& config, Policy& policy) {
   Communicator& ranks = policy.ranks();
   const bool first = ranks.rank() == 0;
-  const Figures whole = measure(words, config, policy, false, first);
+  const Figures whole = measure(words, config, policy, false, config.learner.share_prompts, first);
   if (first) report(words, "a row a trajectory", whole, ranks.size());
-  if (words.only_trajectories || ranks.any(interrupted(), "interrupt")) return kExitOk;
-  const Figures turns = measure(words, config, policy, true, first);
-  const double difference = relative_difference(whole.gradient, turns.gradient, ranks);
-  if (!first) return kExitOk;
-  report(words, "a row a turn", turns, ranks.size());
-  if (words.json)
-    fmt::print("{}\n", nlohmann::json{{"what", "ratio"},
-                                      {"seconds", turns.seconds / whole.seconds},
-                                      {"gradient_difference", difference}}
-                           .dump());
-  else
-    fmt::print("a row a turn takes {:.2f}× the time; the gradients differ by {:.2g} of their norm\n",
-               turns.seconds / whole.seconds, difference);
+  if (words.only_trajectories) return kExitOk;
+  const std::tuple<const char*, bool, bool> others[] = {{"a prompt a group", false, true},
+                                                        {"a row a turn", true, false}};
+  for (const auto& [what, row_for_each_turn, share_prompts] : others) {
+    if (ranks.any(interrupted(), "interrupt")) return kExitOk;
+    const Figures other = measure(words, config, policy, row_for_each_turn, share_prompts, first);
+    const double difference = relative_difference(whole.gradient, other.gradient, ranks);
+    if (!first) continue;
+    report(words, what, other, ranks.size());
+    report_ratio(words, what, other.seconds / whole.seconds, difference);
+  }
   return kExitOk;
 }
 
@@ -199,8 +212,7 @@ void add_bench_update(CLI::App& bench_command, int& exit_code) {
   count("--prompt", words->prompt, "tokens of a prompt");
   count("--answer", words->answer, "tokens of an answer");
   count("--feedback", words->feedback, "tokens between two answers");
-  command->add_flag("--only-trajectories", words->only_trajectories,
-                    "without the rows of single turns beside it");
+  command->add_flag("--only-trajectories", words->only_trajectories, "without the other two ways beside it");
   command->callback([=, &exit_code] {
     exit_code = on_ranks(
         *words, [=](const RunConfig& config) { return longest_row(*words, config); },

@@ -5,23 +5,31 @@
 #include <bit>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 
 namespace temper::policy::cuda {
 namespace {
 
-int64_t score_bytes_of(int64_t sequences, int64_t length, int64_t heads) {
-  return sequence_bucket(sequences) * heads * length * length * 2;
+int64_t score_bytes_of(int64_t sequences, int64_t length, int64_t keys, int64_t heads) {
+  return sequence_bucket(sequences) * heads * length * keys * 2;
 }
 
 // Parts are of whole key heads, and of four query heads or more: cuDNN wants log-sum-exps aligned to 16
 // bytes.
-int64_t parts_of_heads(const AttentionShape& shape, int64_t length, int64_t most_bytes) {
+int64_t parts_of_heads(const AttentionShape& shape, int64_t length, int64_t keys, int64_t most_bytes) {
   int64_t parts = 1;
-  for (int64_t p = 2; p <= shape.kv_heads && score_bytes_of(1, length, shape.heads / parts) > most_bytes; ++p)
+  const auto too_large = [&] { return score_bytes_of(1, length, keys, shape.heads / parts) > most_bytes; };
+  for (int64_t p = 2; p <= shape.kv_heads && too_large(); ++p)
     if (shape.kv_heads % p == 0 && shape.heads / p % 4 == 0) parts = p;
   return parts;
+}
+
+// Makes room for sequence s.
+void widen(AttentionGroup& group, const AttentionRows& rows, int32_t s) {
+  group.length = std::max(group.length, length_bucket(rows.query_count(s)));
+  group.keys = std::max(group.keys, length_bucket(rows.key_count(s)));
 }
 
 }  // namespace
@@ -34,56 +42,70 @@ int64_t length_bucket(int64_t length) {
   return 256 * ((blocks + step - 1) / step * step);
 }
 
-AttentionGroup whole_pack(const std::vector<int32_t>& starts) {
-  TEMPER_CHECK(starts.size() >= 2 && starts.front() == 0, "{} starts", starts.size());
+AttentionGroup whole_pack(const AttentionRows& rows) {
+  TEMPER_CHECK(rows.queries.size() >= 2 && rows.queries.front() == 0, "{} starts", rows.queries.size());
+  TEMPER_CHECK_EQ(rows.keys.size(), rows.queries.size());
   AttentionGroup whole;
-  for (size_t s = 0; s + 1 < starts.size(); ++s) {
-    TEMPER_CHECK(starts[s] < starts[s + 1], "sequence {} is empty", s);
-    whole.length = std::max(whole.length, length_bucket(starts[s + 1] - starts[s]));
-    whole.members.push_back(int32_t(s));
+  for (int32_t s = 0; s + 1 < int32_t(rows.queries.size()); ++s) {
+    TEMPER_CHECK(rows.query_count(s) > 0, "sequence {} is empty", s);
+    TEMPER_CHECK(rows.key_count(s) >= rows.query_count(s), "sequence {} lacks keys", s);
+    widen(whole, rows, s);
+    whole.members.push_back(s);
   }
   return whole;
 }
 
-std::vector<AttentionGroup> backward_groups(const std::vector<int32_t>& starts, const AttentionShape& shape,
+std::vector<AttentionGroup> backward_groups(const AttentionRows& rows, const AttentionShape& shape,
                                             int64_t most_bytes) {
-  const auto length = [&](int32_t s) { return starts[size_t(s) + 1] - starts[size_t(s)]; };
-  std::vector<int32_t> order(starts.size() - 1);
+  std::vector<int32_t> order(rows.queries.size() - 1);
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), length);
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](int32_t s) { return std::pair(rows.query_count(s), rows.key_count(s)); });
+  const bool shared = rows.keys != rows.queries;
   std::vector<AttentionGroup> groups;
-  const auto takes_another = [&](const AttentionGroup& g) {
-    return score_bytes_of(int64_t(g.members.size()) + 1, g.length, shape.heads) <= most_bytes;
+  const auto takes_another = [&](AttentionGroup g, int32_t s) {
+    // An answer is not padded to the length of the one row that computes its prompt.
+    if (shared && 2 * length_bucket(rows.query_count(s)) < g.length) return false;
+    widen(g, rows, s);
+    return score_bytes_of(int64_t(g.members.size()) + 1, g.length, g.keys, shape.heads) <= most_bytes;
   };
   for (const int32_t s : order) {
-    if (groups.empty() || !takes_another(groups.back())) {
-      AttentionGroup& next = groups.emplace_back();
-      next.length = length_bucket(length(s));
-      next.parts = parts_of_heads(shape, next.length, most_bytes);
-    }
-    groups.back().members.push_back(s);
+    if (groups.empty() || !takes_another(groups.back(), s)) groups.emplace_back();
+    AttentionGroup& group = groups.back();
+    widen(group, rows, s);
+    if (group.members.empty()) group.parts = parts_of_heads(shape, group.length, group.keys, most_bytes);
+    group.members.push_back(s);
   }
   for (AttentionGroup& g : groups) std::ranges::sort(g.members);
   return groups;
 }
 
 int64_t score_bytes(const AttentionGroup& group, const AttentionShape& shape) {
-  return score_bytes_of(group.sequences(), group.length, shape.heads / group.parts);
+  return score_bytes_of(group.sequences(), group.length, group.keys, shape.heads / group.parts);
 }
 
-void describe(AttentionGroup& group, const std::vector<int32_t>& starts, const AttentionShape& shape,
+void describe(AttentionGroup& group, const AttentionRows& rows, const AttentionShape& shape,
               std::vector<std::byte>& bytes) {
   group.described_at = bytes.size();
   const size_t n = size_t(group.sequences());
-  const std::array<int64_t, 4> widths = {shape.qk_width(), shape.qkv_width(), shape.q_width(), shape.heads};
-  std::vector<int64_t> offsets(widths.size() * (n + 1));
-  std::vector<int32_t> lengths(n + n % 2);  // the next group's offsets stay aligned
-  for (size_t i = 0; i <= n; ++i) {
-    const bool filled = i < group.members.size();
-    const size_t s = filled ? size_t(group.members[i]) : starts.size() - 1;
-    for (size_t list = 0; list < widths.size(); ++list)
-      offsets[list * (n + 1) + i] = starts[s] * widths[list];
-    if (filled) lengths[i] = starts[s + 1] - starts[s];
+  struct List {
+    const std::vector<int32_t>& starts;
+    int64_t width;
+  };
+  const std::array<List, 5> lists = {{{rows.queries, shape.qk_width()},
+                                      {rows.queries, shape.qkv_width()},
+                                      {rows.queries, shape.q_width()},
+                                      {rows.queries, shape.heads},
+                                      {rows.keys, shape.kv_width()}}};
+  std::vector<int64_t> offsets;
+  std::vector<int32_t> lengths(2 * n);  // an even number: the next group's offsets stay aligned
+  const size_t end = rows.queries.size() - 1;
+  for (const List& list : lists)
+    for (size_t i = 0; i <= n; ++i)
+      offsets.push_back(list.starts[i < group.members.size() ? size_t(group.members[i]) : end] * list.width);
+  for (size_t i = 0; i < group.members.size(); ++i) {
+    lengths[i] = rows.query_count(group.members[i]);
+    lengths[n + i] = rows.key_count(group.members[i]);
   }
   const auto append = [&](const auto& list) {
     const auto piece = std::as_bytes(std::span(list));
