@@ -15,7 +15,6 @@ namespace temper::env {
 struct ModuleOverhead {
   double call_us = 0;
   double call_spread_us = 0;
-  double rest_us = 0;  // all else of a call: CandidateProcess::Call::rest_us
 };
 
 class ModulePairs {
@@ -26,7 +25,11 @@ class ModulePairs {
   bool enough(int64_t min_pairs, int64_t max_pairs) const;
 
   ModuleOverhead overhead() const;
-  // What calls take beyond the overhead.
+  // Whatever the candidate computes before the inputs are said to be there, or after the result is, makes its whole calls longer
+  // than the baseline's. It is told from whole calls together, because the rest of one call varies by more than a short module
+  // takes. Less than 50 us of it is not told.
+  double late_us() const;
+  // What calls take beyond the overhead, with what is late.
   TimedPairs times() const;
   // With the floor lowered by what the overhead varies by: an honest call may seem to take so much less than it does.
   TimeBounds bounds_of(TimeBounds exact) const;
@@ -39,6 +42,7 @@ class ModulePairs {
     double us = 0, rest_us = 0;
   };
   static double time_of(const Times& call, const ModuleOverhead& overhead);
+  static double rest_of(const std::vector<Times>& calls);
   static double rest_range_us(const std::vector<Times>& calls);
 
   std::vector<Times> candidate_, baseline_;

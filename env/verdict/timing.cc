@@ -128,6 +128,13 @@ Interval center_interval(const std::vector<double>& values) {
   return {middle_of(means), means[k - 1], means[means.size() - k]};
 }
 
+double lower_quartile(std::vector<double> values) {
+  TEMPER_CHECK(!values.empty());
+  const auto at = values.begin() + std::ptrdiff_t(values.size() / 4);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
 double spread(std::vector<double> values) {
   const double middle = median(values);
   std::sort(values.begin(), values.end());

@@ -7,7 +7,8 @@
 
 namespace temper::env {
 
-double median(std::vector<double> values);  // not empty
+double median(std::vector<double> values);          // not empty
+double lower_quartile(std::vector<double> values);  // not empty
 
 struct Interval {
   double center = 0, low = 0, high = 0;

@@ -251,7 +251,7 @@ class Loaded:
         for value, one in zip(self.ready.inputs, self.call[1]):
             if "value" not in one:
                 copy_by_kernel(tensor_at(exchange, one), value)
-        exchange.synchronize()
+        exchange.synchronize_and_hold()
 
     def retract(self, exchange):
         """Whoever has not computed by now what follows from the inputs, and has not copied them, cannot do so any more."""

@@ -61,6 +61,7 @@ def triton_names():
         from triton.runtime.jit import JITFunction
     except ImportError:
         return set()
+    gc.unfreeze()  # what is frozen is not listed
     return {one.fn.__name__ for one in gc.get_objects() if isinstance(one, JITFunction)}
 
 

@@ -45,9 +45,41 @@ TEST(ModuleTimes, AreWithoutWhatTurnsOfProcessesCost) {
 }
 
 TEST(ModuleTimes, CountWhatIsDoneBeforeAndAfterTheCall) {
-  const ModulePairs pairs = pairs_of(25, 1800 + 250);
+  const ModulePairs pairs = pairs_of(25, 1800 + 300);
+  EXPECT_NEAR(pairs.late_us(), 250, 10);  // all but the slack
   EXPECT_NEAR(speedup_of(pairs), 2, 0.05);
   EXPECT_TRUE(pairs.works_on());
+}
+
+TEST(ModuleTimes, CountWhatOnlySomeCallsDoLate) {
+  ModulePairs pairs;
+  for (int i = 0; i < 20; ++i) {
+    const double late_us = i % 3 ? 300 : 0;
+    pairs.add(call_of(400 + 350 - late_us, 1800 + late_us), baseline_of(400 + 350, 1800 + i % 4, 400));
+  }
+  EXPECT_NEAR(pairs.late_us(), 250, 5);
+  EXPECT_LT(speedup_of(pairs), 1.2);
+}
+
+// Rests of honest calls differ from process to process.
+TEST(ModuleTimes, DoNotCountWhatRestsDifferBy) {
+  const ModulePairs pairs = pairs_of(275, 1800 + 40);
+  EXPECT_EQ(pairs.late_us(), 0);
+  EXPECT_NEAR(speedup_of(pairs), 2, 0.03);
+}
+
+// Where the baseline's own rests vary by more, so do those of an honest candidate.
+TEST(ModuleTimes, DoNotCountWhatABusyMachineAdds) {
+  ModulePairs pairs;
+  for (int i = 0; i < 21; ++i)
+    pairs.add(call_of(400, 1880 + 40 * (i % 7)), baseline_of(400, 1800 + 80 * (i % 7), 50));
+  EXPECT_EQ(pairs.late_us(), 0);
+}
+
+// A kernel waits until other processes have had their turns. Who is done before has computed on the host.
+TEST(ModuleTimes, CountAllOfACallThatDidNotWaitForTheGpu) {
+  const ModulePairs pairs = pairs_of(-250, 1800);
+  EXPECT_NEAR(speedup_of(pairs), 550.0 / 105, 0.3);
 }
 
 // Another program has the core of the candidate's process for a while, now and then, and never that of the baseline's.
