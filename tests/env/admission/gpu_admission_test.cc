@@ -83,9 +83,10 @@ TEST(GpuAdmission, EachTrivialSolverIsFound) {
 
 // A sign is 1 or 0, so that one of two solvers has the answer of a draw, and by chance no solver has that of several.
 TEST(GpuAdmission, ASolverThatIsRightByChanceDoesNotPass) {
-  const std::string problems = problems_of(
-      "reference: '(x.sum() > 0).float().reshape(1)', outputs: {y: [1]}, timed: {n: 5, m: 11}");
-  for (const char* solver : {"zeros", "ones"}) EXPECT_EQ(problems.find(solver), std::string::npos) << problems;
+  const std::string problems =
+      problems_of("reference: '(x.sum() > 0).float().reshape(1)', outputs: {y: [1]}, timed: {n: 5, m: 11}");
+  for (const char* solver : {"zeros", "ones"})
+    EXPECT_EQ(problems.find(solver), std::string::npos) << problems;
 }
 
 // At small sizes a mean of squares is told from that of a part of them, at large ones no more.
