@@ -102,6 +102,20 @@ SCALE_INIT = "self.scale = scale"
 MIX_INIT = "self.mix = nn.Parameter(torch.randn(length, length) * length**-0.5)\n"
 STORE = "tl.store(y + row[:, None] * width + column[None, :], total)"
 STORE_SQUARE = "tl.store(y + row[:, None] * n + column[None, :], total)"
+SPANS_BELOW = {"all": ("0", "width"), "part": ("0", "tl.where(tl.program_id(1) * N < (tl.program_id(0) + 1) * M, width, 0)")}
+
+
+def load_rows(one, other):
+    """Tiles of a product of the rows of two matrices."""
+    return (f"left = tl.load({one} + row[:, None] * width + inner[None, :])\n"
+            f"right = tl.load({other} + column[None, :] * width + inner[:, None])")
+
+
+def load_mix(near):
+    """Tiles of a mixture of x, whose weights count where `near`."""
+    return (f"left = tl.load(mix + row[:, None] * n + inner[None, :])\n{near}"
+            "right = tl.load(x + inner[:, None] * width + column[None, :])")
+
 
 PROBLEMS_OF = [
     Problem(
@@ -110,9 +124,7 @@ PROBLEMS_OF = [
         product="torch.tril(self.mix) @ x",
         finish="value = tl.maximum(value, 0.0) * scale", finish_by_torch="torch.relu(product) * self.scale",
         last="value = value * scale", before_last="torch.relu(product)",
-        load="left = tl.load(mix + row[:, None] * n + inner[None, :])\n"
-             "left = tl.where(inner[None, :] <= row[:, None], left, 0.0)\n"
-             "right = tl.load(x + inner[:, None] * width + column[None, :])",
+        load=load_mix("left = tl.where(inner[None, :] <= row[:, None], left, 0.0)\n"),
         work=f"total = tl.maximum(total, 0.0) * scale\n{STORE}",
         span={"all": ("0", "n"), "part": ("0", "(tl.program_id(0) + 1) * M")},
         slips={"without_diagonal": ("inner[None, :] <= row", "inner[None, :] < row"),
@@ -126,10 +138,9 @@ PROBLEMS_OF = [
         finish_by_torch="torch.tril(product * self.scale)",
         last="value = tl.where(at % n_columns <= at // n_columns, value, 0.0)", before_last="product * self.scale",
         more="n_columns, ", more_call="k.shape[0], ",
-        load="left = tl.load(q + row[:, None] * width + inner[None, :])\n"
-             "right = tl.load(k + column[None, :] * width + inner[:, None])",
+        load=load_rows("q", "k"),
         work=f"total = tl.where(column[None, :] <= row[:, None], total * scale, 0.0)\n{STORE_SQUARE}",
-        span={"all": ("0", "width"), "part": ("0", "tl.where(tl.program_id(1) * N < (tl.program_id(0) + 1) * M, width, 0)")},
+        span=SPANS_BELOW,
         slips={"without_diagonal": ("column[None, :] <= row", "column[None, :] < row"),
                "one_block_less": ("< (tl.program_id(0) + 1) * M", "< tl.program_id(0) * M")},
         words="blocks above the diagonal"),
@@ -139,10 +150,9 @@ PROBLEMS_OF = [
         product="torch.matmul(x, x.T)",
         finish="value = 2.0 * tl.sigmoid(2.0 * scale * value) - 1.0", finish_by_torch="torch.tanh(product * self.scale)",
         last="value = 2.0 * tl.sigmoid(2.0 * value) - 1.0", before_last="product * self.scale",
-        load="left = tl.load(x + row[:, None] * width + inner[None, :])\n"
-             "right = tl.load(x + column[None, :] * width + inner[:, None])",
+        load=load_rows("x", "x"),
         work=f"total = 2.0 * tl.sigmoid(2.0 * scale * total) - 1.0\n{STORE_SQUARE}",
-        span={"all": ("0", "width"), "part": ("0", "tl.where(tl.program_id(1) * N < (tl.program_id(0) + 1) * M, width, 0)")},
+        span=SPANS_BELOW,
         slips={"half_of_the_factor": ("tl.sigmoid(2.0 * scale * total)", "tl.sigmoid(scale * total)"),
                "not_mirrored": ("tl.store(y + column[None, :] * n + row[:, None], total, mask=below)\n", "")},
         words="the blocks that are others mirrored"),
@@ -152,10 +162,8 @@ PROBLEMS_OF = [
         product="torch.triu(torch.tril(self.mix), 1 - self.window) @ x",
         finish="value = tl.load(x + at, mask=at < n).to(tl.float32) + value * scale", finish_by_torch="x + product * self.scale",
         last="value = tl.load(x + at, mask=at < n).to(tl.float32) + value", before_last="product * self.scale",
-        load="left = tl.load(mix + row[:, None] * n + inner[None, :])\n"
-             "near = (inner[None, :] <= row[:, None]) & (inner[None, :] > row[:, None] - window)\n"
-             "left = tl.where(near, left, 0.0)\n"
-             "right = tl.load(x + inner[:, None] * width + column[None, :])",
+        load=load_mix("near = (inner[None, :] <= row[:, None]) & (inner[None, :] > row[:, None] - window)\n"
+                      "left = tl.where(near, left, 0.0)\n"),
         work=f"old = tl.load(x + row[:, None] * width + column[None, :])\ntotal = old.to(tl.float32) + total * scale\n{STORE}",
         sizes="n, width, window, scale, ",
         span={"all": ("0", "n"), "part": ("tl.maximum(tl.program_id(0) * M - window, 0) // K * K", "(tl.program_id(0) + 1) * M")},
@@ -170,8 +178,7 @@ PROBLEMS_OF = [
         finish="value = 0.5 * value * (1.0 + tl.erf(value * 0.7071067811865476)) * scale",
         finish_by_torch="nn.functional.gelu(product) * self.scale",
         last="value = value * scale", before_last="nn.functional.gelu(product)",
-        load="left = tl.load(x + row[:, None] * width + inner[None, :])\n"
-             "right = tl.load(weight + column[None, :] * width + inner[:, None])",
+        load=load_rows("x", "weight"),
         work="total += tl.load(bias + column)[None, :].to(tl.float32)\n"
              f"total = 0.5 * total * (1.0 + tl.erf(total * 0.7071067811865476)) * scale\n{STORE}",
         span={"all": ("0", "width")},

@@ -7,6 +7,7 @@ five trials compare it with the reference, then each is timed a hundred times by
 Python with torch. One line a candidate, and how many a minute; `temper bench judge` on the same files is what to hold it against.
 """
 import argparse
+import importlib.util
 import os
 import re
 import statistics
@@ -14,75 +15,64 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBLEMS = ROOT / "tests/env/kernelbench/problems"
-TRIALS, TIMED, WARM, SEED, TOLERANCE, FILL_BYTES = 5, 100, 3, 42, 1e-4, 256 << 20
+TRIALS, TIMED, TOLERANCE = 5, 100, 1e-4
 
 
 def load(path, **given):
-    import importlib.util
-    spec = importlib.util.spec_from_file_location(path.stem.replace(".", "_"), path)
+    """Its source stays on the disk, where Triton reads it."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     vars(module).update(given)
     spec.loader.exec_module(module)
     return module
 
 
-def judge(problem, candidate):
+def judge(source, candidate, device):
     """In the process of one candidate."""
+    sys.path[:0] = [str(ROOT / "env/plan/triton"), str(ROOT / "env/kernelbench/python")]
     import torch
-    if not torch.cuda.is_available():
+
+    import comparable
+    import problem
+    if device == "cuda" and not torch.cuda.is_available():
         sys.exit("torch sees no GPU")
-
-    def on_gpu(values):
-        return [one.cuda() if torch.is_tensor(one) else one for one in values]
-
-    def made(model, arguments):
-        torch.manual_seed(SEED)
-        return model(*arguments).cuda()
+    told = problem.Problem(source.read_text(), "fp32", device)
+    arguments = told.init_inputs()
+    theirs = told.build(told.module.Model, arguments)
+    start = time.perf_counter()
+    ours = told.build(load(candidate, Model=told.module.Model).ModelNew, arguments)
+    built = time.perf_counter() - start
 
     def inputs(seed):
-        torch.manual_seed(seed)
-        return on_gpu(reference.get_inputs())
+        return [told.cast(one) for one in comparable.draw_inputs(told, seed)]
+
+    def is_right(seed):
+        expected, got = theirs(*inputs(seed)), ours(*inputs(seed))
+        return expected.shape == got.shape and torch.allclose(expected, got, atol=TOLERANCE, rtol=TOLERANCE)
 
     def mean_ms(model):
-        given, times = inputs(SEED), []
-        for _ in range(WARM):
-            model(*given)
-        torch.cuda.synchronize()
-        for _ in range(TIMED):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            torch.empty(FILL_BYTES, dtype=torch.int8, device="cuda").fill_(1)
-            begin.record()
-            model(*given)
-            end.record()
-            torch.cuda.synchronize()
-            times.append(begin.elapsed_time(end))
-        return statistics.mean(times)
+        synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
+        exchange = types.SimpleNamespace(device=device, synchronize=synchronize)
+        return statistics.mean(comparable.times_ms(lambda given: model(*given), inputs(problem.SEED), TIMED, exchange))
 
-    reference = load(problem)
-    with torch.no_grad():
-        torch.manual_seed(SEED)
-        arguments = on_gpu(reference.get_init_inputs())
-        theirs = made(reference.Model, arguments)
-        start = time.perf_counter()
-        ours = made(load(candidate, Model=reference.Model).ModelNew, arguments)
-        built, right = time.perf_counter() - start, 0
-        for trial in range(TRIALS):
-            expected, got = theirs(*inputs(SEED + trial)), ours(*inputs(SEED + trial))
-            right += expected.shape == got.shape and torch.allclose(expected, got, atol=TOLERANCE, rtol=TOLERANCE)
+    with torch.no_grad(), comparable.default_precision():
+        right = sum(is_right(seed) for seed in comparable.trial_seeds(TRIALS))
         print(f"{right} of {TRIALS} right, built in {built:.1f} s, {mean_ms(ours):.3f} ms, reference {mean_ms(theirs):.3f} ms", flush=True)
 
 
 def main():
     options = argparse.ArgumentParser(description="times the steps of KernelBench's script")
     options.add_argument("candidates", nargs="+", type=Path)
+    options.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu only shows that the steps are taken")
     options.add_argument("--problem", type=Path, help=argparse.SUPPRESS)
     told = options.parse_args()
     if told.problem:
-        judge(told.problem, told.candidates[0])
+        judge(told.problem, told.candidates[0], told.device)
         return
     begun = time.perf_counter()
     for path in told.candidates:
@@ -91,8 +81,8 @@ def main():
             options.error(f"{path}: no comment '# task: level1_…' names its problem")
         start = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([sys.executable, __file__, "--problem", PROBLEMS / task[1] / f"{task[2]}.py", path], text=True, check=False,
-                                  capture_output=True, env=os.environ | {"TORCH_EXTENSIONS_DIR": folder})
+            command = [sys.executable, __file__, "--device", told.device, "--problem", PROBLEMS / task[1] / f"{task[2]}.py", path]
+            done = subprocess.run(command, text=True, check=False, capture_output=True, env=os.environ | {"TORCH_EXTENSIONS_DIR": folder})
         said = done.stdout.strip() or (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         print(f"{path.stem:<40} {time.perf_counter() - start:6.1f} s  {said}", flush=True)
     print(f"{60 * len(told.candidates) / (time.perf_counter() - begun):.2f} a minute")

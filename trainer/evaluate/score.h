@@ -17,8 +17,8 @@ namespace temper::trainer {
 
 inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
 inline constexpr size_t kFastCount = std::size(kFastThresholds);
-inline constexpr double kLazyShare =
-    0.3;  // of device time in own kernels, below which a right answer is lazy
+// Of the device time in own kernels, below which a right answer is lazy.
+inline constexpr double kLazyShare = 0.3;
 
 // Scores over judged answers. INFRA is counted separately and enters no share and no mean. Hacks count as wrong, except
 // in the raw shares. These follow the naive judge or, if it was not asked, count HACK and SUSPECT as right.

@@ -79,16 +79,14 @@ class Trial {
   }
 
   void try_shape(const Shape& shape, std::vector<Solver>& solvers) {
-    for (const double magnitude : task_.magnitudes) {
-      TrialCase one = cases_.make(shape, magnitude, kSeed);
-      strike_out(one, kSeed, solvers);
-      if (idle_.size() + idle_elements_.size() > 0) weigh_inputs(one);
-      for (uint64_t draw = 1; draw < kDraws && std::ranges::any_of(solvers, &Solver::answered); ++draw) {
+    for (const double magnitude : task_.magnitudes)
+      for (uint64_t draw = 0; draw < kDraws; ++draw) {
         const uint64_t seed = kSeed + draw * kDrawStep;
-        TrialCase other = cases_.make(shape, magnitude, seed);
-        strike_out(other, seed, solvers);
+        TrialCase one = cases_.make(shape, magnitude, seed);
+        strike_out(one, seed, solvers);
+        if (draw == 0 && idle_.size() + idle_elements_.size() > 0) weigh_inputs(one);
+        if (std::ranges::none_of(solvers, &Solver::answered)) break;
       }
-    }
   }
 
   // The solvers that this draw refuses.

@@ -240,17 +240,21 @@ class Loaded:
         self.ready = None  # frees the last call's before others are made
         self.ready = self.drawn()
         if self.call[0]["kind"] == "comparable":
-            self.show(exchange)
+            self.write_inputs(exchange)
             self.ready = comparable.Trial([], self.ready.expected)
         exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
         room.leave(exchange.device)
         exchange.synchronize()
 
-    def show(self, exchange):
-        """Writes the inputs to where the candidate finds them. The clock runs."""
+    def write_inputs(self, exchange):
+        """To where the candidate finds them."""
         for value, one in zip(self.ready.inputs, self.call[1]):
             if "value" not in one:
                 copy_by_kernel(tensor_at(exchange, one), value)
+
+    def show(self, exchange):
+        """The clock runs."""
+        self.write_inputs(exchange)
         exchange.synchronize_and_hold()
 
     def retract(self, exchange):

@@ -6,7 +6,6 @@ namespace temper::policy::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kAtOnce = 8;  // rows under way of a token that occurs often
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
@@ -24,22 +23,8 @@ __global__ void __launch_bounds__(kThreads)
                               int width, float* d_table) {
   const int at = int(blockIdx.y * kThreads + threadIdx.x) * 8;
   if (at >= width) return;
-  const int end = begins[blockIdx.x + 1];
   float sum[8] = {};
-  for (int k = begins[blockIdx.x]; k < end; k += kAtOnce) {
-    Pack<T, 8> rows[kAtOnce];
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i)
-      if (k + i < end) rows[i] = load_pack<8>(dx + int64_t(order[k + i]) * width + at);
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      if (k + i >= end) break;
-      float values[8];
-      unpack(rows[i], values);
-#pragma unroll
-      for (int c = 0; c < 8; ++c) sum[c] += values[c];
-    }
-  }
+  add_rows(dx, width, at, order, begins[blockIdx.x], begins[blockIdx.x + 1], sum);
   float* row = d_table + int64_t(ids[blockIdx.x]) * width + at;
   float values[8];
   unpack(load_pack<8>(row), values);

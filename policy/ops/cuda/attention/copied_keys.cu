@@ -10,7 +10,6 @@ namespace {
 using Value = __nv_bfloat16;
 
 constexpr int kCopyThreads = 128;
-constexpr int kCopiesAtOnce = 8;  // under way of a token that many sequences share
 
 // Columns of a row: `queries` numbers of queries, then as many of keys and of values.
 struct Columns {
@@ -35,22 +34,8 @@ __global__ void __launch_bounds__(kCopyThreads)
                              const int32_t* begins, Value* d_qkv) {
   const int at = int(blockIdx.y * kCopyThreads + threadIdx.x) * 8, width = 2 * columns.keys;
   if (at >= width) return;
-  const int end = begins[blockIdx.x + 1];
   float sum[8] = {};
-  for (int k = begins[blockIdx.x]; k < end; k += kCopiesAtOnce) {
-    Pack<Value, 8> rows[kCopiesAtOnce];
-#pragma unroll
-    for (int i = 0; i < kCopiesAtOnce; ++i)
-      if (k + i < end) rows[i] = load_pack<8>(d_keys + int64_t(copies[k + i]) * width + at);
-#pragma unroll
-    for (int i = 0; i < kCopiesAtOnce; ++i) {
-      if (k + i >= end) break;
-      float values[8];
-      unpack(rows[i], values);
-#pragma unroll
-      for (int c = 0; c < 8; ++c) sum[c] += values[c];
-    }
-  }
+  add_rows(d_keys, width, at, copies, begins[blockIdx.x], begins[blockIdx.x + 1], sum);
   store_numbers(sum, d_qkv + int64_t(blockIdx.x) * (columns.queries + width) + columns.queries + at);
 }
 

@@ -106,6 +106,28 @@ __device__ void store_numbers(const float (&x)[N], T* y) {
   store_pack(pack, y);
 }
 
+// Adds N numbers of each of the rows[begin, end) of x, from column `at` on, one row after the other. Some are under way at once,
+// since a few tokens have very many.
+template <class T, int N>
+__device__ void add_rows(const T* x, int width, int at, const int32_t* rows, int begin, int end,
+                         float (&sum)[N]) {
+  constexpr int kAtOnce = 8;
+  for (int k = begin; k < end; k += kAtOnce) {
+    Pack<T, N> loaded[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i)
+      if (k + i < end) loaded[i] = load_pack<N>(x + int64_t(rows[k + i]) * width + at);
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (k + i >= end) break;
+      float values[N];
+      unpack(loaded[i], values);
+#pragma unroll
+      for (int c = 0; c < N; ++c) sum[c] += values[c];
+    }
+  }
+}
+
 // f(T{}) for the type of `dtype`'s numbers.
 template <class F>
 void with_type(DType dtype, const F& f) {
