@@ -21,7 +21,7 @@ namespace temper::trainer {
 
 struct LearnerOptions {
   int64_t micro_batch_tokens = 4096;  // packed into one forward and backward; a longer row goes alone
-  bool share_prompts = false;         // what neighbouring rows of a pack begin with is computed once
+  bool share_prompts = true;          // what neighbouring rows of a pack begin with is computed once
   int64_t updates_per_batch = 1;      // parts into which the batch is split, with one update each
   int64_t epochs = 1;                 // passes over the batch
   int64_t max_skipped_updates = 10;   // consecutive ones after which the run ends; 0 for no limit

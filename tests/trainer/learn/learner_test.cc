@@ -75,10 +75,11 @@ TEST(Learner, RowsForEachTurnTeachWhatOneRowTeaches) {
       {.entropy_coefficient = 0.1},
       {.ratio = "sequence", .normalisation = "seq_mean"},
       {.importance_cap = 2, .kl_coefficient = 0.1, .normalisation = "constant"}};
+  const LearnerOptions whole_rows{.share_prompts = false};
   for (const LossOptions& loss : losses) {
     LearnStats one, several;
-    const at::Tensor expected = gradient_of(policy, batch, random_advantages(batch), {}, loss, &one);
-    const at::Tensor found = gradient_of(policy, apart, random_advantages(apart), {}, loss, &several);
+    const at::Tensor expected = gradient_of(policy, batch, random_advantages(batch), whole_rows, loss, &one);
+    const at::Tensor found = gradient_of(policy, apart, random_advantages(apart), whole_rows, loss, &several);
     EXPECT_GT(expected.norm().item<double>(), 0);
     EXPECT_LT((found - expected).norm().item<double>(), 1e-5 * expected.norm().item<double>());
     EXPECT_EQ(one.tokens, several.tokens);

@@ -147,10 +147,10 @@ TEST(SharedPrompts, TeachWhatWholeRowsTeach) {
       for (const int64_t tokens : {1, 60, 10000}) {
         LearnStats one, other;
         const TokenAdvantages advantages = random_advantages(batch);
-        const at::Tensor want =
-            gradient_of(policy, batch, advantages, {.micro_batch_tokens = tokens}, loss, &one);
-        const at::Tensor got = gradient_of(
-            policy, batch, advantages, {.micro_batch_tokens = tokens, .share_prompts = true}, loss, &other);
+        const at::Tensor want = gradient_of(
+            policy, batch, advantages, {.micro_batch_tokens = tokens, .share_prompts = false}, loss, &one);
+        const at::Tensor got =
+            gradient_of(policy, batch, advantages, {.micro_batch_tokens = tokens}, loss, &other);
         EXPECT_GT(want.abs().max().item<double>(), 1e-3);
         EXPECT_LT(largest_difference(got, want), 1e-12);
         EXPECT_EQ(one.tokens, other.tokens);
@@ -167,7 +167,7 @@ TEST(SharedPrompts, TeachWhatWholeRowsTeach) {
 TEST(SharedPrompts, ChangeNoBitOfALogProb) {
   Policy policy = tiny_policy(policy::DType::kF32);
   const Batch batch = with_prompts(make_batch(policy), 30);
-  Learner whole(policy, {}, {}, {}, {}, 1), sharing(policy, {.share_prompts = true}, {}, {}, {}, 1);
+  Learner whole(policy, {.share_prompts = false}, {}, {}, {}, 1), sharing(policy, {}, {}, {}, {}, 1);
   EXPECT_EQ(whole.log_probs(batch), sharing.log_probs(batch));
 }
 
