@@ -24,7 +24,7 @@ class ClockPage {
   enum class Word : uint8_t {
     kGo,        // the clock runs
     kDone,      // the outputs are written; the step is over
-    kGiven,     // the inputs are there
+    kGiven,     // the inputs are there or, on a GPU, on their way
     kComputed,  // the result is there, in memory of the process's own
     kAsked,     // the places of the outputs are told
     kStep,      // what the reference shall do

@@ -9,7 +9,7 @@ triton are imported, the GPU has a context, the exchange is mapped and the proce
 answer. Only "candidate" brings foreign source, and nothing before it does.
 
 A call is timed outside: "arm" is answered at once, then this process spins until the clock page's `given` is the call's nonce: the inputs
-are there. It runs the model, waits for the device and writes the nonce to `computed`. At `asked` it is told where the outputs lie. It copies
+are there or, on a GPU, on their way, and its stream waits for them. It runs the model, waits for the device and writes the nonce to `computed`. At `asked` it is told where the outputs lie. It copies
 the result there, waits again, writes the nonce to `done`, and only then says "done". Nothing of the inputs is in its memory before the clock
 runs, and most of them is gone when it is asked.
 """
@@ -70,7 +70,7 @@ class Candidate:
 
     def op_arm(self, request):
         self.inputs = [self.value_of(one) for one in request["inputs"]]
-        watch, nonce = OwnTime(self.exchange.device), request["nonce"]
+        watch, nonce = OwnTime(self.exchange), request["nonce"]
         self.set_precision()
         self.exchange.forget_persisting()
         self.exchange.synchronize()
@@ -144,14 +144,16 @@ class OwnTime:
     """What the module's part of a call takes as this process sees it. Only the baseline is asked, and tells by how much the broker's time of a
     call is longer. Candidates' calls are watched as well, so that both do the same."""
 
-    def __init__(self, device):
+    def __init__(self, exchange):
+        self.exchange, device = exchange, exchange.device
         self.events = [EVENT(enable_timing=True) for _ in range(2)] if device == "cuda" else None
         self.turn = torch.zeros(1, device=device)
         self.times = [0.0, 0.0]
 
     def begin(self):
-        """On a GPU what follows comes after a kernel, which waits until the reference's are over. Copies to the host do not wait for other
-        processes, and what is computed there meanwhile would cost nothing."""
+        """On a GPU what follows comes when the inputs are there, and after a kernel, which waits until the reference's are over. Copies to the
+        host do not wait for other processes, and what is computed there meanwhile would cost nothing."""
+        self.exchange.wait_until_shown()
         self.turn.add_(1)
         self.mark(0)
 

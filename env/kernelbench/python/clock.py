@@ -1,8 +1,8 @@
 """The page through which a call is timed: words that the broker and this process write for each other, each in a cache line of its own.
 
-A call has a number. The broker writes it at `go` when the clock starts, at `given` when the inputs are there, and at `asked` when the places
-of the outputs are told. A candidate's process writes it at `computed` when its result is there, and at `done` when the outputs are. The
-reference has a page, too: what to do is at `step`, `go` starts it, and `done` says that it is over.
+A call has a number. The broker writes it at `go` when the clock starts, at `given` when the inputs are there or, on a GPU, on their way,
+and at `asked` when the places of the outputs are told. A candidate's process writes it at `computed` when its result is there, and at
+`done` when the outputs are. The reference has a page, too: what to do is at `step`, `go` starts it, and `done` says that it is over.
 """
 import ctypes
 import mmap

@@ -1,6 +1,7 @@
 """The memory in which calls pass between the processes: inputs in two places, weights and outputs. Tensors over it share its bytes.
 
-On a core it is a file in memory, on a GPU an allocation of the driver's that both processes map. Offsets are in bytes.
+On a core it is a file in memory, on a GPU an allocation of the driver's that both processes map. Offsets are in bytes. A word at its
+beginning says whether a call's inputs are there.
 """
 import mmap
 import os
@@ -15,7 +16,9 @@ NAMES = {dtype: name for name, dtype in TYPES.items()}
 WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes
 ALIGNMENT = 256
 PERSISTING_L2_LIMIT = 6  # CU_LIMIT_PERSISTING_L2_CACHE_SIZE
-HOLD_CYCLES = 300_000  # 150 us at a GPU's full clock
+SHOWN_BYTES = ALIGNMENT  # of that word and what pads it
+LAUNCH_CYCLES, HOLD_CYCLES = 300_000, 500_000  # 150 and 250 us at a GPU's full clock
+EQUAL = 1  # CU_STREAM_WAIT_VALUE_EQ
 
 
 def extent(sizes, strides):
@@ -78,7 +81,15 @@ class CpuExchange:
     def synchronize():
         pass
 
-    synchronize_and_hold = synchronize
+    def hide(self):
+        pass
+
+    @staticmethod
+    def show(write):
+        write()
+
+    def wait_until_shown(self):
+        pass
 
     @staticmethod
     def forget_persisting():
@@ -120,13 +131,26 @@ class CudaExchange:
         self.bytes = self.shared.bytes
         return True
 
-    def synchronize_and_hold(self):
-        """Waits for all that was launched, and keeps the GPU for a while longer. Kernels that another process launches meanwhile queue,
-        so that how fast its host launches them does not matter, as behind a fill of the cache. It does so for whoever is timed."""
-        written = torch.cuda.Event()
-        written.record()
+    def hide(self):
+        """No inputs are there until they are shown."""
+        self.raw(torch.int32, 1, 0).zero_()
+
+    def show(self, write):
+        """Has inputs written some 250 us from now. Kernels that another process launches meanwhile queue, so that how fast its host
+        launches them does not matter, as behind a fill of the cache. It does so for whoever is timed, and nobody can compute with what
+        is not there."""
+        begun = torch.cuda.Event()
+        torch.cuda._sleep(LAUNCH_CYCLES)
+        begun.record()
         torch.cuda._sleep(HOLD_CYCLES)
-        written.synchronize()
+        write()
+        self.raw(torch.int32, 1, 0).fill_(1)
+        begun.synchronize()
+
+    def wait_until_shown(self):
+        """The current stream waits, and the host does not."""
+        stream = torch.cuda.current_stream().cuda_stream
+        self.driver.call("cuStreamWaitValue32_v2", stream, self.shared.address, 1, EQUAL)
 
     def exported(self):
         return self.shared.exported()

@@ -11,7 +11,7 @@ import needs
 import power
 import room
 import strict
-from exchange import ALIGNMENT, bytes_of, contiguous, copy_by_kernel, spec_of, tensor_at
+from exchange import ALIGNMENT, SHOWN_BYTES, bytes_of, contiguous, copy_by_kernel, spec_of, tensor_at
 from problem import Problem, ProblemError, failed
 
 SHIFTS = 64  # a tensor begins at one of that many places
@@ -174,8 +174,9 @@ class Loaded:
 
     def lay_out(self):
         tensors = [one for one in self.inputs if "value" not in one]
-        self.slots = [0, region_bytes(tensors)]
-        self.weights_at = 2 * self.slots[1]
+        self.slot_bytes = region_bytes(tensors)
+        self.slots = [SHOWN_BYTES, SHOWN_BYTES + self.slot_bytes]
+        self.weights_at = SHOWN_BYTES + 2 * self.slot_bytes
         self.outputs_at = self.weights_at + region_bytes(self.weights)
         self.outputs_bytes = region_bytes(self.output_places())
         self.bytes = self.outputs_at + self.outputs_bytes
@@ -243,6 +244,7 @@ class Loaded:
             self.write_inputs(exchange)
             self.ready = comparable.Trial([], self.ready.expected)
         exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
+        exchange.hide()
         room.leave(exchange.device)
         exchange.synchronize()
 
@@ -254,13 +256,12 @@ class Loaded:
 
     def show(self, exchange):
         """The clock runs."""
-        self.write_inputs(exchange)
-        exchange.synchronize_and_hold()
+        exchange.show(lambda: self.write_inputs(exchange))
 
     def retract(self, exchange):
         """Whoever has not computed by now what follows from the inputs, and has not copied them, cannot do so any more."""
         first = self.slots[self.turn]
-        exchange.all[first:first + self.slots[1]].fill_(0xFF)
+        exchange.all[first:first + self.slot_bytes].fill_(0xFF)
         exchange.synchronize()
 
     def snapshot(self, exchange):

@@ -38,6 +38,7 @@ SIGNATURES = {
     "cuMemRelease": [ADDRESS],
     "cuCtxSetLimit": [ctypes.c_int, ctypes.c_size_t],
     "cuCtxResetPersistingL2Cache": [],
+    "cuStreamWaitValue32_v2": [ctypes.c_void_p, ADDRESS, ctypes.c_uint32, ctypes.c_uint],
 }
 
 
