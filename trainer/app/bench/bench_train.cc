@@ -54,6 +54,7 @@ Memory memory_of(const TrainWords& words, RunConfig config, Communicator& ranks)
   config.learner.micro_batch_tokens = words.batch * words.length;
   config.rollout.max_context_tokens = words.length;
   config.cold_start.epochs = 0;
+  config.learner.share_prompts = false;  // rows of random tokens share nothing
   const bool on_gpu = config.model.policy().on_gpu();
   return {on_gpu ? policy::cuda::peak_memory().allocated_bytes : 0,
           update_memory(config, config.model.shape, site_here(config, ranks)).needed_bytes()};
