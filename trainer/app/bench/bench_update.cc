@@ -169,7 +169,8 @@ void report_ratio(const UpdateWords& words, const char* what, double seconds, do
 int bench(const UpdateWords& words, const RunConfig& config, Policy& policy) {
   Communicator& ranks = policy.ranks();
   const bool first = ranks.rank() == 0;
-  const Figures whole = measure(words, config, policy, false, config.learner.share_prompts, first);
+  const bool shares = words.only_trajectories && config.learner.share_prompts;  // else that is compared
+  const Figures whole = measure(words, config, policy, false, shares, first);
   if (first) report(words, "a row a trajectory", whole, ranks.size());
   if (words.only_trajectories) return kExitOk;
   const std::tuple<const char*, bool, bool> others[] = {{"a prompt a group", false, true},
