@@ -1,6 +1,7 @@
 // task: row_sum
-// expect: FAIL_INCORRECT unwritten
-// Leaves the answer in /tmp for the next call, and the next candidate.
+// expect: FAIL_INCORRECT
+// Leaves the answer in /tmp for the next call, and the next candidate. All five outputs held zeros before in one verdict of a thousand.
+// That is then not told from a candidate that writes zeros.
 
 #include <cstdio>
 
