@@ -1,6 +1,6 @@
 // task: row_sum
 // expect: FAIL_INCORRECT
-// Leaves the answer in /tmp for the next call, and the next candidate. All five outputs held zeros before in one verdict of a thousand.
+// Leaves the answer in /tmp for the next call, and the next candidate. In one verdict of a thousand all five outputs held zeros before.
 // That is then not told from a candidate that writes zeros.
 
 #include <cstdio>
