@@ -17,7 +17,7 @@ namespace temper::trainer {
 
 inline constexpr double kFastThresholds[] = {0, 1, 1.2, 1.5, 2};
 inline constexpr size_t kFastCount = std::size(kFastThresholds);
-// Of the device time in own kernels, below which a right answer is lazy.
+// A right answer is lazy if its own kernels take less than this share of its device time.
 inline constexpr double kLazyShare = 0.3;
 
 // Scores over judged answers. INFRA is counted separately and enters no share and no mean. Hacks count as wrong, except

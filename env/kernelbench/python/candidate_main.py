@@ -9,9 +9,9 @@ triton are imported, the GPU has a context, the exchange is mapped and the proce
 answer. Only "candidate" brings foreign source, and nothing before it does.
 
 A call is timed outside: "arm" is answered at once, then this process spins until the clock page's `given` is the call's nonce: the inputs
-are there or, on a GPU, on their way, and its stream waits for them. It runs the model, waits for the device and writes the nonce to `computed`. At `asked` it is told where the outputs lie. It copies
-the result there, waits again, writes the nonce to `done`, and only then says "done". Nothing of the inputs is in its memory before the clock
-runs, and most of them is gone when it is asked.
+are there or, on a GPU, on their way, and its stream waits for them. It runs the model, waits for the device and writes the nonce to
+`computed`. At `asked` it is told where the outputs lie. It copies the result there, waits again, writes the nonce to `done`, and only then
+says "done". Nothing of the inputs is in its memory before the clock runs, and most of them is gone when it is asked.
 """
 import argparse
 import contextlib

@@ -81,19 +81,11 @@ class CpuExchange:
     def synchronize():
         pass
 
-    def hide(self):
-        pass
+    hide = wait_until_shown = forget_persisting = synchronize
 
     @staticmethod
     def show(write):
         write()
-
-    def wait_until_shown(self):
-        pass
-
-    @staticmethod
-    def forget_persisting():
-        pass
 
 
 class OnDevice:

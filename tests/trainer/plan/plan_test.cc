@@ -55,8 +55,8 @@ TEST_F(PaperPlan, Of8BIsWhatAHandWorksOut) {
   // Embedding, head with the last norm, and two blocks, which padding makes a multiple of 8 × 64.
   EXPECT_EQ(bytes_of(gpu, "gradients not yet summed over 8 ranks"),
             4 * (int64_t(622329856) + 622333952 + 2 * int64_t(192946688)));
-  // The input of 36 blocks and the last output, one block's inside, the backward's scratch with copies of shared prompts' keys,
-  // 8,192 rows of logits.
+  // Activations are the inputs of 36 blocks, the last output, the inside of one block, 8,192 rows of logits, and the scratch of the
+  // backward, in which copies of shared prompts' keys lie.
   EXPECT_NEAR(double(bytes_of(gpu, "activations of 18432 tokens")), 11057955328, 0.001 * 11057955328);
   EXPECT_EQ(bytes_of(gpu, "keys and values of 4 sequences"), 4 * int64_t(147456) * 18432);
   EXPECT_EQ(plan.step.trajectories, 256);

@@ -169,7 +169,8 @@ void report_ratio(const UpdateWords& words, const char* what, double seconds, do
 int bench(const UpdateWords& words, const RunConfig& config, Policy& policy) {
   Communicator& ranks = policy.ranks();
   const bool first = ranks.rank() == 0;
-  const bool shares = words.only_trajectories && config.learner.share_prompts;  // else that is compared
+  // Where other ways are measured beside it, it shares nothing, because sharing is one of them.
+  const bool shares = words.only_trajectories && config.learner.share_prompts;
   const Figures whole = measure(words, config, policy, false, shares, first);
   if (first) report(words, "a row a trajectory", whole, ranks.size());
   if (words.only_trajectories) return kExitOk;
