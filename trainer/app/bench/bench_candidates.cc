@@ -1,6 +1,7 @@
 #include "trainer/app/bench/bench_candidates.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -36,6 +37,17 @@ std::vector<std::string> kinds_of(const std::string& expected) {
   return kinds;
 }
 
+// "1.15" → 1.15.
+std::optional<double> bound_of(const std::filesystem::path& path, const std::string& key,
+                               const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  double bound = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw ConfigError("--candidates {}: {}: {}: must be a number", path.string(), key, text);
+  return bound;
+}
+
 using Candidates = std::vector<BenchCandidate>;
 
 // One of `broken`, one of `wrong`, eight of `right`, and again while there are right ones.
@@ -51,6 +63,18 @@ Candidates mixed(const Candidates& right, const Candidates& broken, const Candid
 
 }  // namespace
 
+std::string BenchCandidate::unexpected(const env::Verdict& verdict) const {
+  const std::string first_line = verdict.message.substr(0, verdict.message.find('\n'));
+  if (!expected.empty() && std::ranges::count(expected, env::to_string(verdict.kind)) == 0) return first_line;
+  if (!verdict.pass()) return "";
+  if (speedup_below && verdict.speedup >= *speedup_below)
+    return fmt::format("speedup {:.3g}, not below {}: {}", verdict.speedup, *speedup_below, first_line);
+  if (share_below && verdict.profile_share >= *share_below)
+    return fmt::format("share {:.3g} in its own kernels, not below {}: {}", verdict.profile_share,
+                       *share_below, first_line);
+  return "";
+}
+
 Candidates candidates_of(const std::filesystem::path& folder) {
   Candidates candidates;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -58,9 +82,13 @@ Candidates candidates_of(const std::filesystem::path& folder) {
     const env::Language* const language = env::language_of_extension(entry.path().extension());
     const std::string comment = language ? language->comment : "//";
     const std::string source = read_file(entry.path()), task = marked(comment, source, "task");
-    if (!task.empty())
-      candidates.push_back(
-          {entry.path().stem(), task, source, kinds_of(marked(comment, source, "expect")), comment});
+    if (task.empty()) continue;
+    const auto bound = [&](const char* key) {
+      return bound_of(entry.path(), key, marked(comment, source, key));
+    };
+    candidates.push_back({entry.path().stem(), task, source, comment,
+                          kinds_of(marked(comment, source, "expect")), bound("speedup_below"),
+                          bound("share_below")});
   }
   std::ranges::sort(candidates, {}, &BenchCandidate::name);
   if (candidates.empty())
@@ -91,9 +119,9 @@ Candidates trace_candidates(env::Judge& judge, uint64_t seed) {
        : compiles ? wrong
                   : broken)
           .push_back({trace.task, trace.task, answer.code,
+                      env::find_language(env::find_task(judge.tasks(), trace.task).language).comment,
                       passed ? std::vector<std::string>{env::to_string(env::VerdictKind::kPass)}
-                             : std::vector<std::string>{},
-                      env::find_language(env::find_task(judge.tasks(), trace.task).language).comment});
+                             : std::vector<std::string>{}});
     }
   throw_if_interrupted();
   if (right.empty()) throw WorldError("bench judge: no trace passed the judge");

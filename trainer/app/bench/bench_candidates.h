@@ -2,6 +2,7 @@
 // The candidates that `temper bench judge` submits.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,18 @@ namespace temper::trainer {
 struct BenchCandidate {
   std::string name;  // the file's name without folder and extension, or the name of a trace's task
   std::string task, source;
-  std::vector<std::string> expected =
-      {};                      // verdicts that the file names: "// expect: KIND|OTHER_KIND reason"
   std::string comment = "//";  // what a comment begins with in its language
+  // What the file says of its verdict, and empty where it says nothing.
+  std::vector<std::string> expected = {};  // "// expect: KIND|OTHER_KIND reason"
+  // Of a PASS: "// speedup_below: 1.15", "// share_below: 0.2" of device time in its own kernels.
+  std::optional<double> speedup_below = {}, share_below = {};
+
+  // What the verdict is and should not be; empty: it is as expected.
+  std::string unexpected(const env::Verdict& verdict) const;
 };
 
 // Source files of a folder, each with a comment "// task: NAME" or "# task: NAME", by name. Errors: ConfigError if there
-// is none.
+// is none, or if a file's bound is not a number.
 std::vector<BenchCandidate> candidates_of(const std::filesystem::path& folder);
 
 // Nine of `some`, one of `others`, and so on until all of both have been there.
