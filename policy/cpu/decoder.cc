@@ -53,7 +53,8 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
   const auto g = gradient_pointers<T>(store, config_);
   BackwardScratch<T> s = a.backward;
   std::fill_n(s.dx_out, tokens * width, T(0));
-  for (const size_t unit : {size_t(0), a.blocks.size() + 1}) store.begin_unit_to_add(unit);
+  store.begin_unit_to_add(a.blocks.size() + 1);
+  if (config_.tie_word_embeddings) store.begin_unit_to_add(0);
   TokenScores scores = head(w, &g, pack, a, params, gradient);
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
@@ -64,6 +65,7 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
     store.finish_unit(i + 1);
     std::swap(s.dx_out, s.dx_in);
   }
+  if (!config_.tie_word_embeddings) store.begin_unit_to_add(0);
   cpu::embedding_backward(s.dx_out, pack.ids.data(), tokens, width, g.embedding);
   store.finish_unit(0);
   return scores;

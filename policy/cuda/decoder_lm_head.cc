@@ -17,11 +17,9 @@ struct CudaDecoder::HeadChunk {
   std::vector<double> log_prob, entropy, d_log_prob, d_entropy;
 };
 
-// A tied head's gradient is the embedding's, and the first of the two. That of an embedding alone has rows which nobody
-// writes.
+// A tied head's gradient is the embedding's, and the first of the two.
 CudaDecoder::HeadGradients CudaDecoder::begin_head(ParameterStore& store, const Gradients& g) const {
   const bool tied = config_.tie_word_embeddings, add_norm = store.begin_unit(store.units().size() - 1);
-  if (!tied) store.begin_unit_to_add(0);
   return {g.norm, g.head, add_norm, tied ? store.begin_unit(0) : add_norm};
 }
 

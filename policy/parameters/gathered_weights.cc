@@ -40,7 +40,7 @@ GatheredWeights::Memory& GatheredWeights::memory_of(size_t unit) {
 }
 
 at::Tensor GatheredWeights::of(size_t unit) const {
-  return memories_[gathered_place_of(unit, units_.size())].weights;
+  return memories_[gathered_place_of(unit, units_.size())].weights.narrow(0, 0, units_[unit].size);
 }
 
 // When a unit is waited for, the block whose memory the last of the next ones takes has been given to the current
@@ -59,9 +59,10 @@ void GatheredWeights::start(size_t unit, const at::Tensor& shares) {
   Memory& memory = memory_of(unit);
   memory.gather.wait_on_stream();
   memory.unit = unit;
-  copy_bytes(ranks_.share_of(memory.weights),
+  at::Tensor weights = of(unit);
+  copy_bytes(ranks_.share_of(weights),
              shares.narrow(0, units_[unit].offset / ranks_.size(), units_[unit].size / ranks_.size()));
-  memory.gather = ranks_.start_all_gather(memory.weights, names_[unit]);
+  memory.gather = ranks_.start_all_gather(weights, names_[unit]);
 }
 
 void GatheredWeights::forget(size_t unit) {

@@ -33,8 +33,15 @@ class Layout {
   }
   void end_unit() {
     if (units_.empty()) return;
-    end_ += (multiple_ - end_ % multiple_) % multiple_;
-    units_.back().size = end_ - units_.back().offset;
+    ParameterUnit& unit = units_.back();
+    unit.padding = (multiple_ - end_ % multiple_) % multiple_;
+    end_ += unit.padding;
+    unit.size = end_ - unit.offset;
+  }
+  // The unit that was begun last has one of its own.
+  void head(std::string name, int64_t rows, int64_t columns) {
+    matrix(std::move(name), rows, columns);
+    units_.back().has_head = true;
   }
   void matrix(std::string name, int64_t rows, int64_t columns) {
     add(std::move(name), {rows, columns}, true);
@@ -110,7 +117,7 @@ Layout lay_out_parameters(const ModelConfig& c, int64_t ranks) {
   }
   layout.begin_unit(c.tie_word_embeddings ? "model.norm" : "model.norm and lm_head");
   layout.norm("model.norm.weight", c.hidden_size);
-  if (!c.tie_word_embeddings) layout.matrix("lm_head.weight", c.vocab_size, c.hidden_size);
+  if (!c.tie_word_embeddings) layout.head("lm_head.weight", c.vocab_size, c.hidden_size);
   layout.end_unit();
   return layout;
 }

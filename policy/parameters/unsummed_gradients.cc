@@ -15,13 +15,14 @@ namespace {
 constexpr size_t kBlocksInTurn = 2;
 
 // In which of the memories a unit's gradient lies. Under ZeRO-2 neighbouring blocks lie in different ones.
-size_t place_of(size_t unit, size_t units, int64_t zero_stage) {
-  return zero_stage == 1 ? unit : place_in_turn(unit, units, kBlocksInTurn);
+size_t place_of(size_t unit, const std::vector<ParameterUnit>& units, int64_t zero_stage) {
+  if (zero_stage == 1) return unit;
+  return units[unit].has_head ? kEmbeddingMemory : place_in_turn(unit, units.size(), kBlocksInTurn);
 }
 
 std::vector<int64_t> sizes_of(const std::vector<ParameterUnit>& units, int64_t zero_stage) {
   return memory_sizes(units, zero_stage == 1 ? units.size() : 2 + kBlocksInTurn,
-                      [&](size_t unit) { return place_of(unit, units.size(), zero_stage); });
+                      [&](size_t unit) { return place_of(unit, units, zero_stage); });
 }
 
 }  // namespace
@@ -41,10 +42,12 @@ int64_t UnsummedGradients::size(const std::vector<ParameterUnit>& units, int64_t
 }
 
 UnsummedGradients::Memory& UnsummedGradients::memory_of(size_t unit) {
-  return memories_[place_of(unit, units_.size(), zero_stage_)];
+  return memories_[place_of(unit, units_, zero_stage_)];
 }
 
-at::Tensor UnsummedGradients::of(size_t unit) { return memory_of(unit).gradient; }
+at::Tensor UnsummedGradients::of(size_t unit) {
+  return memory_of(unit).gradient.narrow(0, 0, units_[unit].size);
+}
 
 at::Tensor UnsummedGradients::share_of(size_t unit) const {
   return shares_.narrow(0, units_[unit].offset / ranks_.size(), units_[unit].size / ranks_.size());
@@ -53,15 +56,19 @@ at::Tensor UnsummedGradients::share_of(size_t unit) const {
 bool UnsummedGradients::begin(size_t unit) {
   Memory& memory = memory_of(unit);
   finish(memory);
-  return std::exchange(memory.begun, true);
+  if (std::exchange(memory.begun, true)) return true;
+  if (const int64_t padding = units_[unit].padding; padding > 0)
+    clear(of(unit).narrow(0, units_[unit].size - padding, padding));
+  return false;
 }
 
 void UnsummedGradients::start_sum(size_t unit) {
   Memory& memory = memory_of(unit);
-  if (!begin(unit)) clear(memory.gradient);
+  at::Tensor gradient = of(unit);
+  if (!begin(unit)) clear(gradient);
   memory.adds = in_share_[unit];
-  memory.sum = memory.adds ? ranks_.start_reduce_scatter(memory.gradient, names_[unit])
-                           : ranks_.start_reduce_scatter(memory.gradient, share_of(unit), names_[unit]);
+  memory.sum = memory.adds ? ranks_.start_reduce_scatter(gradient, names_[unit])
+                           : ranks_.start_reduce_scatter(gradient, share_of(unit), names_[unit]);
   memory.unit = unit;
   memory.begun = false;
   in_share_[unit] = true;
@@ -80,7 +87,7 @@ void UnsummedGradients::finish_update() {
 void UnsummedGradients::finish(Memory& memory) {
   if (!memory.unit) return;
   memory.sum.wait_on_stream();
-  if (memory.adds) add_to(share_of(*memory.unit), ranks_.share_of(memory.gradient));
+  if (memory.adds) add_to(share_of(*memory.unit), ranks_.share_of(of(*memory.unit)));
   memory.unit.reset();
 }
 

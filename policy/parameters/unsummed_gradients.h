@@ -1,9 +1,10 @@
 #pragma once
 // Gradients that a backward has added up on one rank, before they are summed over ranks.
 //
-// ZeRO-1 keeps the gradients of all units, and sums them once an update. ZeRO-2 keeps those of the embedding, of the
-// final unit and of two blocks, which the blocks take in turn: while one block's gradient is summed over the ranks, the
-// backward adds that of the block before it to the other.
+// ZeRO-1 keeps the gradients of all units, and sums them once an update. ZeRO-2 keeps those of two blocks, which the
+// blocks take in turn: while one block's gradient is summed over the ranks, the backward adds that of the block before it
+// to the other. Embedding and final unit have memory of their own. It is the same memory where a head that is not the
+// embedding belongs to the final unit, because such a head's gradient is complete long before the embedding's begins.
 // Async: sums run beside the current stream, which waits for a sum where its memory is needed again.
 
 #include <ATen/core/Tensor.h>
@@ -22,6 +23,8 @@ namespace temper::policy {
 struct ParameterUnit {
   int64_t offset = 0, size = 0;  // elements into the flat weights
   std::string name;              // model.embed_tokens, model.layers.0, …
+  int64_t padding = 0;           // the last elements, which are no parameter's
+  bool has_head = false;         // the output head, which is not the embedding, is one of its parameters
 };
 
 class UnsummedGradients {
@@ -37,7 +40,8 @@ class UnsummedGradients {
   // The memory of a unit's gradient, [the unit's size].
   at::Tensor of(size_t unit);
   // The backward of a unit begins to write there. Returns whether a gradient is there, to which it adds; else the memory
-  // may hold anything but for the unit's padding, which is zero.
+  // may hold anything but for the unit's padding, which is zero. The unit that has the memory before it in the backward
+  // is complete.
   bool begin(size_t unit);
   // A unit's gradient is complete, or there is none: its sum over ranks begins. The memory of the unit before it, whose
   // backward comes next, may be written afterwards. All ranks call it for the same units in the same order.
