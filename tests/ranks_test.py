@@ -221,8 +221,9 @@ class Training(Ranks):
             self.assertAlmostEqual(step[name], self.step[name], delta=1e-5 * abs(self.step[name]) + 1e-9)
         self.assertEqual(step["perf/generated_tokens"], self.step["perf/generated_tokens"])
 
-    def test_same_first_step_on_1_2_and_4_ranks(self):
-        learn = [f"model.path={model()}", "eval.before=false", "env.lanes=1", "rollout.samples_per_task=3",
+    def expect_same_first_steps(self, policy, *cases):
+        """Of (ranks, stage, degree), beside one rank alone."""
+        learn = [f"model.path={policy}", "eval.before=false", "env.lanes=1", "rollout.samples_per_task=3",
                  "rollout.turns=1", "learner.micro_batch_tokens=400", "learner.updates_per_batch=2",
                  "loss.entropy_coefficient=0.1", "loss.kl_coefficient=0.1", "loss.importance_cap=2",
                  "optimizer.lr=1e-2"]
@@ -230,10 +231,10 @@ class Training(Ranks):
         self.rows, self.step = first_step(one)
         self.assertEqual(len(self.rows), 6)
         self.assertGreater(self.step["actor/grad_norm"], 0)
-        for count, stage, degree in ((2, 1, 0), (2, 2, 0), (4, 2, 0), (2, 2, 1), (4, 1, 2), (4, 2, 2), (2, 3, 0), (4, 3, 2)):
+        for count, stage, degree in cases:
             share = "true" if degree else "false"  # one rank alone computes each row's prompt
             words = [*learn, f"model.zero_stage={stage}", f"model.shard_degree={degree}", f"learner.share_prompts={share}"]
-            directory = jobs.WORK / f"tcp_{count}_{stage}_{degree}"
+            directory = one.parent / f"tcp_{count}_{stage}_{degree}"
             ended = wait_all(start_temper(count, f"run.dir={directory}", *words))
             self.assertEqual(set(ended.codes), {0}, ended.text)
             self.assertEqual(ended.text.count("policy: " + str(directory)), 1, ended.text)
@@ -241,10 +242,18 @@ class Training(Ranks):
             logs = sorted(path.name for path in (directory / "log").iterdir())
             self.assertEqual(logs, [f"rank_{rank}.txt" for rank in range(count)])
             if have_mpi():
-                directory = jobs.WORK / f"mpi_{count}_{stage}_{degree}"
+                directory = one.parent / f"mpi_{count}_{stage}_{degree}"
                 ended = run_mpi(count, *temper_words(f"run.dir={directory}", *words))
                 self.assertEqual(set(ended.codes), {0}, ended.text)
                 self.expect_same(directory)
+
+    def test_same_first_step_on_1_2_and_4_ranks(self):
+        self.expect_same_first_steps(model(), (2, 1, 0), (2, 2, 0), (4, 2, 0), (2, 2, 1), (4, 1, 2), (4, 2, 2), (2, 3, 0), (4, 3, 2))
+
+    def test_a_head_of_its_own(self):
+        """Its gradient and the embedding's lie in one memory under ZeRO-2 and ZeRO-3."""
+        policy = train_alone("run.steps=0", "eval.before=false", "model.tie_word_embeddings=false") / "checkpoints/cold_start"
+        self.expect_same_first_steps(policy, (2, 2, 0), (2, 3, 0))
 
     def test_sharded_weights_have_the_bits_of_whole_ones(self):
         """What a cold start learns, which no clock decides; five blocks take turns in the memory of three."""
