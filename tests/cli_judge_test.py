@@ -21,10 +21,12 @@ class Judge(Program):
         """A right one passes, and its file's bound says whether it may be so fast."""
         folder = cli_test.WORK / "harmless"
         folder.mkdir(exist_ok=True)
-        words = ("bench", "judge", "--candidates", folder, "--count", 1, "tasks.names=[softmax_weighted_difference]", "tasks.path=env/tasks/cpp", "env.lanes=1")
+        words = ("bench", "judge", "--candidates", folder, "--count", 1, "tasks.names=[softmax_weighted_difference]",
+                 "tasks.path=env/tasks/cpp", "env.lanes=1")
         for bound, code in (("1e6", 0), ("0.001", 1), ("soon", 2)):
             with self.subTest(bound):
-                (folder / "right.cc").write_text(f"// task: softmax_weighted_difference\n// expect: PASS\n// speedup_below: {bound}\n{self.SOFTMAX}")
+                (folder / "right.cc").write_text(
+                    f"// task: softmax_weighted_difference\n// expect: PASS\n// speedup_below: {bound}\n{self.SOFTMAX}")
                 told = temper(*words)
                 self.check(told, code, *(["speedup_below: soon: must be a number"] if code == 2 else []))
                 if code < 2:

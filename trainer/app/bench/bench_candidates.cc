@@ -63,16 +63,21 @@ Candidates mixed(const Candidates& right, const Candidates& broken, const Candid
 
 }  // namespace
 
-std::string BenchCandidate::unexpected(const env::Verdict& verdict) const {
-  const std::string first_line = verdict.message.substr(0, verdict.message.find('\n'));
-  if (!expected.empty() && std::ranges::count(expected, env::to_string(verdict.kind)) == 0) return first_line;
-  if (!verdict.pass()) return "";
+std::string first_line(const env::Verdict& verdict) {
+  return verdict.message.substr(0, verdict.message.find('\n'));
+}
+
+std::optional<std::string> BenchCandidate::unexpected(const env::Verdict& verdict) const {
+  if (!expected.empty() && std::ranges::count(expected, env::to_string(verdict.kind)) == 0)
+    return first_line(verdict);
+  if (!verdict.pass()) return std::nullopt;
   if (speedup_below && verdict.speedup >= *speedup_below)
-    return fmt::format("speedup {:.3g}, not below {}: {}", verdict.speedup, *speedup_below, first_line);
+    return fmt::format("speedup {:.3g}, not below {}: {}", verdict.speedup, *speedup_below,
+                       first_line(verdict));
   if (share_below && verdict.profile_share >= *share_below)
     return fmt::format("share {:.3g} in its own kernels, not below {}: {}", verdict.profile_share,
-                       *share_below, first_line);
-  return "";
+                       *share_below, first_line(verdict));
+  return std::nullopt;
 }
 
 Candidates candidates_of(const std::filesystem::path& folder) {

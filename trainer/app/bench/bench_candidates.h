@@ -10,6 +10,9 @@
 
 namespace temper::trainer {
 
+// Of the verdict's message.
+std::string first_line(const env::Verdict& verdict);
+
 struct BenchCandidate {
   std::string name;  // the file's name without folder and extension, or the name of a trace's task
   std::string task, source;
@@ -19,8 +22,8 @@ struct BenchCandidate {
   // Of a PASS: "// speedup_below: 1.15", "// share_below: 0.2" of device time in its own kernels.
   std::optional<double> speedup_below = {}, share_below = {};
 
-  // What the verdict is and should not be; empty: it is as expected.
-  std::string unexpected(const env::Verdict& verdict) const;
+  // What the verdict is and should not be; nothing where it is as expected.
+  std::optional<std::string> unexpected(const env::Verdict& verdict) const;
 };
 
 // Source files of a folder, each with a comment "// task: NAME" or "# task: NAME", by name. Errors: ConfigError if there

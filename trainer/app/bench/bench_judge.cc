@@ -76,8 +76,6 @@ nlohmann::json long_one(const BenchCandidate& candidate, const Verdict& v) {
           {"candidate_us", v.candidate_us}, {"ms", ms.json()}};
 }
 
-std::string first_line(const Verdict& v) { return v.message.substr(0, v.message.find('\n')); }
-
 nlohmann::json unexpected(const BenchCandidate& candidate, const Verdict& v, const std::string& why) {
   return {{"name", candidate.name},
           {"kind", env::to_string(v.kind)},
@@ -140,8 +138,8 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, dou
       sent.erase(judged.ticket);
       const std::string kind = env::to_string(judged.verdict.kind);
       ++m.kinds[judged.verdict.hack() ? fmt::format("{} ({})", kind, judged.verdict.reason) : kind];
-      if (const std::string why = candidate->unexpected(judged.verdict); !why.empty())
-        m.unexpected.push_back(unexpected(*candidate, judged.verdict, why));
+      if (const auto why = candidate->unexpected(judged.verdict))
+        m.unexpected.push_back(unexpected(*candidate, judged.verdict, *why));
       m.ms.add(judged.verdict);
       if (judged.verdict.run_ms > 0) m.run_ms.push_back(judged.verdict.run_ms);
       m.long_ones.push_back(long_one(*candidate, judged.verdict));
@@ -361,7 +359,7 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
   command
       ->add_option("--candidates", bench_words->folder,
                    "folder of source files, each with a comment 'task: NAME', and with 'expect: KIND' "
-                   "where another verdict is a failure, 'speedup_below: 1.15' where a faster pass is one; "
+                   "where another verdict is a failure, or 'speedup_below: 1.15' where a faster pass is; "
                    "without it, the cold start's, a tenth broken and a tenth wrong")
       ->check(CLI::ExistingDirectory);
   command->add_option("--log", bench_words->log,
