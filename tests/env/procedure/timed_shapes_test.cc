@@ -95,14 +95,14 @@ TEST(ProcedureShapes, WhatIsWrongAtOneShapeFailsAndIsTold) {
   EXPECT_TRUE(check.message.starts_with("FAIL_INCORRECT y[3] is ")) << check.message;
 }
 
-// A hundred thousand passes are far below the cap, and ten are far above it.
+// Fifty thousand passes are more than ten times below the cap, and ten are nine times above it, also on a busy machine.
 TEST(ProcedureShapes, WhatIsTooFastAtOneShapeIsSuspect) {
   ShapesLane lane;
-  lane.tasks[0].max_speedup = 0.02;
-  const Verdict verdict = lane.judge(scaled_by("n == 65536 ? 10 : 20000"));
+  lane.tasks[0].max_speedup = 0.05;
+  const Verdict verdict = lane.judge(scaled_by("n == 65536 ? 10 : 50000"));
   EXPECT_EQ(verdict.kind, VerdictKind::kSuspect) << verdict.message;
   EXPECT_TRUE(verdict.message.starts_with("SUSPECT at n 65536: ")) << verdict.message;
-  EXPECT_GT(verdict.speedup, 0.02);  // of that shape
+  EXPECT_GT(verdict.speedup, 0.05);  // of that shape
   EXPECT_TRUE(verdict.shapes.empty());
 }
 
