@@ -65,7 +65,7 @@ TokenScores CpuDecoder<T>::score(ParameterStore& store, const PackedTokens& pack
     store.finish_unit(i + 1);
     std::swap(s.dx_out, s.dx_in);
   }
-  if (!config_.tie_word_embeddings) store.begin_unit_to_add(0);
+  store.begin_unit_to_add(0);
   cpu::embedding_backward(s.dx_out, pack.ids.data(), tokens, width, g.embedding);
   store.finish_unit(0);
   return scores;

@@ -149,7 +149,7 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
                    a.scratch);
     store.finish_unit(i + 1);
   }
-  if (!config_.tie_word_embeddings) store.begin_unit_to_add(0);  // nobody writes the rows of other ids
+  store.begin_unit_to_add(0);  // nobody writes the rows of other ids
   cuda::embedding_backward(DType::kBF16, a.scratch.dx, a.pack.order, a.pack.distinct, a.pack.begins, distinct,
                            width, g.embedding, stream_);
   store.finish_unit(0);

@@ -38,7 +38,7 @@ class Layout {
     end_ += unit.padding;
     unit.size = end_ - unit.offset;
   }
-  // The unit that was begun last has one of its own.
+  // An output head that is not the embedding, in the unit that was begun last.
   void head(std::string name, int64_t rows, int64_t columns) {
     matrix(std::move(name), rows, columns);
     units_.back().has_head = true;

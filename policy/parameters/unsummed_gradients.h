@@ -40,8 +40,7 @@ class UnsummedGradients {
   // The memory of a unit's gradient, [the unit's size].
   at::Tensor of(size_t unit);
   // The backward of a unit begins to write there. Returns whether a gradient is there, to which it adds; else the memory
-  // may hold anything but for the unit's padding, which is zero. The unit that has the memory before it in the backward
-  // is complete.
+  // may hold anything but for the unit's padding, which is zero. If another unit has the same memory, its sum was started.
   bool begin(size_t unit);
   // A unit's gradient is complete, or there is none: its sum over ranks begins. The memory of the unit before it, whose
   // backward comes next, may be written afterwards. All ranks call it for the same units in the same order.

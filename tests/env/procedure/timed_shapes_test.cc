@@ -95,7 +95,8 @@ TEST(ProcedureShapes, WhatIsWrongAtOneShapeFailsAndIsTold) {
   EXPECT_TRUE(check.message.starts_with("FAIL_INCORRECT y[3] is ")) << check.message;
 }
 
-// Fifty thousand passes are more than ten times below the cap, and ten are nine times above it, also on a busy machine.
+// With 50,000 passes the speedup is less than a tenth of the cap, and with ten it is several times the cap. Both also hold on
+// a busy machine.
 TEST(ProcedureShapes, WhatIsTooFastAtOneShapeIsSuspect) {
   ShapesLane lane;
   lane.tasks[0].max_speedup = 0.05;

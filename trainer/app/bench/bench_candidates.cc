@@ -1,10 +1,10 @@
 #include "trainer/app/bench/bench_candidates.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/scalars.h"
 #include "env/languages/language.h"
 #include "env/verdict/answer.h"
 #include "rollout/traces/traces.h"
@@ -42,8 +42,7 @@ std::optional<double> bound_of(const std::filesystem::path& path, const std::str
                                const std::string& text) {
   if (text.empty()) return std::nullopt;
   double bound = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound);
-  if (error != std::errc() || end != text.data() + text.size())
+  if (!parse_scalar(text, bound))
     throw ConfigError("--candidates {}: {}: {}: must be a number", path.string(), key, text);
   return bound;
 }

@@ -10,7 +10,7 @@
 
 namespace temper::trainer {
 
-// Of the verdict's message.
+// The first line of a verdict's message.
 std::string first_line(const env::Verdict& verdict);
 
 struct BenchCandidate {
@@ -19,15 +19,16 @@ struct BenchCandidate {
   std::string comment = "//";  // what a comment begins with in its language
   // What the file says of its verdict, and empty where it says nothing.
   std::vector<std::string> expected = {};  // "// expect: KIND|OTHER_KIND reason"
-  // Of a PASS: "// speedup_below: 1.15", "// share_below: 0.2" of device time in its own kernels.
+  // A pass must have a smaller speedup, "// speedup_below: 1.15", and spend a smaller share of the GPU's time in kernels of
+  // its own, "// share_below: 0.2".
   std::optional<double> speedup_below = {}, share_below = {};
 
   // What the verdict is and should not be; nothing where it is as expected.
   std::optional<std::string> unexpected(const env::Verdict& verdict) const;
 };
 
-// Source files of a folder, each with a comment "// task: NAME" or "# task: NAME", by name. Errors: ConfigError if there
-// is none, or if a file's bound is not a number.
+// Source files of a folder, each with a comment "// task: NAME" or "# task: NAME", by name. Errors: ConfigError if no file
+// has such a comment, or if one of the two bounds is not a number.
 std::vector<BenchCandidate> candidates_of(const std::filesystem::path& folder);
 
 // Nine of `some`, one of `others`, and so on until all of both have been there.
