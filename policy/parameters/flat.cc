@@ -87,6 +87,7 @@ void copy_bytes(const at::Tensor& to, const at::Tensor& from) {
 }
 
 void copy_in_pieces(const at::Tensor& to, const at::Tensor& from) {
+  if (to.scalar_type() == from.scalar_type()) return copy_bytes(to, from);
   constexpr int64_t kPiece = int64_t(16) << 20;
   for (int64_t begin = 0; begin < to.numel(); begin += kPiece) {
     const int64_t size = std::min(kPiece, to.numel() - begin);

@@ -34,7 +34,8 @@ void clear(const at::Tensor& values);  // to zeros
 // The same type and size; to or from the host as well.
 void copy_bytes(const at::Tensor& to, const at::Tensor& from);
 
-// Of any two types and places, both [n]. Takes no more memory in between than a piece of it needs.
+// Of any two types and places, both [n]; numbers are rounded to the nearest, half to even. Takes no more memory in between than a
+// piece of it needs.
 void copy_in_pieces(const at::Tensor& to, const at::Tensor& from);
 
 // values[i] = std · the i-th standard normal of Rng(key).

@@ -60,8 +60,8 @@ void GatheredWeights::start(size_t unit, const at::Tensor& shares) {
   memory.gather.wait_on_stream();
   memory.unit = unit;
   at::Tensor weights = of(unit);
-  copy_bytes(ranks_.share_of(weights),
-             shares.narrow(0, units_[unit].offset / ranks_.size(), units_[unit].size / ranks_.size()));
+  copy_in_pieces(ranks_.share_of(weights),
+                 shares.narrow(0, units_[unit].offset / ranks_.size(), units_[unit].size / ranks_.size()));
   memory.gather = ranks_.start_all_gather(weights, names_[unit]);
 }
 

@@ -187,7 +187,7 @@ void ParameterStore::wait_for_weights() const {
 
 void ParameterStore::wait_for_weights(size_t unit, Pass pass) {
   if (gathered_)
-    gathered_->wait(unit, pass, share_);
+    gathered_->wait(unit, pass, held());
   else
     gathers_[unit].wait_on_stream();
 }
@@ -204,11 +204,17 @@ at::Tensor ParameterStore::copy_for_learning(const at::Tensor& whole) const {
   return share;
 }
 
+// Master weights in the host's memory would have to come to the device for each gather.
+bool ParameterStore::rounds_from_master() const { return type_ == at::kBFloat16 && !offload_optimizer_; }
+
 // The memory of the whole weights goes back to the device before anything else is put there: a piece of it that is in
 // use would keep it from being allocated in one piece again.
 void ParameterStore::shard_weights() {
   if (!shards_weights() || sharded()) return;
-  share_ = copy_for_learning(weights());
+  if (rounds_from_master())
+    master();
+  else
+    share_ = copy_for_learning(weights());
   weights_ = at::Tensor();
   give_back_unused(options_.device());
   gathered_.emplace(units_, shard(), options_);
@@ -223,14 +229,20 @@ void ParameterStore::release_unsummed() {
 // No gradient waits to be summed between updates.
 void ParameterStore::unshard_weights() {
   if (!sharded()) return;
+  const at::Tensor kept = held();
   gathered_.reset();
   release_unsummed();
   weights_ = allocate_zeros(size(), options_);
   for (size_t unit = 0; unit < units_.size(); ++unit)
-    copy_bytes(share_of(unit, weights_), share_of(unit, share_));
+    copy_in_pieces(share_of(unit, weights_), share_of(unit, kept));
   share_ = at::Tensor();
   placement_ = next_placement();
   gather_weights();
+}
+
+const at::Tensor& ParameterStore::held() const {
+  if (!sharded()) return weights();
+  return share_.defined() ? share_ : master_;
 }
 
 void ParameterStore::swap_weights(at::Tensor& weights) noexcept {

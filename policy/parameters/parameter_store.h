@@ -90,12 +90,14 @@ class ParameterStore {
   // call. Weights may lie elsewhere afterwards. Else both do nothing.
   void shard_weights();
   void unshard_weights();
-  bool sharded() const { return share_.defined(); }
-  // What there is: the flat weights or this rank's share of them, [size()] or [share_size()].
-  const at::Tensor& held() const { return sharded() ? share_ : weights(); }
+  bool sharded() const { return gathered_.has_value(); }
+  // What there is: the flat weights [size()], or this rank's share of them [share_size()]. A share in bf16 is kept as the f32
+  // numbers alone from which it is rounded whenever it is gathered, where these lie on the device.
+  const at::Tensor& held() const;
   // A copy of whole weights, in the form in which they are kept while the policy learns: this rank's share under ZeRO-3.
   at::Tensor copy_for_learning(const at::Tensor& whole) const;
-  // `weights`, of the form that the store's own have at the moment, take their place.
+  // `weights`, whole or of the form of copy_for_learning() as the store's own are at the moment, take their place. What is
+  // in `weights` afterwards takes it back.
   void swap_weights(at::Tensor& weights) noexcept;
 
   // This rank's share, [share_size()], f32 (f64 for f64 weights); allocated and zeroed on first use: a policy
@@ -106,7 +108,8 @@ class ParameterStore {
   bool offloads() const { return offload_optimizer_; }
   at::TensorOptions state_options() const;  // of gradients, and of what the optimizer computes with
   // The parts that this rank's optimizer updates, parameter by parameter. Their master is the weights themselves or,
-  // if those are bf16, the f32 numbers from which they are rounded.
+  // if those are bf16, the f32 numbers from which they are rounded. These stand for the weights, too, where a share is kept
+  // as them alone.
   std::vector<ParameterPart> parts();
   // The weights that this rank gives to the others in gather_weights().
   std::vector<WeightPart> own_weights() const;
@@ -151,6 +154,7 @@ class ParameterStore {
   UnsummedGradients& unsummed();
   void sum_over_replicas();
   void wait_for_weights() const;
+  bool rounds_from_master() const;  // the share that is gathered
   bool shards_weights() const { return zero_stage_ == 3 && shard().size() > 1; }
   at::Tensor share_of(size_t unit, const at::Tensor& flat) const;
   const at::Tensor& master();
@@ -162,7 +166,7 @@ class ParameterStore {
   mutable std::vector<Handle> gathers_;  // by unit
   at::TensorOptions options_;            // of the weights
   at::ScalarType type_;
-  at::Tensor weights_, share_;  // whole or sharded, one of the two
+  at::Tensor weights_, share_;  // whole or sharded, one of the two at most
   at::Tensor master_, gradients_, moment1_, moment2_;
   std::vector<bool> begun_;  // by unit, with one rank alone: a part of this update's gradient is there
   int64_t zero_stage_;

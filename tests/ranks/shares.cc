@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kMicroBatches = 3;
 constexpr int kUpdates[] = {2, 1};  // of each time that weights are sharded
+constexpr float kMoved = 1.01f;     // no number of bf16 times this is one
 
 // On a GPU large enough that sums take time, so that whoever does not wait for one is found out.
 ModelConfig shape(bool gpu, bool tied) {
@@ -216,20 +217,29 @@ void check_bound(Communicator& ranks, at::Device device, const Case& c) {
   }
 }
 
-// Only GPUs learn in bf16, but the weights of any policy are sharded alike. Masters are made from either form.
+// Only GPUs learn in bf16, but the weights of any policy are sharded alike. Masters are made from either form, and what is
+// gathered is rounded from them.
 void check_bf16(Communicator& ranks, at::Device device, const Case& c) {
   const ModelConfig config = shape(device.is_cuda(), c.tied);
   ParameterStore store(config, DType::kBF16, device, ranks, c.zero_stage, c.shard_degree, c.offload);
   store.init_random(5);
-  const auto right = copy_of(store);
+  auto right = copy_of(store);
   Reading reading(store);
   store.shard_weights();
   reading.forward();
   reading.expect(right, "weights in bf16");
-  for (const ParameterPart& p : store.parts())
-    if (!at::equal(p.master.cpu(), p.weights.to(at::kFloat).cpu()))
+  for (const ParameterPart& p : store.parts()) {
+    const at::Tensor own = right[size_t(&p.parameter - store.parameters().data())];
+    if (!at::equal(p.master.cpu(), own.narrow(0, p.begin, p.master.numel()).to(at::kFloat).cpu()))
       throw WorldError("ZeRO-{}: {} of {} ranks in groups of {} has another master", c.zero_stage,
                        p.parameter.name, ranks.size(), c.shard_degree);
+    p.master.mul_(kMoved);
+    p.weights.copy_(p.master);
+  }
+  store.gather_weights();
+  for (at::Tensor& weights : right) weights = weights.to(at::kFloat).mul(kMoved).to(at::kBFloat16);
+  reading.forward();
+  reading.expect(right, "weights rounded from their master");
   store.unshard_weights();
   const auto after = copy_of(store);
   for (size_t i = 0; i < right.size(); ++i)

@@ -48,15 +48,17 @@ std::string name_of(const std::string& memory, Held held) {
                                     : memory + " in an update";
 }
 
-// A rollout's are put together beside this rank's share of them.
+// A rollout's are put together beside this rank's share of them, unless that is rounded from master weights on the way.
 std::vector<MemoryItem> sharded_weights(const ModelConfig& shape, int64_t weight_bytes, int64_t ranks,
-                                        Held held) {
+                                        bool has_share, Held held) {
   const int64_t all = weight_bytes * shape.parameter_count();
-  const MemoryItem share{fmt::format("weights, the share of one of {} ranks", ranks), all / ranks};
-  if (held == Held::kInRollout) return {{"weights", all}, share};
-  return {share,
-          {"weights gathered from the ranks",
-           weight_bytes * policy::GatheredWeights::size(policy::units_of(shape, ranks))}};
+  std::vector<MemoryItem> items;
+  if (has_share) items.push_back({fmt::format("weights, the share of one of {} ranks", ranks), all / ranks});
+  items.push_back(held == Held::kInRollout ? MemoryItem{"weights", all}
+                                           : MemoryItem{"weights gathered from the ranks",
+                                                        weight_bytes * policy::GatheredWeights::size(
+                                                                           policy::units_of(shape, ranks))});
+  return items;
 }
 
 // Gradients, master and moments are sharded over `ranks` ranks.
@@ -66,9 +68,9 @@ std::vector<MemoryItem> parameter_memory(const RunConfig& config, const ModelCon
   const bool shards = shards_weights(config, shape, site);
   const bool gpu = config.model.policy().on_gpu();
   const int64_t weight_bytes = gpu ? kBF16 : kF32;
-  std::vector<MemoryItem> items = shards ? sharded_weights(shape, weight_bytes, ranks, held)
-                                         : std::vector<MemoryItem>{{"weights", weight_bytes * parameters}};
   const bool offloads = gpu && config.model.memory.offload_optimizer;
+  std::vector<MemoryItem> items = shards ? sharded_weights(shape, weight_bytes, ranks, !gpu || offloads, held)
+                                         : std::vector<MemoryItem>{{"weights", weight_bytes * parameters}};
   if (gpu && !offloads) items.push_back({"master weights", kF32 * parameters / ranks});
   items.push_back({"gradients", kF32 * parameters / ranks});
   if (!offloads) items.push_back({"optimizer moments", 2 * kF32 * parameters / ranks});
