@@ -27,10 +27,11 @@ int64_t widest_vector(const ModelConfig& c) {
       {c.hidden_size, 2 * c.head_dim, c.qkv_bias ? qkv : 0, c.mlp_bias ? 2 * c.intermediate_size : 0});
 }
 
-GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, int64_t copies, bool backward) {
+// What a block needs while it computes.
+void lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, int64_t copies, bool backward,
+                     GpuScratch& s) {
   const int64_t d = c.hidden_size, f = c.intermediate_size, h = c.num_attention_heads,
                 k = c.num_key_value_heads;
-  GpuScratch s{};
   s.normed = a.take<bf16>(rows * d);
   const auto attention = [&] {
     s.qk = a.take<bf16>(rows * (h + k) * c.head_dim);
@@ -45,11 +46,13 @@ GpuScratch lay_out_scratch(Arena& a, const ModelConfig& c, int64_t rows, int64_t
     if (backward) s.d_gated = a.take<bf16>(rows * f);
   };
   a.overlay(attention, feed_forward);
-  if (!backward) return s;
-  s.dx = a.take<bf16>(rows * d);
-  s.d_normed = s.normed;
+  if (backward) s.d_normed = s.normed;
+}
+
+// What the blocks' backward and the head's have in common.
+void lay_out_stream(Arena& a, const ModelConfig& c, int64_t rows, GpuScratch& s) {
+  s.dx = a.take<bf16>(rows * c.hidden_size);
   s.column_blocks = a.take<float>(cuda::kNormBlocks * widest_vector(c));
-  return s;
 }
 
 GpuLmHead lay_out_lm_head(Arena& a, const ModelConfig& c, int64_t rows, bool backward) {
@@ -103,8 +106,10 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
     block.x = next_input(i);
   }
   all.x_out = next_input(config.num_hidden_layers);
-  all.scratch = lay_out_scratch(arena, config, rows, copies, keep.has_backward());
-  all.head = lay_out_lm_head(arena, config, round_up(chunk, kRowUnit), keep.has_backward());
+  const bool backward = keep.has_backward();
+  if (backward) lay_out_stream(arena, config, rows, all.scratch);
+  arena.overlay([&] { lay_out_scratch(arena, config, rows, copies, backward, all.scratch); },
+                [&] { all.head = lay_out_lm_head(arena, config, round_up(chunk, kRowUnit), backward); });
   return all;
 }
 

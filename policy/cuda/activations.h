@@ -27,7 +27,8 @@ struct GpuBlock {
 };
 
 // What attention needs and what the feed-forward needs lie at the same place: a block computes one after the other,
-// forward and backward.
+// forward and backward. The output head lies there as well, but for the gradient of the residual stream and the sums over
+// rows: no block computes while it does.
 struct GpuScratch {
   at::BFloat16* normed;  // [T, D]
   at::BFloat16* qk;      // [T, (H+K)·hd] attention's

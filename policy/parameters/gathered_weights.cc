@@ -13,11 +13,12 @@ namespace {
 constexpr size_t kBlockMemories = 3;
 constexpr size_t kAhead = kBlockMemories - 1;
 
-size_t gathered_place_of(size_t unit, size_t units) { return place_in_turn(unit, units, kBlockMemories); }
+size_t gathered_place_of(size_t unit, const std::vector<ParameterUnit>& units) {
+  return place_in_turn(unit, units, kBlockMemories);
+}
 
 std::vector<int64_t> gathered_sizes(const std::vector<ParameterUnit>& units) {
-  return memory_sizes(units, 2 + kBlockMemories,
-                      [&](size_t unit) { return gathered_place_of(unit, units.size()); });
+  return memory_sizes(units, 2 + kBlockMemories, [&](size_t unit) { return gathered_place_of(unit, units); });
 }
 
 }  // namespace
@@ -36,21 +37,22 @@ int64_t GatheredWeights::size(const std::vector<ParameterUnit>& units) {
 }
 
 GatheredWeights::Memory& GatheredWeights::memory_of(size_t unit) {
-  return memories_[gathered_place_of(unit, units_.size())];
+  return memories_[gathered_place_of(unit, units_)];
 }
 
 at::Tensor GatheredWeights::of(size_t unit) const {
-  return memories_[gathered_place_of(unit, units_.size())].weights.narrow(0, 0, units_[unit].size);
+  return memories_[gathered_place_of(unit, units_)].weights.narrow(0, 0, units_[unit].size);
 }
 
 // When a unit is waited for, the block whose memory the last of the next ones takes has been given to the current
-// stream. The copy follows it on that stream, and a gather begins after the copy, so that neither overwrites what is
+// stream. The head's memory is in use until then if there is but one block between it and the embedding. The copy follows it on that stream, and a gather begins after the copy, so that neither overwrites what is
 // still read.
 void GatheredWeights::wait(size_t unit, Pass pass, const at::Tensor& shares) {
   const size_t left = pass == Pass::kForward ? units_.size() - 1 - unit : unit;
   for (size_t ahead = 0; ahead <= std::min(kAhead, left); ++ahead) {
     const size_t next = pass == Pass::kForward ? unit + ahead : unit - ahead;
-    if (memory_of(next).unit != next) start(next, shares);
+    const bool in_use = next != unit && &memory_of(next) == &memory_of(unit);
+    if (!in_use && memory_of(next).unit != next) start(next, shares);
   }
   memory_of(unit).gather.wait_on_stream();
 }

@@ -1,9 +1,10 @@
 #pragma once
 // The whole weights of a few units, gathered from the ranks' shares while the policy computes with them (ZeRO-3).
 //
-// Embedding and final unit have memory of their own and stay there until the optimizer has moved them, because the
-// embedding is needed at both ends of a pass. The blocks take three memories in turn: while one of them computes, the
-// two that come next in the pass are gathered. A pass begins with the blocks at which the one before it ended.
+// An embedding that is the head as well is needed at both ends of a pass, and stays in memory of its own until the optimizer
+// has moved it. Else embedding and final unit take turns in one memory. The blocks take three memories in turn: while one of
+// them computes, the two units that come next in the pass are gathered. A pass begins with the units at which the one before it
+// ended.
 // Source: Rajbhandari et al., 1910.02054, section 5.3; Zhao et al., "PyTorch FSDP" (VLDB 2023), section 3.3, for
 // gathering ahead.
 // Async: gathers run beside the current stream, which waits for a unit where it is needed.
@@ -33,8 +34,8 @@ class GatheredWeights {
   // Where a unit's weights lie, [the unit's size], between wait() for it and wait() for the next block.
   at::Tensor of(size_t unit) const;
   // The current stream waits for a unit, and the next ones begin to be gathered. `shares` [the units' sizes over the
-  // ranks, one after another] are this rank's weights, or the numbers in f32 from which they are rounded. Whatever computes with the unit before this one in the pass has
-  // been given to the current stream. All ranks call it for the same units in the same order.
+  // ranks, one after another] are this rank's weights, or the numbers in f32 from which they are rounded. Whatever computes
+  // with the unit before this one in the pass has been given to the current stream. All ranks call it for the same units in the same order.
   void wait(size_t unit, Pass pass, const at::Tensor& shares);
   // The shares have other values from now on: what is asked for next is gathered anew.
   void forget(size_t unit);

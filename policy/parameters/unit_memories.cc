@@ -6,8 +6,9 @@
 
 namespace temper::policy {
 
-size_t place_in_turn(size_t unit, size_t units, size_t blocks) {
-  return unit == 0 ? kEmbeddingMemory : unit + 1 == units ? 1 : 2 + unit % blocks;
+size_t place_in_turn(size_t unit, const std::vector<ParameterUnit>& units, size_t blocks) {
+  if (unit == 0 || units[unit].has_head) return 0;
+  return unit + 1 == units.size() ? 1 : 2 + unit % blocks;
 }
 
 std::vector<int64_t> memory_sizes(const std::vector<ParameterUnit>& units, size_t memories,

@@ -10,11 +10,10 @@ namespace temper::policy {
 
 struct ParameterUnit;
 
-inline constexpr size_t kEmbeddingMemory = 0;
-
-// Where a unit's numbers lie, of `units` units: the embedding's in memory 0, the final unit's in memory 1, and those of the
-// blocks in the `blocks` memories behind these. That many neighbouring blocks lie in different memories.
-size_t place_in_turn(size_t unit, size_t units, size_t blocks);
+// Where a unit's numbers lie, of `units`: the embedding's in memory 0, the final unit's in memory 1, and those of the blocks in
+// the `blocks` memories behind these. That many neighbouring blocks lie in different memories. A final unit with a head that is
+// not the embedding takes turns with the embedding, because all blocks are between them.
+size_t place_in_turn(size_t unit, const std::vector<ParameterUnit>& units, size_t blocks);
 
 // Elements of each of `memories` memories, those of its largest unit; 0 where no unit needs it.
 std::vector<int64_t> memory_sizes(const std::vector<ParameterUnit>& units, size_t memories,

@@ -16,8 +16,7 @@ constexpr size_t kBlocksInTurn = 2;
 
 // In which of the memories a unit's gradient lies. Under ZeRO-2 neighbouring blocks lie in different ones.
 size_t place_of(size_t unit, const std::vector<ParameterUnit>& units, int64_t zero_stage) {
-  if (zero_stage == 1) return unit;
-  return units[unit].has_head ? kEmbeddingMemory : place_in_turn(unit, units.size(), kBlocksInTurn);
+  return zero_stage == 1 ? unit : place_in_turn(unit, units, kBlocksInTurn);
 }
 
 std::vector<int64_t> sizes_of(const std::vector<ParameterUnit>& units, int64_t zero_stage) {

@@ -10,16 +10,19 @@
 namespace temper::policy {
 namespace {
 
-std::vector<ParameterUnit> units_of_blocks(int64_t blocks, int64_t ranks = 1) {
+std::vector<ParameterUnit> units_of_blocks(int64_t blocks, bool tied, int64_t ranks = 1) {
   ModelConfig config;
   config.num_hidden_layers = blocks;
+  config.tie_word_embeddings = tied;
   return units_of(config, ranks);
 }
 
 // One rank, whose share is everything. Each unit's weights are one number, told apart by unit and version.
 class OfOneRank : public testing::Test {
  protected:
-  OfOneRank() { fill(0); }
+  explicit OfOneRank(int64_t blocks = 6, bool tied = true) : units_(units_of_blocks(blocks, tied)) {
+    fill(0);
+  }
   void fill(double version) {
     for (size_t unit = 0; unit < units_.size(); ++unit)
       shares_.narrow(0, units_[unit].offset, units_[unit].size).fill_(100 * version + double(unit));
@@ -46,7 +49,7 @@ class OfOneRank : public testing::Test {
     return versions;
   }
 
-  const std::vector<ParameterUnit> units_ = units_of_blocks(6);
+  const std::vector<ParameterUnit> units_;
   at::Tensor shares_ = at::zeros({units_.back().offset + units_.back().size});
   GatheredWeights gathered_{units_, alone(), shares_.options()};
 };
@@ -78,18 +81,43 @@ TEST_F(OfOneRank, WhatIsForgottenIsGatheredAnew) {
   EXPECT_EQ(pass(Pass::kForward), std::vector<int>(8, 2));
 }
 
-TEST(GatheredWeights, ThePlanCountsWhatIsHeld) {
+struct WithAHead : OfOneRank {
+  WithAHead() : OfOneRank(6, false) {}
+};
+
+TEST_F(WithAHead, TheEmbeddingTakesTurnsWithIt) {
+  EXPECT_EQ(pass(Pass::kForward), std::vector<int>(8, 0));
+  fill(1);
+  EXPECT_EQ(pass(Pass::kBackward), (std::vector<int>{1, 1, 1, 1, 0, 0, 0, 0}));
+  fill(2);
+  EXPECT_EQ(pass(Pass::kForward), (std::vector<int>{1, 1, 1, 1, 2, 2, 2, 2}));
+}
+
+struct WithAHeadAndOneBlock : OfOneRank {
+  WithAHeadAndOneBlock() : OfOneRank(1, false) {}
+};
+
+TEST_F(WithAHeadAndOneBlock, NoUnitIsOverwrittenWhereItIsWaitedFor) {
+  EXPECT_EQ(pass(Pass::kForward), std::vector<int>(3, 0));
+  EXPECT_EQ(pass(Pass::kBackward), std::vector<int>(3, 0));
+}
+
+class HeldWeights : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Tied, HeldWeights, testing::Bool());
+
+TEST_P(HeldWeights, ThePlanCountsThem) {
   for (const int64_t ranks : {1, 2, 6})
     for (const int64_t blocks : {1, 2, 3, 7}) {
-      const auto units = units_of_blocks(blocks, ranks);
+      const auto units = units_of_blocks(blocks, GetParam(), ranks);
       const int64_t all = units.back().offset + units.back().size;
       const GatheredWeights gathered(units, alone(), at::TensorOptions());
       std::set<const void*> seen;
       int64_t held = 0;
-      for (size_t unit = 0; unit < units.size(); ++unit)
+      for (size_t unit = units.size(); unit-- > 0;)  // of those in one place the last is the largest
         if (seen.insert(gathered.of(unit).const_data_ptr()).second) held += gathered.of(unit).numel();
       EXPECT_EQ(GatheredWeights::size(units), held);
-      EXPECT_EQ(held, all - std::max<int64_t>(0, blocks - 3) * units[1].size);
+      const int64_t in_turn = GetParam() ? 0 : units[0].size;
+      EXPECT_EQ(held, all - std::max<int64_t>(0, blocks - 3) * units[1].size - in_turn);
     }
 }
 
