@@ -1,11 +1,8 @@
 #include "env/box/call_time.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "env/box/clock.h"
 
@@ -16,17 +13,9 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kHandOver{200'000};  // more than one ever takes by itself
 
-Fd turns_of(pid_t task) {
-  return Fd(::open(fmt::format("/proc/{}/schedstat", task).c_str(), O_RDONLY | O_CLOEXEC));
-}
-
-// The second number: how long the task was ready and did not run.
-nanoseconds waited(const Fd& turns) {
-  char text[96] = {};
-  if (!turns || ::pread(turns.get(), text, sizeof text - 1, 0) <= 0) return nanoseconds(0);
-  char* rest = text;
-  std::strtoll(rest, &rest, 10);
-  return nanoseconds(std::strtoll(rest, &rest, 10));
+nanoseconds waited(const SchedStat& turns) {
+  const auto times = turns.read();
+  return times ? times->delayed : nanoseconds(0);
 }
 
 }  // namespace
@@ -39,7 +28,7 @@ nanoseconds least_wall(const std::vector<CallTime>& calls) {
   return std::ranges::min_element(calls, {}, &CallTime::wall)->wall;
 }
 
-CallWatch::CallWatch(pid_t process) : turns_(turns_of(process)), own_turns_(turns_of(::gettid())) {
+CallWatch::CallWatch(pid_t process) : turns_(process), own_turns_(::gettid()) {
   if (clockid_t clock = 0; ::clock_getcpuclockid(process, &clock) == 0) clock_ = clock;
 }
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/process.h"
+#include "env/box/sched_stat.h"
 
 namespace temper::env {
 
@@ -46,7 +46,7 @@ class CallWatch {
   std::optional<std::chrono::nanoseconds> cpu() const;
 
   std::optional<clockid_t> clock_;
-  Fd turns_, own_turns_;  // schedstat of the process and of the caller
+  SchedStat turns_, own_turns_;  // of the process and of the caller
   bool asks_turns_ = false;
   Reading start_{};
 };

@@ -1,0 +1,53 @@
+#include "env/box/sched_stat.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "env/box/clock.h"
+
+namespace temper::env {
+
+using std::chrono::nanoseconds;
+
+SchedStat::SchedStat(pid_t thread)
+    : file_(::open(fmt::format("/proc/{}/schedstat", thread).c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+std::optional<ThreadTimes> SchedStat::read() const {
+  char text[96] = {};
+  if (!file_ || ::pread(file_.get(), text, sizeof text - 1, 0) <= 0) return std::nullopt;
+  char* rest = text;
+  ThreadTimes times;
+  times.ran = nanoseconds(std::strtoll(rest, &rest, 10));
+  times.delayed = nanoseconds(std::strtoll(rest, &rest, 10));
+  return times;
+}
+
+TurnWatch::TurnWatch(pid_t process) : thread_(process) {
+  if (clockid_t clock = 0; ::clock_getcpuclockid(process, &clock) == 0) clock_ = clock;
+}
+
+void TurnWatch::begin() {
+  before_ = thread_.read();
+  begun_ = raw_clock();
+}
+
+nanoseconds TurnWatch::waited(nanoseconds ended, nanoseconds unseen) const {
+  const nanoseconds turn = ended - begun_;
+  const auto after = thread_.read();
+  if (!before_ || !after) return turn;
+  const nanoseconds ran = after->ran - before_->ran, delayed = after->delayed - before_->delayed;
+  return std::clamp(delayed + unseen, nanoseconds(0), std::max(turn - ran, nanoseconds(0)));
+}
+
+std::optional<nanoseconds> TurnWatch::helpers() const {
+  timespec used{};
+  const auto first = thread_.read();
+  if (!first || !clock_ || ::clock_gettime(*clock_, &used) != 0) return std::nullopt;
+  return std::chrono::seconds(used.tv_sec) + nanoseconds(used.tv_nsec) - first->ran;
+}
+
+}  // namespace temper::env
