@@ -25,7 +25,8 @@ CandidateProcess::CandidateProcess(ModuleZygote& zygote, const Exchange& exchang
     : process_(zygote.fork({.exchange = exchange.descriptor,
                             .exchange_bytes = exchange.bytes,
                             .clock = clock_.file(),
-                            .user = user})) {}
+                            .user = user})),
+      watch_(process_.pid()) {}
 
 CandidateProcess::Answer CandidateProcess::ask(ModuleStep step, const Json& request, const char* expected,
                                                nanoseconds usual) {
@@ -144,33 +145,43 @@ void CandidateProcess::let_compute(const Steps& steps, Call& call) {
     return true;
   };
   if (early(Word::kComputed) || early(Word::kDone)) return;
+  ClockPage::Wait computed, done;
+  const auto helpers_at_start = watch_.helpers();
   const nanoseconds start = raw_clock();
-  nanoseconds computed{0};
   clock_.say(Word::kGo, number_);
-  steps.show();
+  nanoseconds waited = steps.show();
   if (early(Word::kComputed)) return;
+  const auto helpers_when_given = watch_.helpers();
   const nanoseconds given = raw_clock();
   clock_.say(Word::kGiven, number_);
   const ModuleStep step = std::exchange(warm_, true) ? ModuleStep::kCall : ModuleStep::kFirstCall;
-  if (!until(Word::kComputed, step, call, &computed)) return;
-  if (steps.retract) steps.retract();
+  if (!until(Word::kComputed, step, call, computed)) return;
+  const auto helpers_when_computed = watch_.helpers();
+  if (steps.retract) waited += steps.retract();
   if (early(Word::kDone)) return;
   clock_.put_offsets(offsets_);
+  watch_.begin();
   clock_.say(Word::kAsked, number_);
-  if (!until(Word::kDone, ModuleStep::kBetween, call)) return;
-  steps.snapshot();
-  call.us = us_between(given, computed);
-  call.rest_us = us_between(start, raw_clock()) - call.us;
+  if (!until(Word::kDone, ModuleStep::kBetween, call, done)) return;
+  waited += watch_.waited(done.ended, done.unseen) + steps.snapshot();
+  const nanoseconds end = raw_clock();
+  const auto helpers_at_end = watch_.helpers();
+  call.us = us_between(given, computed.ended);
+  call.rest_us = us_between(start, end) - call.us;
+  call.waited_us = us_between({}, waited);
+  call.helpers_us = call.rest_us;  // where the kernel does not count
+  if (helpers_at_start && helpers_when_given && helpers_when_computed && helpers_at_end)
+    call.helpers_us = std::max(0.0, us_between(*helpers_at_start, *helpers_when_given) +
+                                        us_between(*helpers_when_computed, *helpers_at_end));
 }
 
 // Whether the process writes the call's number there. Where it is out of time, that is what is found.
-bool CandidateProcess::until(ClockPage::Word word, ModuleStep step, Call& call, nanoseconds* ended) {
+bool CandidateProcess::until(ClockPage::Word word, ModuleStep step, Call& call, ClockPage::Wait& wait) {
   const ModuleBound most = bound(step);
   const nanoseconds start = raw_clock();
-  const ClockPage::Wait wait = clock_.wait(word, number_, most.time, [&] { return process_.heard(); });
+  wait = clock_.wait(word, number_, most.time, [&] { return process_.heard(); });
   left_ -= wait.ended - start;
   if (wait.end == ClockPage::End::kLate) call.answer.found = late(most);
-  if (ended != nullptr) *ended = wait.ended;
   return wait.end == ClockPage::End::kDone;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "env/box/sched_stat.h"
 #include "env/kernelbench/clock_page.h"
 #include "env/kernelbench/module_candidate.h"
 #include "env/kernelbench/module_limits.h"
@@ -53,15 +54,17 @@ class CandidateProcess {
   // Makes ready for a call. Nothing of its inputs is there yet, and it does not learn where its outputs will lie. `own_time`:
   // the process shall say what its module took.
   Answer arm(const ReferenceProcess::Placed& placed, bool own_time = false);
-  // What the reference does in a call while the clock runs. `retract` may be missing.
+  // What the reference does in a call while the clock runs, and for how long that waited for cores. `retract` may be missing.
   struct Steps {
-    std::function<void()> show, retract, snapshot;
+    std::function<std::chrono::nanoseconds()> show, retract, snapshot;
   };
   struct Call {
     Answer answer;
     std::vector<ModuleTensor> outputs;
     double us = 0;       // from when the inputs were there until it said that its result was
     double rest_us = 0;  // before and after that, from the clock's start until its outputs were copied away
+    // Of the rest: what went by while others had the cores, and the CPU time of the process's threads that had nothing to do there.
+    double waited_us = 0, helpers_us = 0;
   };
   // Makes the call that is armed.
   Call go(const Steps& steps);
@@ -74,10 +77,11 @@ class CandidateProcess {
   Answer profile(std::optional<ModuleProfile>& seen);
 
   bool running() const { return process_.running(); }
+  pid_t pid() const { return process_.pid(); }
 
  private:
   void let_compute(const Steps& steps, Call& call);
-  bool until(ClockPage::Word word, ModuleStep step, Call& call, std::chrono::nanoseconds* ended = nullptr);
+  bool until(ClockPage::Word word, ModuleStep step, Call& call, ClockPage::Wait& wait);
   Answer ask(ModuleStep step, const nlohmann::json& request, const char* expected,
              std::chrono::nanoseconds usual = {});
   Answer answer_of(ModuleFrame frame, const char* expected, const ModuleBound& bound);
@@ -89,6 +93,7 @@ class CandidateProcess {
 
   ClockPage clock_;
   ModuleProcess process_;
+  TurnWatch watch_;
   ModuleLimits limits_ = one_limit({});
   std::chrono::nanoseconds left_{0};
   bool warm_ = false;              // a call has been made

@@ -59,10 +59,12 @@ ClockPage::Wait ClockPage::wait(Word word, uint64_t number, nanoseconds patience
                                 const std::function<bool()>& broken) const {
   const auto at = word_at(memory_, word);
   const nanoseconds begun = raw_clock();
-  Wait wait;
+  Wait wait{.ended = begun};
   for (nanoseconds looked = begun;;) {
+    const nanoseconds before = wait.ended;
     const bool ended = becomes(at, number);
     wait.ended = raw_clock();
+    wait.unseen = wait.ended - before;
     if (ended) {
       wait.end = End::kDone;
       return wait;

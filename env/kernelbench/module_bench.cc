@@ -109,7 +109,7 @@ CandidateProcess::Call ModuleBench::call(CandidateProcess& process, const Module
   made.answer = process.arm(placed, own_time);
   if (made.answer.found) return made;
   using Step = ReferenceProcess::Step;
-  const auto step = [this](Step which) { return [this, which] { reference_.take(which); }; };
+  const auto step = [this](Step which) { return [this, which] { return reference_.take(which); }; };
   CandidateProcess::Steps steps{.show = step(Step::kShow), .retract = {}, .snapshot = step(Step::kSnapshot)};
   // KernelBench leaves its candidates their inputs, and times them on those.
   if (draw.rules == ModuleRules::kStrict && !draw.stays) steps.retract = step(Step::kRetract);

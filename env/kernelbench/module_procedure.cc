@@ -16,6 +16,10 @@ constexpr double kNearFloorFactor = 1.1, kLeastFloor_us = 1.0;
 // of it than a few.
 constexpr double kTimed_us = 10e6, kTimedShare = 0.5;
 constexpr int64_t kLeastTrials = 3;
+constexpr const char* kThreadsRan =
+    "threads of its own ran after it had said that its result was there, and its calls ended later for it; "
+    "end all work "
+    "before forward returns";
 constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
 
 // A process may say so of itself without need, which gains it nothing.
@@ -254,7 +258,8 @@ Found ModuleProcedure::weigh_times() {
   const Found found = times.weigh(task_, pairs_.bounds_of(module_bounds(machine_, bytes_)), verdict_);
   const bool near_floor =
       verdict_.floor_us > kLeastFloor_us && verdict_.candidate_us < kNearFloorFactor * verdict_.floor_us;
-  return found || near_floor || pairs_.works_on() || times.unsteady() ? audit() : std::nullopt;
+  const bool late = pairs_.works_on() || pairs_.may_work_on();
+  return found || near_floor || late || times.unsteady() ? audit() : std::nullopt;
 }
 
 // Times it again, for longer and on other draws; only these times count. Few calls do not accuse anybody.
@@ -268,6 +273,7 @@ Found ModuleProcedure::audit() {
   if (Found found = times.weigh(task_, pairs_.bounds_of(module_bounds(machine_, bytes_)), verdict_))
     return found;
   if (pairs_.works_on()) return Finding{VerdictKind::kHack, "async"};
+  if (pairs_.may_work_on()) return Finding{VerdictKind::kSuspect, "async", kThreadsRan};
   if (times.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
   return std::nullopt;
 }

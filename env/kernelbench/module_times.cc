@@ -1,6 +1,7 @@
 #include "env/kernelbench/module_times.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/error.h"
@@ -30,8 +31,8 @@ void ModulePairs::add(const CandidateProcess::Call& candidate, const CandidatePr
   const double own_us = told.contains("own_us") ? told.at("own_us").get<double>() : -1;
   if (!(own_us >= 0 && own_us <= baseline.us))
     throw WorldError("the baseline says that its module took {} us of {} us", own_us, baseline.us);
-  candidate_.push_back({candidate.us, candidate.rest_us});
-  baseline_.push_back({baseline.us, baseline.rest_us});
+  candidate_.push_back(times_in(candidate));
+  baseline_.push_back(times_in(baseline));
   own_us_.push_back(own_us);
 }
 
@@ -59,7 +60,7 @@ double ModulePairs::rest_of(const std::vector<Times>& calls) {
 
 double ModulePairs::late_us() const {
   if (candidate_.empty()) return 0;
-  const double slack_us = std::max(kRestSlack_us, rest_range_us(baseline_) / 2);
+  const double slack_us = std::max(kRestSlack_us, range_us(baseline_, &Times::rest_us) / 2);
   return std::max(0.0, rest_of(candidate_) - rest_of(baseline_) - slack_us);
 }
 
@@ -81,23 +82,38 @@ TimeBounds ModulePairs::bounds_of(TimeBounds exact) const {
   return {.floor_us = std::max(0.0, exact.floor_us - overhead().call_spread_us), .roof_us = exact.roof_us};
 }
 
+ModulePairs::Times ModulePairs::times_in(const CandidateProcess::Call& call) {
+  return {.us = call.us, .rest_us = call.rest_us, .waited_us = call.waited_us, .helpers_us = call.helpers_us};
+}
+
+double ModulePairs::Times::least_late_us() const { return rest_us - waited_us; }
+
+double ModulePairs::Times::most_late_us() const { return rest_us - std::max(0.0, waited_us - helpers_us); }
+
 // Between the quartiles. Work that goes on takes about as long each time. Who waits for a core that others use waits now long,
 // now not at all, and may do so in one process alone.
-double ModulePairs::rest_range_us(const std::vector<Times>& calls) {
+template <class Rest>
+double ModulePairs::range_us(const std::vector<Times>& calls, const Rest& rest_of_call) {
   std::vector<double> rests;
-  for (const Times& call : calls) rests.push_back(call.rest_us);
+  for (const Times& call : calls) rests.push_back(std::invoke(rest_of_call, call));
   return 2 * spread(rests) * median(rests);
 }
 
-bool ModulePairs::works_on() const {
+template <class Rest>
+bool ModulePairs::nearly_always_late(const Rest& rest_of_call) const {
   if (candidate_.empty()) return false;
-  const double range_us = std::max(rest_range_us(candidate_), rest_range_us(baseline_));
+  const double varies_us = std::max(range_us(candidate_, rest_of_call), range_us(baseline_, rest_of_call));
   int64_t late = 0;
   for (const Times& mine : candidate_) {
-    const double less_us = mine.rest_us - std::max({kLateSlack_us, kLateShare * mine.us, range_us});
-    for (const Times& other : baseline_) late += less_us > other.rest_us;
+    const double less_us =
+        std::invoke(rest_of_call, mine) - std::max({kLateSlack_us, kLateShare * mine.us, varies_us});
+    for (const Times& other : baseline_) late += less_us > std::invoke(rest_of_call, other);
   }
   return double(late) > kLate * double(candidate_.size() * baseline_.size());
 }
+
+bool ModulePairs::works_on() const { return nearly_always_late(&Times::least_late_us); }
+
+bool ModulePairs::may_work_on() const { return nearly_always_late(&Times::most_late_us); }
 
 }  // namespace temper::env

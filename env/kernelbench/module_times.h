@@ -34,16 +34,27 @@ class ModulePairs {
   // With the floor lowered by what the overhead varies by: an honest call may seem to take so much less than it does.
   TimeBounds bounds_of(TimeBounds exact) const;
   // Whether work goes on after calls have said that they are done: then they nearly always take longer besides their work than
-  // those of the baseline. On a busy machine some calls of both take long. Of few pairs it may be so by chance.
+  // those of the baseline. On a busy machine some calls of both take long. Of few pairs it may be so by chance. What calls wait for
+  // cores that others have is no work, and one process may wait in all of its calls while the other never does, by the core on which
+  // it is. So it is taken off; only the kernel and the broker have counted it.
   bool works_on() const;
+  // Whether calls are late, but would not be if threads of the candidate's own had not run meanwhile: it may have waited for these.
+  // That may be work, and may be honest threads that spin on a busy machine, so that it accuses nobody.
+  bool may_work_on() const;
 
  private:
   struct Times {
-    double us = 0, rest_us = 0;
+    double us = 0, rest_us = 0, waited_us = 0, helpers_us = 0;
+    double least_late_us() const;  // without all that it has waited
+    double most_late_us() const;   // without what it has waited for others than its own threads
   };
+  static Times times_in(const CandidateProcess::Call& call);
   static double time_of(const Times& call, const ModuleOverhead& overhead);
   static double rest_of(const std::vector<Times>& calls);
-  static double rest_range_us(const std::vector<Times>& calls);
+  template <class Rest>
+  static double range_us(const std::vector<Times>& calls, const Rest& rest_of_call);
+  template <class Rest>
+  bool nearly_always_late(const Rest& rest_of_call) const;
 
   std::vector<Times> candidate_, baseline_;
   std::vector<double> own_us_;  // the baseline's

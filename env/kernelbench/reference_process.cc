@@ -33,7 +33,8 @@ ReferenceProcess::ReferenceProcess(const ModuleBoxOptions& options)
       process_(options, {.program = "reference_main.py",
                          .arguments = {"--device", options.device},
                          .descriptors = {exchange_.get(), clock_.file()},
-                         .trusted = true}) {}
+                         .trusted = true}),
+      watch_(process_.pid()) {}
 
 Json ReferenceProcess::ask(const Json& request, std::chrono::nanoseconds patience) {
   ModuleFrame frame = process_.ask(request, patience);
@@ -95,13 +96,15 @@ void ReferenceProcess::draw() {
   if (status_in(reply) != "ok") throw WorldError("the reference draws no inputs: {}", scrub(reply.dump()));
 }
 
-void ReferenceProcess::take(Step step) {
+std::chrono::nanoseconds ReferenceProcess::take(Step step) {
+  watch_.begin();
   clock_.say(ClockPage::Word::kStep, uint64_t(step));
   clock_.say(ClockPage::Word::kGo, ++number_);
-  if (step == Step::kLeave) return;
+  if (step == Step::kLeave) return {};
   const auto wait =
       clock_.wait(ClockPage::Word::kDone, number_, kReferencePatience, [&] { return process_.heard(); });
   if (wait.end != ClockPage::End::kDone) throw WorldError("the reference takes no part in a call");
+  return watch_.waited(wait.ended, wait.unseen);
 }
 
 void ReferenceProcess::leave() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "env/box/sched_stat.h"
 #include "env/kernelbench/clock_page.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"
@@ -56,7 +57,8 @@ class ReferenceProcess {
     kRetract,   // and spoils them there
     kSnapshot,  // copies the outputs; what is written later does not count
   };
-  void take(Step step);
+  // Returns how much of that went by while it or the broker waited for a core.
+  std::chrono::nanoseconds take(Step step);
   void leave();
   ModuleComparison compare();
 
@@ -71,6 +73,7 @@ class ReferenceProcess {
   ClockPage clock_;
   uint64_t number_ = 0;  // of the last step
   ModuleProcess process_;
+  TurnWatch watch_;
   int64_t exchange_bytes_ = 0, generation_ = 0;
 };
 

@@ -108,6 +108,59 @@ TEST(ModuleTimes, TellWorkThatGoesOnFromABusyMachine) {
   EXPECT_TRUE(works_on(200));
 }
 
+// Pairs of calls of which the candidate's end so much later, and of what is later it has waited so much for cores while threads of its
+// own ran for so long. The baseline has waited in half of its calls.
+ModulePairs pairs_later(double later_us, double waited_us, double helpers_us) {
+  ModulePairs pairs;
+  for (int i = 0; i < 15; ++i) {
+    const double held_us = i % 2 ? 3900 : 0, varies_us = 7 * (i % 4);
+    CandidateProcess::Call candidate = call_of(7900, 2900 + varies_us + later_us);
+    candidate.waited_us = waited_us, candidate.helpers_us = helpers_us;
+    CandidateProcess::Call baseline = baseline_of(4000, 2900 + held_us, 50);
+    baseline.waited_us = held_us;
+    pairs.add(candidate, baseline);
+  }
+  return pairs;
+}
+
+// Its core is one that others use, and that of the baseline's is not. So it was with an honest module that had the broker's own core.
+TEST(ModuleTimes, DoNotTakeWaitingForACoreInEachCallForWorkThatGoesOn) {
+  EXPECT_TRUE(pairs_later(7900, 0, 0).works_on());
+  const ModulePairs waited = pairs_later(7900, 7800, 0);
+  EXPECT_FALSE(waited.works_on());
+  EXPECT_FALSE(waited.may_work_on());
+  EXPECT_GT(waited.late_us(), 0);  // but it is counted
+}
+
+TEST(ModuleTimes, FindWorkThatGoesOnBesideWaitingForACore) {
+  EXPECT_TRUE(pairs_later(7900 + 3000, 7900, 0).works_on());
+}
+
+// A thread that waits for a core may wait for one on which its own process works.
+TEST(ModuleTimes, AccuseNobodyForWaitingForThreadsOfItsOwn) {
+  const ModulePairs pairs = pairs_later(7900, 7800, 7000);
+  EXPECT_FALSE(pairs.works_on());
+  EXPECT_TRUE(pairs.may_work_on());
+}
+
+// There all of a rest may be waiting, and all may be work.
+TEST(ModuleTimes, AccuseNobodyWhereTheKernelDoesNotCount) {
+  const auto uncounted = [](double later_us) {
+    ModulePairs pairs;
+    for (int i = 0; i < 15; ++i) {
+      CandidateProcess::Call candidate = call_of(400, 1800 + 7 * (i % 4) + later_us),
+                             baseline = baseline_of(400, 1800 + 7 * (i % 3), 50);
+      for (CandidateProcess::Call* call : {&candidate, &baseline})
+        call->waited_us = call->helpers_us = call->rest_us;
+      pairs.add(candidate, baseline);
+    }
+    return pairs;
+  };
+  EXPECT_FALSE(uncounted(4000).works_on());
+  EXPECT_TRUE(uncounted(4000).may_work_on());
+  EXPECT_FALSE(uncounted(0).may_work_on());
+}
+
 TEST(ModuleTimes, AreNeverBelowWhatTheOverheadVariesBy) {
   const ModulePairs pairs = pairs_of(-200, 1800);
   EXPECT_GT(pairs.overhead().call_spread_us, 0);

@@ -1,0 +1,100 @@
+// Modules on a core that busy neighbours share, while the baseline has the others.
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "env/kernelbench/module_times.h"
+#include "tests/env/busy_neighbours.h"
+#include "tests/env/module_boxes.h"
+
+namespace temper::env {
+namespace {
+
+constexpr int kPairs = 15;
+
+std::unique_ptr<CandidateProcess> ready_process(const std::string& source, const Task& task,
+                                                const std::string& key) {
+  module_bench().open(task);
+  auto process = module_bench().take();
+  const auto weights = [&](CandidateProcess& of) {
+    of.allow(one_limit(std::chrono::seconds(120)));
+    return of.take_weights(module_bench().reference().make_weights(ModuleRules::kStrict, key)).found;
+  };
+  process->allow(one_limit(std::chrono::seconds(120)));
+  EXPECT_FALSE(process->take({.source = source, .extensions = {}, .gated = false}, task).found);
+  EXPECT_FALSE(weights(*process));
+  EXPECT_FALSE(weights(module_bench().baseline()));
+  return process;
+}
+
+ModulePairs pairs_beside_neighbours(const std::string& source) {
+  const Task task = module_task("linear_relu", kModuleProblem);
+  const std::string key = secret_key();
+  const auto process = ready_process(source, task, key);
+  module_bench().settle();
+  const int core = last_core();
+  move_to_core(process->pid(), core);
+  const std::vector<BoxProcess> neighbours = busy_neighbours(core);
+  ModulePairs pairs;
+  for (int i = 0; i < kPairs; ++i) {
+    const ModuleDraw draw{ModuleRules::kStrict, i, key};
+    const auto made = module_bench().call(*process, draw);
+    const auto baseline = module_bench().call(module_bench().baseline(), draw, true);
+    EXPECT_FALSE(made.answer.found || baseline.answer.found);
+    pairs.add(made, baseline);
+  }
+  return pairs;
+}
+
+// A module whose result comes about while it is copied.
+std::string late_module(const std::string& work) {
+  const std::string before =
+      "import threading\n"
+      "results, copy = {}, torch.Tensor.copy_\n"
+      "def compute():\n" +
+      work +
+      "def computed(own, other, *given):\n"
+      "    if (result := results.pop(id(other), None)) is not None:\n"
+      "        compute()\n"
+      "        copy(other, result)\n"
+      "    return copy(own, other, *given)\n";
+  return module_candidate(
+      "        torch.Tensor.copy_ = computed\n"
+      "        result = torch.relu(x @ self.linear.weight.T + self.linear.bias)\n"
+      "        y = torch.empty_like(result)\n"
+      "        results[id(y)] = result\n"
+      "        return y",
+      before);
+}
+
+TEST(BusyModule, IsNotAccusedWhereItIsHonest) {
+  SKIP_WITHOUT_MODULES();
+  const ModulePairs pairs = pairs_beside_neighbours(module_candidate(kModuleRight));
+  EXPECT_FALSE(pairs.works_on());
+  EXPECT_FALSE(pairs.may_work_on());
+}
+
+TEST(BusyModule, IsFoundWhereItComputesLate) {
+  SKIP_WITHOUT_MODULES();
+  EXPECT_TRUE(pairs_beside_neighbours(late_module("    until = time.thread_time() + 0.04\n"
+                                                  "    while time.thread_time() < until: pass\n"))
+                  .works_on());
+  EXPECT_TRUE(pairs_beside_neighbours(late_module("    time.sleep(0.05)\n")).works_on());
+}
+
+// It waits for the core on which its own thread computes.
+TEST(BusyModule, IsNotExcusedByThreadsOfItsOwn) {
+  SKIP_WITHOUT_MODULES();
+  const ModulePairs pairs = pairs_beside_neighbours(
+      late_module("    def multiply():\n"
+                  "        until = time.thread_time() + 0.04\n"
+                  "        while time.thread_time() < until: torch.ones(200, 200) @ torch.ones(200, 200)\n"
+                  "    thread = threading.Thread(target=multiply)\n"
+                  "    thread.start()\n"
+                  "    while thread.is_alive(): os.sched_yield()\n"));
+  EXPECT_TRUE(pairs.works_on() || pairs.may_work_on());
+}
+
+}  // namespace
+}  // namespace temper::env
