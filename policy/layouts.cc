@@ -41,6 +41,10 @@ int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options
   return arena.used();
 }
 
+int64_t offloaded_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens) {
+  return cuda::offloaded_bytes(config, tokens, keep_for_backward(options.memory, config.num_hidden_layers));
+}
+
 int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens) {
   return cuda::generation_bytes(config, sequences, prefill_tokens);
 }

@@ -14,6 +14,9 @@ namespace temper::policy {
 int64_t activation_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens,
                          int64_t scored, int64_t key_copies = 0);
 
+// Bytes of the host's memory to which a GPU offloads such activations.
+int64_t offloaded_bytes(const ModelConfig& config, const PolicyOptions& options, int64_t tokens);
+
 // Bytes that a GPU needs for a decode step of `sequences` sequences and a prefill of `prefill_tokens`, without keys
 // and values.
 int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens);

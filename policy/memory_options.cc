@@ -18,6 +18,15 @@ void MemoryOptions::visit(OptionVisitor& v) {
            "its forward ends",
        .min = 0,
        .may_change = true});
+  v.option(
+      "offload_activations", offload_activations,
+      {.help =
+           "how many of the blocks that recompute, spread evenly over them, move what they would compute "
+           "again "
+           "to the host's memory and back instead, while other blocks compute; a GPU alone. It costs no time "
+           "as long as the link to the host keeps up, which is asked for about half of the blocks at most",
+       .min = 0,
+       .may_change = true});
   v.option("logits_chunk", logits_chunk,
            {.help = "rows of logits that exist at once; 0 chooses 512 on the CPU and 8192 on a GPU",
             .unit = "tokens",

@@ -9,8 +9,9 @@
 namespace temper::policy {
 
 struct MemoryOptions {
-  std::string recompute = "none";  // "feed_forward" or "all" (keep.h)
-  int64_t recompute_blocks = 0;    // the first so many blocks; 0: all
+  std::string recompute = "none";   // "feed_forward" or "all" (keep.h)
+  int64_t recompute_blocks = 0;     // the first so many blocks; 0: all
+  int64_t offload_activations = 0;  // so many of these blocks: the host's memory instead (keep.h)
   int64_t logits_chunk =
       0;  // rows of the [T, V] logits that exist at once; 0: PolicyOptions::chunk_rows chooses
   int64_t zero_stage = 0;    // with several ranks; 0: zero_stage_for (parameters/parameter_store.h) chooses

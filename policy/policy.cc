@@ -4,6 +4,7 @@
 #include "policy/cache_storage.h"
 #include "policy/cpu/decoder.h"
 #include "policy/cuda/make.h"
+#include "policy/keep.h"
 #include "policy/layouts.h"
 
 namespace temper::policy {
@@ -11,6 +12,7 @@ namespace temper::policy {
 std::unique_ptr<Decoder> make_decoder(const ModelConfig& config, const PolicyOptions& options) {
   if (options.memory.logits_chunk < 0)
     throw ConfigError("logits_chunk: {} is too small: at least 0", options.memory.logits_chunk);
+  check_offloaded(options.memory, config.num_hidden_layers, options.on_gpu());
   if (options.on_gpu()) return cuda::make_decoder(config, options);
   if (options.device != "cpu")
     throw ConfigError("device: '{}' is not supported: must be cpu, cuda or cuda:N", options.device);

@@ -46,6 +46,9 @@ class Plans(unittest.TestCase):
     def test_some_blocks_are_recomputed(self):
         self.expect_near(1, "model.recompute=all", "model.recompute_blocks=3")
 
+    def test_some_blocks_are_offloaded(self):
+        self.expect_near(1, "model.recompute=all", "model.offload_activations=3")
+
     def test_offloaded_state(self):
         self.expect_near(1, "model.offload_optimizer=true")
 

@@ -20,6 +20,17 @@ void lay_out_feed_forward(Arena& a, const ModelConfig& c, int64_t rows, GpuBlock
   b.gate_up = a.take<bf16>(rows * 2 * c.intermediate_size);
 }
 
+// What is kept from `first` on.
+GpuBlock lay_out_rest(Arena& a, const ModelConfig& c, int64_t rows, Keep first) {
+  GpuBlock b{};
+  std::byte* const begin = a.take<std::byte>(0);
+  const int64_t before = a.used();
+  if (first < Keep::kAttention) lay_out_attention(a, c, rows, b);
+  lay_out_feed_forward(a, c, rows, b);
+  b.offloaded = {begin, size_t(a.used() - before)};
+  return b;
+}
+
 // The width of the widest vector whose gradient is a sum over rows.
 int64_t widest_vector(const ModelConfig& c) {
   const int64_t qkv = (c.num_attention_heads + 2 * c.num_key_value_heads) * c.head_dim;
@@ -91,8 +102,11 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   GpuActivations all{};
   all.pack = lay_out_pack(arena, tokens, scored, copies);
   GpuBlock shared{};
-  if (keep.shares(Keep::kAttention)) lay_out_attention(arena, config, rows, shared);
-  if (keep.shares(Keep::kAll)) lay_out_feed_forward(arena, config, rows, shared);
+  if (keep.shares(Keep::kAll)) shared = lay_out_rest(arena, config, rows, keep.first);
+  shared.offloaded = {};
+  std::vector<GpuBlock> in_turn;
+  for (int64_t i = 0; i < std::min(keep.offloaded, kOffloadMemories); ++i)
+    in_turn.push_back(lay_out_rest(arena, config, rows, keep.first));
   bf16* ping_pong[2] = {};
   if (!keep.has_backward())
     for (bf16*& x : ping_pong) x = arena.take<bf16>(width);
@@ -100,7 +114,8 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
     return keep.has_backward() ? arena.take<bf16>(width) : ping_pong[i % 2];
   };
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    GpuBlock& block = all.blocks.emplace_back(shared);
+    GpuBlock& block = all.blocks.emplace_back(
+        keep.offloads(i) ? in_turn[size_t(keep.offloaded_before(i) % kOffloadMemories)] : shared);
     if (keep.has_own(Keep::kAttention, i)) lay_out_attention(arena, config, rows, block);
     if (keep.has_own(Keep::kAll, i)) lay_out_feed_forward(arena, config, rows, block);
     block.x = next_input(i);

@@ -5,7 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "policy/cpu/activations.h"
@@ -24,7 +26,12 @@ struct GpuBlock {
   at::BFloat16* mixed;    // [T, H·hd] attention's output
   at::BFloat16* middle;   // [T, D] after the attention's residual
   at::BFloat16* gate_up;  // [T, 2F]
+  // Where a block that is offloaded has what it moves to the host's memory and back; else empty.
+  std::span<std::byte> offloaded;
 };
+
+// Blocks that are offloaded take these memories in turn, in their order.
+constexpr int64_t kOffloadMemories = 2;
 
 // What attention needs and what the feed-forward needs lie at the same place: a block computes one after the other,
 // forward and backward. The output head lies there as well, but for the gradient of the residual stream and the sums over

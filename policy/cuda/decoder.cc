@@ -127,12 +127,15 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   const Weights& w = weights_.arriving(store, config_);
   const int64_t distinct = upload(pack, scored, shared, a.pack, gradient != nullptr);
 
+  offloaded_.begin(a.blocks);
   store.wait_for_weights(0, Pass::kForward);
   cuda::embedding(DType::kBF16, w.embedding, a.pack.ids, tokens, width, a.blocks[0].x, stream_);
   for (size_t i = 0; i < a.blocks.size(); ++i) {
     store.wait_for_weights(i + 1, Pass::kForward);
+    offloaded_.before_forward(i);
     block_forward(w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch,
                   i + 1 < a.blocks.size() ? a.blocks[i + 1].x : a.x_out);
+    offloaded_.after_forward(i);
   }
   store.wait_for_weights(a.blocks.size() + 1, Pass::kForward);
   if (!gradient) return head(w, nullptr, pack, scored, a, params, nullptr);
@@ -144,9 +147,11 @@ TokenScores CudaDecoder::score(ParameterStore& store, const PackedTokens& pack, 
   store.finish_unit(a.blocks.size() + 1);
   for (size_t i = a.blocks.size(); i-- > 0;) {
     store.wait_for_weights(i + 1, Pass::kBackward);
+    offloaded_.before_backward(i);
     compute_again(keep.of(int64_t(i)), w.blocks[i], tokens, a.pack, a.blocks[i], a.scratch);
     block_backward(w.blocks[i], {g.blocks[i], store.begin_unit(i + 1)}, tokens, a.pack, a.blocks[i],
                    a.scratch);
+    offloaded_.after_backward(i);
     store.finish_unit(i + 1);
   }
   store.begin_unit_to_add(0);  // nobody writes the rows of other ids

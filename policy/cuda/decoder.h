@@ -12,6 +12,7 @@
 
 #include "policy/cuda/activations.h"
 #include "policy/cuda/cache.h"
+#include "policy/cuda/offloaded_blocks.h"
 #include "policy/cuda/steps.h"
 #include "policy/decoder.h"
 #include "policy/ops/cuda/attention/attention.h"
@@ -129,6 +130,7 @@ class CudaDecoder : public Decoder {
   at::Tensor rope_table_;  // [positions, 2, hd/2] f32
   cuda::Staging staging_;  // used by upload
   Workspace training_, extending_, drawing_;
+  OffloadedBlocks offloaded_;
   std::vector<float> logits_;  // extend's answer
   StepGraphs graphs_;
   DecodeStep ahead_;  // launched and not heard

@@ -48,8 +48,8 @@ void synchronize();
 // What the allocator keeps of tensors that are gone: in front of a large one, which seldom fits into it.
 void give_back_unused();
 
-// Zeros [size] on the host that the GPU reads and writes by itself. Errors: WorldError naming the size.
-at::Tensor host_zeros(int64_t size, at::ScalarType type);
+// Zeros [size] on the host that the GPU reads and writes by itself. Errors: WorldError naming the size and `what` it is for.
+at::Tensor host_zeros(int64_t size, at::ScalarType type, const char* what);
 // Between such memory and the GPU, beside the calling thread's stream (parameters/stage_copies.h).
 std::unique_ptr<StageCopies> make_stage_copies(int stages);
 

@@ -31,11 +31,10 @@ void touch(std::byte* data, size_t bytes) {
 
 }  // namespace
 
-at::Tensor host_zeros(int64_t size, at::ScalarType type) {
+at::Tensor host_zeros(int64_t size, at::ScalarType type, const char* what) {
   const size_t bytes = std::max<size_t>(1, size_t(size) * c10::elementSize(type));
-  const auto refuse = [bytes](const char* why) {
-    throw WorldError("there is no memory for {} MiB of the optimizer's state on this host: {}", bytes >> 20,
-                     why);
+  const auto refuse = [bytes, what](const char* why) {
+    throw WorldError("there is no memory for {} MiB of {} on this host: {}", bytes >> 20, what, why);
   };
   void* const data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) refuse(std::strerror(errno));

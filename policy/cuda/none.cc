@@ -27,7 +27,7 @@ std::unique_ptr<Decoder> make_decoder(const ModelConfig&, const PolicyOptions&) 
 std::unique_ptr<CacheStorage> make_cache(const ModelConfig&, int64_t, int64_t) { refuse(); }
 void synchronize() { refuse(); }
 void give_back_unused() {}
-at::Tensor host_zeros(int64_t, at::ScalarType) { refuse(); }
+at::Tensor host_zeros(int64_t, at::ScalarType, const char*) { refuse(); }
 std::unique_ptr<StageCopies> make_stage_copies(int) { refuse(); }
 PeakMemory peak_memory() { return {}; }
 double squared_norm(const at::Tensor&) { refuse(); }

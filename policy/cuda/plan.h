@@ -27,6 +27,7 @@ void refuse_window(const ModelConfig& config, int64_t tokens);
 // Counted by the layouts that hand the memory out, without a GPU; policy/layouts.h.
 int64_t activation_bytes(const ModelConfig& config, int64_t tokens, int64_t scored, int64_t chunk,
                          const KeepByBlock& keep, int64_t copies = 0);
+int64_t offloaded_bytes(const ModelConfig& config, int64_t tokens, const KeepByBlock& keep);
 int64_t generation_bytes(const ModelConfig& config, int64_t sequences, int64_t prefill_tokens);
 
 }  // namespace temper::policy::cuda

@@ -36,8 +36,9 @@ at::Tensor allocate_zeros(int64_t size, const at::TensorOptions& options) try {
 }
 
 at::Tensor allocate_host_zeros(int64_t size, const at::TensorOptions& options) {
-  return options.device().is_cuda() ? cuda::host_zeros(size, options.dtype().toScalarType())
-                                    : allocate_zeros(size, options);
+  return options.device().is_cuda()
+             ? cuda::host_zeros(size, options.dtype().toScalarType(), "the optimizer's state")
+             : allocate_zeros(size, options);
 }
 
 double squared_norm(const at::Tensor& values) {

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "policy/keep.h"
 #include "policy/layouts.h"
 #include "tests/policy/small_model.h"
 
@@ -127,6 +128,21 @@ TEST(Policy, EachBlockThatRecomputesTakesLessMemory) {
       EXPECT_EQ(bytes[4], bytes[3]) << part;
       options.memory.recompute_blocks = 0;
       EXPECT_EQ(activation_bytes(config, options, 300, 200), bytes[3]) << part;
+    }
+}
+
+TEST(Policy, OffloadedBlocksAreSpreadOverThoseThatRecompute) {
+  for (const int64_t count : {1, 5, 35})
+    for (int64_t offloaded = 0; offloaded <= count; ++offloaded) {
+      const KeepByBlock keep{Keep::kInputs, count, offloaded};
+      int64_t found = 0;
+      for (int64_t block = 0; block < count + 2; ++block) {
+        EXPECT_EQ(keep.offloaded_before(std::min(block, count)), found) << block;
+        found += keep.offloads(block);
+        EXPECT_EQ(keep.recomputes(block), block < count && !keep.offloads(block));
+        EXPECT_NEAR(double(found), double(offloaded * std::min(block + 1, count)) / double(count), 1);
+      }
+      EXPECT_EQ(found, offloaded);
     }
 }
 
@@ -320,6 +336,8 @@ TEST(Policy, RefusesWhatIsNotThere) {
   EXPECT_THROW(Policy(small_config(), {.device = "cuda"}), ConfigError);
   EXPECT_THROW(Policy(small_config(), {.dtype = DType::kBF16}), ConfigError);
   EXPECT_THROW(Policy(small_config(), {.memory = {.logits_chunk = -1}}), ConfigError);
+  EXPECT_THROW(Policy(small_config(), {.memory = {.recompute = "all", .offload_activations = 1}}),
+               ConfigError);
 }
 
 TEST(Policy, CountsTrainingFlops) {

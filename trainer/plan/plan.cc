@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "policy/keep.h"
 #include "policy/layouts.h"
 #include "policy/parameters/parameter_store.h"
 #include "policy/parameters/part_updates.h"
@@ -22,6 +23,7 @@ constexpr int64_t kOracleBytes = 300ll << 20;   // libtorch and a task's tensors
 constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
 constexpr int64_t kPrefillTokens = 4096;        // rollout/generator.cc's
 constexpr const char* kOffloadedState = "master weights and moments";
+constexpr const char* kOffloadedActivations = "activations that blocks offload";
 constexpr int64_t kMostRanks = 1024, kMostSequences = 4096;
 
 // What the backward adds to before it is summed over ranks.
@@ -135,6 +137,9 @@ void add_host_items(const RunConfig& config, const ModelConfig& shape, const Pla
   if (!offloads || config.model.policy().on_gpu())
     host.items.push_back({offloads ? kOffloadedState : "checkpoint while it is written",
                           3 * kF32 * shape.parameter_count() / shard_ranks(config, site)});
+  if (config.model.memory.offload_activations > 0)
+    host.items.push_back(
+        {kOffloadedActivations, policy::offloaded_bytes(shape, config.model.policy(), largest_pack(config))});
   host.items.push_back({"program", kProcessBytes});
 }
 
@@ -314,6 +319,7 @@ MemoryPlan update_memory(const RunConfig& config, const ModelConfig& shape, cons
 Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
                const std::vector<MemoryItem>& judge) {
   policy::check_shard_degree(config.model.memory.shard_degree, site.ranks);
+  policy::check_offloaded(config.model.memory, shape.num_hidden_layers, config.model.policy().on_gpu());
   Plan plan{.memories = memories_of(config, shape, site, judge),
             .step = step_cost(config, shape, site),
             .advice = ""};
@@ -327,15 +333,18 @@ std::string misfit(const Plan& plan) {
   for (const MemoryPlan& memory : plan.memories) {
     if (memory.fits()) continue;
     const bool of_host = &memory == &plan.memories.front();
-    const bool holds_state = std::ranges::any_of(
-        memory.items, [](const MemoryItem& item) { return item.what == kOffloadedState; });
+    const auto holds = [&](const char* what) {
+      return std::ranges::any_of(memory.items, [=](const MemoryItem& item) { return item.what == what; });
+    };
     return fmt::format("the run needs {} of {} and {} are available: {}", bytes_text(memory.needed_bytes()),
                        memory.name, bytes_text(memory.available_bytes),
                        !of_host && !plan.advice.empty() ? plan.advice
-                       : holds_state ? "set model.offload_optimizer=false, take more GPUs or lower env.lanes"
-                                     : "lower rollout.max_sequences, learner.micro_batch_tokens, "
-                                       "cold_start.micro_batch_tokens or env.lanes, set "
-                                       "model.recompute=all, or choose a smaller model");
+                       : holds(kOffloadedActivations)   ? "lower model.offload_activations or env.lanes"
+                       : holds(kOffloadedState)
+                           ? "set model.offload_optimizer=false, take more GPUs or lower env.lanes"
+                           : "lower rollout.max_sequences, learner.micro_batch_tokens, "
+                             "cold_start.micro_batch_tokens or env.lanes, set "
+                             "model.recompute=all, or choose a smaller model");
   }
   return "";
 }

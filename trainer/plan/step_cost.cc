@@ -104,9 +104,10 @@ double send_s(const PlanSite& site, int64_t shard, const StepCost& step) {
 double with_recomputation(const RunConfig& config, const ModelConfig& shape, double flops_per_token) {
   const auto blocks = shape.num_hidden_layers;
   const policy::KeepByBlock keep = policy::keep_for_backward(config.model.memory, blocks);
-  if (keep.of(0) == policy::Keep::kInputs) return 1 + double(keep.count) / double(3 * blocks);
+  const auto again = double(keep.count - keep.offloaded);
+  if (keep.first == policy::Keep::kInputs) return 1 + again / double(3 * blocks);
   const double gate_up = 2 * 2 * double(shape.intermediate_size * shape.hidden_size);
-  return 1 + double(keep.count) * gate_up / flops_per_token;
+  return 1 + again * gate_up / flops_per_token;
 }
 
 }  // namespace

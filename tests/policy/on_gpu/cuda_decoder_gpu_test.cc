@@ -87,6 +87,28 @@ TEST_F(CudaDecoder, RecomputingAndChunkingChangeNoBits) {
   EXPECT_LT(plain.gpu.activation_bytes(1000, 900), 1 << 28);
 }
 
+// Of two packs, the second with more tokens. Blocks are so small that copies take longer than what computes beside them.
+TEST_F(CudaDecoder, OffloadingChangesNoBits) {
+  ModelConfig config = gpu_config();
+  config.num_hidden_layers = 8;
+  Twins plain(config);
+  const PackedTokens packs[] = {random_pack(kLengths, 1000, 6), random_pack({900, 800, 700}, 1000, 7)};
+  std::vector<TokenScores> scores;
+  for (const PackedTokens& pack : packs) scores.push_back(plain.gpu.forward_backward(pack, loss_gradient));
+  for (const char* part : {"feed_forward", "all"})
+    for (const int64_t offloaded : {1, 2, 3, 7}) {
+      PolicyOptions options = on_gpu();
+      options.memory.recompute = part;
+      options.memory.offload_activations = offloaded;
+      Twins offloading(config, options);
+      for (size_t i = 0; i < scores.size(); ++i)
+        EXPECT_EQ(offloading.gpu.forward_backward(packs[i], loss_gradient).log_prob, scores[i].log_prob);
+      EXPECT_TRUE(at::equal(offloading.gpu.parameters().gradients(), plain.gpu.parameters().gradients()))
+          << part << ", " << offloaded << " blocks";
+      EXPECT_LT(offloading.gpu.activation_bytes(1000, 900), plain.gpu.activation_bytes(1000, 900));
+    }
+}
+
 // Prompts and answers around the borders of the library's tiles.
 RowsWithPrefixes long_prompts_and_turns() {
   RowsWithPrefixes rows = prompts_and_turns(1000);

@@ -180,6 +180,28 @@ TEST_F(PaperPlan, PhasesAreApartWhereTheyDoNotFitTogether) {
   EXPECT_TRUE(make_plan(config, shape, site_, kJudge).apart);
 }
 
+// Of each token of a block: queries, keys and values, attention's output, the middle, and gate and up in bf16, and a number of
+// each head in f32. Two blocks have theirs on the GPU.
+TEST_F(PaperPlan, OfOffloadedActivationsIsWhatAHandWorksOut) {
+  RunConfig config = gpu_config();
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
+  const Plan recomputed = make_plan(config, shape, site_, kJudge);
+  config.model.memory.offload_activations = 12;
+  const Plan plan = make_plan(config, shape, site_, kJudge);
+  const int64_t block = 18432 * (2 * (6144 + 2 * 4096 + 2 * 12288) + 4 * 32);
+  EXPECT_EQ(bytes_of(plan.memories[0], "activations that blocks offload"), 10 * block);
+  EXPECT_EQ(bytes_of(plan.memories[1], "activations of"),
+            bytes_of(recomputed.memories[1], "activations of") + 2 * block);
+  EXPECT_NEAR(plan.step.learn_s / recomputed.step.learn_s, (1 + 23.0 / 108) / (1 + 35.0 / 108), 1e-6);
+  site_.free_host_bytes = int64_t(8) << 30;
+  EXPECT_THAT(misfit(make_plan(config, shape, site_, kJudge)), HasSubstr("lower model.offload_activations"));
+  config.model.memory.offload_activations = 36;
+  EXPECT_THAT([&] { make_plan(config, shape, site_, kJudge); },
+              testing::ThrowsMessage<ConfigError>(HasSubstr(
+                  "model.offload_activations: 36 is too large: must be at most 35, the number of blocks that "
+                  "recompute")));
+}
+
 // 8B fits one H200 if master weights and moments, twelve bytes a parameter, lie on the host.
 TEST_F(PaperPlan, OfAnOffloadedOptimizerIsWhatAHandWorksOut) {
   RunConfig config = gpu_config();
