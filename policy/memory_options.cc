@@ -24,7 +24,7 @@ void MemoryOptions::visit(OptionVisitor& v) {
            "how many of the blocks that recompute, spread evenly over them, move what they would compute "
            "again "
            "to the host's memory and back instead, while other blocks compute; a GPU alone. It costs no time "
-           "as long as the link to the host keeps up, which is asked for about half of the blocks at most",
+           "while the link to the host keeps up, which it does for about half of the blocks",
        .min = 0,
        .may_change = true});
   v.option("logits_chunk", logits_chunk,

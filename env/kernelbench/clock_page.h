@@ -46,9 +46,8 @@ class ClockPage {
   };
   struct Wait {
     End end = End::kLate;
-    std::chrono::nanoseconds ended{0};  // by raw_clock(): when the number was seen
-    std::chrono::nanoseconds unseen{
-        0};  // before that, since it was last looked for: it came some time in between
+    std::chrono::nanoseconds ended{0};   // by raw_clock(): when the number was seen
+    std::chrono::nanoseconds unseen{0};  // since it was last looked for: it came some time in between
   };
   // Until the word has that number. `broken` is asked every millisecond or so whether nothing will come any more. Waits by
   // spinning at first and in short sleeps later, so that what takes long occupies no core.

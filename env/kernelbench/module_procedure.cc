@@ -18,8 +18,7 @@ constexpr double kTimed_us = 10e6, kTimedShare = 0.5;
 constexpr int64_t kLeastTrials = 3;
 constexpr const char* kThreadsRan =
     "threads of its own ran after it had said that its result was there, and its calls ended later for it; "
-    "end all work "
-    "before forward returns";
+    "end all work before forward returns";
 constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
 
 // A process may say so of itself without need, which gains it nothing.
