@@ -22,9 +22,8 @@ void MemoryOptions::visit(OptionVisitor& v) {
       "offload_activations", offload_activations,
       {.help =
            "how many of the blocks that recompute, spread evenly over them, move what they would compute "
-           "again "
-           "to the host's memory and back instead, while other blocks compute; a GPU alone. It costs no time "
-           "while the link to the host keeps up, which it does for about half of the blocks",
+           "again to the host's memory and back instead, while other blocks compute. Only on a GPU. It "
+           "costs no time while the link to the host keeps up, which it does for about half of the blocks",
        .min = 0,
        .may_change = true});
   v.option("logits_chunk", logits_chunk,
