@@ -44,9 +44,9 @@ at::Tensor GatheredWeights::of(size_t unit) const {
   return memories_[gathered_place_of(unit, units_)].weights.narrow(0, 0, units_[unit].size);
 }
 
-// When a unit is waited for, the block whose memory the last of the next ones takes has been given to the current
-// stream. The head's memory is in use until then if there is but one block between it and the embedding. The copy follows it on that stream, and a gather begins after the copy, so that neither overwrites what is
-// still read.
+// When a unit is waited for, the block whose memory the last of the next ones takes has been given to the current stream. Where
+// there is but one block, the embedding is waited for in the memory that the head takes next: that one begins a unit later. The
+// copy follows on that stream, and a gather begins after the copy, so that neither overwrites what is still read.
 void GatheredWeights::wait(size_t unit, Pass pass, const at::Tensor& shares) {
   const size_t left = pass == Pass::kForward ? units_.size() - 1 - unit : unit;
   for (size_t ahead = 0; ahead <= std::min(kAhead, left); ++ahead) {
