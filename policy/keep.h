@@ -17,8 +17,8 @@ enum class Keep {
 
 // The first `count` blocks keep `first` and compute the rest again, in one memory for it that they take in turn. The others keep
 // all. The first of the others keeps its own in that memory, too: its forward comes after theirs, and its backward before.
-// Of the first ones `offloaded`, spread evenly, compute nothing again. They have their rest in two memories in turn, from which
-// the host's memory takes it and to which it comes back.
+// Of these first blocks, `offloaded` ones compute nothing again. They are spread evenly over them. What they would compute again
+// goes to the host's memory after the forward, and comes back before the backward.
 // Source of offloading: Rhu et al., "vDNN", 1602.08124, section III.
 struct KeepByBlock {
   Keep first = Keep::kAll;

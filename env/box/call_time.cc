@@ -28,26 +28,18 @@ nanoseconds least_wall(const std::vector<CallTime>& calls) {
   return std::ranges::min_element(calls, {}, &CallTime::wall)->wall;
 }
 
-CallWatch::CallWatch(pid_t process) : turns_(process), own_turns_(::gettid()) {
-  if (clockid_t clock = 0; ::clock_getcpuclockid(process, &clock) == 0) clock_ = clock;
-}
-
-std::optional<nanoseconds> CallWatch::cpu() const {
-  timespec used{};
-  if (!clock_ || ::clock_gettime(*clock_, &used) != 0) return std::nullopt;
-  return std::chrono::seconds(used.tv_sec) + nanoseconds(used.tv_nsec);
-}
+CallWatch::CallWatch(pid_t process) : clock_(process), turns_(process), own_turns_(::gettid()) {}
 
 void CallWatch::start() {
   if (asks_turns_) start_.waited = waited(turns_) + waited(own_turns_);
-  start_.cpu = cpu();
+  start_.cpu = clock_.read();
   start_.wall = raw_clock();
 }
 
 CallTime CallWatch::stop() {
   CallTime time;
   time.wall = raw_clock() - start_.wall;
-  const auto end = cpu();
+  const auto end = clock_.read();
   time.cpu = end && start_.cpu ? *end - *start_.cpu : time.wall;
   if (asks_turns_) time.waited = waited(turns_) + waited(own_turns_) - start_.waited;
   asks_turns_ = asks_turns_ || time.idle();

@@ -43,9 +43,7 @@ class CallWatch {
     std::chrono::nanoseconds wall, waited;
     std::optional<std::chrono::nanoseconds> cpu;
   };
-  std::optional<std::chrono::nanoseconds> cpu() const;
-
-  std::optional<clockid_t> clock_;
+  ProcessClock clock_;
   SchedStat turns_, own_turns_;  // of the process and of the caller
   bool asks_turns_ = false;
   Reading start_{};

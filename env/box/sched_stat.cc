@@ -26,9 +26,17 @@ std::optional<ThreadTimes> SchedStat::read() const {
   return times;
 }
 
-TurnWatch::TurnWatch(pid_t process) : thread_(process) {
+ProcessClock::ProcessClock(pid_t process) {
   if (clockid_t clock = 0; ::clock_getcpuclockid(process, &clock) == 0) clock_ = clock;
 }
+
+std::optional<nanoseconds> ProcessClock::read() const {
+  timespec used{};
+  if (!clock_ || ::clock_gettime(*clock_, &used) != 0) return std::nullopt;
+  return std::chrono::seconds(used.tv_sec) + nanoseconds(used.tv_nsec);
+}
+
+TurnWatch::TurnWatch(pid_t process) : thread_(process), all_threads_(process) {}
 
 void TurnWatch::begin() {
   before_ = thread_.read();
@@ -44,10 +52,10 @@ nanoseconds TurnWatch::waited(nanoseconds ended, nanoseconds unseen) const {
 }
 
 std::optional<nanoseconds> TurnWatch::helpers() const {
-  timespec used{};
   const auto first = thread_.read();
-  if (!first || !clock_ || ::clock_gettime(*clock_, &used) != 0) return std::nullopt;
-  return std::chrono::seconds(used.tv_sec) + nanoseconds(used.tv_nsec) - first->ran;
+  const auto all = all_threads_.read();
+  if (!first || !all) return std::nullopt;
+  return *all - first->ran;
 }
 
 }  // namespace temper::env

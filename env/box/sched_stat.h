@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel's scheduler counts of a thread, which nothing inside the thread can change, and how waiting for a core is told from
+// What the kernel counts of a thread and of a process, which nothing inside them can change, and how waiting for a core is told from
 // working by it.
 
 #include <sys/types.h>
@@ -29,7 +29,19 @@ class SchedStat {
   Fd file_;
 };
 
-// Of a process that takes turns with us.
+// The CPU time of a process, all its threads together.
+class ProcessClock {
+ public:
+  ProcessClock() = default;
+  explicit ProcessClock(pid_t process);
+  // Nothing where the process is gone.
+  std::optional<std::chrono::nanoseconds> read() const;
+
+ private:
+  std::optional<clockid_t> clock_;
+};
+
+// Tells how long a process that takes turns with us waited for a core in its turn.
 class TurnWatch {
  public:
   TurnWatch() = default;
@@ -48,7 +60,7 @@ class TurnWatch {
 
  private:
   SchedStat thread_;
-  std::optional<clockid_t> clock_;  // of all threads together
+  ProcessClock all_threads_;
   std::chrono::nanoseconds begun_{0};
   std::optional<ThreadTimes> before_;
 };

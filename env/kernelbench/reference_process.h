@@ -57,7 +57,8 @@ class ReferenceProcess {
     kRetract,   // and spoils them there
     kSnapshot,  // copies the outputs; what is written later does not count
   };
-  // Returns how much of that went by while it or the broker waited for a core.
+  // Makes the reference take that step. Returns for how long it or the broker waited for a core meanwhile, because other processes
+  // had them all.
   std::chrono::nanoseconds take(Step step);
   void leave();
   ModuleComparison compare();

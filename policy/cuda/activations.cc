@@ -20,13 +20,18 @@ void lay_out_feed_forward(Arena& a, const ModelConfig& c, int64_t rows, GpuBlock
   b.gate_up = a.take<bf16>(rows * 2 * c.intermediate_size);
 }
 
-// What is kept from `first` on.
+// Lays out what a backward reads of a block and a block that keeps only `first` does not have.
 GpuBlock lay_out_rest(Arena& a, const ModelConfig& c, int64_t rows, Keep first) {
   GpuBlock b{};
-  std::byte* const begin = a.take<std::byte>(0);
-  const int64_t before = a.used();
   if (first < Keep::kAttention) lay_out_attention(a, c, rows, b);
   lay_out_feed_forward(a, c, rows, b);
+  return b;
+}
+
+GpuBlock lay_out_offloaded(Arena& a, const ModelConfig& c, int64_t rows, Keep first) {
+  std::byte* const begin = a.take<std::byte>(0);
+  const int64_t before = a.used();
+  GpuBlock b = lay_out_rest(a, c, rows, first);
   b.offloaded = {begin, size_t(a.used() - before)};
   return b;
 }
@@ -103,10 +108,9 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   all.pack = lay_out_pack(arena, tokens, scored, copies);
   GpuBlock shared{};
   if (keep.shares(Keep::kAll)) shared = lay_out_rest(arena, config, rows, keep.first);
-  shared.offloaded = {};
   std::vector<GpuBlock> in_turn;
   for (int64_t i = 0; i < std::min(keep.offloaded, kOffloadMemories); ++i)
-    in_turn.push_back(lay_out_rest(arena, config, rows, keep.first));
+    in_turn.push_back(lay_out_offloaded(arena, config, rows, keep.first));
   bf16* ping_pong[2] = {};
   if (!keep.has_backward())
     for (bf16*& x : ping_pong) x = arena.take<bf16>(width);
@@ -126,6 +130,14 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
   arena.overlay([&] { lay_out_scratch(arena, config, rows, copies, backward, all.scratch); },
                 [&] { all.head = lay_out_lm_head(arena, config, round_up(chunk, kRowUnit), backward); });
   return all;
+}
+
+int64_t offloaded_bytes(std::span<const GpuBlock> blocks) {
+  int64_t bytes = 0, seen = 0;
+  for (size_t block = blocks.size(); block-- > 0;)
+    if (!blocks[block].offloaded.empty() && ++seen > kOffloadMemories)
+      bytes += int64_t(blocks[block].offloaded.size());
+  return bytes;
 }
 
 BlockRows lay_out_rows(Arena& a, const ModelConfig& c, int64_t rows) {

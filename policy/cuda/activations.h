@@ -94,6 +94,10 @@ GpuActivations lay_out_gpu_activations(Arena& arena, const ModelConfig& config, 
                                        int64_t scored, int64_t chunk, const KeepByBlock& keep,
                                        int64_t copies = 0);
 
+// Bytes of the host's memory to which these blocks are offloaded. The last kOffloadMemories of them need none: theirs are still
+// on the GPU when the backward begins.
+int64_t offloaded_bytes(std::span<const GpuBlock> blocks);
+
 // The activations of R rows on their way through one block, whichever buffers they lie in.
 struct BlockRows {
   at::BFloat16* x;        // [R, D] the block's input

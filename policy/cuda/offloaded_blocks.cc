@@ -9,7 +9,7 @@ namespace temper::policy {
 
 using c10::cuda::getCurrentCUDAStream;
 
-// The host's memory goes after the copies, also where an error ended a pack between them.
+// No copy may still be on its way when the host's memory is freed, not even one of a pack that an error ended.
 OffloadedBlocks::~OffloadedBlocks() {
   if (copies_) cudaStreamSynchronize(copies_->stream);
 }
@@ -22,15 +22,16 @@ void OffloadedBlocks::begin(std::span<const GpuBlock> blocks) {
     places_[block] = offloaded_.size();
     offloaded_.push_back(blocks[block].offloaded);
   }
-  if (!moves(0)) return;
+  const int64_t bytes = offloaded_bytes(blocks);
+  if (bytes == 0) return;
   if (!copies_) copies_.emplace();
-  // The memories may have been another tensor's, with which the current stream computes, or those of a pack that an error ended.
+  // The current stream may still compute with another tensor in these memories, and copies of a pack that an error ended may still
+  // be on their way.
   at::cuda::CUDAEvent begun, ended;
   begun.record(getCurrentCUDAStream());
   begun.block(copies_->stream);
   ended.record(copies_->stream);
   ended.block(getCurrentCUDAStream());
-  const auto bytes = int64_t((offloaded_.size() - kOffloadMemories) * offloaded_[0].size());
   if (host_.defined() && host_.numel() >= bytes) return;
   cuda::check(cudaStreamSynchronize(copies_->stream), "copies to the host");
   host_ = at::Tensor();

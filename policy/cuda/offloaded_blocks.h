@@ -1,9 +1,10 @@
 #pragma once
-// What blocks keep for the backward in the host's memory (KeepByBlock::offloads).
+// Blocks whose activations wait for the backward in the host's memory (KeepByBlock::offloads).
 //
-// Such blocks take two memories of the GPU in turn. Behind a block's forward its memory is copied to the host, while other blocks
-// compute; the forward of the block after the next one that is offloaded waits for that copy. Behind the backward of a block the
-// memory gets what the one before the last needs next. The two last blocks find theirs where it was computed: nothing is copied.
+// These blocks take turns in two memories of the GPU. After the forward of such a block, its activations are copied to the host while
+// other blocks compute. The next block in the same memory begins only when that copy has ended. The backward goes the opposite way:
+// when a block no longer needs its memory, the activations of the next block in that memory are copied back, while other blocks
+// compute. The last two blocks are never copied, because their activations are still on the GPU when the backward begins.
 // Async: copies run beside the current stream, which waits for them where it needs the memory or what is in it.
 
 #include <ATen/core/Tensor.h>

@@ -57,15 +57,9 @@ int64_t activation_bytes(const ModelConfig& config, int64_t tokens, int64_t scor
   return arena.used();
 }
 
-// The last blocks find theirs where it was computed.
 int64_t offloaded_bytes(const ModelConfig& config, int64_t tokens, const KeepByBlock& keep) {
-  if (keep.offloaded <= kOffloadMemories) return 0;
   Arena arena;
-  const GpuActivations all = lay_out_gpu_activations(arena, config, tokens, 0, 0, keep);
-  for (const GpuBlock& block : all.blocks)
-    if (!block.offloaded.empty())
-      return int64_t(block.offloaded.size()) * (keep.offloaded - kOffloadMemories);
-  return 0;
+  return policy::offloaded_bytes(lay_out_gpu_activations(arena, config, tokens, 0, 0, keep).blocks);
 }
 
 // The words of a step are left out: some bytes a row.

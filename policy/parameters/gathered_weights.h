@@ -35,7 +35,8 @@ class GatheredWeights {
   at::Tensor of(size_t unit) const;
   // The current stream waits for a unit, and the next ones begin to be gathered. `shares` [the units' sizes over the
   // ranks, one after another] are this rank's weights, or the numbers in f32 from which they are rounded. Whatever computes
-  // with the unit before this one in the pass has been given to the current stream. All ranks call it for the same units in the same order.
+  // with the unit before this one in the pass has been given to the current stream. All ranks call it for the same units in
+  // the same order.
   void wait(size_t unit, Pass pass, const at::Tensor& shares);
   // The shares have other values from now on: what is asked for next is gathered anew.
   void forget(size_t unit);

@@ -56,10 +56,11 @@ std::vector<MemoryItem> sharded_weights(const ModelConfig& shape, int64_t weight
   const int64_t all = weight_bytes * shape.parameter_count();
   std::vector<MemoryItem> items;
   if (has_share) items.push_back({fmt::format("weights, the share of one of {} ranks", ranks), all / ranks});
-  items.push_back(held == Held::kInRollout ? MemoryItem{"weights", all}
-                                           : MemoryItem{"weights gathered from the ranks",
-                                                        weight_bytes * policy::GatheredWeights::size(
-                                                                           policy::units_of(shape, ranks))});
+  if (held == Held::kInRollout)
+    items.push_back({"weights", all});
+  else
+    items.push_back({"weights gathered from the ranks",
+                     weight_bytes * policy::GatheredWeights::size(policy::units_of(shape, ranks))});
   return items;
 }
 
@@ -294,6 +295,17 @@ class Advice {
   const int64_t given_sequences_;
 };
 
+// What would make a run fit into the host's memory.
+std::string host_advice(const MemoryPlan& memory) {
+  const auto holds = [&](const char* what) {
+    return std::ranges::any_of(memory.items, [=](const MemoryItem& item) { return item.what == what; });
+  };
+  if (holds(kOffloadedActivations)) return "lower model.offload_activations or env.lanes";
+  if (holds(kOffloadedState)) return "set model.offload_optimizer=false, take more GPUs or lower env.lanes";
+  return "lower rollout.max_sequences, learner.micro_batch_tokens, cold_start.micro_batch_tokens or "
+         "env.lanes, set model.recompute=all, or choose a smaller model";
+}
+
 std::string step_text(const StepCost& step) {
   std::string text = fmt::format(
       "a step, at most\n  {} trajectories, {} verdicts, {} generated tokens, {} learned tokens, {:.3g} "
@@ -333,18 +345,9 @@ std::string misfit(const Plan& plan) {
   for (const MemoryPlan& memory : plan.memories) {
     if (memory.fits()) continue;
     const bool of_host = &memory == &plan.memories.front();
-    const auto holds = [&](const char* what) {
-      return std::ranges::any_of(memory.items, [=](const MemoryItem& item) { return item.what == what; });
-    };
     return fmt::format("the run needs {} of {} and {} are available: {}", bytes_text(memory.needed_bytes()),
                        memory.name, bytes_text(memory.available_bytes),
-                       !of_host && !plan.advice.empty() ? plan.advice
-                       : holds(kOffloadedActivations)   ? "lower model.offload_activations or env.lanes"
-                       : holds(kOffloadedState)
-                           ? "set model.offload_optimizer=false, take more GPUs or lower env.lanes"
-                           : "lower rollout.max_sequences, learner.micro_batch_tokens, "
-                             "cold_start.micro_batch_tokens or env.lanes, set "
-                             "model.recompute=all, or choose a smaller model");
+                       !of_host && !plan.advice.empty() ? plan.advice : host_advice(memory));
   }
   return "";
 }

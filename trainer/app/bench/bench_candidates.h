@@ -27,8 +27,8 @@ struct BenchCandidate {
   std::optional<std::string> unexpected(const env::Verdict& verdict) const;
 };
 
-// Source files of a folder, each with a comment "// task: NAME" or "# task: NAME", by name. Errors: ConfigError if no file
-// has such a comment, or if one of the two bounds is not a number.
+// Reads the source files of a folder that name their task in a comment, "// task: NAME" or "# task: NAME". They come in the order
+// of their file names. Errors: ConfigError if no file names a task, or if a file gives a bound that is not a number.
 std::vector<BenchCandidate> candidates_of(const std::filesystem::path& folder);
 
 // Nine of `some`, one of `others`, and so on until all of both have been there.
