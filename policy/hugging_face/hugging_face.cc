@@ -19,7 +19,7 @@
 #include "policy/hugging_face/weight_files.h"
 #include "policy/parameters/file_ranges.h"
 #include "policy/parameters/parameter_store.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "policy/threads.h"
 
 namespace temper::policy {

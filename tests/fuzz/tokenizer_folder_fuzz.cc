@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "policy/text/tokenizer.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"

@@ -3,9 +3,13 @@
 
 #include "base/error.h"
 #include "base/input/json.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
+#include "policy/chat/choice.h"
 #include "policy/text/tokenizer.h"
+#include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/commands/commands.h"
+#include "trainer/run/model.h"
+#include "trainer/run/terminal.h"
 
 namespace temper::trainer {
 namespace {
@@ -13,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 struct TokenizeWords {
-  std::string model, text = "-", chat;
+  std::string model, text = "-", chat, chat_arguments = "{}";
   bool decode = false, nul = false;
 };
 
@@ -36,40 +40,60 @@ std::vector<int32_t> parse_ids(const std::string& text, int64_t vocab_size) {
   return ids;
 }
 
-std::vector<int32_t> conversation_ids(const policy::ChatFormat& format, std::string_view text) {
-  const Json messages = parse_json(text, fmt::format("{}; it", kConversation), kWholeInput);
-  if (!messages.is_array()) throw ConfigError(kConversation);
-  std::vector<int32_t> ids;
-  std::string system;
-  for (size_t i = 0, turn = 0; i < messages.size(); ++i) {
-    const Json& message = messages[i];
+std::vector<policy::ChatMessage> messages_from(std::string_view text) {
+  const Json list = parse_json(text, fmt::format("{}; it", kConversation), kWholeInput);
+  if (!list.is_array()) throw ConfigError(kConversation);
+  std::vector<policy::ChatMessage> messages;
+  for (const Json& message : list) {
     const Json role = message.is_object() ? message.value("role", Json()) : Json();
     if (!role.is_string() || !message.value("content", Json()).is_string()) throw ConfigError(kConversation);
-    const auto content = message["content"].get<std::string>();
-    if (i == 0 && role == "system") {
-      system = content;
-      continue;
-    }
-    if (role != (turn % 2 == 0 ? "user" : "assistant")) throw ConfigError(kConversation);
-    std::vector<int32_t> more;
-    if (turn > 0 && role == "user") more = format.after_answer();
-    ids.insert(ids.end(), more.begin(), more.end());
-    more = role == "assistant" ? format.answer(content)
-           : turn == 0         ? format.first_turn(content, system)
-                               : format.user_turn(content);
-    ids.insert(ids.end(), more.begin(), more.end());
-    ++turn;
+    messages.push_back({role.get<std::string>(), message["content"].get<std::string>()});
   }
-  return ids;
+  return messages;
 }
 
+// Whole conversations, as the template ends them.
+class Conversations {
+ public:
+  Conversations(policy::Tokenizer& tokenizer, const TokenizeWords& words)
+      : tokenizer_(tokenizer),
+        source_{.format = words.chat, .arguments = words.chat_arguments, .renderer = &chat_renderer()} {
+    decide_chat(tokenizer, source_);
+  }
+  ~Conversations() {
+    if (names_ > 0)
+      say_beside(fmt::format("chat: {} names of control tokens in contents stay text, which transformers would take "
+                             "for the tokens", names_));
+  }
+
+  // Tries the template on each, too: nobody knows what it was not asked.
+  std::vector<int32_t> ids(std::string_view text) {
+    const std::vector<policy::ChatMessage> messages = messages_from(text);
+    const policy::ChatFormat format(tokenizer_);
+    policy::ChatFormat::Conversation written = format.conversation(messages);
+    const bool answered = messages.back().role == "assistant";
+    for (const std::string& line : policy::try_chat(tokenizer_, source_, {{messages, !answered}})) say_beside(line);
+    names_ += written.control_names;
+    if (answered) {
+      const std::vector<int32_t> closing = format.closing();
+      written.ids.insert(written.ids.end(), closing.begin(), closing.end());
+    }
+    return written.ids;
+  }
+
+ private:
+  policy::Tokenizer& tokenizer_;
+  policy::ChatSource source_;
+  int64_t names_ = 0;
+};
+
 int run_tokenize(const TokenizeWords& words) {
-  const policy::Tokenizer tokenizer = policy::Tokenizer::load(model_folder(words.model, "--model"));
-  std::optional<policy::ChatFormat> format;
-  if (!words.chat.empty()) format.emplace(tokenizer, words.chat);
+  policy::Tokenizer tokenizer = policy::Tokenizer::load(model_folder(words.model, "--model"));
+  std::optional<Conversations> conversations;
+  if (!words.chat.empty()) conversations.emplace(tokenizer, words);
   const auto print = [&](std::string_view text) {
     fmt::print("{}\n",
-               nlohmann::json(format ? conversation_ids(*format, text) : tokenizer.encode(text)).dump());
+               nlohmann::json(conversations ? conversations->ids(text) : tokenizer.encode(text)).dump());
   };
   const std::string input = words.text == "-" ? read_input("-") : words.text;
   if (words.decode) {
@@ -100,6 +124,8 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   command->add_option("--chat", words->chat,
                       fmt::format("the text is a JSON list of messages; how they are written: {}",
                                   fmt::join(policy::ChatFormat::names(), ", ")));
+  command->add_option("--chat-arguments", words->chat_arguments,
+                      "further names for the model's chat template, a JSON object: {\"enable_thinking\": false}");
   command->callback([=, &exit_code] { exit_code = run_tokenize(*words); });
 }
 
