@@ -42,8 +42,9 @@ ROOMS = {
     "policy/parameters": "policy policy/ops policy/ranks policy/hugging_face policy/cuda",
     "policy/cpu": "policy policy/ops policy/ops/cpu policy/parameters",
     "policy/cuda": "policy policy/ops policy/ops/cuda policy/parameters policy/cpu policy/bench",
-    "policy/text": "policy",
-    "policy/chat": "policy/text",
+    "policy/text": "policy policy/text/pieces",
+    "policy/text/pieces": "",
+    "policy/chat": "policy/text policy/text/pieces",
     "policy/hugging_face": "policy policy/ranks policy/parameters policy/text policy/chat",
 
     "rollout": "env/task env/verdict env/judge policy policy/ranks policy/text policy/chat",
