@@ -207,7 +207,8 @@ def refused_by_itself(temper, folder, template, refusals):
 def judged(temper, folder, name, source, about, variant, batch):
     template = Template(name)
     try:
-        oracle = template_folders.make(folder, source, about, variant)
+        template_folders.write(folder, source, about, variant)
+        oracle = template_folders.load(folder)
     except Exception as error:  # a folder that transformers does not load says nothing about temper
         template.outcome, template.note = "unusable", f"{type(error).__name__}: {error}"
         return template

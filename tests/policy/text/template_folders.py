@@ -33,9 +33,9 @@ def added_tokens(first_id, special, plain):
             for i, name in enumerate(names)]
 
 
-def make(folder, template, about, variant):
-    """The folder, and transformers' tokenizer of it. `about`: bos_token, eos_token, tokens, soft_tokens. `variant`, a number,
-    chooses among the ways in which published folders say the same."""
+def write(folder, template, about, variant):
+    """`template`: text or bytes. `about`: bos_token, eos_token, tokens, soft_tokens. `variant`, a number, chooses among the ways in
+    which published folders say the same; 0 has a file chat_template.jinja."""
     llama3 = variant % 2 == 1
     tokenizer = json.loads(trained(vocabularies.LLAMA3_PATTERN if llama3 else vocabularies.QWEN_PATTERN))
     tokenizer["normalizer"] = None if llama3 else {"type": "NFC"}
@@ -49,12 +49,16 @@ def make(folder, template, about, variant):
         config[name] = {"__type": "AddedToken", "content": token, "lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": True} if token and as_object else token
     files = {"tokenizer.json": tokenizer, "tokenizer_config.json": config}
     if variant % 4 < 2:
-        files["chat_template.jinja"] = template.encode()
+        files["chat_template.jinja"] = template if isinstance(template, bytes) else template.encode()
     elif variant % 16 == 3:
         config["chat_template"] = [{"name": "default", "template": template}, {"name": "tool_use", "template": "{{ messages }}"}]
     else:
         config["chat_template"] = template
     vocabularies.write(folder, files)
+
+
+def load(folder):
+    """transformers' tokenizer of the folder, with its template."""
     return transformers.PreTrainedTokenizerFast.from_pretrained(folder)
 
 
