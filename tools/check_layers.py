@@ -42,7 +42,8 @@ ROOMS = {
     "policy/parameters": "policy policy/ops policy/ranks policy/hugging_face policy/cuda",
     "policy/cpu": "policy policy/ops policy/ops/cpu policy/parameters",
     "policy/cuda": "policy policy/ops policy/ops/cuda policy/parameters policy/cpu policy/bench",
-    "policy/text": "policy",
+    "policy/text": "policy policy/text/pieces",
+    "policy/text/pieces": "",
     "policy/hugging_face": "policy policy/ranks policy/parameters policy/text",
 
     "rollout": "env/task env/verdict env/judge policy policy/ranks policy/text",

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 struct TokenizeWords {
   std::string model, text = "-", chat;
-  bool decode = false, nul = false;
+  bool decode = false, nul = false, special = false;
 };
 
 constexpr const char
@@ -67,10 +67,11 @@ int run_tokenize(const TokenizeWords& words) {
   const policy::Tokenizer tokenizer = policy::Tokenizer::load(model_folder(words.model, "--model"));
   std::optional<policy::ChatFormat> format;
   if (!words.chat.empty()) format.emplace(tokenizer, words.chat);
-  const auto print = [&](std::string_view text) {
-    fmt::print("{}\n",
-               nlohmann::json(format ? conversation_ids(*format, text) : tokenizer.encode(text)).dump());
+  const auto ids_of = [&](std::string_view text) {
+    if (format) return conversation_ids(*format, text);
+    return words.special ? tokenizer.encode_written(text) : tokenizer.encode(text);
   };
+  const auto print = [&](std::string_view text) { fmt::print("{}\n", nlohmann::json(ids_of(text)).dump()); };
   const std::string input = words.text == "-" ? read_input("-") : words.text;
   if (words.decode) {
     fmt::print("{}", tokenizer.decode(parse_ids(input, tokenizer.vocab_size())));
@@ -83,6 +84,11 @@ int run_tokenize(const TokenizeWords& words) {
   } else {
     print(input);
   }
+  if (const int64_t lost = tokenizer.lost_bytes(); lost > 0)
+    fmt::print(
+        stderr,
+        "tokenize: the tokenizer has no token for {} of the text's bytes; decoding does not give them\n",
+        lost);
   return kExitOk;
 }
 
@@ -97,6 +103,10 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   command->add_flag("--decode", words->decode, "a JSON list of ids → text");
   command->add_flag("--nul", words->nul,
                     "the input holds many texts, each ended by a zero byte; one list a line");
+  command->add_flag(
+      "--special", words->special,
+      "the text as transformers encodes it: names of special tokens are the tokens, and what the tokenizer "
+      "puts before a text is there");
   command->add_option("--chat", words->chat,
                       fmt::format("the text is a JSON list of messages; how they are written: {}",
                                   fmt::join(policy::ChatFormat::names(), ", ")));
