@@ -257,14 +257,7 @@ std::vector<FolderTokens::Named> FolderTokens::names_with_defaults() const {
 void FolderTokens::add_to(AddedTokens& tokens, bool rebuilt) const {
   const std::vector<Named> names = rebuilt ? names_with_defaults() : names_;
   std::vector<AddedToken> due;
-  for (const auto& [id, token] : listed_) {
-    const auto same = [&](const auto& entry) {
-      AddedToken there = entry.second;
-      there.id = token.id;
-      return there == token;
-    };
-    if (std::ranges::none_of(tokens.by_id(), same)) due.push_back(token);
-  }
+  for (const auto& [id, token] : listed_) due.push_back(token);
   const size_t listed = due.size();
   const auto is_listed = [&](const std::string& name) {
     const std::span first(due.data(), listed);

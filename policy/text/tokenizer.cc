@@ -62,11 +62,13 @@ TokenizerParts read_parts(const Files& files, const fs::path& dir) {
   const auto model_file = files.find("tokenizer.model"), json_file = files.find("tokenizer.json");
   if (model_file == files.end() && json_file == files.end())
     throw ConfigError("{}: no such file, nor a tokenizer.json; a tokenizer is needed", model);
-  for (const auto& [name, content] : files) refuse_pointer(content, dir / name);
+  for (const auto& [name, content] : files)
+    if (name.ends_with("json") || name.ends_with("jinja")) refuse_pointer(content, dir / name);
   std::optional<BpeJson> bpe;
   if (json_file != files.end()) bpe.emplace(json_file->second, json);
   // Llama 3 ships its ranks as tokenizer.model, beside a tokenizer.json that says the same.
   if (bpe && model_file != files.end() && !bpe->is_bpe()) bpe.reset();
+  if (!bpe) refuse_pointer(model_file->second, model);
   const FolderTokens folder(files, dir.string(), model_config(dir),
                             bpe ? bpe->added_tokens() : std::vector<AddedToken>());
   return bpe ? bpe->read(folder) : read_sentence_pieces(model_file->second, model, &folder).parts;
