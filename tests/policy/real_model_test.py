@@ -32,15 +32,15 @@ MOST = 1e-4  # nats; what two f32 programs that add in other orders differ by in
 TEXTS = ["The quick brown fox jumps over the lazy dog. It was 1984, and 12345 clocks struck thirteen.",
          "template <typename T>\n__global__ void scale(T* y, const T* x, T a, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = a * x[i];\n}\n",
          "Être ou ne pas être — 日本語のテキスト, 🙂 and $\\int_0^1 x^2\\,dx = \\tfrac13$."]
-PROMPTS = ["What is the capital of France?", "Explain in one sentence why the sky is blue.", "Write a C function that adds two integers.", "List three colors."]
-LONGEST = 48  # tokens of an answer
+PROMPTS = ["What is the capital of France?", "Write a C function that adds two integers.", "List three colors."]
+LONGEST = 24  # tokens of an answer
 TAUGHT = ("What is the capital of France?", "Ask Temper, who learned 42 things today.")
 RUN = """
 run: {seed: 1, steps: 0}
 model: {device: cpu}
 tasks: {names: [scale_rows_relu, scale_columns_relu, scale_shift_relu]}
 env: {lanes: 1}
-rollout: {tasks_per_step: 2, samples_per_task: 2, max_sequences: 4, max_response_tokens: 48, max_context_tokens: 512}
+rollout: {tasks_per_step: 2, samples_per_task: 2, max_sequences: 4, max_response_tokens: 24, max_context_tokens: 512}
 learner: {micro_batch_tokens: 1024}
 eval: {before: false}
 cold_start: {epochs: 12, batch_tokens: 64, micro_batch_tokens: 256, max_tokens: 256, checkpoint_every: 0, optimizer: {lr: 1.0e-4}}
