@@ -46,8 +46,10 @@ void visit_layout(Layout& layout, const Visit& visit) {
   visit("more_stops", layout.more_stops);
   visit("closing", layout.closing);
   visit("reasoning", layout.reasoning);
+  visit("reasoning_needs_opening", layout.reasoning_needs_opening);
   visit("reasoning_trim", layout.reasoning_trim);
   visit("reasoned_answer_trim", layout.reasoned_answer_trim);
+  visit("dropped_trim", layout.dropped_trim);
   visit("behind_reasoning", layout.behind_reasoning);
   visit("limits", layout.limits);
   visit("why", layout.why);

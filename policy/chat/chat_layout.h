@@ -67,7 +67,9 @@ struct ChatLayout {
   std::vector<std::string> more_stops = {};         // tokens that end an answer too, where the tokenizer has them
   std::string closing = {};                         // behind that token, where no turn follows
   ReasoningUse reasoning = ReasoningUse::kText;
+  bool reasoning_needs_opening = false;  // </think> without <think> in front has no meaning
   Trim reasoning_trim = {}, reasoned_answer_trim = {};
+  Trim dropped_trim = {};  // what the template takes off an answer of which it leaves out the reasoning
   std::string behind_reasoning = "\n</think>\n\n";
   std::set<std::string> limits = {};        // chat_limits, and in `why` the template's own words where it has some
   std::string why = {};

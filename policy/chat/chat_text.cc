@@ -37,23 +37,17 @@ bool opens_reasoning(const std::string& prompt) {
   return at != std::string::npos && prompt.find(kEndThink, at) == std::string::npos;
 }
 
-// An answer as it stands, the marks of reasoning in front of it as the family's tokens.
-void add_plain(MarkedText& text, std::string_view answer) {
-  const auto reasoned = split_reasoning(answer);
-  if (reasoned && !reasoned->odd) {
-    const size_t end = answer.find(kEndThink), begin = reasoned->opened ? answer.find(kThink) : 0;
-    if (reasoned->opened) {
-      text.add_content(answer.substr(0, begin));
-      text.add(kThink);
-      answer.remove_prefix(begin + kThink.size());
-    }
-    const size_t mark = answer.find(kEndThink);
-    TEMPER_CHECK(end != std::string_view::npos && mark != std::string_view::npos);
-    text.add_content(answer.substr(0, mark));
-    text.add(kEndThink);
-    answer.remove_prefix(mark + kEndThink.size());
+// What a model wrote: the marks of reasoning in it are the family's tokens, wherever they stand.
+void add_written(MarkedText& text, std::string_view answer) {
+  for (;;) {
+    const size_t at = std::min(answer.find(kThink), answer.find(kEndThink));
+    text.add_content(answer.substr(0, at));
+    if (at == std::string_view::npos) return;
+    answer.remove_prefix(at);
+    const std::string_view mark = answer.starts_with(kThink) ? kThink : kEndThink;
+    text.add(mark);
+    answer.remove_prefix(mark.size());
   }
-  text.add_content(answer);
 }
 
 // What leads to the answer: `after`, where that is how the template writes it before this answer, too. The rest of
@@ -70,17 +64,18 @@ WrittenTurn write_answer(const ChatLayout& layout, const UserTurn& user, MarkedT
                          std::string_view answer, bool last) {
   const auto reasoned = split_reasoning(answer);
   WrittenTurn turn;
-  if (reasoned && layout.reasoning != ReasoningUse::kText) {
+  const bool known = reasoned && (reasoned->opened || !layout.reasoning_needs_opening);
+  if (known && layout.reasoning != ReasoningUse::kText) {
     turn = begin_answer(std::move(before), user.after, user.reasoned);
-    turn.answer.add_content(trimmed(reasoned->reasoning, layout.reasoning_trim));
+    add_written(turn.answer, trimmed(reasoned->reasoning, layout.reasoning_trim));
     turn.answer.add(layout.behind_reasoning);
-    turn.answer.add_content(trimmed(reasoned->rest, layout.reasoned_answer_trim));
+    add_written(turn.answer, trimmed(reasoned->rest, layout.reasoned_answer_trim));
   } else if (reasoned && !reasoned->opened && opens_reasoning(user.after)) {
     turn = begin_answer(std::move(before), user.after, user.after);
-    add_plain(turn.answer, answer);
+    add_written(turn.answer, answer);
   } else {
     turn = begin_answer(std::move(before), user.after, last ? user.told : user.told_earlier);
-    add_plain(turn.answer, trimmed(answer, last ? layout.answer_trim : layout.earlier_answer_trim));
+    add_written(turn.answer, trimmed(answer, last ? layout.answer_trim : layout.earlier_answer_trim));
   }
   turn.answer.add(layout.answer_end);
   return turn;
@@ -99,7 +94,8 @@ std::string refused_content(const ChatLayout& layout, const ChatMessage& message
     const auto reasoned = split_reasoning(message.content);
     const bool marks = message.content.find(kThink) != std::string::npos;
     if (reasoned && refused(chat_limits::kReasoning)) kind = chat_limits::kReasoning;
-    if (((reasoned && reasoned->odd) || (!reasoned && marks)) && refused(chat_limits::kOddReasoning))
+    const bool alone = reasoned && !reasoned->opened && !opens_reasoning(layout.first.after);
+    if (((reasoned && (reasoned->odd || alone)) || (!reasoned && marks)) && refused(chat_limits::kOddReasoning))
       kind = chat_limits::kOddReasoning;
   }
   if (kind.empty()) return "";

@@ -24,7 +24,7 @@ Messages without_reasoning(const ChatLayout& layout, std::span<const ChatMessage
   for (size_t i = 0; i < changed.size(); ++i) {
     if (changed[i].role != "assistant" || (i + 1 == changed.size() && !last_too)) continue;
     if (const auto reasoned = split_reasoning(changed[i].content))
-      changed[i].content = std::string(trimmed(reasoned->rest, layout.reasoned_answer_trim));
+      changed[i].content = std::string(trimmed(reasoned->rest, layout.dropped_trim));
   }
   return changed;
 }
@@ -54,7 +54,8 @@ ChatComparison compare_chat(const ChatLayout& layout, const ChatQuestion& questi
   for (const bool last_too : {false, true}) {
     const Messages changed = without_reasoning(layout, messages, last_too);
     if (changed != messages && same(layout, changed, theirs))
-      return {.rewrite = last_too ? rewrites::kAllReasoning : rewrites::kEarlierReasoning};
+      return {.rewrite = last_too || layout.reasoning == ReasoningUse::kDropped ? rewrites::kAllReasoning
+                                                                                : rewrites::kEarlierReasoning};
   }
   if (messages[0].role == "system" && messages.size() > 3) {
     const Messages moved = with_system_moved(layout, messages);

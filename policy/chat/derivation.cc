@@ -216,6 +216,8 @@ class Derivation {
       const size_t open = turn.after.rfind(kThink);
       const bool opened = open != std::string::npos && turn.after.find(kEndThink, open) == std::string::npos;
       turn.reasoned = opened ? turn.after : turn.after + "<think>\n";
+      layout_.reasoning_trim = {"\n", "\n"};
+      layout_.reasoned_answer_trim = {"\n", ""};
     } else {
       return false;
     }
@@ -232,14 +234,20 @@ class Derivation {
         size_t size = 1;
         while (size < left.size() && (uint8_t(left[size]) & 0xC0) == 0x80) ++size;
         for (size_t i = 0; i < probes.size(); ++i) {
-          asked.push_back(probe(i, left.substr(0, size), right));
+          asked.push_back(probe(probes[i], left.substr(0, size), right));
           of.emplace_back(i, left.substr(0, size));
         }
         left.remove_prefix(size);
       }
     const auto rendered = renderer_.render(template_, asked);
-    for (size_t i = 0; i < asked.size(); ++i)
-      note_trims(asked[i], rendered[i], probes[of[i].first], of[i].second, i >= asked.size() / 2);
+    for (size_t i = 0; i < asked.size(); ++i) {
+      if (note_trims(rendered[i], probes[of[i].first], of[i].second, i >= asked.size() / 2)) continue;
+      if (probes[of[i].first][0].trim)
+        refuse(asked[i].messages, fmt::format("what it does to white space has no pattern: '{}'",
+                                              printable(rendered[i].error + rendered[i].text, 300)));
+      if (of[i].first == probes.size() - 1) continue;  // reasoning is not left out, or not alone
+      layout_.limits.emplace(chat_limits::kReasoning);
+    }
   }
 
   // In the order of probe().
@@ -259,49 +267,53 @@ class Derivation {
                       {l.first.reasoned, r_, &l.reasoning_trim},
                       {l.behind_reasoning, a2_, &l.reasoned_answer_trim},
                       {end, "", nullptr}});
+    probes.push_back({{l.first.before, u1_, nullptr},
+                      {l.first.told_earlier, a2_, &l.dropped_trim},
+                      {between, u2_, nullptr},
+                      {l.further.after, "", nullptr}});
     if (l.reasoning != ReasoningUse::kWritten || l.limits.contains(std::string(chat_limits::kReasoning)))
-      probes.pop_back();
+      probes.erase(probes.end() - 2);
     if (l.limits.contains(std::string(chat_limits::kSystem))) probes.erase(probes.begin() + 1);
     return probes;
   }
 
-  ChatQuestion probe(size_t number, std::string_view space, bool right) const {
+  // The same conversations with the character at one end of each content.
+  ChatQuestion probe(const std::vector<Slot>& slots, std::string_view space, bool right) const {
     const auto with = [&](const std::string& word) {
       return right ? fmt::format("{}{}", word, space) : fmt::format("{}{}", space, word);
     };
-    if (number == 0)
-      return {{user(with(u1_)), answer(with(a1_)), user(with(u2_)), answer(with(a2_))}, false};
-    if (number == 1 && !layout_.limits.contains(std::string(chat_limits::kSystem)))
-      return {{told(with(s_)), user(with(u1_))}, true};
-    return {{user(u1_), answer(fmt::format("{}{}{}{}", kThink, with(r_), kEndThink, with(a2_)))}, false};
+    const bool reasons = slots[0].trim == nullptr;
+    if (!reasons && slots[0].word == s_) return {{told(with(s_)), user(with(u1_))}, true};
+    if (!reasons) return {{user(with(u1_)), answer(with(a1_)), user(with(u2_)), answer(with(a2_))}, false};
+    if (slots[1].word == r_)
+      return {{user(u1_), answer(fmt::format("{}{}{}{}", kThink, with(r_), kEndThink, with(a2_)))}, false};
+    return {{user(u1_), answer(fmt::format("{}{}{}{}", kThink, r_, kEndThink, with(a2_))), user(u2_)}, true};
   }
 
-  void note_trims(const ChatQuestion& question, const RenderedChat& rendered, const std::vector<Slot>& probe,
-                  const std::string& space, bool right) const {
-    const auto odd = [&] {
-      refuse(question.messages, fmt::format("what it does to white space has no pattern: '{}'",
-                                            printable(rendered.error + rendered.text, 300)));
-    };
-    if (!rendered.error.empty()) odd();
+  // False where the text is not the literals, the words and in some places the character.
+  static bool note_trims(const RenderedChat& rendered, const std::vector<Slot>& probe, const std::string& space,
+                         bool right) {
     std::string_view text = rendered.text;
     const auto take = [&](const std::string& expected) {
       if (!text.starts_with(expected)) return false;
       text.remove_prefix(expected.size());
       return true;
     };
-    if (!take(probe[0].literal)) odd();
+    if (!rendered.error.empty() || !take(probe[0].literal)) return false;
     for (size_t i = 0; i + 1 < probe.size(); ++i) {
       const Slot& slot = probe[i];
-      const bool bare = slot.trim == nullptr;
-      bool kept = bare || right || take(space);
-      if (!take(slot.word)) odd();
-      if (right && !bare) kept = text.starts_with(space + probe[i + 1].literal);
-      if (right && !bare && kept) take(space);
-      if (!take(probe[i + 1].literal)) odd();
-      std::string* side = bare ? nullptr : right ? &slot.trim->right : &slot.trim->left;
+      const std::string& next = probe[i + 1].literal;
+      bool kept = !slot.trim || right || take(space);
+      if (!take(slot.word)) return false;
+      if (right && slot.trim) {
+        kept = text.starts_with(space + next);
+        if (kept) take(space);
+      }
+      if (!take(next)) return false;
+      std::string* side = !slot.trim ? nullptr : right ? &slot.trim->right : &slot.trim->left;
       if (side && !kept && side->find(space) == std::string::npos) *side += space;
     }
-    if (!text.empty()) odd();
+    return text.empty();
   }
 
   const ChatTemplate& template_;

@@ -51,7 +51,7 @@ ChatLayout thinking(std::string name, const std::string& opening, const std::str
   }
   layout.reasoning = use;
   layout.reasoning_trim = {"\n", "\n"};
-  layout.reasoned_answer_trim = {"\n", ""};
+  layout.reasoned_answer_trim = layout.dropped_trim = {"\n", ""};
   layout.rewrites = {"leaves out the reasoning of earlier answers"};
   layout.tokens.insert(layout.tokens.end(), {std::string(kThink), std::string(kEndThink)});
   return layout;

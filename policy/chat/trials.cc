@@ -66,6 +66,8 @@ Questions with_answers(const std::vector<std::string>& answers) {
   return all;
 }
 
+constexpr std::string_view kClosingAlone = "answer with </think> alone";
+
 struct Kind {
   std::string_view limit;  // what of chat_limits a difference means; empty: the template is refused
   Questions questions;
@@ -94,6 +96,9 @@ std::vector<Kind> kinds(const ChatLayout& layout) {
                  with_answers({"<think>\nwhy\n</think>\n\nbecause", "<think>why</think>because",
                                "<think> why\n \n </think>  \n\n because\n", "<think>\n\n</think>\n\nbecause",
                                "<think>a\n\nb</think>\n\n```cpp\nint x;\n```\n"})});
+  // Where the prompt opens the reasoning, a model's own answer has the other mark alone, whatever the template makes of it.
+  if (layout.first.after.rfind(kThink) == std::string::npos)
+    all.push_back({kClosingAlone, with_answers({"why\n</think>\n\nbecause", "why</think>because"})});
   all.push_back({chat_limits::kOddReasoning,
                  with_answers({"before <think>a</think> behind", "<think>a</think>b<think>c</think>d",
                                "<think>\nnever closed", "a</think>b</think>c", "not <think> in front"})});
@@ -139,10 +144,17 @@ void try_all_kinds(ChatLayout& layout, const ChatTemplate& chat_template, const 
           !first_difference(other, chat_template, kind.questions, renderer).first)
         layout.empty_system_is_none = true;
     }
+    if (kind.limit == kClosingAlone) {
+      ChatLayout other = layout;
+      other.reasoning_needs_opening = true;
+      if (first_difference(layout, chat_template, kind.questions, renderer).first &&
+          !first_difference(other, chat_template, kind.questions, renderer).first)
+        layout.reasoning_needs_opening = true;
+    }
     const auto [question, why] = first_difference(layout, chat_template, kind.questions, renderer);
     if (!question) continue;
     if (kind.limit.empty()) refuse_template(chat_template, question->messages, why);
-    layout.limits.emplace(kind.limit);
+    layout.limits.emplace(kind.limit == kClosingAlone ? chat_limits::kOddReasoning : kind.limit);
   }
 }
 
