@@ -160,7 +160,8 @@ void Tokenizer::mark_control(const std::vector<int32_t>& ids) {
 void Tokenizer::mark_ends(const std::vector<int32_t>& ids) {
   mark_control(ids);
   for (const int32_t id : ids) {
-    impl_->names.mark_end(id);
+    // An ordinary piece may end an answer, too, where a model's maker says so. In texts it stays a piece.
+    if (impl_->parts.added.contains(id)) impl_->names.mark_end(id);
     if (std::ranges::count(impl_->ends, id) == 0) impl_->ends.push_back(id);
   }
 }

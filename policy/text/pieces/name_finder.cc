@@ -22,8 +22,8 @@ bool stands_alone(std::string_view text, size_t begin, size_t end) {
 NameFinder::NameFinder(std::vector<Name> names) : names_(std::move(names)) {
   std::erase_if(names_, [](const Name& name) { return name.text.empty(); });
   std::ranges::stable_sort(names_, {}, &Name::text);
-  const auto twins = std::ranges::unique(names_, {}, &Name::text);
-  names_.erase(twins.begin(), twins.end());
+  const auto same = [](const Name& a, const Name& b) { return a.text == b.text; };
+  names_.erase(std::unique(names_.begin(), names_.end(), same), names_.end());
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::string& text = names_[i].text;
     const auto first = uint8_t(text[0]);
@@ -67,11 +67,10 @@ NameFinder::Match NameFinder::match(std::string_view text, size_t at, const Guar
     }
     if (at + depth >= text.size()) break;
     const auto byte = uint8_t(text[at + depth]);
+    const auto begin = names_.begin() + std::ptrdiff_t(low), end = names_.begin() + std::ptrdiff_t(high);
     const auto byte_of = [depth](const Name& n) { return uint8_t(n.text[depth]); };
-    const auto range =
-        std::ranges::equal_range(std::span(names_).subspan(low, high - low), byte, {}, byte_of);
-    low += size_t(range.begin() - std::span(names_).subspan(low, high - low).begin());
-    high = low + range.size();
+    low = size_t(std::ranges::lower_bound(begin, end, byte, {}, byte_of) - names_.begin());
+    high = size_t(std::ranges::upper_bound(begin, end, byte, {}, byte_of) - names_.begin());
   }
   if (refused && !longest.token && guard.refused) ++*guard.refused;
   return longest;
