@@ -17,6 +17,7 @@ namespace {
 void check_model(const RunConfig& config, const policy::ModelConfig& shape) {
   const std::filesystem::path dir = config.model.path;
   if (is_checkpoint(dir)) check_checkpoint(dir);
+  policy::check_model_folder(dir);
   policy::Tokenizer tokenizer = policy::Tokenizer::load(dir);
   tokenizer.chat_format = config.model.chat_format;
   const policy::ChatFormat known(tokenizer);

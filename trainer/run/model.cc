@@ -27,6 +27,7 @@ Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& 
     choose_chat_format(chat_format, model.tokenizer);
     return model;
   }
+  policy::check_model_folder(dir);
   Tokenizer tokenizer = Tokenizer::load(dir);
   choose_chat_format(chat_format, tokenizer);
   policy::check_tokenizer_fits(tokenizer, policy::read_model_config(dir));

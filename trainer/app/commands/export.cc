@@ -24,6 +24,7 @@ int say_exported(const std::string& dir, const policy::ModelConfig& config,
 
 // File to file: the weights of a Hugging Face directory may be more than the memory holds.
 int copy_folder(const std::filesystem::path& from, const std::string& dir, policy::ExportOptions options) {
+  policy::check_model_folder(from);
   const policy::Tokenizer tokenizer = policy::Tokenizer::load(from);
   options.generation_config = policy::generation_config(from);
   if (options.dtype.empty()) options.dtype = policy::stored_dtype(from);
@@ -59,7 +60,7 @@ void add_export(CLI::App& app, int& exit_code) {
   command
       ->add_option("--dtype", words->options.dtype,
                    "type in which the weights are stored; default: the checkpoint's")
-      ->check(one_of({"float32", "bfloat16", "float16"}));
+      ->check(one_of({"float32", "bfloat16", "float16", "float64"}));
   command->callback([=, &exit_code] { exit_code = run_export(*words); });
 }
 

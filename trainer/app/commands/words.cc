@@ -77,7 +77,8 @@ void declare_overrides(CLI::App& command, ConfigWords& words) {
 
 std::filesystem::path model_folder(const std::string& path, const std::string& field) {
   const FoundModel found = find_model(path, field);
-  if (!found.choice.empty()) say_beside(found.choice);
+  for (const std::string& line : {found.choice, found.ignored})
+    if (!line.empty()) say_beside(line);
   return found.dir;
 }
 
