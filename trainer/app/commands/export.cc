@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "policy/hugging_face/hugging_face.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/run/console.h"
@@ -55,8 +56,12 @@ int run_export(const ExportWords& words) {
 void add_export(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("export", "check a checkpoint and write it as a Hugging Face directory");
   const auto words = std::make_shared<ExportWords>();
-  command->add_option("checkpoint", words->checkpoint, "a run, or RUN/checkpoints/NAME")->required();
-  command->add_option("dir", words->dir, "directory to write; must not exist")->required();
+  command->add_option("checkpoint", words->checkpoint, "a run, or RUN/checkpoints/NAME")
+      ->transform(path_word())
+      ->required();
+  command->add_option("dir", words->dir, "directory to write; must not exist")
+      ->transform(path_word())
+      ->required();
   command
       ->add_option("--dtype", words->options.dtype,
                    "type in which the weights are stored; default: the checkpoint's")

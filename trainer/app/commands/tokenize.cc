@@ -5,6 +5,7 @@
 #include "base/input/json.h"
 #include "policy/text/chat_format.h"
 #include "policy/text/tokenizer.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 
 namespace temper::trainer {
@@ -93,6 +94,7 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   const auto words = std::make_shared<TokenizeWords>();
   command->add_option("text", words->text, "the text, or - for standard input");
   command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->transform(path_word())
       ->required();
   command->add_flag("--decode", words->decode, "a JSON list of ids → text");
   command->add_flag("--nul", words->nul,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/help.h"
 #include "trainer/checkpoint/find_model.h"
@@ -65,7 +66,9 @@ std::string options_footer(const std::string& command) {
 }  // namespace
 
 void declare_config(CLI::App& command, ConfigWords& words) {
-  command.add_option("config", words.path, "options of the run, as YAML; see configs/")->required();
+  command.add_option("config", words.path, "options of the run, as YAML; see configs/")
+      ->transform(path_word())
+      ->required();
   declare_overrides(command, words);
 }
 
