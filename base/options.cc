@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/input/home.h"
 #include "base/input/printable.h"
 #include "base/input/wrapped.h"
 #include "base/input/yaml.h"
@@ -73,6 +74,9 @@ constexpr std::string_view kTypeName<double> = "a number";
 template <>
 constexpr std::string_view kTypeName<std::string> = "a string";
 
+constexpr std::string_view kPathType =
+    "a path; \"~\" in quotes is the home folder, as YAML reads ~ alone as nothing";
+
 template <class T>
 constexpr bool kIsList = false;
 template <class T>
@@ -91,6 +95,13 @@ bool in_range(const std::string& value, const OptionInfo& info) {
          std::find(info.choices.begin(), info.choices.end(), value) != info.choices.end();
 }
 bool in_range(bool, const OptionInfo&) { return true; }
+// Paths alone begin with what stands for a home.
+void expand(std::string& value, const OptionInfo& info) {
+  if (info.text == TextKind::kPath) value = expand_home(value);
+}
+template <class T>
+void expand(T&, const OptionInfo&) {}
+
 template <class T>
 bool in_range(T value, const OptionInfo& info) {
   return double(value) >= info.min && double(value) <= info.max;
@@ -163,8 +174,11 @@ std::optional<OptionMap> json_entries(const YAML::Node& node) {
 struct KeyCollector : UniformVisitor<KeyCollector> {
   std::vector<std::string> keys;
   template <class T>
-  void visit(std::string_view name, T&, const OptionInfo&) {
+  void visit(std::string_view name, T&, const OptionInfo& info) {
     keys.push_back(key(name));
+    constexpr bool kText = std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>>;
+    TEMPER_CHECK(!kText || !info.choices.empty() || info.text != TextKind::kUnsaid, "{} is a name or a path",
+                 keys.back());
   }
 };
 
@@ -214,7 +228,13 @@ struct Setter : UniformVisitor<Setter> {
   template <class T>
   bool set(const std::string& k, const YAML::Node& node, T& value, const OptionInfo& info) {
     if (!bind_yaml(node, value)) {
-      wrong(k, node, kTypeName<T>);
+      wrong(k, node, info.text == TextKind::kPath ? kPathType : kTypeName<T>);
+      return false;
+    }
+    try {
+      expand(value, info);
+    } catch (const ConfigError& e) {
+      problems.add(k, e.what());
       return false;
     }
     if (in_range(value, info)) return true;
@@ -319,7 +339,7 @@ void read_override(const std::string& word, std::map<std::string, YAML::Node>& n
   const std::string k = word.substr(0, equals);
   problems.note_origin(k, "command line");
   try {
-    nodes[k] = YAML::Load(word.substr(equals + 1));
+    nodes[k] = word.substr(equals + 1) == "~" ? YAML::Node("~") : YAML::Load(word.substr(equals + 1));
     if (nodes[k].IsNull()) nodes[k] = YAML::Node(std::string());
   } catch (const YAML::Exception& e) {
     problems.add(k, fmt::format("'{}' is not valid YAML: {}", printable(word.substr(equals + 1)), e.msg));

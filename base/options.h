@@ -23,12 +23,17 @@
 
 namespace temper {
 
+// What a text without choices is. A path may begin with ~ (base/input/home.h).
+enum class TextKind { kUnsaid, kName, kPath };
+
 struct OptionInfo {
   std::string_view help;
   std::string_view unit = "";
   double min = -std::numeric_limits<double>::infinity();  // inclusive, numbers (and each number of a list)
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // strings (and each string of a list); empty: anything
+  TextKind text =
+      TextKind::kUnsaid;  // must be said of strings without choices: reading them is a failed check else
   // Whether a resumed run may have another value: the option changes neither what is learned nor from what, but how
   // long, where, how fast or in how much memory.
   bool may_change = false;

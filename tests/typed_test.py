@@ -39,6 +39,17 @@ class Commands(Program):
         self.check(temper("generate", "--model", "x", "--top-p", 2, "hello"), 2, "'2' is not allowed: must be 0 to 1")
         self.check(temper("collect", "x.yaml", "--out", "y", "--keep", "fst"), 2, "must be one of passes, fast, shortest; did you mean fast?")
 
+    def test_paths_that_begin_with_a_home(self):
+        home = cli_test.WORK / "home"
+        home.mkdir()
+        env = {**os.environ, "HOME": str(home)}
+        (home / "run.yaml").write_text(Path(tiny_config()).read_text())
+        for words in (("train", "~/run.yaml", "--dry-run", "model.path=~/none"), ("generate", "--model=~/none", "x"),
+                      ("export", "~/none", "out"), ("logprobs", "--model", "~/none", "-"), ("show", "~/none"),
+                      ("report", "~/none"), ("tokenize", "--model", "~/none", "x"), ("bench", "weights", "~/none")):
+            self.check(temper(*words, env=env), 2, f"{home}/none")
+        self.check(temper("show", "~no one/x"), 2, "'~no one/x': there is no user no one on this machine; ./~no one names")
+
     def test_version(self):
         said = self.check(temper("--version"), 0, "temper ", "commit ", "compiler ", "flags ", "torch ", "driver ")
         self.assertEqual(said, self.check(temper("version"), 0))

@@ -15,8 +15,8 @@ struct InputFile {
   uint64_t bytes;
 };
 
-// Never waits, whatever lies there. Errors: ConfigError naming the path if there is none or it is no regular
-// file; WorldError where the machine fails.
+// Never waits, whatever lies there. Errors: ConfigError naming the path if there is none, if it is no regular file or
+// if Git LFS left a pointer in its place; WorldError where the machine fails.
 InputFile open_input_file(const std::filesystem::path& path);
 
 // The whole file. Errors: as above, and ConfigError if it is larger.

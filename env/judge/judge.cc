@@ -83,6 +83,7 @@ void JudgeOptions::visit(OptionVisitor& v) {
       {.help = "Python that runs candidates in Triton, with torch and triton 3.6; if empty, the one in "
                "TEMPER_PYTHON, else that of .deps/venv beside the build or python3; one without torch takes "
                "that of the program",
+       .text = TextKind::kPath,
        .may_change = true});
   v.option(
       "compare_refused", compare_refused,
@@ -101,10 +102,12 @@ void JudgeOptions::visit(OptionVisitor& v) {
   v.option("cache", cache,
            {.help = "SQLite database that keeps verdicts between runs and is shared by ranks, "
                     "sweeps and other runs of a machine; if empty, verdicts are kept in memory",
+            .text = TextKind::kPath,
             .may_change = true});
   v.option("compiled_baselines", compiled_baselines,
            {.help = "file written by tools/compiled_baselines; verdicts on a GPU that it covers "
-                    "also contain the speedup against torch.compile"});
+                    "also contain the speedup against torch.compile",
+            .text = TextKind::kPath});
 }
 
 struct Judge::Impl {

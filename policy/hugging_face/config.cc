@@ -8,6 +8,7 @@
 #include "base/input/json.h"
 #include "base/input/printable.h"
 #include "policy/hugging_face/config.h"
+#include "policy/hugging_face/hugging_face.h"
 #include "policy/hugging_face/keys.h"
 #include "policy/model_config.h"
 
@@ -290,8 +291,7 @@ std::string hub_advice(const std::filesystem::path& dir) {
 ModelConfig read_model_config(const std::filesystem::path& dir) {
   const std::filesystem::path path = dir / "config.json";
   if (const std::string advice = hub_advice(dir); !advice.empty()) throw ConfigError("{}", advice);
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path)))
-    throw ConfigError("{}: no such file; a Hugging Face directory has one", path.string());
+  check_model_folder(dir);
   return parse_model_config(read_input_file(path, JsonLimits().bytes), path.string());
 }
 

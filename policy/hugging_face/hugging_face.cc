@@ -14,12 +14,13 @@
 #include "base/input/file.h"
 #include "base/input/json.h"
 #include "base/input/printable.h"
+#include "policy/chat/chat_format.h"
 #include "policy/hugging_face/files.h"
 #include "policy/hugging_face/weight_conversion.h"
 #include "policy/hugging_face/weight_files.h"
 #include "policy/parameters/file_ranges.h"
 #include "policy/parameters/parameter_store.h"
-#include "policy/chat/chat_format.h"
+#include "policy/parameters/too_large.h"
 #include "policy/threads.h"
 
 namespace temper::policy {
@@ -126,8 +127,15 @@ void write_files(const fs::path& dir, const std::vector<ParameterInfo>& paramete
 void write_weights(const fs::path& dir, const Policy& policy, const ExportOptions& options) {
   const ParameterStore& store = policy.parameters();
   const at::ScalarType type = stored_type(policy, options);
+  TooLargeNumbers too_large;
+  const auto listen = [&](const ParameterInfo& p) {
+    return [&too_large, &p](int64_t begin, int64_t, const TooLarge& found) {
+      too_large.add(fmt::format("tensor '{}'", p.name), p.shape, p.offset, begin, found);
+    };
+  };
   write_files(dir, store.parameters(), type, options.shard_bytes,
-              [&](const ParameterInfo& p) { return made_from(store.weight(p.name), type); });
+              [&](const ParameterInfo& p) { return made_from(store.weight(p.name), type, listen(p)); });
+  too_large.throw_if_any(type);
 }
 
 // Each rank reads its share and gets the others' from them; an error of one is an error of all.
@@ -137,8 +145,8 @@ NotFinite read_weights(const WeightFiles& files, Policy& policy) {
   for (const auto& [parameter, begin, weights] : store.own_weights()) {
     const auto [file, place] = files.of(parameter.name);
     const at::ScalarType type = float_type(place->dtype);
-    ranges.push_back(
-        {file, place->begin + uint64_t(begin) * c10::elementSize(type), type, weights, parameter.name});
+    ranges.push_back({file, place->begin + uint64_t(begin) * c10::elementSize(type), type, weights,
+                      parameter.name, parameter.shape, begin});
   }
   std::string problem;
   NotFinite mine;
@@ -183,24 +191,30 @@ void write_shape(const ModelConfig& config, at::ScalarType type, const Tokenizer
   tokenizer.save(dir);
 }
 
-// Counts numbers that are not finite in pieces that several threads write, and names the first one in the order of the
-// parameters.
-class NotFiniteNumbers {
+// Counts numbers that are not finite, or that the written type cannot hold, in pieces that several threads write, and
+// names the first one in the order of the parameters.
+class OddNumbers {
  public:
-  NotFiniteListener of(const ParameterInfo& parameter, const SafetensorsFile& file) {
-    return [this, &file, name = parameter.name, at = parameter.offset](int64_t begin, int64_t count) {
+  PieceListener of(const ParameterInfo& parameter, const SafetensorsFile& file) {
+    return [this, &file, &parameter](int64_t begin, int64_t count, const TooLarge& too_large) {
+      too_large_.add(fmt::format("tensor '{}'", parameter.name), parameter.shape, parameter.offset, begin,
+                     too_large);
+      if (count == 0) return;
+      const int64_t at = parameter.offset;
       const std::scoped_lock lock(mutex_);
       found_.count += count;
       if (at + begin >= first_) return;
       first_ = at + begin;
       found_.where = fmt::format("{}: tensor '{}': {} of its numbers from number {} on", file.path().string(),
-                                 name, count, begin);
+                                 parameter.name, count, begin);
     };
   }
+  void refuse_too_large(at::ScalarType type) const { too_large_.throw_if_any(type); }
   const NotFinite& found() const { return found_; }
 
  private:
   std::mutex mutex_;
+  TooLargeNumbers too_large_;
   NotFinite found_;
   int64_t first_ = std::numeric_limits<int64_t>::max();
 };
@@ -223,11 +237,12 @@ NotFinite copy_hugging_face(const fs::path& from, const Tokenizer& tokenizer, co
       stored_type(options, float_type(files.of(parameters.front().name).place->dtype));
   DirectoryBeside beside(without_trailing_slash(dir));
   write_shape(config, type, tokenizer, beside.path(), options);
-  NotFiniteNumbers numbers;
+  OddNumbers numbers;
   write_files(beside.path(), parameters, type, options.shard_bytes, [&](const ParameterInfo& p) {
     const auto [file, place] = files.of(p.name);
     return made_from(*file, *place, type, numbers.of(p, *file));
   });
+  numbers.refuse_too_large(type);
   beside.move_into_place();
   return numbers.found();
 }

@@ -18,7 +18,8 @@ struct ExportOptions {
 };
 
 // Writes the directory beside and renames it: never half of one. The weights are converted and written piece
-// by piece, on several threads. Errors: WorldError naming the path; ConfigError of an unknown dtype.
+// by piece, on several threads. Errors: WorldError naming the path; ConfigError of an unknown dtype, or naming a weight
+// that the dtype cannot hold.
 void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir,
                          const ExportOptions& options = {});
 
@@ -42,6 +43,13 @@ Policy import_policy(const std::filesystem::path& dir, const PolicyOptions& opti
 // What import_policy would refuse, as far as the headers of the files tell: names, shapes and dtypes, none of
 // the weights. Errors: as import_policy's.
 void check_weights(const std::filesystem::path& dir, const ModelConfig& config);
+
+// Describes weights in the folder that are not those that are read, in one line; empty if there are none. Errors:
+// ConfigError if the folder has no weights that can be read.
+std::string ignored_weights(const std::filesystem::path& dir);
+
+// Errors: ConfigError if `dir` is no folder of a model, saying what it is instead and the way out.
+void check_model_folder(const std::filesystem::path& dir);
 
 // What config.json says that the weights are stored in: bfloat16, …; empty: it does not say.
 std::string stored_dtype(const std::filesystem::path& dir);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/input/json.h"
 #include "base/input/printable.h"
+#include "policy/hugging_face/folder.h"
 
 namespace temper::policy {
 namespace {
@@ -115,13 +116,12 @@ void check_architectures(const Json& names, const std::string& model_type, const
   throw ConfigError("{}: architectures = {} is not supported: must be [\"{}\"]", path, shown(names), mine);
 }
 
-void check_quantization(const Json& quantization, const std::string& path) {
+void check_quantization(const std::string& key, const Json& quantization, const std::string& path) {
   if (quantization.is_null()) return;
   const std::string method =
       shown(quantization.is_object() ? quantization.value("quant_method", Json()) : quantization);
-  throw ConfigError(
-      "{}: quantization_config: the weights are quantised (quant_method {}): must be F32, F64, BF16 or F16",
-      path, method);
+  throw ConfigError("{}: {}: the weights are quantised (quant_method {}): must be F32, F64, BF16 or F16; {}",
+                    path, key, method, kUnquantised);
 }
 
 // Qwen2's projections have biases whether the file says so or not.
@@ -146,8 +146,8 @@ void check_config_keys(const Json& config, const std::string& model_type, const 
     if (kUnderstood.contains(key) || own.contains(key) || kHarmless.contains(key)) continue;
     if (key == "architectures") {
       check_architectures(value, model_type, path);
-    } else if (key == "quantization_config") {
-      check_quantization(value, path);
+    } else if (key == "quantization_config" || key == "quantization" || key == "compression_config") {
+      check_quantization(key, value, path);
     } else if (!kOnly.contains(key)) {
       throw ConfigError("{}: {} = {} is not known of {}; it might change what the network computes", path,
                         printable(key), shown(value), model_type);

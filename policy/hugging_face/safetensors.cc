@@ -17,12 +17,17 @@ SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(p
   const std::string name = path_.string();
   auto [fd, size] = open_input_file(path_);
   file_ = std::move(fd);
-  if (size < kLengthBytes) throw ConfigError("{}: {} bytes are no safetensors file", name, size);
+  bytes_ = size;
+  if (size < kLengthBytes)
+    throw ConfigError("{}: {} bytes are no safetensors file; fetch or write it again", name, size);
   uint64_t length;
   read(0, std::as_writable_bytes(std::span(&length, 1)));
-  if (length > kMaxHeaderBytes || length > size - kLengthBytes)
-    throw ConfigError("{}: header of {} bytes in a file of {} (truncated, or no safetensors file)", name,
-                      length, size);
+  if (length > kMaxHeaderBytes)
+    throw ConfigError("{}: header of {} bytes: it is no safetensors file", name, length);
+  if (length > size - kLengthBytes)
+    throw ConfigError(
+        "{}: is cut short, or no safetensors file: its header alone would have {} bytes, the file has {}",
+        name, length, size);
   std::string text(length, ' ');
   read(kLengthBytes, std::as_writable_bytes(std::span(text)));
   const uint64_t data_begin = kLengthBytes + length;

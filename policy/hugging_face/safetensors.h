@@ -27,6 +27,7 @@ class SafetensorsFile {
 
   const std::filesystem::path& path() const { return path_; }
   const std::map<std::string, TensorPlace>& tensors() const { return tensors_; }
+  uint64_t bytes() const { return bytes_; }  // of the whole file, when it was opened
 
   // The file's bytes from `begin` on. Any thread may call it. Errors: WorldError naming the path.
   void read(uint64_t begin, std::span<std::byte> to) const;
@@ -35,6 +36,7 @@ class SafetensorsFile {
  private:
   std::filesystem::path path_;
   Fd file_;
+  uint64_t bytes_ = 0;
   std::map<std::string, TensorPlace> tensors_;
 };
 

@@ -19,8 +19,9 @@ constexpr size_t kMostDimensions = 32, kMostTensors = 1 << 20;
 
 uint64_t element_bytes(const std::string& dtype) {
   static const std::map<std::string, uint64_t> sizes = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
-      {"BF16", 2}, {"I32", 4}, {"U32", 4}, {"F32", 4},     {"F64", 8},     {"I64", 8}, {"U64", 8}};
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"F8_E8M0", 1},
+      {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},     {"U32", 4},
+      {"F32", 4},  {"F64", 8}, {"I64", 8}, {"U64", 8}};
   const auto found = sizes.find(dtype);
   return found == sizes.end() ? 0 : found->second;
 }
@@ -37,7 +38,10 @@ class HeaderEvents : public JsonEvents {
   HeaderEvents(const std::string& path, uint64_t data_begin, uint64_t data_bytes)
       : JsonEvents(path + ": header", 3), path_(path), data_begin_(data_begin), data_bytes_(data_bytes) {}
 
-  std::map<std::string, TensorPlace> take() { return std::move(places_); }
+  std::map<std::string, TensorPlace> take() {
+    check_end();
+    return std::move(places_);
+  }
 
  private:
   void on_key(std::string& name) override;
@@ -47,6 +51,7 @@ class HeaderEvents : public JsonEvents {
   void finish_tensor();
   void set_shape(TensorPlace& place);
   void set_range(TensorPlace& place);
+  void check_end() const;
   bool in_metadata() const { return name_ == "__metadata__"; }
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) const {
@@ -56,6 +61,7 @@ class HeaderEvents : public JsonEvents {
 
   const std::string& path_;
   const uint64_t data_begin_, data_bytes_;
+  uint64_t end_ = 0;  // of the tensor that ends last
   std::map<std::string, TensorPlace> places_;
   std::string name_, field_;
   bool metadata_seen_ = false;
@@ -136,12 +142,20 @@ void HeaderEvents::set_range(TensorPlace& place) {
   if (fields_.offsets.size() != 2)
     refuse("data_offsets [{}] are not two numbers", fmt::join(fields_.offsets, ", "));
   const uint64_t begin = fields_.offsets[0], end = fields_.offsets[1];
-  if (begin > end || end > data_bytes_)
-    refuse("data_offsets [{}, {}] lie outside the {} bytes of data", begin, end, data_bytes_);
+  if (begin > end || end > uint64_t(INT64_MAX) - data_begin_)
+    refuse("data_offsets [{}, {}] are no range of the data", begin, end);
   if (end - begin != place.bytes)
     refuse("{} of shape [{}] takes {} bytes, its data_offsets hold {}", place.dtype,
            fmt::join(fields_.shape, ", "), place.bytes, end - begin);
   place.begin = data_begin_ + begin;
+  end_ = std::max(end_, end);
+}
+
+void HeaderEvents::check_end() const {
+  if (end_ > data_bytes_)
+    throw ConfigError(
+        "{}: is cut short: its header describes a file of {} bytes, it has {}; fetch or write it again",
+        path_, data_begin_ + end_, data_begin_ + data_bytes_);
 }
 
 void check_no_holes(const std::map<std::string, TensorPlace>& places, const std::string& path,

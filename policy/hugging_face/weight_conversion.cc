@@ -3,7 +3,9 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 
@@ -88,6 +90,32 @@ int64_t count_not_finite(const void* values, at::ScalarType type, int64_t count)
       TEMPER_CHECK(type == at::kHalf);
       return count_full_exponents(static_cast<const uint16_t*>(values), count, uint16_t(0x7c00));
   }
+}
+
+double largest_of(at::ScalarType type) {
+  return with_type(type, [](auto kind) { return double(std::numeric_limits<decltype(kind)>::max()); });
+}
+
+TooLarge convert_and_count(const void* from, at::ScalarType from_type, void* to, at::ScalarType to_type,
+                           int64_t count, int64_t& not_finite) {
+  convert_floats(from, from_type, to, to_type, count);
+  not_finite = count_not_finite(to, to_type, count);
+  if (not_finite == 0 || from_type == to_type) return {};
+  const int64_t infinite = not_finite;
+  not_finite = count_not_finite(from, from_type, count);
+  TooLarge found{.count = infinite - not_finite};
+  if (found.count == 0) return found;
+  with_type(from_type, [&](auto from_kind) {
+    const auto* x = static_cast<const decltype(from_kind)*>(from);
+    const auto is_too_large = [&](int64_t i) {
+      return std::isfinite(double(x[i])) &&
+             count_not_finite(static_cast<const std::byte*>(to) + i * int64_t(c10::elementSize(to_type)),
+                              to_type, 1) > 0;
+    };
+    while (!is_too_large(found.first)) ++found.first;
+    found.value = double(x[found.first]);
+  });
+  return found;
 }
 
 }  // namespace temper::policy

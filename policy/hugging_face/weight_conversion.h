@@ -22,4 +22,17 @@ void convert_floats(const void* from, at::ScalarType from_type, void* to, at::Sc
 // How many of them are infinite or no number.
 int64_t count_not_finite(const void* values, at::ScalarType type, int64_t count);
 
+// The largest number of a type: 65504 of f16.
+double largest_of(at::ScalarType type);
+
+// Numbers that are finite, and infinite as numbers of another type.
+struct TooLarge {
+  int64_t count = 0, first = 0;  // `first`: the index of the first
+  double value = 0;              // the first one's
+};
+
+// Converts as convert_floats does. `not_finite` gets the count of numbers that were not finite before.
+TooLarge convert_and_count(const void* from, at::ScalarType from_type, void* to, at::ScalarType to_type,
+                           int64_t count, int64_t& not_finite);
+
 }  // namespace temper::policy

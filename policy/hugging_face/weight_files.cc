@@ -6,8 +6,9 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/input/file.h"
 #include "base/input/printable.h"
+#include "policy/hugging_face/folder.h"
+#include "policy/hugging_face/stored_names.h"
 #include "policy/hugging_face/weight_conversion.h"
 #include "policy/parameters/parameter_store.h"
 
@@ -18,79 +19,100 @@ namespace {
 constexpr const char* kHead = "lm_head.weight";
 constexpr const char* kEmbedding = "model.embed_tokens.weight";
 
-// Before parameters are listed: a config of another model may describe any number of them.
-void check_size(const fs::path& dir, const std::set<std::string>& files, const ModelConfig& config) {
-  constexpr uint64_t kLeastBytes = 2;  // size of the smallest stored parameter
-  uint64_t bytes = 0;
-  for (const std::string& name : files)
-    if (__builtin_add_overflow(bytes, open_input_file(dir / name).bytes, &bytes)) bytes = UINT64_MAX;
-  if (bytes / kLeastBytes < uint64_t(config.parameter_count()))
-    throw ConfigError("{}: {}, {} bytes, cannot hold the {} parameters that config.json describes",
-                      dir.string(), fmt::join(files, " and "), bytes, config.parameter_count());
+std::string about_quantised(const std::string& tensor, const std::string& dtype) {
+  return is_of_quantised(tensor, dtype) ? fmt::format("; quantised weights are not read: {}", kUnquantised)
+                                        : "";
 }
 
 void check_fits(const WeightPlace& found, const ParameterInfo& parameter) {
   const std::string where = fmt::format("{}: tensor '{}'", found.file->path().string(), parameter.name);
+  if (float_type(found.place->dtype) == at::ScalarType::Undefined)
+    throw ConfigError("{}: dtype {} cannot be a weight: must be F32, F64, BF16 or F16{}", where,
+                      found.place->dtype, about_quantised(parameter.name, found.place->dtype));
   if (found.place->shape != parameter.shape)
     throw ConfigError("{}: shape [{}], expected [{}]", where, fmt::join(found.place->shape, ", "),
                       fmt::join(parameter.shape, ", "));
-  if (float_type(found.place->dtype) == at::ScalarType::Undefined)
-    throw ConfigError("{}: dtype {} cannot be a weight: must be F32, F64, BF16 or F16", where,
-                      found.place->dtype);
 }
 
 }  // namespace
 
 WeightFiles::WeightFiles(const fs::path& dir, const ModelConfig& config) {
-  const auto index = read_weight_index(dir);
-  std::set<std::string> names;
-  if (!index)
-    names.insert("model.safetensors");
-  else
-    for (const auto& [tensor, file] : index->files) names.insert(file);
-  check_size(dir, names, config);
+  const WeightChoice choice = choose_weights(dir);
+  open(dir, choice);
+  check_size(dir, choice, config);
   const std::vector<ParameterInfo> parameters = parameters_of(config);
   std::set<std::string> known;
   for (const ParameterInfo& parameter : parameters) known.insert(parameter.name);
   if (config.tie_word_embeddings) known.insert(kHead);
-  for (const std::string& name : names) add_file(dir / name, known);
+  for (const auto& file : files_) add_tensors(*file, known, choice.beside);
   tied_head_ = config.tie_word_embeddings && places_.contains(kHead);
-  if (index) check_index(dir, *index);
+  if (choice.index) check_index(dir, *choice.index);
   check_parameters(dir, parameters);
 }
 
-void WeightFiles::add_file(const fs::path& path, const std::set<std::string>& known) {
-  files_.push_back(std::make_unique<SafetensorsFile>(path));
-  const SafetensorsFile* file = files_.back().get();
-  for (const auto& [name, place] : file->tensors()) {
-    if (!known.contains(name))
-      throw ConfigError("{}: tensor '{}': is not one of this model's", path.string(), printable(name));
-    if (const auto [other, added] = places_.try_emplace(name, WeightPlace{file, &place}); !added)
-      throw ConfigError("{}: tensor '{}': is in {} too", path.string(), printable(name),
+void WeightFiles::open(const fs::path& dir, const WeightChoice& choice) {
+  for (const std::string& name : choice.files)
+    files_.push_back(std::make_unique<SafetensorsFile>(dir / name));
+}
+
+// Before parameters are listed: a config of another model may describe any number of them.
+void WeightFiles::check_size(const fs::path& dir, const WeightChoice& choice,
+                             const ModelConfig& config) const {
+  constexpr uint64_t kLeastBytes = 2;  // size of the smallest stored parameter
+  if (bytes() / kLeastBytes >= uint64_t(config.parameter_count())) return;
+  for (const auto& file : files_)
+    for (const auto& [name, place] : file->tensors())
+      if (!is_ignored_buffer(name) && is_of_quantised(name, place.dtype))
+        throw ConfigError("{}: tensor '{}': {}{}", file->path().string(), printable(name), place.dtype,
+                          about_quantised(name, place.dtype));
+  throw ConfigError("{}: {}, {} bytes, cannot hold the {} parameters that config.json describes",
+                    dir.string(), fmt::join(choice.files, " and "), bytes(), config.parameter_count());
+}
+
+void WeightFiles::add_tensors(const SafetensorsFile& file, const std::set<std::string>& known,
+                              const std::string& beside) {
+  for (const auto& [name, place] : file.tensors()) {
+    const bool buffer = !known.contains(name) && is_ignored_buffer(name);
+    if (!buffer && !known.contains(name))
+      throw ConfigError("{}: tensor '{}': is not one of this model's{}{}", file.path().string(),
+                        printable(name), about_quantised(name, place.dtype),
+                        beside.empty() ? "" : fmt::format("; without this file {} would be read", beside));
+    if (const auto [other, added] =
+            (buffer ? buffers_ : places_).try_emplace(name, WeightPlace{&file, &place});
+        !added)
+      throw ConfigError("{}: tensor '{}': is in {} too", file.path().string(), printable(name),
                         other->second.file->path().filename().string());
   }
 }
 
+// Buffers need not be where the index says, nor in its total: those who took them out of the files left it as it was.
 void WeightFiles::check_index(const fs::path& dir, const WeightIndex& index) const {
+  bool buffers_lack = false;
   for (const auto& [tensor, file] : index.files) {
     const auto found = places_.find(tensor);
-    if (found == places_.end() || found->second.file->path().filename() != file)
+    const bool there = found != places_.end() && found->second.file->path().filename() == file;
+    if (is_ignored_buffer(tensor) && found == places_.end())
+      buffers_lack = buffers_lack || !buffers_.contains(tensor);
+    else if (!there)
       throw ConfigError("{}: tensor '{}': is missing, although model.safetensors.index.json lists it there",
                         (dir / file).string(), printable(tensor));
   }
-  uint64_t bytes = 0;
+  uint64_t bytes = 0, with_buffers = 0;
   for (const auto& [tensor, found] : places_) {
     bytes += found.place->bytes;
     if (!index.files.contains(tensor))
       throw ConfigError("{}: tensor '{}': model.safetensors.index.json does not list it",
                         found.file->path().string(), printable(tensor));
   }
-  if (index.total_size.value_or(bytes) != bytes)
+  for (const auto& [tensor, found] : buffers_) with_buffers += found.place->bytes;
+  with_buffers += bytes;
+  const uint64_t said = index.total_size.value_or(bytes);
+  if (said != bytes && said != with_buffers && !buffers_lack)
     throw ConfigError(
         "{}: metadata.total_size is {}, but the files hold {} bytes of tensors; set it right, or take it "
         "out, if the "
         "files are whole",
-        (dir / "model.safetensors.index.json").string(), *index.total_size, bytes);
+        (dir / "model.safetensors.index.json").string(), said, with_buffers);
 }
 
 void WeightFiles::check_parameters(const fs::path& dir, const std::vector<ParameterInfo>& parameters) const {
@@ -111,7 +133,7 @@ void WeightFiles::check_parameters(const fs::path& dir, const std::vector<Parame
 
 uint64_t WeightFiles::bytes() const {
   uint64_t bytes = 0;
-  for (const auto& file : files_) bytes += fs::file_size(file->path());
+  for (const auto& file : files_) bytes += file->bytes();
   return bytes;
 }
 

@@ -10,7 +10,6 @@
 #include "base/input/printable.h"
 
 namespace temper::policy {
-namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::json;
@@ -88,12 +87,8 @@ WeightIndex parse_weight_index(std::string_view text, const std::string& path) {
   return events.take();
 }
 
-std::optional<WeightIndex> read_weight_index(const fs::path& dir) {
-  const fs::path path = dir / "model.safetensors.index.json";
-  if (fs::exists(fs::symlink_status(path)))
-    return parse_weight_index(read_input_file(path, kMaxIndexBytes), path.string());
-  if (fs::exists(fs::symlink_status(dir / "model.safetensors"))) return std::nullopt;
-  throw ConfigError("{}: holds neither model.safetensors nor {}", dir.string(), path.filename().string());
+WeightIndex read_weight_index(const std::filesystem::path& path) {
+  return parse_weight_index(read_input_file(path, kMaxIndexBytes), path.string());
 }
 
 }  // namespace temper::policy

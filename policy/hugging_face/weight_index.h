@@ -19,7 +19,7 @@ struct WeightIndex {
 // it.
 WeightIndex parse_weight_index(std::string_view text, const std::string& path);
 
-// None where the directory has a single file instead. Errors: as above, and where it has neither.
-std::optional<WeightIndex> read_weight_index(const std::filesystem::path& dir);
+// Errors: as above, and those of base/input/file.h.
+WeightIndex read_weight_index(const std::filesystem::path& path);
 
 }  // namespace temper::policy

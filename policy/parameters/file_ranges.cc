@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "policy/hugging_face/weight_conversion.h"
+#include "policy/parameters/too_large.h"
 #include "policy/ranks/activity.h"
 #include "policy/threads.h"
 
@@ -25,20 +25,28 @@ struct Staging {
 struct RangePiece {
   const FileRange* range;
   int64_t begin, count;
+  int64_t before;  // numbers of the ranges before this one
 };
+
+std::string text_of(const FileRange& range) {
+  return fmt::format("{}: tensor '{}'", range.file->path().string(), range.name);
+}
 
 std::vector<RangePiece> pieces_of(const std::vector<FileRange>& ranges) {
   std::vector<RangePiece> pieces;
-  for (const FileRange& range : ranges)
+  int64_t before = 0;
+  for (const FileRange& range : ranges) {
     for (int64_t begin = 0; begin < range.to.numel(); begin += kPiece)
-      pieces.push_back({&range, begin, std::min(kPiece, range.to.numel() - begin)});
+      pieces.push_back({&range, begin, std::min(kPiece, range.to.numel() - begin), before});
+    before += range.to.numel();
+  }
   return pieces;
 }
 
 std::byte* data_of(const at::Tensor& tensor) { return static_cast<std::byte*>(tensor.data_ptr()); }
 
-// Numbers that are not finite.
-int64_t read_piece(const RangePiece& piece, Staging& staging) {
+// Returns how many numbers are not finite.
+int64_t read_piece(const RangePiece& piece, Staging& staging, TooLargeNumbers& too_large) {
   const FileRange& range = *piece.range;
   const auto stored_width = int64_t(c10::elementSize(range.type)), width = int64_t(range.to.element_size());
   const at::ScalarType type = range.to.scalar_type();
@@ -48,8 +56,12 @@ int64_t read_piece(const RangePiece& piece, Staging& staging) {
   std::byte* read_to = range.type == type ? to : staging.stored.data();
   range.file->read(range.begin + uint64_t(piece.begin * stored_width),
                    {read_to, size_t(piece.count * stored_width)});
-  if (range.type != type) convert_floats(read_to, range.type, to, type, piece.count);
-  const int64_t not_finite = count_not_finite(to, type, piece.count);
+  int64_t not_finite = 0;
+  if (range.type == type)
+    not_finite = count_not_finite(to, type, piece.count);
+  else
+    too_large.add(text_of(range), range.shape, piece.before - range.first, range.first + piece.begin,
+                  convert_and_count(read_to, range.type, to, type, piece.count, not_finite));
   if (on_gpu) {
     const c10::DeviceGuard guard(range.to.device());
     range.to.narrow(0, piece.begin, piece.count)
@@ -74,24 +86,26 @@ NotFinite read_ranges(const std::vector<FileRange>& ranges) {
   const bool on_gpu = std::ranges::any_of(ranges, [](const FileRange& r) { return r.to.is_cuda(); });
   std::vector<Staging> staging = stagings(file_threads(), on_gpu);
   std::vector<int64_t> not_finite(pieces.size(), 0);
+  TooLargeNumbers too_large;
   on_threads(int64_t(pieces.size()), file_threads(), [&](int64_t i, int thread) {
-    not_finite[size_t(i)] = read_piece(pieces[size_t(i)], staging[size_t(thread)]);
+    not_finite[size_t(i)] = read_piece(pieces[size_t(i)], staging[size_t(thread)], too_large);
   });
+  if (!ranges.empty()) too_large.throw_if_any(ranges.front().to.scalar_type());
   NotFinite found;
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (not_finite[i] > 0 && found.count == 0)
-      found.where = fmt::format("{}: tensor '{}': {} of its numbers from number {} on",
-                                pieces[i].range->file->path().string(), pieces[i].range->name, not_finite[i],
-                                pieces[i].begin);
+      found.where = fmt::format("{}: {} of its numbers from number {} on", text_of(*pieces[i].range),
+                                not_finite[i], pieces[i].range->first + pieces[i].begin);
     found.count += not_finite[i];
   }
   return found;
 }
 
-MadeTensor made_from(const at::Tensor& values, at::ScalarType stored) {
+MadeTensor made_from(const at::Tensor& values, at::ScalarType stored, PieceListener listener) {
   const at::Tensor flat = values.view({-1});
   const auto width = uint64_t(c10::elementSize(stored));
-  const auto part = [flat, stored, width](uint64_t begin, uint64_t size, std::vector<std::byte>& scratch) {
+  const auto part = [flat, stored, width, listener = std::move(listener)](uint64_t begin, uint64_t size,
+                                                                          std::vector<std::byte>& scratch) {
     TEMPER_CHECK(begin % width == 0 && size % width == 0);
     const auto count = int64_t(size / width);
     at::Tensor here = flat.narrow(0, int64_t(begin / width), count);
@@ -100,17 +114,21 @@ MadeTensor made_from(const at::Tensor& values, at::ScalarType stored) {
       here = here.cpu();
     }
     scratch.resize(std::max(scratch.size(), size_t(size)));
-    convert_floats(here.const_data_ptr(), here.scalar_type(), scratch.data(), stored, count);
+    int64_t not_finite = 0;
+    const TooLarge too_large = convert_and_count(here.const_data_ptr(), here.scalar_type(), scratch.data(),
+                                                 stored, count, not_finite);
+    if (listener && (not_finite > 0 || too_large.count > 0))
+      listener(int64_t(begin / width), not_finite, too_large);
     return std::span<const std::byte>(scratch).first(size);
   };
   return {stored_name(stored), values.sizes().vec(), uint64_t(flat.numel()) * width, part};
 }
 
 MadeTensor made_from(const SafetensorsFile& file, const TensorPlace& place, at::ScalarType stored,
-                     NotFiniteListener not_finite) {
+                     PieceListener piece_listener) {
   const at::ScalarType type = float_type(place.dtype);
   const auto width = uint64_t(c10::elementSize(stored)), read_width = uint64_t(c10::elementSize(type));
-  const auto part = [=, &file, at = place.begin, listener = std::move(not_finite)](
+  const auto part = [=, &file, at = place.begin, listener = std::move(piece_listener)](
                         uint64_t begin, uint64_t size, std::vector<std::byte>& scratch) {
     TEMPER_CHECK(begin % width == 0 && size % width == 0);
     const uint64_t first = begin / width, count = size / width;
@@ -119,9 +137,13 @@ MadeTensor made_from(const SafetensorsFile& file, const TensorPlace& place, at::
     scratch.resize(std::max(scratch.size(), size_t(room + count * read_width)));
     std::byte* const read = scratch.data() + room;
     file.read(at + first * read_width, {read, size_t(count * read_width)});
-    if (type != stored) convert_floats(read, type, scratch.data(), stored, int64_t(count));
-    if (const int64_t found = count_not_finite(scratch.data(), stored, int64_t(count)); found > 0)
-      listener(int64_t(first), found);
+    int64_t not_finite = 0;
+    TooLarge too_large;
+    if (type == stored)
+      not_finite = count_not_finite(scratch.data(), stored, int64_t(count));
+    else
+      too_large = convert_and_count(read, type, scratch.data(), stored, int64_t(count), not_finite);
+    if (not_finite > 0 || too_large.count > 0) listener(int64_t(first), not_finite, too_large);
     return std::span<const std::byte>(scratch).first(size);
   };
   return {stored_name(stored), place.shape, place.bytes / read_width * width, part};

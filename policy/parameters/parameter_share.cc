@@ -38,8 +38,13 @@ int64_t add_saved(const std::string& kind, const std::string& name, int64_t begi
   const int64_t saved = place->second, saved_end = saved + int64_t(stored.bytes) / width;
   const int64_t first = std::max(begin, saved), end = std::min(begin + to.numel(), saved_end);
   if (first >= end) return 0;
-  ranges.push_back({&share.file, stored.begin + uint64_t((first - saved) * width), to.scalar_type(),
-                    to.narrow(0, first - begin, end - first), kind + "." + name});
+  ranges.push_back({&share.file,
+                    stored.begin + uint64_t((first - saved) * width),
+                    to.scalar_type(),
+                    to.narrow(0, first - begin, end - first),
+                    kind + "." + name,
+                    {},
+                    first});
   return end - first;
 }
 

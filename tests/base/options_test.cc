@@ -33,7 +33,7 @@ struct Outer {
   void visit(OptionVisitor& v) {
     v.option("steps", steps, {.help = "steps", .min = 1});
     v.option("fast", fast, {.help = "be fast", .may_change = true});
-    v.option("name", name, {.help = "name"});
+    v.option("name", name, {.help = "name", .text = TextKind::kName});
     v.option("kind", kind, {.help = "kind", .choices = {"x", "y"}});
     v.section("inner", inner, "the inner ones");
   }

@@ -15,7 +15,7 @@ struct Inner {
   void visit(OptionVisitor& v) {
     v.option("flag", flag, {.help = "a flag"});
     v.option("rate", rate, {.help = "a rate", .min = 0, .max = 1e9});
-    v.option("names", names, {.help = "names"});
+    v.option("names", names, {.help = "names", .text = TextKind::kName});
   }
 };
 
@@ -27,7 +27,7 @@ struct All {
   Inner inner;
   void visit(OptionVisitor& v) {
     v.option("count", count, {.help = "a count", .min = -5});
-    v.option("text", text, {.help = "a text"});
+    v.option("text", text, {.help = "a text", .text = TextKind::kPath});
     v.option("kind", kind, {.help = "a kind", .choices = {"one", "two"}});
     v.option("counts", counts, {.help = "counts"});
     v.option("rates", rates, {.help = "rates"});

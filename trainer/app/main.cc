@@ -11,6 +11,7 @@
 #include "base/machine/surroundings.h"
 #include "base/process.h"
 #include "policy/ranks/transport.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/help.h"
 #include "trainer/app/typed.h"
@@ -39,6 +40,7 @@ void add_commands(CLI::App& app, int& exit_code) {
        {add_train, add_eval, add_collect, add_judge, add_tasks, add_generate, add_tokenize, add_logprobs,
         add_export, add_show, add_report, add_sweep, add_bench, add_options, add_doctor, add_version})
     add(app, exit_code);
+  check_paths_are_known(app);
 }
 
 // What CLI11 found wrong, with the names that --help shows.

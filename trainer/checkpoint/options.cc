@@ -20,16 +20,19 @@ void CheckpointOptions::visit(OptionVisitor& v) {
   v.option("best", best,
            {.help = "also keep the checkpoint with the highest value of this metric, such as "
                     "val/sampled/reward or critic/rewards/mean",
+            .text = TextKind::kName,
             .may_change = true});
   v.option("resume", resume,
            {.help = "auto resumes the run in the run directory from its newest good checkpoint; "
                     "never does not resume; a checkpoint folder resumes from that one (later ones "
                     "of the same run are deleted)",
+            .text = TextKind::kPath,
             .may_change = true});
   v.option("fork", fork,
            {.help = "a run, or one of its step_… folders: a new run with its own options starts "
                     "from the weights, moments and step count found there; options that differ are "
                     "logged",
+            .text = TextKind::kPath,
             .may_change = true});
 }
 

@@ -95,7 +95,8 @@ void ColdStartOptions::visit(OptionVisitor& v) {
   v.option("epochs", epochs, {.help = "passes over the examples; 0 for no cold start", .min = 0});
   v.option("data", data,
            {.help = "file of conversations to learn from, one JSON object with messages per line; "
-                    "if empty, a new policy learns from traces made by a grammar"});
+                    "if empty, a new policy learns from traces made by a grammar",
+            .text = TextKind::kPath});
   v.option("max_tokens", max_tokens,
            {.help = "length limit of a conversation; 0 for the model's longest sequence. Longer "
                     "traces are left out, longer conversations of a file are refused",

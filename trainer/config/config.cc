@@ -89,8 +89,11 @@ void check_judge(const RunConfig& c, Problems& problems) {
 
 void RunOptions::visit(OptionVisitor& v) {
   v.option("name", name,
-           {.help = "name of the run; if empty, the config file's name without .yaml", .may_change = true});
-  v.option("dir", dir, {.help = "run directory; if empty, runs/NAME", .may_change = true});
+           {.help = "name of the run; if empty, the config file's name without .yaml",
+            .text = TextKind::kName,
+            .may_change = true});
+  v.option("dir", dir,
+           {.help = "run directory; if empty, runs/NAME", .text = TextKind::kPath, .may_change = true});
   v.option("overwrite", overwrite,
            {.help = "delete a run that already exists in the run directory", .may_change = true});
   v.option("seed", seed, {.help = "seed of initialisation, traces, task order and sampling", .min = 0});
@@ -122,7 +125,8 @@ std::filesystem::path RunOptions::path() const {
 void ModelOptions::visit(OptionVisitor& v) {
   v.option("path", path,
            {.help = "Hugging Face directory to start from; if empty, a new policy of the shape "
-                    "below is made and its tokenizer is trained on the traces"});
+                    "below is made and its tokenizer is trained on the traces",
+            .text = TextKind::kPath});
   v.option("chat_format", chat_format,
            {.help = "chat format in which conversations are written; auto reads it off the chat template "
                     "in the model's folder",
@@ -135,6 +139,7 @@ void ModelOptions::visit(OptionVisitor& v) {
   v.option("device", device,
            {.help = "cpu, cuda or cuda:N; auto chooses a GPU if there is one that supports the "
                     "model's shape",
+            .text = TextKind::kName,
             .may_change = true});
   memory.visit(v);
   v.option("allow_not_finite", allow_not_finite,
@@ -158,13 +163,14 @@ void TaskOptions::visit(OptionVisitor& v) {
       "path", path,
       {.help =
            "task file, or folder of task files; or problems in PyTorch: a checkout of KernelBench, a folder "
-           "of Python files, a file of JSON lines"});
+           "of Python files, a file of JSON lines",
+       .text = TextKind::kPath});
   v.option("language", language,
            {.help = "language of the tasks taken from path; auto chooses cpp if there are tasks in "
                     "it, triton takes those in cuda. Tasks given by `names` may have any "
                     "language; with triton, they are asked in it",
             .choices = language_choices()});
-  v.option("names", names, {.help = "use only these tasks; if empty, use all"});
+  v.option("names", names, {.help = "use only these tasks; if empty, use all", .text = TextKind::kName});
   v.option("learn", learn,
            {.help = "splits that reinforcement learning draws tasks from; traces are the generated "
                     "tasks",
@@ -181,7 +187,8 @@ void TaskOptions::visit(OptionVisitor& v) {
   v.option(
       "heldout", problems.held_out,
       {.help = "problems in PyTorch that are held out: names, families such as level1, a share such as 20%, "
-               "or none; if empty, all"});
+               "or none; if empty, all",
+       .text = TextKind::kName});
   v.option(
       "precision", problems.precision,
       {.help = "type of all tensors of problems in PyTorch; KernelBench's tolerance is 1e-4 in fp32, 1e-2 in "
@@ -190,7 +197,8 @@ void TaskOptions::visit(OptionVisitor& v) {
   v.option(
       "field", problems.field,
       {.help =
-           "field of JSON lines that holds a problem's source; if empty, the first that is known and does"});
+           "field of JSON lines that holds a problem's source; if empty, the first that is known and does",
+       .text = TextKind::kName});
 }
 
 void RunConfig::visit(OptionVisitor& v) {

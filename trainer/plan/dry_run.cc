@@ -35,6 +35,7 @@ void try_conversations(const RunConfig& config, const std::vector<Task>& tasks, 
 void check_model(const RunConfig& config, const policy::ModelConfig& shape, const std::vector<Task>& tasks) {
   const std::filesystem::path dir = config.model.path;
   if (is_checkpoint(dir)) check_checkpoint(dir);
+  policy::check_model_folder(dir);
   policy::Tokenizer tokenizer = policy::Tokenizer::load(dir);
   decide_chat(tokenizer, config.model.chat());
   try_conversations(config, tasks, tokenizer);

@@ -37,6 +37,7 @@ Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& 
     if (chat) decide_chat(model.tokenizer, *chat, options.ranks);
     return model;
   }
+  policy::check_model_folder(dir);
   Tokenizer tokenizer = Tokenizer::load(dir);
   if (chat) decide_chat(tokenizer, *chat, options.ranks);
   policy::check_tokenizer_fits(tokenizer, policy::read_model_config(dir));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -67,6 +68,19 @@ TEST_F(Sweeps, AGridIsEveryCombinationOverTheSeeds) {
   EXPECT_EQ(cell.run.steps, 7);
   EXPECT_EQ(cell.rollout.turns, 3);
   EXPECT_EQ(cell.run.dir, "runs/sweep/trloo-discount-0.4-seed5");
+}
+
+TEST_F(Sweeps, PathsMayBeginWithAHome) {
+  const std::string before = std::getenv("HOME") ? std::getenv("HOME") : "";
+  ::setenv("HOME", root_.c_str(), 1);
+  const Sweep sweep =
+      read("base: ~/base.yaml\ndir: ~/cells\nset: {env.cache: ~/cache}\ncells: [{name: one}]\n");
+  EXPECT_EQ(sweep.dir, root_ / "cells");
+  EXPECT_EQ(sweep.cells[0].config.run.steps, 7);
+  EXPECT_EQ(sweep.cells[0].config.env.cache, (root_ / "cache").string());
+  EXPECT_THAT(error_of("base: ~no one/x\ncells: [{name: one}]\n"),
+              HasSubstr("sweep.yaml:1: base: '~no one/x': there is no user"));
+  ::setenv("HOME", before.c_str(), 1);
 }
 
 TEST_F(Sweeps, AListHasNamesOrMakesThem) {

@@ -13,6 +13,7 @@
 #include "policy/parameters/parameter_store.h"
 #include "policy/threads.h"
 #include "rollout/generator.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/config/device.h"
 #include "trainer/learn/packing.h"
@@ -178,7 +179,7 @@ void add_bench_exactness(CLI::App& bench, int& exit_code) {
       "exactness", "log-probs of sampled tokens against those that training computes for them, bit by bit");
   const auto words = std::make_shared<ExactnessWords>();
   declare_overrides(*command, words->config);
-  command->add_option("--config", words->config.path, "RUN.yaml");
+  command->add_option("--config", words->config.path, "RUN.yaml")->transform(path_word());
   command->add_option("--shape", words->shape,
                       fmt::format("shape of a published model, instead of the config's: {}",
                                   fmt::join(published_names(), ", ")));

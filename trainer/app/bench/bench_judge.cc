@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/machine/child_process.h"
 #include "trainer/app/bench/bench_candidates.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
@@ -351,7 +352,7 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
   const auto words = std::make_shared<ConfigWords>();
   const auto bench_words = std::make_shared<JudgeBench>();
   declare_overrides(*command, *words);
-  command->add_option("--config", words->path, "RUN.yaml");
+  command->add_option("--config", words->path, "RUN.yaml")->transform(path_word());
   command->add_option("--count", bench_words->count, "candidates")->check(at_least(1));
   command->add_option("--each", bench_words->each,
                       "instead, judge every candidate this many times, the first time alone, and print how "
@@ -361,15 +362,17 @@ void add_bench_judge(CLI::App& bench, int& exit_code) {
                    "folder of source files, each with a comment 'task: NAME', and with 'expect: KIND' "
                    "where another verdict is a failure, or 'speedup_below: 1.15' where a faster pass is; "
                    "without it, the cold start's, a tenth broken and a tenth wrong")
+      ->transform(path_word())
       ->check(CLI::ExistingDirectory);
-  command->add_option("--log", bench_words->log,
-                      "file that gets a line of JSON for each verdict as it comes");
+  command->add_option("--log", bench_words->log, "file that gets a line of JSON for each verdict as it comes")
+      ->transform(path_word());
   command->add_flag("--same-hosts", bench_words->same_hosts,
                     "where a candidate comes again, its kernels alone are new: what a judge of CUDA knows of "
                     "host code it knows");
   command
       ->add_option("--hostile", bench_words->hostile,
                    "every tenth candidate is one of this folder's, their tasks those of its tasks.yaml")
+      ->transform(path_word())
       ->check(CLI::ExistingDirectory);
   command->callback([=, &exit_code] { exit_code = bench_judge(*words, *bench_words); });
 }

@@ -79,8 +79,9 @@ void add_bench_tokenizer(CLI::App& bench, int& exit_code) {
   };
   auto* command = bench.add_subcommand("tokenizer", "MB/s of encoding on one core");
   const auto words = std::make_shared<Words>();
-  command->add_option("--model", words->model, "Hugging Face directory")->required();
-  command->add_option("--file", words->file, "texts, each ended by a zero byte; - for standard input");
+  command->add_option("--model", words->model, "Hugging Face directory")->transform(path_word())->required();
+  command->add_option("--file", words->file, "texts, each ended by a zero byte; - for standard input")
+      ->transform(path_word());
   command->add_option("--seconds", words->seconds, "how long to measure")->check(above(0));
   command->add_flag("--json", words->json, "as JSON");
   command->callback([=, &exit_code] {

@@ -135,6 +135,7 @@ void add_bench_trajectories(CLI::App& bench, int& exit_code) {
   command->add_option("--rounds", words->rounds, "rounds, of which the fastest counts")
       ->check(between(1, 1000));
   command->add_option("--dir", words->dir, "where the file is written; it is removed")
+      ->transform(path_word())
       ->check(CLI::ExistingDirectory);
   command->callback([=, &exit_code] { exit_code = bench_trajectories(*words); });
 }

@@ -16,6 +16,7 @@
 #include "policy/parameters/parameter_store.h"
 #include "policy/parameters/piece_digest.h"
 #include "policy/threads.h"
+#include "trainer/app/checks.h"
 #include "trainer/config/device.h"
 
 namespace temper::trainer {
@@ -89,8 +90,9 @@ void add_bench_weights(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand(
       "weights", "a Hugging Face directory's weights in, and a checkpoint out: seconds, GB/s, host memory");
   const auto words = std::make_shared<WeightBenchWords>();
-  command->add_option("model", words->model, "Hugging Face directory")->required();
-  command->add_option("--write", words->write, "existing folder to write the weights and a checkpoint to");
+  command->add_option("model", words->model, "Hugging Face directory")->transform(path_word())->required();
+  command->add_option("--write", words->write, "existing folder to write the weights and a checkpoint to")
+      ->transform(path_word());
   command->add_option("--device", words->device, "auto, cpu, cuda or cuda:N");
   command->callback([=, &exit_code] { exit_code = bench_weights(*words); });
 }

@@ -19,7 +19,7 @@ using policy::Policy;
 
 void declare_speed(CLI::App& command, SpeedWords& words) {
   declare_overrides(command, words.config);
-  command.add_option("--config", words.config.path, "RUN.yaml");
+  command.add_option("--config", words.config.path, "RUN.yaml")->transform(path_word());
   command.add_option("--seconds", words.seconds, "how long to measure")->check(above(0));
   command.add_flag("--json", words.json, "as JSON");
   command.add_flag("--profile", words.profile, "first profile where a GPU's time goes, by kind of kernel");

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "policy/threads.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/ranks.h"
 #include "trainer/cold_start/starting_model.h"
@@ -99,7 +100,9 @@ void add_collect(CLI::App& app, int& exit_code) {
       "sample conversations from model.path, judge them, keep good ones as data for cold_start.data");
   const auto words = std::make_shared<CollectWords>();
   declare_config(*command, words->config);
-  command->add_option("--out", words->out, "file to write, a JSON object a line")->required();
+  command->add_option("--out", words->out, "file to write, a JSON object a line")
+      ->transform(path_word())
+      ->required();
   auto* traces = command->add_flag("--traces", words->traces,
                                    "write the grammar's conversations (`traces`) instead of sampling");
   command

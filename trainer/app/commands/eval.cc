@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "policy/threads.h"
 #include "rollout/trajectory_file.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/ranks.h"
 #include "trainer/cold_start/starting_model.h"
@@ -82,11 +83,15 @@ void add_eval(CLI::App& app, int& exit_code) {
   const auto outputs = std::make_shared<EvalOutputs>();
   declare_config(*command, *words);
   command->add_flag("--json", outputs->json, "every figure as JSON");
-  command->add_option("--trajectories", outputs->trajectories,
-                      "write what the policy wrote to this file, docs/reference/trajectories.md");
-  command->add_option("--kernelbench", outputs->kernelbench,
-                      "for problems in PyTorch: write what KernelBench's scripts read below this folder, "
-                      "docs/how-to/kernelbench.md");
+  command
+      ->add_option("--trajectories", outputs->trajectories,
+                   "write what the policy wrote to this file, docs/reference/trajectories.md")
+      ->transform(path_word());
+  command
+      ->add_option("--kernelbench", outputs->kernelbench,
+                   "for problems in PyTorch: write what KernelBench's scripts read below this folder, "
+                   "docs/how-to/kernelbench.md")
+      ->transform(path_word());
   command->callback([=, &exit_code] {
     exit_code = run_ranked(
         {[=] { return read_to_sample(*words); }, evaluated_tasks, prepare_evaluation,

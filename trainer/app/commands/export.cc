@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "policy/hugging_face/hugging_face.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/run/console.h"
@@ -24,6 +25,7 @@ int say_exported(const std::string& dir, const policy::ModelConfig& config,
 
 // File to file: the weights of a Hugging Face directory may be more than the memory holds.
 int copy_folder(const std::filesystem::path& from, const std::string& dir, policy::ExportOptions options) {
+  policy::check_model_folder(from);
   const policy::Tokenizer tokenizer = policy::Tokenizer::load(from);
   options.generation_config = policy::generation_config(from);
   if (options.dtype.empty()) options.dtype = policy::stored_dtype(from);
@@ -54,12 +56,16 @@ int run_export(const ExportWords& words) {
 void add_export(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("export", "check a checkpoint and write it as a Hugging Face directory");
   const auto words = std::make_shared<ExportWords>();
-  command->add_option("checkpoint", words->checkpoint, "a run, or RUN/checkpoints/NAME")->required();
-  command->add_option("dir", words->dir, "directory to write; must not exist")->required();
+  command->add_option("checkpoint", words->checkpoint, "a run, or RUN/checkpoints/NAME")
+      ->transform(path_word())
+      ->required();
+  command->add_option("dir", words->dir, "directory to write; must not exist")
+      ->transform(path_word())
+      ->required();
   command
       ->add_option("--dtype", words->options.dtype,
                    "type in which the weights are stored; default: the checkpoint's")
-      ->check(one_of({"float32", "bfloat16", "float16"}));
+      ->check(one_of({"float32", "bfloat16", "float16", "float64"}));
   command->callback([=, &exit_code] { exit_code = run_export(*words); });
 }
 

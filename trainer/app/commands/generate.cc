@@ -9,6 +9,7 @@
 #include "rollout/generator.h"
 #include "rollout/prompt.h"
 #include "trainer/app/chat/template_renderer.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/config/device.h"
 #include "trainer/run/interrupted.h"
@@ -80,6 +81,7 @@ void add_generate(CLI::App& app, int& exit_code) {
   const auto words = std::make_shared<GenerateWords>();
   command->add_option("prompt", words->prompt, "the user's message, or -");
   command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->transform(path_word())
       ->required();
   command->add_option("--device", words->device, "auto, cpu, cuda or cuda:N");
   command

@@ -8,6 +8,7 @@
 #include "env/gpu/standalone.h"
 #include "env/languages/language.h"
 #include "env/verdict/answer.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/admit.h"
 #include "trainer/app/commands/again.h"
 #include "trainer/app/commands/commands.h"
@@ -135,8 +136,9 @@ void add_judge(CLI::App& app, int& exit_code) {
              markdown = std::make_shared<bool>(false), tasks = std::make_shared<bool>(false),
              mutants = std::make_shared<bool>(false), again = std::make_shared<bool>(false);
   const auto rounds = std::make_shared<int64_t>(3), limit = std::make_shared<int64_t>(0);
-  command->add_option("task", *task, "a task's name, or a file with one task");
-  command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -");
+  command->add_option("task", *task, "a task's name, or a file with one task")->transform(path_word());
+  command->add_option("candidate", *candidate, "source file, whole answer (.md, .txt), or -")
+      ->transform(path_word());
   declare_overrides(*command, *words);
   command->add_flag("--json", *json, "the whole verdict as JSON");
   command->add_flag(

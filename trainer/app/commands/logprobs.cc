@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/input/json.h"
 #include "policy/threads.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/config/device.h"
 #include "trainer/run/model.h"
@@ -70,8 +71,9 @@ void add_logprobs(CLI::App& app, int& exit_code) {
   const auto model = std::make_shared<std::string>(), input = std::make_shared<std::string>("-");
   const auto device = std::make_shared<std::string>("auto");
   const auto temperature = std::make_shared<double>(1);
-  command->add_option("input", *input, "JSON file, or - for standard input");
+  command->add_option("input", *input, "JSON file, or - for standard input")->transform(path_word());
   command->add_option("--model", *model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->transform(path_word())
       ->required();
   command->add_option("--device", *device, "auto, cpu, cuda or cuda:N");
   command->add_option("--temperature", *temperature, "divisor of the logits")->check(between(1e-3, 100.0));

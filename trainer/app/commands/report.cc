@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/report/watch.h"
 
@@ -71,8 +72,10 @@ void add_report(CLI::App& app, int& exit_code) {
       ->add_option("runs", words->runs,
                    "run directories, or folders of them; those that differ only in "
                    "run.seed become one line with its spread")
+      ->transform(path_word())
       ->required();
-  command->add_option("--out", words->out, "file to write; default: report.html in the run or folder");
+  command->add_option("--out", words->out, "file to write; default: report.html in the run or folder")
+      ->transform(path_word());
   command->add_option("--title", words->title, "heading; default: the run's or folder's name");
   command
       ->add_option("--conversations", words->conversations, "how many of the best and of the worst to show")

@@ -7,6 +7,7 @@
 #include "base/input/near_names.h"
 #include "base/input/printable.h"
 #include "rollout/trajectory_file.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/report/run_record.h"
 
@@ -95,7 +96,7 @@ fs::path trajectories_file(const std::string& run, const std::string& which, con
 void add_show(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("show", "a run's trajectories as readable conversations");
   const auto words = std::make_shared<ShowWords>();
-  command->add_option("run", words->run, "run directory")->required();
+  command->add_option("run", words->run, "run directory")->transform(path_word())->required();
   command->add_option("which", words->which, "a step's number, eval_before or eval_after; default: the last");
   command->add_option("--task", words->task, "only this task");
   command->add_option("--limit", words->limit, "how many; default: 3, with --json all")->check(at_least(1));

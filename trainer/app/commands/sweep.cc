@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "policy/ranks/place.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/sweep/sweep_run.h"
 
@@ -52,9 +53,11 @@ void add_sweep(CLI::App& app, int& exit_code) {
   command
       ->add_option("sweep", words->config.path,
                    "SWEEP.yaml; its keys: trainer/app/sweep/sweep.h, configs/sweeps/")
+      ->transform(path_word())
       ->required();
   declare_overrides(*command, words->config);
-  command->add_option("--dir", words->dir, "directory of the sweep; default: the file's dir, else runs/NAME");
+  command->add_option("--dir", words->dir, "directory of the sweep; default: the file's dir, else runs/NAME")
+      ->transform(path_word());
   command->add_option("--parallel", words->parallel, "cells at a time; default: as many as GPUs, else one")
       ->check(at_least(1));
   command->add_flag("--dry-run", words->dry, "check every cell and list them");

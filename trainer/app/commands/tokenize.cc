@@ -7,6 +7,7 @@
 #include "policy/chat/choice.h"
 #include "policy/text/tokenizer.h"
 #include "trainer/app/chat/template_renderer.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/run/model.h"
 #include "trainer/run/terminal.h"
@@ -123,6 +124,7 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   const auto words = std::make_shared<TokenizeWords>();
   command->add_option("text", words->text, "the text, or - for standard input");
   command->add_option("--model", words->model, "Hugging Face directory, a run, or one of its checkpoints")
+      ->transform(path_word())
       ->required();
   command->add_flag("--decode", words->decode, "a JSON list of ids → text");
   command->add_flag("--nul", words->nul,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/help.h"
@@ -72,7 +73,9 @@ RunConfig ConfigWords::read() const {
 }
 
 void declare_config(CLI::App& command, ConfigWords& words) {
-  command.add_option("config", words.path, "options of the run, as YAML; see configs/")->required();
+  command.add_option("config", words.path, "options of the run, as YAML; see configs/")
+      ->transform(path_word())
+      ->required();
   declare_overrides(command, words);
 }
 
@@ -84,7 +87,8 @@ void declare_overrides(CLI::App& command, ConfigWords& words) {
 
 std::filesystem::path model_folder(const std::string& path, const std::string& field) {
   const FoundModel found = find_model(path, field);
-  if (!found.choice.empty()) say_beside(found.choice);
+  for (const std::string& line : {found.choice, found.ignored})
+    if (!line.empty()) say_beside(line);
   return found.dir;
 }
 

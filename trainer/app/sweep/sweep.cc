@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/input/home.h"
 #include "base/input/yaml.h"
 #include "base/input/yaml_binder.h"
 
@@ -40,8 +41,8 @@ class Reader {
     check_yaml_keys(root, {"base", "set", "grid", "cells", "seeds", "share_start", "dir"}, "", problem_);
     SweepFile file;
     file.path = path_;
-    file.dir = text(root, "dir", (fs::path("runs") / fs::path(path_).stem()).string());
-    file.base = text(root, "base", "");
+    file.dir = path_at(root, "dir", (fs::path("runs") / fs::path(path_).stem()).string());
+    file.base = path_at(root, "base", "");
     if (file.base.empty()) fail(root, "base: is missing: the config that cells vary, relative to this file");
     if (fs::path(file.base).is_relative())
       file.base = (fs::path(path_).parent_path() / file.base).lexically_normal();
@@ -68,6 +69,12 @@ class Reader {
 
   std::string text(const YAML::Node& root, const char* key, const std::string& otherwise) const {
     return yaml_value<std::string>(root[key], key, otherwise, "a single value", problem_);
+  }
+
+  std::string path_at(const YAML::Node& root, const char* key, const std::string& otherwise) const try {
+    return expand_home(text(root, key, otherwise));
+  } catch (const ConfigError& e) {
+    fail(root[key], fmt::format("{}: {}", key, e.what()));
   }
 
   Settings settings(const YAML::Node& node, const std::string& where) const {
