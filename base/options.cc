@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -141,8 +141,9 @@ std::string json_of(const YAML::Node& node) {
   if (node.IsMap() || node.IsSequence()) {
     std::vector<std::string> parts;
     for (const auto& entry : node)
-      parts.push_back(node.IsMap() ? nlohmann::json(entry.first.Scalar()).dump() + ": " + json_of(entry.second)
-                                   : json_of(entry));
+      parts.push_back(node.IsMap()
+                          ? nlohmann::json(entry.first.Scalar()).dump() + ": " + json_of(entry.second)
+                          : json_of(entry));
     return fmt::format(fmt::runtime(node.IsMap() ? "{{{}}}" : "[{}]"), fmt::join(parts, ", "));
   }
   bool truth = false;

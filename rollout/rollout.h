@@ -9,9 +9,9 @@
 
 #include "base/options.h"
 #include "env/judge/judge.h"
+#include "policy/chat/chat_format.h"
 #include "policy/policy.h"
 #include "policy/sampler.h"
-#include "policy/chat/chat_format.h"
 #include "rollout/context.h"
 #include "rollout/trajectory.h"
 

@@ -15,7 +15,8 @@ const ChatLayout& layout_of(const Tokenizer& tokenizer, std::string_view name) {
   const ChatLayout* known = chat_template ? published_layout(*chat_template) : layout_by_tokens(tokenizer);
   if (!known)
     throw ConfigError("model: its {} is not known: model.chat_format must be one of {}",
-                      chat_template ? "chat template" : "set of special tokens", fmt::join(layout_names(), ", "));
+                      chat_template ? "chat template" : "set of special tokens",
+                      fmt::join(layout_names(), ", "));
   return *known;
 }
 

@@ -32,7 +32,8 @@ class ChatFormat {
 
   // The start of a conversation: a system message if there is one, or the family's own, the user's first
   // message, and the opening of the answer. Errors: ConfigError if the layout does not write such a message.
-  std::vector<int32_t> first_turn(std::string_view content, std::optional<std::string_view> system = {}) const;
+  std::vector<int32_t> first_turn(std::string_view content,
+                                  std::optional<std::string_view> system = {}) const;
   // What stands between the stop token of an answer and a further message of the user, that message, and the opening of
   // the next answer: what generation continues. `reasons`: where the family reasons. Without: the answer to come is to
   // begin without reasoning. Errors: as above.

@@ -22,7 +22,8 @@ inline constexpr std::string_view kThink = "<think>", kEndThink = "</think>";
 
 // What Python's strip() takes off.
 inline constexpr std::string_view kWhiteSpace =
-    "\t\n\v\f\r\x1C\x1D\x1E\x1F \u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A"
+    "\t\n\v\f\r\x1C\x1D\x1E\x1F "
+    "\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A"
     "\u2028\u2029\u202F\u205F\u3000";
 
 // A message of the user, and what leads to the answer.
@@ -64,18 +65,19 @@ struct ChatLayout {
   Trim answer_trim = {}, earlier_answer_trim = {};  // of the last answer, and of those before it
   std::string answer_end;                           // behind an answer, up to and with the token that ends it
   std::string stop;                                 // the name of that token
-  std::vector<std::string> more_stops = {};         // tokens that end an answer too, where the tokenizer has them
-  std::string closing = {};                         // behind that token, where no turn follows
+  std::vector<std::string> more_stops = {};  // tokens that end an answer too, where the tokenizer has them
+  std::string closing = {};                  // behind that token, where no turn follows
   ReasoningUse reasoning = ReasoningUse::kText;
   bool reasoning_needs_opening = false;  // </think> without <think> in front has no meaning
   Trim reasoning_trim = {}, reasoned_answer_trim = {};
   Trim dropped_trim = {};  // what the template takes off an answer of which it leaves out the reasoning
   std::string behind_reasoning = "\n</think>\n\n";
-  std::set<std::string> limits = {};        // chat_limits, and in `why` the template's own words where it has some
+  std::set<std::string> limits = {};  // chat_limits, and in `why` the template's own words where it has some
   std::string why = {};
-  std::vector<std::string> tokens = {};     // that the tokenizer must have
-  std::vector<std::string> rewrites = {};   // what the template changes in earlier turns and this layout does not
-  bool joins_text = true;   // text around a content is encoded together with it
+  std::vector<std::string> tokens = {};  // that the tokenizer must have
+  std::vector<std::string> rewrites =
+      {};                  // what the template changes in earlier turns and this layout does not
+  bool joins_text = true;  // text around a content is encoded together with it
   bool operator==(const ChatLayout&) const = default;
 };
 

@@ -21,7 +21,8 @@ Json read(const Files& files, const char* name) {
 
 // A token's name stands alone, or with the token's flags.
 void take_tokens(const Json& config, std::map<std::string, std::string>& tokens) {
-  for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+  for (const char* key :
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
     Json token = config.value(key, Json());
     if (token.is_object()) token = token.value("content", Json());
     if (token.is_string()) tokens.emplace(key, token.get<std::string>());
@@ -35,9 +36,11 @@ void take_defaults(const std::string& tokenizer_class, std::map<std::string, std
   if (is("LlamaTokenizer") || is("CodeLlamaTokenizer"))
     defaults = {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
   if (is("Qwen2Tokenizer"))
-    defaults = {{"unk_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}, {"pad_token", "<|endoftext|>"}};
+    defaults = {
+        {"unk_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}, {"pad_token", "<|endoftext|>"}};
   if (is("GPT2Tokenizer"))
-    defaults = {{"unk_token", "<|endoftext|>"}, {"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}};
+    defaults = {
+        {"unk_token", "<|endoftext|>"}, {"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}};
   tokens.merge(defaults);
 }
 
@@ -49,7 +52,8 @@ std::string template_of(const Json& found) {
         entry.value("template", Json()).is_string())
       return entry["template"].get<std::string>();
   throw ConfigError(
-      "{}: chat_template lists templates by name, and none is called default; model.chat_format names a known "
+      "{}: chat_template lists templates by name, and none is called default; model.chat_format names a "
+      "known "
       "format instead",
       kConfig);
 }

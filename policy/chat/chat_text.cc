@@ -95,7 +95,8 @@ std::string refused_content(const ChatLayout& layout, const ChatMessage& message
     const bool marks = message.content.find(kThink) != std::string::npos;
     if (reasoned && refused(chat_limits::kReasoning)) kind = chat_limits::kReasoning;
     const bool alone = reasoned && !reasoned->opened && !opens_reasoning(layout.first.after);
-    if (((reasoned && (reasoned->odd || alone)) || (!reasoned && marks)) && refused(chat_limits::kOddReasoning))
+    if (((reasoned && (reasoned->odd || alone)) || (!reasoned && marks)) &&
+        refused(chat_limits::kOddReasoning))
       kind = chat_limits::kOddReasoning;
   }
   if (kind.empty()) return "";
@@ -128,13 +129,14 @@ std::string_view trimmed(std::string_view text, const Trim& trim) {
 std::optional<ReasonedAnswer> split_reasoning(std::string_view answer) {
   const size_t end = answer.find(kEndThink), last_end = answer.rfind(kEndThink);
   if (end == std::string_view::npos) return std::nullopt;
-  ReasonedAnswer found{.reasoning = answer.substr(0, end), .rest = answer.substr(last_end + kEndThink.size())};
+  ReasonedAnswer found{.reasoning = answer.substr(0, end),
+                       .rest = answer.substr(last_end + kEndThink.size())};
   const size_t begin = found.reasoning.rfind(kThink);
   found.opened = begin != std::string_view::npos;
   found.odd = end != last_end || found.rest.find(kThink) != std::string_view::npos;
   if (found.opened) {
-    found.odd = found.odd || !is_blank(found.reasoning.substr(0, begin)) ||
-                found.reasoning.find(kThink) != begin;
+    found.odd =
+        found.odd || !is_blank(found.reasoning.substr(0, begin)) || found.reasoning.find(kThink) != begin;
     found.reasoning.remove_prefix(begin + kThink.size());
   }
   return found;

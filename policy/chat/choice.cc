@@ -60,7 +60,8 @@ ChatLayout followed(const Tokenizer& tokenizer, const ChatTemplate& chat_templat
 std::vector<int32_t> control_ids(const Tokenizer& tokenizer, const ChatLayout& layout) {
   std::string text = layout.before_system + layout.answer_end + layout.closing + layout.behind_reasoning;
   for (const UserTurn* turn : {&layout.first, &layout.first_with_system, &layout.further})
-    for (const std::string* part : {&turn->before, &turn->after, &turn->told, &turn->told_earlier, &turn->reasoned})
+    for (const std::string* part :
+         {&turn->before, &turn->after, &turn->told, &turn->told_earlier, &turn->reasoned})
       text += "\n" + *part;
   std::vector<int32_t> ids;
   for (const std::string& name : tokenizer.added_names())
@@ -96,9 +97,9 @@ std::optional<ChatTemplate> template_of(const Tokenizer& tokenizer, const ChatSo
   auto chat_template = find_chat_template(tokenizer.files());
   if (!chat_template) return chat_template;
   chat_template->arguments = source.arguments;
-  chat_template->date = !source.date.empty()                                  ? source.date
+  chat_template->date = !source.date.empty()                              ? source.date
                         : tokenizer.chat && !tokenizer.chat->date.empty() ? tokenizer.chat->date
-                                                                              : today();
+                                                                          : today();
   return chat_template;
 }
 
@@ -118,16 +119,18 @@ std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& sou
   } else if (!chat_template) {
     const ChatLayout* known = layout_by_tokens(tokenizer);
     if (!known)
-      throw ConfigError("model: it has no chat template, and its special tokens tell no known format: "
-                        "model.chat_format must be one of {}",
-                        known_names());
+      throw ConfigError(
+          "model: it has no chat template, and its special tokens tell no known format: "
+          "model.chat_format must be one of {}",
+          known_names());
     if (!tokenizer.chat)
-      said.push_back(fmt::format("chat: the folder has no chat template; its tokens are those of {}, and so "
-                                 "conversations are written; model.chat_format names another format",
-                                 known->name));
+      said.push_back(
+          fmt::format("chat: the folder has no chat template; its tokens are those of {}, and so "
+                      "conversations are written; model.chat_format names another format",
+                      known->name));
     layout = *known;
   } else if (chat_template->text == kOwnChatTemplate) {
-    layout = layout_named("temper");
+    layout = *published_layout(*chat_template);
   } else if (tokenizer.chat && tokenizer.chat->source == chat_template->digest()) {
     layout = *tokenizer.chat;
   } else {
@@ -137,8 +140,9 @@ std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& sou
   const ChatFormat format(tokenizer);
   for (std::string& line : lines_about(format.layout())) said.push_back(std::move(line));
   if (format.layout().joins_text && !joins_openings(tokenizer, format))
-    said.push_back("chat: the template's opening of an answer ends within what could be one token with the answer's "
-                   "first characters; answers are encoded behind it, as a model writes them");
+    said.push_back(
+        "chat: the template's opening of an answer ends within what could be one token with the answer's "
+        "first characters; answers are encoded behind it, as a model writes them");
   return said;
 }
 

@@ -13,9 +13,9 @@
 namespace temper::policy {
 
 struct ChatSource {
-  std::string format = "auto";     // or a known layout's name
-  std::string arguments = "{}";    // for the template, a JSON object
-  std::string date = "";           // YYYY-MM-DD for the template's clock; empty: today, or that of a kept layout
+  std::string format = "auto";   // or a known layout's name
+  std::string arguments = "{}";  // for the template, a JSON object
+  std::string date = "";  // YYYY-MM-DD for the template's clock; empty: today, or that of a kept layout
   const ChatRenderer* renderer = nullptr;  // null: templates cannot be run
 };
 

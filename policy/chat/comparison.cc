@@ -54,8 +54,9 @@ ChatComparison compare_chat(const ChatLayout& layout, const ChatQuestion& questi
   for (const bool last_too : {false, true}) {
     const Messages changed = without_reasoning(layout, messages, last_too);
     if (changed != messages && same(layout, changed, theirs))
-      return {.rewrite = last_too || layout.reasoning == ReasoningUse::kDropped ? rewrites::kAllReasoning
-                                                                                : rewrites::kEarlierReasoning};
+      return {.rewrite = last_too || layout.reasoning == ReasoningUse::kDropped
+                             ? rewrites::kAllReasoning
+                             : rewrites::kEarlierReasoning};
   }
   if (messages[0].role == "system" && messages.size() > 3) {
     const Messages moved = with_system_moved(layout, messages);

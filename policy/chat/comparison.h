@@ -12,10 +12,10 @@ namespace temper::policy {
 // In words what the template changes in a conversation and a layout does not, since what a model has seen and written
 // stays as it was.
 namespace rewrites {
-inline constexpr const char* kAllReasoning = "leaves out the reasoning of answers",
-                             * kEarlierReasoning = "leaves out the reasoning of earlier answers",
-                             * kSystem = "moves the system message to the user's last message",
-                             * kOther = "writes earlier turns otherwise once another turn follows";
+inline constexpr const char *kAllReasoning = "leaves out the reasoning of answers",
+                            *kEarlierReasoning = "leaves out the reasoning of earlier answers",
+                            *kSystem = "moves the system message to the user's last message",
+                            *kOther = "writes earlier turns otherwise once another turn follows";
 }  // namespace rewrites
 
 struct ChatComparison {

@@ -90,9 +90,9 @@ class Derivation {
     return std::move(*parts);
   }
 
-  void same(const Messages& messages, const std::string& what, const std::string& a, const std::string& b) const {
-    if (a != b)
-      refuse(messages, fmt::format("{} depends on what follows: {}", what, show_difference(a, b)));
+  void same(const Messages& messages, const std::string& what, const std::string& a,
+            const std::string& b) const {
+    if (a != b) refuse(messages, fmt::format("{} depends on what follows: {}", what, show_difference(a, b)));
   }
 
   // All that concerns users and answers alone.
@@ -115,7 +115,11 @@ class Derivation {
     layout_.answer_end = end;
     layout_.stop = name;
     layout_.closing = parts[1][2].substr(end.size());
-    layout_.first = {.before = parts[0][0], .after = parts[0][1], .told = parts[1][1], .told_earlier = parts[2][1], .reasoned = ""};
+    layout_.first = {.before = parts[0][0],
+                     .after = parts[0][1],
+                     .told = parts[1][1],
+                     .told_earlier = parts[2][1],
+                     .reasoned = ""};
     layout_.further = {.before = parts[2][2].substr(end.size()),
                        .after = parts[2][3],
                        .told = parts[3][3],
@@ -162,7 +166,7 @@ class Derivation {
     const auto prompt = cut(rendered[0].text, {s_, u1_}), answered = cut(rendered[1].text, {s_, u1_, a1_});
     if (!prompt || !answered)
       return no_system(rendered[0].text.find(s_) == std::string::npos ? "it leaves a system message out"
-                                                                     : "it does not write it in front");
+                                                                      : "it does not write it in front");
     same(asked[1].messages, "what stands before the first message", (*answered)[0], (*prompt)[0]);
     same(asked[1].messages, "what stands before the first message", (*answered)[1], (*prompt)[1]);
     layout_.before_system = (*prompt)[0];
@@ -291,8 +295,8 @@ class Derivation {
   }
 
   // False where the text is not the literals, the words and in some places the character.
-  static bool note_trims(const RenderedChat& rendered, const std::vector<Slot>& probe, const std::string& space,
-                         bool right) {
+  static bool note_trims(const RenderedChat& rendered, const std::vector<Slot>& probe,
+                         const std::string& space, bool right) {
     std::string_view text = rendered.text;
     const auto take = [&](const std::string& expected) {
       if (!text.starts_with(expected)) return false;

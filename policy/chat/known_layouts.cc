@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "policy/text/tokenizer_files.h"
 
 namespace temper::policy {
 namespace {
@@ -16,11 +17,17 @@ constexpr const char *kImEnd = "<|im_end|>", *kAssistant = "<|im_end|>\n<|im_sta
 
 // The same in front of each answer, given or not.
 UserTurn user_turn(std::string before, const std::string& after, const Trim& trim = {}) {
-  return {.before = std::move(before), .trim = trim, .after = after, .told = after, .told_earlier = after, .reasoned = ""};
+  return {.before = std::move(before),
+          .trim = trim,
+          .after = after,
+          .told = after,
+          .told_earlier = after,
+          .reasoned = ""};
 }
 
 ChatLayout chatml(std::string name, std::string_view default_system = {}) {
-  const std::string system = default_system.empty() ? "" : fmt::format("<|im_start|>system\n{}<|im_end|>\n", default_system);
+  const std::string system =
+      default_system.empty() ? "" : fmt::format("<|im_start|>system\n{}<|im_end|>\n", default_system);
   return {.name = std::move(name),
           .before_system = "<|im_start|>system\n",
           .first = user_turn(system + "<|im_start|>user\n", kAssistant),
@@ -59,7 +66,8 @@ ChatLayout thinking(std::string name, const std::string& opening, const std::str
 
 ChatLayout llama3(std::string name, const std::string& preamble) {
   const Trim trim{std::string(kWhiteSpace), std::string(kWhiteSpace)};
-  const std::string begin = "<|begin_of_text|>", system = "<|start_header_id|>system<|end_header_id|>\n\n" + preamble,
+  const std::string begin = "<|begin_of_text|>",
+                    system = "<|start_header_id|>system<|end_header_id|>\n\n" + preamble,
                     user = "<|start_header_id|>user<|end_header_id|>\n\n",
                     answer = "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n";
   return {.name = std::move(name),
@@ -138,6 +146,7 @@ const ChatLayout& layout_named(std::string_view name) {
 
 const ChatLayout* published_layout(const ChatTemplate& chat_template) {
   static const std::map<std::string, std::string_view> digests = {};
+  if (chat_template.text == kOwnChatTemplate) return &layout_named("temper");
   Sha256 digest;
   digest.add(chat_template.text.data(), chat_template.text.size());
   const auto found = digests.find(digest.hex());

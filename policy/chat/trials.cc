@@ -106,7 +106,8 @@ std::vector<Kind> kinds(const ChatLayout& layout) {
 }
 
 // The first conversation that differs, and how; "" where none does.
-std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout, const ChatTemplate& chat_template,
+std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
+                                                             const ChatTemplate& chat_template,
                                                              const Questions& questions,
                                                              const ChatRenderer& renderer) {
   const auto rendered = renderer.render(chat_template, questions);
@@ -168,7 +169,8 @@ void refuse_template(const ChatTemplate&, const Messages& messages, const std::s
   std::vector<std::string> names = layout_names();
   std::erase(names, "auto");
   throw ConfigError(
-      "model: its chat template cannot be followed: asked for {}, {}; model.chat_format={} writes conversations "
+      "model: its chat template cannot be followed: asked for {}, {}; model.chat_format={} writes "
+      "conversations "
       "in a known format instead",
       show_conversation(messages), why, fmt::join(names, "|"));
 }

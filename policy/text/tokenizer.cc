@@ -139,8 +139,8 @@ std::vector<int32_t> Tokenizer::encode_start(std::string_view text) const {
   return impl_->names.encode(text, {&whole, 1}, {.first = true, .joined = false});
 }
 
-std::vector<int32_t> Tokenizer::encode_written(std::string_view text,
-                                               std::span<const TextRange> contents, bool starts) const {
+std::vector<int32_t> Tokenizer::encode_written(std::string_view text, std::span<const TextRange> contents,
+                                               bool starts) const {
   return impl_->names.encode(text, contents, {.first = starts, .joined = !starts});
 }
 

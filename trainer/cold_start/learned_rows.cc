@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "env/verdict/answer.h"
-#include "policy/ops/cpu/parallel.h"
 #include "policy/chat/chat_format.h"
+#include "policy/ops/cpu/parallel.h"
 #include "rollout/conversation.h"
 
 namespace temper::trainer {

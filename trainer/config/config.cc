@@ -133,8 +133,9 @@ void ModelOptions::visit(OptionVisitor& v) {
             .choices = policy::ChatFormat::names()});
   v.option("chat_arguments", chat_arguments,
            {.help = "further names for the chat template, such as {enable_thinking: false}"});
-  v.option("chat_date", chat_date,
-           {.help = "date that the chat template sees, as YYYY-MM-DD; if empty, the day on which the run began"});
+  v.option(
+      "chat_date", chat_date,
+      {.help = "date that the chat template sees, as YYYY-MM-DD; if empty, the day on which the run began"});
   shape.visit(v);
   v.option("device", device,
            {.help = "cpu, cuda or cuda:N; auto chooses a GPU if there is one that supports the "
@@ -149,7 +150,10 @@ void ModelOptions::visit(OptionVisitor& v) {
 }
 
 policy::ChatSource ModelOptions::chat() const {
-  return {.format = chat_format, .arguments = json_object(chat_arguments), .date = chat_date, .renderer = renderer};
+  return {.format = chat_format,
+          .arguments = json_object(chat_arguments),
+          .date = chat_date,
+          .renderer = renderer};
 }
 
 policy::PolicyOptions ModelOptions::policy() const {

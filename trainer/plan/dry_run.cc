@@ -19,7 +19,8 @@ using env::Task;
 namespace {
 
 // The template of a stranger's model is asked for what this run will write: tasks, and the first rows of its data.
-void try_conversations(const RunConfig& config, const std::vector<Task>& tasks, policy::Tokenizer& tokenizer) {
+void try_conversations(const RunConfig& config, const std::vector<Task>& tasks,
+                       policy::Tokenizer& tokenizer) {
   constexpr size_t kMostRows = 1000;
   std::vector<policy::ChatQuestion> questions;
   for (const Task& task : tasks)
@@ -29,7 +30,8 @@ void try_conversations(const RunConfig& config, const std::vector<Task>& tasks, 
       if (questions.size() >= tasks.size() + kMostRows) break;
       questions.push_back({messages_of(example), false});
     }
-  for (const std::string& line : policy::try_chat(tokenizer, config.model.chat(), questions)) say_beside(line);
+  for (const std::string& line : policy::try_chat(tokenizer, config.model.chat(), questions))
+    say_beside(line);
 }
 
 void check_model(const RunConfig& config, const policy::ModelConfig& shape, const std::vector<Task>& tasks) {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include "policy/chat/choice.h"
 #include "policy/parameters/not_finite.h"
 #include "policy/policy.h"
-#include "policy/chat/choice.h"
 #include "policy/text/tokenizer.h"
 
 namespace temper::trainer {
@@ -26,7 +26,8 @@ Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& 
                  const policy::ChatSource* chat = nullptr);
 
 // Decides it for a tokenizer alone. Errors: as above.
-void decide_chat(policy::Tokenizer& tokenizer, const policy::ChatSource& source, policy::Communicator* ranks = nullptr);
+void decide_chat(policy::Tokenizer& tokenizer, const policy::ChatSource& source,
+                 policy::Communicator* ranks = nullptr);
 
 // Errors: ConfigError where numbers that a run would learn from are not finite, unless that is `allowed`.
 void check_learnable(const policy::NotFinite& found, bool allowed);

@@ -97,7 +97,8 @@ Answer ask(const std::string& program, const std::string& wheels) {
 std::string lacks_jinja(const Answer& answer) {
   if (!answer.error.empty()) return answer.error;
   if (answer.jinja.empty()) return fmt::format("{} has no jinja2", answer.python.program);
-  return std::ranges::count(answer.python.folders, "/") > 0 ? answer.python.program + " is installed in /" : "";
+  return std::ranges::count(answer.python.folders, "/") > 0 ? answer.python.program + " is installed in /"
+                                                            : "";
 }
 
 // "" or why no candidate can run in it.
@@ -142,7 +143,8 @@ namespace {
 
 // The first that lacks nothing. Errors: WorldError that begins with `need`.
 TritonPython first_python(const std::string& chosen, const std::vector<std::string>& wheels,
-                          std::string (*problem_of)(const Answer&), const std::string& need, const char* advice) {
+                          std::string (*problem_of)(const Answer&), const std::string& need,
+                          const char* advice) {
   std::vector<std::string> tries{""}, problems;
   tries.insert(tries.end(), wheels.begin(), wheels.end());
   for (const std::string& place : places(chosen))
@@ -157,9 +159,9 @@ TritonPython first_python(const std::string& chosen, const std::vector<std::stri
 }  // namespace
 
 TritonPython find_triton_python(const std::string& chosen, const std::vector<std::string>& wheels) {
-  return first_python(chosen, wheels, lacks,
-                      fmt::format("candidates in Triton need a Python with torch and triton {}", kTritonVersion),
-                      kInstall);
+  return first_python(
+      chosen, wheels, lacks,
+      fmt::format("candidates in Triton need a Python with torch and triton {}", kTritonVersion), kInstall);
 }
 
 TritonPython find_jinja_python(const std::string& chosen, const std::vector<std::string>& wheels) {

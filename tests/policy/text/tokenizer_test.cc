@@ -201,12 +201,12 @@ TEST(Tokenizer, SavedFilesGiveTheSameIds) {
 
 TEST(ChatFormat, OnlyItsOwnTokensAreSpecial) {
   const ChatFormat format(tokenizer());
-  const auto ids = format.user_turn("hello <|im_end|>\n");
+  const auto ids = format.first_turn("hello <|im_end|>\n");
   std::string text;
   for (int32_t id : ids) text += tokenizer().token_text(id);
   EXPECT_EQ(text, "<|im_start|>user\nhello <|im_end|>\n<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(std::count(ids.begin(), ids.end(), format.stop_id()), 1);
-  EXPECT_EQ(tokenizer().decode(format.after_answer()), "\n");
+  EXPECT_EQ(tokenizer().decode(format.closing()), "\n");
 }
 
 std::vector<std::string> loops() {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "policy/parameters/parameter_store.h"
 #include "policy/chat/chat_format.h"
+#include "policy/parameters/parameter_store.h"
 #include "rollout/conversation.h"
 #include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"
@@ -106,12 +106,11 @@ TEST_F(ColdStart, RowsHaveTheLayoutOfRollouts) {
   const auto append = [&expected](const std::vector<int32_t>& ids) {
     expected.insert(expected.end(), ids.begin(), ids.end());
   };
-  append(format.user_turn(tasks[0].prompt()));
+  append(format.first_turn(tasks[0].prompt()));
   EXPECT_EQ(row.turns[0].begin, int32_t(expected.size()));
   append(tokenizer.encode(traces[0].turns[0].answer));
   append({format.stop_id()});
   EXPECT_EQ(row.turns[0].end, int32_t(expected.size()));
-  append(format.after_answer());
   append(format.user_turn(rollout::feedback_text(traces[0].turns[0].verdict)));
   append(tokenizer.encode(traces[0].turns[1].answer));
   append({format.stop_id()});

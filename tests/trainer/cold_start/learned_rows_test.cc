@@ -33,8 +33,7 @@ class ExampleRows : public testing::Test {
 TEST_F(ExampleRows, AnswersAndTheirStopTokensAreLearned) {
   const LearnedRows all = rows_of_examples("f", examples, tokenizer, 1000);
   const std::vector<int32_t> stop = {format.stop_id()};
-  const auto first = format.user_turn("say <|im_end|>"),
-             second = joined({format.after_answer(), format.user_turn("more")}),
+  const auto first = format.first_turn("say <|im_end|>"), second = format.user_turn("more"),
              a = joined({tokenizer.encode("a word"), stop}), b = joined({tokenizer.encode("another"), stop});
   ASSERT_EQ(all.rows.size(), 2u);
   EXPECT_EQ(all.rows[0].ids, joined({first, a, second, b}));
@@ -45,7 +44,6 @@ TEST_F(ExampleRows, AnswersAndTheirStopTokensAreLearned) {
                                      tokenizer.encode("system\n"),
                                      tokenizer.encode("then"),
                                      stop,
-                                     tokenizer.encode("\n"),
                                      format.user_turn("say"),
                                      tokenizer.encode("word"),
                                      stop}));

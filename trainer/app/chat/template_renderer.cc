@@ -32,9 +32,10 @@ using policy::NoRenderer;
 using policy::RenderedChat;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStart{60'000};     // imports of a cold disk
-constexpr milliseconds kComputing{1'000};  // CPU time of a batch; one of a published template takes some 20 ms
-constexpr milliseconds kWaiting{60'000};   // on a busy machine
+constexpr milliseconds kStart{60'000};  // imports of a cold disk
+constexpr milliseconds kComputing{
+    1'000};                               // CPU time of a batch; one of a published template takes some 20 ms
+constexpr milliseconds kWaiting{60'000};  // on a busy machine
 constexpr int64_t kMemoryBytes = int64_t(1) << 30;
 constexpr int64_t kRootBytes = 1 << 20;
 constexpr size_t kBatch = 48;
@@ -85,7 +86,8 @@ struct TemplateRenderer::Box {
     files.insert(files.end(), python.folders.begin(), python.folders.end());
     env::enter_private_root(kRootBytes, files);
     write_file("/render.py", kRenderProgram);
-    env::apply_limits({.memory_bytes = kMemoryBytes, .cpu_s = 600, .file_bytes = 0, .open_files = 64, .processes = 64});
+    env::apply_limits(
+        {.memory_bytes = kMemoryBytes, .cpu_s = 600, .file_bytes = 0, .open_files = 64, .processes = 64});
     env::drop_privileges(kNobody);
     env::allow_only_interpreter_calls();
     std::vector<std::string> argv{python.program, "-s", "-B", "/render.py", "3"};
@@ -109,15 +111,17 @@ struct TemplateRenderer::Box {
       throw_if_slow(used() - before > kComputing || std::chrono::steady_clock::now() - start > kWaiting);
     }
     const auto message = receive_message(socket.get(), kWaiting);
-    if (!message) throw ConfigError("model: its chat template ended the process that ran it; it is not followed");
+    if (!message)
+      throw ConfigError("model: its chat template ended the process that ran it; it is not followed");
     return parse_json_object(*message, "the process that runs chat templates",
                              {.bytes = kMostReply, .depth = 8, .values = 1'000'000});
   }
 
   static void throw_if_slow(bool slow) {
     if (slow)
-      throw ConfigError("model: its chat template computes for more than {} ms on a few conversations; it is not followed",
-                        kComputing.count());
+      throw ConfigError(
+          "model: its chat template computes for more than {} ms on a few conversations; it is not followed",
+          kComputing.count());
   }
 };
 

@@ -65,7 +65,8 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
 int run_generate(const GenerateWords& words) {
   policy::use_threads(0);
   const std::filesystem::path folder = model_folder(words.model, "--model");
-  const policy::ChatSource chat{.format = words.chat, .arguments = words.chat_arguments, .renderer = &chat_renderer()};
+  const policy::ChatSource chat{
+      .format = words.chat, .arguments = words.chat_arguments, .renderer = &chat_renderer()};
   Model model = load_model(folder, use_device(words.device, folder), &chat);
   warn_not_finite(model);
   const auto answers = generate(model, words);
@@ -89,8 +90,9 @@ void add_generate(CLI::App& app, int& exit_code) {
           "--chat", words->chat,
           fmt::format("how conversations are written: {}", fmt::join(policy::ChatFormat::names(), ", ")))
       ->capture_default_str();
-  command->add_option("--chat-arguments", words->chat_arguments,
-                      "further names for the model's chat template, a JSON object: {\"enable_thinking\": false}");
+  command->add_option(
+      "--chat-arguments", words->chat_arguments,
+      "further names for the model's chat template, a JSON object: {\"enable_thinking\": false}");
   command->add_option("--task", words->task, "ask this task instead");
   command->add_option("--set", words->config.overrides, "options, as key=value (tasks.path)");
   command->add_option("--temperature", words->sampling.temperature, "sampling temperature; 0 for greedy")

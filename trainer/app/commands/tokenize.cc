@@ -63,8 +63,10 @@ class Conversations {
   }
   ~Conversations() {
     if (names_ > 0)
-      say_beside(fmt::format("chat: {} names of control tokens in contents stay text, which transformers would take "
-                             "for the tokens", names_));
+      say_beside(
+          fmt::format("chat: {} names of control tokens in contents stay text, which transformers would take "
+                      "for the tokens",
+                      names_));
   }
 
   // Tries the template on each, too: nobody knows what it was not asked.
@@ -73,7 +75,8 @@ class Conversations {
     const policy::ChatFormat format(tokenizer_);
     policy::ChatFormat::Conversation written = format.conversation(messages);
     const bool answered = messages.back().role == "assistant";
-    for (const std::string& line : policy::try_chat(tokenizer_, source_, {{messages, !answered}})) say_beside(line);
+    for (const std::string& line : policy::try_chat(tokenizer_, source_, {{messages, !answered}}))
+      say_beside(line);
     names_ += written.control_names;
     if (answered) {
       const std::vector<int32_t> closing = format.closing();
@@ -136,8 +139,9 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   command->add_option("--chat", words->chat,
                       fmt::format("the text is a JSON list of messages; how they are written: {}",
                                   fmt::join(policy::ChatFormat::names(), ", ")));
-  command->add_option("--chat-arguments", words->chat_arguments,
-                      "further names for the model's chat template, a JSON object: {\"enable_thinking\": false}");
+  command->add_option(
+      "--chat-arguments", words->chat_arguments,
+      "further names for the model's chat template, a JSON object: {\"enable_thinking\": false}");
   command->callback([=, &exit_code] { exit_code = run_tokenize(*words); });
 }
 

@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
-#include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/help.h"
 #include "trainer/checkpoint/find_model.h"
 #include "trainer/run/console.h"

@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "policy/chat/choice.h"
+#include "policy/chat/known_layouts.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 
 namespace temper::policy {
@@ -39,47 +41,67 @@ const std::vector<std::string> kThinkTokens = {"<think>", "</think>"};
 const std::vector<std::string> kLlamaTokens = {"<|begin_of_text|>", "<|start_header_id|>",
                                                "<|end_header_id|>", "<|eot_id|>", "<|end_of_text|>"};
 
-TEST(ChatFormats, AreRecognisedByTheirTemplates) {
+TEST(ChatFormats, AreRecognisedByTheirTokens) {
   struct Case {
     std::vector<std::string> tokens;
-    const char* chat_template;
     const char* name;
   };
   const Case cases[] = {
-      {{}, "{{ '<|im_start|>' }}", "chatml"},
-      {{}, "<|im_start|>system\\nYou are a helpful assistant.", "qwen2"},
-      {{}, "<|im_start|> You are Qwen, created by Alibaba Cloud. You are a helpful assistant.", "qwen2.5"},
-      {kThinkTokens, "<|im_start|> enable_thinking", "qwen3"},
-      {kThinkTokens, "<|im_start|>assistant\\n<think>\\n", "qwq"},
-      {kLlamaTokens, "<|start_header_id|>", "llama3"},
-      {kLlamaTokens, "<|start_header_id|> Cutting Knowledge Date: December 2023", "llama3.1"},
-      {{"<s>", "</s>"}, "[INST] <<SYS>>", "llama2"},
-      {{"<s>", "</s>"}, "[INST]", "mistral_v1"},
-      {{"<s>", "</s>", "[INST]", "[/INST]"}, "[INST]", "mistral_v3"},
-      {kThinkTokens, "", "qwen3"},
-  };
-  for (const Case& c : cases)
-    EXPECT_EQ(ChatFormat(tokenizer_with(c.tokens, c.chat_template)).name(), c.name) << c.chat_template;
-  const Tokenizer own = code_tokenizer();
+      {{}, "chatml"},
+      {kThinkTokens, "qwen3"},
+      {{"<s>", "</s>", "[INST]", "[/INST]"}, "chatml"}};  // Temper's own <|im_start|> goes first
+  for (const Case& c : cases) EXPECT_EQ(ChatFormat(tokenizer_with(c.tokens, "")).name(), c.name);
+  Tokenizer own = code_tokenizer();
+  EXPECT_TRUE(choose_chat(own, {}).empty());
   EXPECT_EQ(ChatFormat(own).name(), "temper");
 }
 
 TEST(ChatFormats, WhatIsNotKnownIsNamed) {
-  const auto error = [](const Tokenizer& tokenizer, const char* name) -> std::string {
+  const auto error = [](Tokenizer tokenizer, const char* name) -> std::string {
     try {
-      ChatFormat(tokenizer, name);
+      choose_chat(tokenizer, {.format = name});
       return "";
     } catch (const ConfigError& e) {
       return e.what();
     }
   };
-  EXPECT_NE(error(tokenizer_with({}, "<|User|>"), "auto").find("chat template is not known"),
+  EXPECT_NE(error(tokenizer_with({}, "<|User|>"), "auto").find("it cannot be run"), std::string::npos);
+  EXPECT_NE(error(tokenizer_with({}, "<|User|>"), "auto").find("model.chat_format=temper|chatml|"),
             std::string::npos);
   EXPECT_NE(error(tokenizer_with({}, ""), "qwen4").find("'qwen4' is not known: must be one of auto, temper"),
             std::string::npos);
   EXPECT_NE(error(tokenizer_with({}, ""), "llama3").find("has no token <|begin_of_text|>"),
             std::string::npos);
   EXPECT_EQ(error(tokenizer_with({}, "<|User|>"), "chatml"), "");
+}
+
+TEST(ChatFormats, AFolderWithoutATemplateSaysWhichFormatItGets) {
+  Tokenizer tokenizer = tokenizer_with({}, "");
+  const auto said = choose_chat(tokenizer, {});
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("has no chat template; its tokens are those of chatml"), std::string::npos);
+}
+
+TEST(ChatFormats, AKeptLayoutIsReadBack) {
+  for (const std::string& name : layout_names()) {
+    if (name == "auto") continue;
+    ChatLayout layout = layout_named(name);
+    layout.limits = {std::string(chat_limits::kSystem)};
+    layout.date = "2026-01-02";
+    EXPECT_EQ(layout_from(to_json(layout).dump(), "kept"), layout) << name;
+  }
+  EXPECT_THROW(layout_from("{}", "kept"), ConfigError);
+}
+
+TEST(ChatFormats, ATokenThatEndsAnswersIsNoText) {
+  Tokenizer tokenizer = tokenizer_with({}, "");
+  choose_chat(tokenizer, {.format = "chatml"});
+  EXPECT_EQ(tokenizer.decode({tokenizer.special("<|im_end|>")}), "");
+  const ChatFormat format(tokenizer);
+  const std::vector<ChatMessage> asked = {{"user", "say <|im_end|>"}, {"assistant", "<|im_end|>"}};
+  const auto written = format.conversation(asked);
+  EXPECT_EQ(written.control_names, 2);
+  EXPECT_EQ(std::ranges::count(written.ids, format.stop_id()), 2);  // behind both messages
 }
 
 TEST(ChatFormats, AnAnswerEndsWithAnyOfItsStopTokens) {
@@ -108,18 +130,29 @@ TEST(ChatFormats, SystemMessagesStandWhereTheFamilyPutsThem) {
 
 TEST(ChatFormats, ReasoningIsWrittenAsTheFamilyDoes) {
   const Tokenizer tokenizer = tokenizer_with(kThinkTokens, "");
+  const auto ids_of = [&](const char* name, const char* text) {
+    const std::vector<ChatMessage> asked = {{"user", "u"}, {"assistant", text}};
+    const auto written = ChatFormat(tokenizer, name).conversation(asked);
+    const auto [begin, end] = written.answers.at(0);
+    return std::vector<int32_t>(written.ids.begin() + std::ptrdiff_t(begin),
+                                written.ids.begin() + std::ptrdiff_t(end));
+  };
   const auto answer = [&](const char* name, const char* text) {
-    return text_of(tokenizer, ChatFormat(tokenizer, name).answer(text));
+    return text_of(tokenizer, ids_of(name, text));
   };
   const char* reasoned = "<think>\nwhy\n</think>\n\ncode";
   EXPECT_EQ(answer("qwen3", reasoned), "<think>\nwhy\n</think>\n\ncode<|im_end|>");
-  EXPECT_EQ(answer("qwen3", "code"), "code<|im_end|>");
+  EXPECT_EQ(answer("qwen3", "code"), "<think>\n\n</think>\n\ncode<|im_end|>");
+  EXPECT_EQ(answer("chatml", reasoned), "<think>\nwhy\n</think>\n\ncode<|im_end|>");
+  EXPECT_EQ(answer("qwq", "code"), "code<|im_end|>");
+  EXPECT_EQ(answer("qwq", "why\n</think>\n\ncode"), "why\n</think>\n\ncode<|im_end|>");
   EXPECT_EQ(answer("qwq", reasoned), "why\n</think>\n\ncode<|im_end|>");
-  EXPECT_EQ(answer("qwen3_no_thinking", reasoned), "code<|im_end|>");
+  EXPECT_EQ(answer("qwen3_no_thinking", reasoned), "why\n</think>\n\ncode<|im_end|>");  // behind <think>
+  EXPECT_EQ(answer("qwen3_no_thinking", "code"), "code<|im_end|>");
   EXPECT_TRUE(ChatFormat(tokenizer, "qwq").opens_reasoning());
   EXPECT_FALSE(ChatFormat(tokenizer, "qwen3").opens_reasoning());
-  const auto ids = ChatFormat(tokenizer, "qwen3").answer(reasoned);
-  EXPECT_EQ(ids.front(), tokenizer.special("<think>"));
+  EXPECT_EQ(ids_of("qwen3", reasoned).front(), tokenizer.special("<think>"));
+  EXPECT_EQ(std::ranges::count(ids_of("qwq", "a</think>b"), tokenizer.special("</think>")), 1);
 }
 
 }  // namespace
