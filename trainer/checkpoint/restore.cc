@@ -19,7 +19,7 @@ policy::NotFinite restore_policy(const Checkpoint& checkpoint, policy::Policy& p
 Model empty_model(const Checkpoint& checkpoint, const policy::PolicyOptions& options) {
   policy::Tokenizer tokenizer = policy::Tokenizer::load(checkpoint.dir);
   return {policy::Policy(policy::read_model_config(checkpoint.dir), with_tokens(options, tokenizer)),
-          std::move(tokenizer), policy::generation_config(checkpoint.dir)};
+          std::move(tokenizer), policy::read_origin(checkpoint.dir)};
 }
 
 bool is_checkpoint(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }

@@ -22,7 +22,7 @@ void check_model(const RunConfig& config, const policy::ModelConfig& shape) {
   tokenizer.chat_format = config.model.chat_format;
   const policy::ChatFormat known(tokenizer);
   policy::check_tokenizer_fits(tokenizer, shape);
-  policy::generation_config(dir);
+  policy::read_origin(dir);
   if (!is_checkpoint(dir)) policy::check_weights(dir, shape);
 }
 
