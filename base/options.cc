@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -46,6 +48,7 @@ class UniformVisitor : public PathVisitor {
   void option(std::string_view n, std::vector<std::string>& v, OptionInfo i) override {
     self().visit(n, v, i);
   }
+  void option(std::string_view n, OptionMap& v, OptionInfo i) override { self().visit(n, v, i); }
 
  private:
   Derived& self() { return static_cast<Derived&>(*this); }
@@ -120,13 +123,52 @@ std::string scalar_text(T value) {
 }
 template <class T>
 std::string value_text(const T& value) {
-  if constexpr (kIsList<T>) {
+  if constexpr (std::is_same_v<T, OptionMap>) {
+    std::vector<std::string> parts;
+    for (const auto& [name, json] : value) parts.push_back(fmt::format("{}: {}", scalar_text(name), json));
+    return fmt::format("{{{}}}", fmt::join(parts, ", "));
+  } else if constexpr (kIsList<T>) {
     std::vector<std::string> parts;
     for (const auto& v : value) parts.push_back(scalar_text(v));
     return fmt::format("[{}]", fmt::join(parts, ", "));
   } else {
     return scalar_text(value);
   }
+}
+
+// A value as JSON has it; a word that is quoted is a text, whatever it looks like.
+std::string json_of(const YAML::Node& node) {
+  if (node.IsMap() || node.IsSequence()) {
+    std::vector<std::string> parts;
+    for (const auto& entry : node)
+      parts.push_back(node.IsMap() ? nlohmann::json(entry.first.Scalar()).dump() + ": " + json_of(entry.second)
+                                   : json_of(entry));
+    return fmt::format(fmt::runtime(node.IsMap() ? "{{{}}}" : "[{}]"), fmt::join(parts, ", "));
+  }
+  bool truth = false;
+  int64_t whole = 0;
+  double number = 0;
+  if (node.IsNull()) return "null";
+  if (node.Tag() != "!") {
+    if (bind_yaml(node, truth)) return truth ? "true" : "false";
+    if (bind_yaml(node, whole)) return fmt::format("{}", whole);
+    if (bind_yaml(node, number)) return nlohmann::json(number).dump();
+  }
+  return nlohmann::json(node.Scalar()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Of a map, or of a text that is one, as a shell's quotes make it.
+std::optional<OptionMap> json_entries(const YAML::Node& node) {
+  if (node.IsScalar() && node.Scalar().empty()) return OptionMap{};
+  if (node.IsScalar() && node.Scalar().starts_with('{')) try {
+      return json_entries(YAML::Load(node.Scalar()));
+    } catch (const YAML::Exception&) {
+      return std::nullopt;
+    }
+  if (!node.IsMap()) return std::nullopt;
+  OptionMap map;
+  for (const auto& entry : node) map[entry.first.Scalar()] = json_of(entry.second);
+  return map;
 }
 
 struct KeyCollector : UniformVisitor<KeyCollector> {
@@ -152,7 +194,12 @@ struct Setter : UniformVisitor<Setter> {
     const auto found = nodes.find(k);
     if (found == nodes.end()) return;
     const YAML::Node& node = found->second;
-    if constexpr (kIsList<T>) {
+    if constexpr (std::is_same_v<T, OptionMap>) {
+      if (auto map = json_entries(node))
+        value = std::move(*map);
+      else
+        wrong(k, node, "a map, like {enable_thinking: false}");
+    } else if constexpr (kIsList<T>) {
       T list;
       if (node.IsScalar()) return set_only(k, node, value, info);
       if (!node.IsSequence()) return wrong(k, node, "a list, like [a, b]");
@@ -441,6 +488,12 @@ void read_options(const VisitOptions& visit, const std::string& path,
   }
   Setter setter(nodes, problems);
   visit(setter);
+}
+
+std::string json_object(const OptionMap& map) {
+  std::vector<std::string> parts;
+  for (const auto& [name, json] : map) parts.push_back(nlohmann::json(name).dump() + ": " + json);
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
 std::string options_to_yaml(const VisitOptions& visit) {

@@ -39,6 +39,9 @@ struct OptionInfo {
   bool may_change = false;
 };
 
+// Names with values of any kind, for a program that is not ours: {enable_thinking: false}. Values are JSON texts.
+using OptionMap = std::map<std::string, std::string>;
+
 class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
@@ -50,6 +53,7 @@ class OptionVisitor {
   virtual void option(std::string_view name, std::vector<int64_t>& value, OptionInfo info) = 0;
   virtual void option(std::string_view name, std::vector<double>& value, OptionInfo info) = 0;
   virtual void option(std::string_view name, std::vector<std::string>& value, OptionInfo info) = 0;
+  virtual void option(std::string_view name, OptionMap& value, OptionInfo info) = 0;
 
   template <class Options>
   void section(std::string_view name, Options& options, std::string_view help) {
@@ -97,6 +101,8 @@ std::string answer_to_other_name(std::string_view name, std::span<const OtherNam
 void read_options(const VisitOptions& visit, const std::string& path,
                   const std::vector<std::string>& overrides, Problems& problems,
                   std::span<const OtherName> others = {});
+
+std::string json_object(const OptionMap& map);  // as one text
 
 std::string options_to_yaml(const VisitOptions& visit);  // reads back to the same values
 std::map<std::string, std::string> options_to_map(

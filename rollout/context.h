@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/options.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "rollout/prompt.h"
 #include "rollout/trajectory.h"
 

@@ -86,10 +86,7 @@ void Conversation::add_verdict(const Verdict& verdict) {
 
 // Without reasoning: a summary is short.
 std::vector<int32_t> Conversation::summary_request_ids() const {
-  std::vector<int32_t> ids = format_->after_answer();
-  const std::vector<int32_t> request = format_->user_turn(summary_request(context_), false);
-  ids.insert(ids.end(), request.begin(), request.end());
-  return ids;
+  return format_->user_turn(summary_request(context_), false);
 }
 
 size_t Conversation::summary_room() const {
@@ -118,8 +115,8 @@ void Conversation::add_summary(const std::vector<int32_t>& ids, const std::vecto
 std::vector<int32_t> Conversation::feedback_ids(const std::string& text, bool stopped) const {
   std::vector<int32_t> ids;
   if (!stopped) ids.push_back(format_->stop_id());
-  for (const auto& part : {format_->after_answer(), format_->user_turn(text)})
-    ids.insert(ids.end(), part.begin(), part.end());
+  const std::vector<int32_t> turn = format_->user_turn(text);
+  ids.insert(ids.end(), turn.begin(), turn.end());
   return ids;
 }
 

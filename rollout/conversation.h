@@ -10,7 +10,7 @@
 
 #include "env/task/task.h"
 #include "env/verdict/verdict.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "rollout/context.h"
 #include "rollout/trajectory.h"
 

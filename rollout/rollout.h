@@ -11,7 +11,7 @@
 #include "env/judge/judge.h"
 #include "policy/policy.h"
 #include "policy/sampler.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "rollout/context.h"
 #include "rollout/trajectory.h"
 

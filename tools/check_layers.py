@@ -42,25 +42,27 @@ ROOMS = {
     "policy/parameters": "policy policy/ops policy/ranks policy/hugging_face policy/cuda",
     "policy/cpu": "policy policy/ops policy/ops/cpu policy/parameters",
     "policy/cuda": "policy policy/ops policy/ops/cuda policy/parameters policy/cpu policy/bench",
-    "policy/text": "policy",
-    "policy/hugging_face": "policy policy/ranks policy/parameters policy/text",
+    "policy/text": "policy policy/text/pieces",
+    "policy/text/pieces": "",
+    "policy/chat": "policy/text policy/text/pieces",
+    "policy/hugging_face": "policy policy/ranks policy/parameters policy/text policy/chat",
 
-    "rollout": "env/task env/verdict env/judge policy policy/ranks policy/text",
+    "rollout": "env/task env/verdict env/judge policy policy/ranks policy/text policy/chat",
     "rollout/traces": "env/languages env/task env/verdict env/judge policy/ranks policy/ops/cpu",
 
     "trainer": "env/judge trainer/cold_start trainer/run",
     "trainer/algorithm": "rollout",
     "trainer/learn": "rollout policy policy/ranks policy/parameters trainer/algorithm trainer/config trainer/plan trainer/run "
                      "trainer/cold_start",
-    "trainer/cold_start": "env/task env/verdict env/judge policy policy/ranks policy/parameters policy/text policy/ops/cpu rollout "
+    "trainer/cold_start": "env/task env/verdict env/judge policy policy/ranks policy/parameters policy/text policy/chat policy/ops/cpu rollout "
                           "rollout/traces trainer/config trainer/learn trainer/run trainer/checkpoint",
-    "trainer/config": "env/languages env/task env/judge policy policy/ranks policy/text policy/cuda policy/ops/cpu rollout "
+    "trainer/config": "env/languages env/task env/judge policy policy/ranks policy/text policy/chat policy/cuda policy/ops/cpu rollout "
                       "rollout/traces trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
-    "trainer/plan": "env/task env/oracle env/kernelbench policy policy/ranks policy/text policy/cuda policy/parameters "
+    "trainer/plan": "env/task env/oracle env/kernelbench policy policy/ranks policy/text policy/chat policy/cuda policy/parameters "
                     "policy/hugging_face rollout/traces trainer/config trainer/checkpoint trainer/cold_start",
-    "trainer/evaluate": "env/task env/verdict env/judge policy/ranks policy/text rollout trainer/algorithm trainer/config trainer/run",
+    "trainer/evaluate": "env/task env/verdict env/judge policy/ranks policy/text policy/chat rollout trainer/algorithm trainer/config trainer/run",
     "trainer/checkpoint": "env/task policy policy/ranks policy/parameters policy/hugging_face trainer/config trainer/run",
-    "trainer/run": "env/task policy policy/ranks policy/text policy/cuda policy/parameters policy/hugging_face policy/ops/cpu rollout "
+    "trainer/run": "env/task policy policy/ranks policy/text policy/chat policy/cuda policy/parameters policy/hugging_face policy/ops/cpu rollout "
                    "trainer/algorithm trainer/learn trainer/cold_start trainer/config trainer/plan trainer/evaluate "
                    "trainer/checkpoint",
     "trainer/app": "env policy rollout rollout/traces trainer",

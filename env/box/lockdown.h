@@ -38,6 +38,9 @@ void allow_only_compiler_calls();
 void allow_only_candidate_calls();
 void allow_only_python_calls();
 
+// For an interpreter that is yet to be executed, makes no processes, and talks over sockets that it is given.
+void allow_only_interpreter_calls();
+
 // Python's list for a process with several threads, all of which keep to it from now on. With `gpu`, also what CUDA's
 // driver calls. Sockets, tracing and new namespaces are in neither.
 void allow_only_module_calls(bool gpu);

@@ -132,6 +132,17 @@ void allow_only_compiler_calls() {
   load(filter);
 }
 
+void allow_only_interpreter_calls() {
+  const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
+  allow_computing(filter);
+  allow_compiling(filter);
+  allow(filter, {SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(getsockname), SCMP_SYS(getsockopt), SCMP_SYS(poll),
+                 SCMP_SYS(dup3), SCMP_SYS(close_range)});
+  for (const uint64_t request : kTerminalCalls)
+    rule(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, request));
+  load(filter);
+}
+
 void allow_only_python_calls() {
   const Filter filter = make_filter(SCMP_ACT_ERRNO(EPERM));
   allow_python(filter);

@@ -84,6 +84,7 @@ class SameNames : public OptionVisitor {
   void option(std::string_view name, std::vector<int64_t>&, OptionInfo) override { unexpected(name); }
   void option(std::string_view name, std::vector<double>&, OptionInfo) override { unexpected(name); }
   void option(std::string_view name, std::vector<std::string>&, OptionInfo) override { unexpected(name); }
+  void option(std::string_view name, OptionMap&, OptionInfo) override { unexpected(name); }
 
  protected:
   void begin_section(std::string_view name, std::string_view) override { unexpected(name); }

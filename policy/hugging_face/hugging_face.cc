@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/input/printable.h"
+#include "policy/chat/chat_format.h"
 #include "policy/hugging_face/files.h"
 #include "policy/hugging_face/serving.h"
 #include "policy/hugging_face/weight_conversion.h"

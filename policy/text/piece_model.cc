@@ -17,7 +17,7 @@ constexpr size_t kMostPieces = size_t(1) << 19, kMostPieceBytes = 1024;
 constexpr float kMostScore = 1e9f;  // sums of them over a long text are finite
 
 constexpr auto kBytes = protozero::pbf_wire_type::length_delimited,
-               kFixed32 = protozero::pbf_wire_type::fixed32;
+               kVarint = protozero::pbf_wire_type::varint, kFixed32 = protozero::pbf_wire_type::fixed32;
 
 std::string_view bytes_of(pbf_reader& field) {
   const auto view = field.get_view();
@@ -109,6 +109,41 @@ bool is_piece_model(std::string_view bytes) {
     return false;
   }
   return has_pieces;
+}
+
+std::vector<PieceType> piece_types(std::string_view bytes) {
+  std::vector<PieceType> types;
+  for (pbf_reader model(bytes.data(), bytes.size()); model.next();) {
+    if (model.tag_and_type() != tag_and_type(kPieces, kBytes)) {
+      model.skip();
+      continue;
+    }
+    PieceType& type = types.emplace_back(PieceType::kNormal);
+    for (pbf_reader piece = model.get_message(); piece.next();) {
+      if (piece.tag_and_type() == tag_and_type(kType, kVarint))
+        type = PieceType(piece.get_enum());
+      else
+        piece.skip();
+    }
+  }
+  return types;
+}
+
+bool wants_dummy_prefix(std::string_view bytes) {
+  bool wants = true;
+  for (pbf_reader model(bytes.data(), bytes.size()); model.next();) {
+    if (model.tag_and_type() != tag_and_type(kNormalizerSpec, kBytes)) {
+      model.skip();
+      continue;
+    }
+    for (pbf_reader spec = model.get_message(); spec.next();) {
+      if (spec.tag_and_type() == tag_and_type(kDummyPrefix, kVarint))
+        wants = spec.get_bool();
+      else
+        spec.skip();
+    }
+  }
+  return wants;
 }
 
 void check_piece_model(std::string_view bytes, const std::string& origin) { Check(origin).model(bytes); }

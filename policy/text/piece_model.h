@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace temper::policy {
 
@@ -19,6 +20,13 @@ inline constexpr uint32_t kCharsMap = 2, kDummyPrefix = 3;   // fields of a norm
 // Whether the bytes are a sentencepiece model, judging by the outermost fields. Llama 3 ships a list of ranks under
 // the same file name.
 bool is_piece_model(std::string_view bytes);
+
+// What a piece is.
+enum class PieceType { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+// Of each piece of a model that check_piece_model has looked at.
+std::vector<PieceType> piece_types(std::string_view bytes);
+// Whether such a model wants a space before each text.
+bool wants_dummy_prefix(std::string_view bytes);
 
 // Errors: ConfigError beginning with `origin` where the model is malformed, where its pieces are not text of
 // some length with finite scores, or where it brings a compiled map of characters. Such a map changes

@@ -10,10 +10,9 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
-#include "base/input/utf8.h"
-#include "policy/text/neighbours.h"
-#include "policy/text/piece_cache.h"
 #include "policy/text/piece_model.h"
+#include "policy/text/pieces/neighbours.h"
+#include "policy/text/pieces/piece_cache.h"
 
 namespace temper::policy {
 namespace {
@@ -50,8 +49,8 @@ std::string with_spaces(std::string_view piece) {
 
 class PieceEncoder : public TextEncoder {
  public:
-  PieceEncoder(const std::string& model, const std::string& origin) : origin_(origin) {
-    load(model, origin, starts_);
+  PieceEncoder(const std::string& model, const std::string& origin, PrependScheme scheme)
+      : origin_(origin), scheme_(scheme) {
     load(without_dummy_prefix(model), origin, processor_);
     byte_ids_.fill(-1);
     for (int id = 0; id < processor_.GetPieceSize(); ++id) {
@@ -65,21 +64,28 @@ class PieceEncoder : public TextEncoder {
           "{}: has no byte fallback (a piece for each of the 256 bytes), which exact text needs", origin);
   }
   const Processor& processor() const { return processor_; }
+  const Normalizer& normalizer() const override { return normalizer_; }
 
-  void encode(std::string_view text, bool starts, std::vector<int32_t>& ids) const override {
+  void encode(std::string_view text, Place place, std::vector<int32_t>& ids) const override {
+    const bool prefix =
+        !place.joined && !text.starts_with(' ') && !text.starts_with(kSpaceMark) &&
+        (scheme_ == PrependScheme::kAlways || (scheme_ == PrependScheme::kFirst && place.first));
+    std::string changed;
+    if (prefix || (merges_ && text.find(kSpaceMark) != std::string_view::npos)) {
+      // Published models read a real U+2581 as a space. One of our own gives its bytes.
+      changed = (prefix ? " " : "") + (merges_ ? with_spaces(text) : std::string(text));
+      text = changed;
+    }
     while (!text.empty()) {
-      const size_t plain = plain_prefix(text);
-      if (plain > 0) {
-        encode_plain(text.substr(0, plain), starts, ids);
-        text.remove_prefix(plain);
-      } else {
-        const size_t raw = text.starts_with(kSpaceMark) ? kSpaceMark.size() : 1;
-        for (char c : text.substr(0, raw)) ids.push_back(byte_ids_[uint8_t(c)]);
-        text.remove_prefix(raw);
-      }
-      starts = false;
+      const size_t plain = std::min(text.find(kSpaceMark), text.size());
+      encode_plain(text.substr(0, plain), ids);
+      text.remove_prefix(plain);
+      if (text.empty()) break;
+      for (const char c : kSpaceMark) ids.push_back(byte_ids_[uint8_t(c)]);
+      text.remove_prefix(kSpaceMark.size());
     }
   }
+  void encode_byte(uint8_t byte, std::vector<int32_t>& ids) const override { ids.push_back(byte_ids_[byte]); }
 
  private:
   static void load(const std::string& model, const std::string& origin, Processor& processor) {
@@ -104,25 +110,19 @@ class PieceEncoder : public TextEncoder {
     ids.insert(ids.end(), part.begin(), part.end());
   }
 
-  void encode_plain(std::string_view text, bool starts, std::vector<int32_t>& ids) const {
-    if (!merges_) return run(starts ? starts_ : processor_, text, ids);
-    for (; !text.empty(); starts = false) {
+  void encode_plain(std::string_view text, std::vector<int32_t>& ids) const {
+    if (!merges_) return run(processor_, text, ids);
+    while (!text.empty()) {
       const std::string_view word = text.substr(0, neighbours_.word(text));
-      if (starts)
-        run(starts_, word, ids);
-      else
-        cache_.encode(word, ids, [this](std::string_view w, auto& out) { run(processor_, w, out); });
+      cache_.encode(word, ids, [this](std::string_view w, auto& out) { run(processor_, w, out); });
       text.remove_prefix(word.size());
     }
   }
 
-  // Bytes at the front that sentencepiece encodes exactly: valid UTF-8 without U+2581.
-  static size_t plain_prefix(std::string_view text) {
-    return valid_utf8_prefix(text.substr(0, text.find(kSpaceMark)));
-  }
-
   std::string origin_;
-  Processor processor_, starts_;  // without and with the model's dummy prefix
+  PrependScheme scheme_;
+  Normalizer normalizer_;  // does nothing
+  Processor processor_;    // without the model's dummy prefix
   std::array<int32_t, 256> byte_ids_;
   Neighbours neighbours_;
   // Byte-pair merges: scores are ranks, whole numbers, and words are encoded alone. A unigram model's sums of
@@ -136,7 +136,7 @@ void check_exact(const PieceEncoder& encoder, const std::vector<std::string>& te
                  const std::string& origin) {
   const std::string probe = "  a\tb \n\n c\xC2\xB5 ";
   std::vector<int32_t> ids;
-  encoder.encode(probe, false, ids);
+  encoder.encode(probe, {.first = false, .joined = true}, ids);
   std::string decoded;
   for (int32_t id : ids) decoded += texts[size_t(id)];
   if (decoded != probe)
@@ -148,21 +148,36 @@ void check_exact(const PieceEncoder& encoder, const std::vector<std::string>& te
 
 }  // namespace
 
-SentencePieces read_sentence_pieces(const std::string& model, const std::string& origin) {
+SentencePieces read_sentence_pieces(const std::string& model, const std::string& origin,
+                                    const FolderTokens* folder) {
   check_piece_model(model, origin);
-  auto encoder = std::make_unique<PieceEncoder>(model, origin);
+  const bool prefix = folder && wants_dummy_prefix(model);
+  auto encoder = std::make_unique<PieceEncoder>(model, origin,
+                                                prefix ? folder->prepend_scheme() : PrependScheme::kNever);
   const Processor& processor = encoder->processor();
+  const std::vector<PieceType> types = piece_types(model);
   SentencePieces read;
-  std::vector<AddedToken> special;
+  std::map<std::string, int64_t> ids;
+  std::vector<AddedToken> own;
   for (int id = 0; id < processor.GetPieceSize(); ++id) {
     const std::string& piece = processor.IdToPiece(id);
-    const bool is_special = processor.IsControl(id) || processor.IsUnknown(id), byte = processor.IsByte(id);
-    if (is_special) special.push_back({id, piece, true});
-    read.parts.texts.push_back(is_special ? "" : byte ? std::string(1, byte_of(piece)) : with_spaces(piece));
+    const PieceType type = types.at(size_t(id));
+    const bool special = type == PieceType::kControl || type == PieceType::kUnknown,
+               byte = processor.IsByte(id);
+    if (special || type == PieceType::kUserDefined)
+      own.push_back({.id = id, .name = piece, .special = special});
+    ids.emplace(piece, id);
+    read.parts.texts.push_back(special ? "" : byte ? std::string(1, byte_of(piece)) : with_spaces(piece));
     read.pieces.push_back(
-        {is_special || byte ? piece : read.parts.texts.back(), processor.GetScore(id), is_special, byte});
+        {special || byte ? piece : read.parts.texts.back(), processor.GetScore(id), special, byte});
   }
-  add_tokens(read.parts, special, origin);
+  AddedTokens added(std::ssize(read.parts.texts), [&](const std::string& name) {
+    const auto found = ids.find(name);
+    return found == ids.end() ? std::nullopt : std::optional(found->second);
+  });
+  for (AddedToken& token : own) added.add(std::move(token));
+  if (folder) folder->add_to(added, folder->rebuilds(false));
+  take_added_tokens(read.parts, added, origin);
   check_exact(*encoder, read.parts.texts, origin);
   read.parts.encoder = std::move(encoder);
   return read;

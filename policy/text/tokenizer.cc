@@ -1,17 +1,16 @@
 #include "policy/text/tokenizer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/input/file.h"
 #include "base/input/json.h"
-#include "base/input/printable.h"
 #include "policy/model_config.h"
-#include "policy/text/byte_level_json.h"
+#include "policy/text/bpe_json.h"
 #include "policy/text/piece_model.h"
+#include "policy/text/pieces/added_names.h"
 #include "policy/text/sentence_pieces.h"
 #include "policy/text/tokenizer_files.h"
 
@@ -32,7 +31,6 @@ constexpr const char* kFiles[] = {"tokenizer.model",
                                   "merges.txt",
                                   "chat_template.jinja"};
 constexpr uint64_t kMaxFileBytes = 48 << 20;  // the largest of a published tokenizer have 33 MB
-constexpr int64_t kMaxTokens = 1 << 24;
 
 Files read_files(const fs::path& dir) {
   Files files;
@@ -44,62 +42,59 @@ Files read_files(const fs::path& dir) {
   return files;
 }
 
-void take_added(const std::string& text, const std::string& where, std::map<int64_t, AddedToken>& added) {
-  const Json json = parse_json_object(text, where);
-  for (const auto& [name, value] : json.items()) {
-    const int64_t id = whole_number(value).value_or(-1);
-    if (id < 0 || id >= kMaxTokens)
-      throw ConfigError("{}: '{}' has the id {}: must be 0 to {}", where, printable(name), shown(value),
-                        kMaxTokens - 1);
-    added[id] = {id, name, false};
-  }
+// What Git keeps in place of a large file until somebody asks for the file itself.
+void refuse_pointer(const std::string& content, const fs::path& file) {
+  if (content.starts_with("version https://git-lfs"))
+    throw ConfigError("{}: is a pointer of Git LFS, not the file itself: run git lfs pull in its folder",
+                      file.string());
 }
 
-// {"added_tokens_decoder": {"32000": {"content": "<|im_end|>", "special": true}}}
-void take_added_decoder(const std::string& text, const std::string& where,
-                        std::map<int64_t, AddedToken>& added) {
-  const Json json = parse_json_object(text, where);
-  const Json decoder = json.value("added_tokens_decoder", Json::object());
-  if (!decoder.is_object()) throw ConfigError("{}: added_tokens_decoder is not an object", where);
-  for (const auto& [key, token] : decoder.items()) {
-    int64_t id = -1;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
-    const bool number = error == std::errc() && end == key.data() + key.size() && id >= 0 && id < kMaxTokens;
-    if (!number || !token.is_object() || !token.contains("content") || !token["content"].is_string())
-      throw ConfigError("{}: added_tokens_decoder: '{}' is not an id with a content", where, printable(key));
-    added[id] = {id, token["content"].get<std::string>(), token.value("special", Json(false)) == true};
-  }
-}
-
-// Tokens that were added behind a sentencepiece model's pieces.
-std::vector<AddedToken> tokens_behind(const Files& files, int64_t pieces, const std::string& dir) {
-  std::map<int64_t, AddedToken> added;
-  for (const auto& [name, take] :
-       {std::pair("added_tokens.json", &take_added), std::pair("tokenizer_config.json", &take_added_decoder)})
-    if (const auto file = files.find(name); file != files.end())
-      take(file->second, fmt::format("{}/{}", dir, name), added);
-  std::vector<AddedToken> behind;
-  for (const auto& [id, token] : added)
-    if (id >= pieces) behind.push_back(token);
-  return behind;
-}
-
-// Llama 3 ships its ranks as tokenizer.model, beside a tokenizer.json that says the same.
-bool json_is_the_truth(const Files& files, const std::string& json_path) {
-  const auto model = files.find("tokenizer.model"), json = files.find("tokenizer.json");
-  if (json == files.end() || model == files.end()) return model == files.end();
-  return !is_piece_model(model->second) && is_byte_level_json(json->second, json_path);
+Json model_config(const fs::path& dir) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(dir / "config.json", error))) return Json::object();
+  const std::string content = read_input_file(dir / "config.json", kMaxFileBytes);
+  refuse_pointer(content, dir / "config.json");
+  return parse_json_object(content, (dir / "config.json").string());
 }
 
 TokenizerParts read_parts(const Files& files, const fs::path& dir) {
   const std::string model = (dir / "tokenizer.model").string(), json = (dir / "tokenizer.json").string();
   if (const std::string advice = hub_advice(dir); !advice.empty()) throw ConfigError("{}", advice);
-  if (!files.contains("tokenizer.model") && !files.contains("tokenizer.json"))
+  const auto model_file = files.find("tokenizer.model"), json_file = files.find("tokenizer.json");
+  if (model_file == files.end() && json_file == files.end())
     throw ConfigError("{}: no such file, nor a tokenizer.json; a tokenizer is needed", model);
-  if (json_is_the_truth(files, json)) return read_byte_level_json(files.at("tokenizer.json"), json);
-  TokenizerParts parts = read_sentence_pieces(files.at("tokenizer.model"), model).parts;
-  add_tokens(parts, tokens_behind(files, std::ssize(parts.texts), dir.string()), dir.string());
-  return parts;
+  for (const auto& [name, content] : files)
+    if (name.ends_with("json") || name.ends_with("jinja")) refuse_pointer(content, dir / name);
+  std::optional<BpeJson> bpe;
+  if (json_file != files.end()) bpe.emplace(json_file->second, json);
+  // Llama 3 ships its ranks as tokenizer.model, beside a tokenizer.json that says the same.
+  if (bpe && model_file != files.end() && !bpe->is_bpe()) bpe.reset();
+  if (!bpe) refuse_pointer(model_file->second, model);
+  const FolderTokens folder(files, dir.string(), model_config(dir),
+                            bpe ? bpe->added_tokens() : std::vector<AddedToken>());
+  return bpe ? bpe->read(folder) : read_sentence_pieces(model_file->second, model, &folder).parts;
+}
+
+// Any of these ends an answer, for transformers' generate() too. Ids that the tokenizer lacks nobody can draw.
+std::vector<int32_t> end_ids(const fs::path& dir, const Tokenizer& tokenizer) {
+  std::vector<int32_t> ids;
+  const auto take = [&](const Json& value) {
+    const int64_t id = whole_number(value).value_or(-1);
+    if (id >= 0 && id < tokenizer.vocab_size()) ids.push_back(int32_t(id));
+  };
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(dir / name, error))) continue;
+    const Json eos = read_json(dir / name).value("eos_token_id", Json());
+    for (const Json& one : eos.is_array() ? eos : Json::array({eos})) take(one);
+  }
+  const auto config = tokenizer.files().find("tokenizer_config.json");
+  if (config == tokenizer.files().end()) return ids;
+  Json eos = parse_json_object(config->second, (dir / config->first).string()).value("eos_token", Json());
+  if (eos.is_object()) eos = eos.value("content", Json());
+  if (const auto id = eos.is_string() ? tokenizer.find_special(eos.get<std::string>()) : std::nullopt)
+    ids.push_back(*id);
+  return ids;
 }
 
 }  // namespace
@@ -107,14 +102,13 @@ TokenizerParts read_parts(const Files& files, const fs::path& dir) {
 struct Tokenizer::Impl {
   TokenizerParts parts;
   Files files;
-  std::vector<const std::string*> special_names;  // by id; null: not special
+  AddedNames names;
+  std::vector<int32_t> ends = {};
+
+  Impl(TokenizerParts read, Files of) : parts(std::move(read)), files(std::move(of)), names(parts) {}
 };
 
-Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
-  impl_->special_names.resize(impl_->parts.texts.size());
-  for (const auto& [name, token] : impl_->parts.added)
-    if (token.special) impl_->special_names[size_t(token.id)] = &name;
-}
+Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
@@ -122,7 +116,9 @@ Tokenizer::~Tokenizer() = default;
 Tokenizer Tokenizer::load(const fs::path& dir) {
   Files files = read_files(dir);
   TokenizerParts parts = read_parts(files, dir);
-  return Tokenizer(std::unique_ptr<Impl>(new Impl{std::move(parts), std::move(files), {}}));
+  Tokenizer tokenizer(std::make_unique<Impl>(std::move(parts), std::move(files)));
+  tokenizer.mark_ends(end_ids(dir, tokenizer));
+  return tokenizer;
 }
 
 Tokenizer Tokenizer::train(const std::vector<std::string>& texts, int64_t vocab_size) {
@@ -130,38 +126,69 @@ Tokenizer Tokenizer::train(const std::vector<std::string>& texts, int64_t vocab_
   SentencePieces read = read_sentence_pieces(model, "the trained tokenizer");
   Files files = hugging_face_tokenizer_files(read.pieces);
   files["tokenizer.model"] = std::move(model);
-  return Tokenizer(std::unique_ptr<Impl>(new Impl{std::move(read.parts), std::move(files), {}}));
+  return Tokenizer(std::make_unique<Impl>(std::move(read.parts), std::move(files)));
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
-  std::vector<int32_t> ids;
-  impl_->parts.encoder->encode(text, false, ids);
-  return ids;
+  const TextRange whole{0, text.size()};
+  return impl_->names.encode(text, {&whole, 1}, {.first = false, .joined = true});
 }
 
 std::vector<int32_t> Tokenizer::encode_start(std::string_view text) const {
-  std::vector<int32_t> ids;
-  impl_->parts.encoder->encode(text, true, ids);
-  return ids;
+  const TextRange whole{0, text.size()};
+  return impl_->names.encode(text, {&whole, 1}, {.first = true, .joined = false});
+}
+
+std::vector<int32_t> Tokenizer::encode_written(std::string_view text,
+                                               std::span<const TextRange> contents, bool starts) const {
+  return impl_->names.encode(text, contents, {.first = starts, .joined = !starts});
+}
+
+int64_t Tokenizer::count_control_names(std::string_view content) const {
+  return impl_->names.count_control(content);
+}
+
+int64_t Tokenizer::lost_bytes() const { return impl_->parts.encoder->lost_bytes(); }
+
+void Tokenizer::mark_control(const std::vector<int32_t>& ids) {
+  for (const int32_t id : ids) {
+    TEMPER_CHECK(id >= 0 && id < vocab_size(), "id {} of {}", id, vocab_size());
+    impl_->names.mark_control(id);
+  }
+}
+
+void Tokenizer::mark_ends(const std::vector<int32_t>& ids) {
+  mark_control(ids);
+  for (const int32_t id : ids) {
+    // An ordinary piece may end an answer, too, where a model's maker says so. In texts it stays a piece.
+    if (impl_->parts.added.contains(id)) impl_->names.mark_end(id);
+    if (std::ranges::count(impl_->ends, id) == 0) impl_->ends.push_back(id);
+  }
+}
+
+const std::vector<int32_t>& Tokenizer::ends() const { return impl_->ends; }
+
+std::vector<std::string> Tokenizer::added_names() const {
+  std::vector<std::string> names;
+  for (const auto& [id, token] : impl_->parts.added) names.push_back(token.name);
+  return names;
 }
 
 std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
   std::string text;
-  for (int32_t id : ids) {
-    TEMPER_CHECK(id >= 0 && id < vocab_size(), "id {} of {}", id, vocab_size());
-    text += impl_->parts.texts[size_t(id)];
-  }
+  for (int32_t id : ids)
+    if (!is_special(id)) text += impl_->parts.texts[size_t(id)];
   return text;
 }
 
 std::string Tokenizer::token_text(int32_t id) const {
-  return is_special(id) ? *impl_->special_names[size_t(id)] : decode({id});
+  TEMPER_CHECK(id >= 0 && id < vocab_size(), "id {} of {}", id, vocab_size());
+  const auto added = impl_->parts.added.find(id);
+  return added != impl_->parts.added.end() ? added->second.name : impl_->parts.texts[size_t(id)];
 }
 
 std::optional<int32_t> Tokenizer::find_special(std::string_view name) const {
-  const auto found = impl_->parts.added.find(name);
-  if (found == impl_->parts.added.end()) return std::nullopt;
-  return int32_t(found->second.id);
+  return impl_->names.find(name);
 }
 
 int32_t Tokenizer::special(std::string_view name) const {
@@ -172,7 +199,7 @@ int32_t Tokenizer::special(std::string_view name) const {
 
 bool Tokenizer::is_special(int32_t id) const {
   TEMPER_CHECK(id >= 0 && id < vocab_size(), "id {} of {}", id, vocab_size());
-  return impl_->special_names[size_t(id)] != nullptr;
+  return impl_->names.is_silent(id);
 }
 
 int64_t Tokenizer::vocab_size() const { return std::ssize(impl_->parts.texts); }

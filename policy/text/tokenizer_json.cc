@@ -36,7 +36,7 @@ OrderedJson tokenizer_json(const std::vector<Piece>& pieces) {
 
 }  // namespace
 
-// ChatML, as policy/text/chat_format.h writes it.
+// ChatML, as policy/chat/chat_format.h writes it.
 const char* const kOwnChatTemplate =
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
     "'<|im_end|>\n' }}"

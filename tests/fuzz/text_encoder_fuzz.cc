@@ -1,9 +1,9 @@
 // Any text through the encoders: byte-level with each known pattern, and sentencepiece's.
 
 #include "base/input/utf8.h"
-#include "policy/text/byte_level_json.h"
+#include "policy/text/bpe_json.h"
+#include "policy/text/pieces/text_splitter.h"
 #include "policy/text/sentence_pieces.h"
-#include "policy/text/text_splitter.h"
 #include "policy/text/tokenizer_files.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
@@ -14,7 +14,8 @@ namespace temper::policy {
 namespace {
 
 const TokenizerParts& byte_level() {
-  static const TokenizerParts parts = read_byte_level_json(small_tokenizer_json().dump(), "small");
+  static const TokenizerParts parts =
+      BpeJson(small_tokenizer_json().dump(), "small").read(FolderTokens({}, "small", {}, {}));
   return parts;
 }
 
@@ -38,7 +39,15 @@ const std::vector<std::unique_ptr<TextSplitter>>& splitters() {
 
 std::string round_trip(const TokenizerParts& parts, std::string_view text) {
   std::vector<int32_t> ids;
-  parts.encoder->encode(text, false, ids);
+  std::string buffer;
+  while (!text.empty()) {
+    const size_t valid = valid_utf8_prefix(text);
+    Place place{.first = false, .joined = true};
+    parts.encoder->encode(parts.encoder->normalizer().apply(text.substr(0, valid), place, buffer), place,
+                          ids);
+    if (valid < text.size()) parts.encoder->encode_byte(uint8_t(text[valid]), ids);
+    text.remove_prefix(std::min(text.size(), valid + 1));
+  }
   std::string decoded;
   for (const int32_t id : ids) decoded += parts.texts.at(size_t(id));
   return decoded;

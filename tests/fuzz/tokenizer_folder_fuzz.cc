@@ -1,37 +1,66 @@
-// The files beside a tokenizer: added tokens, chat template.
+// The files beside a tokenizer: added tokens, names of tokens, the class, chat template; and texts that name tokens. One
+// line for each: added_tokens.json, tokenizer_config.json, special_tokens_map.json, config.json, a text.
 
 #include <filesystem>
 
-#include "base/files.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "policy/text/tokenizer.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
+#include "tests/policy/text/small_tokenizer_json.h"
 
 namespace temper::policy {
 
 namespace {
 
-const std::filesystem::path& folder() {
-  static const std::filesystem::path path = [] {
-    const std::filesystem::path made = fmt::format("/dev/shm/temper_fuzz_{}_tokenizer", ::getpid());
-    Tokenizer::train({"void f(float* x) { x[0] = 1.0f; }"}, 380).save(made);
-    return made;
+namespace fs = std::filesystem;
+
+// A folder of our own, with a sentencepiece model, and one with pieces of bytes.
+const std::vector<fs::path>& folders() {
+  static const std::vector<fs::path> paths = [] {
+    const fs::path made = fmt::format("/dev/shm/temper_fuzz_{}_tokenizer", ::getpid());
+    Tokenizer::train({"void f(float* x) { x[0] = 1.0f; }"}, 380).save(made / "own");
+    fs::create_directories(made / "bytes");
+    std::ofstream(made / "bytes/tokenizer.json") << small_tokenizer_json().dump();
+    return std::vector{made / "own", made / "bytes"};
   }();
-  return path;
+  return paths;
+}
+
+std::string_view line_of(std::string_view& bytes) {
+  const std::string_view line = bytes.substr(0, bytes.find('\n'));
+  bytes.remove_prefix(std::min(line.size() + 1, bytes.size()));
+  return line;
+}
+
+void encode_all(const Tokenizer& tokenizer, std::string_view text) {
+  const TextRange contents[] = {{text.size() / 4, text.size() / 2}, {text.size() / 2, text.size() * 3 / 4}};
+  for (const auto& ids : {tokenizer.encode(text), tokenizer.encode_start(text),
+                          tokenizer.encode_written(text), tokenizer.encode_written(text, contents)})
+    for (const int32_t id : ids) TEMPER_CHECK(id >= 0 && id < tokenizer.vocab_size());
+  for (const int32_t id : tokenizer.encode(text)) TEMPER_CHECK(!tokenizer.is_special(id), "id {}", id);
+  TEMPER_CHECK(tokenizer.count_control_names(text) >= 0);
 }
 
 }  // namespace
 
 FUZZ_TARGET(tokenizer_folder) {
-  const size_t half = std::min(bytes.find('\n'), bytes.size());
-  std::ofstream(folder() / "added_tokens.json", std::ios::binary) << bytes.substr(0, half);
-  std::ofstream(folder() / "tokenizer_config.json", std::ios::binary)
-      << bytes.substr(std::min(half + 1, bytes.size()));
-  fuzz::taken([&] {
-    const Tokenizer tokenizer = Tokenizer::load(folder());
-    ChatFormat(tokenizer).first_turn("hello", "system");
-  });
+  std::string_view rest = bytes;
+  std::vector<std::pair<const char*, std::string_view>> files;
+  for (const char* name :
+       {"added_tokens.json", "tokenizer_config.json", "special_tokens_map.json", "config.json"})
+    files.emplace_back(name, line_of(rest));
+  for (const fs::path& folder : folders()) {
+    for (const auto& [name, content] : files) {
+      fs::remove(folder / name);
+      if (!content.empty()) std::ofstream(folder / name, std::ios::binary) << content;
+    }
+    fuzz::taken([&] {
+      const Tokenizer tokenizer = Tokenizer::load(folder);
+      encode_all(tokenizer, rest.substr(0, 2000));
+      ChatFormat(tokenizer).first_turn("hello", "system");
+    });
+  }
 }
 
 }  // namespace temper::policy

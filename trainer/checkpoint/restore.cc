@@ -1,6 +1,7 @@
 #include "trainer/checkpoint/restore.h"
 
 #include "base/error.h"
+#include "policy/chat/choice.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/parameters/parameter_share.h"
 
@@ -18,6 +19,7 @@ policy::NotFinite restore_policy(const Checkpoint& checkpoint, policy::Policy& p
 
 Model empty_model(const Checkpoint& checkpoint, const policy::PolicyOptions& options) {
   policy::Tokenizer tokenizer = policy::Tokenizer::load(checkpoint.dir);
+  policy::take_kept_layout(tokenizer, checkpoint.dir);
   return {policy::Policy(policy::read_model_config(checkpoint.dir), with_tokens(options, tokenizer)),
           std::move(tokenizer), policy::read_origin(checkpoint.dir)};
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "policy/chat/choice.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/parameters/replicas.h"
 #include "policy/ranks/activity.h"
@@ -164,7 +165,8 @@ void CheckpointSaver::commit(RankRecord own) {
   manifest_.ranks.push_back(std::move(own));
   for (int rank = 1; rank < model_.policy.ranks().size(); ++rank)
     manifest_.ranks.push_back(wait_for_share(rank));
-  policy::export_shape(model_.policy, model_.tokenizer, beside(), {.origin = model_.origin, .taught = true});
+  policy::export_shape(model_.policy, model_.tokenizer, beside(), {.origin = model_.origin});
+  policy::keep_layout(model_.tokenizer, beside());
   for (const auto& entry : fs::directory_iterator(beside()))
     if (entry.path().extension() != ".safetensors") manifest_.files.push_back(digest_of(entry.path()));
   write_file(beside() / "manifest.json", to_text(manifest_));

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "env/verdict/answer.h"
 #include "policy/ops/cpu/parallel.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "rollout/conversation.h"
 
 namespace temper::trainer {
@@ -18,27 +18,16 @@ using policy::Tokenizer;
 
 namespace {
 
-void append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
-  ids.insert(ids.end(), more.begin(), more.end());
-}
-
 // The one place that knows how a conversation of a file is laid out.
 LearnedRow render(const rollout::ChatExample& example, const ChatFormat& format) {
-  LearnedRow row;
-  std::string system;
-  for (const rollout::ChatMessage& message : example.messages) {
-    if (message.role == "system") {
-      system = message.content;
-    } else if (message.role == "user") {
-      if (!row.spans.empty()) append(row.ids, format.after_answer());
-      append(row.ids, row.ids.empty() ? format.first_turn(message.content, system)
-                                      : format.user_turn(message.content));
-    } else {
-      const auto begin = int32_t(row.ids.size());
-      append(row.ids, format.answer(message.content));
-      row.spans.push_back({begin, int32_t(row.ids.size()), message.weight});
+  policy::ChatFormat::Conversation written = format.conversation(messages_of(example));
+  LearnedRow row{.ids = std::move(written.ids), .spans = {}};
+  auto answer = written.answers.begin();
+  for (const rollout::ChatMessage& message : example.messages)
+    if (message.role == "assistant") {
+      row.spans.push_back({int32_t(answer->begin), int32_t(answer->end), message.weight});
+      ++answer;
     }
-  }
   return row;
 }
 
@@ -68,6 +57,13 @@ std::vector<int32_t> summary_of(const std::string& answer, const rollout::Contex
 }
 
 }  // namespace
+
+std::vector<policy::ChatMessage> messages_of(const rollout::ChatExample& example) {
+  std::vector<policy::ChatMessage> messages;
+  for (const rollout::ChatMessage& message : example.messages)
+    messages.push_back({message.role, message.content});
+  return messages;
+}
 
 std::vector<double> LearnedRow::weights() const {
   std::vector<double> weights(ids.size());
@@ -149,8 +145,14 @@ LearnedRows rows_of_examples(const std::string& file, const std::vector<rollout:
                              const Tokenizer& tokenizer, int64_t max_tokens) {
   const ChatFormat format(tokenizer);
   LearnedRows all{.rows = std::vector<LearnedRow>(examples.size())};
-  policy::cpu::parallel_tasks(std::ssize(examples),
-                              [&](int64_t i) { all.rows[size_t(i)] = render(examples[size_t(i)], format); });
+  policy::cpu::parallel_tasks(std::ssize(examples), [&](int64_t i) {
+    const rollout::ChatExample& example = examples[size_t(i)];
+    try {
+      all.rows[size_t(i)] = render(example, format);
+    } catch (const ConfigError& e) {
+      throw ConfigError("{}:{}: {}", file, example.line, e.what());
+    }
+  });
   for (size_t i = 0; i < examples.size(); ++i)
     if (const int64_t length = std::ssize(all.rows[i].ids); length > max_tokens)
       throw ConfigError(

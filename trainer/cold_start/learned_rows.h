@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "env/task/task.h"
+#include "policy/chat/chat_text.h"
 #include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
 #include "rollout/context.h"
@@ -25,6 +26,8 @@ struct LearnedRow {
   std::vector<LearnedSpan> spans;       // spans that are not learned have weight 0
   std::vector<double> weights() const;  // [T], 0 outside
 };
+
+std::vector<policy::ChatMessage> messages_of(const rollout::ChatExample& example);
 
 struct LearnedRows {
   std::vector<LearnedRow> rows;

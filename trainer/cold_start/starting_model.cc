@@ -156,22 +156,22 @@ policy::ModelConfig starting_shape(const RunConfig& config) {
 Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   policy::PolicyOptions options = config.model.policy();
   options.ranks = &run.ranks();
-  const std::string& chat = config.model.chat_format;
+  const policy::ChatSource chat = config.model.chat();
   say_model(starting_shape(config), config.model.path.empty(), device_text(options));
   const Checkpoint* from = run.checkpoint();
   const auto empty = [&] {
     Model model = empty_model(*from, options);
-    model.tokenizer.chat_format = chat;
+    decide_chat(model.tokenizer, chat, options.ranks);
     return model;
   };
   if (from && !from->manifest.cold_start) {
     if (config.loss.kl_coefficient == 0) return empty();
-    Model model = load_model(starting_folder(config, from->dir), options, chat);
+    Model model = load_model(starting_folder(config, from->dir), options, &chat);
     check_learnable(model.not_finite, config.model.allow_not_finite);
     return model;
   }
   if (!config.has_cold_start()) {
-    Model model = load_model(config.model.path, options, chat);
+    Model model = load_model(config.model.path, options, &chat);
     check_learnable(model.not_finite, config.model.allow_not_finite);
     say_exactness(model.policy, config);
     return model;
@@ -181,7 +181,7 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
       from ? empty()
       : config.model.path.empty()
           ? new_model(config, texts_of(source, judge.tasks(), config.rollout.context.prompt), options)
-          : load_model(config.model.path, options, chat);
+          : load_model(config.model.path, options, &chat);
   if (from) model.not_finite = restore_policy(*from, model.policy);
   check_learnable(model.not_finite, config.model.allow_not_finite);
   say_exactness(model.policy, config);
@@ -190,12 +190,12 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   return model;
 }
 
-int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape) {
+int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape, policy::Communicator* ranks) {
   if (config.cold_start.data.empty()) return 0;
   const auto examples = rollout::read_chat_examples(config.cold_start.data);
   if (config.model.path.empty()) return 0;
   Tokenizer tokenizer = Tokenizer::load(config.model.path);
-  tokenizer.chat_format = config.model.chat_format;
+  decide_chat(tokenizer, config.model.chat(), ranks);
   const LearnedRows rows =
       rows_of_examples(config.cold_start.data, examples, tokenizer, longest_row(config.cold_start, shape));
   return rows.longest();

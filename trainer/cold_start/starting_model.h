@@ -18,7 +18,8 @@ std::vector<env::Task> tasks_to_judge(const RunConfig& config, const std::vector
 
 // Checks the file cold_start.data before anything is begun. Returns the tokens of its longest conversation, or 0 if
 // there is no such file or the tokenizer does not exist yet. Errors: ConfigError naming file and line.
-int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape);
+int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape,
+                   policy::Communicator* ranks = nullptr);
 
 // The model with which the run starts. A run that resumes from a checkpoint of a step gets a policy without weights or,
 // if the loss holds it near its starting weights, with those. Otherwise it gets the model of model.path or, without a

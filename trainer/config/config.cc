@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/input/printable.h"
 #include "env/languages/language.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "trainer/config/other_names.h"
 
 namespace temper::trainer {
@@ -128,9 +128,13 @@ void ModelOptions::visit(OptionVisitor& v) {
                     "below is made and its tokenizer is trained on the traces",
             .text = TextKind::kPath});
   v.option("chat_format", chat_format,
-           {.help = "chat format in which conversations are written; auto recognises the chat "
-                    "template in the model's folder",
+           {.help = "chat format in which conversations are written; auto reads it off the chat template "
+                    "in the model's folder",
             .choices = policy::ChatFormat::names()});
+  v.option("chat_arguments", chat_arguments,
+           {.help = "further names for the chat template, such as {enable_thinking: false}"});
+  v.option("chat_date", chat_date,
+           {.help = "date that the chat template sees, as YYYY-MM-DD; if empty, the day on which the run began"});
   shape.visit(v);
   v.option("device", device,
            {.help = "cpu, cuda or cuda:N; auto chooses a GPU if there is one that supports the "
@@ -142,6 +146,10 @@ void ModelOptions::visit(OptionVisitor& v) {
            {.help = "accept starting weights that contain infinities or NaNs, which are refused "
                     "otherwise",
             .may_change = true});
+}
+
+policy::ChatSource ModelOptions::chat() const {
+  return {.format = chat_format, .arguments = json_object(chat_arguments), .date = chat_date, .renderer = renderer};
 }
 
 policy::PolicyOptions ModelOptions::policy() const {

@@ -23,6 +23,7 @@
 #include "trainer/algorithm/reward.h"
 #include "trainer/checkpoint/options.h"
 #include "trainer/cold_start/cold_start.h"
+#include "policy/chat/choice.h"
 #include "trainer/config/rank_options.h"
 #include "trainer/evaluate/options.h"
 #include "trainer/learn/learner.h"
@@ -46,6 +47,8 @@ struct RunOptions {
 struct ModelOptions {
   std::string path = "";  // empty: a new policy of `shape`
   std::string chat_format = "auto";
+  OptionMap chat_arguments;
+  std::string chat_date = "";
   policy::ModelConfig shape;
   std::string device = "auto";
   policy::MemoryOptions memory;
@@ -53,6 +56,9 @@ struct ModelOptions {
   void visit(OptionVisitor& v);
   // model.device must be decided: trainer/config/device.h.
   policy::PolicyOptions policy() const;
+  // What runs the templates of models; not an option, but given by the program. Null: nothing does.
+  const policy::ChatRenderer* renderer = nullptr;
+  policy::ChatSource chat() const;
 };
 
 struct TaskOptions {

@@ -6,7 +6,7 @@
 #include "base/process.h"
 #include "base/rng.h"
 #include "policy/ranks/communicator.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/config/config.h"
 #include "trainer/run/interrupted.h"

@@ -3,10 +3,14 @@
 #include "base/error.h"
 #include "env/oracle/reference.h"
 #include "policy/hugging_face/hugging_face.h"
-#include "policy/text/chat_format.h"
 #include "policy/text/tokenizer.h"
+#include "rollout/chat_examples.h"
+#include "rollout/prompt.h"
 #include "rollout/traces/recipe.h"
 #include "trainer/checkpoint/restore.h"
+#include "trainer/cold_start/learned_rows.h"
+#include "trainer/run/model.h"
+#include "trainer/run/terminal.h"
 
 namespace temper::trainer {
 
@@ -14,13 +18,27 @@ using env::Task;
 
 namespace {
 
-void check_model(const RunConfig& config, const policy::ModelConfig& shape) {
+// The template of a stranger's model is asked for what this run will write: tasks, and the first rows of its data.
+void try_conversations(const RunConfig& config, const std::vector<Task>& tasks, policy::Tokenizer& tokenizer) {
+  constexpr size_t kMostRows = 1000;
+  std::vector<policy::ChatQuestion> questions;
+  for (const Task& task : tasks)
+    questions.push_back({{{"user", rollout::task_prompt(config.rollout.context.prompt, task)}}, true});
+  if (!config.cold_start.data.empty())
+    for (const rollout::ChatExample& example : rollout::read_chat_examples(config.cold_start.data)) {
+      if (questions.size() >= tasks.size() + kMostRows) break;
+      questions.push_back({messages_of(example), false});
+    }
+  for (const std::string& line : policy::try_chat(tokenizer, config.model.chat(), questions)) say_beside(line);
+}
+
+void check_model(const RunConfig& config, const policy::ModelConfig& shape, const std::vector<Task>& tasks) {
   const std::filesystem::path dir = config.model.path;
   if (is_checkpoint(dir)) check_checkpoint(dir);
   policy::check_model_folder(dir);
   policy::Tokenizer tokenizer = policy::Tokenizer::load(dir);
-  tokenizer.chat_format = config.model.chat_format;
-  const policy::ChatFormat known(tokenizer);
+  decide_chat(tokenizer, config.model.chat());
+  try_conversations(config, tasks, tokenizer);
   policy::check_tokenizer_fits(tokenizer, shape);
   policy::read_origin(dir);
   if (!is_checkpoint(dir)) policy::check_weights(dir, shape);
@@ -45,7 +63,7 @@ void check_traces(const RunConfig& config, const std::vector<Task>& tasks) {
 void check_start(const RunConfig& config, const policy::ModelConfig& shape, const std::vector<Task>& tasks,
                  bool weights_here) {
   if (config.model.path.empty() && config.cold_start.data.empty()) check_traces(config, tasks);
-  if (!config.model.path.empty() && weights_here) check_model(config, shape);
+  if (!config.model.path.empty() && weights_here) check_model(config, shape, tasks);
   for (const Task& task : tasks)
     if (!task.module) const env::Reference compiled(task);
 }

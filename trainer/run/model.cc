@@ -1,8 +1,10 @@
 #include "trainer/run/model.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "policy/hugging_face/hugging_face.h"
-#include "policy/text/chat_format.h"
+#include "policy/ranks/communicator.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/run/terminal.h"
 
@@ -10,26 +12,34 @@ namespace temper::trainer {
 
 using policy::Tokenizer;
 
-namespace {
-
-void choose_chat_format(const std::string& name, Tokenizer& tokenizer) {
-  if (name.empty()) return;
-  tokenizer.chat_format = name;
-  const policy::ChatFormat known(tokenizer);  // or throws
+// The first rank decides, so that a template is run once, on one day.
+void decide_chat(Tokenizer& tokenizer, const policy::ChatSource& source, policy::Communicator* ranks) {
+  const bool first = !ranks || ranks->rank() == 0;
+  std::string layout, problem;
+  if (first) try {
+      for (const std::string& line : policy::choose_chat(tokenizer, source)) say_beside(line);
+      layout = policy::to_json(*tokenizer.chat).dump();
+    } catch (const ConfigError& e) {
+      problem = e.what();
+    }
+  if (ranks && ranks->size() > 1) {
+    problem = ranks->broadcast(problem, 0, "chat layout");
+    layout = ranks->broadcast(layout, 0, "chat layout");
+  }
+  if (!problem.empty()) throw ConfigError("{}", problem);
+  if (!first) policy::use_layout(tokenizer, policy::layout_from(layout, "the chat layout of rank 0"));
 }
 
-}  // namespace
-
 Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& options,
-                 const std::string& chat_format) {
+                 const policy::ChatSource* chat) {
   if (is_checkpoint(dir)) {
     Model model = load_checkpoint(dir, options);
-    choose_chat_format(chat_format, model.tokenizer);
+    if (chat) decide_chat(model.tokenizer, *chat, options.ranks);
     return model;
   }
   policy::check_model_folder(dir);
   Tokenizer tokenizer = Tokenizer::load(dir);
-  choose_chat_format(chat_format, tokenizer);
+  if (chat) decide_chat(tokenizer, *chat, options.ranks);
   policy::check_tokenizer_fits(tokenizer, policy::read_model_config(dir));
   policy::Origin origin = policy::read_origin(dir);
   policy::NotFinite not_finite;

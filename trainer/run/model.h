@@ -7,6 +7,7 @@
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/parameters/not_finite.h"
 #include "policy/policy.h"
+#include "policy/chat/choice.h"
 #include "policy/text/tokenizer.h"
 
 namespace temper::trainer {
@@ -18,12 +19,15 @@ struct Model {
   policy::NotFinite not_finite = {};  // numbers that were read and are not finite
 };
 
-// Loads a model from either kind of directory. `chat_format`, if not empty, is the chat format of its conversations.
-// Errors: ConfigError, before the weights are read, if the directory's files do not fit together or the tokenizer
-// lacks tokens of the format. Numbers that are not finite are counted; code that learns from the weights must call
+// Loads a model from either kind of directory. With `chat` it is decided how its conversations are written, alike on all
+// ranks, and what there is to say of that is said. Errors: ConfigError, before the weights are read, if the directory's
+// files do not fit together, or those of policy/chat/choice.h. Numbers that are not finite are counted; code that learns from the weights must call
 // check_learnable first.
 Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& options = {},
-                 const std::string& chat_format = "");
+                 const policy::ChatSource* chat = nullptr);
+
+// Decides it for a tokenizer alone. Errors: as above.
+void decide_chat(policy::Tokenizer& tokenizer, const policy::ChatSource& source, policy::Communicator* ranks = nullptr);
 
 // Errors: ConfigError where numbers that a run would learn from are not finite, unless that is `allowed`.
 void check_learnable(const policy::NotFinite& found, bool allowed);

@@ -45,6 +45,7 @@ folders += [os.path.dirname(sys.executable), os.path.dirname(os.path.realpath(sy
 folders += [os.path.realpath(folder) for folder in folders if folder]
 print(json.dumps({"program": sys.executable, "python": sys.version.split()[0], "torch": of_torch.get("__version__", ""),
                   "cuda": of_torch.get("cuda") or "", "triton": facts(triton, "__init__.py").get("__version__", ""),
+                  "jinja2": place("jinja2"),
                   "folders": sorted(folder for folder in set(folders) if os.path.isdir(folder))}))
 )";
 
@@ -63,7 +64,7 @@ std::vector<std::string> outermost(const std::vector<std::string>& folders) {
 // Nothing of it is trusted less than the interpreter itself, which the user chose.
 struct Answer {
   TritonPython python;
-  std::string cuda, error;
+  std::string cuda, jinja, error;
 };
 
 Answer ask(const std::string& program, const std::string& wheels) {
@@ -79,6 +80,7 @@ Answer ask(const std::string& program, const std::string& wheels) {
   try {
     const nlohmann::json json = parse_json_object(said.text.substr(line), program);
     answer.cuda = json.at("cuda").get<std::string>();
+    answer.jinja = json.at("jinja2").get<std::string>();
     answer.python = {.program = json.at("program").get<std::string>(),
                      .python = json.at("python").get<std::string>(),
                      .torch = json.at("torch").get<std::string>(),
@@ -89,6 +91,13 @@ Answer ask(const std::string& program, const std::string& wheels) {
     answer.error = fmt::format("'{}' answers oddly: {}", program, printable(e.what(), 200));
   }
   return answer;
+}
+
+// "" or why no template can.
+std::string lacks_jinja(const Answer& answer) {
+  if (!answer.error.empty()) return answer.error;
+  if (answer.jinja.empty()) return fmt::format("{} has no jinja2", answer.python.program);
+  return std::ranges::count(answer.python.folders, "/") > 0 ? answer.python.program + " is installed in /" : "";
 }
 
 // "" or why no candidate can run in it.
@@ -129,17 +138,33 @@ std::vector<std::string> own_wheels() {
   return found;
 }
 
-TritonPython find_triton_python(const std::string& chosen, const std::vector<std::string>& wheels) {
+namespace {
+
+// The first that lacks nothing. Errors: WorldError that begins with `need`.
+TritonPython first_python(const std::string& chosen, const std::vector<std::string>& wheels,
+                          std::string (*problem_of)(const Answer&), const std::string& need, const char* advice) {
   std::vector<std::string> tries{""}, problems;
   tries.insert(tries.end(), wheels.begin(), wheels.end());
   for (const std::string& place : places(chosen))
     for (const std::string& folder : tries) {
       Answer answer = ask(place, folder);
-      problems.push_back(lacks(answer));
+      problems.push_back(problem_of(answer));
       if (problems.back().empty()) return std::move(answer.python);
     }
-  throw WorldError("candidates in Triton need a Python with torch and triton {}: {}; {}", kTritonVersion,
-                   fmt::join(problems, "; "), kInstall);
+  throw WorldError("{}: {}; {}", need, fmt::join(problems, "; "), advice);
+}
+
+}  // namespace
+
+TritonPython find_triton_python(const std::string& chosen, const std::vector<std::string>& wheels) {
+  return first_python(chosen, wheels, lacks,
+                      fmt::format("candidates in Triton need a Python with torch and triton {}", kTritonVersion),
+                      kInstall);
+}
+
+TritonPython find_jinja_python(const std::string& chosen, const std::vector<std::string>& wheels) {
+  return first_python(chosen, wheels, lacks_jinja, "chat templates need a Python with jinja2",
+                      "pip install jinja2 brings it; TEMPER_PYTHON chooses another Python");
 }
 
 std::string lock_up_library() {

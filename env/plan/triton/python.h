@@ -28,6 +28,10 @@ std::vector<std::string> own_wheels();
 TritonPython find_triton_python(const std::string& chosen,
                                 const std::vector<std::string>& wheels = own_wheels());
 
+// Likewise the first with jinja2; it may lack torch and triton.
+TritonPython find_jinja_python(const std::string& chosen,
+                               const std::vector<std::string>& wheels = own_wheels());
+
 // The library with which a Python process locks itself up, beside this program. Errors: WorldError if it is missing.
 std::string lock_up_library();
 

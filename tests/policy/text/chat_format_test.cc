@@ -1,6 +1,6 @@
 // Which chat format is taken. tests/policy/text/chat_formats_test.py compares what they write with transformers.
 
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/rng.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "policy/text/tokenizer_phrases.h"
 #include "tests/policy/text/tokenizer_fixture.h"
 

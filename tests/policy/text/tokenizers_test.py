@@ -81,10 +81,10 @@ def ours(folder, batch):
 
 
 def plain_oracle(folder):
-    """`tokenizers` on the same file without its added tokens: they are never taken out of plain text."""
-    description = json.loads((folder / "tokenizer.json").read_text())
-    description["added_tokens"] = []
-    return tokenizers.Tokenizer.from_str(json.dumps(description))
+    """`tokenizers` on the same file: special tokens are never taken out of plain text."""
+    oracle = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    oracle.encode_special_tokens = True
+    return oracle
 
 
 def sentencepiece_oracle(folder):

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "policy/parameters/parameter_store.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "rollout/conversation.h"
 #include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"

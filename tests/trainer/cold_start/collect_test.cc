@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "rollout/conversation.h"
 #include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 
 namespace temper::trainer {
 namespace {

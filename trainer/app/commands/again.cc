@@ -6,12 +6,13 @@
 #include "base/error.h"
 #include "env/judge/judge.h"
 #include "env/verdict/answer.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/app/report/run_record.h"
 #include "trainer/evaluate/again.h"
 #include "trainer/evaluate/score.h"
 #include "trainer/run/console.h"
+#include "trainer/run/model.h"
 
 namespace temper::trainer {
 
@@ -23,7 +24,7 @@ namespace {
 // The best turn of each trajectory, where it passed, the fastest first.
 std::vector<PassedAnswer> passed_answers(const fs::path& file, const policy::Tokenizer& tokenizer,
                                          const RunConfig& config) {
-  const policy::ChatFormat format(tokenizer, config.model.chat_format);
+  const policy::ChatFormat format(tokenizer);
   std::vector<PassedAnswer> answers;
   for (const rollout::Trajectory& t : rollout::read_trajectories(file)) {
     if (t.turns.empty()) continue;
@@ -88,7 +89,8 @@ int run_again(const std::string& run, const std::string& which, const ConfigWord
   RunConfig config = read_config((fs::path(run) / "config.yaml").string(), words.overrides);
   config.env.cache.clear();
   config.env.again = 0;
-  const policy::Tokenizer tokenizer = tokenizer_of_run(run);
+  policy::Tokenizer tokenizer = tokenizer_of_run(run);
+  decide_chat(tokenizer, config.model.chat());
   std::vector<PassedAnswer> answers = passed_answers(file, tokenizer, config);
   if (answers.empty()) throw ConfigError("judge --again: no answer of {} passed", file.string());
   if (limit > 0 && limit < std::ssize(answers)) answers.resize(size_t(limit));

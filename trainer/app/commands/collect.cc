@@ -73,7 +73,8 @@ int run_collect(const CollectWords& words, const RunConfig& config, Communicator
   }
   policy::PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
-  Model model = load_model(config.model.path, options, config.model.chat_format);
+  const policy::ChatSource chat = config.model.chat();
+  Model model = load_model(config.model.path, options, &chat);
   warn_not_finite(model);
   env::Judge judge(config.env, asked_tasks(config, words));
   const Collected collected = collect(model, judge, config, words.options, progress_bar("collect"));

@@ -33,7 +33,7 @@ void add_version(CLI::App& app, int& exit_code);
 struct ConfigWords {
   std::string path;
   std::vector<std::string> overrides;
-  RunConfig read() const { return read_config(path, overrides); }
+  RunConfig read() const;
 };
 // Reads the config of a command that needs model.path, which may name a run (trainer/checkpoint/find_model.h).
 RunConfig read_with_model(const ConfigWords& words);

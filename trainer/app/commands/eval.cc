@@ -49,7 +49,8 @@ int run_eval(const RunConfig& config, policy::Communicator& ranks, const EvalOut
   policy::use_threads(config.run.threads);
   policy::PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
-  Model model = load_model(config.model.path, options, config.model.chat_format);
+  const policy::ChatSource chat = config.model.chat();
+  Model model = load_model(config.model.path, options, &chat);
   warn_not_finite(model);
   env::JudgeOptions judging = config.env;
   judging.compare_refused = true;

@@ -3,10 +3,12 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
+#include "policy/chat/choice.h"
 #include "policy/threads.h"
 #include "rollout/generator.h"
 #include "rollout/prompt.h"
+#include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/config/device.h"
@@ -17,7 +19,7 @@ namespace temper::trainer {
 namespace {
 
 struct GenerateWords {
-  std::string model, prompt, task, device = "auto", chat = "auto";
+  std::string model, prompt, task, device = "auto", chat = "auto", chat_arguments = "{}";
   ConfigWords config;
   policy::SamplingParams sampling;
   int64_t max_tokens = 256, samples = 1;
@@ -63,7 +65,8 @@ std::vector<std::string> generate(Model& model, const GenerateWords& words) {
 int run_generate(const GenerateWords& words) {
   policy::use_threads(0);
   const std::filesystem::path folder = model_folder(words.model, "--model");
-  Model model = load_model(folder, use_device(words.device, folder), words.chat);
+  const policy::ChatSource chat{.format = words.chat, .arguments = words.chat_arguments, .renderer = &chat_renderer()};
+  Model model = load_model(folder, use_device(words.device, folder), &chat);
   warn_not_finite(model);
   const auto answers = generate(model, words);
   for (size_t i = 0; i < answers.size(); ++i)
@@ -86,6 +89,8 @@ void add_generate(CLI::App& app, int& exit_code) {
           "--chat", words->chat,
           fmt::format("how conversations are written: {}", fmt::join(policy::ChatFormat::names(), ", ")))
       ->capture_default_str();
+  command->add_option("--chat-arguments", words->chat_arguments,
+                      "further names for the model's chat template, a JSON object: {\"enable_thinking\": false}");
   command->add_option("--task", words->task, "ask this task instead");
   command->add_option("--set", words->config.overrides, "options, as key=value (tasks.path)");
   command->add_option("--temperature", words->sampling.temperature, "sampling temperature; 0 for greedy")

@@ -3,10 +3,14 @@
 
 #include "base/error.h"
 #include "base/input/json.h"
-#include "policy/text/chat_format.h"
+#include "policy/chat/chat_format.h"
+#include "policy/chat/choice.h"
 #include "policy/text/tokenizer.h"
+#include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
+#include "trainer/run/model.h"
+#include "trainer/run/terminal.h"
 
 namespace temper::trainer {
 namespace {
@@ -14,8 +18,8 @@ namespace {
 using Json = nlohmann::json;
 
 struct TokenizeWords {
-  std::string model, text = "-", chat;
-  bool decode = false, nul = false;
+  std::string model, text = "-", chat, chat_arguments = "{}";
+  bool decode = false, nul = false, special = false;
 };
 
 constexpr const char
@@ -37,41 +41,62 @@ std::vector<int32_t> parse_ids(const std::string& text, int64_t vocab_size) {
   return ids;
 }
 
-std::vector<int32_t> conversation_ids(const policy::ChatFormat& format, std::string_view text) {
-  const Json messages = parse_json(text, fmt::format("{}; it", kConversation), kWholeInput);
-  if (!messages.is_array()) throw ConfigError(kConversation);
-  std::vector<int32_t> ids;
-  std::string system;
-  for (size_t i = 0, turn = 0; i < messages.size(); ++i) {
-    const Json& message = messages[i];
+std::vector<policy::ChatMessage> messages_from(std::string_view text) {
+  const Json list = parse_json(text, fmt::format("{}; it", kConversation), kWholeInput);
+  if (!list.is_array()) throw ConfigError(kConversation);
+  std::vector<policy::ChatMessage> messages;
+  for (const Json& message : list) {
     const Json role = message.is_object() ? message.value("role", Json()) : Json();
     if (!role.is_string() || !message.value("content", Json()).is_string()) throw ConfigError(kConversation);
-    const auto content = message["content"].get<std::string>();
-    if (i == 0 && role == "system") {
-      system = content;
-      continue;
-    }
-    if (role != (turn % 2 == 0 ? "user" : "assistant")) throw ConfigError(kConversation);
-    std::vector<int32_t> more;
-    if (turn > 0 && role == "user") more = format.after_answer();
-    ids.insert(ids.end(), more.begin(), more.end());
-    more = role == "assistant" ? format.answer(content)
-           : turn == 0         ? format.first_turn(content, system)
-                               : format.user_turn(content);
-    ids.insert(ids.end(), more.begin(), more.end());
-    ++turn;
+    messages.push_back({role.get<std::string>(), message["content"].get<std::string>()});
   }
-  return ids;
+  return messages;
 }
 
+// Whole conversations, as the template ends them.
+class Conversations {
+ public:
+  Conversations(policy::Tokenizer& tokenizer, const TokenizeWords& words)
+      : tokenizer_(tokenizer),
+        source_{.format = words.chat, .arguments = words.chat_arguments, .renderer = &chat_renderer()} {
+    decide_chat(tokenizer, source_);
+  }
+  ~Conversations() {
+    if (names_ > 0)
+      say_beside(fmt::format("chat: {} names of control tokens in contents stay text, which transformers would take "
+                             "for the tokens", names_));
+  }
+
+  // Tries the template on each, too: nobody knows what it was not asked.
+  std::vector<int32_t> ids(std::string_view text) {
+    const std::vector<policy::ChatMessage> messages = messages_from(text);
+    const policy::ChatFormat format(tokenizer_);
+    policy::ChatFormat::Conversation written = format.conversation(messages);
+    const bool answered = messages.back().role == "assistant";
+    for (const std::string& line : policy::try_chat(tokenizer_, source_, {{messages, !answered}})) say_beside(line);
+    names_ += written.control_names;
+    if (answered) {
+      const std::vector<int32_t> closing = format.closing();
+      written.ids.insert(written.ids.end(), closing.begin(), closing.end());
+    }
+    return written.ids;
+  }
+
+ private:
+  policy::Tokenizer& tokenizer_;
+  policy::ChatSource source_;
+  int64_t names_ = 0;
+};
+
 int run_tokenize(const TokenizeWords& words) {
-  const policy::Tokenizer tokenizer = policy::Tokenizer::load(model_folder(words.model, "--model"));
-  std::optional<policy::ChatFormat> format;
-  if (!words.chat.empty()) format.emplace(tokenizer, words.chat);
-  const auto print = [&](std::string_view text) {
-    fmt::print("{}\n",
-               nlohmann::json(format ? conversation_ids(*format, text) : tokenizer.encode(text)).dump());
+  policy::Tokenizer tokenizer = policy::Tokenizer::load(model_folder(words.model, "--model"));
+  std::optional<Conversations> conversations;
+  if (!words.chat.empty()) conversations.emplace(tokenizer, words);
+  const auto ids_of = [&](std::string_view text) {
+    if (conversations) return conversations->ids(text);
+    return words.special ? tokenizer.encode_written(text) : tokenizer.encode(text);
   };
+  const auto print = [&](std::string_view text) { fmt::print("{}\n", nlohmann::json(ids_of(text)).dump()); };
   const std::string input = words.text == "-" ? read_input("-") : words.text;
   if (words.decode) {
     fmt::print("{}", tokenizer.decode(parse_ids(input, tokenizer.vocab_size())));
@@ -84,6 +109,11 @@ int run_tokenize(const TokenizeWords& words) {
   } else {
     print(input);
   }
+  if (const int64_t lost = tokenizer.lost_bytes(); lost > 0)
+    fmt::print(
+        stderr,
+        "tokenize: the tokenizer has no token for {} of the text's bytes; decoding does not give them\n",
+        lost);
   return kExitOk;
 }
 
@@ -99,9 +129,15 @@ void add_tokenize(CLI::App& app, int& exit_code) {
   command->add_flag("--decode", words->decode, "a JSON list of ids → text");
   command->add_flag("--nul", words->nul,
                     "the input holds many texts, each ended by a zero byte; one list a line");
+  command->add_flag(
+      "--special", words->special,
+      "the text as transformers encodes it: names of special tokens are the tokens, and what the tokenizer "
+      "puts before a text is there");
   command->add_option("--chat", words->chat,
                       fmt::format("the text is a JSON list of messages; how they are written: {}",
                                   fmt::join(policy::ChatFormat::names(), ", ")));
+  command->add_option("--chat-arguments", words->chat_arguments,
+                      "further names for the model's chat template, a JSON object: {\"enable_thinking\": false}");
   command->callback([=, &exit_code] { exit_code = run_tokenize(*words); });
 }
 

@@ -43,7 +43,7 @@ Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
   check_tasks(config, tasks);
   RunConfig planned = config;  // a conversation longer than a pack is one by itself
   planned.cold_start.micro_batch_tokens =
-      std::max(config.cold_start.micro_batch_tokens, check_data(config, shape));
+      std::max(config.cold_start.micro_batch_tokens, check_data(config, shape, &ranks));
   if (ranks.rank() == 0 && !goes_on) check_start(config, shape, tasks, true);
   const PlanSite site = site_here(config, ranks);
   return make_plan(planned, shape, site, judge_gpu_memory(config, tasks, site));

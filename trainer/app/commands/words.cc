@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
+#include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/help.h"
 #include "trainer/checkpoint/find_model.h"
 #include "trainer/run/console.h"
@@ -64,6 +65,12 @@ std::string options_footer(const std::string& command) {
 }
 
 }  // namespace
+
+RunConfig ConfigWords::read() const {
+  RunConfig config = read_config(path, overrides);
+  config.model.renderer = &chat_renderer();
+  return config;
+}
 
 void declare_config(CLI::App& command, ConfigWords& words) {
   command.add_option("config", words.path, "options of the run, as YAML; see configs/")

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/input/yaml.h"
 #include "base/input/yaml_binder.h"
+#include "policy/chat/choice.h"
 
 namespace temper::trainer {
 namespace fs = std::filesystem;
@@ -146,7 +147,11 @@ std::vector<fs::path> find_runs(const fs::path& path) {
 
 policy::Tokenizer tokenizer_of_run(const fs::path& dir) {
   for (const char* saved : {"final", "cold_start"})
-    if (fs::exists(dir / "checkpoints" / saved)) return policy::Tokenizer::load(dir / "checkpoints" / saved);
+    if (const fs::path from = dir / "checkpoints" / saved; fs::exists(from)) {
+      policy::Tokenizer tokenizer = policy::Tokenizer::load(from);
+      policy::take_kept_layout(tokenizer, from);
+      return tokenizer;
+    }
   const std::string model = read_saved_options(dir / "config.yaml")["model.path"];
   if (model.empty()) throw ConfigError("{}: has saved no tokenizer yet", dir.string());
   return policy::Tokenizer::load(model);

@@ -1,0 +1,24 @@
+#pragma once
+// The chat template among a tokenizer's files, with all that decides what it renders.
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace temper::policy {
+
+struct ChatTemplate {
+  std::string text;                           // Jinja
+  std::map<std::string, std::string> tokens;  // bos_token, eos_token, …: the names that it may use
+  std::string arguments = "{}";               // a JSON object; further names, enable_thinking say
+  std::string date = "";                      // YYYY-MM-DD, what its clock shows
+  std::string digest() const;                 // of all of them; the date only where the text asks for it
+  bool asks_for_date() const;
+};
+
+// The one that transformers takes: chat_template.jinja, else that of tokenizer_config.json, where several have names the
+// one called default. `files`: name → content. Nothing: there is none. Errors: ConfigError where several have names and
+// none is called default.
+std::optional<ChatTemplate> find_chat_template(const std::map<std::string, std::string>& files);
+
+}  // namespace temper::policy

@@ -1,0 +1,172 @@
+#include "policy/chat/choice.h"
+
+#include <fmt/chrono.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/input/file.h"
+#include "policy/chat/chat_format.h"
+#include "policy/chat/derivation.h"
+#include "policy/chat/known_layouts.h"
+#include "policy/chat/trials.h"
+#include "policy/text/tokenizer_files.h"
+
+namespace temper::policy {
+namespace {
+
+constexpr const char* kKeptLayout = "chat_layout.json";
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::localtime(std::time(nullptr))); }
+
+std::string known_names() {
+  std::vector<std::string> names = layout_names();
+  std::erase(names, "auto");
+  return fmt::format("{}", fmt::join(names, "|"));
+}
+
+// A run asks for it several times: before it begins, and where it loads its model.
+ChatLayout derived(const ChatTemplate& chat_template, const std::vector<std::string>& names,
+                   const ChatRenderer& renderer) {
+  static std::mutex mutex;
+  static std::map<std::string, ChatLayout> known;
+  const std::string key = fmt::format("{} {}", chat_template.digest(), fmt::join(names, "\n"));
+  const std::scoped_lock lock(mutex);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  return known[key] = derive_layout(chat_template, names, renderer);
+}
+
+ChatLayout followed(const Tokenizer& tokenizer, const ChatTemplate& chat_template, const ChatSource& source) {
+  std::string missing = "this program runs none here";
+  if (source.renderer) try {
+      return derived(chat_template, tokenizer.added_names(), *source.renderer);
+    } catch (const NoRenderer& e) {
+      missing = e.what();
+    }
+  if (const ChatLayout* known = published_layout(chat_template)) return *known;
+  throw ConfigError(
+      "model: its chat template is not one of the few known by heart, and it cannot be run: {}; "
+      "model.chat_format={} writes conversations in a known format instead",
+      missing, known_names());
+}
+
+// Each added token that stands in the layout's own text, and the marks of reasoning.
+std::vector<int32_t> control_ids(const Tokenizer& tokenizer, const ChatLayout& layout) {
+  std::string text = layout.before_system + layout.answer_end + layout.closing + layout.behind_reasoning;
+  for (const UserTurn* turn : {&layout.first, &layout.first_with_system, &layout.further})
+    for (const std::string* part : {&turn->before, &turn->after, &turn->told, &turn->told_earlier, &turn->reasoned})
+      text += "\n" + *part;
+  std::vector<int32_t> ids;
+  for (const std::string& name : tokenizer.added_names())
+    if (name == kThink || name == kEndThink || text.find(name) != std::string::npos)
+      ids.push_back(tokenizer.special(name));
+  return ids;
+}
+
+// Whether ids of answers stay those of the rendered text wherever answers begin.
+bool joins_openings(const Tokenizer& tokenizer, const ChatFormat& format) {
+  for (const ChatQuestion& question : plain_trials(false)) {
+    if (!refusal(format.layout(), question.messages).empty()) continue;
+    std::vector<int32_t> ids = format.conversation(question.messages).ids;
+    if (!question.generates) {
+      const auto closing = format.closing();
+      ids.insert(ids.end(), closing.begin(), closing.end());
+    }
+    const MarkedText text = write_chat(format.layout(), question.messages);
+    if (ids != tokenizer.encode_written(text.text, text.contents)) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> lines_about(const ChatLayout& layout) {
+  if (layout.rewrites.empty()) return {};
+  return {fmt::format("chat: append-only: the chat template {}; here what has been said stays as it was",
+                      fmt::join(layout.rewrites, "; it "))};
+}
+
+}  // namespace
+
+std::optional<ChatTemplate> template_of(const Tokenizer& tokenizer, const ChatSource& source) {
+  auto chat_template = find_chat_template(tokenizer.files());
+  if (!chat_template) return chat_template;
+  chat_template->arguments = source.arguments;
+  chat_template->date = !source.date.empty()                                  ? source.date
+                        : tokenizer.chat && !tokenizer.chat->date.empty() ? tokenizer.chat->date
+                                                                              : today();
+  return chat_template;
+}
+
+void use_layout(Tokenizer& tokenizer, ChatLayout layout) {
+  tokenizer.chat = std::make_shared<const ChatLayout>(std::move(layout));
+  const ChatFormat format(tokenizer);  // or throws
+  tokenizer.mark_ends(format.stop_ids());
+  tokenizer.mark_control(control_ids(tokenizer, format.layout()));
+}
+
+std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& source) {
+  std::vector<std::string> said;
+  ChatLayout layout;
+  const auto chat_template = template_of(tokenizer, source);
+  if (source.format != "auto") {
+    layout = layout_named(source.format);
+  } else if (!chat_template) {
+    const ChatLayout* known = layout_by_tokens(tokenizer);
+    if (!known)
+      throw ConfigError("model: it has no chat template, and its special tokens tell no known format: "
+                        "model.chat_format must be one of {}",
+                        known_names());
+    if (!tokenizer.chat)
+      said.push_back(fmt::format("chat: the folder has no chat template; its tokens are those of {}, and so "
+                                 "conversations are written; model.chat_format names another format",
+                                 known->name));
+    layout = *known;
+  } else if (chat_template->text == kOwnChatTemplate) {
+    layout = layout_named("temper");
+  } else if (tokenizer.chat && tokenizer.chat->source == chat_template->digest()) {
+    layout = *tokenizer.chat;
+  } else {
+    layout = followed(tokenizer, *chat_template, source);
+  }
+  use_layout(tokenizer, std::move(layout));
+  const ChatFormat format(tokenizer);
+  for (std::string& line : lines_about(format.layout())) said.push_back(std::move(line));
+  if (format.layout().joins_text && !joins_openings(tokenizer, format))
+    said.push_back("chat: the template's opening of an answer ends within what could be one token with the answer's "
+                   "first characters; answers are encoded behind it, as a model writes them");
+  return said;
+}
+
+void keep_layout(const Tokenizer& tokenizer, const std::filesystem::path& checkpoint) {
+  if (tokenizer.chat) write_file_atomic(checkpoint / kKeptLayout, to_json(*tokenizer.chat).dump(1) + "\n");
+}
+
+void take_kept_layout(Tokenizer& tokenizer, const std::filesystem::path& checkpoint) {
+  const std::filesystem::path file = checkpoint / kKeptLayout;
+  constexpr uint64_t kMostBytes = 16 << 20;
+  if (std::filesystem::exists(file))
+    use_layout(tokenizer, layout_from(read_input_file(file, kMostBytes), file.string()));
+}
+
+std::vector<std::string> try_chat(Tokenizer& tokenizer, const ChatSource& source,
+                                  const std::vector<ChatQuestion>& questions) {
+  const auto chat_template = template_of(tokenizer, source);
+  if (!source.renderer || !tokenizer.chat || tokenizer.chat->source.empty() || !chat_template) return {};
+  ChatLayout layout = *tokenizer.chat;
+  const size_t before = layout.rewrites.size();
+  try {
+    try_layout(layout, *chat_template, questions, *source.renderer);
+  } catch (const NoRenderer&) {  // it was tried where it was read off
+    return {};
+  }
+  if (layout.rewrites.size() == before) return {};
+  tokenizer.chat = std::make_shared<const ChatLayout>(layout);
+  return lines_about(layout);
+}
+
+}  // namespace temper::policy
