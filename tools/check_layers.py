@@ -59,9 +59,9 @@ ROOMS = {
     "trainer/config": "env/languages env/task env/judge policy policy/ranks policy/text policy/chat policy/cuda policy/ops/cpu rollout "
                       "rollout/traces trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
     "trainer/plan": "env/task env/oracle env/kernelbench policy policy/ranks policy/text policy/chat policy/cuda policy/parameters "
-                    "policy/hugging_face rollout/traces trainer/config trainer/checkpoint trainer/cold_start",
+                    "policy/hugging_face rollout rollout/traces trainer/config trainer/checkpoint trainer/cold_start trainer/run",
     "trainer/evaluate": "env/task env/verdict env/judge policy/ranks policy/text policy/chat rollout trainer/algorithm trainer/config trainer/run",
-    "trainer/checkpoint": "env/task policy policy/ranks policy/parameters policy/hugging_face trainer/config trainer/run",
+    "trainer/checkpoint": "env/task policy policy/ranks policy/parameters policy/chat policy/hugging_face trainer/config trainer/run",
     "trainer/run": "env/task policy policy/ranks policy/text policy/chat policy/cuda policy/parameters policy/hugging_face policy/ops/cpu rollout "
                    "trainer/algorithm trainer/learn trainer/cold_start trainer/config trainer/plan trainer/evaluate "
                    "trainer/checkpoint",

@@ -36,7 +36,7 @@ std::string missing_target(const std::string& name) {
   }
 }
 
-// What a clone without Git LFS has in place of a large file. Source: git-lfs, docs/spec.md.
+// What a clone without Git LFS has in place of a large file. Source: git-lfs's specification, "The Pointer".
 void refuse_lfs_pointer(const InputFile& file, const std::string& name) {
   constexpr std::string_view kFirst = "version https://git-lfs.github.com/spec/";
   constexpr uint64_t kMostBytes = 1024;

@@ -1,4 +1,4 @@
-// config.json and generation_config.json, written.
+// config.json, written.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -44,7 +44,8 @@ void add_biases(const ModelConfig& c, OrderedJson& json) {
   if (c.model_type == "llama") json["mlp_bias"] = c.mlp_bias;
 }
 
-OrderedJson eos_json(const EndTokens& tokens) {
+OrderedJson end_json(const EndTokens& tokens) {
+  if (tokens.end.empty()) return OrderedJson();
   return tokens.end.size() == 1 ? OrderedJson(tokens.end[0]) : OrderedJson(tokens.end);
 }
 
@@ -68,8 +69,8 @@ OrderedJson model_json(const ModelConfig& c, const std::string& dtype, const End
   add_window(c, json);
   json["use_cache"] = true;
   json["bos_token_id"] = end.begin ? OrderedJson(*end.begin) : OrderedJson();
-  json["eos_token_id"] = eos_json(end);
-  json["pad_token_id"] = end.pad;
+  json["eos_token_id"] = end_json(end);
+  json["pad_token_id"] = end.pad ? OrderedJson(*end.pad) : OrderedJson();
   json["torch_dtype"] = dtype;
   return json;
 }
@@ -77,11 +78,10 @@ OrderedJson model_json(const ModelConfig& c, const std::string& dtype, const End
 }  // namespace
 
 void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, const std::string& dtype,
-                        const EndTokens& end) {
-  const OrderedJson generation = {
-      {"eos_token_id", eos_json(end)}, {"pad_token_id", end.pad}, {"do_sample", true}};
-  write_file_atomic(dir / "config.json", model_json(config, dtype, end).dump(2) + "\n");
-  write_file_atomic(dir / "generation_config.json", generation.dump(2) + "\n");
+                        const EndTokens& end, const std::string& export_dtype) {
+  OrderedJson json = model_json(config, dtype, end);
+  if (!export_dtype.empty()) json[kExportDtype] = export_dtype;
+  write_file_atomic(dir / "config.json", json.dump(2) + "\n");
 }
 
 void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, DType dtype,

@@ -13,13 +13,13 @@ namespace temper::policy {
 struct EndTokens {
   std::optional<int32_t> begin;
   std::vector<int32_t> end;  // any of them ends an answer
-  int32_t pad;
+  std::optional<int32_t> pad;
 };
 
-// config.json and generation_config.json; read_model_config reads the former back. `dtype` is the one that the
-// weights are stored in, as config.json spells it.
+// config.json, which read_model_config reads back. `dtype` is the one that the weights are stored in, as config.json
+// spells it; `export_dtype`, if it is not empty, the one of exports, as Origin has it.
 void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, const std::string& dtype,
-                        const EndTokens& end);
+                        const EndTokens& end, const std::string& export_dtype = "");
 void write_model_config(const std::filesystem::path& dir, const ModelConfig& config, DType dtype,
                         const EndTokens& end);
 

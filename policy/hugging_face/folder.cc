@@ -10,7 +10,6 @@
 #include "base/input/file.h"
 #include "base/input/json.h"
 #include "base/input/printable.h"
-#include "policy/hugging_face/hugging_face.h"
 
 namespace temper::policy {
 namespace fs = std::filesystem;

@@ -11,16 +11,15 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/input/file.h"
-#include "base/input/json.h"
 #include "base/input/printable.h"
 #include "policy/chat/chat_format.h"
 #include "policy/hugging_face/files.h"
+#include "policy/hugging_face/serving.h"
 #include "policy/hugging_face/weight_conversion.h"
 #include "policy/hugging_face/weight_files.h"
 #include "policy/parameters/file_ranges.h"
+#include "policy/parameters/not_finite.h"
 #include "policy/parameters/parameter_store.h"
-#include "policy/parameters/too_large.h"
 #include "policy/threads.h"
 
 namespace temper::policy {
@@ -168,27 +167,14 @@ void read_weights(const fs::path& dir, Policy& policy) {
 
 namespace {
 
-std::optional<int32_t> first_known(const Tokenizer& tokenizer, std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const auto id = tokenizer.find_special(name)) return id;
-  return std::nullopt;
-}
-
-EndTokens end_tokens(const Tokenizer& tokenizer) {
-  EndTokens tokens;
-  tokens.begin = first_known(tokenizer, {"<|begin_of_text|>", "<s>"});
-  tokens.end = ChatFormat(tokenizer).stop_ids();
-  tokens.pad =
-      first_known(tokenizer, {"<|endoftext|>", "<|finetune_right_pad_id|>", "<pad>"}).value_or(tokens.end[0]);
-  return tokens;
-}
-
 void write_shape(const ModelConfig& config, at::ScalarType type, const Tokenizer& tokenizer,
                  const fs::path& dir, const ExportOptions& options) {
-  write_model_config(dir, config, config_name(type), end_tokens(tokenizer));
-  if (!options.generation_config.empty())
-    write_file_atomic(dir / kGenerationConfig, options.generation_config);
-  tokenizer.save(dir);
+  const std::string dtype = config_name(type), &source = options.origin.dtype;
+  const bool remembers = options.dtype.empty() && !source.empty() && source != dtype;
+  const Served all = served(tokenizer, options);
+  write_model_config(dir, config, dtype, all.tokens, remembers ? source : "");
+  write_file_atomic(dir / kGenerationConfig, all.generation_config);
+  for (const auto& [name, content] : all.tokenizer) write_file_atomic(dir / name, content);
 }
 
 // Counts numbers that are not finite, or that the written type cannot hold, in pieces that several threads write, and
@@ -267,23 +253,6 @@ Policy import_policy(const fs::path& dir, const PolicyOptions& options, NotFinit
 }
 
 void check_weights(const fs::path& dir, const ModelConfig& config) { const WeightFiles files(dir, config); }
-
-std::string stored_dtype(const fs::path& dir) {
-  const nlohmann::json json = read_json(dir / "config.json");
-  for (const char* key : {"dtype", "torch_dtype"})
-    if (const auto found = json.find(key); found != json.end() && found->is_string())
-      return float_type(*found) == at::ScalarType::Undefined ? "" : found->get<std::string>();
-  return "";
-}
-
-std::string generation_config(const fs::path& dir) {
-  const fs::path path = dir / kGenerationConfig;
-  if (!fs::exists(fs::symlink_status(path))) return "";
-  const JsonLimits limits;
-  const std::string content = read_input_file(path, limits.bytes);
-  parse_json_object(content, path.string(), limits);
-  return content;
-}
 
 void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config) {
   if (tokenizer.vocab_size() > config.vocab_size)

@@ -3,7 +3,9 @@
 // SGLang load what is written here as it is.
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "policy/parameters/not_finite.h"
 #include "policy/policy.h"
@@ -11,10 +13,20 @@
 
 namespace temper::policy {
 
+// What is kept of the folder that a model came from, beside its shape, weights and tokenizer.
+struct Origin {
+  std::string dtype = "";              // that exports are stored in; empty: none is known
+  std::string generation_config = "";  // that file's content; empty: there was none
+  // Ids of config.json; none where it says nothing of them, as in those of generation_config.json, which go first.
+  std::optional<int32_t> begin = {}, pad = {};
+  std::vector<int32_t> end = {}, generation_end = {};
+};
+
 struct ExportOptions {
   std::string dtype = "";               // float32, float64, bfloat16 or float16; empty: the policy's own
   int64_t shard_bytes = 5'000'000'000;  // most bytes of weights in one file, unless a single tensor is larger
-  std::string generation_config = "";   // that file's content as it came; empty: made from the tokenizer
+  Origin origin = {};
+  bool taught = false;  // the model has learned conversations in the tokenizer's chat format
 };
 
 // Writes the directory beside and renames it: never half of one. The weights are converted and written piece
@@ -23,7 +35,8 @@ struct ExportOptions {
 void export_hugging_face(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir,
                          const ExportOptions& options = {});
 
-// config.json and the tokenizer's files: all but the weights. Errors: as above.
+// config.json, generation_config.json and the tokenizer's files: all but the weights. Without a dtype among the options,
+// config.json remembers that of the origin. Errors: as above.
 void export_shape(const Policy& policy, const Tokenizer& tokenizer, const std::filesystem::path& dir,
                   const ExportOptions& options = {});
 
@@ -48,14 +61,12 @@ void check_weights(const std::filesystem::path& dir, const ModelConfig& config);
 // ConfigError if the folder has no weights that can be read.
 std::string ignored_weights(const std::filesystem::path& dir);
 
-// Errors: ConfigError if `dir` is no folder of a model, saying what it is instead and the way out.
-void check_model_folder(const std::filesystem::path& dir);
-
 // What config.json says that the weights are stored in: bfloat16, …; empty: it does not say.
 std::string stored_dtype(const std::filesystem::path& dir);
 
-// generation_config.json as it is; empty: there is none. Errors: ConfigError if it is not JSON.
-std::string generation_config(const std::filesystem::path& dir);
+// What a folder says of itself: the dtype of exports is what an earlier run remembered there, else that of config.json,
+// else that of the first weight. Errors: ConfigError if config.json or generation_config.json is not a JSON object.
+Origin read_origin(const std::filesystem::path& dir);
 
 // Errors: ConfigError if the tokenizer has more ids than the policy has rows.
 void check_tokenizer_fits(const Tokenizer& tokenizer, const ModelConfig& config);

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "policy/parameters/too_large.h"
+#include "policy/parameters/not_finite.h"
 #include "policy/ranks/activity.h"
 #include "policy/threads.h"
 

@@ -26,8 +26,9 @@ CLI::Validator validator(const std::string& allowed, std::function<bool(double)>
 constexpr const char* kPath = "path";
 
 // Options with a text that is no path.
-const std::set<std::string> kWords = {"text",    "prompt", "pattern", "which",   "overrides", "--chat",
-                                      "--title", "--task", "--set",   "--shape", "--device",  "--machine"};
+const std::set<std::string> kWords = {"text",    "prompt",   "pattern",  "which", "overrides",
+                                      "--chat",  "--title",  "--task",   "--set", "--chat-arguments",
+                                      "--shape", "--device", "--machine"};
 
 bool is_path(CLI::Option& option) try { return option.get_validator(kPath); } catch (const CLI::Error&) {
   return false;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
+#include "policy/hugging_face/folder.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/model_config.h"
 #include "trainer/checkpoint/find.h"

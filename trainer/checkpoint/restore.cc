@@ -21,7 +21,7 @@ Model empty_model(const Checkpoint& checkpoint, const policy::PolicyOptions& opt
   policy::Tokenizer tokenizer = policy::Tokenizer::load(checkpoint.dir);
   policy::take_kept_layout(tokenizer, checkpoint.dir);
   return {policy::Policy(policy::read_model_config(checkpoint.dir), with_tokens(options, tokenizer)),
-          std::move(tokenizer), policy::generation_config(checkpoint.dir)};
+          std::move(tokenizer), policy::read_origin(checkpoint.dir)};
 }
 
 bool is_checkpoint(const fs::path& dir) { return fs::exists(dir / "manifest.json"); }

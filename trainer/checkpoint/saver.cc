@@ -165,8 +165,7 @@ void CheckpointSaver::commit(RankRecord own) {
   manifest_.ranks.push_back(std::move(own));
   for (int rank = 1; rank < model_.policy.ranks().size(); ++rank)
     manifest_.ranks.push_back(wait_for_share(rank));
-  policy::export_shape(model_.policy, model_.tokenizer, beside(),
-                       {.generation_config = model_.generation_config});
+  policy::export_shape(model_.policy, model_.tokenizer, beside(), {.origin = model_.origin});
   policy::keep_layout(model_.tokenizer, beside());
   for (const auto& entry : fs::directory_iterator(beside()))
     if (entry.path().extension() != ".safetensors") manifest_.files.push_back(digest_of(entry.path()));

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "env/oracle/reference.h"
+#include "policy/hugging_face/folder.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
@@ -42,7 +43,7 @@ void check_model(const RunConfig& config, const policy::ModelConfig& shape, cons
   decide_chat(tokenizer, config.model.chat());
   try_conversations(config, tasks, tokenizer);
   policy::check_tokenizer_fits(tokenizer, shape);
-  policy::generation_config(dir);
+  policy::read_origin(dir);
   if (!is_checkpoint(dir)) policy::check_weights(dir, shape);
 }
 

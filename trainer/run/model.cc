@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "policy/hugging_face/folder.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/ranks/communicator.h"
 #include "trainer/checkpoint/restore.h"
@@ -41,10 +42,10 @@ Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& 
   Tokenizer tokenizer = Tokenizer::load(dir);
   if (chat) decide_chat(tokenizer, *chat, options.ranks);
   policy::check_tokenizer_fits(tokenizer, policy::read_model_config(dir));
-  std::string generation = policy::generation_config(dir);
+  policy::Origin origin = policy::read_origin(dir);
   policy::NotFinite not_finite;
   policy::Policy policy = policy::import_policy(dir, with_tokens(options, tokenizer), &not_finite);
-  return {std::move(policy), std::move(tokenizer), std::move(generation), std::move(not_finite)};
+  return {std::move(policy), std::move(tokenizer), std::move(origin), std::move(not_finite)};
 }
 
 void check_learnable(const policy::NotFinite& found, bool allowed) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "policy/chat/choice.h"
+#include "policy/hugging_face/hugging_face.h"
 #include "policy/parameters/not_finite.h"
 #include "policy/policy.h"
 #include "policy/text/tokenizer.h"
@@ -14,8 +15,8 @@ namespace temper::trainer {
 struct Model {
   policy::Policy policy;
   policy::Tokenizer tokenizer;
-  std::string generation_config = "";  // content of that file, for exports; empty if there was none
-  policy::NotFinite not_finite = {};   // numbers that were read and are not finite
+  policy::Origin origin = {};         // what exports keep of the folder that it came from
+  policy::NotFinite not_finite = {};  // numbers that were read and are not finite
 };
 
 // Loads a model from either kind of directory. With `chat` it is decided how its conversations are written, alike on all

@@ -270,7 +270,7 @@ fs::path Run::save_checkpoint(const std::string& name, const Model& model) {
   policy::check_replicas(model.policy.parameters(), "save");
   if (ranks_.rank() == 0)
     policy::export_hugging_face(model.policy, model.tokenizer, path,
-                                {.generation_config = model.generation_config});
+                                {.origin = model.origin, .taught = true});
   recorded_ = true;
   ranks_.barrier("save");
   return path;

@@ -10,10 +10,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "policy/hugging_face/files.h"
+#include "policy/hugging_face/folder.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/hugging_face/safetensors.h"
 #include "policy/hugging_face/stored_names.h"
-#include "policy/parameters/too_large.h"
+#include "policy/parameters/not_finite.h"
 #include "tests/policy/small_model.h"
 
 namespace temper::policy {

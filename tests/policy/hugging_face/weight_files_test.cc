@@ -298,17 +298,6 @@ TEST_F(WeightFolder, AreCopiedFromFileToFile) {
   EXPECT_THAT(found.where, HasSubstr("tensor 'model.norm.weight': 1 of its numbers from number 0 on"));
 }
 
-TEST_F(WeightFolder, GenerationConfigComesAsItIs) {
-  const Tokenizer tokenizer = Tokenizer::train({"void f(float* x)", "for (int i = 0; i < n; ++i)"}, 380);
-  ModelConfig config = small_config();
-  config.vocab_size = 400;
-  const std::string text = "{\"temperature\":   0.6, \"eos_token_id\": [1, 2]}\n";
-  export_hugging_face(random_policy(config, {}, 1), tokenizer, dir_ / "out", {.generation_config = text});
-  EXPECT_EQ(generation_config(dir_ / "out"), text);
-  EXPECT_EQ(stored_dtype(dir_ / "out"), "float32");
-  EXPECT_EQ(generation_config(dir_), "");
-}
-
 TEST(PieceDigest, IsTheSameHoweverManyThreads) {
   const fs::path path = fs::path(testing::TempDir()) / fmt::format("temper_pieces_{}", ::getpid());
   std::vector<float> values(40'000'000);  // 160 MB: three pieces

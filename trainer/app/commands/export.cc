@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "policy/hugging_face/folder.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
@@ -23,19 +24,26 @@ int say_exported(const std::string& dir, const policy::ModelConfig& config,
   return kExitOk;
 }
 
+// RUN/checkpoints/final or cold_start.
+bool is_of_run(const std::filesystem::path& folder) {
+  return std::filesystem::absolute(folder / ".").lexically_normal().parent_path().parent_path().filename() ==
+         "checkpoints";
+}
+
 // File to file: the weights of a Hugging Face directory may be more than the memory holds.
 int copy_folder(const std::filesystem::path& from, const std::string& dir, policy::ExportOptions options) {
   policy::check_model_folder(from);
   const policy::Tokenizer tokenizer = policy::Tokenizer::load(from);
-  options.generation_config = policy::generation_config(from);
-  if (options.dtype.empty()) options.dtype = policy::stored_dtype(from);
+  options.origin = policy::read_origin(from);
+  options.taught = is_of_run(from);
+  if (options.dtype.empty()) options.dtype = options.origin.dtype;
   if (const policy::NotFinite found = policy::copy_hugging_face(from, tokenizer, dir, options);
       found.count > 0)
     say_beside(fmt::format("WARNING: {}", policy::to_text(found)));
   return say_exported(dir, policy::read_model_config(from), tokenizer);
 }
 
-// In the dtype that the folder's own config.json names, where it names one.
+// In the dtype of the folder that the model came from, whatever it learned in.
 int run_export(const ExportWords& words) {
   const auto& [checkpoint, dir, given] = words;
   policy::ExportOptions options = given;
@@ -45,8 +53,9 @@ int run_export(const ExportWords& words) {
   if (!is_checkpoint(folder)) return copy_folder(folder, dir, options);
   const Model model = load_model(folder);
   warn_not_finite(model);
-  if (options.dtype.empty()) options.dtype = policy::stored_dtype(folder);
-  options.generation_config = model.generation_config;
+  options.origin = model.origin;
+  options.taught = true;
+  if (options.dtype.empty()) options.dtype = options.origin.dtype;
   policy::export_hugging_face(model.policy, model.tokenizer, dir, options);
   return say_exported(dir, model.policy.config(), model.tokenizer);
 }
@@ -63,8 +72,9 @@ void add_export(CLI::App& app, int& exit_code) {
       ->transform(path_word())
       ->required();
   command
-      ->add_option("--dtype", words->options.dtype,
-                   "type in which the weights are stored; default: the checkpoint's")
+      ->add_option(
+          "--dtype", words->options.dtype,
+          "type in which the weights are stored; default: that of the model that training began from")
       ->check(one_of({"float32", "bfloat16", "float16", "float64"}));
   command->callback([=, &exit_code] { exit_code = run_export(*words); });
 }
