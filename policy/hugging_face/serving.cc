@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/input/json.h"
+#include "policy/chat/chat_format.h"
 #include "policy/hugging_face/json_edit.h"
-#include "policy/text/chat_format.h"
 
 namespace temper::policy {
 namespace {

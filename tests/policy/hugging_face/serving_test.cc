@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "policy/chat/chat_format.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/hugging_face/json_edit.h"
-#include "policy/text/chat_format.h"
 #include "tests/policy/small_model.h"
 
 namespace temper::policy {
