@@ -61,7 +61,8 @@ Outlet *g_output = nullptr, *g_errors = nullptr;
 
 }  // namespace
 
-Outlet::Outlet(int fd) : fd_(fd), own_(open_anew(fd)), socket_(kind_of(fd) == S_IFSOCK) {}
+Outlet::Outlet(int fd, std::function<double()> clock)
+    : fd_(fd), clock_(std::move(clock)), own_(open_anew(fd)), socket_(kind_of(fd) == S_IFSOCK) {}
 
 Outlet::~Outlet() {
   {
@@ -95,7 +96,7 @@ bool Outlet::write_now(std::string_view& text) {
     if (written == 0) return true;
     if (written < 0) return lose(int(-written));
     text.remove_prefix(size_t(written));
-    moved_s_ = now_s();
+    moved_s_ = clock_();
   }
   return true;
 }
@@ -114,7 +115,7 @@ bool Outlet::write(std::string_view text) {
   if (waiting() == 0 && !write_now(text)) return false;
   if (text.empty()) return true;
   if (!wait_until(lock, kMostWaiting, true)) return lose(EINTR);
-  if (waiting() == 0) moved_s_ = now_s();
+  if (waiting() == 0) moved_s_ = clock_();
   waiting_ += text;
   if (!thread_.joinable()) thread_ = std::thread([this] { write_what_waits(); });
   more_.notify_one();
@@ -123,11 +124,11 @@ bool Outlet::write(std::string_view text) {
 
 // Until no more than that waits. False: patience is over, and nobody reads.
 bool Outlet::wait_until(std::unique_lock<std::mutex>& lock, size_t most, bool patient) {
-  double since_s = now_s();
+  double since_s = clock_();
   while (waiting() > most) {
     less_.wait_for(lock, std::chrono::milliseconds(kLook_ms));
-    if (patient && !interrupted()) since_s = now_s();
-    if (now_s() - std::max(since_s, moved_s_) > kPatience_s) return false;
+    if (patient && !interrupted()) since_s = clock_();
+    if (clock_() - std::max(since_s, moved_s_) > kPatience_s) return false;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -16,8 +17,9 @@ namespace temper {
 // thread as soon as somebody reads. Lines of up to a page stay whole where several write to one pipe.
 class Outlet {
  public:
-  explicit Outlet(int fd);  // must stay open as long as the outlet
-  ~Outlet();                // what still waits is dropped
+  // `fd` must stay open as long as the outlet. By `clock`, in seconds, patience is measured.
+  explicit Outlet(int fd, std::function<double()> clock = now_s);
+  ~Outlet();  // what still waits is dropped
   Outlet(const Outlet&) = delete;
   Outlet& operator=(const Outlet&) = delete;
 
@@ -39,6 +41,7 @@ class Outlet {
   void write_what_waits();
 
   const int fd_;
+  const std::function<double()> clock_;
   const Fd
       own_;  // the same pipe or terminal, opened anew so that a write of ours, and no other's, never waits
   const bool socket_;

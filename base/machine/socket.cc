@@ -28,7 +28,6 @@ namespace {
 constexpr double kTryFor_s = 2;  // one address, before the next is tried
 constexpr auto kRetry = std::chrono::milliseconds(50);
 constexpr auto kHelloWithin = std::chrono::milliseconds(2000);
-constexpr double kHelloWithin_s = 2;
 constexpr size_t kMostArriving = 256;     // connections that have proved nothing yet
 constexpr uint32_t kMostHello = 1 << 10;  // bytes
 
@@ -179,7 +178,8 @@ std::pair<Fd, std::string> listen_at(const std::string& host, int port) {
   return {};
 }
 
-Listener::Listener() : host_(g_listen_host), token_("temper-" + random_text()) {
+Listener::Listener(double hello_within_s)
+    : hello_within_s_(hello_within_s), host_(g_listen_host), token_("temper-" + random_text()) {
   if (!host_.empty()) socket_ = listen_at(host_, 0).first;
   if (!socket_) socket_ = listen_anywhere(), host_.clear();
 }
@@ -206,7 +206,7 @@ void Listener::let_in() {
   if (!socket) return;
   if (arriving_.size() >= kMostArriving) arriving_.erase(arriving_.begin());
   arriving_.push_back(
-      {std::move(socket), MessageReader(kMostHello), random_text(), now_s() + kHelloWithin_s});
+      {std::move(socket), MessageReader(kMostHello), random_text(), now_s() + hello_within_s_});
   Arriving& one = arriving_.back();
   send_at_once(one.socket.get());
   one.over = !send_message(one.socket.get(), one.nonce);

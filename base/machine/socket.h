@@ -33,10 +33,11 @@ std::pair<Fd, std::string> listen_at(const std::string& host, int port);
 // secret (secret.h), and the listener to it; the secret itself is never sent.
 class Listener {
  public:
-  Listener();  // Errors: WorldError
+  // Who has connected must prove what it knows within so many seconds. Errors: WorldError.
+  explicit Listener(double hello_within_s = 2);
   Address address() const;
   // The next rank that connects, or none when `until_s` (of now_s) has passed. Those that prove nothing are
-  // let go after seconds, and nobody waits for them.
+  // let go then, and nobody waits for them.
   std::optional<std::pair<int, Fd>> accept(double until_s);
 
  private:
@@ -50,6 +51,7 @@ class Listener {
   void let_in();
   std::optional<int> hear(Arriving& one) const;
 
+  double hello_within_s_;
   Fd socket_;
   std::string host_, token_;
   std::vector<Arriving> arriving_;

@@ -59,6 +59,10 @@ TEST(Subprocess, SaysHowItEnded) {
   char none;
   EXPECT_EQ(::recv(exits.socket(), &none, 1, 0), 0);
   EXPECT_EQ(::recv(dies.socket(), &none, 1, 0), 0);
+  for (const Subprocess* ending : {&exits, &dies}) {  // the socket is closed before the process has ended
+    siginfo_t told;
+    ASSERT_EQ(::waitid(P_PID, id_t(ending->pid()), &told, WEXITED | WNOWAIT), 0);
+  }
   EXPECT_EQ(exits.end(), "ended with code 7");
   EXPECT_EQ(dies.end(), "was killed by signal 9 (Killed)");
   const pid_t pid = stays.pid();

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "tests/patience.h"
 
 namespace temper {
 namespace {
@@ -41,9 +42,7 @@ TEST_F(Lease, AWaitEndsWithAnInterruptOrWhenItIsGivenUp) {
   EXPECT_FALSE(lease(part("one"), [&] { return ++asked == 600; }, [&](const LeaseWait&) { ++told; }));
   EXPECT_GE(told, 1);  // 600 times two milliseconds
   interrupt();
-  const double start = now_s();
-  EXPECT_THROW(lease(part("one")), WorldError);
-  EXPECT_LT(now_s() - start, 1);
+  EXPECT_THROW(lease(part("one")), WorldError);  // which would else wait for ever
 }
 
 TEST_F(Lease, EndsWithAProcessThatIsKilled) {
@@ -56,8 +55,7 @@ TEST_F(Lease, EndsWithAProcessThatIsKilled) {
   LeaseWait wait(one);
   const auto is_its_own = [&] { return wait.holder().starts_with(fmt::format("pid {} (", child)); };
   // It holds the part before it says so.
-  for (const double start = now_s(); !is_its_own() && now_s() - start < 10;) ::usleep(1000);
-  EXPECT_TRUE(is_its_own()) << wait.holder();
+  EXPECT_TRUE(comes_true(is_its_own)) << wait.holder();
   EXPECT_FALSE(LeaseWait(one).try_now());
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
@@ -66,20 +64,23 @@ TEST_F(Lease, EndsWithAProcessThatIsKilled) {
 
 // Who gives the part back and asks again at once does not keep it for ever from another who waits.
 TEST_F(Lease, WhoWaitsHasItsTurn) {
-  std::atomic<bool> ended{false}, began{false};
+  std::atomic<bool> ended{false};
+  std::atomic<int> leases{0};
   std::thread greedy([&] {
     Fd held;
     while (!ended) {
       held = Fd();  // for microseconds
       held = lease(part("fair"));
-      began = true;
+      ++leases;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   });
-  while (!began) std::this_thread::yield();
+  EXPECT_TRUE(comes_true([&] { return leases > 0; }));
+  const int before = leases;
   const double start = now_s();
-  EXPECT_TRUE(lease(part("fair"), [&] { return now_s() - start > 10; }));
-  EXPECT_LT(now_s() - start, 1);
+  EXPECT_TRUE(lease(part("fair"), [&] { return now_s() - start > kPatience_s; }));
+  // Each second in which the one that waits is not scheduled at all costs it a turn.
+  EXPECT_LT(leases - before, 10);
   ended = true;
   greedy.join();
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "tests/patience.h"
 
 namespace temper {
 namespace {
@@ -47,7 +48,7 @@ TEST(Messages, AnAbsurdLengthIsRefused) {
   Pair pair;
   const uint32_t size = 0xFFFFFFFF;
   ASSERT_EQ(::send(pair.a.get(), &size, sizeof size, 0), ssize_t(sizeof size));
-  EXPECT_EQ(receive_message(pair.b.get(), milliseconds(1000)), std::nullopt);
+  EXPECT_EQ(receive_message(pair.b.get()), std::nullopt);  // and does not wait for so much
 }
 
 using Texts = std::vector<std::string>;
@@ -87,7 +88,7 @@ TEST(MessageReader, LargeOnesArriveInParts) {
   Texts messages;
   while (messages.empty()) {
     pollfd one{pair.b.get(), POLLIN, 0};
-    ASSERT_EQ(::poll(&one, 1, 10'000), 1);
+    ASSERT_EQ(::poll(&one, 1, int(kPatience_ms.count())), 1);
     messages = reader.read(pair.b.get()).messages;
   }
   sender.join();
@@ -117,9 +118,7 @@ TEST(Messages, AnInterruptEndsTheWaitForTheRest) {
   Pair pair;
   ASSERT_EQ(::send(pair.a.get(), "\x09\0\0\0half", 8, 0), 8);
   interrupt();
-  const double start = now_s();
-  EXPECT_EQ(receive_message(pair.b.get()), std::nullopt);
-  EXPECT_LT(now_s() - start, 2);
+  EXPECT_EQ(receive_message(pair.b.get()), std::nullopt);  // which never comes
   forget_interrupt();
 }
 
@@ -131,13 +130,11 @@ TEST(MessageWriter, WaitsForNobodyAndLosesNothing) {
     sent.push_back(std::string(size_t(i) * 700'000, char('a' + i)));
     ASSERT_TRUE(writer.add(sent.back()));
   }
-  const double start = now_s();
-  EXPECT_TRUE(writer.send(pair.a.get()));
-  EXPECT_LT(now_s() - start, 1);
+  EXPECT_TRUE(writer.send(pair.a.get()));  // though nobody reads
   EXPECT_GT(writer.left(), 1'000'000u);
   MessageReader reader;
   Texts heard;
-  while (heard.size() < sent.size() && now_s() - start < 20) {
+  for (const double start = now_s(); heard.size() < sent.size() && now_s() - start < kPatience_s;) {
     for (std::string& message : reader.read(pair.b.get()).messages) heard.push_back(std::move(message));
     ASSERT_TRUE(writer.send(pair.a.get()));
   }

@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <thread>
 
 #include "base/error.h"
+#include "tests/patience.h"
 
 namespace temper {
 namespace {
@@ -61,6 +64,13 @@ class Output : public testing::Test {
  protected:
   Output() { ::signal(SIGPIPE, SIG_IGN); }
   ~Output() override { forget_interrupt(); }
+
+  // Time passes as the test sets it.
+  std::function<double()> own_clock() {
+    return [this] { return ++looks_, seconds_.load(); };
+  }
+  std::atomic<double> seconds_ = 0;
+  std::atomic<int> looks_ = 0;  // at the clock
 };
 
 TEST_F(Output, AWriterDoesNotWaitAndNothingIsLost) {
@@ -73,7 +83,7 @@ TEST_F(Output, AWriterDoesNotWaitAndNothingIsLost) {
       all += printed_line(i);
       ASSERT_TRUE(outlet.write(printed_line(i)));
     }
-    EXPECT_LT(now_s() - start, 5);
+    EXPECT_LT(now_s() - start, kPatience_s);  // else for ever
     EXPECT_TRUE(outlet.behind());
     std::string read;
     std::thread reader([&] { read = read_what_comes(ends.reading, all.size()); });
@@ -120,29 +130,32 @@ TEST_F(Output, WhatWaitsIsWrittenWithoutAnotherWrite) {
 
 TEST_F(Output, AnInterruptEndsTheWaitForAReader) {
   const Ends ends = small_pipe();
-  Outlet outlet(ends.writing.get());
+  Outlet outlet(ends.writing.get(), [] { return 100 * now_s(); });
   EXPECT_TRUE(outlet.write(std::string(3 * kPage, 'x')));
-  std::thread later([] {
+  std::atomic<bool> sent = false;
+  std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    sent = true;
     interrupt();
   });
-  const double start = now_s();
   EXPECT_EQ(outlet.finish(), EINTR);
-  EXPECT_GT(now_s() - start, 0.3);
-  EXPECT_LT(now_s() - start, 2);
+  EXPECT_TRUE(sent);
   later.join();
 }
 
+// Six tenths of a second pass before each page is read.
 TEST_F(Output, WhoReadsSlowlyIsWaitedForAfterAnInterruptToo) {
   const Ends ends = small_pipe();
-  Outlet outlet(ends.writing.get());
+  Outlet outlet(ends.writing.get(), own_clock());
   const std::string all(8 * kPage, 'x');
   EXPECT_TRUE(outlet.write(all));
   interrupt();
   std::string read;
   std::thread reader([&] {
     while (read.size() < all.size()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      pollfd more{ends.reading.get(), POLLIN, 0};
+      if (::poll(&more, 1, int(kPatience_ms.count())) != 1) return;
+      seconds_ = seconds_ + 0.6;
       read += read_what_comes(ends.reading, 1);
     }
   });
@@ -153,11 +166,20 @@ TEST_F(Output, WhoReadsSlowlyIsWaitedForAfterAnInterruptToo) {
 
 TEST_F(Output, WhoHasNoPatienceWaitsASecond) {
   const Ends ends = small_pipe();
-  Outlet outlet(ends.writing.get());
+  Outlet outlet(ends.writing.get(), own_clock());
   EXPECT_TRUE(outlet.write(std::string(3 * kPage, 'x')));
-  const double start = now_s();
+  std::atomic<bool> passed = false, ended = false;
+  std::thread time([&, before = looks_.load()] {
+    comes_true([&] { return looks_ > before; });  // it waits
+    seconds_ = 0.9;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    passed = true;
+    for (; !ended; ::usleep(1000)) seconds_ = seconds_ + 0.1;
+  });
   EXPECT_EQ(outlet.finish(false), EINTR);
-  EXPECT_LT(now_s() - start, 2);
+  EXPECT_TRUE(passed);
+  ended = true;
+  time.join();
 }
 
 TEST_F(Output, WhatCannotBeWrittenIsSaid) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "tests/patience.h"
 
 namespace temper {
 namespace {
@@ -31,8 +32,8 @@ class Meeting : public testing::Test {
 TEST_F(Meeting, WhoKnowsTheTokenComesIn) {
   Listener listener;
   Fd connected;
-  std::thread connecting([&] { connected = connect_to(listener.address(), 7, now_s() + 10); });
-  const auto arrived = listener.accept(now_s() + 10);
+  std::thread connecting([&] { connected = connect_to(listener.address(), 7, now_s() + kPatience_s); });
+  const auto arrived = listener.accept(now_s() + kPatience_s);
   connecting.join();
   ASSERT_TRUE(arrived);
   EXPECT_EQ(arrived->first, 7);
@@ -53,7 +54,7 @@ TEST_F(Meeting, AnotherTokenDoesNot) {
 }
 
 TEST_F(Meeting, SilentAndNoisyStrangersHoldNobodyUp) {
-  Listener listener;
+  Listener listener(kNever_s);
   std::vector<Fd> strangers;
   for (int i = 0; i < 20; ++i) strangers.push_back(stranger(listener.address()));
   for (const char* text : {"", "1", "99999999999999999999 a b", "-1 a b", "0 0 0", "temper"}) {
@@ -63,13 +64,11 @@ TEST_F(Meeting, SilentAndNoisyStrangersHoldNobodyUp) {
   strangers.push_back(stranger(listener.address()));
   const std::string garbage(1 << 16, '\xff');  // a message of 4 GiB, as it says
   EXPECT_GT(::send(strangers.back().get(), garbage.data(), garbage.size(), MSG_NOSIGNAL | MSG_DONTWAIT), 0);
-  const double begin_s = now_s();
-  std::thread connecting([&] { EXPECT_TRUE(connect_to(listener.address(), 3, now_s() + 10)); });
-  const auto arrived = listener.accept(now_s() + 10);
+  std::thread connecting([&] { EXPECT_TRUE(connect_to(listener.address(), 3, now_s() + kPatience_s)); });
+  const auto arrived = listener.accept(now_s() + kPatience_s);
   connecting.join();
   ASSERT_TRUE(arrived);
   EXPECT_EQ(arrived->first, 3);
-  EXPECT_LT(now_s() - begin_s, 1.5);  // one silent stranger alone was waited for 2 s
 }
 
 TEST_F(Meeting, ListensOnlyWhereItIsTold) {
