@@ -41,6 +41,13 @@ class ProcessClock {
   std::optional<clockid_t> clock_;
 };
 
+// How much of a turn went by while others had the cores, by what was counted of who had the turn when it began and when it ended. Either
+// that thread was ready to run, or we were away when it was done: `unseen` went by since we had looked for its end before. The kernel
+// counts a wait when it ends, so that one that had begun before the turn is a part of it. What the thread ran is none. The whole turn
+// where the kernel does not count.
+std::chrono::nanoseconds waited_in(std::chrono::nanoseconds turn, const std::optional<ThreadTimes>& before,
+                                   const std::optional<ThreadTimes>& after, std::chrono::nanoseconds unseen);
+
 // Tells how long a process that takes turns with us waited for a core in its turn.
 class TurnWatch {
  public:
@@ -49,13 +56,11 @@ class TurnWatch {
 
   // The process's turn begins: its first thread alone has something to do.
   void begin();
-  // How much of the turn that we saw end then, by raw_clock(), went by while others had the cores. Either the process's first thread was
-  // ready to run, which the kernel counts, or we were away when it was done: `unseen` went by since we had looked for its end before.
-  // The kernel counts a wait when it ends, so that one that had begun before the turn is a part of it. What the thread ran is none. The
-  // whole turn where the kernel does not count.
+  // waited_in the turn that we saw end then, by raw_clock().
   std::chrono::nanoseconds waited(std::chrono::nanoseconds ended, std::chrono::nanoseconds unseen) const;
 
-  // CPU time so far of all the process's threads but the first. Nothing where the kernel does not count.
+  // CPU time so far of all the process's threads but the first. Nothing where the kernel does not count, or where we get no core for
+  // long enough to read two numbers at a time.
   std::optional<std::chrono::nanoseconds> helpers() const;
 
  private:

@@ -1,11 +1,9 @@
 #include "env/box/call_time.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <unistd.h>
 
-#include "env/box/core_lease.h"
-#include "env/box/namespaces.h"
+#include "tests/env/busy_neighbours.h"
 
 namespace temper::env {
 namespace {
@@ -23,44 +21,31 @@ TEST(CallTime, CountsTheProcessorsTimeAndTheWallsOfWhoIdles) {
   EXPECT_EQ(least_wall({{microseconds(3), {}, {}}, {microseconds(2), {}, {}}}), microseconds(2));
 }
 
-void compute() {
-  for (volatile unsigned i = 0;;) i = i + 1;
-}
-
-int first_core() {
-  cpu_set_t cores;
-  ::sched_getaffinity(0, sizeof cores, &cores);
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &cores)) return core;
-  return 0;
-}
-
-BoxProcess on_core(int core, void (*work)()) {
-  return BoxProcess::start([core, work] {
-    pin_to_core(core);
-    work();
-    return 0;
-  });
-}
-
+// Calls end when the kernel has counted so much of the process that no wait that still goes on weighs.
 TEST(CallWatch, ANeighbourOnTheCoreCostsNothing) {
-  const int core = first_core();
-  const BoxProcess process = on_core(core, compute), neighbour = on_core(core, compute),
-                   another = on_core(core, compute);
+  const std::vector<BoxProcess> neighbours = busy_neighbours(last_core(), 3);
+  const BoxProcess& process = neighbours[0];
   CallWatch watch(process.pid());
   CallTime time;
   for (int call = 0; call < 2; ++call) {  // the first looks idle, and so turns are asked for in the second
+    const ThreadTimes begin = times_of(process);
     watch.start();
-    ::usleep(300'000);
+    EXPECT_TRUE(comes_true([&] {
+      const ThreadTimes now = times_of(process);
+      const auto ran = now.ran - begin.ran, delayed = now.delayed - begin.delayed;
+      return ran > milliseconds(200) && delayed > ran * 3 / 2;  // in the end it is twice as much
+    }));
     time = watch.stop();
   }
-  EXPECT_LT(time.cpu, 2 * time.wall / 3);
-  EXPECT_GT(time.waited, time.wall / 3);
+  EXPECT_GE(time.cpu, milliseconds(200));
+  EXPECT_GT(time.waited, milliseconds(300));
+  EXPECT_GT(time.wall, 2 * time.cpu);
   EXPECT_EQ(time.counted(), time.cpu);
 }
 
 TEST(CallWatch, WhoSleepsPaysForIt) {
-  const BoxProcess process = on_core(first_core(), [] { ::pause(); });
+  const BoxProcess process = BoxProcess::start([] { return ::pause(); });
+  EXPECT_TRUE(comes_true([&] { return is_asleep(process); }));
   CallWatch watch(process.pid());
   CallTime time;
   for (int call = 0; call < 2; ++call) {

@@ -11,7 +11,8 @@
 namespace temper::env {
 namespace {
 
-constexpr int kPairs = 15;
+// What is late is so by 0.3 s in each call. No core is away for so long, so that few calls tell it from waiting.
+constexpr int kPairs = 15, kLatePairs = 7;
 
 std::unique_ptr<CandidateProcess> ready_process(const std::string& source, const Task& task,
                                                 const std::string& key) {
@@ -28,7 +29,12 @@ std::unique_ptr<CandidateProcess> ready_process(const std::string& source, const
   return process;
 }
 
-ModulePairs pairs_beside_neighbours(const std::string& source) {
+struct SeenPairs {
+  ModulePairs pairs;
+  std::string figures;  // of each call, microseconds
+};
+
+SeenPairs pairs_beside_neighbours(const std::string& source, int count) {
   const Task task = module_task("linear_relu", kModuleProblem);
   const std::string key = secret_key();
   const auto process = ready_process(source, task, key);
@@ -36,15 +42,18 @@ ModulePairs pairs_beside_neighbours(const std::string& source) {
   const int core = last_core();
   move_to_core(process->pid(), core);
   const std::vector<BoxProcess> neighbours = busy_neighbours(core);
-  ModulePairs pairs;
-  for (int i = 0; i < kPairs; ++i) {
+  SeenPairs seen;
+  for (int i = 0; i < count; ++i) {
     const ModuleDraw draw{ModuleRules::kStrict, i, key};
     const auto made = module_bench().call(*process, draw);
     const auto baseline = module_bench().call(module_bench().baseline(), draw, true);
     EXPECT_FALSE(made.answer.found || baseline.answer.found);
-    pairs.add(made, baseline);
+    seen.pairs.add(made, baseline);
+    for (const auto& [name, call] : {std::pair("module", &made), {"baseline", &baseline}})
+      seen.figures += fmt::format("{}: {:.0f}, rest {:.0f}, waited {:.0f}, helpers {:.0f}\n", name, call->us,
+                                  call->rest_us, call->waited_us, call->helpers_us);
   }
-  return pairs;
+  return seen;
 }
 
 // A module whose result comes about while it is copied.
@@ -70,30 +79,33 @@ std::string late_module(const std::string& work) {
 
 TEST(BusyModule, IsNotAccusedWhereItIsHonest) {
   SKIP_WITHOUT_MODULES();
-  const ModulePairs pairs = pairs_beside_neighbours(module_candidate(kModuleRight));
-  EXPECT_FALSE(pairs.works_on());
-  EXPECT_FALSE(pairs.may_work_on());
+  const SeenPairs seen = pairs_beside_neighbours(module_candidate(kModuleRight), kPairs);
+  EXPECT_FALSE(seen.pairs.works_on()) << seen.figures;
+  EXPECT_FALSE(seen.pairs.may_work_on()) << seen.figures;
 }
 
 TEST(BusyModule, IsFoundWhereItComputesLate) {
   SKIP_WITHOUT_MODULES();
-  EXPECT_TRUE(pairs_beside_neighbours(late_module("    until = time.thread_time() + 0.04\n"
-                                                  "    while time.thread_time() < until: pass\n"))
-                  .works_on());
-  EXPECT_TRUE(pairs_beside_neighbours(late_module("    time.sleep(0.05)\n")).works_on());
+  for (const char* work :
+       {"    until = time.thread_time() + 0.3\n    while time.thread_time() < until: pass\n",
+        "    time.sleep(0.3)\n"}) {
+    const SeenPairs seen = pairs_beside_neighbours(late_module(work), kLatePairs);
+    EXPECT_TRUE(seen.pairs.works_on()) << work << seen.figures;
+  }
 }
 
 // It waits for the core on which its own thread computes.
 TEST(BusyModule, IsNotExcusedByThreadsOfItsOwn) {
   SKIP_WITHOUT_MODULES();
-  const ModulePairs pairs = pairs_beside_neighbours(
+  const SeenPairs seen = pairs_beside_neighbours(
       late_module("    def multiply():\n"
-                  "        until = time.thread_time() + 0.04\n"
+                  "        until = time.thread_time() + 0.3\n"
                   "        while time.thread_time() < until: torch.ones(200, 200) @ torch.ones(200, 200)\n"
                   "    thread = threading.Thread(target=multiply)\n"
                   "    thread.start()\n"
-                  "    while thread.is_alive(): os.sched_yield()\n"));
-  EXPECT_TRUE(pairs.works_on() || pairs.may_work_on());
+                  "    while thread.is_alive(): os.sched_yield()\n"),
+      kLatePairs);
+  EXPECT_TRUE(seen.pairs.works_on() || seen.pairs.may_work_on()) << seen.figures;
 }
 
 }  // namespace

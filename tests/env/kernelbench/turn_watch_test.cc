@@ -1,4 +1,5 @@
-#include "env/box/sched_stat.h"
+// What the kernel counts of a process that takes turns with us, in turns that are arranged so that it must. How long a turn takes is the
+// machine's to say: what is looked at are parts of it, and bounds that hold however often others have the cores.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,11 +8,11 @@
 #include <functional>
 #include <thread>
 
-#include "base/error.h"
 #include "env/box/clock.h"
+#include "env/box/sched_stat.h"
 #include "env/kernelbench/clock_page.h"
-#include "env/verdict/timing.h"
 #include "tests/env/busy_neighbours.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
@@ -20,7 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using Word = ClockPage::Word;
 
-constexpr int kTurns = 9;
+// Clocks of CPU time and of the wall differ by less.
+constexpr nanoseconds kClocks{50'000};
 
 nanoseconds cpu_of(clockid_t clock) {
   timespec used{};
@@ -34,90 +36,143 @@ void compute(nanoseconds time) {
   }
 }
 
-// Medians of turns in which a process on that core does this, milliseconds.
-struct Turns {
-  double turn_ms = 0, left_ms = 0, helpers_ms = 0;  // `left`: without what it has waited
+// A turn of the process; `left`: without what it has waited.
+struct Turn {
+  nanoseconds turn{0}, left{0}, unseen{0}, helpers{0};
 };
 
-// Of the child, which has none of its parent's mappings.
-void take_turns(int clock, const std::function<void()>& work) {
-  const Mapping page(clock, ClockPage::kBytes);
-  const auto word = [&](Word which) {
-    return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(page.data() + 64 * int64_t(which)));
-  };
-  for (uint64_t turn = 1; turn <= kTurns; ++turn) {
-    while (word(Word::kGo) != turn) ::sched_yield();
-    work();
-    word(Word::kDone) = turn;
-  }
-  ::pause();
-}
+// A process that does the same in each of its turns, on a core.
+class TurnTaker {
+ public:
+  // Until its turn begins it offers its core again and again, or sleeps.
+  enum class Between : uint8_t { kOffersItsCore, kSleeps };
 
-Turns turns_of(int core, const std::function<void()>& work) {
-  ClockPage clock;
-  const BoxProcess process = BoxProcess::start([&] {
-    pin_to_core(core);
-    take_turns(clock.file(), work);
-    return 0;
-  });
-  TurnWatch watch(process.pid());
-  std::vector<double> turns, left, helpers;
-  const auto ms = [](nanoseconds time) { return double(time.count()) * 1e-6; };
-  for (uint64_t turn = 1; turn <= kTurns; ++turn) {
-    ::usleep(2'000);
-    const auto helpers_before = watch.helpers();
-    watch.begin();
+  TurnTaker(int core, const std::function<void()>& work, Between between = Between::kOffersItsCore)
+      : between_(between), pipe_(made_pipe()) {
+    process_ = BoxProcess::start([&] {
+      pin_to_core(core);
+      take_turns(work);
+      return 0;
+    });
+    watch_ = TurnWatch(process_.pid());
+  }
+
+  Turn take() {
+    const bool sleeps = between_ == Between::kSleeps;
+    EXPECT_TRUE(!sleeps || comes_true([&] { return is_asleep(process_); }));
+    const auto helpers_before = watch_.helpers();
+    watch_.begin();
     const nanoseconds begun = raw_clock();
-    clock.say(Word::kGo, turn);
-    const auto wait = clock.wait(Word::kDone, turn, std::chrono::seconds(10), [] { return false; });
-    const nanoseconds waited = watch.waited(wait.ended, wait.unseen);
-    const auto helpers_after = watch.helpers();
-    if (wait.end != ClockPage::End::kDone || !helpers_before || !helpers_after)
-      throw WorldError("turn {} does not end or is not counted", turn);
-    turns.push_back(ms(wait.ended - begun));
-    left.push_back(ms(wait.ended - begun - waited));
-    helpers.push_back(ms(*helpers_after - *helpers_before));
+    clock_.say(Word::kGo, ++turn_);
+    EXPECT_TRUE(!sleeps || ::write(pipe_.writing.get(), "x", 1) == 1);
+    const auto wait = clock_.wait(Word::kDone, turn_, kPatience_ms, [] { return false; });
+    const nanoseconds turn = wait.ended - begun, waited = watch_.waited(wait.ended, wait.unseen);
+    const auto helpers_after = watch_.helpers();
+    EXPECT_EQ(wait.end, ClockPage::End::kDone);
+    EXPECT_TRUE(helpers_before && helpers_after);
+    return {turn, turn - waited, wait.unseen,
+            helpers_after.value_or(nanoseconds(0)) - helpers_before.value_or(nanoseconds(0))};
   }
-  return {median(turns), median(left), median(helpers)};
+
+ private:
+  struct Pipe {
+    Fd reading, writing;
+  };
+  static Pipe made_pipe() {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    return {Fd(ends[0]), Fd(ends[1])};
+  }
+
+  // Of the child, which has none of its parent's mappings.
+  void take_turns(const std::function<void()>& work) {
+    const Mapping page(clock_.file(), ClockPage::kBytes);
+    const auto word = [&](Word which) {
+      return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(page.data() + 64 * int64_t(which)));
+    };
+    char byte;
+    for (uint64_t turn = 1;; ++turn) {
+      if (between_ == Between::kSleeps && ::read(pipe_.reading.get(), &byte, 1) != 1) return;
+      while (word(Word::kGo) != turn) ::sched_yield();
+      work();
+      word(Word::kDone) = turn;
+    }
+  }
+
+  const Between between_;
+  const Pipe pipe_;
+  ClockPage clock_;
+  BoxProcess process_;
+  TurnWatch watch_;
+  uint64_t turn_ = 0;
+};
+
+// Turns until the process has waited for so long in all of them together.
+struct Turns {
+  int count = 0;
+  nanoseconds turn{0}, left{0};
+};
+Turns turns_with_waits(TurnTaker& taker, nanoseconds waits) {
+  Turns turns;
+  EXPECT_TRUE(comes_true([&] {
+    const Turn one = taker.take();
+    ++turns.count, turns.turn += one.turn, turns.left += one.left;
+    return turns.turn - turns.left >= waits;
+  }));
+  return turns;
 }
 
-TEST(TurnWatch, TellsWaitingForACoreFromWork) {
-  const int core = last_core();
-  const std::vector<BoxProcess> neighbours = busy_neighbours(core);
-  const Turns nothing = turns_of(core, [] {});
-  EXPECT_GT(nothing.turn_ms, 1);
-  EXPECT_LT(nothing.left_ms, 0.5);
-  const Turns work = turns_of(core, [] { compute(milliseconds(5)); });
-  EXPECT_GT(work.turn_ms, 7);
-  EXPECT_GE(work.left_ms, 4.9);
-  EXPECT_LT(work.left_ms, 6.5);
-  // A wait for the core that had begun before the turn is taken off, too.
-  const Turns sleep = turns_of(core, [] { ::usleep(60'000); });
-  EXPECT_GE(sleep.left_ms, 35);
+TEST(TurnWatch, TakesOffWaitingForACore) {
+  const std::vector<BoxProcess> neighbours = busy_neighbours(last_core());
+  TurnTaker nothing(last_core(), [] {});
+  const Turns turns = turns_with_waits(nothing, milliseconds(100));
+  EXPECT_LT(turns.left, turns.turn / 2);
+}
+
+TEST(TurnWatch, LeavesTheWorkOfWhoWaits) {
+  constexpr nanoseconds kWork = milliseconds(5);
+  const std::vector<BoxProcess> neighbours = busy_neighbours(last_core());
+  TurnTaker work(last_core(), [] { compute(kWork); });
+  const Turns turns = turns_with_waits(work, milliseconds(100));
+  EXPECT_GE(turns.left, turns.count * (kWork - kClocks));
+  EXPECT_LT(turns.left, turns.count * kWork * 3 / 2);
+}
+
+// Who sleeps when its turn begins has not waited for a core before. While it sleeps in its turn it does not, either.
+TEST(TurnWatch, LeavesTheSleepOfWhoWaits) {
+  constexpr milliseconds kSleep{60};
+  const std::vector<BoxProcess> neighbours = busy_neighbours(last_core());
+  TurnTaker sleep(last_core(), [] { ::usleep(60'000); }, TurnTaker::Between::kSleeps);
+  for (int i = 0; i < 5; ++i) {
+    const Turn turn = sleep.take();
+    EXPECT_GE(turn.left + turn.unseen, kSleep - kClocks);
+  }
 }
 
 // The first thread waits for a core on which another of its process computes.
 TEST(TurnWatch, SeesWhatOtherThreadsRun) {
-  const Turns turns = turns_of(last_core(), [] {
+  constexpr nanoseconds kWork = milliseconds(10);
+  TurnTaker helped(last_core(), [] {
     std::atomic<bool> done = false;
-    std::thread helper([&] { compute(milliseconds(10)), done = true; });
+    std::thread helper([&] { compute(kWork), done = true; });
     while (!done) ::sched_yield();
     helper.join();
   });
-  EXPECT_GE(turns.turn_ms, 10);
-  EXPECT_GE(turns.helpers_ms, 9);
-  EXPECT_LT(turns_of(last_core(), [] { compute(milliseconds(10)); }).helpers_ms, 1);
+  TurnTaker alone(last_core(), [] { compute(kWork); });
+  for (int i = 0; i < 5; ++i) {
+    const Turn turn = helped.take();
+    EXPECT_GE(turn.turn, kWork - kClocks);
+    EXPECT_GE(turn.helpers, kWork - milliseconds(1));
+    EXPECT_LT(alone.take().helpers, milliseconds(1));
+  }
 }
 
 // Whoever keeps the core from the broker and computes is not excused by the broker's absence.
 TEST(TurnWatch, DoesNotExcuseWhoHasTheBrokersCore) {
-  cpu_set_t before;
-  ::sched_getaffinity(0, sizeof before, &before);
-  const int core = last_core();
-  move_to_core(0, core);
-  const Turns work = turns_of(core, [] { compute(milliseconds(3)); });
-  ::sched_setaffinity(0, sizeof before, &before);
-  EXPECT_GE(work.left_ms, 2.9);
+  constexpr nanoseconds kWork = milliseconds(3);
+  const OnCore broker(last_core());
+  TurnTaker work(last_core(), [] { compute(kWork); });
+  for (int i = 0; i < 5; ++i) EXPECT_GE(work.take().left, kWork - kClocks);
 }
 
 TEST(TurnWatch, ExcusesAllOfWhoIsNotCounted) {
