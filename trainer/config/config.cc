@@ -135,7 +135,8 @@ void ModelOptions::visit(OptionVisitor& v) {
            {.help = "further names for the chat template, such as {enable_thinking: false}"});
   v.option(
       "chat_date", chat_date,
-      {.help = "date that the chat template sees, as YYYY-MM-DD; if empty, the day on which the run began"});
+      {.help = "date that the chat template sees, as YYYY-MM-DD; if empty, the day on which the run began",
+       .text = TextKind::kName});
   shape.visit(v);
   v.option("device", device,
            {.help = "cpu, cuda or cuda:N; auto chooses a GPU if there is one that supports the "
