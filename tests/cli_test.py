@@ -181,7 +181,7 @@ class BadInput(Program):
         self.check(temper(*dry, f"tasks.path={tasks_file}"), 2, "no_such_")
         empty = WORK / "empty_model"
         empty.mkdir()
-        self.check(temper(*dry, f"model.path={empty}"), 2, "config.json")
+        self.check(temper(*dry, f"model.path={empty}"), 2, "empty_model: is empty")
 
     def test_too_large_a_model_is_refused(self):
         result = temper("train", tiny_config(), "model.hidden_size=65536", "model.intermediate_size=262144",

@@ -45,6 +45,7 @@ ChatFormat::ChatFormat(const Tokenizer& tokenizer, std::string_view name)
   add(*stop);
   for (const std::string& token : layout_->more_stops)
     if (const auto id = tokenizer.find_special(token)) add(*id);
+  own_stops_ = stop_ids_.size();
   for (const int32_t id : tokenizer.ends()) add(id);
 }
 
@@ -52,6 +53,7 @@ std::vector<std::string> ChatFormat::names() { return layout_names(); }
 
 std::vector<int32_t> ChatFormat::encode(const MarkedText& text, std::string_view behind) const {
   if (!layout_->joins_text) return encode_apart(text);
+  if (layout_->starts_anew) return encode_anew(text);
   MarkedText whole;
   whole.add(behind);
   whole.add(text);
@@ -76,10 +78,42 @@ std::vector<int32_t> ChatFormat::encode_apart(const MarkedText& text) const {
   return ids;
 }
 
+std::vector<int32_t> ChatFormat::encode_anew(const MarkedText& text) const {
+  std::vector<int32_t> ids;
+  MarkedText part;
+  const auto flush = [&] {
+    if (!part.text.empty()) append(ids, tokenizer_->encode_written(part.text, part.contents));
+    part = {};
+  };
+  const auto add_own = [&](std::string_view own) {
+    while (!own.empty()) {
+      size_t at = own.size();
+      std::string_view found;
+      for (const std::string& token : layout_->tokens)
+        if (const size_t place = own.find(token); place < at) at = place, found = token;
+      part.add(own.substr(0, at));
+      if (found.empty()) return;
+      flush();
+      ids.push_back(tokenizer_->special(found));
+      own.remove_prefix(at + found.size());
+    }
+  };
+  size_t at = 0;
+  for (const TextRange& range : text.contents) {
+    add_own(std::string_view(text.text).substr(at, range.begin - at));
+    part.add_content(std::string_view(text.text).substr(range.begin, range.end - range.begin));
+    at = range.end;
+  }
+  add_own(std::string_view(text.text).substr(at));
+  flush();
+  return ids;
+}
+
 // Encoded together with the prompt, as transformers has it, unless a token would lie on both sides.
 std::vector<int32_t> ChatFormat::answer_ids(const WrittenTurn& turn, std::string_view behind,
                                             const std::vector<int32_t>& prompt) const {
   if (!layout_->joins_text) return encode_apart(turn.answer);
+  if (layout_->starts_anew) return encode_anew(turn.answer);
   MarkedText whole = turn.prompt;
   whole.add(turn.answer);
   std::vector<int32_t> ids = encode(whole, behind);

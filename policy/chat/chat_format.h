@@ -58,6 +58,8 @@ class ChatFormat {
   // The first one is the family's own; a model may end its answer with any.
   const std::vector<int32_t>& stop_ids() const { return stop_ids_; }
   int32_t stop_id() const { return stop_ids_.front(); }
+  // Those among them that the layout itself names.
+  std::span<const int32_t> own_stop_ids() const { return std::span(stop_ids_).first(own_stops_); }
   // Does the opening of the answer open <think> as well, so that the answer starts inside the reasoning?
   bool opens_reasoning() const;
 
@@ -65,6 +67,7 @@ class ChatFormat {
   // Ids of the text behind the token `behind`; empty: of a text's start.
   std::vector<int32_t> encode(const MarkedText& text, std::string_view behind) const;
   std::vector<int32_t> encode_apart(const MarkedText& text) const;
+  std::vector<int32_t> encode_anew(const MarkedText& text) const;
   std::vector<int32_t> answer_ids(const WrittenTurn& turn, std::string_view behind,
                                   const std::vector<int32_t>& prompt) const;
   void check(std::span<const ChatMessage> messages) const;
@@ -72,6 +75,7 @@ class ChatFormat {
   const Tokenizer* tokenizer_;
   const ChatLayout* layout_;
   std::vector<int32_t> stop_ids_;
+  size_t own_stops_ = 0;
 };
 
 }  // namespace temper::policy

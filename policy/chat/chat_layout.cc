@@ -56,6 +56,7 @@ void visit_layout(Layout& layout, const Visit& visit) {
   visit("tokens", layout.tokens);
   visit("rewrites", layout.rewrites);
   visit("joins_text", layout.joins_text);
+  visit("starts_anew", layout.starts_anew);
 }
 
 struct Writer {

@@ -78,6 +78,9 @@ struct ChatLayout {
   std::vector<std::string> rewrites =
       {};                  // what the template changes in earlier turns and this layout does not
   bool joins_text = true;  // text around a content is encoded together with it
+  // Text behind a token is encoded as that at the start of a conversation, whatever the tokenizer does itself: so does
+  // mistral-common.
+  bool starts_anew = false;
   bool operator==(const ChatLayout&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <map>
 #include <mutex>
@@ -70,10 +71,13 @@ std::vector<int32_t> control_ids(const Tokenizer& tokenizer, const ChatLayout& l
   return ids;
 }
 
-// Whether ids of answers stay those of the rendered text wherever answers begin.
+// Whether ids of answers that begin with no space stay those of the rendered text.
 bool joins_openings(const Tokenizer& tokenizer, const ChatFormat& format) {
   for (const ChatQuestion& question : plain_trials(false)) {
-    if (!refusal(format.layout(), question.messages).empty()) continue;
+    const bool spaced = std::ranges::any_of(question.messages, [](const ChatMessage& message) {
+      return std::isspace(uint8_t(message.content.front())) || uint8_t(message.content.front()) >= 0x80;
+    });
+    if (spaced || !refusal(format.layout(), question.messages).empty()) continue;
     std::vector<int32_t> ids = format.conversation(question.messages).ids;
     if (!question.generates) {
       const auto closing = format.closing();
@@ -139,7 +143,7 @@ std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& sou
   use_layout(tokenizer, std::move(layout));
   const ChatFormat format(tokenizer);
   for (std::string& line : lines_about(format.layout())) said.push_back(std::move(line));
-  if (format.layout().joins_text && !joins_openings(tokenizer, format))
+  if (format.layout().joins_text && !format.layout().starts_anew && !joins_openings(tokenizer, format))
     said.push_back(
         "chat: the template's opening of an answer ends within what could be one token with the answer's "
         "first characters; answers are encoded behind it, as a model writes them");

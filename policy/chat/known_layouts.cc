@@ -93,12 +93,20 @@ ChatLayout mistral(std::string name, const std::string& user, const std::string&
           .further = user_turn(user, answer),
           .answer_end = "</s>",
           .stop = "</s>",
-          .tokens = {"<s>", "</s>"}};
+          .tokens = {"<s>", "</s>"},
+          .starts_anew = true};
+}
+
+ChatLayout mistral_v3() {
+  ChatLayout layout = mistral("mistral_v3", "[INST]", "[/INST]");
+  layout.tokens.insert(layout.tokens.end(), {"[INST]", "[/INST]"});
+  return layout;
 }
 
 ChatLayout llama2() {
   const Trim trim{std::string(kWhiteSpace), std::string(kWhiteSpace)};
   ChatLayout layout = mistral("llama2", "[INST] ", " [/INST]");
+  layout.starts_anew = false;
   layout.before_system += "<<SYS>>\n";
   layout.first_with_system.before = "\n<</SYS>>\n\n";
   layout.further.before = "<s>[INST] ";
@@ -124,7 +132,7 @@ const std::vector<ChatLayout>& layouts() {
       llama3("llama3.1", "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"),
       llama2(),
       mistral("mistral_v1", "[INST] ", " [/INST]"),
-      mistral("mistral_v3", "[INST]", "[/INST]")};
+      mistral_v3()};
   return all;
 }
 

@@ -31,7 +31,8 @@ bool names(const std::vector<int32_t>& ids, int32_t id) { return std::ranges::co
 
 // The stops of the format; empty where it is not known of a model that is only copied.
 std::vector<int32_t> stops_of(const Tokenizer& tokenizer, bool taught) try {
-  return ChatFormat(tokenizer).stop_ids();
+  const ChatFormat format(tokenizer);
+  return {format.own_stop_ids().begin(), format.own_stop_ids().end()};
 } catch (const ConfigError&) {
   if (taught) throw;
   return {};

@@ -42,7 +42,7 @@ TEST(Conversation, OpensWithThePrompt) {
   const Desk desk;
   const Trajectory& trajectory = desk.conversation.trajectory();
   const Segment& row = trajectory.segments.at(0);
-  EXPECT_EQ(row.ids, desk.format.user_turn(desk.task.prompt()));
+  EXPECT_EQ(row.ids, desk.format.first_turn(desk.task.prompt()));
   EXPECT_EQ(row.roles, std::vector<Role>(row.ids.size(), Role::kPrompt));
   EXPECT_EQ(row.log_probs.size(), row.ids.size());
   EXPECT_EQ(trajectory.task, "double_it");

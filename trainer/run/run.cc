@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "policy/chat/choice.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/parameters/replicas.h"
 #include "policy/ranks/activity.h"
@@ -268,9 +269,11 @@ fs::path Run::save_checkpoint(const std::string& name, const Model& model) {
   const fs::path path = dir_ / "checkpoints" / name;
   ranks_.same_calls("save");
   policy::check_replicas(model.policy.parameters(), "save");
-  if (ranks_.rank() == 0)
+  if (ranks_.rank() == 0) {
     policy::export_hugging_face(model.policy, model.tokenizer, path,
                                 {.origin = model.origin, .taught = true});
+    policy::keep_layout(model.tokenizer, path);
+  }
   recorded_ = true;
   ranks_.barrier("save");
   return path;

@@ -124,8 +124,7 @@ TEST_F(ServedFolder, FoldersThatSayNothingGetTheStop) {
 TEST_F(ServedFolder, ACopyKeepsWhatEndsTurnsAndMendsWhatDoesNot) {
   set("in/config.json", "eos_token_id", end_);
   set("in/generation_config.json", "eos_token_id", end_);
-  set("in/tokenizer_config.json", "chat_template",
-      "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}");
+  set("in/tokenizer_config.json", "chat_template", nullptr);  // ChatML by its tokens
   copy();
   EXPECT_TRUE(same("generation_config.json") && same("tokenizer_config.json"));
   EXPECT_EQ(read("out/config.json")["eos_token_id"], end_);

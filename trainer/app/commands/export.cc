@@ -2,8 +2,10 @@
 #include <memory>
 
 #include "base/error.h"
+#include "policy/chat/choice.h"
 #include "policy/hugging_face/folder.h"
 #include "policy/hugging_face/hugging_face.h"
+#include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/checkpoint/restore.h"
@@ -30,10 +32,21 @@ bool is_of_run(const std::filesystem::path& folder) {
          "checkpoints";
 }
 
+// Of a folder from elsewhere it is enough to know which tokens end its turns, and where that is not known it says it itself.
+void decide_ends(policy::Tokenizer& tokenizer, const std::filesystem::path& from) {
+  if (is_of_run(from)) policy::take_kept_layout(tokenizer, from);
+  const policy::ChatSource chat{.renderer = &chat_renderer()};
+  if (!tokenizer.chat) try {
+      policy::choose_chat(tokenizer, chat);
+    } catch (const ConfigError&) {
+    }
+}
+
 // File to file: the weights of a Hugging Face directory may be more than the memory holds.
 int copy_folder(const std::filesystem::path& from, const std::string& dir, policy::ExportOptions options) {
   policy::check_model_folder(from);
-  const policy::Tokenizer tokenizer = policy::Tokenizer::load(from);
+  policy::Tokenizer tokenizer = policy::Tokenizer::load(from);
+  decide_ends(tokenizer, from);
   options.origin = policy::read_origin(from);
   options.taught = is_of_run(from);
   if (options.dtype.empty()) options.dtype = options.origin.dtype;
@@ -51,7 +64,8 @@ int run_export(const ExportWords& words) {
     throw ConfigError("export: {} exists already; choose a new directory", dir);
   const std::filesystem::path folder = model_folder(checkpoint, "export");
   if (!is_checkpoint(folder)) return copy_folder(folder, dir, options);
-  const Model model = load_model(folder);
+  Model model = load_model(folder);
+  if (!model.tokenizer.chat) decide_ends(model.tokenizer, folder);
   warn_not_finite(model);
   options.origin = model.origin;
   options.taught = true;

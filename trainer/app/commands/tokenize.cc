@@ -53,7 +53,7 @@ std::vector<policy::ChatMessage> messages_from(std::string_view text) {
   return messages;
 }
 
-// Whole conversations, as the template ends them.
+// Whole conversations, up to the token that ends the last answer or to where one is to begin.
 class Conversations {
  public:
   Conversations(policy::Tokenizer& tokenizer, const TokenizeWords& words)
@@ -78,10 +78,6 @@ class Conversations {
     for (const std::string& line : policy::try_chat(tokenizer_, source_, {{messages, !answered}}))
       say_beside(line);
     names_ += written.control_names;
-    if (answered) {
-      const std::vector<int32_t> closing = format.closing();
-      written.ids.insert(written.ids.end(), closing.begin(), closing.end());
-    }
     return written.ids;
   }
 
