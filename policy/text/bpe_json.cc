@@ -132,7 +132,9 @@ class Reader {
     if (!list.is_array()) refuse("added_tokens", list, "a list");
     for (const Json& token : list) {
       const auto id = whole_number(at(token, "id"));
-      if (!id || *id < 0) refuse("added_tokens", token, "a list of objects with an id that is not negative");
+      // `tokenizers` reads 32 bits, and then gives the ids itself.
+      if (!id || *id < 0 || *id > UINT32_MAX)
+        refuse("added_tokens", token, "a list of objects with an id of 0 to 4294967295");
       added.push_back(read_added_token(token, origin_ + ": added_tokens"));
       added.back().id = *id;
     }
