@@ -72,10 +72,6 @@ std::string ChatTemplate::digest() const {
   add(text);
   add(arguments);
   add(asks_for_date() ? date : "");
-  for (const auto& [key, token] : tokens) {
-    add(key);
-    add(token);
-  }
   return all.hex();
 }
 

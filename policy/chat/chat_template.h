@@ -12,7 +12,9 @@ struct ChatTemplate {
   std::map<std::string, std::string> tokens;  // bos_token, eos_token, …: the names that it may use
   std::string arguments = "{}";               // a JSON object; further names, enable_thinking say
   std::string date = "";                      // YYYY-MM-DD, what its clock shows
-  std::string digest() const;                 // of all of them; the date only where the text asks for it
+  // Of text and arguments, and of the date where the text asks for it. Learning may change the names: the token that ends
+  // answers is then another one.
+  std::string digest() const;
   bool asks_for_date() const;
 };
 

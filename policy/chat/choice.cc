@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/input/file.h"
 #include "policy/chat/chat_format.h"
+#include "policy/chat/chat_template_write.h"
 #include "policy/chat/derivation.h"
 #include "policy/chat/known_layouts.h"
 #include "policy/chat/trials.h"
@@ -37,7 +38,8 @@ ChatLayout derived(const ChatTemplate& chat_template, const std::vector<std::str
                    const ChatRenderer& renderer) {
   static std::mutex mutex;
   static std::map<std::string, ChatLayout> known;
-  const std::string key = fmt::format("{} {}", chat_template.digest(), fmt::join(names, "\n"));
+  std::string key = fmt::format("{}\n{}", chat_template.digest(), fmt::join(names, "\n"));
+  for (const auto& [name, token] : chat_template.tokens) key += fmt::format("\n{}={}", name, token);
   const std::scoped_lock lock(mutex);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   return known[key] = derive_layout(chat_template, names, renderer);
@@ -135,6 +137,8 @@ std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& sou
     layout = *known;
   } else if (chat_template->text == kOwnChatTemplate) {
     layout = *published_layout(*chat_template);
+  } else if (const ChatLayout* own = layout_of_own_template(chat_template->text)) {  // of an export
+    layout = *own;
   } else if (tokenizer.chat && tokenizer.chat->source == chat_template->digest()) {
     layout = *tokenizer.chat;
   } else {

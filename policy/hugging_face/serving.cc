@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/input/json.h"
 #include "policy/chat/chat_format.h"
+#include "policy/chat/chat_template_write.h"
 #include "policy/hugging_face/json_edit.h"
 
 namespace temper::policy {
@@ -87,6 +88,12 @@ std::string with_eos(const std::string& file, const std::string& name) {
   return with_json_value(file, kEos, object ? with_json_value(value, "content", text) : text);
 }
 
+// With another eos_token it would render another text.
+bool template_names_eos(const std::map<std::string, std::string>& files) {
+  const auto there = find_chat_template(files);
+  return there && there->text.find(kEos) != std::string::npos;
+}
+
 void set_eos(std::map<std::string, std::string>& files, const std::string& name) {
   files.try_emplace(kTokenizerConfig, "{}\n");
   for (const char* file : {kTokenizerConfig, "special_tokens_map.json"}) {
@@ -95,6 +102,24 @@ void set_eos(std::map<std::string, std::string>& files, const std::string& name)
     parse_json_object(found->second, file);
     found->second = with_eos(found->second, name);
   }
+}
+
+// Whether the folder's own template, if there is one, does not say how the model writes its turns: a format was named
+// in its place.
+bool must_write_template(const std::map<std::string, std::string>& files, const ChatLayout& layout) {
+  if (!layout.source.empty()) return false;
+  const auto there = find_chat_template(files);
+  if (!there) return true;
+  const ChatLayout* const published = published_layout(*there);
+  return there->text != chat_template_text(layout) && (!published || published->name != layout.name);
+}
+
+// transformers 5 reads the file, those before 4.43 the key.
+void set_template(std::map<std::string, std::string>& files, const std::string& text) {
+  files["chat_template.jinja"] = text;
+  const auto config = files.try_emplace(kTokenizerConfig, "{}\n").first;
+  parse_json_object(config->second, kTokenizerConfig);
+  config->second = with_json_value(config->second, "chat_template", OrderedJson(text).dump());
 }
 
 }  // namespace
@@ -107,7 +132,13 @@ Served served(const Tokenizer& tokenizer, const ExportOptions& options) {
   all.tokens = tokens_of(tokenizer, origin, stops, must_name);
   all.generation_config = generation_of(origin, all.tokens, stops, must_name);
   all.tokenizer = tokenizer.files();
-  if (must_name) set_eos(all.tokenizer, tokenizer.token_text(stops.front()));
+  if (options.taught) {
+    const ChatFormat format(tokenizer);
+    if (must_write_template(all.tokenizer, format.layout()))
+      set_template(all.tokenizer, chat_template_text(format.layout()));
+  }
+  if (must_name && !template_names_eos(all.tokenizer))
+    set_eos(all.tokenizer, tokenizer.token_text(stops.front()));
   return all;
 }
 

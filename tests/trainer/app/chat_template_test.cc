@@ -1,0 +1,157 @@
+// Chat templates that are really run, and what is read off them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "policy/chat/chat_template_write.h"
+#include "policy/chat/comparison.h"
+#include "policy/chat/derivation.h"
+#include "policy/chat/trials.h"
+#include "trainer/app/chat/template_renderer.h"
+
+namespace temper::trainer {
+namespace {
+
+using policy::ChatLayout;
+using policy::ChatMessage;
+using policy::ChatQuestion;
+using policy::ChatTemplate;
+
+const std::vector<std::string> kNames = {"<|im_start|>", "<|im_end|>", "<s>",    "</s>",
+                                         "<|eot_id|>",   "[INST]",     "[/INST]"};
+
+ChatTemplate template_of_text(const std::string& text) {
+  return {.text = text, .tokens = {{"bos_token", "<s>"}, {"eos_token", "</s>"}}, .date = "2026-03-04"};
+}
+
+bool templates_run() {
+  try {
+    chat_renderer().render(template_of_text("x"), {{{{"user", "u"}}, true}});
+    return true;
+  } catch (const policy::NoRenderer&) {
+    return false;
+  }
+}
+#define SKIP_WITHOUT_JINJA() \
+  if (!templates_run()) GTEST_SKIP() << "no Python with jinja2, or no sandbox"
+
+std::string text_of(const std::string& text, const std::vector<ChatMessage>& messages,
+                    bool generates = true) {
+  const auto rendered = chat_renderer().render(template_of_text(text), {{messages, generates}});
+  return rendered.at(0).error.empty() ? rendered[0].text : "error: " + rendered[0].error;
+}
+
+// "" or why the template is refused.
+std::string refusal_of(const std::string& text) try {
+  derive_layout(template_of_text(text), kNames, chat_renderer());
+  return "";
+} catch (const ConfigError& e) {
+  return e.what();
+}
+
+// ChatML whose message is this expression.
+std::string chatml(const std::string& content = "m.content", const std::string& opening = "") {
+  return "{%- for m in messages %}{{- '<|im_start|>' + m.role + '\n' + " + content +
+         " + '<|im_end|>\n' }}{%- endfor %}{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n" +
+         opening + "' }}{%- endif %}";
+}
+
+TEST(ChatTemplates, AreRenderedAsTransformersDoes) {
+  SKIP_WITHOUT_JINJA();
+  const std::vector<ChatMessage> asked = {{"user", "a\nb"}};
+  EXPECT_EQ(
+      text_of(
+          "{{ bos_token }}{% for m in messages %}\n  {% if true %}\n{{ m.content }}{% endif %}\n{% endfor %}",
+          asked),
+      "<s>a\nb");
+  EXPECT_EQ(text_of("{{ messages | tojson }}", asked), R"([{"role": "user", "content": "a\nb"}])");
+  EXPECT_EQ(text_of("{{ strftime_now('%d %b %Y') }}", asked), "04 Mar 2026");
+  EXPECT_EQ(text_of("{% generation %}{{ messages[0].role }}{% endgeneration %}", asked), "user");
+  EXPECT_EQ(text_of("{% for i in range(9) %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}", asked),
+            "01");
+  EXPECT_EQ(text_of("{{ raise_exception('no such role') }}", asked), "error: no such role");
+  EXPECT_EQ(text_of("{{ add_generation_prompt }}{{ tools }}", asked, false), "FalseNone");
+}
+
+TEST(ChatTemplates, ReadNothingAndEndSoon) {
+  SKIP_WITHOUT_JINJA();
+  const std::vector<ChatMessage> asked = {{"user", "a"}};
+  for (const char* text :
+       {"{% include '/etc/passwd' %}", "{{ ''.__class__.__mro__ }}", "{{ cycler.__init__.__globals__ }}",
+        "{{ messages.append(1) }}", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% for i in range(99999) %}{{ 'xxxxxxxxxxxxxxxxxxxx' }}{% endfor %}"})
+    EXPECT_TRUE(text_of(text, asked).starts_with("error: ")) << text;
+  EXPECT_NE(refusal_of("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}")
+                .find("computes for more than"),
+            std::string::npos);
+  EXPECT_NE(refusal_of("{% if %}").find("none that Jinja reads"), std::string::npos);
+  EXPECT_EQ(text_of("{{ messages[0].content }}", asked), "a");  // after a template that was ended
+}
+
+TEST(ChatTemplates, GiveTheirLayout) {
+  SKIP_WITHOUT_JINJA();
+  const auto derived = [](const std::string& text) {
+    return derive_layout(template_of_text(text), kNames, chat_renderer());
+  };
+  const ChatLayout plain = derived(chatml());
+  EXPECT_EQ(plain.stop, "<|im_end|>");
+  EXPECT_EQ(plain.closing, "\n");
+  EXPECT_EQ(plain.first.before, "<|im_start|>user\n");
+  EXPECT_EQ(plain.further.before, "\n<|im_start|>user\n");
+  EXPECT_TRUE(plain.limits.empty() && plain.rewrites.empty());
+  EXPECT_EQ(derived(chatml("m.content | trim")).first.trim,
+            (policy::Trim{std::string(policy::kWhiteSpace), std::string(policy::kWhiteSpace)}));
+  EXPECT_EQ(derived(chatml("m.content.lstrip('\n ')")).answer_trim, (policy::Trim{"\n ", ""}));
+  EXPECT_EQ(derived("{{ bos_token }}" + chatml()).first.before, "<s><|im_start|>user\n");
+  EXPECT_EQ(derived(chatml("m.content", "Answer: ")).first.after,
+            "<|im_end|>\n<|im_start|>assistant\nAnswer: ");
+  const ChatLayout said = derived(
+      "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\nBe kind.<|im_end|>\n' }}{% endif %}" +
+      chatml());
+  EXPECT_EQ(said.first.before, "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\n");
+  EXPECT_EQ(said.before_system, "<|im_start|>system\n");
+  const ChatLayout none = derived(
+      "{% if messages[0].role == 'system' %}{{ raise_exception('no system here') }}{% endif %}" + chatml());
+  EXPECT_TRUE(none.limits.contains("system message"));
+  EXPECT_NE(none.why.find("no system here"), std::string::npos);
+  const ChatLayout drops = derived(
+      chatml("(m.content.split('</think>')[-1] if m.role == 'assistant' and not loop.last else m.content)"));
+  EXPECT_EQ(drops.rewrites, std::vector<std::string>{policy::rewrites::kEarlierReasoning});
+}
+
+TEST(ChatTemplates, ThatDoSomethingElseAreRefusedWithTheConversation) {
+  SKIP_WITHOUT_JINJA();
+  for (const char* content :
+       {"m.content | upper", "m.content.replace('a', 'b')", "m.content[:40]",
+        "(m.content + loop.index | string)", "(m.content if m.content | length < 2000 else 'long')"}) {
+    const std::string why = refusal_of(chatml(content));
+    EXPECT_NE(why.find("cannot be followed: asked for [{\"role\":"), std::string::npos) << content;
+    EXPECT_NE(why.find("model.chat_format=temper|chatml"), std::string::npos) << content;
+  }
+  EXPECT_NE(refusal_of("{% for m in messages %}{{ m.content }}\n{% endfor %}")
+                .find("no token of the tokenizer ends an answer"),
+            std::string::npos);
+}
+
+// What an export writes for a folder that had no template.
+TEST(ChatTemplates, ThatAreWrittenRenderTheirLayout) {
+  SKIP_WITHOUT_JINJA();
+  for (const std::string& name : policy::layout_names()) {
+    if (name == "auto") continue;
+    const ChatLayout& layout = policy::layout_named(name);
+    const std::string text = chat_template_text(layout);
+    EXPECT_EQ(policy::layout_of_own_template(text)->name, name);
+    for (const bool with_system : {false, true}) {
+      const auto questions = policy::plain_trials(with_system);
+      const auto rendered = chat_renderer().render(template_of_text(text), questions);
+      for (size_t i = 0; i < questions.size(); ++i)
+        ASSERT_EQ(rendered[i].error + rendered[i].text, write_chat(layout, questions[i].messages).text)
+            << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace temper::trainer
