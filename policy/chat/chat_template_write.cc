@@ -141,7 +141,7 @@ const ChatLayout* layout_of_own_template(const std::string& text) {
   static const std::map<std::string, std::string> names = [] {
     std::map<std::string, std::string> all;
     for (const std::string& name : layout_names())
-      if (name != "auto") all.emplace(chat_template_text(layout_named(name)), name);
+      if (name != "auto" && name != "temper") all.emplace(chat_template_text(layout_named(name)), name);
     return all;
   }();
   const auto found = names.find(text);

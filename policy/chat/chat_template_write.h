@@ -16,7 +16,8 @@ namespace temper::policy {
 // different.
 std::string chat_template_text(const ChatLayout& layout);
 
-// The known layout whose text this is; null if it is none's.
+// The known layout whose text this is; null if it is none's. Temper's own models have a template of their own, and their
+// text here is ChatML's.
 const ChatLayout* layout_of_own_template(const std::string& text);
 
 }  // namespace temper::policy

@@ -142,7 +142,7 @@ TEST(ChatTemplates, ThatAreWrittenRenderTheirLayout) {
     if (name == "auto") continue;
     const ChatLayout& layout = policy::layout_named(name);
     const std::string text = chat_template_text(layout);
-    EXPECT_EQ(policy::layout_of_own_template(text)->name, name);
+    EXPECT_EQ(policy::layout_of_own_template(text)->name, name == "temper" ? "chatml" : name);
     for (const bool with_system : {false, true}) {
       const auto questions = policy::plain_trials(with_system);
       const auto rendered = chat_renderer().render(template_of_text(text), questions);

@@ -26,6 +26,7 @@ extern const char* const kRenderProgram;  // render.py
 namespace {
 
 using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;  // a template may print a message as it stands
 using policy::ChatQuestion;
 using policy::ChatTemplate;
 using policy::NoRenderer;
@@ -42,10 +43,11 @@ constexpr size_t kBatch = 48;
 constexpr uid_t kNobody = 65534;
 constexpr uint64_t kMostReply = 64u << 20;
 
-Json request_of(const ChatTemplate& chat_template, const ChatQuestion* first, const ChatQuestion* last) {
-  Json questions = Json::array();
+OrderedJson request_of(const ChatTemplate& chat_template, const ChatQuestion* first,
+                       const ChatQuestion* last) {
+  OrderedJson questions = Json::array();
   for (const ChatQuestion* question = first; question != last; ++question) {
-    Json messages = Json::array();
+    OrderedJson messages = Json::array();
     for (const policy::ChatMessage& message : question->messages)
       messages.push_back({{"role", message.role}, {"content", message.content}});
     questions.push_back({{"messages", messages}, {"generates", question->generates}});
@@ -100,7 +102,7 @@ struct TemplateRenderer::Box {
   }
 
   // Errors: ConfigError where the template computes or writes without end.
-  Json ask(const Json& request) {
+  Json ask(const OrderedJson& request) {
     const env::ProcessClock clock(process.pid());
     const auto used = [&] { return clock.read().value_or(std::chrono::nanoseconds(0)); };
     const auto before = used();
