@@ -21,10 +21,15 @@ size_t last_size(std::string_view text) {
   return size;
 }
 
+bool is_boundary(std::string_view text, size_t at) {
+  return at == text.size() || (uint8_t(text[at]) & 0xC0) != 0x80;
+}
+
+// Whether the whole character `one` is among these; bytes that are no character never are.
 bool holds(std::string_view characters, std::string_view one) {
-  for (; !characters.empty(); characters.remove_prefix(first_size(characters)))
-    if (characters.substr(0, first_size(characters)) == one) return true;
-  return false;
+  const size_t at = characters.find(one);
+  return at != std::string_view::npos && is_boundary(characters, at) &&
+         is_boundary(characters, at + one.size());
 }
 
 bool is_blank(std::string_view text) {
@@ -127,8 +132,9 @@ std::string_view trimmed(std::string_view text, const Trim& trim) {
 }
 
 std::optional<ReasonedAnswer> split_reasoning(std::string_view answer) {
-  const size_t end = answer.find(kEndThink), last_end = answer.rfind(kEndThink);
+  const size_t end = answer.find(kEndThink);
   if (end == std::string_view::npos) return std::nullopt;
+  const size_t last_end = answer.rfind(kEndThink);
   ReasonedAnswer found{.reasoning = answer.substr(0, end),
                        .rest = answer.substr(last_end + kEndThink.size())};
   const size_t begin = found.reasoning.rfind(kThink);

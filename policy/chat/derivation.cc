@@ -103,7 +103,7 @@ class Derivation {
         {{user(u1_), answer(a1_), user(u2_)}, true},
         {{user(u1_), answer(a1_), user(u2_), answer(a2_)}, false},
         {{user(u1_), answer(a1_), user(u2_), answer(a2_), user(u3_)}, true}};
-    const auto rendered = renderer_.render(template_, asked);
+    const auto rendered = renderer_.ask(template_, asked);
     std::vector<std::vector<std::string>> parts;
     for (size_t i = 0; i < asked.size(); ++i) parts.push_back(parts_of(asked[i], rendered[i]));
     for (size_t i = 1; i < asked.size(); ++i)
@@ -159,7 +159,7 @@ class Derivation {
     const std::vector<ChatQuestion> asked = {{{told(s_), user(u1_)}, true},
                                              {{told(s_), user(u1_), answer(a1_)}, false},
                                              {{told(s_), user(u1_), answer(a1_), user(u2_)}, true}};
-    const auto rendered = renderer_.render(template_, asked);
+    const auto rendered = renderer_.ask(template_, asked);
     for (const size_t i : {0, 1})
       if (!rendered[i].error.empty())
         return no_system(fmt::format("it says '{}'", printable(rendered[i].error, 200)));
@@ -192,7 +192,7 @@ class Derivation {
       asked.push_back({{told(s_), user(u1_), answer(answered)}, false});
       turns.push_back(&layout_.first_with_system);
     }
-    const auto rendered = renderer_.render(template_, asked);
+    const auto rendered = renderer_.ask(template_, asked);
     for (size_t i = 0; i < asked.size(); ++i)
       if (!reasoning_of(asked[i], rendered[i], *turns[i])) {
         layout_.limits.emplace(chat_limits::kReasoning);
@@ -243,7 +243,7 @@ class Derivation {
         }
         left.remove_prefix(size);
       }
-    const auto rendered = renderer_.render(template_, asked);
+    const auto rendered = renderer_.ask(template_, asked);
     for (size_t i = 0; i < asked.size(); ++i) {
       if (note_trims(rendered[i], probes[of[i].first], of[i].second, i >= asked.size() / 2)) continue;
       if (probes[of[i].first][0].trim)

@@ -35,6 +35,10 @@ class ChatRenderer {
   // is no template or takes too much time or memory; NoRenderer.
   virtual std::vector<RenderedChat> render(const ChatTemplate& chat_template,
                                            const std::vector<ChatQuestion>& questions) const = 0;
+
+  // The same of texts that a layout can be read off. Errors: ConfigError too where a text is not UTF-8.
+  std::vector<RenderedChat> ask(const ChatTemplate& chat_template,
+                                const std::vector<ChatQuestion>& questions) const;
 };
 
 }  // namespace temper::policy

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/input/printable.h"
+#include "base/input/utf8.h"
 #include "policy/chat/comparison.h"
 #include "policy/chat/known_layouts.h"
 
@@ -110,7 +111,7 @@ std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
                                                              const ChatTemplate& chat_template,
                                                              const Questions& questions,
                                                              const ChatRenderer& renderer) {
-  const auto rendered = renderer.render(chat_template, questions);
+  const auto rendered = renderer.ask(chat_template, questions);
   for (size_t i = 0; i < questions.size(); ++i) {
     const Messages& messages = questions[i].messages;
     const std::string refused = refusal(layout, messages);
@@ -163,6 +164,17 @@ void try_layout(ChatLayout& layout, const ChatTemplate& chat_template, const Que
                 const ChatRenderer& renderer) {
   const auto [question, why] = first_difference(layout, chat_template, questions, renderer);
   if (question) refuse_template(chat_template, question->messages, why);
+}
+
+std::vector<RenderedChat> ChatRenderer::ask(const ChatTemplate& chat_template,
+                                            const Questions& questions) const {
+  std::vector<RenderedChat> all = render(chat_template, questions);
+  TEMPER_CHECK(all.size() == questions.size(), "{} texts for {} conversations", all.size(), questions.size());
+  for (size_t i = 0; i < all.size(); ++i)
+    if (valid_utf8_prefix(all[i].text) != all[i].text.size())
+      refuse_template(chat_template, questions[i].messages,
+                      fmt::format("it writes what is not UTF-8: '{}'", printable(all[i].text, 300)));
+  return all;
 }
 
 void refuse_template(const ChatTemplate&, const Messages& messages, const std::string& why) {

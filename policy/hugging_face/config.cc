@@ -9,7 +9,6 @@
 #include "base/input/printable.h"
 #include "policy/hugging_face/config.h"
 #include "policy/hugging_face/folder.h"
-#include "policy/hugging_face/hugging_face.h"
 #include "policy/hugging_face/keys.h"
 #include "policy/model_config.h"
 

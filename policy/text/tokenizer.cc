@@ -30,15 +30,19 @@ constexpr const char* kFiles[] = {"tokenizer.model",
                                   "vocab.json",
                                   "merges.txt",
                                   "chat_template.jinja"};
+// They describe the model, and say of the tokenizer what ends an answer, and which class it has.
+constexpr const char* kModelFiles[] = {"config.json", "generation_config.json"};
 constexpr uint64_t kMaxFileBytes = 48 << 20;  // the largest of a published tokenizer have 33 MB
 
 Files read_files(const fs::path& dir) {
   Files files;
-  for (const char* name : kFiles) {
+  const auto read = [&](const char* name) {
     std::error_code error;
     if (fs::exists(fs::symlink_status(dir / name, error)))
       files[name] = read_input_file(dir / name, kMaxFileBytes);
-  }
+  };
+  for (const char* name : kFiles) read(name);
+  for (const char* name : kModelFiles) read(name);
   return files;
 }
 
@@ -49,17 +53,14 @@ void refuse_pointer(const std::string& content, const fs::path& file) {
                       file.string());
 }
 
-Json model_config(const fs::path& dir) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(dir / "config.json", error))) return Json::object();
-  const std::string content = read_input_file(dir / "config.json", kMaxFileBytes);
-  refuse_pointer(content, dir / "config.json");
-  return parse_json_object(content, (dir / "config.json").string());
+// The content of one of these; an empty object where there is none.
+Json object_of(const Files& files, const char* name, const fs::path& dir) {
+  const auto file = files.find(name);
+  return file == files.end() ? Json::object() : parse_json_object(file->second, (dir / name).string());
 }
 
 TokenizerParts read_parts(const Files& files, const fs::path& dir) {
   const std::string model = (dir / "tokenizer.model").string(), json = (dir / "tokenizer.json").string();
-  if (const std::string advice = hub_advice(dir); !advice.empty()) throw ConfigError("{}", advice);
   const auto model_file = files.find("tokenizer.model"), json_file = files.find("tokenizer.json");
   if (model_file == files.end() && json_file == files.end())
     throw ConfigError("{}: no such file, nor a tokenizer.json; a tokenizer is needed", model);
@@ -70,27 +71,23 @@ TokenizerParts read_parts(const Files& files, const fs::path& dir) {
   // Llama 3 ships its ranks as tokenizer.model, beside a tokenizer.json that says the same.
   if (bpe && model_file != files.end() && !bpe->is_bpe()) bpe.reset();
   if (!bpe) refuse_pointer(model_file->second, model);
-  const FolderTokens folder(files, dir.string(), model_config(dir),
+  const FolderTokens folder(files, dir.string(), object_of(files, "config.json", dir),
                             bpe ? bpe->added_tokens() : std::vector<AddedToken>());
   return bpe ? bpe->read(folder) : read_sentence_pieces(model_file->second, model, &folder).parts;
 }
 
 // Any of these ends an answer, for transformers' generate() too. Ids that the tokenizer lacks nobody can draw.
-std::vector<int32_t> end_ids(const fs::path& dir, const Tokenizer& tokenizer) {
+std::vector<int32_t> end_ids(const Files& files, const fs::path& dir, const Tokenizer& tokenizer) {
   std::vector<int32_t> ids;
   const auto take = [&](const Json& value) {
     const int64_t id = whole_number(value).value_or(-1);
     if (id >= 0 && id < tokenizer.vocab_size()) ids.push_back(int32_t(id));
   };
   for (const char* name : {"generation_config.json", "config.json"}) {
-    std::error_code error;
-    if (!fs::exists(fs::symlink_status(dir / name, error))) continue;
-    const Json eos = read_json(dir / name).value("eos_token_id", Json());
+    const Json eos = object_of(files, name, dir).value("eos_token_id", Json());
     for (const Json& one : eos.is_array() ? eos : Json::array({eos})) take(one);
   }
-  const auto config = tokenizer.files().find("tokenizer_config.json");
-  if (config == tokenizer.files().end()) return ids;
-  Json eos = parse_json_object(config->second, (dir / config->first).string()).value("eos_token", Json());
+  Json eos = object_of(files, "tokenizer_config.json", dir).value("eos_token", Json());
   if (eos.is_object()) eos = eos.value("content", Json());
   if (const auto id = eos.is_string() ? tokenizer.find_special(eos.get<std::string>()) : std::nullopt)
     ids.push_back(*id);
@@ -114,10 +111,16 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Tokenizer Tokenizer::load(const fs::path& dir) {
-  Files files = read_files(dir);
+  if (const std::string advice = hub_advice(dir); !advice.empty()) throw ConfigError("{}", advice);
+  return read(read_files(dir), dir);
+}
+
+Tokenizer Tokenizer::read(const Files& files, const fs::path& dir) {
   TokenizerParts parts = read_parts(files, dir);
-  Tokenizer tokenizer(std::make_unique<Impl>(std::move(parts), std::move(files)));
-  tokenizer.mark_ends(end_ids(dir, tokenizer));
+  Files own = files;
+  for (const char* name : kModelFiles) own.erase(name);
+  Tokenizer tokenizer(std::make_unique<Impl>(std::move(parts), std::move(own)));
+  tokenizer.mark_ends(end_ids(files, dir, tokenizer));
   return tokenizer;
 }
 
@@ -203,6 +206,8 @@ bool Tokenizer::is_special(int32_t id) const {
 }
 
 int64_t Tokenizer::vocab_size() const { return std::ssize(impl_->parts.texts); }
+
+const std::vector<std::string>& Tokenizer::remarks() const { return impl_->parts.remarks; }
 
 const Files& Tokenizer::files() const { return impl_->files; }
 

@@ -18,7 +18,8 @@ namespace temper::policy {
 struct ChatLayout;  // policy/chat/chat_layout.h
 
 // A Hugging Face folder's tokenizer: byte-pair encoding of bytes or of characters (tokenizer.json), or a sentencepiece
-// model with byte fallback (tokenizer.model). Ids are those of `tokenizers` 0.23 and transformers 5.17. Any bytes can be
+// model with byte fallback (tokenizer.model). Ids are those of `tokenizers` 0.23 and transformers 5.17, where that does not
+// leave out what tokenizer.json says (policy/text/file_or_class.h). Any bytes can be
 // encoded: a byte that is not valid UTF-8 becomes the token of that byte. decode(encode(s)) == s, except that a normaliser
 // changes s first, that U+2581 is a space to pieces of characters, and that bytes without a token are lost.
 //
@@ -31,6 +32,8 @@ class Tokenizer {
   // tokenizer.json where it has byte-pair encoding, else tokenizer.model. What transformers makes of the files beside them
   // is in policy/text/folder_tokens.h. Errors: ConfigError naming the file, the field and what is supported.
   static Tokenizer load(const std::filesystem::path& dir);
+  // The same of a folder's files, name → content; `dir` is what messages call the folder.
+  static Tokenizer read(const std::map<std::string, std::string>& files, const std::filesystem::path& dir);
   // Trains a sentencepiece model on the texts; deterministic. `vocab_size` counts special tokens and the 256
   // bytes; fewer where the texts do not have as many pieces. Errors: ConfigError if it does not hold the
   // bytes, special tokens and characters.
@@ -75,6 +78,9 @@ class Tokenizer {
   int32_t special(std::string_view name) const;  // TEMPER_CHECK on an unknown name
   bool is_special(int32_t id) const;             // decode() gives nothing for it
   int64_t vocab_size() const;                    // ids are [0, vocab_size())
+
+  // Lines for whoever loads it: where transformers 5, or tokenizer.json by itself, would give other ids.
+  const std::vector<std::string>& remarks() const;
 
   // The files that describe the tokenizer, name → content: as they came, or those that make transformers load
   // a trained one.

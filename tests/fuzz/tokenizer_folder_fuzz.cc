@@ -1,8 +1,6 @@
 // The files beside a tokenizer: added tokens, names of tokens, the class, chat template; and texts that name tokens. One
 // line for each: added_tokens.json, tokenizer_config.json, special_tokens_map.json, config.json, a text.
 
-#include <filesystem>
-
 #include "policy/chat/chat_format.h"
 #include "policy/text/tokenizer.h"
 #include "tests/fuzz/helpers.h"
@@ -13,18 +11,13 @@ namespace temper::policy {
 
 namespace {
 
-namespace fs = std::filesystem;
+using Files = std::map<std::string, std::string>;
 
-// A folder of our own, with a sentencepiece model, and one with pieces of bytes.
-const std::vector<fs::path>& folders() {
-  static const std::vector<fs::path> paths = [] {
-    const fs::path made = fmt::format("/dev/shm/temper_fuzz_{}_tokenizer", ::getpid());
-    Tokenizer::train({"void f(float* x) { x[0] = 1.0f; }"}, 380).save(made / "own");
-    fs::create_directories(made / "bytes");
-    std::ofstream(made / "bytes/tokenizer.json") << small_tokenizer_json().dump();
-    return std::vector{made / "own", made / "bytes"};
-  }();
-  return paths;
+// Of a folder of our own, with a sentencepiece model, and of one with pieces of bytes.
+const std::vector<Files>& folders() {
+  static const std::vector<Files> all = {Tokenizer::train({"void f(float* x) { x[0] = 1.0f; }"}, 380).files(),
+                                         {{"tokenizer.json", small_tokenizer_json().dump()}}};
+  return all;
 }
 
 std::string_view line_of(std::string_view& bytes) {
@@ -50,13 +43,13 @@ FUZZ_TARGET(tokenizer_folder) {
   for (const char* name :
        {"added_tokens.json", "tokenizer_config.json", "special_tokens_map.json", "config.json"})
     files.emplace_back(name, line_of(rest));
-  for (const fs::path& folder : folders()) {
+  for (Files folder : folders()) {
     for (const auto& [name, content] : files) {
-      fs::remove(folder / name);
-      if (!content.empty()) std::ofstream(folder / name, std::ios::binary) << content;
+      folder.erase(name);
+      if (!content.empty()) folder[name] = content;
     }
     fuzz::taken([&] {
-      const Tokenizer tokenizer = Tokenizer::load(folder);
+      const Tokenizer tokenizer = Tokenizer::read(folder, "folder");
       encode_all(tokenizer, rest.substr(0, 2000));
       ChatFormat(tokenizer).first_turn("hello", "system");
     });
