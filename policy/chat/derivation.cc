@@ -193,11 +193,14 @@ class Derivation {
       turns.push_back(&layout_.first_with_system);
     }
     const auto rendered = renderer_.ask(template_, asked);
-    for (size_t i = 0; i < asked.size(); ++i)
-      if (!reasoning_of(asked[i], rendered[i], *turns[i])) {
-        layout_.limits.emplace(chat_limits::kReasoning);
-        return;
-      }
+    std::optional<ChatLayout> before;  // the same wherever the answer stands
+    for (size_t i = 0; i < asked.size(); ++i) {
+      const bool known = reasoning_of(asked[i], rendered[i], *turns[i]);
+      if (!known || (before && (layout_.reasoning != before->reasoning ||
+                                layout_.behind_reasoning != before->behind_reasoning)))
+        return void(layout_.limits.emplace(chat_limits::kReasoning));
+      before = layout_;
+    }
   }
 
   bool reasoning_of(const ChatQuestion& question, const RenderedChat& rendered, UserTurn& turn) {

@@ -53,6 +53,15 @@ ChatQuestion conversation(size_t first, size_t turns, bool answered, bool with_s
   return question;
 }
 
+// The same once more, behind a system message.
+Questions also_behind_system(Questions all) {
+  for (size_t i = 0, count = all.size(); i < count; ++i) {
+    all.push_back(all[i]);
+    all.back().messages.insert(all.back().messages.begin(), {"system", content(i)});
+  }
+  return all;
+}
+
 // Conversations in which each answer in turn is one of these.
 Questions with_answers(const std::vector<std::string>& answers) {
   Questions all;
@@ -75,9 +84,12 @@ struct Kind {
 };
 
 std::vector<Kind> kinds(const ChatLayout& layout) {
+  const bool system = !layout.limits.contains(std::string(chat_limits::kSystem));
+  const auto whole = [&](Questions some) { return system ? also_behind_system(std::move(some)) : some; };
+  const auto answers = [&](const std::vector<std::string>& some) { return whole(with_answers(some)); };
   std::vector<Kind> all = {{"", plain_trials(false)}};
   const std::vector<std::string> blanks = {"", " ", "\n \n"};
-  if (!layout.limits.contains(std::string(chat_limits::kSystem))) {
+  if (system) {
     all.push_back({"", plain_trials(true)});
     Kind empty{chat_limits::kEmptySystem, {}};
     for (const std::string& blank : blanks) {
@@ -91,18 +103,19 @@ std::vector<Kind> kinds(const ChatLayout& layout) {
     users.questions.push_back({{{"user", blank}}, true});
     users.questions.push_back({{{"user", "a"}, {"assistant", "b"}, {"user", blank}}, true});
   }
+  users.questions = whole(std::move(users.questions));
   all.push_back(users);
-  all.push_back({chat_limits::kEmptyAnswer, with_answers(blanks)});
+  all.push_back({chat_limits::kEmptyAnswer, answers(blanks)});
   all.push_back({chat_limits::kReasoning,
-                 with_answers({"<think>\nwhy\n</think>\n\nbecause", "<think>why</think>because",
-                               "<think> why\n \n </think>  \n\n because\n", "<think>\n\n</think>\n\nbecause",
-                               "<think>a\n\nb</think>\n\n```cpp\nint x;\n```\n"})});
+                 answers({"<think>\nwhy\n</think>\n\nbecause", "<think>why</think>because",
+                          "<think> why\n \n </think>  \n\n because\n", "<think>\n\n</think>\n\nbecause",
+                          "<think>a\n\nb</think>\n\n```cpp\nint x;\n```\n"})});
   // Where the prompt opens the reasoning, a model's own answer has the other mark alone, whatever the template makes of it.
   if (layout.first.after.rfind(kThink) == std::string::npos)
-    all.push_back({kClosingAlone, with_answers({"why\n</think>\n\nbecause", "why</think>because"})});
+    all.push_back({kClosingAlone, answers({"why\n</think>\n\nbecause", "why</think>because"})});
   all.push_back({chat_limits::kOddReasoning,
-                 with_answers({"before <think>a</think> behind", "<think>a</think>b<think>c</think>d",
-                               "<think>\nnever closed", "a</think>b</think>c", "not <think> in front"})});
+                 answers({"before <think>a</think> behind", "<think>a</think>b<think>c</think>d",
+                          "<think>\nnever closed", "a</think>b</think>c", "not <think> in front"})});
   return all;
 }
 
