@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/input/json.h"
 #include "base/input/printable.h"
+#include "policy/text/file_or_class.h"
 #include "policy/text/pieces/byte_pairs.h"
 #include "policy/text/pieces/characters.h"
-#include "policy/text/pieces/pre_tokenizer.h"
 
 namespace temper::policy {
 namespace {
@@ -88,13 +88,6 @@ std::string spaces_for_marks(std::string_view piece) {
   return text.append(piece);
 }
 
-bool has_byte_level(const Json& json) {
-  if (!json.is_object()) return false;
-  if (json.value("type", Json()) == "ByteLevel") return true;
-  const Json parts = json.value("pretokenizers", Json());
-  return parts.is_array() && std::ranges::any_of(parts, has_byte_level);
-}
-
 // Reads the fields with messages that name the file.
 class Reader {
  public:
@@ -102,8 +95,9 @@ class Reader {
       : json_(json),
         origin_(origin),
         folder_(folder),
-        bytes_(has_byte_level(at(json, "pre_tokenizer"))),
-        rebuilds_(folder && folder->rebuilds(bytes_)) {}
+        choice_(json, origin, folder),
+        bytes_(choice_.bytes()),
+        rebuilds_(choice_.by_class()) {}
 
   TokenizerParts read() const {
     check_kind();
@@ -113,15 +107,19 @@ class Reader {
       const auto found = ids.find(name);
       return found == ids.end() ? std::nullopt : std::optional<int64_t>(found->second);
     };
-    AddedTokens added(std::ssize(ids), find);
-    if (!rebuilds_)
-      for (AddedToken& token : added_tokens()) added.add(std::move(token));
-    folder_->add_to(added, rebuilds_);
+    AddedTokens of_file(std::ssize(ids), find), of_class(std::ssize(ids), find);
+    for (AddedToken& token : added_tokens()) of_file.add(std::move(token));
+    folder_->add_to(of_file, false);
+    if (choice_.comparable()) folder_->add_to(of_class, true);
+    const AddedTokens& added = rebuilds_ ? of_class : of_file;
     check_new_ids(added, ids, parts);
     take_added_tokens(parts, added, origin_);
-    auto pairs = std::make_unique<BytePairs>(alphabet(ids), merges(ids, added), whole_pieces(ids, added),
-                                             texts_of(ids));
-    parts.encoder = std::make_unique<BpeEncoder>(normalizer(), pre_tokenizer(), std::move(pairs));
+    const Alphabet characters = alphabet(ids);
+    parts.remarks = choice_.remarks(bytes_ && characters.unknown >= 0, of_file, of_class);
+    auto pairs =
+        std::make_unique<BytePairs>(characters, merges(ids, added), whole_pieces(ids, added), texts_of(ids));
+    parts.encoder =
+        std::make_unique<BpeEncoder>(choice_.normalizer(), choice_.pre_tokenizer(), std::move(pairs));
     return parts;
   }
 
@@ -189,17 +187,6 @@ class Reader {
              "where the pre_tokenizer has it)");
   }
 
-  Normalizer normalizer() const {
-    if (!rebuilds_) return Normalizer(at(json_, "normalizer"), origin_);
-    return folder_->composes() ? Normalizer::composing() : Normalizer();
-  }
-
-  PreTokenizer pre_tokenizer() const {
-    if (!rebuilds_) return PreTokenizer(at(json_, "pre_tokenizer"), origin_);
-    return bytes_ ? PreTokenizer::byte_level(folder_->pattern(), folder_->add_prefix_space())
-                  : PreTokenizer::metaspace(folder_->prepend_scheme());
-  }
-
   // Fills parts.texts. Returns the file's pieces with their ids.
   Ids vocabulary(TokenizerParts& parts) const {
     const Json& vocab = at(at(json_, "model"), "vocab");
@@ -231,7 +218,7 @@ class Reader {
     return spaces_for_marks(piece);
   }
 
-  bool falls_back() const { return !bytes_ && (rebuilds_ || model_flag("byte_fallback")); }
+  bool falls_back() const { return !bytes_ && model_flag("byte_fallback"); }
 
   Alphabet alphabet(const Ids& ids) const {
     Alphabet alphabet;
@@ -257,8 +244,9 @@ class Reader {
 
   void unknown(const Ids& ids, Alphabet& alphabet) const {
     const Json& token = rebuilds_ ? folder_->unknown_token() : at(at(json_, "model"), "unk_token");
-    alphabet.fuse_unknown = rebuilds_ ? !bytes_ : model_flag("fuse_unk");
-    if (token.is_null()) return;
+    alphabet.fuse_unknown = rebuilds_ || model_flag("fuse_unk");
+    const bool all = bytes_ && std::ranges::count(alphabet.byte_ids, -1) == 0;
+    if (token.is_null() || all) return;  // where all bytes have a piece nothing is unknown
     const auto found = token.is_string() ? ids.find(token.get<std::string>()) : ids.end();
     // `tokenizers` fails once it meets what is unknown.
     if (found == ids.end()) refuse("model.unk_token", token, "null or a piece of model.vocab");
@@ -298,7 +286,7 @@ class Reader {
 
   // With ignore_merges a piece of the vocabulary is one token at once; an added token's name never is.
   Ids whole_pieces(const Ids& ids, const AddedTokens& added) const {
-    if (rebuilds_ || !model_flag("ignore_merges")) return {};
+    if (!model_flag("ignore_merges")) return {};
     Ids whole;
     whole.reserve(ids.size());
     for (const auto& [piece, id] : ids) {
@@ -330,8 +318,9 @@ class Reader {
   const Json& json_;
   const std::string& origin_;
   const FolderTokens* folder_;
+  const FileOrClass choice_;
   const bool bytes_;     // pieces are of bytes
-  const bool rebuilds_;  // transformers takes pieces and merges alone from this file
+  const bool rebuilds_;  // pieces and merges alone are this file's
 };
 
 }  // namespace

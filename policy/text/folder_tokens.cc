@@ -86,19 +86,29 @@ FolderTokens::FolderTokens(const Files& files, const std::string& dir, const Jso
   take_names(where_);
 }
 
+const std::map<std::string, FolderTokens::Class>& FolderTokens::classes() {
+  static const std::map<std::string, Class> all = {{"", Class::kNone},
+                                                   {"PreTrainedTokenizer", Class::kNone},
+                                                   {"TokenizersBackend", Class::kNone},
+                                                   {"PythonBackend", Class::kNone},
+                                                   {"MistralCommonBackend", Class::kNone},
+                                                   {"LlamaTokenizer", Class::kLlama},
+                                                   {"CodeLlamaTokenizer", Class::kCodeLlama},
+                                                   {"Qwen2Tokenizer", Class::kQwen2},
+                                                   {"Qwen3_5Tokenizer", Class::kQwen35},
+                                                   {"GPT2Tokenizer", Class::kGpt2}};
+  return all;
+}
+
+std::string FolderTokens::class_name() const {
+  for (const auto& [name, known] : classes())
+    if (class_ != Class::kNone && known == class_) return name;
+  return "";
+}
+
 FolderTokens::Class FolderTokens::class_of(const std::string& name) const {
-  static const std::map<std::string, Class> classes = {{"", Class::kNone},
-                                                       {"PreTrainedTokenizer", Class::kNone},
-                                                       {"TokenizersBackend", Class::kNone},
-                                                       {"PythonBackend", Class::kNone},
-                                                       {"MistralCommonBackend", Class::kNone},
-                                                       {"LlamaTokenizer", Class::kLlama},
-                                                       {"CodeLlamaTokenizer", Class::kCodeLlama},
-                                                       {"Qwen2Tokenizer", Class::kQwen2},
-                                                       {"Qwen3_5Tokenizer", Class::kQwen35},
-                                                       {"GPT2Tokenizer", Class::kGpt2}};
-  const auto found = classes.find(name);
-  if (found == classes.end())
+  const auto found = classes().find(name);
+  if (found == classes().end())
     throw ConfigError(
         "{}: tokenizer_class '{}' is not known: must be LlamaTokenizer, CodeLlamaTokenizer, Qwen2Tokenizer, "
         "Qwen3_5Tokenizer or GPT2Tokenizer, or else PreTrainedTokenizerFast, which follows tokenizer.json "

@@ -19,7 +19,7 @@ AddedToken read_added_token(const nlohmann::json& token, const std::string& wher
 
 // tokenizer_config.json, special_tokens_map.json and added_tokens.json, and the type of the model in config.json.
 // transformers chooses a class by them. Some classes take pieces and merges alone from tokenizer.json and have all else
-// of their own.
+// of their own: policy/text/file_or_class.h says which one counts.
 //
 // Source: AutoTokenizer, TokenizersBackend and its classes LlamaTokenizer, CodeLlamaTokenizer, Qwen2Tokenizer,
 // Qwen3_5Tokenizer and GPT2Tokenizer of transformers 5.17 | a class of the other alphabet than tokenizer.json's (bytes or
@@ -34,7 +34,9 @@ class FolderTokens {
   FolderTokens(const Files& files, const std::string& dir, const nlohmann::json& model_config,
                std::vector<AddedToken> json_tokens);
 
-  // Whether the class takes pieces and merges alone from a tokenizer.json whose pieces are of bytes, or of characters.
+  // The class, where it takes pieces and merges alone from tokenizer.json; else empty.
+  std::string class_name() const;
+  // Whether it does so of a tokenizer.json whose pieces are of bytes, or of characters.
   bool rebuilds(bool bytes) const;
   // Then it is one of these. Pieces of bytes: whether it normalises to NFC, its pattern (none: that of bytes), and whether
   // a space comes before a text.
@@ -57,6 +59,7 @@ class FolderTokens {
     bool extra = false;  // one of a list, without a name for what it is
   };
 
+  static const std::map<std::string, Class>& classes();
   Class class_of(const std::string& name) const;
   Class chosen_class(const nlohmann::json& model_config) const;
   void take_listed(const Files& files, const std::string& dir, const std::vector<AddedToken>& json_tokens);

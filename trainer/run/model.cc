@@ -13,9 +13,14 @@ namespace temper::trainer {
 
 using policy::Tokenizer;
 
+void say_remarks(const Tokenizer& tokenizer) {
+  for (const std::string& line : tokenizer.remarks()) say_beside(line);
+}
+
 // The first rank decides, so that a template is run once, on one day.
 void decide_chat(Tokenizer& tokenizer, const policy::ChatSource& source, policy::Communicator* ranks) {
   const bool first = !ranks || ranks->rank() == 0;
+  if (first) say_remarks(tokenizer);
   std::string layout, problem;
   if (first) try {
       for (const std::string& line : policy::choose_chat(tokenizer, source)) say_beside(line);

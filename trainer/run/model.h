@@ -26,7 +26,10 @@ struct Model {
 Model load_model(const std::filesystem::path& dir, const policy::PolicyOptions& options = {},
                  const policy::ChatSource* chat = nullptr);
 
-// Decides it for a tokenizer alone. Errors: as above.
+// Says on standard error where other programs would give other ids.
+void say_remarks(const policy::Tokenizer& tokenizer);
+
+// Decides it for a tokenizer alone, and says those remarks. Errors: as above.
 void decide_chat(policy::Tokenizer& tokenizer, const policy::ChatSource& source,
                  policy::Communicator* ranks = nullptr);
 

@@ -34,6 +34,8 @@ class Normalizer {
   bool empty() const { return steps_.empty(); }
   // A name, as `tokenizers` normalises it to look for it.
   std::string of_name(const std::string& name) const;
+  // The same steps.
+  bool operator==(const Normalizer&) const = default;
 
   static Normalizer composing();  // NFC
 
@@ -44,6 +46,7 @@ class Normalizer {
     int form = 0;          // of a normal form, utf8proc's options
     std::string from, to;  // of a replacement; `to` also of a text in front
     bool left = false, right = false;
+    bool operator==(const Step&) const = default;
   };
   struct Work;
 

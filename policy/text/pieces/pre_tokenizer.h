@@ -34,6 +34,8 @@ class PreTokenizer {
   void each(std::string_view text, Place place, const Take& take) const { run(0, text, place, take); }
   // Whether pieces are of bytes; else they are of characters.
   bool byte_level() const { return byte_level_; }
+  // The same steps: every text is cut at the same places.
+  bool operator==(const PreTokenizer&) const = default;
 
  private:
   enum class Behavior { kIsolated, kRemoved, kMergedWithPrevious, kMergedWithNext, kContiguous };
@@ -44,6 +46,7 @@ class PreTokenizer {
     std::string space;   // what a space becomes; "": stays
     std::string prefix;  // what comes before a text that does not begin with it
     PrependScheme scheme = PrependScheme::kNever;
+    bool operator==(const Step&) const = default;
   };
 
   void add(const nlohmann::json& json, const std::string& origin);

@@ -32,6 +32,7 @@ struct TokenizerParts {
   std::unique_ptr<TextEncoder> encoder;
   std::vector<std::string> texts;  // [vocab_size] what each id decodes to; "" for special tokens and for none
   std::map<int64_t, AddedToken> added;  // by id
+  std::vector<std::string> remarks;     // lines for whoever loads it
 };
 
 // Adds the tokens to `parts`: their texts, and their ids. `pieces`: how many ids the model has. Errors: ConfigError

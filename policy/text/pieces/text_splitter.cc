@@ -62,6 +62,8 @@ std::string_view known_pattern(std::string_view pattern, const std::string& wher
 
 struct TextSplitter::Code {
   pcre2_code* code = nullptr;
+  std::string pattern = {};
+  uint32_t options = 0;
   ~Code() { pcre2_code_free(code); }
 };
 
@@ -71,11 +73,17 @@ TextSplitter::TextSplitter(std::string_view pattern, uint32_t options) : code_(s
   code_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), options, &error,
                               &at, nullptr);
   TEMPER_CHECK(code_->code, "PCRE2 error {} at {} of {}", error, at, pattern);
+  code_->pattern = pattern;
+  code_->options = options;
   pcre2_jit_compile(code_->code, PCRE2_JIT_COMPLETE);  // where there is no JIT it is interpreted
 }
 
 TextSplitter::TextSplitter(std::string_view pattern, const std::string& where)
     : TextSplitter(known_pattern(pattern, where), kClassesOfUnicode) {}
+
+bool TextSplitter::operator==(const TextSplitter& other) const {
+  return code_->pattern == other.code_->pattern && code_->options == other.code_->options;
+}
 
 TextSplitter TextSplitter::literal(std::string_view text) { return {text, PCRE2_UTF | PCRE2_LITERAL}; }
 

@@ -28,6 +28,7 @@ class TextSplitter {
   TextSplitter(TextSplitter&&) noexcept;
   TextSplitter& operator=(TextSplitter&&) noexcept;
   ~TextSplitter();
+  bool operator==(const TextSplitter& other) const;  // the same pattern, read the same way
 
   // One text being cut.
   class Cut {

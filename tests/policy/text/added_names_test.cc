@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "policy/text/pieces/text_splitter.h"
 #include "policy/text/tokenizer.h"
 #include "tests/policy/text/small_tokenizer_json.h"
 #include "tests/policy/text/tokenizer_fixture.h"
@@ -116,10 +117,10 @@ TEST(FolderTokens, FlagsOfTheConfigGoFirst) {
       {"260", {{"content", "<|end|>"}, {"special", true}, {"rstrip", true}, {"normalized", false}}}};
   const Json config = {{"added_tokens_decoder", listed}, {"eos_token", "<|end|>"}};
   EXPECT_EQ(loaded(flagged({}), config).encode_written("<|end|>\n"), Ids{260});
-  // Qwen2's class adds its named tokens by their names alone.
+  // Qwen2's class adds its named tokens by their names alone, which does not count against the file.
   EXPECT_EQ(loaded(flagged({"rstrip"}), {{"eos_token", "<|end|>"}}, {{"model_type", "qwen2"}})
                 .encode_written("<|end|>\n"),
-            (Ids{260, '\n'}));
+            Ids{260});
 }
 
 TEST(FolderTokens, ATokenNamedByTheConfigIsSpecial) {
@@ -138,6 +139,64 @@ TEST(FolderTokens, AClassThatIsNotKnownIsNamed) {
     EXPECT_NE(std::string(e.what()).find("tokenizer_class 'T5Tokenizer' is not known"), std::string::npos)
         << e.what();
   }
+}
+
+// Steps in front of bytes.
+Json bytes_behind(const Json& step, bool use_regex) {
+  const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", use_regex}};
+  return {{"type", "Sequence"}, {"pretokenizers", Json::array({step, bytes})}};
+}
+
+// What Digits does before GPT-2's pattern.
+Json by_digits() {
+  Json json = small_tokenizer_json();
+  json["normalizer"] = nullptr;
+  json["model"]["vocab"]["12"] = 260;
+  json["model"]["merges"].push_back("1 2");
+  json["pre_tokenizer"] = bytes_behind({{"type", "Digits"}, {"individual_digits", true}}, true);
+  return json;
+}
+
+TEST(FileOrClass, TheFileCountsWhereAClassLeavesOutWhatItSays) {
+  const Tokenizer none = loaded(by_digits(), {{"tokenizer_class", "PreTrainedTokenizerFast"}});
+  EXPECT_EQ(none.encode("12"), (Ids{'1', '2'}));
+  EXPECT_TRUE(none.remarks().empty());
+  const Json llama = {{"model_type", "llama"}};
+  for (const char* name : {"GPT2Tokenizer", "Qwen2TokenizerFast", "LlamaTokenizer"}) {
+    const Tokenizer tokenizer = loaded(by_digits(), {{"tokenizer_class", name}}, llama);
+    EXPECT_EQ(tokenizer.encode("12"), (Ids{'1', '2'})) << name;
+    ASSERT_EQ(tokenizer.remarks().size(), 1u) << name;
+    const std::string& line = tokenizer.remarks()[0];
+    for (const char* part : {"tokenizer.json", "transformers 5", "Tokenizer for this folder"})
+      EXPECT_NE(line.find(part), std::string::npos) << line;
+  }
+}
+
+TEST(FileOrClass, NothingIsSaidWhereBothAreTheSame) {
+  Json json = small_tokenizer_json();
+  json["normalizer"] = nullptr;
+  EXPECT_TRUE(loaded(json, {{"tokenizer_class", "GPT2Tokenizer"}}).remarks().empty());
+  json["normalizer"] = {{"type", "NFC"}};
+  EXPECT_NE(loaded(json, {{"tokenizer_class", "GPT2Tokenizer"}}).remarks().at(0).find("its normalizer,"),
+            std::string::npos);
+  const Json pattern = {{"Regex", TextSplitter::qwen2_pattern()}};
+  json["pre_tokenizer"] = bytes_behind(
+      {{"type", "Split"}, {"pattern", pattern}, {"behavior", "Isolated"}, {"invert", false}}, false);
+  const Json qwen = {{"model_type", "qwen2"}};
+  EXPECT_TRUE(loaded(json, {{"tokenizer_class", "Qwen2Tokenizer"}}, qwen).remarks().empty());
+  json["added_tokens"][0]["rstrip"] = true;
+  const auto remarks = loaded(json, {{"eos_token", "<|end|>"}}, qwen).remarks();
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("its added_tokens"), std::string::npos) << remarks[0];
+}
+
+TEST(FileOrClass, ATokenForTheUnknownNeedsNoPieceWhereNothingIsUnknown) {
+  Json json = small_tokenizer_json();
+  json["model"]["unk_token"] = "";  // as GPT-2's file has it
+  EXPECT_EQ(loaded(json).encode("x"), Ids{'x'});
+  json["model"]["vocab"].erase("z");
+  json["model"]["vocab"]["zz"] = int('z');
+  EXPECT_THROW(loaded(json), ConfigError);
 }
 
 TEST(Tokenizer, APointerOfGitLfsIsToldAsSuch) {
@@ -215,6 +274,27 @@ TEST(Pieces, ASpaceComesBeforeATextAsTheClassHasIt) {
   EXPECT_EQ(loaded(json, {{"tokenizer_class", "LlamaTokenizer"}}, {{"model_type", "mistral"}})
                 .encode_written("a<s>a"),
             (Ids{259, 1, 259}));
+}
+
+TEST(FileOrClass, OfCharactersTheClassPlacesSpacesAloneAndNothingElse) {
+  const auto metaspace = [](const char* scheme, bool split) {
+    return Json{
+        {"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", scheme}, {"split", split}};
+  };
+  const auto of = [](const Json& json, Json config) {
+    config["tokenizer_class"] = "LlamaTokenizer";
+    config["unk_token"] = "<unk>";
+    return loaded(json, config, {{"model_type", "llama"}});
+  };
+  EXPECT_TRUE(of(pieces_json(metaspace("first", false)), {{"legacy", false}}).remarks().empty());
+  const Tokenizer always = of(pieces_json(metaspace("first", false)), {{"legacy", true}});
+  EXPECT_EQ(always.encode_written("a<s>a"), (Ids{262, 1, 262}));
+  ASSERT_EQ(always.remarks().size(), 1u);
+  EXPECT_NE(always.remarks()[0].find("ids are those of the class LlamaTokenizer"), std::string::npos);
+  const Tokenizer split = of(pieces_json(metaspace("first", true)), {{"legacy", true}});
+  EXPECT_EQ(split.encode_written("a<s>a"), (Ids{262, 1, 259}));
+  ASSERT_EQ(split.remarks().size(), 1u);
+  EXPECT_NE(split.remarks()[0].find("ids are those of tokenizer.json"), std::string::npos);
 }
 
 }  // namespace

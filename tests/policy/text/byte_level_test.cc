@@ -86,7 +86,6 @@ TEST(ByteLevel, WhatIsNotKnownIsNamed) {
         "pattern (a+)+$ is not known"}},
       {"/model/type", {"WordPiece", "model.type"}},
       {"/model/byte_fallback", {"yes", "model.byte_fallback"}},
-      {"/model/unk_token", {"<none>", "model.unk_token"}},
       {"/model/dropout", {0.1, "model.dropout"}},
       {"/model/merges/0", {"b q", "model.merges: entry 0"}},
       {"/model/vocab/a", {-1, "model.vocab: id -1 of 'a'"}},

@@ -1,6 +1,7 @@
 """Folders of small tokenizers in the forms that published ones have."""
 
 import copy
+import functools
 import io
 import json
 import pathlib
@@ -14,11 +15,11 @@ DEEPSEEK_V3 = [r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",
                "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"]
 DEEPSEEK_CODER = ["[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+"]
 QWEN35 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
-CASED = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+"
-         r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+CASED = vocabularies.GPT4O_PATTERN
 MARK = "\u2581"
 
 
+@functools.cache
 def corpus():
     return [t[:3000] for t in tokenizer_texts.code()[::40]] + tokenizer_texts.LANGUAGES * 3
 
@@ -78,33 +79,44 @@ def pieces_json(model, normalizer, pre, decoder=None, added=None, **changes):
     return json.loads(bpe.to_str())
 
 
+def forms_of_pieces(model):
+    """Name, tokenizer.json, tokenizer_config.json and the model's type of a sentencepiece model, as both transformers save it."""
+    legacy4 = normalizers.Sequence([normalizers.Prepend(MARK), normalizers.Replace(" ", MARK)])
+    llama = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    for pipeline, normalizer, pre in (("prepend and replace", legacy4, None), ("metaspace first", None, pre_tokenizers.Metaspace(MARK, "first", False)), ("metaspace always", None, pre_tokenizers.Metaspace(MARK, "always", False))):
+        content = pieces_json(model, normalizer, pre)
+        yield f"{pipeline}, as the file has it", content, {**llama, "tokenizer_class": "PreTrainedTokenizerFast"}, "mistral"
+        for chosen in ({"legacy": True}, {"legacy": False}, {}, {"add_prefix_space": False}):
+            yield f"{pipeline}, by Llama's class, {chosen}", content, {**llama, **chosen}, "llama"
+
+
 def flagged(**flags):
     return [token("<|endoftext|>"), token("<|im_start|>", **flags), token("<|im_end|>", **flags), token("<think>", special=False, **flags), token(" float", special=False, **flags),
             token("x", special=False, **flags), token("\u00c5", special=False, **flags)]
 
 
 def forms():
-    """Name → (files of the folder, its config.json)."""
+    """Name → (files of the folder, its config.json, whether tokenizer.json counts against the class that transformers takes)."""
     made, qwen, llama3 = {}, vocabularies.QWEN_PATTERN, vocabularies.LLAMA3_PATTERN
 
-    def add(name, json_file=None, model=None, kind="llama", **config):
+    def add(name, json_file=None, model=None, kind="llama", by_file=False, **config):
         files = {"tokenizer_config.json": config}
         if json_file:
             files["tokenizer.json"] = json_file
         if model:
             files["tokenizer.model"] = model
-        made[name] = files, {"model_type": kind}
+        made[name] = files, {"model_type": kind}, by_file
 
     plain = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
     qwen_json = byte_level(sequence(split(qwen), level()), normalizers.NFC())
     add("qwen3", qwen_json, kind="qwen3", **{**plain, "tokenizer_class": "Qwen2Tokenizer"})
     add("qwen2 without a class of its own", qwen_json, kind="qwen2", **plain)
-    add("qwen2 of another pattern", byte_level(sequence(split(llama3), level())), kind="qwen2", **plain)
+    add("qwen2 of another pattern", byte_level(sequence(split(llama3), level())), kind="qwen2", by_file=True, **plain)
     add("llama 3", byte_level(sequence(split(llama3), level()), ignore_merges=True), **plain)
     add("no tokenizer_config", byte_level(sequence(split(llama3), level())), kind="llama")
     smol = sequence(pre_tokenizers.Digits(individual_digits=True), level(True))
     add("smollm2", byte_level(smol, alphabet=False), **plain)
-    add("smollm2 by GPT-2's class", byte_level(smol, alphabet=False), **{**plain, "tokenizer_class": "GPT2Tokenizer", "bos_token": "<|im_start|>", "unk_token": "<|endoftext|>", "add_prefix_space": False})
+    add("smollm2 by GPT-2's class", byte_level(smol, alphabet=False), by_file=True, **{**plain, "tokenizer_class": "GPT2Tokenizer", "bos_token": "<|im_start|>", "unk_token": "<|endoftext|>", "add_prefix_space": False})
     add("bytes without pieces, unknown", byte_level(smol, alphabet=False, unk_token="<unk>"), **plain)
     add("bytes without pieces, fused unknown", byte_level(smol, alphabet=False, unk_token="<unk>", fuse_unk=True), **plain)
     add("digits together", byte_level(sequence(pre_tokenizers.Digits(individual_digits=False), level(True))), **plain)
@@ -126,14 +138,14 @@ def forms():
     for flag in ("lstrip", "rstrip", "single_word"):
         json_file = byte_level(sequence(split(qwen), level()), normalizers.NFC(), added=flagged(**{flag: True}))
         add(flag, json_file, **plain)
-        add(f"{flag}, qwen2's class", json_file, kind="qwen2", **plain)
+        add(f"{flag}, qwen2's class", json_file, kind="qwen2", by_file=True, **plain)
         add(f"{flag}, normalized", byte_level(sequence(split(qwen), level()), normalizers.NFC(), added=flagged(**{flag: True}, normalized=True)), **plain)
     add("all flags", byte_level(sequence(split(llama3), level()), added=flagged(lstrip=True, rstrip=True)), **plain)
     listed = {t["id"]: {k: v for k, v in t.items() if k != "id"} for t in qwen_json["added_tokens"]}
     for entry in listed.values():
         entry["rstrip"] = True
     add("flags in tokenizer_config", qwen_json, kind="llama", **plain, added_tokens_decoder=listed)
-    add("flags in tokenizer_config, qwen3", qwen_json, kind="qwen3", **{**plain, "tokenizer_class": "Qwen2Tokenizer"}, added_tokens_decoder=listed)
+    add("flags in tokenizer_config, qwen3", qwen_json, kind="qwen3", by_file=True, **{**plain, "tokenizer_class": "Qwen2Tokenizer"}, added_tokens_decoder=listed)
     add("not special at the end", byte_level(level(True), added=[token("<|endoftext|>"), token("<|im_start|>"), token("<|im_end|>", special=False)]), **plain, additional_special_tokens=["<|im_start|>"])
     inside = copy.deepcopy(qwen_json)
     inside["model"]["vocab"]["<|tool|>"] = len(inside["model"]["vocab"])
@@ -159,7 +171,20 @@ def forms():
         add(f"prepend and replace, {name}", pieces_json(model, legacy4, None, added=chat), kind=kind, **config)
         for prepend in ("first", "always", "never"):
             add(f"metaspace {prepend}, {name}", pieces_json(model, None, scheme(prepend), added=chat), kind=kind, **config)
-            add(f"metaspace {prepend} that splits, {name}", pieces_json(model, None, scheme(prepend, True)), kind=kind, **config)
+            add(f"metaspace {prepend} that splits, {name}", pieces_json(model, None, scheme(prepend, True)), kind=kind, by_file=kind != "mistral", **config)
+    # What else a class of Llama's would leave out.
+    add("pieces, digits alone, by Llama's class", pieces_json(model, normalizers.Replace(" ", MARK), pre_tokenizers.Digits(True)), by_file=True, **llama)
+    add("pieces, NFKC, by Llama's class", pieces_json(model, normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(" ", MARK)]), None), by_file=True, **llama)
+    add("pieces, ignore_merges, by Llama's class", pieces_json(model, None, scheme("first"), ignore_merges=True), by_file=True, **llama)
+    add("pieces without bytes, by Llama's class", pieces_json(model, None, scheme("first"), byte_fallback=False), by_file=True, **llama)
+    add("bytes, by Llama's class", byte_level(sequence(split(llama3), level())), by_file=True, **{**plain, "tokenizer_class": "LlamaTokenizerFast"})
+    add("NFC, by GPT-2's class", byte_level(level(True), normalizers.NFC()), by_file=True, **{**plain, "tokenizer_class": "GPT2Tokenizer"})
+    add("punctuation, by GPT-2's class", byte_level(sequence(pre_tokenizers.Punctuation("isolated"), level(True))), by_file=True, **{**plain, "tokenizer_class": "GPT2Tokenizer"})
+    add("gpt-2 by its class", byte_level(level(True)), **{**plain, "tokenizer_class": "GPT2Tokenizer"})
+    add("gpt-2 with a space before by its class", byte_level(level(True, add_prefix_space=True)), **{**plain, "tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True})
+    add("gpt-2 with a space before that its class leaves out", byte_level(level(True, add_prefix_space=True)), by_file=True, **{**plain, "tokenizer_class": "GPT2Tokenizer"})
+    add("qwen 3.5 by its class", byte_level(sequence(split(QWEN35), level()), normalizers.NFC()), kind="qwen3_5", **{**plain, "tokenizer_class": "Qwen3_5Tokenizer"})
+    add("qwen3 without NFC", byte_level(sequence(split(qwen), level())), kind="qwen3", by_file=True, **{**plain, "tokenizer_class": "Qwen2Tokenizer"})
     for chosen in ({"legacy": True}, {"legacy": False}, {}):
         add(f"tokenizer.model, {chosen}", model=model, **llama, **chosen)
         add(f"tokenizer.model with more tokens, {chosen}", model=model, **llama, **chosen, added_tokens_decoder={

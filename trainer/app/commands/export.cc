@@ -46,6 +46,7 @@ void decide_ends(policy::Tokenizer& tokenizer, const std::filesystem::path& from
 int copy_folder(const std::filesystem::path& from, const std::string& dir, policy::ExportOptions options) {
   policy::check_model_folder(from);
   policy::Tokenizer tokenizer = policy::Tokenizer::load(from);
+  say_remarks(tokenizer);
   decide_ends(tokenizer, from);
   options.origin = policy::read_origin(from);
   options.taught = is_of_run(from);

@@ -90,7 +90,10 @@ class Conversations {
 int run_tokenize(const TokenizeWords& words) {
   policy::Tokenizer tokenizer = policy::Tokenizer::load(model_folder(words.model, "--model"));
   std::optional<Conversations> conversations;
-  if (!words.chat.empty()) conversations.emplace(tokenizer, words);
+  if (!words.chat.empty())
+    conversations.emplace(tokenizer, words);
+  else
+    say_remarks(tokenizer);
   const auto ids_of = [&](std::string_view text) {
     if (conversations) return conversations->ids(text);
     return words.special ? tokenizer.encode_written(text) : tokenizer.encode(text);
