@@ -1,5 +1,7 @@
 """Texts on which tokenizers differ: code, languages, white space, names of tokens inside words."""
 
+import functools
+import os
 import pathlib
 import random
 
@@ -26,9 +28,14 @@ ALPHABETS = ["abcdefghij klmnop qrstuv wxyz", "ABC abc 012 3.14 _+-*/(){}[];\n\t
              "\u00a0\u2003\u3000\u0085 \r\n\tx", "'s't're'll <|>{}\"", "01234 56789,.", "\u2581 a", "\u0430\u0431 \u0394\u03b5 \u0561", "<>/s|[INST] "]
 
 
+@functools.cache
 def code():
-    files = sorted(p for e in ("*.cc", "*.h", "*.cu", "*.md", "*.py", "*.yaml") for p in ROOT.glob("*/**/" + e) if not {".deps", "build"} & set(p.parts))
-    return [p.read_text(errors="replace") for p in files]
+    """The texts of this repository's sources. Folders of builds are large and not looked into."""
+    files = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [] if folder == str(ROOT / "tests/fuzz/corpus") else sorted(f for f in folders if not f.startswith((".", "build", "runs")))
+        files += [pathlib.Path(folder) / name for name in names if folder != str(ROOT) and name.endswith((".cc", ".h", ".cu", ".md", ".py", ".yaml"))]
+    return [p.read_text(errors="replace") for p in sorted(files)]
 
 
 def texts(count, names, seed=1):
