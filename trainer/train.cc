@@ -1,6 +1,7 @@
 #include "trainer/train.h"
 
 #include "trainer/cold_start/starting_model.h"
+#include "trainer/run/lost_bytes.h"
 #include "trainer/run/recorder.h"
 #include "trainer/run/task_order.h"
 
@@ -39,12 +40,14 @@ void train(const RunConfig& config, env::Judge& judge, Run& run) {
                   config.run.steps);
   TaskOrder order(config.tasks, judge.tasks(), uint64_t(config.run.seed));
   StepRecorder record(config, model, learner, order, judge, run);
+  const LostBytes lost(model.tokenizer);
   const int64_t done = record.begin();
   record.evaluation_before();
 
   for (int64_t step = done + 1; run.goes_on(step); ++step) {
     const rollout::Batch batch =
         rollout.run(step, requests_of_step(config, order, step), record.rollout_bar());
+    lost.say("the prompts and messages of rollouts so far");
     if (rollout.stats().given_up) break;  // nothing is learned from half a step
     order.observe(batch);
     record.check_replicas();

@@ -10,6 +10,7 @@
 #include "trainer/config/device.h"
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
+#include "trainer/run/lost_bytes.h"
 
 namespace temper::trainer {
 
@@ -97,9 +98,13 @@ LearnedRows rows_of_all_traces(const RunConfig& config, const std::vector<Task>&
 LearnedRows rows_of(const RunConfig& config, const Source& source, const std::vector<Task>& tasks,
                     const Model& model) {
   const int64_t max_tokens = longest_row(config.cold_start, model.policy.config());
-  return source.examples.empty()
-             ? rows_of_all_traces(config, tasks, source.traces, model.tokenizer, max_tokens)
-             : rows_of_examples(config.cold_start.data, source.examples, model.tokenizer, max_tokens);
+  const LostBytes lost(model.tokenizer);
+  LearnedRows rows =
+      source.examples.empty()
+          ? rows_of_all_traces(config, tasks, source.traces, model.tokenizer, max_tokens)
+          : rows_of_examples(config.cold_start.data, source.examples, model.tokenizer, max_tokens);
+  lost.say("the conversations of the cold start");
+  return rows;
 }
 
 // The state of the cold start at the run's checkpoint, if it has one. The model is restored to that state.
