@@ -1,5 +1,5 @@
 // What the files beside a tokenizer.json make of it: flags and names of tokens, the class. The vocabularies are small and
-// read once; tests/fuzz/tokenizer_folder_fuzz.cc has whole folders. One line for each: tokenizer_config.json,
+// read once; tests/fuzz/text/tokenizer_folder_fuzz.cc has whole folders. One line for each: tokenizer_config.json,
 // special_tokens_map.json, added_tokens.json, config.json, a text.
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Layouts of chats. An object is read as one that a checkpoint keeps; anything else is a chat template
-// (tests/fuzz/fuzzed_renderer.h), off which one is read. A layout that is taken reads back as itself, writes any
+// (tests/fuzz/text/fuzzed_renderer.h), off which one is read. A layout that is taken reads back as itself, writes any
 // conversation, and is true to the template wherever it was tried.
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 #include "policy/chat/comparison.h"
 #include "policy/chat/derivation.h"
 #include "policy/chat/trials.h"
-#include "tests/fuzz/fuzzed_renderer.h"
 #include "tests/fuzz/helpers.h"
 #include "tests/fuzz/target.h"
+#include "tests/fuzz/text/fuzzed_renderer.h"
 #include "tests/policy/text/small_tokenizer_json.h"
 
 namespace temper::policy {
