@@ -239,6 +239,38 @@ class Whole(Program):
             for text in ("nonsense", "{}", f"[{DEEP}]", f'[{{"role": {DEEP}, "content": "x"}}]', f'[{{"role": "user", "content": {DEEP}}}]'):
                 self.check(temper("tokenize", "--model", self.model, *words, stdin=text), 2, "the input must be a JSON list of ")
 
+    def test_model(self):
+        page = json.loads(self.check(temper("model", self.run_dir, "--json"), 0))
+        config = json.loads((self.model / "config.json").read_text())
+        self.assertTrue(page["usable"])
+        self.assertEqual(page["refused"], {})
+        self.assertEqual(page["shape"]["family"], config["model_type"])
+        self.assertEqual(page["shape"]["num_key_value_heads"], config["num_key_value_heads"])
+        self.assertEqual(page["positions"]["max_position_embeddings"], config["max_position_embeddings"])
+        self.assertEqual(page["weights"]["files"], ["model.safetensors"])
+        self.assertEqual(page["stops"][0], {"id": config["eos_token_id"], "name": "<|im_end|>"})
+        self.assertEqual(page["chat"]["format"], "temper")
+        self.assertIn("Hello.<|im_end|>", page["example"])
+        self.assertIn(page["here"]["device"], ("cpu", "cuda"))
+        self.check(temper("model", self.model), 0, "sentencepiece", "every tensor of the shape is there", "none: head_dim is")
+
+    def test_model_says_all_that_is_refused(self):
+        copy = self.broken_copy("refused")
+        config = json.loads((copy / "config.json").read_text())
+        config["num_hidden_layers"] += 1
+        (copy / "config.json").write_text(json.dumps(config))
+        (copy / "chat_template.jinja").write_text("{% for m in messages %}{{ m.content[::-1] }}<|im_end|>{% endfor %}")
+        page = json.loads(self.check(temper("model", copy, "--json"), 2))
+        self.assertFalse(page["usable"])
+        self.assertEqual(set(page["refused"]), {"weights", "chat"})
+        self.assertIn("is missing", page["refused"]["weights"])
+        self.assertIn("model.chat_format=", page["refused"]["chat"])
+        self.check(temper("model", copy), 2, "REFUSED: ")
+        page = json.loads(self.check(temper("model", copy, "--json", "--chat", "temper"), 2))
+        self.assertEqual(set(page["refused"]), {"weights"})
+        self.check(temper("model", WORK / "nowhere"), 2, "model: ", "no such folder")
+        self.check(temper("model", self.model, "--chat", "nonsense"), 2, "'nonsense' is not allowed")
+
     def test_logprobs(self):
         ids = [[5, 6, 7], [8, 9]]
         rows = json.loads(self.check(temper("logprobs", "--model", self.model, stdin=json.dumps({"ids": ids})), 0))

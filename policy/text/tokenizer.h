@@ -74,7 +74,8 @@ class Tokenizer {
   std::optional<int32_t> find_special(std::string_view name) const;
   int32_t special(std::string_view name) const;  // TEMPER_CHECK on an unknown name
   bool is_special(int32_t id) const;             // decode() gives nothing for it
-  int64_t vocab_size() const;                    // ids are [0, vocab_size())
+  const std::string& kind() const;  // for people: "byte-pair encoding of bytes in tokenizer.json"
+  int64_t vocab_size() const;       // ids are [0, vocab_size())
 
   // The files that describe the tokenizer, name → content: as they came, or those that make transformers load
   // a trained one.
