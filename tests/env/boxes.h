@@ -9,6 +9,7 @@
 #include "env/box/runner_process.h"
 #include "env/compile/compile_box.h"
 #include "env/languages/language.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 
@@ -20,8 +21,11 @@ inline const Toolchain& test_toolchain() {
   return tools;
 }
 
+// What compiles is not asked how long it takes on a busy machine.
+inline CompileQuota test_quota() { return {.wall = kPatience_ms}; }
+
 // Whose entry point is `extern "C" void kernel(…)` with any arguments.
-inline CompileResult compile_here(const std::string& source, CompileQuota quota = {}) {
+inline CompileResult compile_here(const std::string& source, CompileQuota quota = test_quota()) {
   const std::string entry = "\nextern \"C\" [[gnu::alias(\"kernel\")]] void temper_kernel();\n";
   return compile(test_toolchain(), source + entry, quota, kTestUser);
 }
@@ -35,8 +39,7 @@ inline RunnerOptions test_runner_options() {
 }
 
 // What became of a candidate: of its load or of the first of three calls that failed, "" if all was well.
-inline std::string run_here(const std::string& source,
-                            std::chrono::milliseconds budget = std::chrono::seconds(2)) {
+inline std::string run_here(const std::string& source, std::chrono::milliseconds budget = kPatience_ms) {
   const auto compiled = compile_here(source);
   if (!compiled.ok) return compiled.reason + " " + compiled.diagnostics;
   RunnerProcess runner(test_runner_options());
