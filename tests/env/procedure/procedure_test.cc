@@ -36,8 +36,10 @@ struct BusyLane {
   OracleProcess oracle{TEMPER_BINARY_DIR "/temper-oracle", tasks};
 
   Verdict judge(const std::string& source) {
-    RunnerProcess runner(test_runner_options());
-    return Procedure(options, {test_toolchain()}, roofs, oracle, runner, tasks, 0).judge(source);
+    return judged_at_last([&] {
+      RunnerProcess runner(test_runner_options());
+      return Procedure(options, {test_toolchain()}, roofs, oracle, runner, tasks, 0).judge(source);
+    });
   }
 };
 

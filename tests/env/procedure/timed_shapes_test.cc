@@ -32,11 +32,13 @@ struct ShapesLane {
   }
 
   Verdict judge(const std::string& source) {
-    RunnerProcess runner(test_runner_options());
-    Procedure procedure(options, tools, roofs, oracle, runner, tasks, 0);
-    const Verdict verdict = procedure.judge(source);
-    object = procedure.object();
-    return verdict;
+    return judged_at_last([&] {
+      RunnerProcess runner(test_runner_options());
+      Procedure procedure(options, tools, roofs, oracle, runner, tasks, 0);
+      const Verdict verdict = procedure.judge(source);
+      object = procedure.object();
+      return verdict;
+    });
   }
 };
 
