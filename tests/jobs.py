@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 import patience
+from patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path()
@@ -85,9 +86,9 @@ def patient():
     return patience.patience(BUILD / "temper")
 
 
-def run_mpi(count, *command, timeout=120, **environment):
+def run_mpi(count, *command, **environment):
     done = subprocess.run([*MPIRUN, "-np", str(count), *map(str, command)], capture_output=True, text=True,
-                          errors="replace", timeout=timeout * patient(), env=plain_environment(**environment), cwd=ROOT)
+                          errors="replace", timeout=PATIENCE_S * patient(), env=plain_environment(**environment), cwd=ROOT)
     return Ended(done.stdout + done.stderr, [done.returncode])
 
 
@@ -138,7 +139,7 @@ def taught():
     return train_alone(*TAUGHT, "run.steps=0", "cold_start.epochs=40") / "checkpoints/cold_start"
 
 
-def wait_all(processes, timeout=120):
+def wait_all(processes, timeout=PATIENCE_S):
     texts = [p.communicate(timeout=timeout * patient())[0] for p in processes]
     return Ended("".join(texts), [p.returncode for p in processes])
 
