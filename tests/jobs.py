@@ -41,10 +41,20 @@ def have_mpi():
     return shutil.which("mpirun") is not None and (BUILD / "libtemper-mpi.so").exists()
 
 
+CLAIMS = []  # of ports, by names of sockets: a name has one owner on the machine, and is free when this process ends
+
+
 def free_port():
-    """Below those that the system gives to whoever connects."""
+    """Below those that the system gives to whoever connects, and for these tests alone: those beside them claim others."""
     while True:
         port = random.randrange(20000, 32000)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0temper-test-port-{port}")
+        except OSError:
+            claim.close()
+            continue
+        CLAIMS.append(claim)
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) != 0:
                 return port
