@@ -9,12 +9,12 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 import attack_files
 from attack_cases import good_files
+from patience import PATIENCE_S, comes_true
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPER = ""
@@ -34,7 +34,7 @@ eval: {samples: 2}
 """
 
 
-def temper(*words, stdin="", env=None, timeout=300):
+def temper(*words, stdin="", env=None, timeout=PATIENCE_S):
     return subprocess.run([TEMPER, *map(str, words)], input=stdin, capture_output=True, text=True,
                           errors="replace", cwd=ROOT, env=env, timeout=timeout)
 
@@ -112,7 +112,7 @@ class BadInput(Program):
     def in_namespaces(self, script, *words):
         """Runs the shell's script as root of namespaces of its own, the program as $0 and the words as $@."""
         result = subprocess.run(["unshare", "-rm", "sh", "-c", script, TEMPER, *map(str, words)], capture_output=True,
-                                text=True, cwd=ROOT, timeout=300)
+                                text=True, cwd=ROOT, timeout=PATIENCE_S)
         if "unshare:" in result.stderr or "mount:" in result.stderr or "Permission denied" in result.stderr:
             self.skipTest("no permission: " + result.stderr)
         return result
@@ -392,11 +392,9 @@ class Whole(Program):
         process = subprocess.Popen([TEMPER, "train", str(tiny_config()), f"run.dir={run}", "run.steps=1000",
                                     "eval.before=false", f"model.path={self.run_dir / 'checkpoints/cold_start'}"],
                                    cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        deadline = time.time() + 120
-        while not (run / "trajectories/step_000001.safetensors").exists() and time.time() < deadline:
-            time.sleep(0.1)
+        self.assertTrue(comes_true((run / "trajectories/step_000001.safetensors").exists))
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, out)
         self.assertTrue((run / "checkpoints/final/model.safetensors").exists())
 
@@ -409,7 +407,7 @@ class Whole(Program):
         while "policy: new" not in said and (line := process.stdout.readline()):
             said += line
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, said + out)
         self.assertIn("nothing was kept", out)
         self.assertFalse(run.exists())

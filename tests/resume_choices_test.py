@@ -3,10 +3,10 @@
 import json
 import shutil
 import subprocess
-import time
 
 import jobs
 from jobs import run_tests, start_temper, taught
+from patience import comes_true
 from resumed_runs import BASE, STEPS, Resume, after, cache, figures, run, state, steps_saved, trajectories, trees, uninterrupted
 
 
@@ -124,10 +124,7 @@ class Choosing(Resume):
     def test_a_directory_in_use(self):
         first = start_temper(1, f"run.dir={self.dir}", f"model.path={taught()}", *BASE, "run.steps=100000")
         try:
-            for _ in range(300):
-                if (self.dir / "metrics.jsonl").exists():
-                    break
-                time.sleep(0.1)
+            self.assertTrue(comes_true((self.dir / "metrics.jsonl").exists))
             for more in ("run.overwrite=false", "run.overwrite=true"):
                 text = self.expect_code(run(self.dir, "run.steps=100000", more), 2)
                 self.assertIn(f"is in use by another process: pid {first[0].pid} on host", text)
