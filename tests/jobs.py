@@ -41,7 +41,7 @@ def have_mpi():
     return shutil.which("mpirun") is not None and (BUILD / "libtemper-mpi.so").exists()
 
 
-CLAIMS = []  # of ports, by names of sockets: a name has one owner on the machine, and is free when this process ends
+CLAIMS = []  # of ports, sockets with names: a name has one owner on the machine, and is free when this process ends
 
 
 def free_port():
@@ -54,7 +54,7 @@ def free_port():
         except OSError:
             claim.close()
             continue
-        CLAIMS.append(claim)
+        CLAIMS.append(claim.detach())
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) != 0:
                 return port

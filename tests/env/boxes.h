@@ -61,7 +61,8 @@ Verdict judged_at_last(const Procedure& procedure) {
     try {
       return procedure();
     } catch (const WorldError& busy) {
-      if (now_s() > until_s || !std::string_view(busy.what()).ends_with("too busy to time a candidate on")) throw;
+      if (now_s() > until_s || !std::string_view(busy.what()).ends_with("too busy to time a candidate on"))
+        throw;
     }
   }
 }
