@@ -31,7 +31,7 @@ MEBIBYTES = 700
 # A program that sanitizers watch takes many times as long, and its memory says nothing. A header of 10^6 names takes 9 times
 # as long under the address sanitizer and 22 times under the thread sanitizer.
 SANITIZED_TIMES = 25
-PATIENCE = 60  # seconds of the wall's clock, of which a busy machine gives few
+PATIENCE = 600  # seconds of the wall's clock, of which a busy machine gives few
 LONGEST_MESSAGE = 4000  # bytes that a command may print about a bad file
 
 
@@ -48,7 +48,7 @@ import json, os, signal, subprocess, sys, threading
 for line in sys.stdin:
     asked = json.loads(line)
     with open(asked["output"], "wb") as output:
-        process = subprocess.Popen(asked["words"], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        process = subprocess.Popen(asked["words"], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, **asked["more"]})
     print(process.pid, flush=True)
     clock = threading.Timer(asked["patience"], os.kill, (process.pid, signal.SIGKILL))
     clock.start()
@@ -62,9 +62,9 @@ for line in sys.stdin:
         self.process = subprocess.Popen([sys.executable, "-c", self.SAYS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, cwd=ROOT)
 
-    def run(self, words, output, during=None, patience=PATIENCE):
-        """Seconds of processor time: other work on the machine does not count."""
-        asked = {"words": [str(word) for word in words], "output": str(output), "patience": patience}
+    def run(self, words, output, during=None, patience=PATIENCE, **more):
+        """Seconds of processor time: other work on the machine does not count. `more`: of its environment."""
+        asked = {"words": [str(word) for word in words], "output": str(output), "patience": patience, "more": more}
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         pid = int(self.process.stdout.readline())
@@ -86,11 +86,11 @@ class Starters:
     def __init__(self):
         self.own, self.all = threading.local(), []
 
-    def run(self, *arguments):
+    def run(self, *arguments, **more):
         if not hasattr(self.own, "starter"):
             self.own.starter = Starter()
             self.all.append(self.own.starter)
-        return self.own.starter.run(*arguments)
+        return self.own.starter.run(*arguments, **more)
 
     def __enter__(self):
         return self
@@ -177,6 +177,16 @@ def usual_cost(temper, work, starters):
     return costs
 
 
+def preloaded(one, folder):
+    """What the environment says to load."""
+    if not one.preloaded:
+        return {}
+    source, library = folder.path.parent / "preloaded.c", folder.path.parent / "preloaded.so"
+    source.write_text("#define _GNU_SOURCE\n" + one.preloaded)
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", source, "-o", library, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
 def attempt(temper, work, one, usual, starters, times=1.0, peer=None, watched=False):
     """Makes the files, runs the command, and removes them. Returns the result and what is wrong with it."""
     folder = Folder(Path(tempfile.mkdtemp(dir=work)) / "case")
@@ -184,7 +194,7 @@ def attempt(temper, work, one, usual, starters, times=1.0, peer=None, watched=Fa
         one.make(folder)
         during = (lambda pid: one.during(pid, folder)) if one.during else None
         result = starters.run([temper, *words_for(one.command, folder)], folder.path.parent / "printed", during,
-                              PATIENCE * (SANITIZED_TIMES if watched else 1))
+                              PATIENCE * (SANITIZED_TIMES if watched else 1), **preloaded(one, folder))
         problems = problems_of(one, result, usual, times, watched)
         refused = peer.why_not(folder.path / "model.safetensors") if peer and one.name.startswith("header: ") else ""
         if refused and result.code == 0:

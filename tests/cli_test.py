@@ -9,12 +9,12 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 import attack_files
 from attack_cases import good_files
+from patience import PATIENCE_S, comes_true
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPER = ""
@@ -34,7 +34,7 @@ eval: {samples: 2}
 """
 
 
-def temper(*words, stdin="", env=None, timeout=300):
+def temper(*words, stdin="", env=None, timeout=PATIENCE_S):
     return subprocess.run([TEMPER, *map(str, words)], input=stdin, capture_output=True, text=True,
                           errors="replace", cwd=ROOT, env=env, timeout=timeout)
 
@@ -112,7 +112,7 @@ class BadInput(Program):
     def in_namespaces(self, script, *words):
         """Runs the shell's script as root of namespaces of its own, the program as $0 and the words as $@."""
         result = subprocess.run(["unshare", "-rm", "sh", "-c", script, TEMPER, *map(str, words)], capture_output=True,
-                                text=True, cwd=ROOT, timeout=300)
+                                text=True, cwd=ROOT, timeout=PATIENCE_S)
         if "unshare:" in result.stderr or "mount:" in result.stderr or "Permission denied" in result.stderr:
             self.skipTest("no permission: " + result.stderr)
         return result
@@ -239,6 +239,38 @@ class Whole(Program):
             for text in ("nonsense", "{}", f"[{DEEP}]", f'[{{"role": {DEEP}, "content": "x"}}]', f'[{{"role": "user", "content": {DEEP}}}]'):
                 self.check(temper("tokenize", "--model", self.model, *words, stdin=text), 2, "the input must be a JSON list of ")
 
+    def test_model(self):
+        page = json.loads(self.check(temper("model", self.run_dir, "--json"), 0))
+        config = json.loads((self.model / "config.json").read_text())
+        self.assertTrue(page["usable"])
+        self.assertEqual(page["refused"], {})
+        self.assertEqual(page["shape"]["family"], config["model_type"])
+        self.assertEqual(page["shape"]["num_key_value_heads"], config["num_key_value_heads"])
+        self.assertEqual(page["positions"]["max_position_embeddings"], config["max_position_embeddings"])
+        self.assertEqual(page["weights"]["files"], ["model.safetensors"])
+        self.assertEqual(page["stops"][0], {"id": config["eos_token_id"], "name": "<|im_end|>"})
+        self.assertEqual(page["chat"]["format"], "temper")
+        self.assertIn("Hello.<|im_end|>", page["example"])
+        self.assertIn(page["here"]["device"], ("cpu", "cuda"))
+        self.check(temper("model", self.model), 0, "sentencepiece", "every tensor of the shape is there", "none: head_dim is")
+
+    def test_model_says_all_that_is_refused(self):
+        copy = self.broken_copy("refused")
+        config = json.loads((copy / "config.json").read_text())
+        config["num_hidden_layers"] += 1
+        (copy / "config.json").write_text(json.dumps(config))
+        (copy / "chat_template.jinja").write_text("{% for m in messages %}{{ m.content[::-1] }}<|im_end|>{% endfor %}")
+        page = json.loads(self.check(temper("model", copy, "--json"), 2))
+        self.assertFalse(page["usable"])
+        self.assertEqual(set(page["refused"]), {"weights", "chat"})
+        self.assertIn("is missing", page["refused"]["weights"])
+        self.assertIn("model.chat_format=", page["refused"]["chat"])
+        self.check(temper("model", copy), 2, "REFUSED: ")
+        page = json.loads(self.check(temper("model", copy, "--json", "--chat", "temper"), 2))
+        self.assertEqual(set(page["refused"]), {"weights"})
+        self.check(temper("model", WORK / "nowhere"), 2, "model: ", "no such folder")
+        self.check(temper("model", self.model, "--chat", "nonsense"), 2, "'nonsense' is not allowed")
+
     def test_logprobs(self):
         ids = [[5, 6, 7], [8, 9]]
         rows = json.loads(self.check(temper("logprobs", "--model", self.model, stdin=json.dumps({"ids": ids})), 0))
@@ -360,11 +392,9 @@ class Whole(Program):
         process = subprocess.Popen([TEMPER, "train", str(tiny_config()), f"run.dir={run}", "run.steps=1000",
                                     "eval.before=false", f"model.path={self.run_dir / 'checkpoints/cold_start'}"],
                                    cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        deadline = time.time() + 120
-        while not (run / "trajectories/step_000001.safetensors").exists() and time.time() < deadline:
-            time.sleep(0.1)
+        self.assertTrue(comes_true((run / "trajectories/step_000001.safetensors").exists))
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, out)
         self.assertTrue((run / "checkpoints/final/model.safetensors").exists())
 
@@ -377,7 +407,7 @@ class Whole(Program):
         while "policy: new" not in said and (line := process.stdout.readline()):
             said += line
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, said + out)
         self.assertIn("nothing was kept", out)
         self.assertFalse(run.exists())

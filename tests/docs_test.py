@@ -10,6 +10,8 @@ import sys
 import unittest
 from pathlib import Path
 
+from patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parent.parent
 TEMPER = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else str(ROOT / "build/temper")
 
@@ -29,7 +31,7 @@ SOURCE = re.compile(r"\.(?:h|cc|cu|cuh|py|md|yaml|json|txt|js|css|html|in|sh|cma
 
 
 def temper(*words):
-    return subprocess.run([TEMPER, *words], capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run([TEMPER, *words], capture_output=True, text=True, timeout=PATIENCE_S).stdout
 
 
 def fenced(text):

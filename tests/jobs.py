@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 import patience
+from patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path()
@@ -40,10 +41,20 @@ def have_mpi():
     return shutil.which("mpirun") is not None and (BUILD / "libtemper-mpi.so").exists()
 
 
+CLAIMS = []  # of ports, sockets with names: a name has one owner on the machine, and is free when this process ends
+
+
 def free_port():
-    """Below those that the system gives to whoever connects."""
+    """Below those that the system gives to whoever connects, and for these tests alone: those beside them claim others."""
     while True:
         port = random.randrange(20000, 32000)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0temper-test-port-{port}")
+        except OSError:
+            claim.close()
+            continue
+        CLAIMS.append(claim.detach())
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) != 0:
                 return port
@@ -85,9 +96,9 @@ def patient():
     return patience.patience(BUILD / "temper")
 
 
-def run_mpi(count, *command, timeout=120, **environment):
+def run_mpi(count, *command, **environment):
     done = subprocess.run([*MPIRUN, "-np", str(count), *map(str, command)], capture_output=True, text=True,
-                          errors="replace", timeout=timeout * patient(), env=plain_environment(**environment), cwd=ROOT)
+                          errors="replace", timeout=PATIENCE_S * patient(), env=plain_environment(**environment), cwd=ROOT)
     return Ended(done.stdout + done.stderr, [done.returncode])
 
 
@@ -138,7 +149,7 @@ def taught():
     return train_alone(*TAUGHT, "run.steps=0", "cold_start.epochs=40") / "checkpoints/cold_start"
 
 
-def wait_all(processes, timeout=120):
+def wait_all(processes, timeout=PATIENCE_S):
     texts = [p.communicate(timeout=timeout * patient())[0] for p in processes]
     return Ended("".join(texts), [p.returncode for p in processes])
 

@@ -24,7 +24,7 @@ class Plans(unittest.TestCase):
                    *SHAPE, *words]
         if ranks > 1:
             command = [*jobs.MPIRUN, "-n", ranks, *command]
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(done.stdout.strip().splitlines()[-1])
         ratio = told["planned_bytes"] / told["peak_bytes"]

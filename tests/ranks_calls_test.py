@@ -8,15 +8,15 @@ import jobs
 from jobs import Ranks, start_by_hand, wait_all
 
 
-def wait_each(processes, timeout=60):
-    return [wait_all([process], timeout) for process in processes]
+def wait_each(processes):
+    return [wait_all([process]) for process in processes]
 
 
 class Calls(Ranks):
     """Ranks that make given calls, some of them others than the rest: all end, and the message names the call."""
 
     def make(self, *by_rank):
-        return wait_all(start_by_hand(len(by_rank), lambda rank: [jobs.BUILD / "ranks_collectives", "calls", *by_rank[rank]]), 60)
+        return wait_all(start_by_hand(len(by_rank), lambda rank: [jobs.BUILD / "ranks_collectives", "calls", *by_rank[rank]]))
 
     def expect_end(self, ended, *texts):
         self.assertTrue(all(code in (3, -9) for code in ended.codes), f"{ended.codes} {ended.text}")
@@ -47,7 +47,7 @@ class Calls(Ranks):
 
     def test_the_last_call_left_out(self):
         """Those that wait would wait for ever."""
-        leaves, waits = [*self.STEP, "sleep:3000", "leave"], [*self.STEP, "sum:last", "leave"]  # all others wait by then
+        leaves, waits = [*self.STEP, "sleep:8000", "leave"], [*self.STEP, "sum:last", "leave"]  # all others wait by then
         ended = self.make(waits, leaves, waits)
         self.assertEqual(ended.codes, [3, 0, 3], ended.text)  # rank 1 had come to its end
         for text in ("rank 1 of 3", "has come to its end and left out a collective call: ranks 0 and 2 wait in call ",
@@ -59,21 +59,22 @@ class Calls(Ranks):
         self.assertIn('left out a collective call: rank 1 waits in call ', waiting.text)
 
     def test_who_waits_for_whom(self):
-        waits, late = [*self.STEP, "sum:last"], [*self.STEP, "sleep:30000", "sum:last"]
+        waits, late = [*self.STEP, "sum:last"], [*self.STEP, "sleep:300000", "sum:last"]
         self.expect_end(self.make(waits, waits, late), "rank 2 of 3", 'while others wait in the collective "last": ranks 0 and 1 wait in call ',
                         ', the all-reduce "last" of 1 × f64')
 
     def test_who_waits_on_its_device_does_not_hang(self):
         """Its main thread makes no progress, as that of the other, which is the one that hangs."""
-        self.expect_end(self.make([*self.STEP, "device:weights:60000", "sleep:30000"], [*self.STEP, "sleep:30000"]), "rank 1 of 2",
+        self.expect_end(self.make([*self.STEP, "device:weights:300000", "sleep:300000"], [*self.STEP, "sleep:300000"]), "rank 1 of 2",
                         'hangs in start-up: no progress for ', 'while others wait in the collective "weights"')
 
     def test_a_call_on_a_device_that_does_not_end(self):
         """The main thread may wait for the device for ever: the watch ends all without it."""
-        doomed = [*self.STEP, "doomed:weights:60000", "device:more weights:60000"]
-        works = [*self.STEP, *(["device:its own:100", "sleep:500"] * 60)]
-        for words in ([*doomed, "sleep:60000"], [*doomed, "sleep:3000", "sum:the next call"]):
-            self.expect_end(self.make(words, works), "rank 0 of 2", "failed in start-up: ", 'the all-gather "weights" did not end within 2 s')
+        doomed = [*self.STEP, "doomed:weights:300000", "device:more weights:300000"]
+        works = [*self.STEP, *(["device:its own:100", "sleep:500"] * 600)]
+        for words in ([*doomed, "sleep:300000"], [*doomed, "sleep:8000", "sum:the next call"]):
+            # It may be said, too, that the device has come to the call after that one.
+            self.expect_end(self.make(words, works), "rank 0 of 2", "failed in start-up", 'the all-gather "weights" did not end within 2 s')
 
     def test_a_failure_that_another_ranks_calls_led_to(self):
         """Who fails may have met another call's numbers: whose calls differ is said, not what they were taken for."""

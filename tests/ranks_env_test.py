@@ -36,7 +36,7 @@ class Judging(jobs.Ranks):
         self.assertEqual(set(ended.codes), {0}, ended.text)
 
     def lose(self, fault, *texts):
-        ended = self.train(jobs.WORK / "lost_judge", 3, 2, "run.steps=6", "ranks.silence_s=3",
+        ended = self.train(jobs.WORK / "lost_judge", 3, 2, "run.steps=6", "ranks.silence_s=10",
                            of_rank=lambda rank: {"TEMPER_FAULT": fault} if rank == 1 else {})
         self.assertEqual([ended.codes[0], ended.codes[2]], [0, 0], ended.text)
         self.assertEqual(ended.text.count("; the others continue without it"), 1, ended.text)

@@ -6,12 +6,26 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import jobs
 from jobs import (TAUGHT, Ranks, have_mpi, json_lines, model, patient, run_mpi, start_by_hand, start_temper, taught,
                   temper_words, wait_all)
+from patience import PATIENCE_S, comes_true
+
+# A rank that gets no core for a while is neither silent nor hung; that its candidates are judged may take seconds, too.
+SILENCE_S, TIMEOUT_S = 10, 30
+
+
+def children(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def state_of(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:  # it has ended, and is waited for
+        return "Z"
 
 
 def marked_processes():
@@ -21,8 +35,7 @@ def marked_processes():
         if not entry.name.isdigit():
             continue
         try:
-            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            if state != "Z" and mark in (entry / "environ").read_bytes().split(b"\0"):
+            if state_of(entry.name) != "Z" and mark in (entry / "environ").read_bytes().split(b"\0"):
                 found.append(int(entry.name))
         except (OSError, IndexError):
             pass
@@ -33,10 +46,10 @@ class Failures(Ranks):
     def fail_rank(self, rank, fault, *texts, count=3, code=3, words=()):
         directory = jobs.WORK / "failing"
         shutil.rmtree(directory, ignore_errors=True)
-        ranks = start_temper(count, f"run.dir={directory}", f"ranks.timeout_s={4 * patient()}", f"ranks.silence_s={3 * patient()}",
-                             f"ranks.start_s={30 * patient()}", *words, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
+        ranks = start_temper(count, f"run.dir={directory}", f"ranks.timeout_s={TIMEOUT_S * patient()}", f"ranks.silence_s={SILENCE_S * patient()}",
+                             f"ranks.start_s={PATIENCE_S * patient()}", *words, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
         pids = [process.pid for process in ranks]
-        ended = wait_all(ranks, 60)
+        ended = wait_all(ranks)
         for other in set(range(count)) - {rank}:
             self.assertEqual(ended.codes[other], code, ended.text)
         self.assertNotEqual(ended.codes[rank], 0 if "exit" not in fault else None, ended.text)
@@ -54,12 +67,11 @@ class Failures(Ranks):
 
     def assert_nothing_left(self, pids):
         """Neither ranks nor their judges: those carry this test's mark in their environment."""
-        for _ in range(20):
-            left = [pid for pid in marked_processes() if pid != os.getpid()]
-            if not left:
-                return
-            time.sleep(0.2)
-        self.fail(f"left behind: {left}")
+        if not comes_true(lambda: set(marked_processes()) <= {os.getpid()}):
+            left = set(marked_processes()) - {os.getpid()}
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)  # so that the next test does not find them
+            self.fail(f"left behind: {left}")
 
 
 class Failing(Failures):
@@ -178,13 +190,14 @@ class Failing(Failures):
     def test_killed_under_mpirun(self):
         if not have_mpi():
             self.skipTest("no Open MPI")
-        words = temper_words(f"run.dir={jobs.WORK / 'mpi_failing'}", "ranks.silence_s=3")
-        ended = run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=rollout:kill", *words, timeout=60)
+        words = temper_words(f"run.dir={jobs.WORK / 'mpi_failing'}", f"ranks.silence_s={SILENCE_S}")
+        ended = run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=rollout:kill", *words)
         self.assertNotEqual(ended.codes[0], 0)
         self.assertEqual(ended.text.count("was killed or crashed in rollout; all ranks end"), 1, ended.text)
 
     def test_slow_is_not_hung(self):
-        ended = wait_all(start_temper(2, f"run.dir={jobs.WORK / 'slow'}", "ranks.timeout_s=20", "ranks.silence_s=3",
+        """It sleeps for longer than a rank may be silent."""
+        ended = wait_all(start_temper(2, f"run.dir={jobs.WORK / 'slow'}", f"ranks.timeout_s={4 * TIMEOUT_S}", f"ranks.silence_s={SILENCE_S}",
                                       of_rank=lambda rank: {"TEMPER_FAULT": "rollout:slow"} if rank else {}))
         self.assertEqual(set(ended.codes), {0}, ended.text)
 
@@ -200,7 +213,7 @@ class Containers(Ranks):
     """Ranks whose processes do not see each other: pid namespaces."""
 
     # Beside an init of its own: one that stops itself is not stopped where it is the first process of its namespace.
-    APART = ["unshare", "--pid", "--fork", "sh", "-c", '"$@"; exit $?', "init"]
+    APART = ["unshare", "--pid", "--fork", "--kill-child", "sh", "-c", '"$@"; exit $?', "init"]
 
     def setUp(self):
         if subprocess.run([*self.APART, "true"], capture_output=True).returncode != 0:
@@ -209,28 +222,28 @@ class Containers(Ranks):
 
     def start(self, *words, fault=""):
         """Rank 1 in a container of its own."""
-        words = [f"run.dir={self.directory}", f"model.path={taught()}", *TAUGHT, "run.overwrite=false", "ranks.silence_s=3",
+        words = [f"run.dir={self.directory}", f"model.path={taught()}", *TAUGHT, "run.overwrite=false", f"ranks.silence_s={SILENCE_S}",
                  "checkpoint.every=2", *words]
         command = temper_words(*words)
-        return start_by_hand(2, lambda rank: [*self.APART, *command] if rank else command,
-                             lambda rank: {"TEMPER_FAULT": fault} if rank and fault else {})
+        ranks = start_by_hand(2, lambda rank: [*self.APART, *command] if rank else command,
+                              lambda rank: {"TEMPER_FAULT": fault} if rank and fault else {})
+        for rank in ranks:
+            self.addCleanup(rank.kill)  # else a failed test would leave them behind for those after it
+        return ranks
 
     def stop_the_old_one(self):
         """A run whose rank 1 was stopped in front of a write, and whose rank 0 has ended."""
         old = self.start("run.steps=100000", fault="write:stop@40")
-        self.assertEqual(old[0].wait(100), 3)
+        self.assertEqual(old[0].wait(PATIENCE_S), 3)
         self.assertIn("has given no sign of life", old[0].stdout.read())
         self.assertIsNone(old[1].poll())
         return old[1]
 
     def wake(self, old):
-        pid = old.pid
-        for _ in range(2):  # its init, and the rank
-            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            self.assertEqual(len(children), 1)
-            pid = int(children[0])
-        os.kill(pid, signal.SIGCONT)
-        text = old.communicate(timeout=60)[0]
+        [init] = children(old.pid)
+        [rank] = [pid for pid in children(init) if state_of(pid) == "T"]  # orphans may be beside it
+        os.kill(rank, signal.SIGCONT)
+        text = old.communicate(timeout=PATIENCE_S)[0]
         self.assertNotEqual(old.returncode, 0, text)
 
     def content(self):
@@ -250,9 +263,8 @@ class Containers(Ranks):
         steps = max(line["step"] for line in json_lines(self.directory / "metrics.jsonl")) + 6
         new = self.start(f"run.steps={steps}")
         journal = self.directory / "verdicts/rank_1.jsonl"
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and "resumes after" not in (self.directory / "log/rank_0.txt").read_text()[-2000:]:
-            time.sleep(0.02)
+        begun = lambda: (self.directory / "log/rank_0.txt").read_text().count(" device: CPU") == 2
+        self.assertTrue(comes_true(begun))
         self.wake(old)
         ended = wait_all(new)
         self.assertEqual(ended.codes, [0, 0], ended.text)

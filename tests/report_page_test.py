@@ -14,6 +14,8 @@ import unittest
 from html.parser import HTMLParser
 from pathlib import Path
 
+from patience import PATIENCE_S
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "</script><script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\"> & ' \""
 TEMPER = ""
@@ -24,7 +26,7 @@ def browse(page, *words):
     with tempfile.TemporaryDirectory(prefix="temper_browser_") as profile:
         return subprocess.run([BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
                                "--virtual-time-budget=3000", "--enable-logging=stderr", "--v=0", *words, page.as_uri()],
-                              capture_output=True, text=True, errors="replace", timeout=120)
+                              capture_output=True, text=True, errors="replace", timeout=PATIENCE_S)
 
 
 def report(*runs, name="report.html"):

@@ -1,22 +1,47 @@
 """Which checkpoint a run goes on with, and what it refuses: python3 tests/resume_choices_test.py build"""
 
+import functools
 import json
 import shutil
 import subprocess
-import time
+import tempfile
+from pathlib import Path
 
 import jobs
 from jobs import run_tests, start_temper, taught
-from resumed_runs import BASE, STEPS, Resume, after, cache, figures, run, state, steps_saved, trajectories, trees, uninterrupted
+from patience import comes_true
+from resumed_runs import BASE, STEPS, Resume, after, cache, figures, run, state, steps_saved, trajectories, trees, uninterrupted, verdicts
+
+
+class Stopped:
+    """A run that an interrupt ended in its fourth step, in a folder that is put back as often as that is wanted."""
+
+    def __init__(self):
+        folder = Path(tempfile.mkdtemp(dir=jobs.WORK))
+        self.dir, self.kept, self.verdicts = folder / "run", folder / "kept", folder / "verdicts.db"
+        self.words = f"env.cache={self.verdicts}"
+        shutil.copy(verdicts(), self.verdicts)
+        ended = run(self.dir, self.words, fault="update:interrupt@4")
+        assert ended.codes == [130] and steps_saved(self.dir) == [2, 4], ended.text
+        shutil.copytree(self.dir, self.kept)
+
+    def put_back(self):
+        shutil.rmtree(self.dir)
+        shutil.copytree(self.kept, self.dir)
+        shutil.copy(verdicts(), self.verdicts)
+
+
+stopped_run = functools.cache(Stopped)
 
 
 class Choosing(Resume):
     """Which checkpoint is used, and which is refused and why."""
 
     def stopped(self):
-        self.words = cache()
-        self.expect_code(run(self.dir, self.words, fault="update:interrupt@4"), 130)
-        self.assertEqual(steps_saved(self.dir), [2, 4])
+        """The same run for all, where it was stopped: they change it and go on with it."""
+        stopped = stopped_run()
+        self.dir, self.words = stopped.dir, stopped.words
+        stopped.put_back()
         return self.dir / "checkpoints/step_000004"
 
     def expect_the_one_before(self, reason):
@@ -124,10 +149,7 @@ class Choosing(Resume):
     def test_a_directory_in_use(self):
         first = start_temper(1, f"run.dir={self.dir}", f"model.path={taught()}", *BASE, "run.steps=100000")
         try:
-            for _ in range(300):
-                if (self.dir / "metrics.jsonl").exists():
-                    break
-                time.sleep(0.1)
+            self.assertTrue(comes_true((self.dir / "metrics.jsonl").exists))
             for more in ("run.overwrite=false", "run.overwrite=true"):
                 text = self.expect_code(run(self.dir, "run.steps=100000", more), 2)
                 self.assertIn(f"is in use by another process: pid {first[0].pid} on host", text)

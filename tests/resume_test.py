@@ -51,11 +51,11 @@ class BitForBit(Resume):
         start += [f"run.dir={self.dir}", cache()]
         while not (self.dir / "finished.json").exists():
             process, lives = self.begin(*start), lives + 1
-            time.sleep(random.uniform(0, 0.15 * seconds * 1.1**lives))  # longer and longer: the slowest comes to the end
+            # Longer and longer: however slow the machine becomes, one life comes to the end, and however fast, not the first two.
+            time.sleep(random.uniform(0, 0.15 * seconds * 1.1**lives) if lives > 2 else 0)
             process.kill()
             process.communicate()
-            self.assertLess(lives, 60)
-        self.assertGreater(lives, 2)
+            self.assertLess(lives, 100)
         self.expect_like_uninterrupted()
 
     def begin(self, *words):

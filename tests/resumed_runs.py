@@ -21,13 +21,13 @@ BASE = [*TAUGHT, f"run.steps={STEPS}", "run.overwrite=false", "checkpoint.every=
         "rollout.samples_per_task=4", "optimizer.lr=2e-4", "optimizer.schedule=linear", "optimizer.warmup=0.1"]
 
 
-def run(directory, *words, count=1, fault="", timeout=120, taught=True):
+def run(directory, *words, count=1, fault="", taught=True):
     """One life of the run in `directory`."""
     start = [f"model.path={jobs.taught()}"] if taught else []
     of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault and rank == count - 1 else {}
     if count == 1:
         of_rank = lambda rank: {"TEMPER_FAULT": fault} if fault else {}
-    return wait_all(start_temper(count, f"run.dir={directory}", *start, *BASE, *words, of_rank=of_rank), timeout)
+    return wait_all(start_temper(count, f"run.dir={directory}", *start, *BASE, *words, of_rank=of_rank))
 
 
 def figures(directory):

@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 import cli_test
+from patience import PATIENCE_S, comes_true
 
 
 class Sweep(cli_test.Program):
@@ -97,11 +97,9 @@ cells:
         where = cli_test.WORK / "stopped"
         process = subprocess.Popen([cli_test.TEMPER, "sweep", str(self.file), "--dir", str(where), "run.steps=1000"], cwd=cli_test.ROOT,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        deadline = time.time() + 120
-        while not (where / "grpo-seed1/trajectories/step_000001.safetensors").exists() and time.time() < deadline:
-            time.sleep(0.1)
+        self.assertTrue(comes_true((where / "grpo-seed1/trajectories/step_000001.safetensors").exists))
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130, out)
         self.assertIn("grpo-seed1: stopped", out)
         self.assertIn("2 of 8 done; to continue: temper sweep", out)

@@ -97,8 +97,8 @@ class Commands(Program):
 
 
 class Help(Program):
-    COMMANDS = ("train", "eval", "collect", "judge", "tasks", "generate", "tokenize", "logprobs", "export", "show", "report",
-                "sweep", "options", "doctor", "version", "bench")
+    COMMANDS = ("train", "eval", "collect", "judge", "tasks", "generate", "model", "tokenize", "logprobs", "export", "show",
+                "report", "sweep", "options", "doctor", "version", "bench")
 
     def test_it_is_short_and_fits(self):
         for words in ([], *([command] for command in self.COMMANDS), ["bench", "train"], ["bench", "judge"]):

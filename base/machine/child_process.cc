@@ -20,7 +20,6 @@
 namespace temper {
 namespace {
 
-constexpr double kEnding_s = 0.05;
 constexpr int kUnknown = 255 << 8;  // the status of a child that somebody else has reaped: code 255
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
@@ -159,8 +158,8 @@ void ChildProcess::kill() {
   pid_ = -1;
 }
 
-std::string ChildProcess::end() {
-  const auto status = wait(kEnding_s);
+std::string ChildProcess::end(double ending_s) {
+  const auto status = wait(ending_s);
   kill();
   return status ? ending_text(*status) : "";
 }
@@ -178,8 +177,8 @@ Subprocess Subprocess::start(std::vector<std::string> argv) {
   return child;
 }
 
-std::string Subprocess::end() {
-  std::string ending = process_.end();
+std::string Subprocess::end(double ending_s) {
+  std::string ending = process_.end(ending_s);
   socket_ = Fd();
   return ending;
 }

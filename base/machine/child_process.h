@@ -59,8 +59,8 @@ class ChildProcess {
   void signal(int number) const;
   void kill();  // SIGKILL and reap
   // Kills and reaps, and describes how the child had already ended, "was killed by signal 9 (Killed)"; empty if it was
-  // still running.
-  std::string end();
+  // still running. One that is ending, as it has closed its socket, has so long to do so.
+  std::string end(double ending_s = 0);
 
  private:
   pid_t pid_ = -1;
@@ -74,7 +74,7 @@ class Subprocess {
   static Subprocess start(std::vector<std::string> argv);
   int socket() const { return socket_.get(); }
   pid_t pid() const { return process_.pid(); }
-  std::string end();  // as ChildProcess's
+  std::string end(double ending_s = 0);  // as ChildProcess's
 
  private:
   ChildProcess process_;

@@ -21,6 +21,8 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kReadyTimeout{20'000};
 constexpr nanoseconds kDeathCheck{2'000'000};  // how long a dead runner can look like a slow one
+// For one that is ending to end, so that it is known how. It takes a moment, or many on a busy machine.
+constexpr milliseconds kLastWords{2'000};
 constexpr int kNullCalls = 15;
 
 }  // namespace
@@ -134,7 +136,7 @@ std::string RunnerProcess::await_answer(uint32_t number) {
 std::string RunnerProcess::failure_without_reply() {
   if (budget_.count() <= 0) return "timeout";
   process_.signal(SIGCONT);  // a stopped process ends too, but let one that is ending do so
-  const std::string ended = death(milliseconds(200));
+  const std::string ended = death(kLastWords);
   return ended == "timeout" ? "protocol" : ended;
 }
 

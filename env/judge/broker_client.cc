@@ -14,9 +14,10 @@ namespace temper::env {
 namespace {
 
 constexpr double kStartPatience_s = 120;
-constexpr double kRest_s = 5;    // for the rest of a message that has begun to arrive
-constexpr int kMaxFailures = 6;  // in a row
-constexpr int kReads = 64;       // reads from a socket per call of attend()
+constexpr double kRest_s = 5;     // for the rest of a message that has begun to arrive
+constexpr double kLeaving_s = 2;  // for one that has closed its socket to end
+constexpr int kMaxFailures = 6;   // in a row
+constexpr int kReads = 64;        // reads from a socket per call of attend()
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 std::string broker_program(const BrokerClientOptions& options) {
@@ -58,16 +59,16 @@ void BrokerClient::start() {
   }
   state_ = State::kStarting;
   deadline_s_ = now_s() + kStartPatience_s;
-  if (!writer_.add(setup_) || !writer_.send(broker_.socket())) die("it took no tasks");
+  if (!writer_.add(setup_) || !writer_.send(broker_.socket())) die("it took no tasks", Death::kLeft);
 }
 
-void BrokerClient::die(const std::string& words, bool its_own) {
-  const std::string ending = broker_.end();
+void BrokerClient::die(const std::string& words, Death death) {
+  const std::string ending = broker_.end(death == Death::kLeft ? kLeaving_s : 0);
   const bool judged = state_ == State::kBusy;  // which may be the candidate's doing
   broker_ = {};
   state_ = State::kDead;
   died_ = true;
-  last_words_ = ending.empty() || its_own ? words : words + "; it " + ending;
+  last_words_ = ending.empty() || death == Death::kItsOwnWords ? words : words + "; it " + ending;
   if (!judged) ++failures_;
   deadline_s_ = now_s() + (judged ? 0 : options_.restart_s * std::pow(2, failures_ - 1));
 }
@@ -97,7 +98,7 @@ void BrokerClient::talk(News& news) {
   const bool sent = writer_.send(broker_.socket());
   const bool there = read(news);
   if (!lives()) return;
-  if (!sent || !there) return die("a judge's broker left");
+  if (!sent || !there) return die("a judge's broker left", Death::kLeft);
   if (now_s() < due_s()) return;
   if (reader_.bytes() > before)
     deadline_s_ = now_s() + kRest_s;
@@ -141,7 +142,7 @@ void BrokerClient::take_in(const std::string& message, News& news) {
 void BrokerClient::take_ready(const std::string& message) {
   LaneReady ready = lane_ready_from(message);
   user_error_ = ready.user_error;
-  if (!ready.error.empty()) return die(ready.error, true);
+  if (!ready.error.empty()) return die(ready.error, Death::kItsOwnWords);
   if (was_ready_ && !judge_alike(ready_, ready))
     return die(fmt::format("a judge's broker that was started again judges otherwise: {}, and not {}",
                            machine_text(ready), machine_text(ready_)));

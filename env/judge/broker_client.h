@@ -52,9 +52,10 @@ class BrokerClient {
 
  private:
   void start();
-  // Ends the broker and keeps `words` as last_words(). How the process ended is appended unless `its_own` says
-  // that the broker sent the words itself.
-  void die(const std::string& words, bool its_own = false);
+  // Ends the broker and keeps `words` as last_words(). How the process ended is appended unless the broker sent the words
+  // itself. One that left is ending.
+  enum class Death { kOurWords, kItsOwnWords, kLeft };
+  void die(const std::string& words, Death death = Death::kOurWords);
   void talk(News& news);
   void take_in(const std::string& message, News& news);
   void take_ready(const std::string& message);

@@ -30,8 +30,8 @@ constexpr int64_t kRootBytes =
     64 << 20;  // of files: our own, and what comes from candidates never lies there
 constexpr const char* kPrograms = "/temper";
 constexpr uint32_t kMaxFrameBytes = 64u << 20;
-constexpr milliseconds kLastWords{
-    300};                         // for a process that has closed its socket to end, so that it is known how
+// For a process that has closed its socket to end, so that it is known how. It takes a moment, or many on a busy machine.
+constexpr milliseconds kLastWords{2'000};
 constexpr time_t kSend_s = 20;    // for a process to read what it is sent
 constexpr double kLook_s = 0.25;  // how often it is looked whether we are interrupted
 // Of JSON that a stranger's process may have written: its times and tracebacks, and no tensors.

@@ -102,7 +102,7 @@ Found RecorderProcess::exchange(RecorderRequest request, RecorderStatus wanted, 
 Finding RecorderProcess::death() {
   if (budget_.count() <= milliseconds(1).count() * 1'000'000 && process_.running())
     return {VerdictKind::kFailTimeout, "timeout", "launch takes too long on the host"};
-  const auto status = process_.wait(milliseconds(1000));
+  const auto status = process_.wait(milliseconds(2000));
   if (!status) return no_plan("launch disturbed its recorder");
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 128 + SIGABRT)
     return {VerdictKind::kFailRuntime, fmt::format("signal_{}", SIGABRT), ""};

@@ -32,6 +32,7 @@ template <class Layout, class Visit>
 void visit_layout(Layout& layout, const Visit& visit) {
   visit("name", layout.name);
   visit("source", layout.source);
+  visit("tried", layout.tried);
   visit("date", layout.date);
   visit("before_system", layout.before_system);
   visit("system_trim", layout.system_trim);

@@ -57,6 +57,7 @@ inline constexpr std::string_view kSystem = "system message", kEmptySystem = "em
 struct ChatLayout {
   std::string name;         // of a known one; "template" of one that was derived
   std::string source = {};  // digest of the template, its arguments and its date; empty: a known one
+  int64_t tried = 0;        // conversations on which it was compared with the template
   std::string date = {};    // YYYY-MM-DD, what the template's clock showed
   std::string before_system = {};
   Trim system_trim = {};

@@ -176,9 +176,9 @@ std::vector<std::string> try_chat(Tokenizer& tokenizer, const ChatSource& source
   } catch (const NoRenderer&) {  // it was tried where it was read off
     return {};
   }
-  if (layout.rewrites.size() == before) return {};
+  const bool news = layout.rewrites.size() > before;
   tokenizer.chat = std::make_shared<const ChatLayout>(layout);
-  return lines_about(layout);
+  return news ? lines_about(layout) : std::vector<std::string>();
 }
 
 }  // namespace temper::policy

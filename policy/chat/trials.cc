@@ -131,6 +131,7 @@ std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
     if (!refused.empty()) continue;
     if (!rendered[i].error.empty())
       return {&questions[i], fmt::format("it says '{}'", printable(rendered[i].error, 300))};
+    ++layout.tried;
     const ChatComparison found = compare_chat(layout, questions[i], rendered[i].text);
     if (found.differs())
       return {&questions[i], show_difference(write_chat(layout, messages).text, rendered[i].text)};

@@ -1,5 +1,5 @@
 #pragma once
-// The decoder on one GPU: bf16, head dimension 128.
+// The decoder on one GPU: bf16, heads of 64 or 128.
 //
 // Training, prefill and generation run the same ops on the same weights. Products add over k in the same order for
 // any number of rows; packs use cuDNN's attention, and tokens that follow cached keys an attention with the same

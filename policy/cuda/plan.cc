@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "policy/cuda/activations.h"
+#include "policy/ops/cuda/layout.h"
 
 namespace temper::policy::cuda {
 namespace {
@@ -16,11 +17,12 @@ std::string unknown_shape(const ModelConfig& c) {
     const char* what;
   };
   const Rule rules[] = {
-      {c.head_dim == 128, "head_dim", c.head_dim, "128, whose attention samples with the bits of training"},
+      {is_attention_head(c.head_dim), "head_dim", c.head_dim,
+       "64 or 128, whose attention samples with the bits of training"},
       {c.num_attention_heads <= 8 * c.num_key_value_heads, "num_attention_heads", c.num_attention_heads,
        "at most 8 times num_key_value_heads"},
-      {c.hidden_size % 128 == 0 && c.hidden_size <= 8192, "hidden_size", c.hidden_size,
-       "a multiple of 128, at most 8192"},
+      {c.hidden_size % 64 == 0 && c.hidden_size <= 8192, "hidden_size", c.hidden_size,
+       "a multiple of 64, at most 8192"},
       {c.intermediate_size % 64 == 0, "intermediate_size", c.intermediate_size, "a multiple of 64"},
       {c.vocab_size % 8 == 0, "vocab_size", c.vocab_size, "a multiple of 8"}};
   for (const Rule& rule : rules)

@@ -44,7 +44,7 @@ std::string fail_if_asked(const char* place) {
   if (kind == "interrupt") ::raise(SIGTERM);
   if (kind == "throw") throw WorldError("this failure was asked for");
   while (kind == "hang") ::sleep(1);
-  if (kind == "slow") ::sleep(5);
+  if (kind == "slow") ::sleep(15);
   return kind;
 }
 

@@ -102,6 +102,7 @@ class Reader {
   TokenizerParts read() const {
     check_kind();
     TokenizerParts parts;
+    parts.kind = fmt::format("byte-pair encoding of {} in tokenizer.json", bytes_ ? "bytes" : "characters");
     const Ids ids = vocabulary(parts);
     const auto find = [&](const std::string& name) {
       const auto found = ids.find(name);

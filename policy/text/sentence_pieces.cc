@@ -157,6 +157,7 @@ SentencePieces read_sentence_pieces(const std::string& model, const std::string&
   const Processor& processor = encoder->processor();
   const std::vector<PieceType> types = piece_types(model);
   SentencePieces read;
+  read.parts.kind = "sentencepiece's tokenizer.model";
   std::map<std::string, int64_t> ids;
   std::vector<AddedToken> own;
   for (int id = 0; id < processor.GetPieceSize(); ++id) {

@@ -205,6 +205,8 @@ bool Tokenizer::is_special(int32_t id) const {
   return impl_->names.is_silent(id);
 }
 
+const std::string& Tokenizer::kind() const { return impl_->parts.kind; }
+
 int64_t Tokenizer::vocab_size() const { return std::ssize(impl_->parts.texts); }
 
 const std::vector<std::string>& Tokenizer::remarks() const { return impl_->parts.remarks; }

@@ -77,7 +77,8 @@ class Tokenizer {
   std::optional<int32_t> find_special(std::string_view name) const;
   int32_t special(std::string_view name) const;  // TEMPER_CHECK on an unknown name
   bool is_special(int32_t id) const;             // decode() gives nothing for it
-  int64_t vocab_size() const;                    // ids are [0, vocab_size())
+  const std::string& kind() const;  // for people: "byte-pair encoding of bytes in tokenizer.json"
+  int64_t vocab_size() const;       // ids are [0, vocab_size())
 
   // Lines for whoever loads it: where transformers 5, or tokenizer.json by itself, would give other ids.
   const std::vector<std::string>& remarks() const;

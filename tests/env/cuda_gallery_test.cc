@@ -7,6 +7,7 @@
 #include "env/plan/planner.h"
 #include "tests/env/cuda_boxes.h"
 #include "tests/env/exhibits.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
@@ -21,7 +22,8 @@ Planned plan_here(const Task& task, const std::string& source) {
   RecorderProcess recorder(
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
   return plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), quota, kCudaTestUser, {},
-                        recorder, std::chrono::milliseconds(1500));
+                        recorder,
+                        std::chrono::seconds(int(10 * kPatience)));  // honest ones take milliseconds
 }
 
 void check_plan_of(const Planned& planned, const Task& task, const Exhibit& exhibit) {

@@ -125,7 +125,7 @@ def compare(program, folder, seed, family, vocab, tokens, *shape):
                "temperature": torch.tensor([TEMPERATURE], dtype=torch.float64),
                "tokens": torch.tensor([tokens], dtype=torch.int32)}, folder / "in")
     subprocess.run([program, folder / "model", folder / "in", folder / "out", folder / "export"], check=True,
-                   timeout=100)
+                   timeout=600)
     mine = load_file(folder / "out")
     log_prob, entropy, last = expected_scores(model, sequences, scored, tokens)
     errors = {"logits": largest(mine["last_logits"][:, :tokens], last),

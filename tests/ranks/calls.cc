@@ -18,7 +18,7 @@
 namespace temper::policy {
 namespace {
 
-constexpr WatchOptions kWatch = {.silence_s = 6, .timeout_s = 4};
+constexpr WatchOptions kWatch = {.silence_s = 20, .timeout_s = 10};
 constexpr double kCallDeadlines = 20;
 
 struct Word {

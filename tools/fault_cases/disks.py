@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import jobs
+from patience import PATIENCE_S
 
 from .harness import LIBC, Skipped, case, expect
 from .runs import Disk, ended, goes_on, lines_of, popen, start, start_cold, steps_taken, task_and_candidate, temper, wait_for_step
@@ -193,7 +194,7 @@ def pipe_behind_the_output_unplugged(folder):
     """The run goes on to its end: who watched it may leave."""
     run = start(folder / "run", "run.steps=8")
     run[0].stdout.close()
-    expect(run[0].wait(60 * jobs.patient()) == 0 and (folder / "run/finished.json").exists())
+    expect(run[0].wait(PATIENCE_S * jobs.patient()) == 0 and (folder / "run/finished.json").exists())
 
 
 @case

@@ -19,7 +19,7 @@ CASES = []
 EVERY = False  # try all of what is usually sampled
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_CHILD_SUBREAPER, CLONE_NEWNS, MS_REC_PRIVATE = 36, 0x20000, 0x4000 | 1 << 18
-LEAVE_S = 5  # what a run started has so long to go after it
+LEAVE_S = 60  # what a run started has so long to go after it
 
 
 class Skipped(Exception):
@@ -34,7 +34,7 @@ class Case:
         assert self.holds, f"{self.name} does not say what must hold"
 
 
-def case(function=None, *, quick=False, limit=120, needs=(jobs.taught,), name=None):
+def case(function=None, *, quick=False, limit=1200, needs=(jobs.taught,), name=None):
     """Registers a function of the case's folder, whose words say what must hold. It returns if that held, with what is to be said
     of it if anything is, else it raises. `needs`: what is made once for all cases, before the first."""
     def register(function):

@@ -22,7 +22,7 @@ def rank_fault(name, fault, code, said, rank=1, quick=False):
         """All ranks end, one line names the rank, its process and its phase, and the same command goes on."""
         run = start(folder / "run", count=2, of_rank=lambda r: {"TEMPER_FAULT": fault} if r == rank else {})
         pid = run[rank].pid
-        done = jobs.wait_all(run, 60)
+        done = jobs.wait_all(run)
         expect(done.codes[1 - rank] == code and said in done.text, f"{done.codes}\n{done.text}")
         expect(f"rank {rank} of 2" in done.text and f"pid {pid}" in done.text, done.text)
         expect(done.text.count("; all ranks end") == 1, done.text)
@@ -48,15 +48,15 @@ def rank_1_of_2_cannot_write_its_share(folder):
 
 @case
 def both_ranks_stopped_and_woken(folder):
-    """A machine that sleeps for ten seconds: the run goes on where it was, or ends with a word; it never hangs."""
+    """A machine that sleeps for twenty seconds: the run goes on where it was, or ends with a word; it never hangs."""
     run = start(folder / "run", "run.steps=12", count=2)
     wait_for_step(folder / "run", 2, run)
     for rank in run:
         rank.send_signal(signal.SIGSTOP)
-    time.sleep(6)
+    time.sleep(20)
     for rank in run:
         rank.send_signal(signal.SIGCONT)
-    done = jobs.wait_all(run, 60)
+    done = jobs.wait_all(run)
     expect(done.codes == [0, 0] or done.codes[0] == 3 and "has given no sign of life" in done.text, f"{done.codes}\n{done.text}")
 
 
@@ -88,8 +88,8 @@ def mpi_rank_killed(folder):
     if not jobs.have_mpi():
         raise Skipped("no Open MPI")
     words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resumed_runs.BASE,
-                              "run.steps=40", "ranks.silence_s=3")
-    done = jobs.run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=update:kill@3", *words, timeout=60)
+                              "run.steps=40", "ranks.silence_s=10")
+    done = jobs.run_mpi(1, *words, ":", "-np", 1, "-x", "TEMPER_FAULT=update:kill@3", *words)
     expect("was killed or crashed in update" in done.text and done.codes[0] != 0, done.text)
     goes_on(folder / "run")
 
@@ -182,7 +182,7 @@ HOLDS = {
         "A rank stopped in another pid namespace that wakes after the run was started again and has ended writes nothing.",
     "test_an_old_rank_that_wakes_beside_the_new_ones":
         "A rank stopped in another pid namespace that wakes beside those of the next start ends, and the new ones go on.",
-    "test_a_wire_that_breaks": "Two hosts whose wire breaks both end within ten seconds.",
+    "test_a_wire_that_breaks": "Two hosts whose wire breaks both end, soon after neither has heard of the other for as long as it may be silent.",
     "test_a_rank_killed_on_the_other_host": "A rank killed on the other host ends all, with one line.",
     "test_one_bit_of_the_reference": "A flipped bit of the reference's weights on one rank is found, named, and nothing is saved.",
     "test_one_bit_of_the_batch": "A flipped bit of what one rank learns from is found, named, and nothing is saved.",
@@ -210,8 +210,8 @@ def swallowed(at, count):
             raise Skipped("no Open MPI")
         library = preload(folder, LEFT_OUT)
         words = jobs.temper_words(f"run.dir={folder / 'run'}", f"model.path={jobs.taught()}", *resumed_runs.BASE,
-                                  "run.steps=6", "ranks.silence_s=3", "ranks.timeout_s=4")
-        done = jobs.run_mpi(count, "env", f"LD_PRELOAD={library}", f"CASE_AT={at}", *words, timeout=90)
+                                  "run.steps=6", "ranks.silence_s=10", "ranks.timeout_s=30")
+        done = jobs.run_mpi(count, "env", f"LD_PRELOAD={library}", f"CASE_AT={at}", *words)
         expect(done.codes[0] != 0, f"nobody noticed\n{done.text}")
         expect("all ranks end" in done.text, done.text)
 

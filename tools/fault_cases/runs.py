@@ -10,9 +10,12 @@ from pathlib import Path
 import jobs
 import resumed_runs
 
+from patience import PATIENCE_S
+
 from .harness import HELPERS, Skipped, expect
 
-QUICK_END = ["ranks.silence_s=3", "ranks.timeout_s=4"]
+# That candidates are judged may take seconds, in which a rank is not hung.
+QUICK_END = ["ranks.silence_s=10", "ranks.timeout_s=30"]
 
 
 def taught():
@@ -45,7 +48,7 @@ def end_now(processes):
     return text
 
 
-def wait_until(happened, processes, what, patience=60):
+def wait_until(happened, processes, what, patience=PATIENCE_S):
     deadline = time.monotonic() + patience * jobs.patient()
     while time.monotonic() < deadline and all(process.poll() is None for process in processes):
         if happened():
@@ -54,11 +57,18 @@ def wait_until(happened, processes, what, patience=60):
     raise AssertionError(f"not seen: {what}\n{end_now(processes)}")
 
 
-def wait_for_step(directory, step, processes, patience=60):
+def pending(pid, sent):
+    """Whether a signal to the process waits to be heard."""
+    with open(f"/proc/{pid}/status") as status:
+        waiting = [int(line.split()[1], 16) for line in status if line.startswith(("SigPnd:", "ShdPnd:"))]
+    return any(one >> (sent - 1) & 1 for one in waiting)
+
+
+def wait_for_step(directory, step, processes, patience=PATIENCE_S):
     wait_until((directory / f"trajectories/step_{step:06}.safetensors").exists, processes, f"step {step}", patience)
 
 
-def ended(processes, *codes, said="", within=60):
+def ended(processes, *codes, said="", within=PATIENCE_S):
     """Their output. `codes` by rank; None: any but 0."""
     since = time.monotonic()
     try:
@@ -84,7 +94,7 @@ def steps_taken(directory):
 def goes_on(directory, *words, said=("resumes after step", "begins again"), count=1, more_steps=2, **environment):
     """The next start takes the run to its end, and no step is missing or there twice. Its output."""
     steps = max([int(path.name[5:11]) for path in (directory / "trajectories").glob("step_*")] or [0]) + more_steps
-    text = ended(start(directory, f"run.steps={steps}", *words, count=count, **environment), *[0] * count, within=100)
+    text = ended(start(directory, f"run.steps={steps}", *words, count=count, **environment), *[0] * count)
     expect(any(one in text for one in said), text)
     expect(steps_taken(directory) == list(range(1, steps + 1)), f"steps {steps_taken(directory)}")
     return text
@@ -116,7 +126,7 @@ def popen(*words, program=None, cwd=jobs.ROOT, environment={}, **more):
                             env=jobs.plain_environment(**environment), **more)
 
 
-def temper(*words, code=None, said="", within=60, **more):
+def temper(*words, code=None, said="", within=PATIENCE_S, **more):
     """One command to its end."""
     since = time.monotonic()
     process = popen(*words, **more)

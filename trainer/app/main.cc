@@ -36,9 +36,9 @@ int with_output(int code) {
 }
 
 void add_commands(CLI::App& app, int& exit_code) {
-  for (const auto add :
-       {add_train, add_eval, add_collect, add_judge, add_tasks, add_generate, add_tokenize, add_logprobs,
-        add_export, add_show, add_report, add_sweep, add_bench, add_options, add_doctor, add_version})
+  for (const auto add : {add_train, add_eval, add_collect, add_judge, add_tasks, add_generate, add_model,
+                         add_tokenize, add_logprobs, add_export, add_show, add_report, add_sweep, add_bench,
+                         add_options, add_doctor, add_version})
     add(app, exit_code);
   check_paths_are_known(app);
 }

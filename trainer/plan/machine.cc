@@ -1,5 +1,7 @@
 #include "trainer/plan/machine.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -41,10 +43,8 @@ const std::vector<GpuKind>& known_gpus() {
 }
 
 [[noreturn]] void refuse(const std::string& machine) {
-  std::string names;
-  for (const GpuKind& gpu : known_gpus()) names += (names.empty() ? "" : " or ") + gpu.name;
   throw ConfigError("--machine: '{}' is not COUNTxGPU, like 8x{}: a count from 1 to {} and {}", machine,
-                    known_gpus().front().name, kMostGpus, names);
+                    known_gpus().front().name, kMostGpus, fmt::join(gpu_kinds(), " or "));
 }
 
 int64_t first_number(const std::string& path, const std::string& key) {
@@ -73,6 +73,12 @@ int64_t available_memory_bytes() {
   const int64_t used = first_number("/sys/fs/cgroup/memory.current", "");
   if (limit >= 0 && used >= 0) available = std::min(available, limit - used);
   return available;
+}
+
+std::vector<std::string> gpu_kinds() {
+  std::vector<std::string> names;
+  for (const GpuKind& gpu : known_gpus()) names.push_back(gpu.name);
+  return names;
 }
 
 PlanSite site_here(const RunConfig& config, const policy::Communicator& ranks) {

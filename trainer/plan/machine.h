@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "policy/ranks/communicator.h"
 #include "trainer/config/config.h"
@@ -38,6 +39,9 @@ struct PlanSite {
 
 // model.device must be decided: trainer/config/device.h.
 PlanSite site_here(const RunConfig& config, const policy::Communicator& ranks);
+
+// The names of the GPUs that site_named knows.
+std::vector<std::string> gpu_kinds();
 
 // "8xH100-80": a rank on each of eight GPUs, 16 cores beside each. Errors: ConfigError naming the GPUs that
 // are known.

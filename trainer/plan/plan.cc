@@ -178,11 +178,6 @@ std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& 
   return memories;
 }
 
-std::string bytes_text(int64_t bytes) {
-  const double mib = double(bytes) / (1 << 20);
-  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
-}
-
 // Tries settings out on the same layouts; of the GPU's memory.
 class Advice {
  public:
@@ -317,6 +312,12 @@ std::string step_text(const StepCost& step) {
 }
 
 }  // namespace
+
+std::string bytes_text(int64_t bytes) {
+  const double mib = double(bytes) / (1 << 20);
+  if (bytes > 0 && mib < 0.1) return fmt::format("{:.1f} KiB", mib * 1024);
+  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
+}
 
 int64_t MemoryPlan::needed_bytes() const {
   int64_t sum = 0;

@@ -59,6 +59,8 @@ MemoryPlan update_memory(const RunConfig& config, const policy::ModelConfig& sha
 std::vector<MemoryItem> judge_gpu_memory(const RunConfig& config, const std::vector<env::Task>& tasks,
                                          const PlanSite& site);
 
+std::string bytes_text(int64_t bytes);  // "1.2 GiB"
+
 // Why the run does not fit and what to change; empty if it fits.
 std::string misfit(const Plan& plan);
 

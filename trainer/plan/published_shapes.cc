@@ -19,9 +19,12 @@ struct Published {
   int64_t width, feed_forward, layers, heads, kv_heads, vocabulary;
   double rope_theta, eps;
   int64_t positions;
+  int64_t head_dim = 128;
+  bool tied = false;
+  double llama3_factor = 0;  // of rope; 0: plain
 };
 
-// Source: each model's config.json on Hugging Face. All have heads of 128 and an untied head.
+// Source: each model's config.json on Hugging Face.
 constexpr Published kPublished[] = {
     {"Qwen3-8B", "qwen3", 4096, 12288, 36, 32, 8, 151936, 1e6, 1e-6, 40960},
     {"Qwen3-8B-Base", "qwen3", 4096, 12288, 36, 32, 8, 151936, 1e6, 1e-6, 32768},
@@ -30,7 +33,10 @@ constexpr Published kPublished[] = {
     {"QwQ-32B", "qwen2", 5120, 27648, 64, 40, 8, 152064, 1e6, 1e-5, 40960},
     {"Qwen2.5-7B", "qwen2", 3584, 18944, 28, 28, 4, 152064, 1e6, 1e-6, 131072},
     {"Qwen2.5-Coder-7B-Instruct", "qwen2", 3584, 18944, 28, 28, 4, 152064, 1e6, 1e-6, 32768},
-    {"Llama-3.1-8B", "llama", 4096, 14336, 32, 32, 8, 128256, 5e5, 1e-5, 131072},
+    {"Llama-3.1-8B", "llama", 4096, 14336, 32, 32, 8, 128256, 5e5, 1e-5, 131072, 128, false, 8},
+    {"Llama-3.2-1B", "llama", 2048, 8192, 16, 32, 8, 128256, 5e5, 1e-5, 131072, 64, true, 32},
+    {"Qwen2.5-0.5B", "qwen2", 896, 4864, 24, 14, 2, 151936, 1e6, 1e-6, 32768, 64, true},
+    {"SmolLM2-135M", "llama", 576, 1536, 30, 9, 3, 49152, 1e5, 1e-5, 8192, 64, true},
 };
 
 ModelConfig shape_of(const Published& p) {
@@ -42,13 +48,15 @@ ModelConfig shape_of(const Published& p) {
   shape.num_hidden_layers = p.layers;
   shape.num_attention_heads = p.heads;
   shape.num_key_value_heads = p.kv_heads;
-  shape.head_dim = 128;
-  shape.tie_word_embeddings = false;
+  shape.head_dim = p.head_dim;
+  shape.tie_word_embeddings = p.tied;
   shape.rope_theta = p.rope_theta;
   shape.rms_norm_eps = p.eps;
   shape.max_position_embeddings = p.positions;
-  if (std::string(p.type) == "llama")
-    shape.rope = {.kind = policy::RopeKind::kLlama3, .factor = 8, .original_max_position_embeddings = 8192};
+  if (p.llama3_factor > 0)
+    shape.rope = {.kind = policy::RopeKind::kLlama3,
+                  .factor = p.llama3_factor,
+                  .original_max_position_embeddings = 8192};
   return shape;
 }
 

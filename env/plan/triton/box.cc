@@ -79,7 +79,7 @@ int TritonBox::run_box(int socket) const {
 
 void TritonBox::give_up(const std::string& what) {
   std::string ending;
-  if (const auto status = process_.running() ? process_.wait(milliseconds(100)) : std::nullopt)
+  if (const auto status = process_.running() ? process_.wait(milliseconds(2000)) : std::nullopt)
     ending = " (" + describe_wait_status(*status) + ")";
   process_.kill();
   throw WorldError("the box of Triton candidates {}{}", what, ending);

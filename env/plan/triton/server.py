@@ -15,7 +15,7 @@ from frames import frame, read_frame, read_reply
 from refusal import MAX_DETAILS, shortened, without_paths
 
 MAX_OUTPUT_BYTES = 64 << 10  # kept of what a candidate prints
-END_S = 0.5  # for a child that has closed its pipe to end, so that it is known how
+END_S = 2  # for a child that has closed its pipe to end, so that it is known how
 LOOK_S = 0.2  # how often a child is looked at whose pipes stay open
 ABORTED = 128 + signal.SIGABRT  # how a locked up process ends that calls abort()
 CPU_SIGNALS = (signal.SIGXCPU,)

@@ -57,8 +57,8 @@ void embedding_backward(DType dtype, const void* dx, const int32_t* order, const
                         cudaStream_t stream);
 
 // Keys and values of one layer, in pages of kPageTokens tokens: page p of key head k holds
-// [kPageTokens, 128] keys, then as many values, both bf16, at base + ((p · K + k) · 2 + is_value) ·
-// kPageTokens · 128. Within a row of 128 numbers, the chunk c of 8 numbers of token t lies at chunk c ^ (t %
+// [kPageTokens, hd] keys, then as many values, both bf16, at base + ((p · K + k) · 2 + is_value) ·
+// kPageTokens · hd. Within a row of hd numbers, the chunk c of 8 numbers of token t lies at chunk c ^ (t %
 // 8): one bulk copy brings a page ready for ldmatrix without bank conflicts.
 constexpr int64_t kPageTokens = 128;
 struct Pages {
@@ -73,7 +73,7 @@ struct Pages {
 void fill_rope_table(int64_t positions, const std::vector<double>& frequencies, float* table);
 
 // cpu::qk_norm_rope, weights null too; with `pages.base` it also puts keys and values in place as tokens
-// `positions` of their sequences (bf16, head_dim 128 only).
+// `positions` of their sequences (bf16, attention heads only).
 // Shapes: qkv [rows, (H+2K)·hd] · positions [rows] · qk [rows, (H+K)·hd]
 void qk_norm_rope(DType dtype, const AttentionShape& shape, const void* q_weight, const void* k_weight,
                   double eps, const float* table, const void* qkv, const int32_t* positions, int64_t rows,

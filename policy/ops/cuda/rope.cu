@@ -40,6 +40,9 @@ __device__ HeadPacks<T> norm_rope(const HeadPacks<T>& x, float eps, const T* wei
   return pack_head<T>(v);
 }
 
+template <class T, int kHeadDim>
+constexpr bool kInPages = sizeof(T) == 2 && is_attention_head(kHeadDim);
+
 // Where a row's token lies in the pages of its sequence.
 struct Slot {
   int64_t page;
@@ -51,15 +54,16 @@ __device__ Slot find_slot(const Pages& pages, int position) {
   return {pages.table[row * pages.max_pages + position / int(kPageTokens)], position % int(kPageTokens)};
 }
 
+template <int kHeadDim>
 __device__ void store_in_page(const HeadPacks<__nv_bfloat16>& packs, const Slot& slot, int kv_heads,
                               int kv_head, int is_value, void* base) {
-  constexpr int kHeadDim = 128;
   __nv_bfloat16* page = static_cast<__nv_bfloat16*>(base) +
                         ((slot.page * kv_heads + kv_head) * 2 + is_value) * kPageTokens * kHeadDim;
-  const int chunk = int(threadIdx.x) % kHeadLanes<kHeadDim> ^ slot.token % 8;
+  const int low = int(threadIdx.x) % kHeadLanes<kHeadDim>, high = low + kHeadLanes<kHeadDim>;
+  const int swap = slot.token % 8;
   __nv_bfloat16* row = page + slot.token * kHeadDim;
-  store_pack(packs.low, row + chunk * 8);
-  store_pack(packs.high, row + kHeadDim / 2 + chunk * 8);
+  store_pack(packs.low, row + (low ^ swap) * 8);
+  store_pack(packs.high, row + (high ^ swap) * 8);
 }
 
 // One block a row.
@@ -93,12 +97,12 @@ __global__ void __launch_bounds__(kThreads)
       const T* weight = static_cast<const T*>(h < heads.q ? weights.q : weights.k);
       const HeadPacks<T> turned = norm_rope<kHeadDim, kNormed>(packs[i], eps, weight, angles);
       if (h < heads.qk()) store_head<kHeadDim>(turned, y + h * kHeadDim);
-      if constexpr (sizeof(T) == 2 && kHeadDim == 128) {
+      if constexpr (kInPages<T, kHeadDim>) {
         if (pages.base == nullptr || h < heads.q || h >= all) continue;
         if (h < heads.qk())
-          store_in_page(turned, slot, heads.kv, h - heads.q, 0, pages.base);
+          store_in_page<kHeadDim>(turned, slot, heads.kv, h - heads.q, 0, pages.base);
         else
-          store_in_page(packs[i], slot, heads.kv, h - heads.qk(), 1, pages.base);
+          store_in_page<kHeadDim>(packs[i], slot, heads.kv, h - heads.qk(), 1, pages.base);
       }
     }
   }

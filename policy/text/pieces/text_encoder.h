@@ -29,6 +29,7 @@ class TextEncoder {
 
 // A tokenizer's parts.
 struct TokenizerParts {
+  std::string kind;  // for people: "byte-pair encoding of bytes in tokenizer.json"
   std::unique_ptr<TextEncoder> encoder;
   std::vector<std::string> texts;  // [vocab_size] what each id decodes to; "" for special tokens and for none
   std::map<int64_t, AddedToken> added;  // by id

@@ -9,13 +9,14 @@
 #include "env/box/lockdown.h"
 #include "env/box/namespaces.h"
 #include "env/box/private_root.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
 
 int exit_code(const std::function<int()>& body) {
   auto box = BoxProcess::start(body);
-  const auto status = box.wait(std::chrono::seconds(10));
+  const auto status = box.wait(kPatience_ms);
   return status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
 }
 
@@ -73,16 +74,18 @@ TEST(Sandbox, KillingItKillsAllBelow) {
   ASSERT_EQ(::pipe(ends), 0);
   const Fd reading(ends[0]);
   Fd writing(ends[1]);
+  constexpr int kForks = 5;  // by each that is there
   auto box = BoxProcess::start([&] {
-    for (int i = 0; i < 5; ++i)
+    for (int i = 0; i < kForks; ++i)
       if (::fork() == 0) ::signal(SIGTERM, SIG_IGN);
+    (void)!::write(writing.get(), "x", 1);
     for (;;) ::pause();
     return 0;
   });
   writing = Fd();
-  ::usleep(20'000);
-  box.kill();
   char byte;
+  for (int i = 0; i < 1 << kForks; ++i) ASSERT_EQ(::read(reading.get(), &byte, 1), 1);
+  box.kill();
   EXPECT_EQ(::read(reading.get(), &byte, 1), 0) << "some process still holds the pipe";
 }
 

@@ -13,6 +13,7 @@
 #include "env/verdict/compiled_baselines.h"
 #include "tests/env/fake_gpu/fake_driver.h"
 #include "tests/env/on_gpu/cases.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
@@ -255,7 +256,7 @@ TEST_F(FakeGpuJudge, NothingIsJudgedWhileTheGpuIsHeld) {
   EXPECT_EQ(broken.kind, VerdictKind::kFailCompile);
   EXPECT_TRUE(judge.poll(std::chrono::milliseconds(3000)).empty());
   held.reset();
-  const auto judged = judge.poll(std::chrono::milliseconds(30'000));
+  const auto judged = judge.poll(kPatience_ms);
   ASSERT_EQ(judged.size(), 1u);
   EXPECT_EQ(judged[0].ticket, waits);
   EXPECT_EQ(judged[0].verdict.reason, "tolerance");

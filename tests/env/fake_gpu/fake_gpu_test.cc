@@ -101,12 +101,12 @@ TEST_F(FakeGpu, ACandidateFailsIfAllItsAlternativesDo) {
 
 TEST_F(FakeGpu, AnEndlessAlternativeLeavesTimeForTheOthers) {
   GpuProcedureOptions options = hand_made->options();
-  options.run_budget = std::chrono::seconds(4);
+  options.run_budget = std::chrono::seconds(int(20 * kPatience));
   const double start = now_s();
   const Verdict verdict = machine->judge("add", {.tuned = {{"endless", "good"}}}, options);
   EXPECT_TRUE(verdict.pass()) << verdict.message;
   EXPECT_EQ(verdict.configuration, "configuration 2 of 2: KERNEL: good");
-  EXPECT_GT(now_s() - start, 1);
+  EXPECT_GT(now_s() - start, 1);  // it was given time
 }
 
 TEST_F(FakeGpu, WhoRefusesOrCrashesFailsAndTheNextIsJudged) {
@@ -176,22 +176,26 @@ TEST_F(FakeGpu, EndlessKernelsCostTheirBudgetAndNoMore) {
   GpuProcedureOptions options;
   options.run_budget = std::chrono::milliseconds(300);
   options.naive = true;
-  const double start = now_s();
+  machine->runners->prepare();
+  ::setenv("FAKE_GPU_COUNT", "0", 1);  // a process that is started from now on finds no GPU
   const Verdict verdict = machine->judge("add", {{"endless"}}, options);
   EXPECT_EQ(verdict.kind, VerdictKind::kFailTimeout) << verdict.message;
   EXPECT_FALSE(verdict.naive->pass);
-  EXPECT_LT(now_s() - start, 3 * kPatience);
-  const double again = now_s();
-  machine->runners->runner();
-  EXPECT_LT(now_s() - again, 0.3 * kPatience);  // the other one, whose context is made
+  EXPECT_NO_THROW(machine->runners->runner());  // the other one, whose context is made
+  ::unsetenv("FAKE_GPU_COUNT");
+  machine->runners->discard();
+  try {
+    machine->runners->runner();
+  } catch (const WorldError&) {  // one that has found none
+  }
   expect_right("add", {{"good"}});
 }
 
 // Two candidates in a row may have ended a process each.
 TEST_F(FakeGpu, ACandidateDoesNotPayForTheStartOfItsProcess) {
   GpuProcedureOptions options = hand_made->options();
-  options.run_budget = std::chrono::milliseconds(int(2000 * kPatience));
-  ::setenv("FAKE_GPU_START_MS", std::to_string(int(3000 * kPatience)).c_str(), 1);
+  options.run_budget = std::chrono::milliseconds(int(8000 * kPatience));
+  ::setenv("FAKE_GPU_START_MS", std::to_string(int(9000 * kPatience)).c_str(), 1);
   GpuRunnerPool& runners = *machine->runners;
   runners.discard();
   runners.runner();  // the other one
@@ -284,7 +288,7 @@ TEST_F(FakeGpu, WhoCrashesItsProfileEndsNoOthers) {
   const std::string plan = plan_of(task, task.timed_shape, {{"trapped"}});
   for (int i = 0; i < 4; ++i) {
     machine->profiler->load(machine->cubins, plan);
-    EXPECT_FALSE(machine->profiler->profile(calls_of(task, {{}}), std::chrono::seconds(5)));
+    EXPECT_FALSE(machine->profiler->profile(calls_of(task, {{}}), kPatience_ms));
     machine->profiler->prepare();
   }
   EXPECT_TRUE(judge("add", {{"good"}}).profile);

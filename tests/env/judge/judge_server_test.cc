@@ -12,6 +12,7 @@
 #include "base/machine/socket.h"
 #include "env/judge/judge_backend.h"
 #include "tests/env/small_tasks.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
@@ -35,16 +36,16 @@ class Serving : public testing::Test {
 
   // A client that keeps to nothing.
   Fd stranger() {
-    Fd socket = connect_to(address_from(server_.address()), 0, now_s() + 20);
+    Fd socket = connect_to(address_from(server_.address()), 0, now_s() + kPatience_s);
     EXPECT_TRUE(socket);
-    EXPECT_TRUE(receive_message(socket.get(), std::chrono::seconds(20)));  // the greeting
+    EXPECT_TRUE(receive_message(socket.get(), kPatience_ms));  // the greeting
     return socket;
   }
 
-  // Until the server closes it.
+  // Whether the server closes it, and does not go on to say that it lives.
   static bool is_closed(const Fd& socket) {
-    const double until_s = now_s() + 20;
-    while (receive_message(socket.get(), std::chrono::seconds(2))) {
+    const double until_s = now_s() + kPatience_s;
+    while (receive_message(socket.get(), kPatience_ms)) {
       if (now_s() > until_s) return false;
     }
     return true;
@@ -69,12 +70,12 @@ TEST_F(Serving, AClientThatSendsNoOrderIsLetGoAndTheOthersStay) {
 
 // A server that answers as it is told.
 void serve_once(Listener& listener, const std::string& hello, const std::string& answer) {
-  auto arrived = listener.accept(now_s() + 20);
+  auto arrived = listener.accept(now_s() + kPatience_s);
   ASSERT_TRUE(arrived);
   send_message(arrived->second.get(), hello);
-  if (!receive_message(arrived->second.get(), std::chrono::seconds(20))) return;
+  if (!receive_message(arrived->second.get(), kPatience_ms)) return;
   send_message(arrived->second.get(), answer);
-  receive_message(arrived->second.get(), std::chrono::seconds(20));
+  receive_message(arrived->second.get(), kPatience_ms);
 }
 
 TEST(Served, AServerThatAnswersNonsenseIsGivenUp) {

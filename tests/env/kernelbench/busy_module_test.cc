@@ -94,13 +94,13 @@ TEST(BusyModule, IsFoundWhereItComputesLate) {
   }
 }
 
-// It waits for the core on which its own thread computes.
+// It waits for the core on which its own thread computes, in few long operations: whoever hands Python's lock to and fro sleeps.
 TEST(BusyModule, IsNotExcusedByThreadsOfItsOwn) {
   SKIP_WITHOUT_MODULES();
   const SeenPairs seen = pairs_beside_neighbours(
       late_module("    def multiply():\n"
-                  "        until = time.thread_time() + 0.3\n"
-                  "        while time.thread_time() < until: torch.ones(200, 200) @ torch.ones(200, 200)\n"
+                  "        until, ones = time.thread_time() + 0.3, torch.ones(1200, 1200)\n"
+                  "        while time.thread_time() < until: ones @ ones\n"
                   "    thread = threading.Thread(target=multiply)\n"
                   "    thread.start()\n"
                   "    while thread.is_alive(): os.sched_yield()\n"),

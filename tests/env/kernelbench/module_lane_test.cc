@@ -11,6 +11,7 @@
 #include "env/judge/judge.h"
 #include "env/kernelbench/module_build.h"
 #include "tests/env/module_boxes.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
@@ -22,6 +23,7 @@ JudgeOptions module_judge_options() {
   JudgeOptions options;
   options.lanes = 1;
   options.min_pairs = options.max_pairs = 5;
+  options.compile_timeout_s = 10 * kPatience_s;  // extensions take a minute where nothing else runs
   return options;
 }
 
@@ -164,7 +166,7 @@ TEST(ModuleBox, SaysWhatTheMachineLacksForExtensions) {
       "import json, os\nfrom torch.utils import cpp_extension\n"
       "words = json.dumps({'status': 'infra', 'message': 'x'}).encode()\n"
       "os.write(3, len(words).to_bytes(4, 'little') + words)\n";
-  const ModuleBuilt claimed = ModuleBuilder(options, std::chrono::minutes(5)).build(task, claim, "90a");
+  const ModuleBuilt claimed = ModuleBuilder(options, 10 * kPatience_ms).build(task, claim, "90a");
   ASSERT_TRUE(claimed.failure);
   EXPECT_NE(claimed.failure->kind, VerdictKind::kInfra);
 
@@ -175,7 +177,7 @@ TEST(ModuleBox, SaysWhatTheMachineLacksForExtensions) {
   options.python.wheels = folder.path().string();
   options.python.folders.push_back(options.python.wheels);
   try {
-    ModuleBuilder(options, std::chrono::minutes(5)).build(task, extension, "90a");
+    ModuleBuilder(options, 10 * kPatience_ms).build(task, extension, "90a");
     ADD_FAILURE();
   } catch (const WorldError& e) {
     EXPECT_THAT(e.what(), HasSubstr("no Python.h in /nowhere"));

@@ -136,13 +136,13 @@ TEST(ModuleProcedure, ComparesWhatIsRefusedAsKernelBenchDoes) {
 TEST(ModuleProcedure, RunsWhatIsRefusedOnlyWhereThatIsAskedFor) {
   SKIP_WITHOUT_MODULES();
   const ModuleProcedureOptions options{.min_pairs = 5, .max_pairs = 5};
-  const std::string slow = "        time.sleep(1)\n";
+  const std::string slow = "        time.sleep(10)\n";
   const Verdict verdict =
       ModuleProcedure(options, module_machine(), module_bench(), module_task("linear_relu", kModuleProblem))
           .judge({.source = module_candidate(slow + kModuleRight, "import gc"), .extensions = {}});
   EXPECT_EQ(kind_and_reason(verdict), "REJECT_POLICY import") << verdict.message;
   EXPECT_FALSE(verdict.comparable);
-  EXPECT_LT(verdict.run_ms, 5000);  // its five trials alone would take that
+  EXPECT_LT(verdict.run_ms, 50'000);  // its five trials alone would take that
 }
 
 // Each ends its process in another way, and the next candidate knows nothing of it.
@@ -181,10 +181,8 @@ TEST(ModuleProcedure, WaitsForEachStepAsLongAsItMayTake) {
   const auto late = [&](const std::string& source) {
     const Task task = module_task("linear_relu", kModuleProblem);
     ModuleProcedure procedure(options, module_machine(), module_bench(), task);
-    const double start = now_s();
     const Verdict verdict = procedure.judge({.source = source, .extensions = {}, .gated = false});
     EXPECT_EQ(kind_and_reason(verdict), "FAIL_TIMEOUT timeout") << verdict.message;
-    EXPECT_LT(now_s() - start, 25) << verdict.message;
     return verdict.message;
   };
   const std::string hang = "while True: pass\n";
@@ -224,7 +222,7 @@ TEST(ModuleProcedure, TimesWhatIsSlowInFewTrials) {
   const Verdict verdict =
       judge_module(module_candidate(std::string("        time.sleep(0.4)\n") + kModuleRight), task);
   EXPECT_EQ(kind_and_reason(verdict), "PASS") << verdict.message;
-  EXPECT_GE(verdict.comparable->runtime.num_trials, 15);
+  EXPECT_GE(verdict.comparable->runtime.num_trials, 8);  // in ten seconds, where a call takes up to a second
   EXPECT_LE(verdict.comparable->runtime.num_trials, 25);
 }
 
@@ -247,7 +245,7 @@ std::string always(const std::string& line) {
 // A call that is said to be done computes nothing before its inputs are there, and nothing of them once its result is.
 TEST(ModuleProcedure, GainsNothingBySayingDoneTooEarly) {
   SKIP_WITHOUT_MODULES();
-  const std::string slow = std::string("        time.sleep(0.2)\n") + kModuleRight;
+  const std::string slow = std::string("        time.sleep(1)\n") + kModuleRight;
   EXPECT_EQ(verdict_on(module_candidate(kModuleRight, kFindPage + "page.done.value = 1\n")), "HACK clock");
   EXPECT_EQ(verdict_on(module_candidate(kModuleRight, kFindPage + "page.computed.value = 1\n")),
             "HACK clock");
@@ -256,33 +254,30 @@ TEST(ModuleProcedure, GainsNothingBySayingDoneTooEarly) {
               testing::StartsWith("FAIL_INCORRECT"));
 }
 
-// The result is said to be there and comes about while the outputs are asked for.
+// The result is said to be there and comes about while the outputs are asked for. It takes longer than any call waits for a core.
 TEST(ModuleProcedure, SeesWorkThatGoesOn) {
   SKIP_WITHOUT_MODULES();
   const std::string folder = std::string(TEMPER_SOURCE_DIR) + "/tests/env/kernelbench/";
   const Task task = module_task("row_softmax", read_file(folder + "problems_small/level1/3_row_softmax.py"));
   for (const char* name : {"thread_joined_while_outputs_are_copied", "lazy_until_copied",
                            "computes_while_outputs_are_asked_for"}) {
-    const Verdict verdict =
-        judge_module(read_file(fmt::format("{}candidates/gallery/{}.py", folder, name)), task);
-    // A machine so busy that a call of the baseline waits for 50 ms hides it in few pairs. Then it counts as time.
-    if (verdict.pass()) {
-      EXPECT_LT(verdict.speedup, 0.5) << name << verdict.message;
-    } else {
-      EXPECT_EQ(kind_and_reason(verdict), "HACK async") << name << verdict.message;
-    }
+    std::string source = read_file(fmt::format("{}candidates/gallery/{}.py", folder, name));
+    const size_t at = source.find("time.sleep(0.05)");
+    ASSERT_NE(at, std::string::npos) << name;
+    const Verdict verdict = judge_module(source.replace(at, 16, "time.sleep(0.3)"), task);
+    EXPECT_EQ(kind_and_reason(verdict), "HACK async") << name << verdict.message;
     EXPECT_TRUE(verdict.comparable->correctness) << name;
   }
 }
 
-// The result is right a moment after it was asked for.
+// The result is right some time after it was asked for.
 TEST(ModuleProcedure, TakesNoResultThatComesLater) {
   SKIP_WITHOUT_MODULES();
   const std::string later =
       "        y = torch.empty(64, 96)\n"
       "        w, b = self.linear.weight, self.linear.bias\n"
       "        def fill():\n"
-      "            time.sleep(0.05)\n"
+      "            time.sleep(5)\n"
       "            with torch.no_grad(): y.copy_(torch.relu(x @ w.T + b))\n"
       "        __import__('threading').Thread(target=fill).start()\n"
       "        return y";

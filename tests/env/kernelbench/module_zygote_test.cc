@@ -6,11 +6,10 @@
 
 #include "env/kernelbench/clock_page.h"
 #include "tests/env/module_boxes.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
-
-using std::chrono::seconds;
 
 // One of its own, and what processes that it forks are given.
 struct Zygote {
@@ -33,7 +32,7 @@ TEST(ModuleZygote, ForksProcessesThatEndAlone) {
   EXPECT_FALSE(first.running());
   EXPECT_FALSE(second.heard());
   ASSERT_EQ(::kill(second.pid(), SIGKILL), 0);
-  EXPECT_EQ(second.receive(seconds(20)).end, "signal_9");
+  EXPECT_EQ(second.receive(kPatience_ms).end, "signal_9");
   EXPECT_EQ(zygote.fork().wait_ready().value("status", ""), "ready");
 }
 
@@ -45,9 +44,9 @@ TEST(ModuleZygote, EndsWithAllThatItHasForked) {
   heard.wait_ready();
   asked.wait_ready();
   ASSERT_EQ(::kill(zygote.zygote.pid(), SIGKILL), 0);
-  EXPECT_THROW(heard.receive(seconds(20)), WorldError);
+  EXPECT_THROW(heard.receive(kPatience_ms), WorldError);
   EXPECT_FALSE(heard.running());
-  EXPECT_THROW(asked.ask({{"op", "profile"}}, seconds(20)), WorldError);
+  EXPECT_THROW(asked.ask({{"op", "profile"}}, kPatience_ms), WorldError);
   EXPECT_THROW(zygote.fork(), WorldError);
 }
 

@@ -5,6 +5,7 @@
 #include "env/plan/planner.h"
 #include "env/verdict/message.h"
 #include "tests/env/cuda_boxes.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
@@ -28,7 +29,7 @@ Planned plan(const std::string& source, const HostHalf& known = {}) {
       {.program = TEMPER_BINARY_DIR "/temper-recorder", .memory_bytes = 512 << 20, .user = kCudaTestUser});
   const Task task = host_half_task();
   return plan_candidate(task, source, all_shapes(task), *cuda_toolchains(), cuda_test_quota(), kCudaTestUser,
-                        {}, recorder, std::chrono::seconds(10), known);
+                        {}, recorder, kPatience_ms, known);
 }
 
 std::string text_of(const Planned& planned) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "env/judge/judge.h"
 #include "tests/env/exhibits.h"
+#include "tests/patience.h"
 
 namespace temper::env {
 namespace {
@@ -15,7 +16,7 @@ const std::filesystem::path kGallery = std::filesystem::path(TEMPER_SOURCE_DIR) 
 JudgeOptions options() {
   JudgeOptions options;
   options.judge = "both";
-  options.run_timeout_s = 2;
+  options.run_timeout_s = 10 * kPatience;
   return options;
 }
 

@@ -21,7 +21,7 @@ struct ShapesLane {
       "timed: [{n: 4096}, {n: 65536}, {n: 1000}]}",
       "scale.yaml");
   std::vector<Toolchain> tools{test_toolchain()};
-  ProcedureOptions options;
+  ProcedureOptions options{.compile = test_quota(), .run_budget = kPatience_ms};
   Roofs roofs = measure_roofs();
   OracleProcess oracle{TEMPER_BINARY_DIR "/temper-oracle", tasks};
   std::string object = {};  // the last candidate's
@@ -32,11 +32,13 @@ struct ShapesLane {
   }
 
   Verdict judge(const std::string& source) {
-    RunnerProcess runner(test_runner_options());
-    Procedure procedure(options, tools, roofs, oracle, runner, tasks, 0);
-    const Verdict verdict = procedure.judge(source);
-    object = procedure.object();
-    return verdict;
+    return judged_at_last([&] {
+      RunnerProcess runner(test_runner_options());
+      Procedure procedure(options, tools, roofs, oracle, runner, tasks, 0);
+      const Verdict verdict = procedure.judge(source);
+      object = procedure.object();
+      return verdict;
+    });
   }
 };
 
@@ -116,11 +118,13 @@ TEST(ProcedureShapes, EachHasItsOwnFloor) {
   EXPECT_TRUE(verdict.message.starts_with("HACK at n 1000: ")) << verdict.message;
 }
 
-// A nap of 50 ms a call: the calls of one shape take most of a budget, which is less than all shapes need.
+// A nap of 50 ms in each of the 16 calls that check a shape, and in each pair: a budget is enough for what has one, at most a check and
+// the pairs of one shape, and for twice as much, and not for all three shapes.
 TEST(ProcedureShapes, EachHasABudgetOfItsOwn) {
   ShapesLane lane;
-  lane.options.min_pairs = lane.options.max_pairs = 7;
-  lane.options.run_budget = std::chrono::milliseconds(3000);
+  constexpr int kPairs = 20;
+  lane.options.min_pairs = lane.options.max_pairs = kPairs;
+  lane.options.run_budget = std::chrono::milliseconds(50 * (3 * (16 + kPairs) - 1));
   const Verdict verdict = lane.judge("#include <time.h>\nstatic const timespec nap{0, 50000000};\n" +
                                      scaled_by("1", "  if (n > 7) nanosleep(&nap, nullptr);\n"));
   EXPECT_TRUE(verdict.pass()) << verdict.message;

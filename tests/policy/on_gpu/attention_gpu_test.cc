@@ -26,11 +26,21 @@ struct Case {
 
 // Around the borders of tiles and pages; 9 and 17 sequences are filled up with empty ones.
 const Case kCases[] = {
-    {{4, 2, 128}, {1, 127, 128, 129, 300}}, {{4, 4, 128}, {513, 1, 90}, 0.2},
-    {{8, 1, 128}, {33, 700, 257}, 4},       {{2, 2, 128}, {1500}},
-    {{16, 8, 128}, Lengths(17, 40)},        {{8, 2, 128}, {1, 5, 127, 128, 129, 64, 300, 2, 31}},
-    {{7, 1, 128}, {1, 129, 500}},           {{28, 4, 128}, {128, 33, 300, 1}},
-    {{10, 2, 128}, {5, 257, 128}},          {{40, 8, 128}, {200, 31}},
+    {{4, 2, 128}, {1, 127, 128, 129, 300}},
+    {{4, 4, 128}, {513, 1, 90}, 0.2},
+    {{8, 1, 128}, {33, 700, 257}, 4},
+    {{2, 2, 128}, {1500}},
+    {{16, 8, 128}, Lengths(17, 40)},
+    {{8, 2, 128}, {1, 5, 127, 128, 129, 64, 300, 2, 31}},
+    {{7, 1, 128}, {1, 129, 500}},
+    {{28, 4, 128}, {128, 33, 300, 1}},
+    {{10, 2, 128}, {5, 257, 128}},
+    {{40, 8, 128}, {200, 31}},
+    {{9, 3, 64}, {1, 127, 128, 129, 300, 5}},
+    {{14, 2, 64}, {64, 500, 33}, 4},
+    {{32, 8, 64}, {257, 1, 128, 700}},
+    {{8, 8, 64}, {90, 513}, 0.2},
+    {{8, 1, 64}, Lengths(9, 150)},
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
@@ -211,7 +221,7 @@ struct PagedPack {
     const auto sequences = int64_t(p.lengths.size());
     const int64_t most = (std::ranges::max(p.lengths) + cuda::kPageTokens - 1) / cuda::kPageTokens;
     table = at::randperm(sequences * most, at::kLong).to(at::kInt).view({sequences, most});
-    memory = unwritten({sequences * most, p.shape.kv_heads * 2 * cuda::kPageTokens * 128});
+    memory = unwritten({sequences * most, p.shape.kv_heads * 2 * cuda::kPageTokens * p.shape.head_dim});
     for (size_t s = 0; s < p.lengths.size(); ++s)
       for (int32_t i = 0; i < p.lengths[s]; ++i) positions.push_back(i), rows.push_back(int32_t(s));
   }
@@ -220,7 +230,11 @@ struct PagedPack {
 };
 
 TEST_F(GpuAttention, OverPagesHasTheBitsOfThePack) {
-  const Case more[] = {{{32, 8, 128}, {2047, 3, 1000}}, {{40, 8, 128}, {129, 640}}, {{12, 2, 128}, {300}, 4}};
+  const Case more[] = {{{32, 8, 128}, {2047, 3, 1000}},
+                       {{40, 8, 128}, {129, 640}},
+                       {{12, 2, 128}, {300}, 4},
+                       {{9, 3, 64}, {2047, 3, 1000}},
+                       {{14, 2, 64}, {1500}}};
   std::vector<Case> cases(std::begin(kCases), std::end(kCases));
   cases.insert(cases.end(), std::begin(more), std::end(more));
   for (const Case& c : cases) {
@@ -242,8 +256,7 @@ TEST_F(GpuAttention, OverPagesHasTheBitsOfThePack) {
 
 // Neighbouring rows are of different sequences: a block goes from one to the next, over memory that it has
 // cleared.
-TEST_F(GpuAttention, OverPagesTakesRowsInAnyOrder) {
-  const Case c{{32, 8, 128}, {700, 560, 645, 601}};
+void expect_any_order(const Case& c) {
   const Pack pack(c);
   const PagedPack paged(pack);
   std::vector<int32_t> order(size_t(pack.tokens)), positions, rows;
@@ -270,9 +283,15 @@ TEST_F(GpuAttention, OverPagesTakesRowsInAnyOrder) {
   }
 }
 
+TEST_F(GpuAttention, OverPagesTakesRowsInAnyOrder) {
+  for (const AttentionShape& shape : {AttentionShape{32, 8, 128}, {32, 8, 64}, {9, 3, 64}, {14, 2, 64}}) {
+    SCOPED_TRACE(testing::Message() << shape.heads << " heads of " << shape.head_dim);
+    expect_any_order({shape, {700, 560, 645, 601}});
+  }
+}
+
 // As decoding calls it: the last token of each sequence, padded with rows that are none.
-TEST_F(GpuAttention, OverPagesTakesOneRowASequence) {
-  const Case c{{8, 2, 128}, {1, 128, 300, 129}};
+void expect_one_row_a_sequence(const Case& c) {
   const Pack pack(c);
   const PagedPack paged(pack);
   const auto starts = starts_of(c.lengths);
@@ -296,6 +315,13 @@ TEST_F(GpuAttention, OverPagesTakesOneRowASequence) {
   const Results want = run(attention, pack);
   EXPECT_EQ(unequal_bits(out.host().narrow(0, 0, 4), want.out.index_select(0, rows)), 0);
   EXPECT_EQ(unequal_bits(out.host().narrow(0, 4, 2), at::zeros({2, c.shape.q_width()}, at::kBFloat16)), 0);
+}
+
+TEST_F(GpuAttention, OverPagesTakesOneRowASequence) {
+  for (const AttentionShape& shape : {AttentionShape{8, 2, 128}, {9, 3, 64}, {14, 2, 64}, {32, 8, 64}}) {
+    SCOPED_TRACE(testing::Message() << shape.heads << " heads of " << shape.head_dim);
+    expect_one_row_a_sequence({shape, {1, 128, 300, 129}});
+  }
 }
 
 }  // namespace

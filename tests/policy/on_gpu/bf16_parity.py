@@ -83,7 +83,7 @@ def dumped(program, folder, sequences):
                "temperature": torch.tensor([TEMPERATURE], dtype=torch.float64),
                "tokens": torch.tensor([VOCABULARY], dtype=torch.int32)}, folder / "in")
     subprocess.run([program, folder / "model", folder / "in", folder / "out", folder / "export", "gpu"], check=True,
-                   timeout=200)
+                   timeout=600)
     mine = {name: tensor.cuda() for name, tensor in load_file(folder / "out").items()}
     found = {name.removeprefix("grad."): tensor for name, tensor in mine.items() if name.startswith("grad.")}
     kept = scored.bool().cuda()

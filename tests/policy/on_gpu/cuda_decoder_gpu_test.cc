@@ -292,7 +292,7 @@ TEST_F(CudaDecoder, RefusesWhatItDoesNotKnow) {
     }
     return std::string();
   };
-  EXPECT_NE(refused([](ModelConfig& c) { c.head_dim = 64; }).find("head_dim is 64"), std::string::npos);
+  EXPECT_NE(refused([](ModelConfig& c) { c.head_dim = 32; }).find("head_dim is 32"), std::string::npos);
   EXPECT_NE(refused([](ModelConfig& c) { c.hidden_size = 200; }).find("hidden_size is 200"),
             std::string::npos);
   EXPECT_NE(refused([](ModelConfig& c) { c.vocab_size = 1001; }).find("vocab_size is 1001"),

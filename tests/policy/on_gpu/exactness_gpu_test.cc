@@ -20,9 +20,16 @@ TEST_F(GpuExactness, HoldsOnThisDevice) {
   }
 }
 
-// Groups of 1, 5, 7 and 8.
+// Groups of 1, 5, 7 and 8, then those of small published models.
 TEST_F(GpuExactness, HoldsForOtherGroups) {
-  for (const AttentionShape& heads : {AttentionShape{4, 4, 128}, {10, 2, 128}, {28, 4, 128}, {8, 1, 128}}) {
+  for (const AttentionShape& heads : {AttentionShape{4, 4, 128},
+                                      {10, 2, 128},
+                                      {28, 4, 128},
+                                      {8, 1, 128},
+                                      {9, 3, 64},
+                                      {14, 2, 64},
+                                      {32, 8, 64},
+                                      {8, 8, 64}}) {
     cuda::Products products;
     cuda::PackedAttention attention(heads);
     const auto result =

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "policy/cuda/device.h"
-#include "policy/cuda/plan.h"
 #include "tests/policy/on_gpu/decoder_twins.h"
 
 namespace temper::policy {
@@ -26,19 +25,34 @@ ModelConfig sized(const char* type, int64_t heads, int64_t kv_heads, bool tied) 
   return c;
 }
 
-// Groups of 7, 4, 1, 8 and 5.
+// Few layers of a published model, and few ids.
+ModelConfig few_layers(const char* type, int64_t layers, int64_t width, int64_t feed_forward, int64_t heads,
+                       int64_t kv_heads) {
+  ModelConfig c = sized(type, heads, kv_heads, true);
+  c.num_hidden_layers = layers;
+  c.hidden_size = width;
+  c.intermediate_size = feed_forward;
+  c.head_dim = 64;
+  return c;
+}
+
+// Groups of 7, 4, 1, 8 and 5 with heads of 128, then small published models with heads of 64.
 std::vector<Family> families() {
   std::vector<Family> all = {{"qwen2", sized("qwen2", 14, 2, true)},
                              {"llama3", sized("llama", 4, 1, false)},
                              {"codellama_all_biases", sized("llama", 4, 4, false)},
                              {"mistral", sized("mistral", 8, 1, false)},
-                             {"qwen3_biased", sized("qwen3", 10, 2, true)}};
+                             {"qwen3_biased", sized("qwen3", 10, 2, true)},
+                             {"smollm2_135m", few_layers("llama", 2, 576, 1536, 9, 3)},
+                             {"qwen2_5_0_5b", few_layers("qwen2", 2, 896, 4864, 14, 2)},
+                             {"llama3_2_1b", few_layers("llama", 1, 2048, 8192, 32, 8)}};
   all[1].config.rope = {.kind = RopeKind::kLlama3, .factor = 8, .original_max_position_embeddings = 64};
   ModelConfig& llama = all[2].config;
   llama.qkv_bias = llama.o_bias = llama.mlp_bias = true;
   llama.rope = {.kind = RopeKind::kLinear, .factor = 4};
   all[3].config.sliding_window = 800;  // the longest row has 700 tokens
   all[4].config.qkv_bias = all[4].config.o_bias = true;
+  all[7].config.rope = {.kind = RopeKind::kLlama3, .factor = 32, .original_max_position_embeddings = 8192};
   return all;
 }
 
@@ -127,26 +141,6 @@ ModelConfig windowed_config(int64_t window) {
   ModelConfig c = sized("mistral", 8, 2, false);
   c.sliding_window = window;
   return c;
-}
-
-// Needs no GPU.
-TEST(UnknownToGpu, KnowsTheFamilies) {
-  for (const Family& family : families()) EXPECT_EQ(cuda::unknown_to_gpu(family.config, 800), "") << family;
-  ModelConfig nine = sized("llama", 9, 1, false);
-  EXPECT_NE(cuda::unknown_to_gpu(nine).find("num_attention_heads is 9"), std::string::npos);
-}
-
-TEST(UnknownToGpu, KnowsWindowsThatNoRowLeaves) {
-  ModelConfig c = windowed_config(300);
-  EXPECT_EQ(cuda::unknown_to_gpu(c, 300), "");
-  EXPECT_EQ(cuda::unknown_to_gpu(c, 301),
-            "sliding_window is 300, must be at least the longest row, 301 tokens");
-  EXPECT_NE(cuda::unknown_to_gpu(c), "");  // 2048 positions
-  EXPECT_EQ(cuda::unknown_to_gpu(windowed_config(2048)), "");
-  c.windowed = {0, 0, 0};
-  EXPECT_EQ(cuda::unknown_to_gpu(c), "");
-  c.windowed = {0, 1, 0};
-  EXPECT_NE(cuda::unknown_to_gpu(c), "");
 }
 
 class GpuWindow : public testing::Test {

@@ -82,8 +82,15 @@ TEST_F(GpuProducts, AddToTheResidualInPlace) {
 TEST_F(GpuProducts, RowsDoNotDependOnTheirNumber) {
   cuda::Products products;
   constexpr int64_t kMost = 8192;
-  for (const auto& [k, n] :
-       {std::pair<int64_t, int64_t>{4096, 6144}, {4096, 4096}, {12288, 4096}, {1024, 512}}) {
+  for (const auto& [k, n] : {std::pair<int64_t, int64_t>{4096, 6144},
+                             {4096, 4096},
+                             {12288, 4096},
+                             {1024, 512},
+                             {576, 960},
+                             {1536, 576},
+                             {4864, 896},
+                             {896, 9728},
+                             {8192, 2048}}) {
     const DeviceArray x(random_bf16({kMost, k})), w(random_bf16({n, k}, 0.02)),
         residual(random_bf16({kMost, n}));
     const DeviceArray y(unwritten({kMost, n})), bias(random_bf16({n}));

@@ -10,7 +10,8 @@ namespace {
 using GpuRmsNorm = GpuOps;
 
 constexpr double kRmsEps = 1e-6;
-const std::pair<int64_t, int64_t> kSizes[] = {{1, 8},     {3, 40},   {33, 128},  {1000, 512}, {129, 1000},
+const std::pair<int64_t, int64_t> kSizes[] = {{1, 8},     {3, 40},   {33, 128},  {1000, 512},
+                                              {65, 576},  {33, 896}, {17, 960},  {129, 1000},
                                               {33, 4096}, {5, 5120}, {3, 12288}, {2, 20000}};
 
 at::Tensor every_other(int64_t rows) { return at::arange(rows, at::kInt) * 2 + 1; }
@@ -35,7 +36,7 @@ TEST_P(GpuRmsNorm, EqualsItsTwin) {
 }
 
 TEST_P(GpuRmsNorm, ARowHasTheSameBitsAloneAndByIndex) {
-  for (const int64_t width : {128, 1000, 4096, 8192}) {
+  for (const int64_t width : {128, 576, 896, 1000, 4096, 8192}) {
     const at::Tensor x = random({1000, width}), w = random({width}), all = norm(GetParam(), x, w);
     const at::Tensor index = every_other(500), picked = norm(GetParam(), x, w, &index);
     EXPECT_TRUE(same_bits(all, norm(GetParam(), x, w)));
@@ -81,7 +82,7 @@ TEST_P(GpuRmsNorm, BackwardEqualsItsTwin) {
 }
 
 TEST_P(GpuRmsNorm, BackwardOfARowHasTheSameBitsAloneAndByIndex) {
-  for (const int64_t width : {128, 4096}) {
+  for (const int64_t width : {128, 576, 896, 4096}) {
     const at::Tensor dy = random({1000, width}), x = random({1000, width}), w = random({width}),
                      residual = random({1000, width});
     const Gradients all = backward(GetParam(), dy, x, w, residual),

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kPositions = 300;
 constexpr double kRmsEps = 1e-6;
-const AttentionShape kShapes[] = {{1, 1, 32},  {5, 3, 32},   {4, 2, 64},
-                                  {6, 2, 128}, {32, 8, 128}, {40, 8, 128}};
+const AttentionShape kShapes[] = {{1, 1, 32},   {5, 3, 32},   {4, 2, 64}, {6, 2, 128},
+                                  {32, 8, 128}, {40, 8, 128}, {9, 3, 64}, {14, 2, 64}};
 
 std::vector<double> frequencies(int64_t head_dim) { return rope_frequencies({.head_dim = head_dim}); }
 
@@ -237,57 +237,66 @@ TEST_P(GpuRope, ARowHasTheSameBitsAlone) {
   }
 }
 
-// Number d of token t in a page of [kPageTokens, 128], as the layout says.
-int64_t place_in_page(int64_t t, int64_t d) { return t * 128 + ((d / 8) ^ (t % 8)) * 8 + d % 8; }
+// Number d of token t in a page of [kPageTokens, hd], as the layout says.
+int64_t place_in_page(int64_t hd, int64_t t, int64_t d) { return t * hd + ((d / 8) ^ (t % 8)) * 8 + d % 8; }
+
+constexpr int64_t kPagedRows = 3 * 250;  // tokens of three sequences
 
 // Each row is a token of one of three sequences, their pages dealt in falling order.
-TEST_P(GpuRope, PagesHoldKeysAndValues) {
-  if (GetParam() != DType::kBF16) GTEST_SKIP() << "pages are bf16";
-  const AttentionShape shape = {6, 2, 128};
-  constexpr int64_t kRows = 3 * 250, kMaxPages = 2, kPages = 6;
-  Case c = make(shape, kRows);
-  std::vector<int32_t> table(kPages), row_of(kRows), positions(kRows);
+void expect_keys_and_values_in_pages(Case c) {
+  const AttentionShape& shape = c.shape;
+  const int64_t hd = shape.head_dim;
+  constexpr int64_t kMaxPages = 2, kPages = 6;
+  std::vector<int32_t> table(kPages), row_of(kPagedRows), positions(kPagedRows);
   for (int64_t i = 0; i < kPages; ++i) table[size_t(i)] = int32_t(kPages - 1 - i);
-  for (int64_t r = 0; r < kRows; ++r)
+  for (int64_t r = 0; r < kPagedRows; ++r)
     row_of[size_t(r)] = int32_t(r % 3), positions[size_t(r)] = int32_t(r / 3);
   c.positions = ints(positions);
-  const DeviceArray base(
-      at::full({kPages, shape.kv_heads, 2, cuda::kPageTokens * 128}, -1024, at::kBFloat16)),
+  const DeviceArray base(at::full({kPages, shape.kv_heads, 2, cuda::kPageTokens * hd}, -1024, at::kBFloat16)),
       gtable(ints(table)), grow(ints(row_of));
-  const at::Tensor qk = forward(GetParam(), c, {base.data(), gtable.i32(), grow.i32(), kMaxPages});
-  EXPECT_TRUE(same_bits(qk, forward(GetParam(), c))) << "with pages and without";
+  const at::Tensor qk = forward(DType::kBF16, c, {base.data(), gtable.i32(), grow.i32(), kMaxPages});
+  EXPECT_TRUE(same_bits(qk, forward(DType::kBF16, c))) << "with pages and without";
   const at::Tensor pages = base.host();
-  for (int64_t r = 0; r < kRows; ++r)
+  for (int64_t r = 0; r < kPagedRows; ++r)
     for (int64_t k = 0; k < shape.kv_heads; ++k)
       for (const int64_t is_value : {0, 1}) {
-        const at::Tensor from = is_value ? c.qkv[r].narrow(0, shape.qk_width() + k * 128, 128)
-                                         : qk[r].narrow(0, (shape.heads + k) * 128, 128);
+        const at::Tensor from = is_value ? c.qkv[r].narrow(0, shape.qk_width() + k * hd, hd)
+                                         : qk[r].narrow(0, (shape.heads + k) * hd, hd);
         const int64_t position = r / 3,
                       page = table[size_t(r % 3 * kMaxPages + position / cuda::kPageTokens)];
         const at::BFloat16 *x = from.const_data_ptr<at::BFloat16>(),
                            *y = pages[page][k][is_value].const_data_ptr<at::BFloat16>();
-        for (int64_t d = 0; d < 128; ++d)
-          ASSERT_EQ(x[d], y[place_in_page(position % cuda::kPageTokens, d)])
+        for (int64_t d = 0; d < hd; ++d)
+          ASSERT_EQ(x[d], y[place_in_page(hd, position % cuda::kPageTokens, d)])
               << "row " << r << ", key head " << k << ", " << (is_value ? "value " : "key ") << d;
       }
-  EXPECT_EQ((pages == -1024).sum().item<int64_t>(), 3 * 6 * 2 * shape.kv_heads * 128)
+  EXPECT_EQ((pages == -1024).sum().item<int64_t>(), 3 * 6 * 2 * shape.kv_heads * hd)
       << "more than the rows was written";
+}
+
+TEST_P(GpuRope, PagesHoldKeysAndValues) {
+  if (GetParam() != DType::kBF16) GTEST_SKIP() << "pages are bf16";
+  for (const AttentionShape& shape : {AttentionShape{6, 2, 128}, {9, 3, 64}})
+    expect_keys_and_values_in_pages(make(shape, kPagedRows));
 }
 
 // A decode step: row r belongs to sequence r.
 TEST_P(GpuRope, PagesWithoutRowsBelongToTheirRow) {
   if (GetParam() != DType::kBF16) GTEST_SKIP() << "pages are bf16";
-  const AttentionShape shape = {32, 8, 128};
-  const Case c = make(shape, 3);
-  const DeviceArray base(at::zeros({9, shape.kv_heads, 2, cuda::kPageTokens * 128}, at::kBFloat16)),
-      gtable(ints({8, 7, 6, 5, 4, 3, 2, 1, 0}));
-  const at::Tensor qk = forward(GetParam(), c, {base.data(), gtable.i32(), nullptr, 3}), pages = base.host();
-  for (int64_t r = 0; r < 3; ++r) {
-    const int64_t position = c.positions[r].item<int32_t>(),
-                  page = 8 - (r * 3 + position / cuda::kPageTokens);
-    for (int64_t d = 0; d < 128; ++d)
-      ASSERT_EQ(pages[page][5][0][place_in_page(position % cuda::kPageTokens, d)].item<float>(),
-                qk[r][(shape.heads + 5) * 128 + d].item<float>());
+  for (const int64_t hd : {64, 128}) {
+    const AttentionShape shape = {32, 8, hd};
+    const Case c = make(shape, 3);
+    const DeviceArray base(at::zeros({9, shape.kv_heads, 2, cuda::kPageTokens * hd}, at::kBFloat16)),
+        gtable(ints({8, 7, 6, 5, 4, 3, 2, 1, 0}));
+    const at::Tensor qk = forward(GetParam(), c, {base.data(), gtable.i32(), nullptr, 3}),
+                     pages = base.host();
+    for (int64_t r = 0; r < 3; ++r) {
+      const int64_t position = c.positions[r].item<int32_t>(),
+                    page = 8 - (r * 3 + position / cuda::kPageTokens);
+      for (int64_t d = 0; d < hd; ++d)
+        ASSERT_EQ(pages[page][5][0][place_in_page(hd, position % cuda::kPageTokens, d)].item<float>(),
+                  qk[r][(shape.heads + 5) * hd + d].item<float>());
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "policy/ranks/activity.h"
 #include "policy/ranks/transport.h"
+#include "tests/patience.h"
 
 namespace temper::policy {
 namespace {
@@ -30,12 +31,6 @@ class SetCall : public StartedCall {
 
 using Call = std::shared_ptr<SetCall>;
 
-bool soon(const std::function<bool()>& come_true) {
-  for (int tries = 0; tries < 2000 && !come_true(); ++tries)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  return come_true();
-}
-
 class Started : public testing::Test {
  protected:
   ~Started() override { report_failed_call(""); }
@@ -53,14 +48,14 @@ TEST_F(Started, ARankWaitsInTheOldestCallThatRuns) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(present_activity().collective, "");  // the device has not come to the first
   first->now = StartedCall::State::kRunning;
-  EXPECT_TRUE(soon([] { return present_activity().collective == "weights"; }));
+  EXPECT_TRUE(comes_true([] { return present_activity().collective == "weights"; }));
   {
     const CollectiveWait wait("norm");  // the main thread's own goes before
     EXPECT_EQ(present_activity().collective, "norm");
   }
   const uint64_t progress = present_activity().progress;
   first->now = StartedCall::State::kDone;
-  EXPECT_TRUE(soon([] { return present_activity().collective == "gradients"; }));
+  EXPECT_TRUE(comes_true([] { return present_activity().collective == "gradients"; }));
   EXPECT_GT(present_activity().progress, progress);
   second->now = StartedCall::State::kDone;
   calls_.wait_for_all();

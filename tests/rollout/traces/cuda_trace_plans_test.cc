@@ -10,6 +10,7 @@
 #include "env/plan/planner.h"
 #include "rollout/traces/recipe.h"
 #include "tests/env/cuda_boxes.h"
+#include "tests/patience.h"
 
 namespace temper::traces {
 
@@ -37,7 +38,7 @@ std::string plan_failure(const Task& task, const std::string& source) {
                                  .user = env::kCudaTestUser});
   const env::Planned planned =
       env::plan_candidate(task, source, env::all_shapes(task), *env::cuda_toolchains(),
-                          env::cuda_test_quota(), env::kCudaTestUser, {}, recorder, std::chrono::seconds(10));
+                          env::cuda_test_quota(), env::kCudaTestUser, {}, recorder, kPatience_ms);
   if (!planned.failure) return "";
   return fmt::format("{} {}: {}", env::to_string(planned.failure->kind), planned.failure->reason,
                      planned.failure->detail);

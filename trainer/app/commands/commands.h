@@ -26,6 +26,7 @@ void add_sweep(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_options(CLI::App& app, int& exit_code);
 void add_tasks(CLI::App& app, int& exit_code);
+void add_model(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_version(CLI::App& app, int& exit_code);
 

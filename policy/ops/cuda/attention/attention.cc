@@ -16,8 +16,6 @@ namespace {
 namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
-constexpr int64_t kHeadDim = 128;
-
 void check_dnn(cudnnStatus_t status, const char* what) {
   if (status != CUDNN_STATUS_SUCCESS) throw WorldError("cuDNN: {}: {}", what, cudnnGetErrorString(status));
 }
@@ -117,11 +115,11 @@ class Plan {
   }
   Tensor matrix(Id id, int64_t heads, const Rows& rows) {
     Tensor t = graph_.tensor(fe::graph::Tensor_attributes());
-    lay(t, id, heads, kHeadDim, rows);
+    lay(t, id, heads, shape_.head_dim, rows);
     return t;
   }
   void output(const Tensor& t, Id id, int64_t heads, const Rows& rows) const {
-    lay(t, id, heads, kHeadDim, rows);
+    lay(t, id, heads, shape_.head_dim, rows);
     t->set_output(true);
   }
 
@@ -180,8 +178,8 @@ class Plan {
 
 struct PackedAttention::Impl {
   Impl(const AttentionShape& s, float x, int64_t most)
-      : shape(s), scale(x != 0 ? x : 1 / std::sqrt(float(kHeadDim))), backward_bytes(most) {
-    TEMPER_CHECK_EQ(shape.head_dim, kHeadDim);
+      : shape(s), scale(x != 0 ? x : 1 / std::sqrt(float(s.head_dim))), backward_bytes(most) {
+    TEMPER_CHECK(is_attention_head(shape.head_dim), "head_dim {}", shape.head_dim);
     check_dnn(cudnnCreate(&handle), "cudnnCreate");
   }
   ~Impl() { cudnnDestroy(handle); }
@@ -228,8 +226,8 @@ struct PackedAttention::Impl {
   Pointers pointers(const void* qk, const void* qkv, const void* keys, const void* out, const float* lse,
                     int64_t first) const {
     TEMPER_CHECK_EQ(keys != nullptr, shared);
-    const auto head = [](const void* base, int64_t index) {
-      return const_cast<char*>(static_cast<const char*>(base)) + index * kHeadDim * 2;
+    const auto head = [&](const void* base, int64_t index) {
+      return const_cast<char*>(static_cast<const char*>(base)) + index * shape.head_dim * 2;
     };
     const int64_t first_query = first * shape.group();
     return {{kQ, head(qk, first_query)},

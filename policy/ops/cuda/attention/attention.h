@@ -1,6 +1,6 @@
 #pragma once
-// Causal attention over packed sequences on a GPU, through cuDNN's frontend: bf16, head dimension 128,
-// grouped queries; the backward deterministic.
+// Causal attention over packed sequences on a GPU, through cuDNN's frontend: bf16, heads of 64
+// or 128, grouped queries; the backward deterministic.
 //
 // Exact:  a row does not depend on how sequences are packed nor on later tokens, and whether its keys are shared; paged_attention
 //         has its arithmetic.

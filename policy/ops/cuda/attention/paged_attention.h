@@ -6,13 +6,13 @@
 
 namespace temper::policy::cuda {
 
-// out[r] over keys 0 … positions[r] of row r's sequence, zeros where positions[r] < 0. bf16, head dimension
-// 128, at most 8 query heads per key head. The contents of a page after its sequence's last token do not matter.
+// out[r] over keys 0 … positions[r] of row r's sequence, zeros where positions[r] < 0. bf16, heads of 64
+// or 128, at most 8 query heads per key head. The contents of a page after its sequence's last token do not matter.
 // Async:  with pages.row null, only each row's own token may be written by the previous kernel on the stream:
 //         earlier keys are fetched while that kernel is still ending.
 // Shapes: qk [rows, (H+K)·hd], queries first · positions [rows] · out [rows, H·hd]
-// Source: the order of cuDNN 9.19's forward on Hopper, found by measurement: key blocks of 128 in rising order;
-//         x = (S·hd^-½)·log₂e, each product rounded; p = 2^(x − m), m the running maximum; sums kept per lane
+// Source: the order of cuDNN 9.19's forward on Hopper, found by measurement, the same for both widths: key blocks of
+//         128 in rising order; S adds 16 dimensions at a time; x = (S·hd^-½)·log₂e, each product rounded; p = 2^(x − m), m the running maximum; sums kept per lane
 //         of the accumulator and added across lanes at the end.
 void paged_attention(const AttentionShape& shape, const void* qk, const int32_t* positions, int64_t rows,
                      const Pages& pages, void* out, cudaStream_t stream);

@@ -1,7 +1,7 @@
 #pragma once
 // The tensor-core steps of attention over one page of 128 keys for up to 16 query rows, in the order and with
-// the roundings that paged_attention.h states. Eight warps share a page: each takes 16 keys for Q·Kᵀ and 16
-// columns for P·V.
+// the roundings that paged_attention.h states. Eight warps share a page: each takes 16 keys for Q·Kᵀ and an
+// eighth of the columns for P·V.
 
 #include <cuda_bf16.h>
 
@@ -11,11 +11,26 @@ namespace temper::policy::cuda {
 
 using Number = __nv_bfloat16;
 
-constexpr int kHeadDim = 128;
 constexpr int kWarps = 8;
-constexpr int kMatrix = kPageTokens * kHeadDim;  // numbers of a page's keys, and of its values
-constexpr uint32_t kRowBytes = kHeadDim * sizeof(Number), kMatrixBytes = kMatrix * sizeof(Number);
-constexpr float kScale = 0.08838834764831845f, kLog2e = 1.4426950408889634f;
+constexpr float kLog2e = 1.4426950408889634f;
+
+// What follows from the width of a head.
+template <int kHeadDim>
+struct HeadSizes {
+  static_assert(is_attention_head(kHeadDim));
+  static constexpr int kSteps = kHeadDim / 16;                 // of the products along a head
+  static constexpr int kColumnTiles = kHeadDim / 8 / kWarps;   // of 8 columns of the output, a warp
+  static constexpr int kMatrix = int(kPageTokens) * kHeadDim;  // numbers of a page's keys, and of its values
+  static constexpr uint32_t kRowBytes = kHeadDim * sizeof(Number), kMatrixBytes = kMatrix * sizeof(Number);
+  static constexpr float kScale = kHeadDim == 64 ? 0.125f : 0.08838834764831845f;  // kHeadDim^-½
+};
+
+// f with the head's width as a constant.
+template <class F>
+void with_attention_head(int64_t head_dim, const F& f) {
+  require(is_attention_head(head_dim), "attention over pages: head dimension 64 or 128");
+  head_dim == 64 ? f.template operator()<64>() : f.template operator()<128>();
+}
 
 // Padded by 8 numbers a row: the rows that ldmatrix reads together lie in different banks.
 constexpr int kWeightStride = kPageTokens + 8, kSumStride = kPageTokens + 4;
@@ -33,7 +48,10 @@ __device__ inline float reciprocal_approx(float x) {
 }
 
 // The exponent's argument, each product rounded.
-__device__ inline float scaled(float score) { return __fmul_rn(__fmul_rn(score, kScale), kLog2e); }
+template <int kHeadDim>
+__device__ float scaled(float score) {
+  return __fmul_rn(__fmul_rn(score, HeadSizes<kHeadDim>::kScale), kLog2e);
+}
 
 // c += a · b, 16 × 8 × 16; with two registers of a, its rows 8 … 15 are zero.
 __device__ inline void multiply_add(float (&c)[4], const uint32_t (&a)[2], uint32_t b0, uint32_t b1) {
@@ -62,6 +80,12 @@ __device__ inline void load_matrices(uint32_t (&r)[4], uint32_t at) {
                : "r"(at));
 }
 
+__device__ inline void load_matrices_transposed(uint32_t (&r)[2], uint32_t at) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(at));
+}
+
 __device__ inline void load_matrices_transposed(uint32_t (&r)[4], uint32_t at) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -73,17 +97,22 @@ struct Lane {
   int warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
 };
 
+template <int kCount>
 struct Tiles {
-  float of[2][4];  // two tiles of 8 columns; elements 0 and 1 of row g, 2 and 3 of row g + 8
+  float of[kCount][4];  // tiles of 8 columns; elements 0 and 1 of row g, 2 and 3 of row g + 8
 };
+using Scores = Tiles<2>;
+template <int kHeadDim>
+using Outputs = Tiles<HeadSizes<kHeadDim>::kColumnTiles>;
 
-template <int kHalves>
-__device__ Tiles scores(const uint32_t (&q)[kHeadDim / 16][2 * kHalves], uint32_t keys, const Lane& at) {
-  Tiles s = {};
+template <int kHeadDim, int kHalves>
+__device__ Scores scores(const uint32_t (&q)[HeadSizes<kHeadDim>::kSteps][2 * kHalves], uint32_t keys,
+                         const Lane& at) {
+  Scores s = {};
   const int matrix = at.lane / 8, key = 16 * at.warp + matrix / 2 * 8 + at.lane % 8;
-  const uint32_t row = keys + uint32_t(key) * kRowBytes;
+  const uint32_t row = keys + uint32_t(key) * HeadSizes<kHeadDim>::kRowBytes;
 #pragma unroll
-  for (int step = 0; step < kHeadDim / 16; ++step) {
+  for (int step = 0; step < HeadSizes<kHeadDim>::kSteps; ++step) {
     uint32_t k[4];
     load_matrices(k, row + uint32_t(((step * 2 + matrix % 2) ^ (key % 8)) * 16));
     multiply_add(s.of[0], q[step], k[0], k[1]);
@@ -92,25 +121,29 @@ __device__ Tiles scores(const uint32_t (&q)[kHeadDim / 16][2 * kHalves], uint32_
   return s;
 }
 
-// Where in a row of values the warp's 16 columns begin: their chunk `half`, 0 or 1, of token `key`.
-__device__ inline uint32_t value_chunk(const Lane& at, int key, int half) {
-  return uint32_t(key) * kRowBytes + uint32_t(((2 * at.warp + half) ^ (key % 8)) * 16);
+// Where the columns of the warp's tile `tile` begin in the row of token `key` of values.
+template <int kHeadDim>
+__device__ uint32_t value_chunk(const Lane& at, int key, int tile) {
+  using Sizes = HeadSizes<kHeadDim>;
+  return uint32_t(key) * Sizes::kRowBytes +
+         uint32_t(((Sizes::kColumnTiles * at.warp + tile) ^ (key % 8)) * 16);
 }
 
 // out += p · values
-template <int kHalves>
-__device__ void add_values(Tiles& out, uint32_t p, uint32_t values, const Lane& at) {
+template <int kHeadDim, int kHalves>
+__device__ void add_values(Outputs<kHeadDim>& out, uint32_t p, uint32_t values, const Lane& at) {
+  constexpr int kTiles = HeadSizes<kHeadDim>::kColumnTiles;
   const int matrix = at.lane / 8;
   // The four parts of a: rows g then g + 8 where both are in use, columns 0 … 7 then 8 … 15.
   const int p_row = at.lane % 8 + matrix % kHalves * 8, p_half = matrix / kHalves % 2;
 #pragma unroll
   for (int step = 0; step < int(kPageTokens) / 16; ++step) {
-    uint32_t a[2 * kHalves], v[4];
+    uint32_t a[2 * kHalves], v[2 * kTiles];
     load_matrices(a, p + uint32_t(p_row * kWeightStride + step * 16 + p_half * 8) * sizeof(Number));
-    load_matrices_transposed(v,
-                             values + value_chunk(at, step * 16 + matrix % 2 * 8 + at.lane % 8, matrix / 2));
-    multiply_add(out.of[0], a, v[0], v[1]);
-    multiply_add(out.of[1], a, v[2], v[3]);
+    load_matrices_transposed(
+        v, values + value_chunk<kHeadDim>(at, step * 16 + matrix % 2 * 8 + at.lane % 8, matrix / 2 % kTiles));
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) multiply_add(out.of[tile], a, v[2 * tile], v[2 * tile + 1]);
   }
 }
 

@@ -4,7 +4,11 @@
 namespace temper::policy::cuda {
 namespace {
 
-// One block a token and head, one thread a chunk of 8 numbers.
+template <int kHeadDim>
+constexpr int kChunks = kHeadDim / 8;
+
+// One block a token, one thread a chunk of 8 numbers of a key or a value.
+template <int kHeadDim>
 __global__ void write_pages_kernel(int heads, int kv_heads, const Number* qk, const Number* qkv,
                                    const int32_t* positions, Pages pages) {
   const int64_t row = blockIdx.x;
@@ -12,13 +16,14 @@ __global__ void write_pages_kernel(int heads, int kv_heads, const Number* qk, co
   if (position < 0) return;
   const int64_t sequence = pages.row ? pages.row[row] : row;
   const int64_t page = pages.table[sequence * pages.max_pages + position / kPageTokens];
-  const int token = position % int(kPageTokens), chunk = int(threadIdx.x) % 16,
-            is_value = int(threadIdx.x) / 16;
+  const int token = position % int(kPageTokens), chunk = int(threadIdx.x) % kChunks<kHeadDim>,
+            is_value = int(threadIdx.x) / kChunks<kHeadDim>;
   for (int head = 0; head < kv_heads; ++head) {
     const Number* from = is_value ? qkv + (row * (heads + 2 * kv_heads) + heads + kv_heads + head) * kHeadDim
                                   : qk + (row * (heads + kv_heads) + heads + head) * kHeadDim;
-    Number* to = static_cast<Number*>(pages.base) + ((page * kv_heads + head) * 2 + is_value) * kMatrix +
-                 token * kHeadDim + (chunk ^ token % 8) * 8;
+    Number* to = static_cast<Number*>(pages.base) +
+                 ((page * kv_heads + head) * 2 + is_value) * HeadSizes<kHeadDim>::kMatrix + token * kHeadDim +
+                 (chunk ^ token % 8) * 8;
     *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from + chunk * 8);
   }
 }
@@ -27,11 +32,12 @@ __global__ void write_pages_kernel(int heads, int kv_heads, const Number* qk, co
 
 void write_pages(const AttentionShape& shape, const void* qk, const void* qkv, const int32_t* positions,
                  int64_t rows, const Pages& pages, cudaStream_t stream) {
-  require(shape.head_dim == kHeadDim, "write_pages: head dimension 128");
   if (rows == 0) return;
-  write_pages_kernel<<<unsigned(rows), 32, 0, stream>>>(int(shape.heads), int(shape.kv_heads),
-                                                        static_cast<const Number*>(qk),
-                                                        static_cast<const Number*>(qkv), positions, pages);
+  with_attention_head(shape.head_dim, [&]<int kHeadDim>() {
+    write_pages_kernel<kHeadDim><<<unsigned(rows), 2 * kChunks<kHeadDim>, 0, stream>>>(
+        int(shape.heads), int(shape.kv_heads), static_cast<const Number*>(qk),
+        static_cast<const Number*>(qkv), positions, pages);
+  });
   check(cudaGetLastError(), "write_pages");
 }
 

@@ -20,8 +20,8 @@ void check_numbers(const char* op, DType dtype, int64_t width, int64_t widest) {
 void check_heads(const char* op, DType dtype, int64_t head_dim, bool pages) {
   check_numbers(op, dtype, head_dim);
   TEMPER_CHECK(head_dim == 32 || head_dim == 64 || head_dim == 128, "{}: head_dim {}", op, head_dim);
-  TEMPER_CHECK(!pages || (dtype == DType::kBF16 && head_dim == 128), "{}: {} pages, head_dim {}", op,
-               to_string(dtype), head_dim);
+  TEMPER_CHECK(!pages || (dtype == DType::kBF16 && is_attention_head(head_dim)), "{}: {} pages, head_dim {}",
+               op, to_string(dtype), head_dim);
 }
 
 }  // namespace temper::policy::cuda

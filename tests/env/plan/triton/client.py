@@ -17,8 +17,9 @@ except ImportError as missing:
 from tasks import CANDIDATES, ROOT, headers, request_of, task_request
 
 ROOM = ROOT / "env/plan/triton"
-sys.path.insert(0, str(ROOM))
+sys.path[:0] = [str(ROOM), str(ROOT / "tests")]
 from frames import frame, read_frame  # noqa: E402
+from patience import PATIENCE_S  # noqa: E402
 
 
 def request_for(source):
@@ -67,4 +68,4 @@ class Zygote:
 
     def close(self):
         self.channel.close()
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=PATIENCE_S)

@@ -50,10 +50,10 @@ class Messages(unittest.TestCase):
 
     def test_long_texts_are_looked_through_at_once(self):
         """They are a candidate's own: a search that takes the square of their length would take minutes."""
-        start = time.perf_counter()
+        start = time.process_time()
         for text in ("x" * 200_000, "/" * 200_000, "/a" * 100_000, "/lib/python3" * 10_000, "tmp" * 60_000):
             self.assertTrue(text.endswith(without_paths(text, "")), text[:20])
-        self.assertLess(time.perf_counter() - start, 10)
+        self.assertLess(time.process_time() - start, 10)
 
     def test_one_line(self):
         self.assertEqual(one_line("two\n  lines\t here "), "two lines here")
