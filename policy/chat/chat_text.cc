@@ -51,12 +51,14 @@ void add_written(MarkedText& text, std::string_view answer) {
 }
 
 // What leads to the answer: `after`, where that is how the template writes it before this answer, too. The rest of
-// `written` begins the answer.
+// `written` begins the answer. Where it is not, the answer begins with the mark that opens its reasoning.
 WrittenTurn begin_answer(MarkedText before, const std::string& after, const std::string& written) {
   WrittenTurn turn{.prompt = std::move(before), .answer = {}, .answered = true};
-  const bool same = written.starts_with(after);
-  turn.prompt.add(same ? after : written);
-  if (same) turn.answer.add(std::string_view(written).substr(after.size()));
+  const size_t size = written.starts_with(after) ? after.size()
+                      : opens_reasoning(written) ? written.rfind(kThink)
+                                                 : written.size();
+  turn.prompt.add(std::string_view(written).substr(0, size));
+  turn.answer.add(std::string_view(written).substr(size));
   return turn;
 }
 

@@ -64,6 +64,12 @@ ChatComparison compare_chat(const ChatLayout& layout, const ChatQuestion& questi
       if (same(layout, moved, theirs) || same(layout, without_reasoning(layout, moved, last_too), theirs))
         return {.rewrite = rewrites::kSystem};
   }
+  if (messages[0].role == "system" && messages.size() > 2) {
+    const std::span told = std::span(messages).subspan(1);
+    for (const bool last_too : {false, true})
+      if (same(layout, told, theirs) || same(layout, without_reasoning(layout, told, last_too), theirs))
+        return {.rewrite = rewrites::kNoSystem};
+  }
   if (ends_alike(layout, messages, theirs)) return {.rewrite = rewrites::kOther};
   return {};
 }

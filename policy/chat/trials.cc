@@ -76,7 +76,8 @@ struct Kind {
 std::vector<Kind> kinds(const ChatLayout& layout) {
   std::vector<Kind> all = {{"", plain_trials(false)}};
   const std::vector<std::string> blanks = {"", " ", "\n \n"};
-  if (!layout.limits.contains(std::string(chat_limits::kSystem))) {
+  const bool has_system = !layout.limits.contains(std::string(chat_limits::kSystem));
+  if (has_system) {
     all.push_back({"", plain_trials(true)});
     Kind empty{chat_limits::kEmptySystem, {}};
     for (const std::string& blank : blanks) {
@@ -89,6 +90,7 @@ std::vector<Kind> kinds(const ChatLayout& layout) {
   for (const std::string& blank : blanks) {
     users.questions.push_back({{{"user", blank}}, true});
     users.questions.push_back({{{"user", "a"}, {"assistant", "b"}, {"user", blank}}, true});
+    if (has_system) users.questions.push_back({{{"system", "s"}, {"user", blank}}, true});
   }
   all.push_back(users);
   all.push_back({chat_limits::kEmptyAnswer, with_answers(blanks)});
@@ -105,6 +107,20 @@ std::vector<Kind> kinds(const ChatLayout& layout) {
   return all;
 }
 
+// Turns of which the template wrote each as the layout does when it was the last one.
+bool was_alike(const ChatLayout& layout, const ChatTemplate& chat_template, const Messages& messages,
+               const ChatRenderer& renderer) {
+  Questions shorter;
+  for (size_t i = 0; i < messages.size(); ++i)
+    if (messages[i].role == "user" && i + 2 < messages.size())
+      shorter.push_back({{messages.begin(), messages.begin() + std::ptrdiff_t(i + 2)}, false});
+  const auto rendered = renderer.render(chat_template, shorter);
+  for (size_t i = 0; i < shorter.size(); ++i)
+    if (!rendered[i].error.empty() || compare_chat(layout, shorter[i], rendered[i].text).differs())
+      return false;
+  return true;
+}
+
 // The first conversation that differs, and how; "" where none does.
 std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
                                                              const ChatTemplate& chat_template,
@@ -118,7 +134,8 @@ std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
     if (!rendered[i].error.empty())
       return {&questions[i], fmt::format("it says '{}'", printable(rendered[i].error, 300))};
     const ChatComparison found = compare_chat(layout, questions[i], rendered[i].text);
-    if (found.differs())
+    const bool other = found.rewrite == rewrites::kOther;
+    if (found.differs() || (other && !was_alike(layout, chat_template, messages, renderer)))
       return {&questions[i], show_difference(write_chat(layout, messages).text, rendered[i].text)};
     if (!found.equal && std::ranges::count(layout.rewrites, found.rewrite) == 0)
       layout.rewrites.push_back(found.rewrite);
