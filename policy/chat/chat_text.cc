@@ -66,7 +66,10 @@ WrittenTurn write_answer(const ChatLayout& layout, const UserTurn& user, MarkedT
                          std::string_view answer, bool last) {
   const auto reasoned = split_reasoning(answer);
   WrittenTurn turn;
-  const bool known = reasoned && (reasoned->opened || !layout.reasoning_needs_opening);
+  // Where the template leaves reasoning out, nothing says how it would write what is not one pair in front.
+  const bool verbatim =
+      reasoned && reasoned->opened && reasoned->odd && layout.reasoning == ReasoningUse::kDropped;
+  const bool known = reasoned && !verbatim && (reasoned->opened || !layout.reasoning_needs_opening);
   if (known && layout.reasoning != ReasoningUse::kText) {
     turn = begin_answer(std::move(before), user.after, user.reasoned);
     add_written(turn.answer, trimmed(reasoned->reasoning, layout.reasoning_trim));
