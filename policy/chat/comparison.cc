@@ -11,7 +11,9 @@ namespace {
 
 using Messages = std::vector<ChatMessage>;
 
+// False also where the layout does not write these messages, which may be what a template made of others.
 bool same(const ChatLayout& layout, std::span<const ChatMessage> messages, std::string_view theirs) {
+  if (!refusal(layout, messages).empty()) return false;
   const std::string ours = write_chat(layout, messages).text;
   if (theirs == ours) return true;
   const bool answered = messages.back().role == "assistant";

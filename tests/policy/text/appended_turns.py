@@ -31,13 +31,17 @@ def without_spaces(text):
     return re.sub(r"[\s\x1c-\x1f\x85\xa0]+", "", text)
 
 
-def without_reasoning(turn, answer):
-    """A turn without spaces, and without what stands before the answer's last mark."""
-    front = without_spaces(same_form(answer[:answer.rfind("</think>") + len("</think>")] if "</think>" in answer else ""))
-    turn = without_spaces(turn)
-    if front and front not in turn:  # the marks' places may be the template's
-        turn, front = turn.replace("<think>", ""), front.replace("<think>", "")
-    return turn.replace("<think>" + front, "", 1) if front and "<think>" + front in turn else turn.replace(front, "", 1)
+def lacks_reasoning(now, ours, answer):
+    """Is `now` our turn without what stands before the answer's last mark, or without its reasoning alone?"""
+    front, mark, _ = without_spaces(same_form(answer)).rpartition("</think>")
+    if not mark:
+        return False
+    ours, now = without_spaces(ours), without_spaces(now)
+    parts = {front + mark, "<think>" + front + mark, "<think>" + front.split("<think>")[-1] + mark, front.split("<think>")[-1] + mark}
+    # Marks may stand elsewhere than in the answer, and openings may have some.
+    bare = ours.replace("<think>", "").replace("</think>", ""), now.replace("<think>", "").replace("</think>", "")
+    words = {part.replace("<think>", "").replace("</think>", "") for part in parts}
+    return any(ours.replace(part, "", 1) == now for part in parts) or any(bare[0].replace(word, "", 1) == bare[1] for word in words)
 
 
 def turns_of(oracle, messages, stop):
@@ -76,7 +80,7 @@ def written_by_a_model(text, at, prompt, answer, stop):
 
 def kind_of(ours, now, answer, system, last):
     """What a turn that is not as the template writes it now shows of the template. `system`: its content, and what its lack is."""
-    if "</think>" in answer and without_reasoning(ours, answer) == without_reasoning(now, ""):
+    if lacks_reasoning(now, ours, answer):
         return ALL_REASONING if last else REASONING
     if system:
         content, lack = without_spaces(same_form(system[0])), system[1]

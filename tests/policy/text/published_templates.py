@@ -64,7 +64,8 @@ def run(temper, folder, batch):
         done = subprocess.run(command, input=data, capture_output=True, timeout=SECONDS * patience(temper))
     except subprocess.TimeoutExpired:
         return [], "hangs", ""
-    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode, done.stderr.decode(errors="replace").strip()
+    whole, _, _ = done.stdout.rpartition(b"\n")  # a process that died left half a line
+    return [json.loads(line) for line in whole.splitlines()], done.returncode, done.stderr.decode(errors="replace").strip()
 
 
 def is_odd(answer):
