@@ -56,12 +56,14 @@ void add_written(MarkedText& text, std::string_view answer) {
 }
 
 // What leads to the answer: `after`, where that is how the template writes it before this answer, too. The rest of
-// `written` begins the answer.
+// `written` begins the answer. Where it is not, the answer begins with the mark that opens its reasoning.
 WrittenTurn begin_answer(MarkedText before, const std::string& after, const std::string& written) {
   WrittenTurn turn{.prompt = std::move(before), .answer = {}, .answered = true};
-  const bool same = written.starts_with(after);
-  turn.prompt.add(same ? after : written);
-  if (same) turn.answer.add(std::string_view(written).substr(after.size()));
+  const size_t size = written.starts_with(after) ? after.size()
+                      : opens_reasoning(written) ? written.rfind(kThink)
+                                                 : written.size();
+  turn.prompt.add(std::string_view(written).substr(0, size));
+  turn.answer.add(std::string_view(written).substr(size));
   return turn;
 }
 
@@ -69,7 +71,10 @@ WrittenTurn write_answer(const ChatLayout& layout, const UserTurn& user, MarkedT
                          std::string_view answer, bool last) {
   const auto reasoned = split_reasoning(answer);
   WrittenTurn turn;
-  const bool known = reasoned && (reasoned->opened || !layout.reasoning_needs_opening);
+  // Where the template leaves reasoning out, nothing says how it would write what is not one pair in front.
+  const bool verbatim =
+      reasoned && reasoned->opened && reasoned->odd && layout.reasoning == ReasoningUse::kDropped;
+  const bool known = reasoned && !verbatim && (reasoned->opened || !layout.reasoning_needs_opening);
   if (known && layout.reasoning != ReasoningUse::kText) {
     turn = begin_answer(std::move(before), user.after, user.reasoned);
     add_written(turn.answer, trimmed(reasoned->reasoning, layout.reasoning_trim));

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/input/file.h"
+#include "base/input/printable.h"
 #include "policy/chat/chat_format.h"
 #include "policy/chat/chat_template_write.h"
 #include "policy/chat/derivation.h"
@@ -97,6 +98,14 @@ std::vector<std::string> lines_about(const ChatLayout& layout) {
                       fmt::join(layout.rewrites, "; it "))};
 }
 
+std::vector<std::string> lines_about_closing(const ChatLayout& layout) {
+  if (layout.closing.find_first_not_of(kWhiteSpace) == std::string::npos) return {};
+  return {fmt::format(
+      "chat: behind a conversation's last answer the chat template writes more, {}; here the token {} is the "
+      "end, where a model stops",
+      nlohmann::json(printable(layout.closing, 100)).dump(), printable(layout.stop, 100))};
+}
+
 }  // namespace
 
 std::optional<ChatTemplate> template_of(const Tokenizer& tokenizer, const ChatSource& source) {
@@ -146,7 +155,8 @@ std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& sou
   }
   use_layout(tokenizer, std::move(layout));
   const ChatFormat format(tokenizer);
-  for (std::string& line : lines_about(format.layout())) said.push_back(std::move(line));
+  for (const auto& lines : {lines_about(format.layout()), lines_about_closing(format.layout())})
+    said.insert(said.end(), lines.begin(), lines.end());
   if (format.layout().joins_text && !format.layout().starts_anew && !joins_openings(tokenizer, format))
     said.push_back(
         "chat: the template's opening of an answer ends within what could be one token with the answer's "

@@ -11,7 +11,9 @@ namespace {
 
 using Messages = std::vector<ChatMessage>;
 
+// False also where the layout does not write these messages, which may be what a template made of others.
 bool same(const ChatLayout& layout, std::span<const ChatMessage> messages, std::string_view theirs) {
+  if (!refusal(layout, messages).empty()) return false;
   const std::string ours = write_chat(layout, messages).text;
   if (theirs == ours) return true;
   const bool answered = messages.back().role == "assistant";
@@ -63,6 +65,12 @@ ChatComparison compare_chat(const ChatLayout& layout, const ChatQuestion& questi
     for (const bool last_too : {false, true})
       if (same(layout, moved, theirs) || same(layout, without_reasoning(layout, moved, last_too), theirs))
         return {.rewrite = rewrites::kSystem};
+  }
+  if (messages[0].role == "system" && messages.size() > 2) {
+    const std::span told = std::span(messages).subspan(1);
+    for (const bool last_too : {false, true})
+      if (same(layout, told, theirs) || same(layout, without_reasoning(layout, told, last_too), theirs))
+        return {.rewrite = rewrites::kNoSystem};
   }
   if (ends_alike(layout, messages, theirs)) return {.rewrite = rewrites::kOther};
   return {};

@@ -15,12 +15,15 @@ namespace rewrites {
 inline constexpr const char *kAllReasoning = "leaves out the reasoning of answers",
                             *kEarlierReasoning = "leaves out the reasoning of earlier answers",
                             *kSystem = "moves the system message to the user's last message",
+                            *kNoSystem = "leaves out the system message once an answer follows",
                             *kOther = "writes earlier turns otherwise once another turn follows";
 }  // namespace rewrites
 
 struct ChatComparison {
   bool equal = false;
-  std::string rewrite = "";  // where it is not equal for one of the reasons above; else both texts differ
+  // Where it is not equal for one of the reasons above; else both texts differ. kOther says no more than that the last
+  // turns are the same: the earlier ones were, where shorter conversations are not different either.
+  std::string rewrite = "";
   bool differs() const { return !equal && rewrite.empty(); }
 };
 

@@ -128,16 +128,31 @@ class Derivation {
     layout_.first_with_system = layout_.first;
   }
 
-  // Up to the first token behind an answer, which must be the same at the end of a conversation and in its middle.
+  // The longest token in front that is no mark of reasoning; empty: there is none.
+  std::string_view token_at(std::string_view text) const {
+    std::string_view found;
+    for (const std::string& name : names_)
+      if (name != kThink && name != kEndThink && name.size() > found.size() && text.starts_with(name))
+        found = name;
+    return found;
+  }
+
+  // Up to the token that ends an answer, which must be the same at the end of a conversation and in its middle: the
+  // tokenizer's own end where it stands there; else the last token, where all that ends a conversation stands in its middle
+  // too; else the first.
   std::pair<std::string, std::string> ending(const Messages& messages, const std::string& last,
                                              const std::string& middle) const {
-    size_t at = std::string::npos;
+    const auto own = template_.tokens.find("eos_token");
+    const bool all_is_said = middle.starts_with(last.substr(0, last.find_last_not_of(" \n") + 1));
+    size_t at = 0;
     std::string_view found;
-    for (const std::string& name : names_) {
-      if (name == kThink || name == kEndThink || name.empty()) continue;
-      const size_t place = last.find(name);
-      if (place < at || (place == at && place != std::string::npos && name.size() > found.size()))
-        at = place, found = name;
+    for (size_t i = 0; i < last.size();) {
+      const std::string_view token = token_at(std::string_view(last).substr(i));
+      const bool is_own = !token.empty() && own != template_.tokens.end() && token == own->second;
+      const bool said_too = middle.starts_with(last.substr(0, i + token.size()));
+      if (!token.empty() && (found.empty() || (said_too && (is_own || all_is_said)))) at = i, found = token;
+      if (is_own && said_too) break;
+      i += std::max<size_t>(token.size(), 1);
     }
     if (found.empty())
       refuse(messages, fmt::format("no token of the tokenizer ends an answer, behind which stands '{}'",
@@ -164,9 +179,10 @@ class Derivation {
       if (!rendered[i].error.empty())
         return no_system(fmt::format("it says '{}'", printable(rendered[i].error, 200)));
     const auto prompt = cut(rendered[0].text, {s_, u1_}), answered = cut(rendered[1].text, {s_, u1_, a1_});
-    if (!prompt || !answered)
+    if (!prompt || (!answered && rendered[1].text.find(s_) != std::string::npos))
       return no_system(rendered[0].text.find(s_) == std::string::npos ? "it leaves a system message out"
                                                                       : "it does not write it in front");
+    if (!answered) return system_of_prompt(*prompt);
     same(asked[1].messages, "what stands before the first message", (*answered)[0], (*prompt)[0]);
     same(asked[1].messages, "what stands before the first message", (*answered)[1], (*prompt)[1]);
     layout_.before_system = (*prompt)[0];
@@ -180,6 +196,17 @@ class Derivation {
     const auto longer = cut(rendered[2].text, {s_, u1_, a1_, u2_});
     if (longer && (*longer)[0] == layout_.before_system && (*longer)[1] == turn.before)
       turn.told_earlier = (*longer)[2];
+  }
+
+  // Where an answer follows, the template leaves out what the system says, and nobody is told how it would write it.
+  void system_of_prompt(const std::vector<std::string>& prompt) {
+    UserTurn& turn = layout_.first_with_system;  // as yet the first without one
+    const bool alike = turn.told == turn.after && turn.told_earlier == turn.after;
+    if (prompt[2] != turn.after && !alike)
+      return no_system("it leaves a system message out where an answer follows");
+    layout_.before_system = prompt[0];
+    turn.before = prompt[1];
+    if (alike) turn.after = turn.told = turn.told_earlier = prompt[2];
   }
 
   // Where the answer's reasoning stands, by an answer that is the last.
@@ -221,8 +248,10 @@ class Derivation {
     } else if (const auto dropped = cut(tail, {a2_}); dropped && (*dropped)[1] == end) {
       layout_.reasoning = ReasoningUse::kDropped;
       const size_t open = turn.after.rfind(kThink);
-      const bool opened = open != std::string::npos && turn.after.find(kEndThink, open) == std::string::npos;
-      turn.reasoned = opened ? turn.after : turn.after + "<think>\n";
+      const bool marked = open != std::string::npos;
+      const bool opened = marked && turn.after.find(kEndThink, open) == std::string::npos;
+      // An opening that says that nothing was thought is none before what was.
+      turn.reasoned = opened ? turn.after : (marked ? turn.told : turn.after) + "<think>\n";
       layout_.reasoning_trim = {"\n", "\n"};
       layout_.reasoned_answer_trim = {"\n", ""};
     } else {

@@ -119,6 +119,20 @@ std::vector<Kind> kinds(const ChatLayout& layout) {
   return all;
 }
 
+// Turns of which the template wrote each as the layout does when it was the last one.
+bool was_alike(const ChatLayout& layout, const ChatTemplate& chat_template, const Messages& messages,
+               const ChatRenderer& renderer) {
+  Questions shorter;
+  for (size_t i = 0; i < messages.size(); ++i)
+    if (messages[i].role == "user" && i + 2 < messages.size())
+      shorter.push_back({{messages.begin(), messages.begin() + std::ptrdiff_t(i + 2)}, false});
+  const auto rendered = renderer.render(chat_template, shorter);
+  for (size_t i = 0; i < shorter.size(); ++i)
+    if (!rendered[i].error.empty() || compare_chat(layout, shorter[i], rendered[i].text).differs())
+      return false;
+  return true;
+}
+
 // The first conversation that differs, and how; "" where none does.
 std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
                                                              const ChatTemplate& chat_template,
@@ -133,7 +147,8 @@ std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
       return {&questions[i], fmt::format("it says '{}'", printable(rendered[i].error, 300))};
     ++layout.tried;
     const ChatComparison found = compare_chat(layout, questions[i], rendered[i].text);
-    if (found.differs())
+    const bool other = found.rewrite == rewrites::kOther;
+    if (found.differs() || (other && !was_alike(layout, chat_template, messages, renderer)))
       return {&questions[i], show_difference(write_chat(layout, messages).text, rendered[i].text)};
     if (!found.equal && std::ranges::count(layout.rewrites, found.rewrite) == 0)
       layout.rewrites.push_back(found.rewrite);

@@ -147,7 +147,7 @@ TEST(ChatFormats, ReasoningIsWrittenAsTheFamilyDoes) {
   EXPECT_EQ(answer("qwq", "code"), "code<|im_end|>");
   EXPECT_EQ(answer("qwq", "why\n</think>\n\ncode"), "why\n</think>\n\ncode<|im_end|>");
   EXPECT_EQ(answer("qwq", reasoned), "why\n</think>\n\ncode<|im_end|>");
-  EXPECT_EQ(answer("qwen3_no_thinking", reasoned), "why\n</think>\n\ncode<|im_end|>");  // behind <think>
+  EXPECT_EQ(answer("qwen3_no_thinking", reasoned), "<think>\nwhy\n</think>\n\ncode<|im_end|>");
   EXPECT_EQ(answer("qwen3_no_thinking", "code"), "code<|im_end|>");
   EXPECT_TRUE(ChatFormat(tokenizer, "qwq").opens_reasoning());
   EXPECT_FALSE(ChatFormat(tokenizer, "qwen3").opens_reasoning());

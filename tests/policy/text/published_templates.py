@@ -10,8 +10,9 @@ these tokens. Random conversations go through temper, one process a template, an
 
 A template's outcome is one of these.
   equal    Temper's ids are those of transformers, for all conversations that it answered.
-  said     Some differ in earlier turns only, and a line on stderr says so. The last turn is as the template writes it, and each
-           earlier one as the template wrote it when it was the last: the column `tail` counts these.
+  said     Some differ in earlier turns only, or lack what the template writes behind the last answer's end, and a line on stderr names this kind of difference. The last turn is as the template
+           writes it, and each earlier one too, or as the template wrote it when it was the last, or as a model wrote it behind the
+           template's prompt (appended_turns.py): the column `tail` counts these, `unsaid` those of a kind that no line names.
   refused  Temper exits with 2 and a sentence, for every conversation.
   SILENT   Anything else. The first such conversation is printed with both texts.
 
@@ -27,7 +28,9 @@ The exit status is 1 where there is a SILENT one. 77: an oracle is not installed
 import argparse
 import collections
 import fnmatch
+import functools
 import json
+import multiprocessing
 import os
 import pathlib
 import random
@@ -39,6 +42,7 @@ import tempfile
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[2])]
 try:
+    import appended_turns
     import random_conversations
     import template_folders
 except ImportError as error:
@@ -47,8 +51,9 @@ except ImportError as error:
 from patience import patience
 
 SECONDS = 300  # for one process over all conversations of a template
-KINDS = ("equal", "no break", "seam", "tail", "refused", "different", "by itself")
-RESTARTS = 25  # after conversations that were refused; the rest then counts as refused too
+KINDS = ("equal", "no break", "seam", "tail", "refused", "unsaid", "different", "by itself")
+RESTARTS = 25  # after conversations that were refused for no reason of LIMITS; the rest then counts as refused too
+TRIES = 3  # conversations of each kind of LIMITS; the rest then counts as refused too
 
 
 def run(temper, folder, batch):
@@ -59,50 +64,83 @@ def run(temper, folder, batch):
         done = subprocess.run(command, input=data, capture_output=True, timeout=SECONDS * patience(temper))
     except subprocess.TimeoutExpired:
         return [], "hangs", ""
-    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode, done.stderr.decode(errors="replace").strip()
+    whole, _, _ = done.stdout.rpartition(b"\n")  # a process that died left half a line
+    return [json.loads(line) for line in whole.splitlines()], done.returncode, done.stderr.decode(errors="replace").strip()
+
+
+def is_odd(answer):
+    """Marks of reasoning that are not one pair in front."""
+    marks = re.findall("</?think>", answer)
+    return bool(marks) and not (marks == ["<think>", "</think>"] and answer.lstrip().startswith("<think>"))
+
+
+def any_content(role, test):
+    return lambda messages: any(message["role"] == role and test(message["content"]) for message in messages)
+
+
+# What a refusal names, and the conversations that are likely refused for that.
+LIMITS = {"empty system message": any_content("system", lambda text: not text.strip()), "system message": any_content("system", lambda text: True),
+          "empty user message": any_content("user", lambda text: not text.strip()), "empty answer": any_content("assistant", lambda text: not text.strip()),
+          "answer in which <think>": any_content("assistant", is_odd), "answer with reasoning": any_content("assistant", lambda text: "</think>" in text)}
 
 
 def answers(temper, folder, batch):
-    """For each conversation its ids, or the sentence that refuses it; and the other lines on stderr."""
-    found, said, restarts = [], [], 0
-    while len(found) < len(batch):
-        ids, status, errors = run(temper, folder, batch[len(found):])
-        found += ids
-        if status == 0 and len(found) == len(batch):
-            said += errors.splitlines()
+    """For each conversation its ids, or the sentence that refuses it; and the other lines on stderr. A process ends at the first
+    refusal, so that only a few of each kind are tried. Where one of one word is refused, the template itself is."""
+    found, said, tried, sentences = [None] * len(batch), [], collections.Counter(), {}
+    todo = list(range(len(batch)))
+    kind_of = lambda i: next((kind for kind in sentences if kind in LIMITS and LIMITS[kind](batch[i])), None)
+    while todo:
+        picked = [i for i in todo if not kind_of(i)] or [i for i in todo if tried[kind_of(i)] < TRIES]
+        if not picked or tried[None] > RESTARTS:
+            for i in todo:
+                found[i] = sentences.get(kind_of(i), next(iter(sentences.values())))
             break
-        if status != 2 or not errors:
+        ids, status, errors = run(temper, folder, [batch[i] for i in picked])
+        for i, one in zip(picked, ids):
+            found[i] = one
+        if status == 2 and errors and len(ids) < len(picked):
+            *more, found[picked[len(ids)]] = errors.splitlines()
+            said += more
+            sentence = found[picked[len(ids)]]
+            kind = next((kind for kind in LIMITS if f"no plain place for an {kind}" in sentence), None)
+            sentences.setdefault(kind, sentence)
+            tried[kind] += 1
+            if len(todo) == len(batch) and not ids and run(temper, folder, [[{"role": "user", "content": "Hello"}]])[1] == 2:
+                return [sentence] * len(batch), said
+        elif status or len(ids) < len(picked):
             raise RuntimeError(f"exit {status}: {errors or 'nothing on stderr'}")
-        *more, sentence = errors.splitlines()
-        said += more
-        found.append(sentence)
-        restarts += 1
-        if restarts > RESTARTS or (restarts > 3 and len(found) == restarts):
-            found += [sentence] * (len(batch) - len(found))
+        else:
+            said += errors.splitlines()
+        todo = [i for i in todo if found[i] is None]
     return found, list(dict.fromkeys(said))
 
 
-def first_tail(text, messages, tokens):
-    """Where in the template's text the last turn begins: behind the answer before it, at the next special token."""
-    last = messages[-1]["content"].strip()
-    at = text.rfind(last) if last else len(text)
-    before = messages[-2]["content"].split("</think>")[-1].strip() if len(messages) > 1 else ""
-    begin = text.rfind(before, 0, at) + len(before) if before and at > 0 else 0
-    if begin < len(before):
-        return at
-    borders = [place for token in tokens if 0 <= (place := text.find(token, begin)) <= at]
-    return min(borders, default=at)
+def openings(oracle):
+    """The last characters in front of answers that a model writes, and of those that are given."""
+    told = template_folders.rendered(oracle, [{"role": "user", "content": "x"}, {"role": "assistant", "content": appended_turns.WORD}])
+    return [text.rstrip()[-6:] for text in (template_folders.rendered(oracle, [{"role": "user", "content": "x"}]), told.partition(appended_turns.WORD)[0])]
 
 
-def in_parts(oracle, messages, text):
-    """The template's text as ids, where an answer is encoded by itself, as a model writes it behind the prompt's tokens."""
-    cuts = [0]
-    for i, message in enumerate(messages):
-        if message["role"] == "assistant":
-            prompt = template_folders.rendered(oracle, messages[:i])
-            if text.startswith(prompt) and len(prompt) > cuts[-1]:
-                cuts.append(len(prompt))
-    return [i for begin, end in zip(cuts, [*cuts[1:], len(text)]) for i in template_folders.encoded(oracle, text[begin:end])]
+def at_seams(oracle, messages, text, ids):
+    """Ids of the text where answers are encoded by themselves, as a model writes them behind the prompt's tokens; None where `ids`
+    differ in something else."""
+    text, found = oracle.decode(template_folders.encoded(oracle, text)), []
+    fronts = openings(oracle)
+    for _ in messages:
+        wanted, rest = template_folders.encoded(oracle, text), ids[len(found):]
+        same = next((i for i, (a, b) in enumerate(zip(rest, wanted)) if a != b), min(len(rest), len(wanted)))
+        if same == len(rest) or same == len(wanted):
+            return found + wanted
+        for count in (same + 1, same + 2, same + 3):
+            size = len(oracle.decode(rest[:count]))
+            front = text[:size].rstrip()
+            if any(front.endswith(opening) for opening in fronts) and template_folders.encoded(oracle, text[:size]) == rest[:count]:
+                found, text = found + rest[:count], text[size:]
+                break
+        else:
+            return None
+    return None
 
 
 def without_break(oracle, ids):
@@ -111,59 +149,24 @@ def without_break(oracle, ids):
     return ids
 
 
-def find(ids, part, begin):
-    """Where `part` lies in `ids`, at `begin` or later; -1 where it does not."""
-    return next((i for i in range(begin, len(ids) - len(part) + 1) if ids[i:i + len(part)] == part), -1)
-
-
-def is_appended(oracle, tokens, messages, ids):
-    """Does each turn stand there as the template wrote it when it was the last one? That is what append-only means."""
-    answers_at = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
-    if not answers_at:
-        return False
-    first = template_folders.encoded(oracle, template_folders.rendered(oracle, messages[:answers_at[0]]))
-    if ids[:len(first)] != first:
-        return False
-    at, whole = len(first), oracle.decode(ids)
-    for i in answers_at:
-        if messages[i]["content"].split("</think>")[-1].strip() not in whole:
-            return False
-        if i + 1 == len(messages):
-            continue
-        text = template_folders.rendered(oracle, messages[:i + 2])
-        begin = first_tail(text, messages[:i + 2], tokens)
-        part = template_folders.encoded(oracle, text[begin:]) if any(text.startswith(token, begin) for token in tokens) else []
-        if (place := find(ids, part, at)) < 0:
-            return False
-        at = place + len(part)
-    return True
-
-
-def is_last_turn(oracle, tokens, messages, text, ids, parts):
-    """Are ids at their end what the template writes for the last turn?"""
-    ends = messages[-1]["role"] == "assistant"
-    tail = text[first_tail(text, messages, tokens):].rstrip("\n")
-    for wanted in (template_folders.encoded(oracle, text), parts):
-        wanted = without_break(oracle, wanted) if ends else wanted
-        same = next((i for i, (a, b) in enumerate(zip(reversed(ids), reversed(wanted))) if a != b), min(len(ids), len(wanted)))
-        if same and tail and len(oracle.decode(wanted[len(wanted) - same:])) >= len(tail):
-            return True
-    return False
-
-
 def compared(oracle, tokens, messages, text, ids):
-    """equal, no break, seam, tail (earlier turns differ, as append-only conversations may) or different."""
+    """equal, no break, seam, different, or the kinds of difference that append-only conversations may have."""
     expected = template_folders.encoded(oracle, text)
     if ids == expected:
         return "equal"
     ends = messages[-1]["role"] == "assistant"
     if ends and expected[:len(ids)] == ids and not oracle.decode(expected[len(ids):]).strip():
         return "no break"
-    parts = in_parts(oracle, messages, text)
-    if ids == parts or (ends and ids == without_break(oracle, parts)):
+    lacks = lambda whole: ends and whole[:len(ids)] == ids and ids[-1] in oracle.added_tokens_decoder
+    if lacks(expected):
+        return {appended_turns.BEHIND}
+    parts = at_seams(oracle, messages, text, ids)
+    if parts and (ids == parts or (ends and ids == without_break(oracle, parts))):
         return "seam"
-    appended = is_appended(oracle, tokens, messages, ids) and is_last_turn(oracle, tokens, messages, text, ids, parts)
-    return "tail" if appended else "different"
+    if parts and lacks(parts):
+        return {appended_turns.BEHIND}
+    kinds = appended_turns.differences(oracle, tokens, messages, ids)
+    return kinds or "different"
 
 
 class Template:
@@ -228,10 +231,13 @@ def judged(temper, folder, name, source, about, variant, batch):
 
 def judge_answers(temper, folder, template, oracle, about, usable):
     found, said = answers(temper, folder, [messages for messages, _ in usable])
+    named = appended_turns.named(said)
     tokens = [t for t in [*about.get("tokens", []), about.get("bos_token"), about.get("eos_token")] if t]
     examples = {}
     for (messages, text), ids in zip(usable, found, strict=True):
         kind = "refused" if isinstance(ids, str) else compared(oracle, tokens, messages, text, ids)
+        if isinstance(kind, set):
+            kind = "unsaid" if kind - named else "tail"
         template.counts[kind] += 1
         if kind not in examples or len(str(messages)) < len(str(examples[kind][0])):
             examples[kind] = (messages, ids, text)
@@ -239,10 +245,10 @@ def judge_answers(temper, folder, template, oracle, about, usable):
     sentence = next((ids for ids in found if isinstance(ids, str)), "")
     if template.counts["different"]:
         template.silent(f"{template.counts['different']} differ" + (f", beside: {said[0]}" if said else ""), told("different"))
-    elif template.counts["tail"] and not said:
-        template.silent(f"{template.counts['tail']} differ in earlier turns, and stderr is empty", told("tail"))
+    elif template.counts["unsaid"]:
+        template.silent(f"{template.counts['unsaid']} differ in earlier turns, of a kind that no line names", told("unsaid"))
     elif template.counts["tail"]:
-        template.outcome, template.note, template.example = "said", said[0], told("tail")
+        template.outcome, template.note, template.example = "said", "; ".join(sorted(named)), told("tail")
     elif usable and template.counts["refused"] == len(usable):
         template.outcome, template.note = "refused", sentence
     elif not usable:
@@ -252,6 +258,16 @@ def judge_answers(temper, folder, template, oracle, about, usable):
         template.example = told("refused") if sentence else ""
 
 
+def judged_file(words, scratch, path):
+    about_path = path.with_suffix(".json")
+    about = json.loads(about_path.read_text()) if about_path.exists() else {}
+    # By the name, so that a template's conversations do not depend on which others there are.
+    chance = random.Random(f"{words.seed} {path.stem}")
+    batch = [random_conversations.conversation(chance) for _ in range(words.conversations)]
+    folder = pathlib.Path(scratch) / re.sub(r"[^\w.-]", "_", path.stem)
+    return judged(words.temper.resolve(), folder, path.stem, path.read_bytes().decode(), about, chance.randrange(16), batch)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("temper", type=pathlib.Path)
@@ -259,6 +275,7 @@ def main():
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*", help="a pattern of names, like 'Qwen*'")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--show", type=int, default=1, help="0: no examples; 1: of SILENT ones; 2: of all")
     words = parser.parse_args()
     templates = sorted(path for path in words.folder.glob("*.jinja") if fnmatch.fnmatch(path.stem, words.only))
@@ -266,15 +283,8 @@ def main():
         sys.exit(f"{words.folder}: has no NAME.jinja that --only={words.only} admits")
     print(f"{'template':58} {'outcome':8}" + "".join(f"{kind:>10}" for kind in KINDS) + "  note")
     outcomes = collections.Counter()
-    with tempfile.TemporaryDirectory() as scratch:
-        for path in templates:
-            about_path = path.with_suffix(".json")
-            about = json.loads(about_path.read_text()) if about_path.exists() else {}
-            # By the name, so that a template's conversations do not depend on which others there are.
-            chance = random.Random(f"{words.seed} {path.stem}")
-            batch = [random_conversations.conversation(chance) for _ in range(words.conversations)]
-            folder = pathlib.Path(scratch) / re.sub(r"[^\w.-]", "_", path.stem)
-            template = judged(words.temper.resolve(), folder, path.stem, path.read_bytes().decode(), about, chance.randrange(16), batch)
+    with tempfile.TemporaryDirectory() as scratch, multiprocessing.get_context("fork").Pool(words.jobs) as pool:
+        for template in pool.imap(functools.partial(judged_file, words, scratch), templates):
             outcomes[template.outcome] += 1
             print(template.line(), flush=True)
             if template.example and words.show >= (1 if template.outcome == "SILENT" else 2):

@@ -135,6 +135,66 @@ TEST(ChatTemplates, ThatDoSomethingElseAreRefusedWithTheConversation) {
             std::string::npos);
 }
 
+TEST(ChatTemplates, EndAnswersWithTheTokenThatEndsThem) {
+  SKIP_WITHOUT_JINJA();
+  const auto derived = [](const std::string& end, const std::string& behind = "") {
+    return derive_layout(
+        template_of_text("{%- for m in messages %}{{- '<|im_start|>' + m.role + ': ' + m.content + '" + end +
+                         "' }}{%- endfor %}{{- '" + behind +
+                         "' if not add_generation_prompt else '<|im_start|>assistant: ' }}"),
+        kNames, chat_renderer());
+  };
+  EXPECT_EQ(derived("<|im_end|>").stop, "<|im_end|>");
+  const ChatLayout two = derived("[/INST]<|im_end|>");  // of two that always stand there the last
+  EXPECT_EQ(two.answer_end, "[/INST]<|im_end|>");
+  EXPECT_EQ(two.stop, "<|im_end|>");
+  EXPECT_EQ(derived("[INST]</s><s>").answer_end, "[INST]</s>");  // the tokenizer's own
+  const ChatLayout more = derived("<|im_end|>\n", "<|im_start|>assistant: ");
+  EXPECT_EQ(more.stop, "<|im_end|>");
+  EXPECT_EQ(more.closing, "\n<|im_start|>assistant: ");
+}
+
+TEST(ChatTemplates, MayLeaveASystemMessageOutOnceItIsAnswered) {
+  SKIP_WITHOUT_JINJA();
+  const std::string text =
+      "{%- if messages[0].role == 'system' %}{%- set s = messages[0].content + '\n' %}{%- set messages = "
+      "messages[1:] %}"
+      "{%- else %}{%- set s = '' %}{%- endif %}{%- for m in messages %}{%- if m.role == 'user' %}"
+      "{{- '[INST] ' + (s if loop.last else '') + m.content + '[/INST]' }}{%- else %}{{- ' ' + m.content + "
+      "'</s>' }}{%- endif %}{%- endfor %}";
+  const ChatLayout layout = derive_layout(template_of_text(text), kNames, chat_renderer());
+  EXPECT_FALSE(layout.limits.contains("system message"));
+  EXPECT_EQ(layout.rewrites,
+            (std::vector<std::string>{policy::rewrites::kNoSystem, policy::rewrites::kSystem}));
+  EXPECT_EQ(
+      write_chat(layout,
+                 std::vector<ChatMessage>{{"system", "s"}, {"user", "u"}, {"assistant", "a"}, {"user", "v"}})
+          .text,
+      "[INST] s\nu[/INST] a</s>[INST] v[/INST]");
+}
+
+// What a template makes of a conversation may be one that the layout does not write.
+TEST(ChatTemplates, MayLeaveNothingOfAnAnswer) {
+  SKIP_WITHOUT_JINJA();
+  const std::string text = chatml(
+      "(m.content.split('</think>')[-1] if m.role == 'assistant' and not loop.last else m.content) + ('' if "
+      "m.content.strip() else '?')");
+  ChatLayout layout = derive_layout(template_of_text(text), kNames, chat_renderer());
+  EXPECT_TRUE(layout.limits.contains("empty answer"));
+  try_layout(layout, template_of_text(text),
+             {{{{"user", "a"}, {"assistant", "<think>b</think>\n"}, {"user", "c"}}, true}}, chat_renderer());
+}
+
+// A turn that never stood as the layout writes it was not rewritten: the layout is wrong about it.
+TEST(ChatTemplates, AreNotFollowedWhereAnEarlierTurnNeverStoodSo) {
+  SKIP_WITHOUT_JINJA();
+  const std::string text = chatml("(m.content.replace('magic', 'trick') if m.role == 'user' else m.content)");
+  ChatLayout layout = derive_layout(template_of_text(text), kNames, chat_renderer());
+  EXPECT_THROW(try_layout(layout, template_of_text(text),
+                          {{{{"user", "magic"}, {"assistant", "b"}, {"user", "c"}}, true}}, chat_renderer()),
+               ConfigError);
+}
+
 // What an export writes for a folder that had no template.
 TEST(ChatTemplates, ThatAreWrittenRenderTheirLayout) {
   SKIP_WITHOUT_JINJA();
