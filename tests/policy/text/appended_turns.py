@@ -112,8 +112,8 @@ def differences(oracle, tokens, messages, ids):
         end = next((at + len(form) for form in then if ours.startswith(form, at)), -1)
         answer = messages[i + 1]["content"] if i + 1 < len(messages) else ""
         for prompt in turns_of(oracle, messages[:i + 1], stop)[-1:] if end < 0 and i + 1 < len(messages) else []:
-            # Behind an opening that says that nothing is thought, what was thought stands in its place.
-            ways = (written_by_a_model(ours, at, front, answer, stop) for front in (prompt, re.sub(r"<think>\s*</think>\s*$", "", prompt)))
+            # What was thought may stand in the place of what the opening says of it.
+            ways = (written_by_a_model(ours, at, front, answer, stop) for front in (prompt, re.sub(r"<think>\s*(</think>\s*)?$", "", prompt)))
             end = max(ways)
         kind = kind_of(ours[at:end], now[turn], answer, system, last)
         if end < 0 or (last and kind not in (ALL_REASONING, NO_SYSTEM, SYSTEM)):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""`temper tokenize --chat auto` beside transformers, over a folder of published chat templates. It is no test of CTest, because
-published templates are other people's and are not kept here.
+"""`temper tokenize --chat auto` beside transformers, over a folder of published chat templates, which are other people's and are not
+kept here. Without a folder: over the templates of chat_templates.py, each of which must be followed. That is a test of CTest.
 
-    published_templates.py build/temper FOLDER [--conversations 200] [--seed 1] [--only PATTERN] [--show 1] [--verbose]
+    published_templates.py build/temper [FOLDER] [--conversations 200] [--seed 1] [--only PATTERN] [--show 1] [--verbose]
 
 FOLDER has NAME.jinja, and beside it NAME.json: {"bos_token": …, "eos_token": …, "tokens": [special tokens], "soft_tokens":
 [added tokens that are not special, like <think>]}. Each template gets a model folder with a small byte-level tokenizer that has
@@ -23,7 +23,8 @@ prompt's tokens. Ids that differ from the template's in that alone count as equa
 `refused` counts refusals of single conversations that transformers renders, `by itself` those that the template refuses and that
 were tried.
 
-The exit status is 1 where there is a SILENT one. 77: an oracle is not installed."""
+The exit status is 1 where there is a SILENT one, or one of our own is refused. 77: an oracle is not installed, or templates cannot be
+run here."""
 
 import argparse
 import collections
@@ -43,6 +44,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[2])]
 try:
     import appended_turns
+    import chat_templates
     import random_conversations
     import template_folders
 except ImportError as error:
@@ -258,39 +260,53 @@ def judge_answers(temper, folder, template, oracle, about, usable):
         template.example = told("refused") if sentence else ""
 
 
-def judged_file(words, scratch, path):
-    about_path = path.with_suffix(".json")
-    about = json.loads(about_path.read_text()) if about_path.exists() else {}
+def judged_one(words, scratch, one):
+    name, source, about = one
     # By the name, so that a template's conversations do not depend on which others there are.
-    chance = random.Random(f"{words.seed} {path.stem}")
+    chance = random.Random(f"{words.seed} {name}")
     batch = [random_conversations.conversation(chance) for _ in range(words.conversations)]
-    folder = pathlib.Path(scratch) / re.sub(r"[^\w.-]", "_", path.stem)
-    return judged(words.temper.resolve(), folder, path.stem, path.read_bytes().decode(), about, chance.randrange(16), batch)
+    folder = pathlib.Path(scratch) / re.sub(r"[^\w.-]", "_", name)
+    return judged(words.temper.resolve(), folder, name, source, about, chance.randrange(16), batch)
+
+
+def templates_of(folder, pattern):
+    """(name, template, its tokenizer's tokens) of each."""
+    if not folder:
+        return [(name, source, about) for name, (source, about) in chat_templates.ALL.items()]
+    found = []
+    for path in sorted(path for path in folder.glob("*.jinja") if fnmatch.fnmatch(path.stem, pattern)):
+        about = path.with_suffix(".json")
+        found.append((path.stem, path.read_bytes().decode(), json.loads(about.read_text()) if about.exists() else {}))
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("temper", type=pathlib.Path)
-    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, nargs="?")
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*", help="a pattern of names, like 'Qwen*'")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--show", type=int, default=1, help="0: no examples; 1: of SILENT ones; 2: of all")
     words = parser.parse_args()
-    templates = sorted(path for path in words.folder.glob("*.jinja") if fnmatch.fnmatch(path.stem, words.only))
+    templates = templates_of(words.folder, words.only)
     if not templates:
         sys.exit(f"{words.folder}: has no NAME.jinja that --only={words.only} admits")
     print(f"{'template':58} {'outcome':8}" + "".join(f"{kind:>10}" for kind in KINDS) + "  note")
     outcomes = collections.Counter()
     with tempfile.TemporaryDirectory() as scratch, multiprocessing.get_context("fork").Pool(words.jobs) as pool:
-        for template in pool.imap(functools.partial(judged_file, words, scratch), templates):
+        for template in pool.imap(functools.partial(judged_one, words, scratch), templates):
             outcomes[template.outcome] += 1
+            if "and it cannot be run" in template.note:
+                print(f"skipped: {template.note}")
+                sys.exit(77)
             print(template.line(), flush=True)
             if template.example and words.show >= (1 if template.outcome == "SILENT" else 2):
                 print(template.example, flush=True)
     print("\n" + "  ".join(f"{outcome} {count}" for outcome, count in outcomes.most_common()) + f"  of {len(templates)}")
-    sys.exit(outcomes["SILENT"] > 0)
+    followed = outcomes["equal"] + outcomes["said"]
+    sys.exit(outcomes["SILENT"] > 0 or (not words.folder and followed < len(templates)))
 
 
 main()
