@@ -41,7 +41,8 @@ def lacks_reasoning(now, ours, answer):
     # Marks may stand elsewhere than in the answer, and openings may have some.
     bare = ours.replace("<think>", "").replace("</think>", ""), now.replace("<think>", "").replace("</think>", "")
     words = {part.replace("<think>", "").replace("</think>", "") for part in parts}
-    return any(ours.replace(part, "", 1) == now for part in parts) or any(bare[0].replace(word, "", 1) == bare[1] for word in words)
+    return any(len(whole) > len(rest) and whole.replace(part, "", 1) == rest
+               for whole, rest, left_out in ((ours, now, parts), (*bare, words)) for part in left_out)
 
 
 def turns_of(oracle, messages, stop):
