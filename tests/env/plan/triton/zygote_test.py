@@ -93,7 +93,7 @@ class Zygotes(unittest.TestCase):
             reply, _ = self.zygote.plan({**request, "wall_s": wall_s})
             if reply["reason"] != "timeout":
                 break
-        self.assertEqual((reply["kind"], reply["reason"]), ("FAIL_COMPILE", "compile_timeout"))
+        self.assertEqual((reply["kind"], reply["reason"]), ("FAIL_COMPILE", "compile_timeout"), reply)
 
     def test_ends_itself(self):
         reply = self.refused("import torch\ndef launch(x, n):\n    print('so long', flush=True)\n    torch.os._exit(0)\n", "FAIL_PLAN", "died")
