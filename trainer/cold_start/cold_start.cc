@@ -121,7 +121,9 @@ void ColdStartOptions::visit(OptionVisitor& v) {
             .min = 0});
   v.option("repaired_weight", repaired_weight,
            {.help = "weight in the loss of answers that a later turn repairs", .min = 0});
-  v.section("optimizer", optimizer, "AdamW of the cold start");
+  v.section("optimizer", optimizer,
+            fmt::format("AdamW of the cold start; the default of lr is {} where model.path is given",
+                        kFineTuningRate));
 }
 
 int64_t longest_row(const ColdStartOptions& options, const policy::ModelConfig& shape) {

@@ -20,6 +20,10 @@
 
 namespace temper::trainer {
 
+// The default rate for the weights of model.path, as in Dr. Kernel (2602.05885) for 8 B parameters. The rate of a new and small
+// policy would undo what published weights know.
+inline constexpr double kFineTuningRate = 2e-5;
+
 struct ColdStartOptions {
   int64_t epochs = 4;              // 0: no cold start
   std::string data = "";           // file of conversations; if empty, a new policy learns from traces

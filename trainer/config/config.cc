@@ -240,6 +240,12 @@ RunConfig read_config(const std::string& path, const std::vector<std::string>& o
   RunConfig config;
   Problems problems;
   read_options(visitor_of(config), path, overrides, problems, other_names());
+  if (!config.model.path.empty()) {
+    config = {};
+    config.cold_start.optimizer.lr = kFineTuningRate;
+    Problems same;
+    read_options(visitor_of(config), path, overrides, same, other_names());
+  }
   if (config.run.name.empty())
     config.run.name = path.empty() ? "run" : std::filesystem::path(path).stem().string();
   config.check(problems);

@@ -100,7 +100,8 @@ struct RunConfig {
   void check(Problems& problems) const;
 };
 
-// Errors: ConfigError with every problem of the file, the words and their combination.
+// Where model.path is given, the default of cold_start.optimizer.lr is kFineTuningRate. Errors: ConfigError with every problem of
+// the file, the words and their combination.
 RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides);
 
 std::string to_yaml(const RunConfig& config);                        // reads back to the same values

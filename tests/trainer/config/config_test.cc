@@ -38,6 +38,16 @@ TEST(Config, SavedConfigReadsBackIdentically) {
   EXPECT_EQ(again.tasks.names, (std::vector<std::string>{"a", "b"}));
 }
 
+TEST(Config, GivenWeightsAreFineTunedAtALowRate) {
+  const auto rate = [](const std::vector<std::string>& words) {
+    return read_config("", words).cold_start.optimizer.lr;
+  };
+  EXPECT_EQ(rate({}), 0.003);
+  EXPECT_EQ(rate({"model.path=x"}), kFineTuningRate);
+  EXPECT_EQ(rate({"model.path=x", "cold_start.optimizer.lr=0.003"}), 0.003);
+  EXPECT_THAT(error_of("", {"model.path=x", "optimiser.lr=1"}), HasSubstr("optimiser.lr: unknown option"));
+}
+
 TEST(Config, NameComesFromTheFile) {
   EXPECT_EQ(read_config(TEMPER_SOURCE_DIR "/configs/quickstart.yaml", {}).run.path(), "runs/quickstart");
   EXPECT_EQ(read_config("", {"run.name=x", "run.dir=/elsewhere"}).run.path(), "/elsewhere");
